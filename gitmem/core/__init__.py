@@ -1,0 +1,1 @@
+"""Pure values and rules: no files, no git, no environment, no clock."""

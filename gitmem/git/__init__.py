@@ -1,0 +1,1 @@
+"""The only room that imports pygit2: repositories, spoken to in paths and bytes."""

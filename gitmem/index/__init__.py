@@ -1,0 +1,1 @@
+"""Caches derived from commits: versioned, and rebuilt whenever they are in doubt."""

@@ -1,0 +1,1 @@
+"""What several tests share: typed, small, and built on the real things."""

@@ -1,0 +1,180 @@
+"""Imports point inwards, and each kind of side effect has its room."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+MODULES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "gitmem").rglob("*.py"))
+
+# Room -> the other rooms it may import. `gitmem` is the package itself, the door for libraries.
+MAY_IMPORT: dict[str, set[str]] = {
+    "errors": set(),
+    "resources": {"errors"},
+    "core": {"errors"},
+    "git": {"errors", "core"},
+    "index": {"errors", "core"},
+    "operations": {"errors", "core", "git", "index", "resources"},
+    "api": {"errors", "core", "operations"},
+    "gitmem": {"errors", "core", "operations", "api"},
+    "hosts": {"errors", "core", "operations", "resources", "api", "gitmem"},
+    # Commands such as `gitmem hook` open a host's door, so cli sees hosts and never the reverse.
+    "cli": {"errors", "core", "operations", "resources", "api", "gitmem", "hosts"},
+    "__main__": {"cli"},
+}
+
+ONE_ROOM = {"pygit2": "git", "click": "cli"}
+IMPURE = {"fcntl", "os", "random", "shutil", "socket", "sqlite3", "subprocess", "tempfile", "time"}
+ENVIRONMENT = {"environ", "environb", "getenv", "getenvb"}
+EDGE = {"api", "cli", "gitmem", "hosts"}
+NAMES_THAT_SAY_NOTHING = {"helper", "helpers", "manager", "managers", "util", "utils"}
+
+
+def violations(path: str, source: str) -> Iterator[str]:
+    """Say in words what the module at PATH, relative to the checkout, does that it must not."""
+    module, tree = PurePosixPath(path), ast.parse(source)
+    room = room_of(".".join(module.with_suffix("").parts))
+    if room == "gitmem" and module.name != "__init__.py":
+        yield f"{module.name} belongs to no room that MAY_IMPORT knows"
+    if NAMES_THAT_SAY_NOTHING & set(module.with_suffix("").parts):
+        yield "its name says nothing"
+    if lacks_future_import(tree):
+        yield "lacks `from __future__ import annotations`"
+    for name in imported(tree, module.parent.parts):
+        yield from wrong_import(room, name)
+    for node in ast.walk(tree):
+        yield from wrong_deed(room, node)
+
+
+def room_of(dotted: str) -> str:
+    """Return the room a dotted name of gitmem stands in; the package itself is one."""
+    parts = [*dotted.split("."), ""]
+    return parts[1] if parts[1] in MAY_IMPORT else parts[0]
+
+
+def lacks_future_import(tree: ast.Module) -> bool:
+    only_a_docstring = len(tree.body) <= 1 and ast.get_docstring(tree) is not None
+    return not only_a_docstring and not any(
+        isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body
+    )
+
+
+def imported(tree: ast.Module, package: tuple[str, ...]) -> Iterator[str]:
+    """Every name the module imports, absolute, wherever in the file it does so."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else ()
+            origin = ".".join([*above, *([node.module] if node.module else [])])
+            yield from (f"{origin}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and called(node) in {"import_module", "__import__"}:
+            yield from (str(a.value) for a in node.args[:1] if isinstance(a, ast.Constant))
+
+
+def wrong_import(room: str, name: str) -> Iterator[str]:
+    top = name.split(".", maxsplit=1)[0]
+    if top == "gitmem" and room_of(name) not in MAY_IMPORT[room] | {room}:
+        yield f"{room} imports {name}"
+    if top in ONE_ROOM and room != ONE_ROOM[top]:
+        yield f"{room} imports {top}, which only {ONE_ROOM[top]} may"
+    if top in IMPURE and room == "core":
+        yield f"core imports {top}, and core is pure"
+    if top == "os" and name.rsplit(".", maxsplit=1)[-1] in ENVIRONMENT and room not in EDGE:
+        yield f"{room} reads the environment"
+
+
+def wrong_deed(room: str, node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Attribute):
+        if node.attr in ENVIRONMENT and room not in EDGE:
+            yield f"{room} reads the environment"
+        if room == "core" and node.attr in {"now", "today", "utcnow"} and is_clock(node.value):
+            yield "core reads the clock"
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        if node.func.id == "print" and room != "cli":
+            yield f"{room} prints"
+        if node.func.id in {"open", "input"} and room == "core":
+            yield "core reads or writes files"
+
+
+def is_clock(node: ast.expr) -> bool:
+    return ast.unparse(node).split(".")[-1] in {"date", "datetime"}
+
+
+def called(node: ast.Call) -> str:
+    return ast.unparse(node.func).split(".")[-1]
+
+
+@pytest.mark.parametrize("path", MODULES)
+def test_every_module_keeps_to_its_room(path: str) -> None:
+    assert list(violations(path, (ROOT / path).read_text("utf-8"))) == []
+
+
+def test_every_room_of_the_design_is_walked() -> None:
+    walked = {room_of(".".join(PurePosixPath(path).with_suffix("").parts)) for path in MODULES}
+
+    assert walked >= {"errors", "resources", "core", "git", "index", "operations", "hosts"}
+
+
+FUTURE = "from __future__ import annotations\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "said"),
+    [
+        ("gitmem/errors.py", "import gitmem.core.paths", "errors imports gitmem.core.paths"),
+        ("gitmem/core/paths.py", "from gitmem.git import store", "core imports gitmem.git.store"),
+        ("gitmem/core/paths.py", "from ..git.store import Store", "core imports gitmem.git.store."),
+        ("gitmem/core/paths.py", "from .. import operations", "core imports gitmem.operations"),
+        ("gitmem/core/paths.py", "from gitmem import __version__", "core imports gitmem."),
+        ("gitmem/core/paths.py", "import pygit2", "core imports pygit2, which only git may"),
+        ("gitmem/core/paths.py", "import os.path", "core imports os, and core is pure"),
+        ("gitmem/core/paths.py", "def f():\n    import gitmem.cli", "core imports gitmem.cli"),
+        ("gitmem/core/paths.py", "open('x')", "core reads or writes files"),
+        ("gitmem/core/clock.py", "datetime.datetime.now(UTC)", "core reads the clock"),
+        ("gitmem/git/store.py", "from gitmem.index import search", "git imports gitmem.index."),
+        ("gitmem/index/search.py", "from gitmem.git import store", "index imports gitmem.git."),
+        ("gitmem/operations/write.py", "import click", "operations imports click, which only cli"),
+        ("gitmem/operations/write.py", "from pygit2 import Oid", "operations imports pygit2"),
+        ("gitmem/operations/write.py", "os.environ['X']", "operations reads the environment"),
+        ("gitmem/operations/write.py", "os.getenv('X')", "operations reads the environment"),
+        ("gitmem/git/store.py", "from os import environ", "git reads the environment"),
+        ("gitmem/operations/write.py", "print('x')", "operations prints"),
+        ("gitmem/hosts/hook.py", "from gitmem.cli import main", "hosts imports gitmem.cli.main"),
+        ("gitmem/cli/write.py", "from gitmem.git import store", "cli imports gitmem.git.store"),
+        ("gitmem/cli/write.py", "import_module('gitmem.git')", "cli imports gitmem.git"),
+        ("gitmem/resources.py", "from gitmem.core import paths", "resources imports gitmem.core"),
+        ("gitmem/cli/utils.py", "", "its name says nothing"),
+        ("gitmem/helpers/text.py", "", "its name says nothing"),
+        ("gitmem/extra.py", "", "extra.py belongs to no room"),
+    ],
+)
+def test_the_walk_catches(path: str, source: str, said: str) -> None:
+    assert any(found.startswith(said) for found in violations(path, FUTURE + source))
+
+
+def test_the_walk_misses_no_absent_future_import() -> None:
+    assert list(violations("gitmem/core/paths.py", "x = 1")) == [
+        "lacks `from __future__ import annotations`"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        ("gitmem/core/__init__.py", '"""A room with nothing in it."""'),
+        ("gitmem/core/paths.py", FUTURE + "from gitmem.core import entries"),
+        ("gitmem/core/paths.py", FUTURE + "from .entries import Entry\nclock.now()"),
+        ("gitmem/git/store.py", FUTURE + "import pygit2, os\nfrom gitmem.errors import Busy"),
+        ("gitmem/operations/write.py", FUTURE + "from gitmem.git import store\nopen('x')"),
+        ("gitmem/cli/__init__.py", FUTURE + "import click\nos.environ['X']\nprint('x')"),
+        ("gitmem/cli/__init__.py", FUTURE + "from gitmem import __version__"),
+        ("gitmem/__init__.py", FUTURE + "from gitmem.operations.write import write"),
+    ],
+)
+def test_the_walk_lets_through_what_is_allowed(path: str, source: str) -> None:
+    assert list(violations(path, source)) == []
