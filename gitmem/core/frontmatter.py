@@ -1,0 +1,297 @@
+"""The YAML block at the head of a file: found, checked, read, and changed one key at a time.
+
+A block is never dumped anew: a change replaces the bytes of one value, and everything else stays
+as its author left it. The marks of the YAML parser say where that value stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gitmem.errors import FrontmatterRefused
+
+if TYPE_CHECKING:
+    import yaml
+
+MAX_BYTES = 8192
+MAX_NESTING = 32
+BOM = "\ufeff"
+
+_OPENING = re.compile(r"\ufeff?---[ \t]*(\r?\n)")
+_CLOSING = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
+_BEFORE_VALUE = re.compile(r"(?:\s|#[^\n]*\n)*:")
+_AFTER_VALUE = re.compile(r"[^\n]*(?:\n|\Z)")
+_NO_YAML = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_SHORT_ESCAPES = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
+_STRING = "tag:yaml.org,2002:str"
+
+_QUOTE = 'put the value in double quotes: key: "..."'
+_NOT_MEANT = "if that `---` is a line across the page, put an empty line above it"
+
+
+class Block(NamedTuple):
+    """Where a file's frontmatter stands: `text[start:end]` is `raw`, the body is `text[body:]`."""
+
+    raw: str
+    start: int
+    end: int
+    body: int
+    line: int
+    newline: str
+
+
+def split(text: str) -> Block | None:
+    """Return the block between the `---` lines at the very start of TEXT, if both are there."""
+    opening = _OPENING.match(text)
+    closing = _CLOSING.search(text, opening.end()) if opening else None
+    if opening is None or closing is None:
+        return None
+    start, end = opening.end(), closing.start()
+    return Block(text[start:end], start, end, closing.end(), 2, opening[1])
+
+
+def check(text: str) -> None:
+    """Refuse frontmatter that is too big, uses aliases, nests too deep or is no YAML."""
+    block = split(text)
+    if block is not None:
+        _loaded(block)
+
+
+def read(text: str) -> dict[str, object]:
+    """Return the fields of TEXT's frontmatter; none where there is no block or a broken one."""
+    block = split(text)
+    try:
+        data = None if block is None else _loaded(block)
+    except FrontmatterRefused:
+        return {}
+    return {str(key): value for key, value in data.items()} if isinstance(data, dict) else {}
+
+
+def set_field(text: str, key: str, value: str) -> str:
+    """Return TEXT with KEY set to VALUE and every other byte as it was."""
+    block = split(text)
+    if block is not None and (isinstance(_loaded(block), dict) or _is_empty(block.raw)):
+        changed = text[: block.start] + _changed(block, key, value) + text[block.end :]
+    else:
+        changed = _with_new_block(text, key, value)
+    check(changed)
+    # The judge is the reader. Better no write than one that says something else.
+    if read(changed).get(key) != value:
+        raise _refused(
+            2,
+            "not-settable",
+            f"the field {key!r} cannot be set without rewriting the lines around it",
+            "edit the file by hand, or bring its frontmatter into the form `key: value`",
+        )
+    return changed
+
+
+def _is_empty(raw: str) -> bool:
+    return all(line.lstrip()[:1] in ("", "#") for line in raw.split("\n"))
+
+
+def _with_new_block(text: str, key: str, value: str) -> str:
+    mark, body = (BOM, text[1:]) if text.startswith(BOM) else ("", text)
+    first_line = body.partition("\n")[0]
+    newline = "\r\n" if first_line.endswith("\r") and first_line != body else "\n"
+    return f"{mark}---{newline}{_scalar(key)}: {_scalar(value)}{newline}---{newline}{body}"
+
+
+def _changed(block: Block, key: str, value: str) -> str:
+    """The raw block with KEY set: in place where the key is there, else as the last one."""
+    raw, root = block.raw, _composed(block.raw)
+    if root is None:
+        return f"{raw}{_scalar(key)}: {_scalar(value)}{block.newline}"
+    # Of a doubled key YAML takes the last, so that is the one to change.
+    for name, old in reversed(root.value):
+        if name.tag == _STRING and name.value == key:
+            return _with_value(raw, name, old, _scalar(value, quoted=bool(root.flow_style)))
+    if root.flow_style:
+        field = f"{_scalar(key, quoted=True)}: {_scalar(value, quoted=True)}"
+        inside = _end(root) - 1
+        comma = ", " if root.value and not _ends_with_comma(raw, root) else ""
+        return raw[:inside] + comma + field + raw[inside:]
+    indent = " " * root.start_mark.column
+    return f"{raw}{indent}{_scalar(key)}: {_scalar(value)}{block.newline}"
+
+
+def _ends_with_comma(raw: str, root: yaml.Node) -> bool:
+    return "," in raw[_end(root.value[-1][1]) : _end(root)]
+
+
+def _with_value(raw: str, name: yaml.Node, old: yaml.Node, new: str) -> str:
+    start, end = old.start_mark.index, _end(old)
+    if start == end or name.end_mark.line != old.start_mark.line:
+        return _with_value_below(raw, name, old, new)
+    # The blank lines at the end of a block scalar separate it from what follows: they stay.
+    kept = len(raw[start:end].rstrip("\r\n "))
+    return raw[:start] + new + raw[start + kept :]
+
+
+def _with_value_below(raw: str, name: yaml.Node, old: yaml.Node, new: str) -> str:
+    """Put NEW behind the colon and take out the lines of a value that began further down.
+
+    What stands between, such as a comment, is not part of the value.
+    """
+    colon = _BEFORE_VALUE.match(raw, name.end_mark.index)
+    at = colon.end() if colon else name.end_mark.index
+    start, end = old.start_mark.index, _end(old)
+    if start == end:
+        return f"{raw[:at]} {new}{raw[at:]}"
+    if raw.count("\n", at, start) == 0:
+        return f"{raw[:at]} {new}{raw[start + len(raw[start:end].rstrip()) :]}"
+    first = raw.rfind("\n", 0, start) + 1
+    last = start + len(raw[start:end].rstrip())
+    rest = _AFTER_VALUE.match(raw, last)
+    return f"{raw[:at]} {new}{raw[at:first]}{raw[rest.end() if rest else last :]}"
+
+
+def _end(node: yaml.Node) -> int:
+    """Where NODE's own text ends; the mark of a block collection lies behind comments after it."""
+    import yaml
+
+    while isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
+        last = node.value[-1]
+        node = last[1] if isinstance(last, tuple) else last
+    return int(node.end_mark.index)
+
+
+def _scalar(text: str, quoted: bool = False) -> str:
+    """TEXT as YAML on one line: plain where that reads back as the same string."""
+    if not quoted and re.fullmatch(r"[^\W\d_][\w ./()+@-]*(?<! )", text) and _is_plain(text):
+        return text
+    return '"' + "".join(_escaped(char) for char in text) + '"'
+
+
+def _is_plain(text: str) -> bool:
+    import yaml
+
+    resolved = yaml.SafeLoader.yaml_implicit_resolvers.get(text[0], [])
+    return text.isprintable() and not any(pattern.match(text) for _, pattern in resolved)
+
+
+def _escaped(char: str) -> str:
+    if char.isprintable():
+        return f"\\{char}" if char in '"\\' else char
+    if char in _SHORT_ESCAPES:
+        return _SHORT_ESCAPES[char]
+    code = ord(char)
+    return f"\\u{code:04X}" if code < 1 << 16 else f"\\U{code:08X}"
+
+
+def _composed(raw: str) -> yaml.MappingNode | None:
+    """The block as nodes with marks; None where it holds nothing but comments."""
+    import yaml
+    from frontmatter.default_handlers import SafeLoader
+
+    root = yaml.compose(raw, Loader=SafeLoader)
+    return root if isinstance(root, yaml.MappingNode) else None
+
+
+def _loaded(block: Block) -> object:
+    """The block's value, or FrontmatterRefused with the line in the file and a way on."""
+    import yaml
+    from frontmatter.default_handlers import YAMLHandler
+
+    size = len(block.raw.encode("utf-8", "surrogatepass"))
+    if size > MAX_BYTES:
+        why = f"the frontmatter has {size} bytes, and {MAX_BYTES} is the most"
+        raise _refused(block.line, "too-big", why, f"move long text into the body; {_NOT_MEANT}")
+    try:
+        _refuse_aliases(block)
+        data = YAMLHandler().load(block.raw)
+    except yaml.MarkedYAMLError as error:
+        raise _not_yaml(block, error) from error
+    # What is left are characters outside YAML, and values that no tag's constructor can make.
+    except (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError) as error:
+        raise _not_a_value(block) from error
+    except RecursionError as error:
+        raise _too_deep(block) from error
+    if not _is_shallow(data):
+        raise _too_deep(block)
+    return data
+
+
+def _refuse_aliases(block: Block) -> None:
+    """A few aliases of aliases stand for gigabytes, and only the parser knows a real one."""
+    if "&" not in block.raw and "*" not in block.raw:
+        return
+    import yaml
+    from frontmatter.default_handlers import SafeLoader
+
+    for event in yaml.parse(block.raw, Loader=SafeLoader):
+        if getattr(event, "anchor", None):
+            line = _line(block, event.start_mark.index)
+            why = f"line {line} uses a YAML anchor or alias (& or *)"
+            raise _refused(line, "alias", why, f"{_QUOTE}, or write the value out; {_NOT_MEANT}")
+
+
+def _is_shallow(data: object) -> bool:
+    level = [data]
+    for _ in range(MAX_NESTING):
+        level = [child for value in level for child in _children(value)]
+        if not level:
+            return True
+    return False
+
+
+def _children(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list | tuple | set) else ()
+
+
+def _not_yaml(block: Block, error: yaml.MarkedYAMLError) -> FrontmatterRefused:
+    at = error.problem_mark.index if error.problem_mark else 0
+    # What is never closed is noticed at the end of the block; the reader wants its beginning.
+    if at >= len(block.raw.rstrip()) and error.context_mark:
+        at = error.context_mark.index
+    line = _line(block, at)
+    problem = error.problem or "it cannot be read"
+    tab = "tab" in problem or "\t" in block.raw.split("\n")[line - block.line]
+    hint = "indent with spaces instead of tabs" if tab else _QUOTE
+    return _refused(line, "not-yaml", f"line {line} is no YAML: {problem}", f"{hint}; {_NOT_MEANT}")
+
+
+def _line(block: Block, at: int) -> int:
+    """The line in the file; YAML's own count takes more characters than \\n for line ends."""
+    return block.line + block.raw.count("\n", 0, at)
+
+
+def _not_a_value(block: Block) -> FrontmatterRefused:
+    bad = _NO_YAML.search(block.raw)
+    at = bad.start() if bad else _unmade(block.raw)
+    line = _line(block, at)
+    if bad:
+        why = f"line {line} holds a character that YAML does not allow"
+        return _refused(line, "not-yaml", why, "leave control characters out")
+    return _refused(line, "not-yaml", f"line {line} holds an impossible value", _QUOTE)
+
+
+def _unmade(raw: str) -> int:
+    """Where the first value stands that looks like a date or number and is none."""
+    import yaml
+    from frontmatter.default_handlers import SafeLoader
+
+    nodes: list[Any] = [yaml.compose(raw, Loader=SafeLoader)]
+    while nodes:
+        node = nodes.pop(0)
+        if isinstance(node, tuple | yaml.CollectionNode):
+            nodes[:0] = node if isinstance(node, tuple) else node.value
+            continue
+        try:
+            SafeLoader("").construct_object(node)
+        except (ValueError, LookupError, AttributeError, TypeError):
+            return int(node.start_mark.index)
+    return 0
+
+
+def _too_deep(block: Block) -> FrontmatterRefused:
+    why = f"the frontmatter nests more than {MAX_NESTING} levels"
+    return _refused(block.line, "too-deep", why, "make it a flat list of `key: value` lines")
+
+
+def _refused(line: int, rule: str, why: str, hint: str) -> FrontmatterRefused:
+    return FrontmatterRefused(f"frontmatter refused: {why}", hint=hint, line=line, rule=rule)
