@@ -1,0 +1,386 @@
+"""Read and patch git's index file without rewriting what did not change.
+
+The index is a cache of what was last put into the work tree. A patch replaces the entries of the
+paths it names and copies every other byte, so its cost hardly depends on the number of files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import stat
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, islice, pairwise
+from operator import lt, sub
+from struct import Struct
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import os
+
+    _Born = Mapping[int, Sequence[tuple[bytes, bytes]]]  # position -> the (path, bytes) put there
+
+_HEADER = Struct(">4sII")
+_FIXED = Struct(">10I20sH")
+_SECONDS_NANOSECONDS = Struct(">II")
+_SIGNATURE = b"DIRC"
+_WITH_EXTENDED_FLAGS = 3  # the first version that may have them
+_FRONTCODED = 4  # the version whose paths are written as differences
+_CHECKSUM = 20
+_FLAGS = 60  # where in an entry the flags begin
+_EXTENDED = 0x40  # in the first byte of the flags: two more bytes of flags follow
+_KNOWN_EXTENDED = 0x60  # in the first of those: skip-worktree and intent-to-add
+_NAME = 0xFFF  # the length of the path, where it is shorter than this
+_WORD = 0xFFFFFFFF
+_SECOND = 1_000_000_000
+_MODES = frozenset({0o100644, 0o100755, 0o120000, 0o160000})
+_FORBIDDEN = frozenset({b"", b".", b"..", b".git"})
+_NO_OID = bytes(20)
+_EMPTY_BLOB = bytes.fromhex("e69de29bb2d1d6434b8b29ae775ad8c2e48c5391")
+
+
+class IndexUnreadable(ValueError):
+    """The bytes are no index we can patch safely; the index is a cache, so build a new one."""
+
+
+def _truncated(nanoseconds: int) -> int:
+    seconds, rest = divmod(nanoseconds, _SECOND)
+    return (seconds & _WORD) * _SECOND + rest
+
+
+class Stat(NamedTuple):
+    """What the index remembers of a file's stat, each number cut to 32 bits as git cuts it."""
+
+    ctime_ns: int
+    mtime_ns: int
+    dev: int
+    ino: int
+    uid: int
+    gid: int
+    size: int
+
+    @classmethod
+    def of(cls, st: os.stat_result) -> Stat:
+        """Return what git would store of ST."""
+        return cls(
+            _truncated(st.st_ctime_ns),
+            _truncated(st.st_mtime_ns),
+            st.st_dev & _WORD,
+            st.st_ino & _WORD,
+            st.st_uid & _WORD,
+            st.st_gid & _WORD,
+            st.st_size & _WORD,
+        )
+
+
+class Entry(NamedTuple):
+    """One tracked file: where, which blob, and how it looked on disk when that blob was there."""
+
+    path: bytes
+    oid: bytes
+    mode: int
+    stat: Stat
+
+    def smudged(self) -> Entry:
+        """Return this entry in a form nobody, git included, trusts without reading the file."""
+        return self._replace(stat=self.stat._replace(size=0))
+
+
+def is_clean(entry: Entry, st: os.stat_result, index_mtime_ns: int) -> bool:
+    """Tell whether a file of stat ST surely holds ENTRY's blob, so that no one has to hash it."""
+    then, now = entry.stat, Stat.of(st)
+    if not (stat.S_ISREG(st.st_mode) and stat.S_ISREG(entry.mode)):
+        return False
+    if then.size == 0 and entry.oid != _EMPTY_BLOB:
+        return False  # smudged: git's own mark for "look at the content"
+    same = (then.mtime_ns, then.ctime_ns, then.ino, then.size) == (
+        now.mtime_ns,
+        now.ctime_ns,
+        now.ino,
+        now.size,
+    )
+    # An edit made within the clock tick in which the index was written leaves no trace in mtime.
+    return same and then.mtime_ns < _truncated(index_mtime_ns)
+
+
+class IndexFile:
+    """An index file as it was read, or as it will be written; it never changes."""
+
+    __slots__ = ("_offsets", "_paths", "data")
+
+    def __init__(self, data: bytes, paths: list[bytes], offsets: list[int]) -> None:
+        self.data = data
+        self._paths = paths  # in order of bytes; a path in conflict stands here once for each stage
+        self._offsets = offsets  # one for each path, and the end of the last entry
+
+    @classmethod
+    def parse(cls, data: bytes) -> IndexFile:
+        """Return the index that DATA holds, or raise IndexUnreadable; version 4 becomes 2 or 3."""
+        version, count = _checked_header(data)
+        try:
+            if version == _FRONTCODED:
+                return cls.parse(_expanded(data, count))
+            paths, offsets = _scanned(data, version, count)
+        except (IndexError, ValueError) as error:
+            raise IndexUnreadable(f"the entries of the index are damaged: {error}") from error
+        _check_extensions(data, offsets[-1])
+        _check_order(data, paths, offsets)
+        return cls(data, paths, offsets)
+
+    def get(self, path: bytes) -> Entry | None:
+        """Return the entry of PATH, or None if there is none or it is in conflict."""
+        at = bisect_left(self._paths, path)
+        if at == len(self._paths) or self._paths[at] != path or self._stage(at):
+            return None
+        return self._entry(at)
+
+    def entries(self) -> Iterator[Entry]:
+        """Give every entry that is not in conflict, in order of path."""
+        return (self._entry(at) for at in range(len(self._paths)) if not self._stage(at))
+
+    def unmerged(self) -> list[bytes]:
+        """Return the paths that are in conflict, in order."""
+        stages = (path for at, path in enumerate(self._paths) if self._stage(at))
+        return list(dict.fromkeys(stages))
+
+    def racy(self, index_mtime_ns: int) -> list[Entry]:
+        """Return the entries that an index file written at INDEX_MTIME_NS cannot vouch for.
+
+        Writing the index again moves its mtime on, after which they would look trustworthy. Whoever
+        writes a patch therefore compares these with their files first, and smudges what differs.
+        """
+        data = self.data
+        limit = _SECONDS_NANOSECONDS.pack(*divmod(_truncated(index_mtime_ns), _SECOND))
+        starts = islice(self._offsets, len(self._paths))
+        late = [at for at in starts if data[at + 8 : at + 16] >= limit]
+        found = (bisect_left(self._offsets, at) for at in late)
+        return [self._entry(at) for at in found if not self._stage(at)]
+
+    def patched(self, changes: Mapping[bytes, Entry | None]) -> IndexFile:
+        """Return the index with CHANGES made: an entry is put in, None takes the path out.
+
+        All stages of a named path go, and so does what a new entry cannot live beside: `a` next to
+        `a/b`. Where nothing changes the answer is this same object. Extensions are dropped.
+        """
+        _check_changes(changes)
+        gone: set[int] = set()
+        born: dict[int, list[tuple[bytes, bytes]]] = {}
+        for path, entry in sorted(changes.items()):
+            gone.update(*self._replaced(path, entry))
+            if entry is not None:
+                at = bisect_left(self._paths, path)
+                born.setdefault(at, []).append((path, _encoded(entry)))
+        if not (gone or born):
+            return self
+        return self._spliced(gone, born)
+
+    def _spliced(self, gone: set[int], born: _Born) -> IndexFile:
+        view, offsets = memoryview(self.data), self._offsets
+        pieces: list[bytes | memoryview] = []
+        kept = 0
+        for at in sorted(gone.union(born)):
+            pieces.append(view[offsets[kept] : offsets[at]])
+            pieces += [raw for _, raw in born.get(at, ())]
+            kept = at + (at in gone)
+        pieces.append(view[offsets[kept] : offsets[-1]])
+        count = len(self._paths) - len(gone) + sum(map(len, born.values()))
+        data = _sealed(_HEADER.unpack_from(self.data)[1], count, pieces)
+        if self._keeps_shape(gone, born):
+            return IndexFile(data, self._paths, offsets)
+        return IndexFile(data, *self._reshaped(gone, born))
+
+    def _keeps_shape(self, gone: set[int], born: _Born) -> bool:
+        paths, offsets = self._paths, self._offsets
+        return gone == born.keys() and all(
+            [(path, len(raw)) for path, raw in new] == [(paths[at], offsets[at + 1] - offsets[at])]
+            for at, new in born.items()
+        )
+
+    def _reshaped(self, gone: set[int], born: _Born) -> tuple[list[bytes], list[int]]:
+        paths = self._paths.copy()
+        sizes = list(map(sub, self._offsets[1:], self._offsets))
+        for at in sorted(gone.union(born), reverse=True):
+            old, new = slice(at, at + (at in gone)), born.get(at, ())
+            paths[old] = [path for path, _ in new]
+            sizes[old] = [len(raw) for _, raw in new]
+        return paths, list(accumulate(sizes, initial=_HEADER.size))
+
+    def _replaced(self, path: bytes, entry: Entry | None) -> Iterator[range]:
+        paths = self._paths
+        yield range(bisect_left(paths, path), bisect_right(paths, path))
+        if entry is None:
+            return
+        for folder in _folders(path):
+            yield range(bisect_left(paths, folder), bisect_right(paths, folder))
+        # "0" is the byte after "/": between the two lies everything inside the folder.
+        yield range(bisect_left(paths, path + b"/"), bisect_left(paths, path + b"0"))
+
+    def _stage(self, at: int) -> int:
+        return self.data[self._offsets[at] + _FLAGS] >> 4 & 3
+
+    def _entry(self, at: int) -> Entry:
+        cs, cn, ms, mn, dev, ino, mode, uid, gid, size, oid, _ = _FIXED.unpack_from(
+            self.data, self._offsets[at]
+        )
+        ctime, mtime = cs * _SECOND + cn, ms * _SECOND + mn
+        return Entry(self._paths[at], oid, mode, Stat(ctime, mtime, dev, ino, uid, gid, size))
+
+
+def build(entries: Iterable[Entry]) -> IndexFile:
+    """Return a new index that holds ENTRIES, given in any order."""
+    changes: dict[bytes, Entry | None] = {}
+    for entry in entries:
+        if entry.path in changes:
+            raise ValueError(f"two entries for {entry.path!r}")
+        changes[entry.path] = entry
+    empty = IndexFile(_sealed(2, 0, []), [], [_HEADER.size])
+    return empty.patched(changes)
+
+
+def _folders(path: bytes) -> Iterator[bytes]:
+    slash = path.find(b"/")
+    while slash >= 0:
+        yield path[:slash]
+        slash = path.find(b"/", slash + 1)
+
+
+def _check_changes(changes: Mapping[bytes, Entry | None]) -> None:
+    for path, entry in changes.items():
+        if entry is None:
+            continue
+        if path != entry.path:
+            raise ValueError(f"the entry of {entry.path!r} is given for {path!r}")
+        if any(changes.get(folder) is not None for folder in _folders(path)):
+            raise ValueError(f"a folder of {path!r} is to be a file at the same time")
+
+
+def _encoded(entry: Entry) -> bytes:
+    path, oid, mode, st = entry
+    if b"\0" in path or not _FORBIDDEN.isdisjoint(path.lower().split(b"/")):
+        raise ValueError(f"git does not track a path like {path!r}")
+    if len(oid) != len(_NO_OID) or oid == _NO_OID or mode not in _MODES:
+        raise ValueError(f"{path!r} has no such blob or mode in git: {oid.hex()} {mode:o}")
+    cs, cn = divmod(st.ctime_ns, _SECOND)
+    ms, mn = divmod(st.mtime_ns, _SECOND)
+    owner = st.uid & _WORD, st.gid & _WORD, st.size & _WORD
+    place = st.dev & _WORD, st.ino & _WORD
+    times = cs & _WORD, cn, ms & _WORD, mn
+    return _padded(_FIXED.pack(*times, *place, mode, *owner, oid, min(len(path), _NAME)) + path)
+
+
+def _padded(raw: bytes) -> bytes:
+    return raw.ljust(len(raw) + 8 & ~7, b"\0")
+
+
+def _sealed(version: int, count: int, pieces: Sequence[bytes | memoryview]) -> bytes:
+    header = _HEADER.pack(_SIGNATURE, version, count)
+    digest = hashlib.sha1(header, usedforsecurity=False)
+    for piece in pieces:
+        digest.update(piece)
+    return b"".join((header, *pieces, digest.digest()))
+
+
+def _checked_header(data: bytes) -> tuple[int, int]:
+    if len(data) < _HEADER.size + _CHECKSUM:
+        raise IndexUnreadable("the index is too short")
+    signature, version, count = _HEADER.unpack_from(data)
+    if signature != _SIGNATURE or version not in (2, 3, _FRONTCODED):
+        raise IndexUnreadable(f"not an index of version 2, 3 or 4: {data[:8]!r}")
+    checksum = data[-_CHECKSUM:]
+    # All zeros is what git writes where index.skipHash is set.
+    if checksum != _NO_OID:
+        found = hashlib.sha1(memoryview(data)[:-_CHECKSUM], usedforsecurity=False)
+        if found.digest() != checksum:
+            raise IndexUnreadable("the checksum of the index is wrong")
+    return version, count
+
+
+def _scanned(data: bytes, version: int, count: int) -> tuple[list[bytes], list[int]]:
+    paths: list[bytes] = []
+    offsets: list[int] = []
+    at = _HEADER.size
+    for _ in range(count):
+        offsets.append(at)
+        # Nearly always the first byte of the flags is 0 and the second is the path's length.
+        if data[at + 60]:
+            start, end = _unusual(data, at, version)
+        else:
+            start = at + 62
+            end = start + data[at + 61]
+        paths.append(data[start:end])
+        if data[end]:
+            raise IndexUnreadable("a path of the index is longer than its entry says")
+        at = (end + 4 | 7) - 3  # one to eight NULs, up to a multiple of eight from the header on
+    offsets.append(at)
+    if b"\0" in b"/".join(paths):
+        raise IndexUnreadable("a path of the index is shorter than its entry says")
+    return paths, offsets
+
+
+def _unusual(data: bytes, at: int, version: int) -> tuple[int, int]:
+    """Return where the path begins and ends in an entry that is flagged, staged or long."""
+    start = _path_start(data, at, version)
+    length = (data[at + _FLAGS] << 8 | data[at + _FLAGS + 1]) & _NAME
+    end = data.index(b"\0", start + length) if length == _NAME else start + length
+    return start, end
+
+
+def _path_start(data: bytes, at: int, version: int) -> int:
+    start = at + _FIXED.size
+    if not data[at + _FLAGS] & _EXTENDED:
+        return start
+    if version < _WITH_EXTENDED_FLAGS:
+        raise IndexUnreadable(f"an index of version {version} has extended flags")
+    if data[start] & ~_KNOWN_EXTENDED or data[start + 1]:
+        raise IndexUnreadable("an entry of the index has flags git does not know")
+    return start + 2
+
+
+def _check_extensions(data: bytes, at: int) -> None:
+    end = len(data) - _CHECKSUM
+    while at < end:
+        name, size = data[at : at + 4], int.from_bytes(data[at + 4 : at + 8], "big")
+        if not name[:1].isupper():
+            raise IndexUnreadable(f"the index needs the extension {name!r}")
+        at += 8 + size
+    if at != end:
+        raise IndexUnreadable("the entries or the extensions of the index run past its end")
+
+
+def _check_order(data: bytes, paths: Sequence[bytes], offsets: Sequence[int]) -> None:
+    if paths and not paths[0]:
+        raise IndexUnreadable("the index has an entry without a path")
+    if all(map(lt, paths, islice(paths, 1, None))):
+        return
+    stages = (data[at + _FLAGS] >> 4 & 3 for at in offsets[:-1])
+    for before, after in pairwise(zip(paths, stages, strict=True)):
+        if before >= after or (before[0] == after[0] and before[1] == 0):
+            raise IndexUnreadable(f"the index is not in order at {after[0]!r}")
+
+
+def _expanded(data: bytes, count: int) -> bytes:
+    """Write out the paths of a version 4 index, where each is a difference from the one before."""
+    raws: list[bytes] = []
+    path, at, extended = b"", _HEADER.size, False
+    for _ in range(count):
+        start = _path_start(data, at, _FRONTCODED)
+        cut, tail = _varint(data, start)
+        end = data.index(b"\0", tail)
+        if cut > len(path):
+            raise IndexUnreadable("a path of the index is cut by more than there is")
+        path = path[: len(path) - cut] + data[tail:end]
+        extended = extended or start > at + _FIXED.size
+        raws.append(_padded(data[at:start] + path))
+        at = end + 1
+    _check_extensions(data, at)
+    return _sealed(_WITH_EXTENDED_FLAGS if extended else 2, count, raws)
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    byte = data[at]
+    value = byte & 127
+    while byte & 128:
+        at += 1
+        byte = data[at]
+        value = (value + 1 << 7) + (byte & 127)
+    return value, at + 1
