@@ -1,0 +1,132 @@
+"""What may enter git, asked on every door.
+
+A write that breaks a rule is refused before any object exists. An edit made with ordinary tools has
+already happened: it is *held* when it may not enter git at all, and lands with its violations
+named when it merely should not have been made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gitmem.core import frontmatter, secrets
+from gitmem.core.paths import check_path
+from gitmem.errors import FrontmatterRefused, PathRefused, SecretFound, ShrinkRefused, TooBig
+
+MAX_FILE = 1024 * 1024
+SHRINK_FROM = 500
+"""Bytes from which a file may not lose more than half of itself in one write."""
+
+
+def check_write(
+    path: str,
+    data: bytes,
+    before: bytes | None,
+    *,
+    allow_secret: Iterable[str] = (),
+    allow_shrink: bool = False,
+) -> None:
+    """Refuse DATA as the new version of PATH, or return."""
+    check_size(path, len(data))
+    check_secrets(path, data, before, allow_secret)
+    if not allow_shrink and shrinks(data, before):
+        raise _shrink_refused(path, data, before or b"")
+    frontmatter.check(_text(data))
+
+
+def check_size(path: str, size: int) -> None:
+    """Refuse what is larger than a memory file may be."""
+    if size > MAX_FILE:
+        raise TooBig(
+            f"{path} would be {size:,} bytes; a memory file may have {MAX_FILE:,}",
+            hint="split it into several files",
+            path=path,
+            bytes=size,
+            limit=MAX_FILE,
+        )
+
+
+def check_secrets(
+    path: str, data: bytes, before: bytes | None = None, allow: Iterable[str] = ()
+) -> None:
+    """Refuse text that holds a credential which was not in the file before."""
+    old = None if before is None else _text(before)
+    found = secrets.new_findings(_text(data), old, allow)
+    if found:
+        first = found[0]
+        raise SecretFound(
+            f"{path} line {first.line} holds what looks like a credential ({first.rule})",
+            hint="keep the value elsewhere and write where it is kept; "
+            f"if it is no secret, repeat with --allow-secret {first.rule}",
+            path=path,
+            rule=first.rule,
+            line=first.line,
+            findings=[{"rule": each.rule, "line": each.line} for each in found],
+        )
+
+
+def check_message_text(what: str, text: str) -> None:
+    """Refuse a reason, name or source that would put a credential into a commit message."""
+    found = secrets.find(text) if text else []
+    if found:
+        raise SecretFound(
+            f"the {what} holds what looks like a credential ({found[0].rule})",
+            hint=f"say it without the value; {what}s are kept in the history for ever",
+            rule=found[0].rule,
+            line=found[0].line,
+        )
+
+
+def shrinks(data: bytes, before: bytes | None) -> bool:
+    """True when a file of some size would lose more than half of itself, or all it said."""
+    if before is None or not before.strip():
+        return False
+    if not data.strip():
+        return True
+    return len(before) > SHRINK_FROM and len(data) * 2 < len(before)
+
+
+def _shrink_refused(path: str, data: bytes, before: bytes) -> ShrinkRefused:
+    lines = before.count(b"\n")
+    return ShrinkRefused(
+        f"{path} has {len(before):,} bytes in {lines:,} lines; this would leave {len(data):,}",
+        hint=f"read it first (`gitmem read {path}`) and write the whole new text, add to it with "
+        "--append, or repeat with --allow-shrink",
+        path=path,
+        bytes=len(before),
+        new_bytes=len(data),
+    )
+
+
+def hold_rule(path: str, obstacle: str, data: bytes | None, before: bytes | None) -> str:
+    """Why an edit found in the work tree may not enter git; empty when it may."""
+    try:
+        check_path(path)
+    except PathRefused:
+        return "path"
+    if obstacle:
+        return obstacle
+    if data is None:
+        return ""
+    if len(data) > MAX_FILE:
+        return "too-big"
+    found = secrets.new_findings(_text(data), None if before is None else _text(before))
+    return f"secret: {found[0].rule}, line {found[0].line}" if found else ""
+
+
+def violations(path: str, data: bytes | None, before: bytes | None) -> tuple[str, ...]:
+    """The rules an edit broke that a write would have been refused for."""
+    if data is None:
+        return ()
+    broken = []
+    if shrinks(data, before):
+        broken.append(f"shrink {path} {len(before or b'')} -> {len(data)} bytes")
+    try:
+        frontmatter.check(_text(data))
+    except FrontmatterRefused as error:
+        broken.append(f"frontmatter {path}: {error.message}")
+    return tuple(broken)
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")

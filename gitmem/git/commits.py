@@ -1,0 +1,77 @@
+"""Making trees and commits: plain bytes, so that nothing but our own values can enter them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from gitmem.core.messages import Note, compose, signature_name
+from gitmem.errors import Conflict
+from gitmem.git import trees
+from gitmem.git.repository import Repository
+from gitmem.git.trees import FILE, FOLDER, Node, Tree
+
+EMAIL = "agent@gitmem.invalid"
+COMMITTER = "gitmem <gitmem@gitmem.invalid>"
+
+
+def write_tree(repository: Repository, root: str | None, files: Mapping[str, bytes | None]) -> str:
+    """Store FILES on top of the tree ROOT (None: an empty one) and return the new tree's id."""
+    here: dict[str, bytes | None] = {}
+    below: dict[str, dict[str, bytes | None]] = {}
+    for path, data in files.items():
+        name, slash, rest = path.partition("/")
+        if slash:
+            below.setdefault(name, {})[rest] = data
+        else:
+            here[name] = data
+    tree = dict(repository.tree(root)) if root else {}
+    for name, inner in below.items():
+        _set_folder(repository, tree, name, inner)
+    for name, data in here.items():
+        if data is None:
+            tree.pop(name, None)
+        else:
+            tree[name] = Node(FILE, repository.objects.write("blob", data))
+    return _write(repository, tree)
+
+
+def _set_folder(
+    repository: Repository, tree: Tree, name: str, files: Mapping[str, bytes | None]
+) -> None:
+    node = tree.get(name)
+    if node and not node.is_folder:
+        if all(data is None for data in files.values()):
+            return
+        raise Conflict(f"{name} is a file, so nothing can be put below it")
+    oid = write_tree(repository, node.oid if node else None, files)
+    if repository.tree(oid):
+        tree[name] = Node(FOLDER, oid)
+    else:
+        tree.pop(name, None)
+
+
+def _write(repository: Repository, tree: Tree) -> str:
+    oid = repository.objects.write("tree", trees.serialise(tree))
+    repository.remember_tree(oid, tree)
+    return oid
+
+
+def commit_bytes(
+    tree: str, parent: str | None, note: Note, when: datetime, committed: int
+) -> bytes:
+    """A commit object: the agent is the author, gitmem the committer."""
+    zone = _zone(when.utcoffset() or timedelta())
+    author = f"{signature_name(note.agent)} <{EMAIL}>"
+    lines = [f"tree {tree}"]
+    if parent:
+        lines.append(f"parent {parent}")
+    lines.append(f"author {author} {int(when.timestamp())} {zone}")
+    lines.append(f"committer {COMMITTER} {committed} {zone}")
+    return ("\n".join(lines) + "\n\n" + compose(note)).encode("utf-8", "backslashreplace")
+
+
+def _zone(offset: timedelta) -> str:
+    minutes = int(offset.total_seconds()) // 60
+    sign, minutes = ("-", -minutes) if minutes < 0 else ("+", minutes)
+    return f"{sign}{minutes // 60:02}{minutes % 60:02}"

@@ -1,0 +1,276 @@
+"""The write protocol: how files become a commit, and a commit becomes files.
+
+Order: inflight record, objects, branch (**acknowledged here**), work tree, index, record cleared.
+docs/concurrency.md explains why each step stands where it stands; `tests/faults` kills the process
+at each of them.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
+
+import pygit2
+
+from gitmem.core.messages import Note, compose
+from gitmem.errors import Busy, StorageFailed
+from gitmem.git.commits import commit_bytes, write_tree
+from gitmem.git.indexfile import Entry
+from gitmem.git.lock import WAIT, Item, Lock, Record
+from gitmem.git.objects import blob_id
+from gitmem.git.repository import BRANCH, Repository, Snapshot, Tip
+from gitmem.git.staging import IndexBusy, entry
+from gitmem.git.worktree import TEMP_PREFIX, InTheWay, Seen, WorkTree, beside
+
+PATIENCE = 0.25
+"""Seconds to wait for somebody who still has a swapped-out file open for writing."""
+
+
+def reached(step: str) -> None:
+    """A named point of the protocol. Does nothing; fault tests put a process's death here."""
+
+
+class Step(NamedTuple):
+    """One commit: files with their new content (None removes) and what it says of itself."""
+
+    files: Mapping[str, bytes | None]
+    note: Note
+
+
+class Plan(NamedTuple):
+    """What shall be published in one go: usually one commit."""
+
+    steps: tuple[Step, ...]
+    standing: Mapping[str, str | None] = {}
+    """What stands in the work tree where that is not HEAD's version: path to blob or None."""
+
+
+class Published(NamedTuple):
+    """A plan that has landed."""
+
+    commit: str
+    parent: str
+    blobs: dict[str, str | None]
+
+
+Planner = Callable[[Snapshot], Plan | None]
+
+
+class Publisher:
+    """Moves the branch, then brings work tree and index after it. Needs the repository's lock."""
+
+    def __init__(
+        self, repository: Repository, worktree: WorkTree, lock: Lock, clock: Callable[[], datetime]
+    ) -> None:
+        self.repository = repository
+        self.worktree = worktree
+        self.clock = clock
+        self.lock = lock
+        self.unfinished: list[Item] = []
+        self._noted = False
+        self._landing = False
+
+    def publish(self, planner: Planner) -> Published | None:
+        """Land what PLANNER wants on top of the branch; None when it wants nothing.
+
+        A person's `git commit` may move the branch in between: then it is planned anew.
+        """
+        while True:
+            tip = self.repository.tip()
+            snapshot = self.repository.snapshot(tip.commit)
+            plan = planner(snapshot)
+            if plan is None:
+                return None
+            published = self._land(tip, snapshot, plan)
+            if published is not None:
+                return published
+
+    def _land(self, tip: Tip, snapshot: Snapshot, plan: Plan) -> Published | None:
+        final: dict[str, bytes | None] = {}
+        for step in plan.steps:
+            final.update(step.files)
+        items = _items(plan, snapshot, final)
+        with translated("writing the commit"):
+            self._note(plan.steps[-1].note.id, tip.commit, items)
+            reached("recorded")
+            commit = self._write_commits(tip, snapshot, plan.steps)
+            reached("objects")
+            self._landing = True
+            moved = self._move(tip, commit, compose(plan.steps[-1].note).partition("\n")[0])
+        if not moved:
+            self._landing = False
+            return None
+        items = [item._replace(landed=True) for item in items]
+        self.unfinished += items
+        self._landing = False
+        reached("branch")
+        self.settle(items, final)
+        return Published(commit, tip.commit, {item.path: item.new for item in items})
+
+    def _note(self, name: str, base: str, items: Iterable[Item], *, left: bool = False) -> None:
+        self._noted = True
+        self.lock.note(Record(name, base, os.getpid(), left, (*self.unfinished, *items)))
+
+    def _write_commits(self, tip: Tip, snapshot: Snapshot, steps: Iterable[Step]) -> str:
+        commit, root = tip.commit, snapshot.root
+        when = self.clock()
+        committed = max(int(when.timestamp()), self.repository.commit(commit).committed)
+        for step in steps:
+            root = write_tree(self.repository, root, step.files)
+            raw = commit_bytes(root, commit, step.note, when, committed)
+            commit = self.repository.objects.write("commit", raw)
+        return commit
+
+    def _move(self, tip: Tip, commit: str, subject: str) -> bool:
+        """Compare and swap the branch; False when somebody else moved it first."""
+        deadline = time.monotonic() + WAIT
+        lock = self.repository.gitdir / (BRANCH + ".lock")
+        reference = tip.reference
+        for attempt in count():
+            try:
+                reference.set_target(commit, subject)
+                return True
+            except (pygit2.GitError, OSError, ValueError) as error:
+                now = self.repository.tip()
+                if now.commit == commit:  # an exception is not "not written"
+                    return True
+                if now.commit != tip.commit:
+                    return False
+                if time.monotonic() >= deadline:
+                    raise _branch_locked(lock) from error
+                if not lock.exists() and attempt:  # once more: the lock may just have gone
+                    raise
+                reference = now.reference
+                time.sleep(0.01)
+        raise AssertionError
+
+    def settle(self, items: Iterable[Item], contents: Mapping[str, bytes | None]) -> None:
+        """Bring work tree and index to what has landed. Never raises OSError: it can wait."""
+        expected: list[Item] = []
+        changes: dict[str, Entry | None] = {}
+        for item in items:
+            try:
+                found, as_believed = self.place(item, contents[item.path])
+            except (OSError, InTheWay):
+                continue
+            changes[item.path] = entry(item.path, item.new, found) if item.new else None
+            if as_believed:
+                expected.append(item)
+            reached("placed")
+        if self.stage(changes):
+            reached("staged")
+            self.finish_items(expected)
+
+    def forward(self, path: str, standing: str | None) -> None:
+        """Let HEAD's version of PATH stand in the work tree instead of the known STANDING."""
+        snapshot = self.repository.snapshot()
+        temp = f"{TEMP_PREFIX}{os.urandom(8).hex()}-0"
+        item = Item(path, standing, snapshot.oid(path), temp, True)
+        self.unfinished.append(item)
+        self._note("", "", ())
+        self.settle([item], {path: snapshot.read(path)})
+
+    def resume(self, items: Iterable[Item]) -> None:
+        """Take over what a dead writer had not finished."""
+        self.unfinished = [item._replace(landed=True) for item in items]
+        self._noted = True
+
+    def place(self, item: Item, data: bytes | None) -> tuple[os.stat_result | None, bool]:
+        """Put one version in; tell its stat, and whether what came out is what was expected."""
+        found = None
+        if item.old == item.new:
+            seen = self.worktree.look(item.path)
+            return (seen.stat if seen.oid == item.new else None), True
+        if data is None:
+            taken = self.worktree.take(item.path, item.temp)
+        else:
+            found, taken = self.worktree.put(
+                item.path, item.temp, data, expect_file=item.old is not None
+            )
+        if not taken:
+            return found, True
+        out = self.worktree.look(beside(item.path, item.temp), patience=PATIENCE)
+        return found, is_expected(out, item)
+
+    def stage(self, changes: Mapping[str, Entry | None]) -> bool:
+        """Tell the index; False when that has to wait."""
+        if not changes:
+            return True
+        try:
+            self.repository.staging.update(changes, self._head_entries)
+        except (OSError, IndexBusy):
+            return False
+        return True
+
+    def _head_entries(self) -> Iterator[Entry]:
+        for path, node in self.repository.snapshot().files():
+            yield entry(path, node.oid, None)
+
+    def finish_items(self, items: Iterable[Item]) -> None:
+        """What came out is in git already: let it go, and remember no more."""
+        folders: dict[str, str] = {}
+        for item in items:
+            if item.old != item.new:
+                self.worktree.drop(beside(item.path, item.temp))
+                folders[item.path.rpartition("/")[0]] = item.path
+            if item.new is None:
+                self.worktree.prune(item.path)
+            self.unfinished.remove(item)
+        for path in folders.values():
+            self.worktree.sync(path)
+        reached("dropped")
+
+    def leave(self) -> None:
+        """Clear the record, or leave in it what the next writer has to finish."""
+        if self._landing or not self._noted:
+            return  # interrupted between the branch and our knowing it: recovery will look
+        if self.unfinished:
+            self._note("", "", (), left=True)
+        else:
+            self.lock.clear()
+
+
+def _items(plan: Plan, snapshot: Snapshot, final: Mapping[str, bytes | None]) -> list[Item]:
+    stem = TEMP_PREFIX + plan.steps[-1].note.id
+    items = []
+    # Removals first: a file may have to make room for a folder of its name.
+    ordered = sorted(final.items(), key=lambda each: each[1] is not None)
+    for number, (path, data) in enumerate(ordered):
+        old = plan.standing[path] if path in plan.standing else snapshot.oid(path)
+        new = None if data is None else blob_id(data)
+        items.append(Item(path, old, new, f"{stem}-{number}", False))
+    return items
+
+
+def is_expected(out: Seen, item: Item) -> bool:
+    """True when what came out of the work tree is what was believed to be there."""
+    return out.absent or (out.oid is not None and out.oid == item.old and not out.busy)
+
+
+def _branch_locked(lock: Path) -> Busy:
+    return Busy(
+        f"git holds {lock.name} and has not let go for {WAIT:g} s",
+        hint=f"nothing was written. If no git command is running, remove {lock}",
+        lock=str(lock),
+    )
+
+
+@contextmanager
+def translated(doing: str) -> Iterator[None]:
+    """Turn what libgit2 and the system raise into StorageFailed, keeping the cause."""
+    try:
+        yield
+    except (pygit2.GitError, OSError) as error:
+        text = str(error)
+        full = "No space left" in text or getattr(error, "errno", None) == errno.ENOSPC
+        hint = "free some space and repeat" if full else "nothing was written; see `gitmem check`"
+        raise StorageFailed(
+            f"{doing} failed: {'the disk is full' if full else text}", hint=hint
+        ) from error

@@ -1,0 +1,261 @@
+"""One group's git directory: its branch, its commits, its trees.
+
+The only place where a repository is opened. It is opened by the path of its git directory and as
+bare: a `.git` file or folder in a work tree is never followed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import NamedTuple
+
+import pygit2
+
+from gitmem.errors import Damaged, MomentNotFound
+from gitmem.git import trees
+from gitmem.git.objects import ObjectDamaged, Objects
+from gitmem.git.staging import Staging
+from gitmem.git.trees import Node, Tree
+
+# Before the first repository is opened: set later, objects are synced to disk but refs are not.
+pygit2.settings.enable_fsync_gitdir(True)
+
+BRANCH = "refs/heads/main"
+CACHED_TREES = 2048
+
+
+class BranchLost(Damaged):
+    """The group's branch cannot be read; its history is still there."""
+
+    code = "branch-lost"
+
+
+class Commit(NamedTuple):
+    """One commit, as its object states it."""
+
+    oid: str
+    tree: str
+    parents: tuple[str, ...]
+    author: str
+    time: datetime
+    """When it was made, in the zone of the group at that time."""
+    committed: int
+    """Committer time in seconds: never runs backwards along the branch."""
+    message: str
+
+
+class Tip(NamedTuple):
+    """The branch as it was read: moving it compares with this very value."""
+
+    reference: pygit2.Reference
+    commit: str
+
+
+def parse_commit(oid: str, data: bytes) -> Commit:
+    """A commit object's bytes as a value."""
+    head, _, message = data.partition(b"\n\n")
+    tree, parents, author, committed = "", [], b"", 0
+    for line in head.split(b"\n"):
+        key, _, value = line.partition(b" ")
+        if key == b"tree":
+            tree = value.decode()
+        elif key == b"parent":
+            parents.append(value.decode())
+        elif key == b"author":
+            author = value
+        elif key == b"committer":
+            committed = _stamp(value)[0]
+    name = author.partition(b" <")[0].decode("utf-8", "replace")
+    seconds, offset = _stamp(author)
+    when = datetime.fromtimestamp(seconds, timezone(timedelta(minutes=offset)))
+    text = message.decode("utf-8", "replace")
+    return Commit(oid, tree, tuple(parents), name, when, committed, text)
+
+
+def _stamp(signature: bytes) -> tuple[int, int]:
+    """Seconds and offset in minutes at the end of an author or committer line."""
+    try:
+        seconds, zone = signature.rpartition(b"> ")[2].split(b" ")
+        minutes = int(zone[1:3]) * 60 + int(zone[3:5])
+        at = max(0, min(int(seconds), 253402214400))  # a hand-made commit may claim any year
+        return at, max(-1439, min(1439, -minutes if zone[:1] == b"-" else minutes))
+    except ValueError:
+        return 0, 0
+
+
+class Repository:
+    """A group's git directory, opened."""
+
+    def __init__(self, gitdir: Path) -> None:
+        self.gitdir = gitdir
+        try:
+            flags = pygit2.enums.RepositoryOpenFlag.BARE | pygit2.enums.RepositoryOpenFlag.NO_SEARCH
+            self.raw = pygit2.Repository(str(gitdir), flags)
+        except (pygit2.GitError, OSError, KeyError) as error:
+            raise Damaged(
+                f"the repository of {gitdir.name.removesuffix('.git')!r} cannot be opened: {error}",
+                hint="run `gitmem check --repair`",
+            ) from error
+        self.objects = Objects(gitdir, self.raw)
+        self.staging = Staging(gitdir)
+        self._trees: dict[str, Tree] = {}
+
+    def close(self) -> None:
+        """Give back file handles."""
+        self.raw.free()
+
+    def tip(self) -> Tip:
+        """The branch now."""
+        try:
+            reference = self.raw.lookup_reference(BRANCH)
+            return Tip(reference, str(reference.target))
+        except (KeyError, pygit2.GitError, OSError, ValueError) as error:
+            what = "is missing" if isinstance(error, KeyError) else "cannot be read"
+            raise BranchLost(
+                f"the branch of this group {what}, though it has a history",
+                hint="run `gitmem check --repair`: it finds the last sound commit",
+                ref=BRANCH,
+            ) from error
+
+    def head_branch(self) -> str | None:
+        """The branch that HEAD names, None when it is detached or unreadable."""
+        try:
+            text = (self.gitdir / "HEAD").read_text("utf-8")
+        except (OSError, ValueError):
+            return None
+        return text[5:].strip() if text.startswith("ref: ") else None
+
+    def reference(self, name: str) -> str | None:
+        """The object a ref points at, None when there is no such ref."""
+        try:
+            return str(self.raw.lookup_reference(name).resolve().target)
+        except (KeyError, ValueError, pygit2.GitError):
+            return None
+
+    def commit(self, oid: str) -> Commit:
+        """One commit by its id."""
+        return parse_commit(oid, self.objects.read_as("commit", oid))
+
+    def tree(self, oid: str) -> Tree:
+        """One tree by its id. Shared between callers: never change it."""
+        tree = self._trees.get(oid)
+        if tree is None:
+            try:
+                tree = trees.parse(self.objects.read_as("tree", oid))
+            except ValueError as error:
+                raise ObjectDamaged(oid, "not a tree") from error
+            self.remember_tree(oid, tree)
+        return tree
+
+    def remember_tree(self, oid: str, tree: Tree) -> None:
+        """Keep a tree in memory; it is named by its content, so it can never be stale."""
+        if len(self._trees) >= CACHED_TREES:
+            self._trees.clear()
+        self._trees[oid] = tree
+
+    def snapshot(self, commit: str | None = None) -> Snapshot:
+        """What the group held at COMMIT, or holds now."""
+        return Snapshot(self, commit or self.tip().commit)
+
+    def history(self, start: str) -> Iterator[Commit]:
+        """Commits from START back to the root: the first parents, which is gitmem's own line."""
+        oid: str | None = start
+        while oid:
+            commit = self.commit(oid)
+            yield commit
+            oid = commit.parents[0] if commit.parents else None
+
+    def at_time(self, moment: datetime) -> Commit:
+        """The commit that was the branch's tip at MOMENT."""
+        first = None
+        for commit in self.history(self.tip().commit):
+            if commit.committed <= moment.timestamp():
+                return commit
+            first = commit
+        began = first.time.isoformat(" ", "minutes") if first else "never"
+        raise MomentNotFound(
+            f"nothing was recorded yet at {moment.isoformat(' ', 'minutes')}",
+            hint=f"the history of this group begins at {began}",
+        )
+
+
+class Snapshot:
+    """The files of one commit. Reads never touch the work tree."""
+
+    def __init__(self, repository: Repository, commit: str) -> None:
+        self.repository = repository
+        self.commit = commit
+        self.root = repository.commit(commit).tree
+
+    def node(self, path: str) -> Node | None:
+        """The entry at PATH, file or folder."""
+        node = Node(trees.FOLDER, self.root)
+        for part in path.split("/") if path else ():
+            if not node.is_folder:
+                return None
+            found = self.repository.tree(node.oid).get(part)
+            if found is None:
+                return None
+            node = found
+        return node
+
+    def oid(self, path: str) -> str | None:
+        """The blob id of the file at PATH, None when there is no file."""
+        node = self.node(path)
+        return None if node is None or node.is_folder else node.oid
+
+    def read(self, path: str) -> bytes | None:
+        """The bytes of the file at PATH, None when there is no file."""
+        oid = self.oid(path)
+        return None if oid is None else self.repository.objects.read_as("blob", oid)
+
+    def folder(self, path: str) -> Tree:
+        """The entries of the folder at PATH; empty when there is none."""
+        node = self.node(path)
+        return self.repository.tree(node.oid) if node and node.is_folder else {}
+
+    def files(self, under: str = "") -> Iterator[tuple[str, Node]]:
+        """Every file at or below UNDER, in path order."""
+        node = self.node(under)
+        if node is None:
+            return
+        if not node.is_folder:
+            yield under, node
+            return
+        for name, child in sorted(self.repository.tree(node.oid).items()):
+            yield from self.files(f"{under}/{name}" if under else name)
+
+    def changed_since(self, older: Snapshot | None) -> Iterator[tuple[str, Node | None, Node | None]]:
+        """Each path whose file differs from OLDER: path, its node there, its node here."""
+        before = older.root if older else None
+        yield from _differences(self.repository, "", before, self.root)
+
+
+def _differences(
+    repository: Repository, prefix: str, before: str | None, after: str | None
+) -> Iterator[tuple[str, Node | None, Node | None]]:
+    """Walk two trees at once, entering only the folders whose ids differ."""
+    if before == after:
+        return
+    old = repository.tree(before) if before else {}
+    new = repository.tree(after) if after else {}
+    for name in sorted(old.keys() | new.keys()):
+        a, b = old.get(name), new.get(name)
+        if a == b:
+            continue
+        folder_a = a.oid if a and a.is_folder else None
+        folder_b = b.oid if b and b.is_folder else None
+        yield from _differences(repository, f"{prefix}{name}/", folder_a, folder_b)
+        file_a = a if a and not a.is_folder else None
+        file_b = b if b and not b.is_folder else None
+        if file_a != file_b:
+            yield f"{prefix}{name}", file_a, file_b
+
+
+def seal() -> None:
+    """Make this process blind to the operator's git configuration, identity and home folder."""
+    level = pygit2.enums.ConfigLevel
+    for each in (level.GLOBAL, level.XDG, level.SYSTEM, level.PROGRAMDATA):
+        pygit2.settings.search_path[each] = ""

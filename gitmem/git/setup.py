@@ -1,0 +1,174 @@
+"""Making a group's repository, and tying it to its work tree."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from datetime import datetime
+from pathlib import Path
+
+import pygit2
+
+from gitmem.core.messages import Note
+from gitmem.git.commits import commit_bytes, write_tree
+from gitmem.git.repository import BRANCH, Repository
+
+FORMAT = 1
+HEAD_TEXT = f"ref: {BRANCH}\n"
+_CONFIG = (
+    ("core", "repositoryformatversion", "0"),
+    ("core", "bare", "false"),
+    ("core", "filemode", "false"),
+    ("core", "symlinks", "false"),
+    ("core", "autocrlf", "false"),
+    ("core", "logAllRefUpdates", "true"),
+    ("core", "protectHFS", "true"),
+    ("core", "protectNTFS", "true"),
+    ("core", "hooksPath", "/dev/null"),
+    ("core", "attributesFile", "/dev/null"),
+    ("core", "fsmonitor", "false"),
+    ("core", "fsync", "all"),
+    ("core", "sharedRepository", "0600"),
+    ("gc", "auto", "0"),
+    ("maintenance", "auto", "false"),
+    ("transfer", "fsckObjects", "true"),
+    ("gitmem", "format", str(FORMAT)),
+)
+
+
+def create(gitdir: Path, worktree: str, note: Note, now: datetime) -> None:
+    """Make a repository with its root commit at GITDIR, whole or not at all.
+
+    It is built beside its place and renamed there. libgit2 makes it, so no template is copied in.
+    """
+    draft = gitdir.with_name(f".draft-{os.urandom(6).hex()}")
+    pygit2.init_repository(str(draft), bare=True, initial_head="main", mode=0o700)
+    for name in ("description", "hooks", "info"):
+        _remove(draft / name)
+    (draft / "gitmem").mkdir(mode=0o700)
+    (draft / "gitmem" / "lock").touch(mode=0o600)
+    (draft / "config").write_text(config_text(worktree), "utf-8")
+    _write_root(draft, note, now)
+    _close_to_others(draft)
+    os.rename(draft, gitdir)
+    sync_folder(gitdir.parent)
+
+
+def _write_root(gitdir: Path, note: Note, now: datetime) -> None:
+    repository = Repository(gitdir)
+    tree = write_tree(repository, None, {})
+    raw = commit_bytes(tree, None, note, now, int(now.timestamp()))
+    commit = repository.objects.write("commit", raw)
+    repository.raw.create_reference(BRANCH, commit, message="init")
+    repository.close()
+
+
+def _close_to_others(folder: Path) -> None:
+    """Nobody but the owner may read a memory."""
+    for path, folders, files in os.walk(folder):
+        os.chmod(path, 0o700)
+        for name in files:
+            os.chmod(os.path.join(path, name), 0o400 if "/objects/" in path else 0o600)
+        del folders
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def remove_drafts(repos: Path) -> None:
+    """Remove what an initialiser that died had begun. Needs the store's lock."""
+    for draft in repos.glob(".draft-*"):
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def config_text(worktree: str) -> str:
+    """The whole configuration of a group's repository, the same for all but the work tree."""
+    quoted = worktree.replace("\\", "\\\\").replace('"', '\\"')
+    rows = [*_CONFIG[:2], ("core", "worktree", f'"{quoted}"'), *_CONFIG[2:]]
+    text, section = "", ""
+    for name, key, value in rows:
+        text += f"[{name}]\n" if name != section else ""
+        text += f"\t{key} = {value}\n"
+        section = name
+    return text
+
+
+def read_config(gitdir: Path) -> dict[str, str]:
+    """The configuration as `section.key` in lower case; empty when it cannot be read."""
+    try:
+        lines = (gitdir / "config").read_text("utf-8").splitlines()
+    except (OSError, ValueError):
+        return {}
+    found, section = {}, ""
+    for line in map(str.strip, lines):
+        if line.startswith("["):
+            section = line.strip("[]").lower()
+        elif "=" in line:
+            key, _, value = line.partition("=")
+            plain = value.strip().strip('"').replace('\\"', '"').replace("\\\\", "\\")
+            found[f"{section}.{key.strip().lower()}"] = plain
+    return found
+
+
+def worktree_of(gitdir: Path) -> Path | None:
+    """The work tree that the configuration names; None when it names none."""
+    named = read_config(gitdir).get("core.worktree")
+    return Path(os.path.normpath(gitdir / named)) if named else None
+
+
+def tie(gitdir: Path, worktree: Path, *, relative: bool) -> None:
+    """Write the file `.git` into the work tree, so that a person's `git log` works there."""
+    target = os.path.relpath(gitdir, worktree) if relative else str(gitdir)
+    write_durably(worktree / ".git", f"gitdir: {target}\n".encode())
+
+
+def is_tied(gitdir: Path, worktree: Path) -> bool:
+    """True when the work tree's `.git` file leads to GITDIR."""
+    try:
+        with open(os.open(worktree / ".git", os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
+            text = file.read(4096).decode("utf-8", "replace")
+    except OSError:
+        return False
+    kind, _, target = text.strip().partition(": ")
+    return kind == "gitdir" and os.path.normpath(worktree / target) == os.path.normpath(gitdir)
+
+
+def exclude_from_parent(worktree: Path) -> Path | None:
+    """Where a repository of somebody else holds the folder, let it ignore it; tell which file."""
+    for above in worktree.parents:
+        if (above / ".git").is_dir():
+            exclude = above / ".git" / "info" / "exclude"
+            line = f"/{worktree.relative_to(above).as_posix()}/"
+            before = exclude.read_text("utf-8") if exclude.exists() else ""
+            if line not in before.splitlines():
+                exclude.parent.mkdir(exist_ok=True)
+                newline = "" if not before or before.endswith("\n") else "\n"
+                write_durably(exclude, f"{before}{newline}{line}\n".encode())
+            return exclude
+    return None
+
+
+def write_durably(path: Path, data: bytes) -> None:
+    """Replace a small file so that a crash leaves the old one or the new one."""
+    temp = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
+    fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        os.write(fd, data)
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+    os.replace(temp, path)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in FOLDER durable."""
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

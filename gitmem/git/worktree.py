@@ -1,0 +1,361 @@
+"""The folder that agents and people see and edit.
+
+Every access walks from an open root folder, part by part, and never follows a link: a check of the
+path first and an `open` later would leak under a race. Nothing is ever overwritten: a new version
+is swapped in, and what comes out is looked at.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from gitmem.errors import Damaged
+from gitmem.git.exchange import rename_onto_nothing, swap
+from gitmem.git.objects import blob_id
+
+MAX_FILE = 1024 * 1024
+TEMP_PREFIX = ".gitmem-"
+_NOFOLLOW = os.O_NOFOLLOW | os.O_CLOEXEC
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | _NOFOLLOW
+
+
+class InTheWay(Exception):
+    """A part of the path is a link or a file where a folder should be."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+class Seen(NamedTuple):
+    """What stands at a path: a plain file's bytes, nothing, or an obstacle."""
+
+    data: bytes | None = None
+    stat: os.stat_result | None = None
+    obstacle: str = ""
+    """Why it cannot enter git: link, special, hard-link, too-big, folder, unreadable."""
+    busy: bool = False
+    """Somebody has it open for writing: more may come."""
+
+    @property
+    def absent(self) -> bool:
+        """True when nothing is there."""
+        return self.data is None and not self.obstacle
+
+    @property
+    def oid(self) -> str | None:
+        """The blob id of a plain file, else None."""
+        return None if self.data is None else blob_id(self.data)
+
+
+ABSENT = Seen()
+
+
+class WorkTree:
+    """One group's work tree, opened by its root."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        try:
+            self._fd = os.open(root, _FOLDER)
+        except OSError as error:
+            raise Damaged(
+                f"the work tree {root} cannot be opened: {error.strerror}",
+                hint="run `gitmem check`; if the folder was moved, move it back",
+                path=str(root),
+            ) from error
+
+    def close(self) -> None:
+        """Give back the root's handle."""
+        os.close(self._fd)
+
+    @contextmanager
+    def parent(self, path: str, *, create: bool = False) -> Iterator[tuple[int, str]]:
+        """The open folder that holds PATH, and PATH's last part."""
+        folders, _, name = path.rpartition("/")
+        if not folders:
+            yield self._fd, name
+            return
+        fd = os.dup(self._fd)
+        try:
+            done = ""
+            for part in folders.split("/"):
+                done = f"{done}/{part}" if done else part
+                inner = self._enter(fd, part, done, create)
+                os.close(fd)
+                fd = inner
+            yield fd, name
+        finally:
+            os.close(fd)
+
+    def _enter(self, fd: int, part: str, path: str, create: bool) -> int:
+        try:
+            return os.open(part, _FOLDER, dir_fd=fd)
+        except FileNotFoundError:
+            if not create:
+                raise
+            with suppress(FileExistsError):
+                os.mkdir(part, 0o700, dir_fd=fd)
+            return os.open(part, _FOLDER, dir_fd=fd)
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.ENOTDIR):
+                raise InTheWay(path) from error
+            raise
+
+    def look(self, path: str, *, patience: float = 0.0) -> Seen:
+        """What stands at PATH now; with PATIENCE, also whether somebody is still writing to it."""
+        try:
+            with self.parent(path) as (folder, name):
+                return look(folder, name, patience=patience)
+        except FileNotFoundError:
+            return ABSENT
+        except InTheWay as way:
+            return Seen(obstacle="link" if self._is_link(way.path) else "file")
+
+    def _is_link(self, path: str) -> bool:
+        try:
+            with self.parent(path) as (folder, name):
+                found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+                return stat.S_ISLNK(found.st_mode)
+        except (OSError, InTheWay):
+            return False
+
+    def put(
+        self, path: str, temp: str, data: bytes, *, expect_file: bool
+    ) -> tuple[os.stat_result, bool]:
+        """Let DATA stand at PATH. What stood there now stands at TEMP: True if there was any."""
+        with self.parent(path, create=True) as (folder, name):
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW
+            fd = os.open(temp, flags, 0o600, dir_fd=folder)
+            try:
+                _write_all(fd, data)
+                _resemble(fd, folder, name)
+                os.fsync(fd)
+                came_out = _install(folder, temp, name, expect_file)
+                return os.fstat(fd), came_out
+            finally:
+                os.close(fd)
+
+    def take(self, path: str, temp: str) -> bool:
+        """Move what stands at PATH to TEMP beside it; False when nothing was there."""
+        try:
+            with self.parent(path) as (folder, name):
+                rename_onto_nothing(folder, name, temp)
+                return True
+        except FileNotFoundError:
+            return False
+
+    def drop(self, path: str) -> None:
+        """Remove the file at PATH, and folders that are empty now. Only for what is kept in git."""
+        with suppress(FileNotFoundError, InTheWay), self.parent(path) as (folder, name):
+            os.unlink(name, dir_fd=folder)
+
+    def prune(self, path: str) -> None:
+        """Remove the folders above PATH that are empty now."""
+        above = path.rpartition("/")[0]
+        while above:
+            try:
+                with self.parent(above) as (folder, name):
+                    os.rmdir(name, dir_fd=folder)
+            except (OSError, InTheWay):
+                return
+            above = above.rpartition("/")[0]
+
+    def sync(self, path: str) -> None:
+        """Make the names in PATH's folder durable."""
+        with suppress(FileNotFoundError, InTheWay), self.parent(path) as (folder, _):
+            os.fsync(folder)
+
+    def move_out(self, path: str, target: Path) -> None:
+        """Move the thing at PATH, whatever it is, to TARGET outside the work tree."""
+        with self.parent(path) as (folder, name):
+            try:
+                os.rename(name, target, src_dir_fd=folder)
+            except OSError as error:
+                if error.errno != errno.EXDEV:
+                    raise
+                _copy_out(folder, name, target)
+
+    def scan(self, under: str = "") -> Iterator[tuple[str, os.stat_result]]:
+        """Everything below UNDER but folders, with its own stat; dot names are skipped."""
+        if not under:
+            yield from _scan(os.dup(self._fd), "")
+            return
+        try:
+            with self.parent(under) as (folder, name):
+                found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+                if not stat.S_ISDIR(found.st_mode):
+                    yield under, found
+                    return
+                fd = os.open(name, _FOLDER, dir_fd=folder)
+        except (FileNotFoundError, InTheWay):
+            return
+        yield from _scan(fd, under + "/")
+
+
+def beside(path: str, name: str) -> str:
+    """The path of NAME in the folder of PATH."""
+    folder, slash, _ = path.rpartition("/")
+    return f"{folder}{slash}{name}"
+
+
+def look(folder: int, name: str, *, patience: float = 0.0) -> Seen:
+    """What stands at NAME in an open folder; waits up to PATIENCE for a writer to close it."""
+    try:
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        obstacle = obstacle_in(found)
+        if obstacle:
+            return Seen(None, found, obstacle)
+        fd = os.open(name, os.O_RDONLY | os.O_NONBLOCK | _NOFOLLOW, dir_fd=folder)
+    except FileNotFoundError:
+        return ABSENT
+    except OSError as error:
+        return Seen(obstacle="link" if error.errno == errno.ELOOP else "unreadable")
+    try:
+        busy = _wait_for_writer(fd, patience) if patience else False
+        return _read_open(fd)._replace(busy=busy)
+    finally:
+        os.close(fd)
+
+
+def _read_open(fd: int) -> Seen:
+    found = os.fstat(fd)
+    obstacle = obstacle_in(found)
+    if obstacle:
+        return Seen(None, found, obstacle)
+    data = os.read(fd, found.st_size + 1)
+    while len(data) <= MAX_FILE:
+        more = os.read(fd, MAX_FILE)
+        if not more:
+            return Seen(data, found)
+        data += more
+    return Seen(None, found, "too-big")
+
+
+def obstacle_in(found: os.stat_result) -> str:
+    """Why a thing with this stat cannot enter git; empty for an ordinary file."""
+    if stat.S_ISLNK(found.st_mode):
+        return "link"
+    if stat.S_ISDIR(found.st_mode):
+        return "folder"
+    if not stat.S_ISREG(found.st_mode):
+        return "special"
+    if found.st_nlink > 1:
+        return "hard-link"
+    return "too-big" if found.st_size > MAX_FILE else ""
+
+
+def _wait_for_writer(fd: int, patience: float) -> bool:
+    """True when somebody still has the file open for writing after PATIENCE seconds."""
+    deadline = time.monotonic() + patience
+    while _has_writer(fd):
+        if time.monotonic() >= deadline:
+            return True
+        time.sleep(0.001)
+    return False
+
+
+def _has_writer(fd: int) -> bool:
+    """A read lease is granted only while nobody has the file open for writing."""
+    import fcntl  # noqa: PLC0415 - with signal, only for what came out of a swap
+    import signal  # noqa: PLC0415
+
+    if not hasattr(fcntl, "F_SETLEASE"):
+        return False
+    try:
+        # Whoever opens the file within these microseconds signals us; SIGURG is ignored by default.
+        fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    except OSError as error:
+        return error.errno == errno.EAGAIN
+    return False
+
+
+def _install(folder: int, temp: str, name: str, expect_file: bool) -> bool:
+    """Let TEMP stand at NAME; True when something stood there, which is now at TEMP.
+
+    A file may appear or vanish at any moment, so both ways are tried in turn.
+    """
+    for attempt in range(20):
+        swapping = expect_file == (attempt % 2 == 0)
+        try:
+            (swap if swapping else rename_onto_nothing)(folder, temp, name)
+            return swapping
+        except (FileNotFoundError, FileExistsError):
+            continue
+    raise OSError(errno.EAGAIN, "the file appears and disappears all the time", name)
+
+
+def _resemble(fd: int, folder: int, name: str) -> None:
+    """Keep owner and permissions: an agent under another user must still read its memory."""
+    try:
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except OSError:
+        return
+    if not stat.S_ISREG(found.st_mode):
+        return
+    mode = stat.S_IMODE(found.st_mode) & 0o777
+    if mode != 0o600:
+        os.fchmod(fd, mode)
+    if found.st_uid != os.geteuid():
+        with suppress(PermissionError):
+            os.fchown(fd, found.st_uid, found.st_gid)
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def _copy_out(folder: int, name: str, target: Path) -> None:
+    """Move across file systems: only files and links can, a pipe or device cannot."""
+    found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    if stat.S_ISLNK(found.st_mode):
+        os.symlink(os.readlink(name, dir_fd=folder), target)
+    elif stat.S_ISREG(found.st_mode):
+        fd = os.open(name, os.O_RDONLY | _NOFOLLOW, dir_fd=folder)
+        with open(fd, "rb") as source, open(target, "xb") as copy:
+            while chunk := source.read(MAX_FILE):
+                copy.write(chunk)
+            copy.flush()
+            os.fsync(copy.fileno())
+    else:
+        raise OSError(errno.EXDEV, "neither a file nor a link", name)
+    os.unlink(name, dir_fd=folder)
+
+
+def _scan(fd: int, prefix: str) -> Iterator[tuple[str, os.stat_result]]:
+    """Walk an open folder, and close it."""
+    folders = []
+    try:
+        with os.scandir(fd) as entries:
+            names = sorted(entry.name for entry in entries if not entry.name.startswith("."))
+        for name in names:
+            try:
+                found = os.stat(name, dir_fd=fd, follow_symlinks=False)
+            except FileNotFoundError:
+                continue
+            if stat.S_ISDIR(found.st_mode):
+                folders.append(name)
+            else:
+                yield prefix + name, found
+        for name in folders:
+            try:
+                inner = os.open(name, _FOLDER, dir_fd=fd)
+            except OSError:
+                # Seen as one obstacle: what it holds is unknown, which is not the same as gone.
+                yield prefix + name, os.stat(name, dir_fd=fd, follow_symlinks=False)
+                continue
+            yield from _scan(inner, f"{prefix}{name}/")
+    finally:
+        os.close(fd)
+
