@@ -1,0 +1,62 @@
+"""The one clock, and the time zone in which a group's days begin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, tzinfo
+from pathlib import Path
+
+from gitmem.errors import BadInput
+
+Clock = Callable[[], datetime]
+
+
+class SystemZone(tzinfo):
+    """The zone of the machine or of TZ, right for every date, not only for today's offset."""
+
+    def utcoffset(self, moment: datetime | None) -> timedelta | None:
+        """The offset of a local time."""
+        return None if moment is None else moment.replace(tzinfo=None).astimezone().utcoffset()
+
+    def dst(self, moment: datetime | None) -> timedelta | None:
+        """Unknown, and not needed."""
+        return None
+
+    def tzname(self, moment: datetime | None) -> str | None:
+        """The abbreviation of a local time."""
+        return None if moment is None else moment.replace(tzinfo=None).astimezone().tzname()
+
+    def fromutc(self, moment: datetime) -> datetime:
+        """A moment in UTC as local time."""
+        local = datetime.fromtimestamp(moment.replace(tzinfo=UTC).timestamp())
+        return local.replace(microsecond=moment.microsecond, tzinfo=self)
+
+
+def zone_of(store: Path, name: str = "") -> tzinfo:
+    """The zone called NAME, else the TZ of the store's `.env`, else the system's."""
+    name = name or _from_dotenv(store / ".env")
+    return named_zone(name) if name else SystemZone()
+
+
+def named_zone(name: str) -> tzinfo:
+    """A zone of the IANA database."""
+    from zoneinfo import ZoneInfo  # only where a zone is named
+
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError) as error:
+        raise BadInput(
+            f"there is no time zone {name!r}", hint="use a name such as Europe/Berlin or UTC"
+        ) from error
+
+
+def _from_dotenv(path: Path) -> str:
+    try:
+        lines = path.read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return ""
+    for line in reversed(lines):
+        key, found, value = line.strip().removeprefix("export ").partition("=")
+        if found and key.strip() == "TZ":
+            return value.strip().strip("\"'")
+    return ""
