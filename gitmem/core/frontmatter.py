@@ -19,11 +19,12 @@ MAX_BYTES = 8192
 MAX_NESTING = 32
 BOM = "\ufeff"
 
-_OPENING = re.compile(r"\ufeff?---[ \t]*(\r?\n)")
-_CLOSING = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
-_BEFORE_VALUE = re.compile(r"(?:\s|#[^\n]*\n)*:")
-_AFTER_VALUE = re.compile(r"[^\n]*(?:\n|\Z)")
-_NO_YAML = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# Patterns are strings, so that importing this module compiles nothing; `re` keeps what it compiled.
+_OPENING = r"\ufeff?---[ \t]*(\r?\n)"
+_CLOSING = r"(?m)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)"
+_BEFORE_VALUE = r"(?:\s|#[^\n]*\n)*:"
+_AFTER_VALUE = r"[^\n]*(?:\n|\Z)"
+_NO_YAML = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 _SHORT_ESCAPES = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 _STRING = "tag:yaml.org,2002:str"
 
@@ -44,8 +45,8 @@ class Block(NamedTuple):
 
 def split(text: str) -> Block | None:
     """Return the block between the `---` lines at the very start of TEXT, if both are there."""
-    opening = _OPENING.match(text)
-    closing = _CLOSING.search(text, opening.end()) if opening else None
+    opening = re.match(_OPENING, text) if text.startswith(("---", BOM)) else None
+    closing = re.compile(_CLOSING).search(text, opening.end()) if opening else None
     if opening is None or closing is None:
         return None
     start, end = opening.end(), closing.start()
@@ -135,7 +136,7 @@ def _with_value_below(raw: str, name: yaml.Node, old: yaml.Node, new: str) -> st
 
     What stands between, such as a comment, is not part of the value.
     """
-    colon = _BEFORE_VALUE.match(raw, name.end_mark.index)
+    colon = re.compile(_BEFORE_VALUE).match(raw, name.end_mark.index)
     at = colon.end() if colon else name.end_mark.index
     start, end = old.start_mark.index, _end(old)
     if start == end:
@@ -144,7 +145,7 @@ def _with_value_below(raw: str, name: yaml.Node, old: yaml.Node, new: str) -> st
         return f"{raw[:at]} {new}{raw[start + len(raw[start:end].rstrip()) :]}"
     first = raw.rfind("\n", 0, start) + 1
     last = start + len(raw[start:end].rstrip())
-    rest = _AFTER_VALUE.match(raw, last)
+    rest = re.compile(_AFTER_VALUE).match(raw, last)
     return f"{raw[:at]} {new}{raw[at:first]}{raw[rest.end() if rest else last :]}"
 
 
@@ -261,7 +262,7 @@ def _line(block: Block, at: int) -> int:
 
 
 def _not_a_value(block: Block) -> FrontmatterRefused:
-    bad = _NO_YAML.search(block.raw)
+    bad = re.search(_NO_YAML, block.raw)
     at = bad.start() if bad else _unmade(block.raw)
     line = _line(block, at)
     if bad:

@@ -14,6 +14,9 @@ from gitmem.core.paths import check_path
 from gitmem.errors import FrontmatterRefused, PathRefused, SecretFound, ShrinkRefused, TooBig
 
 MAX_FILE = 1024 * 1024
+MAX_MESSAGE = 16 * 1024
+SHORTEST_SECRET = 12
+NAME_RULE = "secret in its name"
 SHRINK_FROM = 500
 """Bytes from which a file may not lose more than half of itself in one write."""
 
@@ -67,11 +70,17 @@ def check_secrets(
 
 def check_message_text(what: str, text: str) -> None:
     """Refuse a reason, name or source that would put a credential into a commit message."""
-    found = secrets.find(text) if text else []
+    if len(text) > MAX_MESSAGE:
+        raise TooBig(
+            f"the {what} has {len(text):,} characters; {MAX_MESSAGE:,} is the most",
+            hint="keep it short, and put the text into a file",
+            limit=MAX_MESSAGE,
+        )
+    found = secrets.find(text) if len(text) >= SHORTEST_SECRET else []
     if found:
         raise SecretFound(
             f"the {what} holds what looks like a credential ({found[0].rule})",
-            hint=f"say it without the value; {what}s are kept in the history for ever",
+            hint="say it without the value: it would be kept in the history for ever",
             rule=found[0].rule,
             line=found[0].line,
         )
@@ -110,6 +119,9 @@ def hold_rule(path: str, obstacle: str, data: bytes | None, before: bytes | None
         return ""
     if len(data) > MAX_FILE:
         return "too-big"
+    named = secrets.find(path) if len(path) >= SHORTEST_SECRET else []
+    if named:
+        return f"{NAME_RULE}: {named[0].rule}"
     found = secrets.new_findings(_text(data), None if before is None else _text(before))
     return f"secret: {found[0].rule}, line {found[0].line}" if found else ""
 

@@ -17,6 +17,7 @@ PREFIX = "Gitmem-"
 SUBJECT_WIDTH = 100
 SCOPE_WIDTH = 60
 TITLE_WIDTH = 60
+TITLE_SEARCHED = 16_384
 AGENT_WIDTH = 200
 NAMELESS = "agent"
 
@@ -106,7 +107,7 @@ class Parsed(NamedTuple):
 
 def compose(note: Note) -> str:
     """The message of a commit, ready for git."""
-    paragraphs = [_subject(note), _body(note.reason), _block(note)]
+    paragraphs = [subject(note), _body(note.reason), _block(note)]
     return "\n\n".join(filter(None, paragraphs)) + "\n"
 
 
@@ -155,9 +156,22 @@ def check_agent(name: str) -> str:
     return name
 
 
+def title_of_change(before: bytes | None, after: bytes | None) -> str:
+    """What a change of one file is about: its first new line."""
+    if after is None:
+        return "deleted"
+    from gitmem.core.secrets import redact  # whoever writes has it already
+
+    known = set((before or b"").splitlines())
+    new = b"\n".join(line for line in after.splitlines() if line not in known)
+    text = (new if new.strip() else after).decode("utf-8", "replace")[:TITLE_SEARCHED]
+    # A credential may stand in a file if somebody said so, but not in the log for all to see.
+    return title_of(redact(text)[0])
+
+
 def title_of(text: str) -> str:
     """The first line of a Markdown text that says something, without its marks, for a subject."""
-    lines = text[:16_384].lstrip("\ufeff").splitlines()
+    lines = text[:TITLE_SEARCHED].lstrip("\ufeff").splitlines()
     if lines and lines[0].rstrip() == "---":
         ends = (at for at, line in enumerate(lines) if at and line.rstrip() in ("---", "..."))
         lines = lines[next(ends, 0) + 1 :]
@@ -178,7 +192,7 @@ def _unmarked(line: str) -> str:
     return " ".join(line.split())
 
 
-def _subject(note: Note) -> str:
+def subject(note: Note) -> str:
     scope, title = _scope(note.paths), visible(" ".join(note.title.split()))
     head = visible(note.op) + (f"({scope})" if scope else "")
     return _clipped(f"{head}: {title}" if title else head, SUBJECT_WIDTH)

@@ -18,14 +18,16 @@ MAX_PART_BYTES = 200
 MAX_PATH_BYTES = 1024
 MAX_GROUP_BYTES = 100
 
+# Patterns are strings, so that importing this module compiles nothing; `re` keeps what it compiled.
 # Almost every real path is of this kind: nothing in it can break a rule about characters.
-_PLAIN = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_ -]|\.(?=[A-Za-z0-9_-]))*(?<! )")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_DRIVE = re.compile(r"[A-Za-z]:(?:/|$)")
-_ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
+_PLAIN_PART = r"[A-Za-z0-9_](?:[A-Za-z0-9_ -]|\.(?=[A-Za-z0-9_-]))*+(?<! )"
+_PLAIN = rf"{_PLAIN_PART}(?:/{_PLAIN_PART})*+"
+_CONTROL = r"[\x00-\x1f\x7f-\x9f]"
+_DRIVE = r"[A-Za-z]:(?:/|$)"
+_ESCAPE = r"%([0-9A-Fa-f]{2})"
 # C0 and C1 are never UTF-8: they only serve to spell a dot or a slash the long way.
-_OVERLONG = re.compile(r"%[cC][01]")
-_SHORT_GIT = re.compile(r"git~[0-9]+")
+_OVERLONG = r"%[cC][01]"
+_SHORT_GIT = r"git~[0-9]+"
 _DOTS = frozenset({".", ".."})
 # Letters and marks that draw nothing, though Unicode does not class them as format characters.
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0")
@@ -89,7 +91,8 @@ def glob_match(pattern: str, path: str) -> bool:
 
 
 def _broken_path(path: str) -> _Broken | None:
-    broken = _broken_text(path) or _broken_start(path)
+    plain = re.fullmatch(_PLAIN, path) is not None
+    broken = None if plain else _broken_text(path) or _broken_start(path)
     if broken is not None:
         return broken
     parts = path.split("/")
@@ -97,7 +100,7 @@ def _broken_path(path: str) -> _Broken | None:
         why = f"it has {len(parts)} parts, and {MAX_DEPTH} is the most"
         return _Broken("too-deep", why, "use fewer folders")
     for part in parts:
-        broken = _broken_part(part)
+        broken = _broken_size(part) or (None if plain else _broken_part(part))
         if broken is not None:
             return broken
     size = len(path.encode())
@@ -111,7 +114,7 @@ def _broken_group(name: str) -> _Broken | None:
     if "/" in name:
         why = f"{_shown(name)} holds a slash, and a group is a single name"
         return _Broken("slash", why, "leave the slash out, for example with a dash instead")
-    broken = _broken_text(name) or _broken_part(name)
+    broken = _broken_text(name) or _broken_size(name) or _broken_part(name)
     if broken is not None:
         return broken
     size = len(name.encode())
@@ -129,7 +132,7 @@ def _broken_text(text: str) -> _Broken | None:
         text.encode()
     except UnicodeEncodeError:
         return _Broken("not-utf-8", "it is not valid UTF-8", "rename it to a UTF-8 name")
-    if _CONTROL.search(text):
+    if re.search(_CONTROL, text):
         why = f"{_shown(text)} holds a control character"
         return _Broken("control-character", why, "leave the control character out")
     if "\\" in text:
@@ -139,9 +142,17 @@ def _broken_text(text: str) -> _Broken | None:
 
 
 def _broken_start(path: str) -> _Broken | None:
-    if path.startswith("/") or _DRIVE.match(path):
+    if path.startswith("/") or re.match(_DRIVE, path):
         why = f"{_shown(path)} is absolute"
         return _Broken("absolute", why, "name it from the group's root: notes/today.md")
+    return None
+
+
+def _broken_size(part: str) -> _Broken | None:
+    size = len(part.encode())
+    if size > MAX_PART_BYTES:
+        why = f"the part {_shown(part)} has {size} bytes, and {MAX_PART_BYTES} is the most"
+        return _Broken("part-too-long", why, "use a shorter name")
     return None
 
 
@@ -149,12 +160,6 @@ def _broken_part(part: str) -> _Broken | None:
     if not part:
         why = "it has an empty part, where two slashes meet or at its end"
         return _Broken("empty-part", why, "single slashes between names, and none at the end")
-    size = len(part.encode())
-    if size > MAX_PART_BYTES:
-        why = f"the part {_shown(part)} has {size} bytes, and {MAX_PART_BYTES} is the most"
-        return _Broken("part-too-long", why, "use a shorter name")
-    if _PLAIN.fullmatch(part):
-        return None
     return _broken_dots(part) or _broken_edges(part) or _broken_escape(part)
 
 
@@ -186,8 +191,8 @@ def _broken_edges(part: str) -> _Broken | None:
 
 def _broken_escape(part: str) -> _Broken | None:
     """Refuse what becomes a way out of the folder once somebody else decodes it."""
-    decoded, bad = part, _OVERLONG.search(part) is not None
-    while not bad and (once := _ESCAPE.sub(_unescaped, decoded)) != decoded:
+    decoded, bad = part, re.search(_OVERLONG, part) is not None
+    while not bad and (once := re.sub(_ESCAPE, _unescaped, decoded)) != decoded:
         decoded = once
         bad = decoded in _DOTS or _is_git_alike(decoded) or any(c in decoded for c in "/\\\0")
     if bad:
@@ -204,7 +209,7 @@ def _is_git_alike(part: str) -> bool:
     """Whether a file system that ignores case, edges, streams or zero width sees `.git` here."""
     visible = "".join(c for c in part if not _invisible(c)) if _invisible(part) else part
     name = visible.partition(":")[0].rstrip(" .").lower()
-    return name == ".git" or _SHORT_GIT.fullmatch(name) is not None
+    return name == ".git" or re.fullmatch(_SHORT_GIT, name) is not None
 
 
 def _invisible(text: str) -> bool:

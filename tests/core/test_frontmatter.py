@@ -124,6 +124,7 @@ def test_values_are_read_by_a_real_parser() -> None:
         ("- " * 4000 + "\n", 2, "too-deep"),
         ("a: " + "x" * 8189 + "\n", 2, "too-big"),
         ("a: 1\n--- b\n", 3, "not-yaml"),
+        ("a: x\u2028y\nb: [\n", 3, "not-yaml"),
     ],
 )
 def test_an_unsafe_block_is_refused_with_its_line_and_reads_as_nothing(

@@ -1,0 +1,80 @@
+"""Telling a credential from what only stands in the place of one.
+
+Documentation, templates and code are full of values that are not secret. A format alone cannot
+tell, so each rule asks one of these questions about the value it found.
+"""
+
+from __future__ import annotations
+
+import re
+from math import log2
+
+_MOCK = (
+    r"(?i)x{5,}|\*{3}|\.{3}|…|0{8}|123456789|abcdefgh|example|placeholder|redacted|change[-_]?me"
+    r"|replace[-_]?me|dummy|your[-_]|insert[-_]|[-_]here\b"
+)
+_STOCK = (
+    r"(?i)(?:my|your|the|some|new|old|user|db|test|super|secret)?[-_]?"
+    r"(?:pass|password|passwd|passphrase|pw|pwd|secret|token|key|api[-_]?key|user|username)"
+    r"[-_]?\w{0,4}"
+)
+# A reference to where the value is kept, or code that fetches it.
+_REFERENCE = (
+    r"(?:\$[A-Za-z_{(]|%[A-Za-z_]+%|%[sdr(]|[\[({<&|]|\.{0,2}/|~/|arn:|!\w)"
+    r"|[A-Za-z_][\w.]*[(\[{]|[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)+$"
+)
+_TECHNICAL = (
+    r"base\d\d\w*|sha\d+\w*|md5\w*|argon2\w*|pbkdf2|bcrypt\d*|oauth\d|utf\d+|1password|x509"
+    r"|ed25519|aes\d+|[hr]s256|(?:var)?char\d+|u?int\d+|float\d+|string\d+"
+)
+_WORDY = rf"(?i)[a-z]*|\d+|[a-z]+\d{{1,2}}|{_TECHNICAL}"
+_MARKUP = r"://|&(?:quot|[lg]t|amp|nbsp|#\d)"
+_UUID = r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+
+
+def is_issued(value: str) -> bool:
+    """Whether VALUE may have come from a generator, and not from somebody's documentation."""
+    fewest_different = 7
+    return len(set(value)) >= fewest_different and not re.search(_MOCK, value)
+
+
+def is_chosen(value: str) -> bool:
+    """Whether VALUE looks like a password that somebody made up."""
+    fewest_bits = 2.2
+    mixed = re.search("[A-Za-z]", value) and re.search(r"[0-9!@#$%^&*+=?~]", value)
+    return bool(mixed) and _bits(value) >= fewest_bits and not _is_harmless(value)
+
+
+def is_random(value: str) -> bool:
+    """Whether VALUE looks like a key: long, mixed, and not made of words."""
+    fewest_bits = 3.0
+    mixed = re.search("[A-Za-z]", value) and re.search("[0-9]", value)
+    if not mixed or _bits(value) < fewest_bits or re.fullmatch(_UUID, value):
+        return False
+    return not _is_harmless(value)
+
+
+def is_mixed(value: str) -> bool:
+    """Whether VALUE has small and capital letters and digits, as a hex digest never has."""
+    return is_issued(value) and all(re.search(kind, value) for kind in ("[a-z]", "[A-Z]", "[0-9]"))
+
+
+def is_given(value: str) -> bool:
+    """Whether VALUE is more than the word `password` in the place of one."""
+    stand_in = re.fullmatch(_STOCK, value) or re.match(_REFERENCE, value)
+    return not stand_in and not re.search(_MOCK, value) and len(set(value)) > 1
+
+
+def _bits(value: str) -> float:
+    """Shannon entropy per character."""
+    shares = [value.count(char) / len(value) for char in set(value)]
+    return -sum(share * log2(share) for share in shares)
+
+
+def _is_harmless(value: str) -> bool:
+    if not is_given(value) or re.search(_MARKUP, value):
+        return True
+    parts = re.split(r"[-_./:+,;|@=]+", value)
+    if len(parts) == 1:
+        return re.fullmatch(rf"(?i)[a-z]*|\d+|{_TECHNICAL}", value) is not None
+    return all(re.fullmatch(_WORDY, part) for part in parts)

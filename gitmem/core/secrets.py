@@ -1,0 +1,284 @@
+"""Credentials in text: found, told apart from those that were there before, and redacted.
+
+Three readings of the same text are searched: as it stands, with words joined that a line break
+cuts in two, and with long runs of base64 decoded. A value is never part of a message or a repr.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from functools import cache
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+from gitmem.core.secret_rules import TABLE, Rule
+
+RULES: dict[str, str] = {rule.slug: rule.about for rule in TABLE}
+"""What each rule finds, by the slug that `--allow-secret` takes."""
+
+_NARROW = tuple(rule for rule in TABLE if not rule.wide)
+_WIDE = tuple(rule for rule in TABLE if rule.wide)
+
+# No narrow rule matches anything shorter, and ordinary words rarely get there.
+_SHORTEST = 12
+_SHORTEST_JOINED = 20
+_PAIR = 2
+# Where hits overlap, the surest reading wins.
+_SURE, _JOINED, _DECODED, _WEAK = range(4)
+_MARGIN = " \t\r>\\"
+_RUN = r"[A-Za-z0-9+/_-]{24,}={0,2}"
+_STANDARD = str.maketrans("-_", "+/")
+_TEXT = bytes(range(32, 127)) + b"\t\n\r"
+_MOST_NOISE = 0.3
+_TRAILING = ".,;:)]}*_|\\"
+# How many values are looked for wherever else they stand; nobody has more, except on purpose.
+_MOST_ECHOES = 200
+_SHORTEST_ECHO = 8
+
+
+class Finding(NamedTuple):
+    """A credential in a text. VALUE is for comparing; it is not shown."""
+
+    rule: str
+    line: int
+    value: str
+
+    def __repr__(self) -> str:
+        return f"Finding(rule={self.rule!r}, line={self.line})"
+
+
+class _Hit:
+    __slots__ = ("end", "rank", "rule", "start", "value")
+
+    def __init__(self, rank: int, start: int, end: int, rule: str, value: str) -> None:
+        self.rank, self.start, self.end, self.rule, self.value = rank, start, end, rule, value
+
+
+class _View:
+    """A text made of pieces of another; piece i begins at starts[i] here and offsets[i] there."""
+
+    __slots__ = ("offsets", "starts", "text")
+
+    def __init__(self, text: str, starts: list[int], offsets: list[int]) -> None:
+        self.text, self.starts, self.offsets = text, starts, offsets
+
+    def place(self, start: int, end: int) -> tuple[int, int, bool]:
+        """The span in the other text, and whether it covers more than one piece."""
+        first = bisect_right(self.starts, start) - 1
+        last = bisect_right(self.starts, end - 1) - 1
+        there = self.offsets[first] + start - self.starts[first]
+        return there, self.offsets[last] + end - self.starts[last], first != last
+
+
+def find(text: str) -> list[Finding]:
+    """Return the credentials in TEXT by line; one that several rules fit, under the surest."""
+    findings: dict[Finding, None] = {}
+    line, at = 1, 0
+    for hit in _hits(text):
+        line, at = line + text.count("\n", at, hit.start), hit.start
+        findings[Finding(hit.rule, line, hit.value)] = None
+    return list(findings)
+
+
+def new_findings(text: str, before: str | None, allowed: Iterable[str] = ()) -> list[Finding]:
+    """Return the credentials in TEXT that BEFORE did not hold, without those of ALLOWED rules."""
+    permitted = frozenset(allowed)
+    found = [finding for finding in find(text) if finding.rule not in permitted]
+    if not found or before is None:
+        return found
+    known = {finding.value for finding in find(before)}
+    return [new for new in found if new.value not in before and not _is_known(new.value, known)]
+
+
+def redact(text: str) -> tuple[str, int]:
+    """Return TEXT with every credential replaced by `[redacted: rule]`, and how many there were."""
+    count = 0
+    # What stood on both sides of a credential may make another one once it is gone.
+    while hits := _hits(text):
+        text, replaced = _redacted(text, hits)
+        count += replaced
+    return text, count
+
+
+def _is_known(value: str, known: set[str]) -> bool:
+    """Where a line break cuts a token, what stands behind it may make the value longer."""
+    return any(value.startswith(old) or old.startswith(value) for old in known)
+
+
+def _redacted(text: str, hits: list[_Hit]) -> tuple[str, int]:
+    parts, at = [], 0
+    for hit in hits:
+        parts += [text[at : hit.start], f"[redacted: {hit.rule}]"]
+        at = hit.end
+    text, count = "".join([*parts, text[at:]]), len(hits)
+    for hit in hits[:_MOST_ECHOES]:
+        if len(hit.value) >= _SHORTEST_ECHO and hit.value in text:
+            count += text.count(hit.value)
+            text = text.replace(hit.value, f"[redacted: {hit.rule}]")
+    return text, count
+
+
+def _hits(text: str) -> list[_Hit]:
+    """All hits in TEXT, in order and free of overlaps."""
+    words, rows = _long_words(text), list(_rows(text))
+    lines = _joined([reading for row in rows for reading in _readings(row)])
+    hits = [*_plain_hits(text, words), *_joined_hits(lines), *_decoded_hits(words, joined=False)]
+    hits += _decoded_hits(_joined(rows), joined=True)
+    return _without_overlaps(hits)
+
+
+def _without_overlaps(hits: list[_Hit]) -> list[_Hit]:
+    taken: list[tuple[int, int]] = []
+    kept: list[_Hit] = []
+    for hit in sorted(hits, key=lambda hit: (hit.rank, hit.start, -hit.end)):
+        where = bisect_right(taken, (hit.start, hit.end))
+        free_before = where == 0 or taken[where - 1][1] <= hit.start
+        if free_before and (where == len(taken) or taken[where][0] >= hit.end):
+            taken.insert(where, (hit.start, hit.end))
+            kept.append(hit)
+    return sorted(kept, key=lambda hit: hit.start)
+
+
+def _plain_hits(text: str, words: _View) -> Iterator[_Hit]:
+    for rule in _NARROW if words.text else ():
+        for start, end in _matches(rule, words.text, words.text):
+            there, end_there, _ = words.place(start, end)
+            yield _Hit(_SURE, there, end_there, rule.slug, text[there:end_there])
+    # The capital dotted I is the one letter that becomes two in lower case, moving all behind it.
+    low = text.replace("\u0130", "I").lower()
+    for rule in _WIDE:
+        for start, end in _matches(rule, text, low if rule.weak else text):
+            yield _Hit(_WEAK if rule.weak else _SURE, start, end, rule.slug, text[start:end])
+
+
+def _joined_hits(lines: _View) -> Iterator[_Hit]:
+    for rule in _NARROW if lines.text else ():
+        for start, end in _matches(rule, lines.text, lines.text):
+            there, end_there, joined = lines.place(start, end)
+            if joined:
+                last = end - lines.starts[bisect_right(lines.starts, end - 1) - 1]
+                rank = _JOINED if _is_word(lines.text[end - last : end]) else _SURE
+                yield _Hit(rank, there, end_there, rule.slug, lines.text[start:end])
+
+
+def _is_word(part: str) -> bool:
+    """Whether PART rather begins the next sentence than ends a token that could be complete."""
+    return len(part) < _SHORTEST_ECHO or (part.isalpha() and (part.islower() or part.istitle()))
+
+
+def _decoded_hits(view: _View, joined: bool) -> Iterator[_Hit]:
+    """Hits in what runs of base64 in VIEW stand for; the whole run is the value."""
+    runs = [(run.span(), text) for run in re.finditer(_RUN, view.text) for text in _decoded(run[0])]
+    if not runs:
+        return
+    texts = [text for _, text in runs]
+    starts = list(accumulate((len(text) + 1 for text in texts), initial=0))
+    together = "\0".join(texts)
+    for hit in _plain_hits(together, _long_words(together)):
+        (start, end), _ = runs[bisect_right(starts, hit.start) - 1]
+        there, end_there, across = view.place(start, end)
+        if across == joined:
+            yield _Hit(_DECODED, there, end_there, hit.rule, view.text[start:end])
+
+
+def _decoded(run: str) -> Iterator[str]:
+    """RUN decoded from each of four places, as what precedes may have been a word of its own."""
+    if run.lower() == run or run.upper() == run:
+        return  # a hex digest or a slug: base64 of text mixes its letters
+    from binascii import a2b_base64
+
+    digits = run.rstrip("=").translate(_STANDARD)
+    for skipped in range(4):
+        length = len(digits) - skipped
+        whole = digits[skipped : skipped + length - (length % 4 == 1)]
+        data = a2b_base64(whole + "=" * (-len(whole) % 4))
+        if len(data.translate(None, _TEXT)) <= _MOST_NOISE * len(data):
+            yield data.decode("latin-1")
+
+
+def _matches(rule: Rule, text: str, hay: str) -> Iterator[tuple[int, int]]:
+    """The spans of RULE's values in TEXT; HAY is TEXT, or its lower case, to look for literals."""
+    for literal in rule.literals:
+        at = hay.find(literal)
+        while at >= 0:
+            span = _match_at(rule, text, at)
+            if span is not None:
+                yield span
+            at = hay.find(literal, max(at + 1, span[1] if span else 0))
+
+
+def _match_at(rule: Rule, text: str, at: int) -> tuple[int, int] | None:
+    pattern = _compiled(rule)
+    for back in rule.backs:
+        found = pattern.match(text, at - back) if at >= back else None
+        if found is not None:
+            return _judged(rule, text, found.span(found.lastindex or 0))
+    return None
+
+
+def _judged(rule: Rule, text: str, span: tuple[int, int]) -> tuple[int, int] | None:
+    start, end = span
+    if rule.weak:
+        end = start + len(text[start:end].rstrip(_TRAILING))
+    return (start, end) if rule.judge is None or rule.judge(text[start:end]) else None
+
+
+@cache
+def _compiled(rule: Rule) -> re.Pattern[str]:
+    return re.compile(rule.pattern, re.IGNORECASE if rule.weak else 0)
+
+
+def _long_words(text: str) -> _View:
+    """The words of TEXT that are long enough for a token, which in prose are few."""
+    words = [word for word in text.split() if len(word) >= _SHORTEST]
+    offsets, end = [], 0
+    for word in words:
+        offsets.append(text.find(word, end))
+        end = offsets[-1] + len(word)
+    starts = list(accumulate((len(word) + 1 for word in words), initial=0))
+    return _View("\n".join(words), starts, [*offsets, end])
+
+
+def _joined(rows: list[list[tuple[int, str]]]) -> _View:
+    """Each row as one word."""
+    starts, offsets, parts, size = [], [], [], 0
+    for row in rows:
+        for offset, word in row:
+            starts.append(size)
+            offsets.append(offset)
+            size += len(word)
+            parts.append(word)
+        parts.append("\n")
+        size += 1
+    return _View("".join(parts), starts, offsets)
+
+
+def _readings(row: list[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
+    """ROW, and the parts of it that a token may fill if the words around it are none of it."""
+    longest_trimmed = 64
+    yield row
+    if len(row) > _PAIR:
+        yield from (list(pair) for pair in pairwise(row))
+    if _PAIR + 1 < len(row) <= longest_trimmed:
+        yield from (row[1:], row[:-1], row[1:-1])
+
+
+def _rows(text: str) -> Iterator[list[tuple[int, str]]]:
+    """Rows of words, with their offsets, that have only a line break and a margin between them."""
+    row: list[tuple[int, str]] = []
+    at = 0
+    for line in text.split("\n"):
+        words = line.strip(_MARGIN).split(None, 1)
+        joins = words and row and len(row[-1][1]) + len(words[0]) >= _SHORTEST_JOINED
+        if joins:
+            row.append((at + line.find(words[0]), words[0]))
+        if not joins or len(words) > 1:
+            if len(row) >= _PAIR:
+                yield row
+            tail = words[-1].rsplit(None, 1)[-1] if words else ""
+            row = [(at + line.rfind(tail), tail)] if words else []
+        at += len(line) + 1
+    if len(row) >= _PAIR:
+        yield row

@@ -1,0 +1,327 @@
+"""Credentials are found in every reading of a text, and ordinary text is left alone."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import random
+import signal
+import textwrap
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gitmem.core.secrets import RULES, Finding, find, new_findings, redact
+from tests.support.samples import HEX, LETTERS, body, in_context, narrow, pem
+
+TOKENS = [(rule, token) for rule, tokens in narrow().items() for token in tokens]
+CONTEXTS = [(rule, *sample) for rule, samples in in_context().items() for sample in samples]
+
+
+def numbered(samples: Sequence[tuple[str, ...]]) -> list[str]:
+    """Names for the tests that do not show the sample."""
+    return [f"{sample[0]}-{number}" for number, sample in enumerate(samples)]
+
+
+each_token = pytest.mark.parametrize(("rule", "token"), TOKENS, ids=numbered(TOKENS))
+each_context = pytest.mark.parametrize(("rule", "text", "value"), CONTEXTS, ids=numbered(CONTEXTS))
+
+
+def facts(text: str) -> list[tuple[str, int]]:
+    return [(finding.rule, finding.line) for finding in find(text)]
+
+
+def test_every_rule_has_a_sample_and_a_description() -> None:
+    assert set(RULES) == {rule for rule, *_ in TOKENS + CONTEXTS}
+    assert all(about and "\n" not in about for about in RULES.values())
+
+
+@each_token
+@pytest.mark.parametrize(
+    "around",
+    [
+        "{}",
+        "# Title\n\nthe key is here: {}.\n",
+        "(`{}`)",
+        'x = "{}";',
+        "https://x.example/?a={}&b=1",
+        "first\\n{}\\nlast",
+        "日本語{}日本語",
+        "<b>{}</b>",
+    ],
+)
+def test_a_token_is_found_whole_wherever_it_stands(rule: str, token: str, around: str) -> None:
+    text = around.format(token)
+
+    assert [(found.rule, found.value) for found in find(text)] == [(rule, token)]
+    assert find(text)[0].line == text[: text.index(token)].count("\n") + 1
+
+
+@each_context
+def test_a_value_is_found_by_what_stands_around_it(rule: str, text: str, value: str) -> None:
+    assert (rule, value) in [(found.rule, found.value) for found in find(f"before\n{text}\nafter")]
+
+
+@each_token
+def test_a_token_cut_by_a_line_break_is_found(rule: str, token: str) -> None:
+    for at in {1, 3, len(token) // 2, len(token) - 2}:
+        for margin in ("\n", "\r\n", "\n    ", "\n> ", " \\\n  "):
+            text = f"one\nkey: {token[:at]}{margin}{token[at:]} and more\n"
+
+            assert {found for found, line in facts(text) if line in (2, 3)} == {rule}
+            assert token[at:] not in redact(text)[0] or len(token[at:]) < 8
+
+
+def test_a_token_over_many_lines_is_found_and_so_is_one_inside_a_column_of_words() -> None:
+    (jwt,) = narrow()["jwt"]
+    token = narrow()["github-token"][0]
+    column = f"{'a' * 30}\n{token[:20]}\n{token[20:]}\n{'b' * 30}\n"
+
+    assert facts("see\n" + "\n".join(textwrap.wrap(jwt, 40)) + "\nend") == [("jwt", 2)]
+    assert facts(column) == [("github-token", 2)]
+
+
+@each_token
+def test_a_token_in_base64_is_found_and_redacted_as_a_whole(rule: str, token: str) -> None:
+    for plain in (token, f'{{"user": "ada", "key": "{token}"}}', f"é {token}\n"):
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            encoded = encode(plain.encode()).decode()
+            text = f"a\nconfig: {encoded}\n"
+
+            assert (rule, 2) in facts(text)
+            assert redact(text)[0].startswith("a\nconfig: [redacted: ")
+            assert encoded.rstrip("=")[:24] not in redact(text)[0]
+
+
+def test_base64_is_found_behind_a_word_and_over_several_lines() -> None:
+    token = narrow()["anthropic-key"][0]
+    encoded = base64.b64encode(f"the key of the robot is {token}, keep it".encode()).decode()
+
+    for word in ("x/", "xy-", "xyz_"):
+        assert facts(word + encoded) == [("anthropic-key", 1)]
+    assert facts("\n".join(textwrap.wrap(encoded, 76))) == [("anthropic-key", 1)]
+    assert facts(base64.b64encode(pem("RSA").encode()).decode()) == [("private-key", 1)]
+
+
+@each_context
+def test_redacting_keeps_everything_but_the_value(rule: str, text: str, value: str) -> None:
+    clean, count = redact(f"before\n{text}\nafter")
+
+    assert value not in clean
+    assert f"[redacted: {rule}]" in clean
+    assert clean.startswith("before\n")
+    assert clean.endswith("\nafter")
+    assert count == clean.count("[redacted: ")
+    assert redact(clean) == (clean, 0)
+
+
+def test_a_redacted_value_is_gone_wherever_else_it_stands() -> None:
+    secret = "Tr0ub4" + "dor&3"
+
+    clean, count = redact(f"password: {secret}\nThen I typed {secret} twice: {secret}\n")
+
+    assert secret not in clean
+    assert count == 3
+
+
+def test_text_without_secrets_is_redacted_to_itself() -> None:
+    assert redact("nothing here\r\n") == ("nothing here\r\n", 0)
+
+
+def test_a_specific_rule_wins_over_guesswork() -> None:
+    token = narrow()["github-token"][0]
+
+    assert facts(f"GITHUB_TOKEN={token}") == [("github-token", 1)]
+    assert facts(f"the token is {token}") == [("github-token", 1)]
+    assert facts(f"Authorization: Bearer {narrow()['jwt'][0]}") == [("jwt", 1)]
+    assert new_findings(f"token: {token}", None, ["github-token"]) == []
+
+
+def test_findings_come_by_line_and_once_each() -> None:
+    github, npm = narrow()["github-token"][0], narrow()["npm-token"][0]
+
+    assert facts(f"{npm}\n\n{github} {github}\n{github} {npm}\n") == [
+        ("npm-token", 1),
+        ("github-token", 3),
+        ("github-token", 4),
+        ("npm-token", 4),
+    ]
+
+
+def test_only_what_was_not_there_before_is_new() -> None:
+    old, new = narrow()["github-token"][:2]
+    before = f"# Notes\n{old}\n"
+
+    assert new_findings(f"# Notes\nmore\n{old}\n", before) == []
+    assert [found.value for found in new_findings(f"{old}\n{new}\n", before)] == [new]
+    assert [found.value for found in new_findings(f"{old}\n", None)] == [old]
+    assert new_findings(f"{new}\n", before, allowed=["github-token"]) == []
+    assert len(new_findings(f"{new}\n", before, allowed=["npm-token"])) == 1
+    cut = f"{old[:15]}\n{old[15:]}\n"
+    assert new_findings(f"{cut}more\n", cut) == []
+
+
+def test_a_finding_never_shows_its_value() -> None:
+    token = narrow()["npm-token"][0]
+    (finding,) = find(token)
+
+    assert finding == Finding("npm-token", 1, token)
+    for shown in (repr(finding), str(finding), f"{finding}", repr([finding]), f"{finding!r}"):
+        assert token not in shown
+        assert "npm-token" in shown
+
+
+NOISE = random.Random(7)
+HARMLESS = [
+    "",
+    f"commit {body(HEX, 40)}\nMerge: {body(HEX, 7)} {body(HEX, 7, 1)}\n",
+    f"see {uuid.UUID(int=NOISE.getrandbits(128))}",
+    f"token: {uuid.UUID(int=NOISE.getrandbits(128))}",
+    f"sha256: {hashlib.sha256(b'x').hexdigest()}\n{hashlib.sha256(b'y').hexdigest()}  file.md\n",
+    f"integrity sha512-{base64.b64encode(hashlib.sha512(b'z').digest()).decode()}",
+    "The password is stored in 1Password; the token is rotated every 30 days.",
+    "The password is required. The secret is to keep going. A token is a word-like piece.",
+    "Passwords are hashed with argon2id; the password is SHA256-hashed and base64-encoded.",
+    "Her password was changed to something longer, and the API key was revoked on 2026-02-08.",
+    "max_tokens: 4096\ntoken_count: 123456\ntokenizer: cl100k_base",
+    "next_page_token: CAUQAA9x8y7z6w5v",
+    "secret_name: prod/db/password2\npassword_file: /run/secrets/db_password_1\n",
+    "[password reset](https://example.org/docs/password-reset-2024)\n[token]: https://a.example/t1",
+    'password = os.environ["DB_PASSWORD_2"]\ntoken = os.getenv("API_TOKEN_V2")\n',
+    "const token = process.env.GITHUB_TOKEN_2024_PROD;\napi_key: process.env.API_KEY_V2",
+    "password: ${DB_PASSWORD_1}\ntoken: ${{ secrets.DEPLOY_TOKEN_2 }}",
+    "api_key: {{ vault_api_key2 }}\nPASSWORD=$DB_PASS1\nSECRET=%SECRET_VALUE1%",
+    "token: <your-token-here-123>\nsecret: op://vault/a1/b2",
+    "password: changeme123\npassword: example1234\npassword: xxxxxxxx1\npassword: ********1",
+    "password: password123\npassword: your-password-1\ntoken: your_token_goes_here_1234",
+    "api_key = get_api_key(user1, scope2)\nsecret: settings.SECRET_KEY_V2",
+    "token = self.tokens[index1]",
+    "token: Optional[str] = None\npassword: str = Field(min_length=12)\nsecret: SecretStr",
+    "| Token | Description2 |\n|---|---|\n| password | 12+ characters |\n",
+    "postgres://user:password@db/app https://user:pass@host.tld redis://:${REDIS_PASSWORD}@cache:6379",
+    "https://example.org:8080/path@v1.2 git@github.com:a/b.git ssh://git@host:22/x mailto:a@b.org",
+    "postgres://postgres:postgres@localhost:5432/app amqp://guest:guest@mq",
+    "https://ada:lovelace1@example.com/",
+    "-----BEGIN PRIVATE KEY----- is the first line of such a file and should never be committed",
+    "-----BEGIN CERTIFICATE-----\n"
+    + "\n".join([body(LETTERS, 64)] * 4)
+    + "\n-----END CERTIFICATE-----",
+    "-----BEGIN PUBLIC KEY-----\n" + body(LETTERS, 64) + "\n-----END PUBLIC KEY-----",
+    "ssh-ed25519 " + body(LETTERS, 68) + " ada@host",
+    "".join(["AKIA", "IOSFODNN7", "EXAMPLE"]),
+    "".join(["gh", "p_", "x" * 36, " and sk-", "ant-api03-", "..." * 20]),
+    "xo" + "xb-123456789012-1234567890123-abcdefghijklmnopqrstuvwx",
+    "https://hooks.slack.com/" + "services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX",
+    "class sk-folding-cube-animation-container, task-runner-with-a-very-long-identifier-name",
+    "uses hf_hub_download and npm_config_registry and secret_manager_client_factory_builder",
+    "Authorization: Bearer $TOKEN\nAuthorization: Bearer <token>",
+    "Bearer authentication-flow-for-v2",
+    "if (password === confirm_password1) { token = next_token(state2); }",
+    "![](data:image/png;base64," + base64.b64encode(NOISE.randbytes(9000)).decode() + ")",
+    textwrap.fill(base64.b64encode(NOISE.randbytes(9000)).decode(), 76),
+    base64.b64encode(
+        b"A perfectly ordinary sentence about tokens and passwords, in base64."
+    ).decode(),
+    "日記: パスワードは変更しました。トークンは無効です。" * 50,
+]
+
+
+@pytest.mark.parametrize("text", HARMLESS, ids=range(len(HARMLESS)))
+def test_ordinary_text_raises_no_alarm(text: str) -> None:
+    assert find(text) == []
+
+
+@contextmanager
+def within(seconds: int) -> Iterator[None]:
+    """Fail instead of hanging: the alarm reaches even a regular expression that backtracks."""
+
+    def give_up(*_: object) -> None:
+        raise TimeoutError
+
+    old = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, old)
+
+
+HOSTILE = ["a", "-", "\n", "A/", "a\n", "eyJ", "://a:b", "password is a", "-----BEGIN ", "AKIA"]
+MORE_HOSTILE = [
+    *("=", " ", "aA1", "ab cd", "\\n", "é", "%3D", "'", "|", "@", "A: b\n", "a" * 19 + "\n"),
+    *("sk-", "sk-proj-", "eyJa.", "-eyJ", "xox", "://", "://:", ":AA", "1:AA", "Q~", "MT", "ghp_"),
+    *("password", "password:", "password is to ", "secret=a1", "token: ", "bearer ", "key-", "SG."),
+    *("-----BEGIN RSA PRIVATE KEY-----", "Private-Lines: 1", '"private_key":"', "glpat-"),
+    *("authorization:bearer ", "AKIA" + "A" * 16 + " "),
+]
+
+
+@pytest.mark.parametrize("unit", HOSTILE, ids=range(len(HOSTILE)))
+def test_a_mebibyte_of_anything_comes_back(unit: str) -> None:
+    with within(30):
+        assert find((unit * (2**20 // len(unit) + 1))[: 2**20]) is not None
+
+
+@pytest.mark.parametrize("unit", MORE_HOSTILE, ids=range(len(MORE_HOSTILE)))
+def test_no_repetition_makes_the_search_quadratic(unit: str) -> None:
+    with within(20):
+        assert find(unit * (2**16 // len(unit))) is not None
+
+
+@pytest.mark.parametrize("unit", ["A: ", "A: \n", "A", "A ", "> ", "\\n", "A" * 20 + "\n", "- "])
+@pytest.mark.parametrize("head", ["-----BEGIN RSA PRIVATE KEY-----\n", "Private-Lines: 3\n"])
+def test_no_body_makes_a_key_quadratic(head: str, unit: str) -> None:
+    with within(20):
+        assert find((head + unit * 400) * (2**16 // (400 * len(unit)))) is not None
+
+
+def test_a_key_without_an_end_does_not_swallow_the_page() -> None:
+    head = pem("RSA").partition("-----END")[0]
+
+    assert redact(f"{head}\nThat was it, in short words.\n")[0].endswith("in short words.\n")
+
+
+samples = st.sampled_from([token for _, token in TOKENS] + [text for _, text, _ in CONTEXTS])
+glue = st.text(max_size=20) | st.sampled_from(["\n", " ", "\n> ", "=", "password: ", "/", '"', ""])
+
+
+@given(st.text())
+def test_find_takes_any_text(text: str) -> None:
+    assert isinstance(find(text), list)
+
+
+@given(st.text("ab1 \n\r\t\x0b\x0c\x1c\x85\u2028\u3000>\\.:=-_/\ud800İ", max_size=80))
+def test_find_takes_any_white_space(text: str) -> None:
+    assert isinstance(find(text), list)
+
+
+@given(st.lists(st.one_of(samples, glue), max_size=6))
+@settings(max_examples=250, deadline=None)
+def test_nothing_is_left_to_find_after_redacting(pieces: list[str]) -> None:
+    text = "".join(pieces)
+
+    clean, count = redact(text)
+
+    assert find(clean) == []
+    assert (count == 0) == (clean == text)
+    assert (count > 0) == (find(text) != [])
+
+
+@given(st.lists(samples, min_size=1, max_size=4), st.text("ab \n", max_size=30))
+@settings(max_examples=50, deadline=None)
+def test_what_was_there_before_is_never_new(pieces: list[str], more: str) -> None:
+    text = "\n\n".join(pieces)
+
+    assert new_findings(text, text) == []
+    assert new_findings(f"{more}\n\n{text}\n\n{more}", text) == []
+
+
+def test_base64_of_a_password_is_found() -> None:
+    plain = '{"username": "ada", "password": "' + "Tr0ub4" + 'dor&3"}'
+
+    assert facts(base64.b64encode(plain.encode()).decode()) == [("password-assignment", 1)]

@@ -1,0 +1,185 @@
+"""Made-up credentials of every documented format, put together at run time.
+
+None of them stands in a file, so that scanners of this repository stay quiet.
+"""
+
+from __future__ import annotations
+
+import base64
+import random
+import string
+
+LETTERS = string.ascii_letters + string.digits
+WEB = LETTERS + "_-"
+HEX = "0123456789abcdef"
+UPPER = string.ascii_uppercase + "234567"
+BECH = "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L"
+
+
+def body(alphabet: str, length: int, seed: int = 0) -> str:
+    """A random word, the same one every time."""
+    return "".join(random.Random(f"{alphabet}{length}{seed}").choices(alphabet, k=length))
+
+
+def pem(label: str, newline: str = "\n") -> str:
+    """A block in the armour of a private key, with noise for a key."""
+    lines = [body(LETTERS + "+/", 64, seed) for seed in range(5)] + [body(LETTERS, 22) + "=="]
+    dashes = "-" * 5
+    label = f"{label} PRIVATE KEY".strip()
+    return newline.join([f"{dashes}BEGIN {label}{dashes}", *lines, f"{dashes}END {label}{dashes}"])
+
+
+def _jwt() -> str:
+    head = base64.urlsafe_b64encode(b'{"alg":"HS256","typ":"JWT"}').decode().rstrip("=")
+    claims = base64.urlsafe_b64encode(b'{"sub":"ada","iat":1770000000}').decode().rstrip("=")
+    return ".".join([head, claims, body(WEB, 43)])
+
+
+def _discord() -> str:
+    number = base64.b64encode(b"1029384756102938475").decode().rstrip("=")
+    return ".".join([number, body(WEB, 6), body(WEB, 38)])
+
+
+def narrow() -> dict[str, list[str]]:
+    """Per rule, tokens without white space that the rule must find as a whole."""
+    return {
+        "aws-key-id": ["AKIA" + body(UPPER, 16), "ASIA" + body(UPPER, 16, 1)],
+        "github-token": [
+            *(f"gh{kind}_" + body(LETTERS, 36) for kind in "pousr"),
+            "github_" + "pat_" + body(LETTERS, 22) + "_" + body(LETTERS, 59),
+        ],
+        "gitlab-token": [
+            "glpat" + "-" + body(WEB, 20),
+            "glrt" + "-" + body(WEB, 20),
+            "glpat" + "-" + body(LETTERS, 27) + ".01." + body(HEX, 9),
+        ],
+        "anthropic-key": [
+            "sk-" + "ant-api03-" + body(WEB, 93) + "AA",
+            "sk-" + "ant-oat01-" + body(WEB, 93) + "AA",
+        ],
+        "openai-key": [
+            "sk" + "-" + body(LETTERS, 48),
+            "sk" + "-proj-" + body(WEB, 120) + "a",
+            "sk" + "-or-v1-" + body(HEX, 64),
+        ],
+        "google-api-key": ["AI" + "za" + body(LETTERS, 35)],
+        "google-oauth": ["GOC" + "SPX-" + body(LETTERS, 28), "ya" + "29." + body(WEB, 120) + "a"],
+        "slack-token": [
+            "xo" + "xb-" + f"{body('1234567890', 12)}-{body('1234567890', 13)}-{body(LETTERS, 24)}",
+            "xa" + f"pp-1-A{body(UPPER, 10)}-{body('1234567890', 13)}-{body(HEX, 64)}",
+        ],
+        "stripe-key": [
+            "sk" + "_live_" + body(LETTERS, 24),
+            "rk" + "_live_" + body(LETTERS, 99),
+            "wh" + "sec_" + body(LETTERS, 32),
+        ],
+        "twilio-key": ["S" + "K" + body(HEX, 32)],
+        "sendgrid-key": ["S" + "G." + body(WEB, 22) + "." + body(LETTERS, 43)],
+        "npm-token": ["npm" + "_" + body(LETTERS, 36)],
+        "pypi-token": ["py" + "pi-AgEIcHlwaS5vcmc" + body(LETTERS, 120)],
+        "huggingface-token": ["h" + "f_" + body(LETTERS, 34)],
+        "digitalocean-token": ["dop" + "_v1_" + body(HEX, 64)],
+        "telegram-bot-token": [body("123456789", 10) + ":A" + "A" + body(LETTERS, 33)],
+        "discord-bot-token": [_discord()],
+        "azure-client-secret": [body(LETTERS, 3) + "8" + "Q~" + body(LETTERS, 34)],
+        "jwt": [_jwt()],
+        "age-key": ["AGE-SECRET-" + "KEY-1" + body(BECH, 58)],
+        "databricks-token": ["da" + "pi" + body(HEX, 32), "da" + "pi" + body(HEX, 32) + "-2"],
+        "linear-key": ["lin" + "_api_" + body(LETTERS, 40), "lin" + "_oauth_" + body(HEX, 64)],
+        "notion-token": [
+            "nt" + "n_" + body("123456789", 11) + body(LETTERS, 35),
+            "sec" + "ret_" + body(LETTERS, 43),
+        ],
+        "shopify-token": ["shp" + "at_" + body(HEX, 32), "shp" + "ss_" + body(HEX, 32)],
+        "mailgun-key": ["ke" + "y-" + body(HEX, 32)],
+        "vault-token": ["hv" + "s." + body(WEB, 95) + "a"],
+        "docker-token": ["dckr" + "_pat_" + body(LETTERS, 27)],
+        "model-host-key": [
+            "gs" + "k_" + body(LETTERS, 52),
+            "xa" + "i-" + body(LETTERS, 80),
+            "ppl" + "x-" + body(LETTERS, 48),
+            "r" + "8_" + body(LETTERS, 37),
+        ],
+        "tailscale-key": ["ts" + "key-auth-" + body(LETTERS, 17) + "-" + body(LETTERS, 32)],
+    }
+
+
+def in_context() -> dict[str, list[tuple[str, str]]]:
+    """Per rule, texts with the value that the rule must find in them."""
+    key, issued, chosen = body(LETTERS + "/+", 40), body(LETTERS, 32), "Tr0ub4" + "dor&3"
+    hexed = body(HEX, 40)
+    storage, shared = body(LETTERS, 86) + "==", body(LETTERS, 43) + "="
+    hook = "hooks.slack.com" + f"/services/T{body(UPPER, 8)}/B{body(UPPER, 8)}/{body(LETTERS, 24)}"
+    discord = f"/api/webhooks/{body('123456789', 18)}/{body(WEB, 67)}a"
+    aws = "AKIA" + body(UPPER, 16)
+    rsa, ssh, putty = (
+        pem("RSA"),
+        pem("OPENSSH"),
+        "\n" + body(LETTERS, 64) + "\n" + body(LETTERS, 64),
+    )
+    gcp = pem("", newline=r"\n") + r"\n"
+    return {
+        "aws-secret-key": [
+            (f"aws_access_key_id = {aws}\naws_secret_access_key = {key}\n", key),
+            (f"| {aws} | {key} |", key),
+        ],
+        "gcp-service-account": [(f'{{"type": "service_account", "private_key": "{gcp}"}}', gcp)],
+        "slack-webhook": [(f"https://{hook}", hook)],
+        "discord-webhook": [(f"https://discord.com{discord} is the hook", discord)],
+        "azure-storage-key": [
+            (f"AccountName=a;AccountKey={storage};EndpointSuffix=b", storage),
+            (f"Endpoint=sb://a;SharedAccessKey={shared}", shared),
+        ],
+        "private-key": [
+            (f"the key:\n\n{rsa}\n", rsa),
+            (pem("EC"), pem("EC")),
+            (pem("PGP").replace("KEY-", "KEY BLOCK-"), pem("PGP").replace("KEY-", "KEY BLOCK-")),
+            (rsa.replace("\n", "\n    "), rsa.replace("\n", "\n    ")),
+            (rsa[:400], rsa[: rsa.rindex("\n", 0, 400)]),
+        ],
+        "ssh-private-key": [(ssh, ssh), (f"Private-Lines: 2{putty}\nPrivate-MAC: x", putty)],
+        "url-password": [
+            ("postgres://app:" + "s3cr3t" + "pw9@db.internal:5432/app", "s3cr3t" + "pw9"),
+            ("redis://:" + "hushhush" + "@cache:6379", "hushhush"),
+            ("see https://ada:" + "lovelace" + "@git.internal/x.git for it", "lovelace"),
+        ],
+        "http-authorization": [
+            (f"Authorization: Bearer {issued}", issued),
+            (f'curl -H "authorization: token {hexed}" https://api', hexed),
+            (f"send Bearer {issued} with it", issued),
+        ],
+        "password-assignment": [
+            (text, chosen)
+            for text in (
+                f"password: {chosen}",
+                f"DB_PASSWORD={chosen}",
+                f'"password": "{chosen}",',
+                f"- **Password:** {chosen}",
+                f"- **Password**: `{chosen}`.",
+                f"<password>{chosen}</password>",
+                f"| Password | {chosen} |",
+                f"passphrase = '{chosen}'",
+                f'{{\\"passwd\\": \\"{chosen}\\"}}',
+            )
+        ],
+        "secret-assignment": [
+            *(
+                (f"{name}={hexed}", hexed)
+                for name in ("API_KEY", "apikey", "token", "clientSecret")
+            ),
+            (f"aws_secret_access_key = {key}", key),
+            (f'access_token: "{issued}"', issued),
+            (f"- **API key:** {issued}", issued),
+            (f"https://x.example/reset?token={issued}", issued),
+        ],
+        "password-in-prose": [
+            (f"The password for the staging box is {chosen}.", chosen),
+            (f"I changed the password to `{chosen}` yesterday", chosen),
+            (f"password of the router was changed to {chosen}, keep it", chosen),
+            ("the wifi password is " + "hunter" + "2", "hunter" + "2"),
+        ],
+        "secret-in-prose": [
+            (f"The API key is {issued}", issued),
+            (f"our access token was {hexed}.", hexed),
+        ],
+    }
