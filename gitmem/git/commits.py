@@ -16,7 +16,7 @@ COMMITTER = "gitmem <gitmem@gitmem.invalid>"
 
 
 def write_tree(repository: Repository, root: str | None, files: Mapping[str, bytes | None]) -> str:
-    """Store FILES on top of the tree ROOT (None: an empty one) and return the new tree's id."""
+    """Stage FILES on top of the tree ROOT (None: an empty one) and return the new tree's id."""
     here: dict[str, bytes | None] = {}
     below: dict[str, dict[str, bytes | None]] = {}
     for path, data in files.items():
@@ -26,14 +26,23 @@ def write_tree(repository: Repository, root: str | None, files: Mapping[str, byt
         else:
             here[name] = data
     tree = dict(repository.tree(root)) if root else {}
+    gone = [name for name, data in here.items() if data is None]
+    for name in gone:  # first: a folder of that name may come
+        if name in tree and not tree[name].is_folder:
+            del tree[name]
     for name, inner in below.items():
         _set_folder(repository, tree, name, inner)
     for name, data in here.items():
-        if data is None:
-            tree.pop(name, None)
-        else:
-            tree[name] = Node(FILE, repository.objects.write("blob", data))
+        if data is not None:
+            _set_file(repository, tree, name, data)
     return _write(repository, tree)
+
+
+def _set_file(repository: Repository, tree: Tree, name: str, data: bytes) -> None:
+    node = tree.get(name)
+    if node and node.is_folder:
+        raise Conflict(f"{name} is a folder, so no file can take its place")
+    tree[name] = Node(FILE, repository.objects.stage("blob", data))
 
 
 def _set_folder(
@@ -52,7 +61,7 @@ def _set_folder(
 
 
 def _write(repository: Repository, tree: Tree) -> str:
-    oid = repository.objects.write("tree", trees.serialise(tree))
+    oid = repository.objects.stage("tree", trees.serialise(tree))
     repository.remember_tree(oid, tree)
     return oid
 

@@ -1,30 +1,28 @@
 """Reading and writing git objects without trusting a doubtful file.
 
 libgit2 1.9.7 loops for ever on a truncated loose object, holding the interpreter. So loose objects
-are read, inflated and hashed here; libgit2 only ever reads packs, and only writes.
+are read, inflated and hashed here, packs in `packs`. Objects are written here, too: all
+objects of a commit go to disk together, each synced as git would, in less time.
 """
 
 from __future__ import annotations
 
 import os
 import zlib
+from contextlib import suppress
 from hashlib import sha1
 from pathlib import Path
 
-import pygit2
-
 from gitmem.errors import Damaged
+from gitmem.git.packentries import PackDamaged
+from gitmem.git.packs import Packs
 
-KINDS = {
-    "commit": pygit2.enums.ObjectType.COMMIT,
-    "tree": pygit2.enums.ObjectType.TREE,
-    "blob": pygit2.enums.ObjectType.BLOB,
-    "tag": pygit2.enums.ObjectType.TAG,
-}
-KIND_NAMES = {int(value): name for name, value in KINDS.items()}
+KINDS = ("commit", "tree", "blob", "tag")
 
 # Blobs may be 1 MiB; a tree or commit larger than this is not ours, and a zlib bomb stops here.
 MAX_OBJECT = 64 * 1024 * 1024
+MAX_STAGED = 64
+TEMP_PREFIX = "tmp_obj_gitmem_"
 
 
 class ObjectDamaged(Damaged):
@@ -81,13 +79,28 @@ def inflate(oid: str, raw: bytes) -> tuple[str, bytes]:
     return kind.decode(), data
 
 
+def sync_folder(folder: str | Path) -> None:
+    """Make the names in FOLDER durable."""
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
 class Objects:
     """The object database of one repository."""
 
-    def __init__(self, gitdir: Path, repository: pygit2.Repository) -> None:
+    def __init__(self, gitdir: Path, *, stand_ins: bool = True) -> None:
+        self._stand_ins = stand_ins
         self._folder = os.path.join(gitdir, "objects")
         self._gitdir = gitdir
-        self._repository = repository
+        self._staged: dict[str, tuple[int, str]] = {}
+        self.packs = Packs(os.path.join(self._folder, "pack"))
+
+    def close(self) -> None:
+        """Give back file handles."""
+        self.packs.close()
 
     def loose_path(self, oid: str) -> str:
         """Where OID lies when it is a loose object."""
@@ -97,21 +110,36 @@ class Objects:
         """The kind and content of an object; ObjectDamaged or ObjectMissing when there is none."""
         try:
             with open(self.loose_path(oid), "rb", buffering=0) as file:
-                raw = file.read()
+                return inflate(oid, file.read())
         except FileNotFoundError:
             return self._read_packed(oid)
-        except OSError as error:
-            raise ObjectDamaged(oid, f"not readable ({error.strerror})") from error
-        return inflate(oid, raw)
+        except (ObjectDamaged, OSError) as error:
+            with suppress(ObjectDamaged):
+                return self._read_packed(oid)
+            if isinstance(error, OSError):
+                raise ObjectDamaged(oid, f"not readable ({error.strerror})") from error
+            raise
 
     def _read_packed(self, oid: str) -> tuple[str, bytes]:
         try:
-            kind, data = self._repository.read(oid)
-        except (KeyError, ValueError) as error:
+            found = self.packs.read(oid)
+        except PackDamaged as error:
+            raise ObjectDamaged(oid, f"not readable from its pack: {error}") from error
+        except ValueError as error:
             raise ObjectMissing(oid) from error
-        except (pygit2.GitError, OSError) as error:
-            raise ObjectDamaged(oid, f"not readable from its pack ({error})") from error
-        return KIND_NAMES[int(kind)], data
+        if found is None and self._stand_ins:
+            found = self._stand_in(oid)
+        if found is None:
+            raise ObjectMissing(oid)
+        return found
+
+    def _stand_in(self, oid: str) -> tuple[str, bytes] | None:
+        """What `check --repair` put in the place of a commit that was lost for good."""
+        with suppress(OSError, ValueError):
+            with open(os.path.join(self._gitdir, "refs", "replace", oid), "rb") as file:
+                target = file.read().strip().decode("ascii")
+            return self.read(target) if target != oid else None
+        return None
 
     def read_as(self, kind: str, oid: str) -> bytes:
         """The content of an object that must be of KIND."""
@@ -121,19 +149,88 @@ class Objects:
         return data
 
     def write(self, kind: str, data: bytes) -> str:
-        """Store DATA and return its id.
+        """Store DATA, durably, and return its id."""
+        oid = self.stage(kind, data)
+        self.flush()
+        return oid
 
-        git and libgit2 skip the write when a file of that name exists, so a damaged one would stay
-        damaged for ever: it is moved to quarantine first.
+    def stage(self, kind: str, data: bytes) -> str:
+        """Write DATA to a file beside its place and return its id; `flush` makes it an object.
+
+        git skips the write where a file or a pack has that name, so a damaged object would stay
+        damaged for ever: it is moved to quarantine, and a sound one written.
         """
         oid = object_id(kind, data)
-        if os.path.exists(self.loose_path(oid)):
-            try:
-                self.read(oid)
-            except ObjectDamaged:
-                self.quarantine(oid)
-        self._repository.write(KINDS[kind], data)
+        if oid in self._staged or self._is_sound(oid):
+            return oid
+        if len(self._staged) >= MAX_STAGED:
+            self.flush()
+        temp = f"{self._folder}/{TEMP_PREFIX}{os.urandom(8).hex()}"
+        fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o400)
+        self._staged[oid] = fd, temp
+        view = memoryview(zlib.compress(b"%s %d\x00%s" % (kind.encode(), len(data), data), 1))
+        while view:
+            view = view[os.write(fd, view) :]
+        if hasattr(os, "posix_fadvise"):  # starts the disk, so that the syncs below find less to do
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
         return oid
+
+    def _is_sound(self, oid: str) -> bool:
+        """True when a loose object is there and readable; a damaged one is moved away."""
+        path = self.loose_path(oid)
+        if not os.path.exists(path):
+            return False
+        try:
+            with open(path, "rb", buffering=0) as file:
+                inflate(oid, file.read())
+        except (ObjectDamaged, OSError):
+            self.quarantine(oid)
+            return False
+        with suppress(OSError):
+            os.utime(path)  # an old unreachable object may be what a `git gc` is about to prune
+        return True
+
+    def flush(self) -> None:
+        """Sync what was staged, give it its name, and sync the names."""
+        try:
+            for fd, _ in self._staged.values():
+                os.fsync(fd)
+            folders = {oid[:2] for oid in self._staged}
+            made = [name for name in sorted(folders) if self._make_folder(name)]
+            for oid, (_, temp) in self._staged.items():
+                self._give_name(temp, oid)
+            for name in sorted(folders):
+                with suppress(FileNotFoundError):  # a `git repack` has it all in a pack by now
+                    sync_folder(f"{self._folder}/{name}")
+            if made:
+                sync_folder(self._folder)
+        finally:
+            self.discard()
+
+    def _give_name(self, temp: str, oid: str) -> None:
+        """Make a staged file an object; `git repack` may remove the empty folder before that."""
+        for _ in range(20):
+            try:
+                os.rename(temp, self.loose_path(oid))
+                return
+            except FileNotFoundError:
+                self._make_folder(oid[:2])
+        os.rename(temp, self.loose_path(oid))
+
+    def _make_folder(self, name: str) -> bool:
+        try:
+            os.mkdir(f"{self._folder}/{name}", 0o700)
+        except FileExistsError:
+            return False
+        return True
+
+    def discard(self) -> None:
+        """Let go of what is staged; what was not flushed is gone."""
+        for fd, temp in self._staged.values():
+            os.close(fd)
+            with suppress(FileNotFoundError):
+                os.unlink(temp)
+        self._staged.clear()
 
     def quarantine(self, oid: str) -> str | None:
         """Move a loose object's file out of git's sight; return where it went."""
@@ -150,12 +247,7 @@ class Objects:
 
     def expand(self, prefix: str) -> list[str]:
         """Every object id that starts with PREFIX (at least four hex digits)."""
-        found = set(self._expand_loose(prefix))
-        try:
-            found.add(str(self._repository.expand_id(prefix)))
-        except (KeyError, ValueError, pygit2.GitError):
-            pass
-        return sorted(found)
+        return sorted({*self._expand_loose(prefix), *self.packs.like(prefix)})
 
     def _expand_loose(self, prefix: str) -> list[str]:
         try:

@@ -6,6 +6,7 @@ bare: a `.git` file or folder in a work tree is never followed.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -30,6 +31,9 @@ class BranchLost(Damaged):
     """The group's branch cannot be read; its history is still there."""
 
     code = "branch-lost"
+
+
+Difference = tuple[str, Node | None, Node | None]
 
 
 class Commit(NamedTuple):
@@ -98,12 +102,15 @@ class Repository:
                 f"the repository of {gitdir.name.removesuffix('.git')!r} cannot be opened: {error}",
                 hint="run `gitmem check --repair`",
             ) from error
-        self.objects = Objects(gitdir, self.raw)
+        self.objects = Objects(gitdir)
+        self._head = os.path.join(gitdir, "HEAD")
         self.staging = Staging(gitdir)
         self._trees: dict[str, Tree] = {}
+        self._last: Commit | None = None
 
     def close(self) -> None:
         """Give back file handles."""
+        self.objects.close()
         self.raw.free()
 
     def tip(self) -> Tip:
@@ -122,10 +129,19 @@ class Repository:
     def head_branch(self) -> str | None:
         """The branch that HEAD names, None when it is detached or unreadable."""
         try:
-            text = (self.gitdir / "HEAD").read_text("utf-8")
+            with open(self._head, encoding="utf-8") as file:
+                text = file.read(4096)
         except (OSError, ValueError):
             return None
         return text[5:].strip() if text.startswith("ref: ") else None
+
+    def is_detached(self) -> bool:
+        """True when HEAD names a commit and no branch."""
+        try:
+            text = (self.gitdir / "HEAD").read_text("ascii").strip()
+            return len(bytes.fromhex(text)) == 20  # noqa: PLR2004 - the length of an id
+        except (OSError, ValueError):
+            return False
 
     def reference(self, name: str) -> str | None:
         """The object a ref points at, None when there is no such ref."""
@@ -136,7 +152,9 @@ class Repository:
 
     def commit(self, oid: str) -> Commit:
         """One commit by its id."""
-        return parse_commit(oid, self.objects.read_as("commit", oid))
+        if self._last is None or self._last.oid != oid:
+            self._last = parse_commit(oid, self.objects.read_as("commit", oid))
+        return self._last
 
     def tree(self, oid: str) -> Tree:
         """One tree by its id. Shared between callers: never change it."""
@@ -224,30 +242,28 @@ class Snapshot:
         if not node.is_folder:
             yield under, node
             return
-        for name, child in sorted(self.repository.tree(node.oid).items()):
+        for name in sorted(self.repository.tree(node.oid)):
             yield from self.files(f"{under}/{name}" if under else name)
 
-    def changed_since(self, older: Snapshot | None) -> Iterator[tuple[str, Node | None, Node | None]]:
+    def changed_since(self, older: Snapshot | None) -> Iterator[Difference]:
         """Each path whose file differs from OLDER: path, its node there, its node here."""
         before = older.root if older else None
-        yield from _differences(self.repository, "", before, self.root)
+        yield from differences(self.repository, "", before, self.root)
 
 
-def _differences(
+def differences(
     repository: Repository, prefix: str, before: str | None, after: str | None
-) -> Iterator[tuple[str, Node | None, Node | None]]:
+) -> Iterator[Difference]:
     """Walk two trees at once, entering only the folders whose ids differ."""
     if before == after:
         return
     old = repository.tree(before) if before else {}
     new = repository.tree(after) if after else {}
-    for name in sorted(old.keys() | new.keys()):
+    for name in sorted({name for name, _ in old.items() ^ new.items()}):
         a, b = old.get(name), new.get(name)
-        if a == b:
-            continue
         folder_a = a.oid if a and a.is_folder else None
         folder_b = b.oid if b and b.is_folder else None
-        yield from _differences(repository, f"{prefix}{name}/", folder_a, folder_b)
+        yield from differences(repository, f"{prefix}{name}/", folder_a, folder_b)
         file_a = a if a and not a.is_folder else None
         file_b = b if b and not b.is_folder else None
         if file_a != file_b:
