@@ -1,0 +1,48 @@
+"""A branch that is older than its own reflog.
+
+When `git pack-refs` has run and the file of the branch is lost afterwards, git falls back to the
+packed value without a word: every write since would be forgotten. The reflog remembers them.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pygit2
+
+from gitmem.git.checks.reffiles import all_refs, read_log
+from gitmem.git.objects import ObjectDamaged, Objects
+from gitmem.git.repository import BRANCH, Repository, parse_commit
+
+
+def logged_after(gitdir: Path, objects: Objects) -> str:
+    """Where the reflog saw the branch last, if that is newer than the branch itself; or nothing."""
+    lines, _, _ = read_log(gitdir, BRANCH)
+    tip = all_refs(gitdir).get(BRANCH, "")  # after the log: whoever writes does it in that order
+    if not lines or not tip or lines[-1].new == tip:
+        return ""
+    if lines[-1].old == tip and os.path.exists(gitdir / BRANCH):
+        return ""  # its writer died between the log and the branch: it was never acknowledged
+    oid = lines[-1].new
+    while oid and oid != tip:
+        try:
+            parents = parse_commit(oid, objects.read_as("commit", oid)).parents
+        except ObjectDamaged:
+            return ""
+        oid = parents[0] if parents else ""
+    return lines[-1].new if oid else ""
+
+
+def catch_up(repository: Repository) -> str:
+    """Bring a branch that lost its own file to where the reflog saw it; tell the commit."""
+    if os.path.exists(repository.gitdir / BRANCH):
+        return ""
+    tip = repository.tip()
+    newer = logged_after(repository.gitdir, repository.objects)
+    if newer:
+        try:
+            tip.reference.set_target(newer, "recovered from the reflog")
+        except (pygit2.GitError, OSError, ValueError):
+            return ""  # a git command is at work
+    return newer

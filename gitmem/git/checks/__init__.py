@@ -1,0 +1,1 @@
+"""Looking for damage: plain file reads, and nothing is changed."""

@@ -1,0 +1,119 @@
+"""Refs and reflogs read from their files, without trusting any of them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+ZERO = "0" * 40
+_ID = re.compile(r"[0-9a-f]{40}")
+_SYMBOLIC = re.compile(r"ref: (refs/[^\x00-\x20]+)\s*")
+_PACKED = re.compile(r"([0-9a-f]{40}) (refs/[^\x00-\x20]+)")
+_HEADER = "# pack-refs with:"
+_PEELED = re.compile(r"\^[0-9a-f]{40}")
+_LOGGED = re.compile(r"([0-9a-f]{40}) ([0-9a-f]{40}) [^\x00]*")
+
+
+class RefFile(NamedTuple):
+    """One ref that has a file of its own."""
+
+    name: str
+    target: str
+    """An object id, or the name of another ref; empty when the file is malformed."""
+    why: str = ""
+    """What is wrong with the file."""
+
+
+class LogLine(NamedTuple):
+    """One move of a ref."""
+
+    old: str
+    new: str
+
+
+def loose_refs(gitdir: Path) -> Iterator[RefFile]:
+    """Every ref that has a file of its own, in order of name."""
+    for folder, folders, files in os.walk(gitdir / "refs"):
+        folders.sort()
+        for file in sorted(files):
+            path = Path(folder) / file
+            name = path.relative_to(gitdir).as_posix()
+            if not file.endswith(".lock"):
+                with suppress(FileNotFoundError):  # packed or removed since
+                    yield _read_ref(path, name)
+
+
+def _read_ref(path: Path, name: str) -> RefFile:
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        return RefFile(name, "", f"not readable ({error.strerror})")
+    if not raw:
+        return RefFile(name, "", "empty")
+    if not raw.strip(b"\x00"):
+        return RefFile(name, "", "nothing but NUL bytes")
+    text = raw.decode("utf-8", "replace")
+    symbolic = _SYMBOLIC.fullmatch(text)
+    if symbolic:
+        return RefFile(name, symbolic[1])
+    if _ID.fullmatch(text.strip()):
+        return RefFile(name, text.strip())
+    return RefFile(name, "", "no object id and no name of a ref")
+
+
+def packed_refs(gitdir: Path) -> tuple[dict[str, str], list[str]]:
+    """The refs in `packed-refs`, and the lines there that make no sense."""
+    try:
+        text = (gitdir / "packed-refs").read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return {}, []
+    found: dict[str, str] = {}
+    *lines, last = text.split("\n")
+    bad = [last] if last or not text else []  # git refuses a file without a newline at its end
+    for number, line in enumerate(lines):
+        row = _PACKED.fullmatch(line)
+        if row:
+            found[row[2]] = row[1]
+        elif not _PEELED.fullmatch(line) and (number or not line.startswith(_HEADER)):
+            bad.append(line)
+    return found, bad
+
+
+def all_refs(gitdir: Path) -> dict[str, str]:
+    """Every ref that names an object; a file of its own wins over `packed-refs`."""
+    loose = list(loose_refs(gitdir))  # first: `git pack-refs` removes them after packing
+    found, _ = packed_refs(gitdir)
+    for ref in loose:
+        if _ID.fullmatch(ref.target):
+            found[ref.name] = ref.target
+        else:
+            found.pop(ref.name, None)
+    return found
+
+
+def read_log(gitdir: Path, name: str) -> tuple[list[LogLine], list[bytes], bool]:
+    """The moves of the ref NAME, oldest first, the lines that are torn, and if the last one is."""
+    try:
+        raw = (gitdir / "logs" / name).read_bytes()
+    except OSError:
+        return [], [], False
+    found, torn, last_is_torn = [], [], False
+    for line in raw.split(b"\n"):
+        row = _LOGGED.fullmatch(line.decode("utf-8", "replace"))
+        if row:
+            found.append(LogLine(row[1], row[2]))
+        elif line:
+            torn.append(line)
+        last_is_torn = not row if line else last_is_torn
+    return found, torn, last_is_torn
+
+
+def is_id(text: str) -> bool:
+    """True for a whole object id."""
+    return _ID.fullmatch(text) is not None

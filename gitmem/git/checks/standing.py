@@ -1,0 +1,117 @@
+"""What stands in HEAD and in the index: names, kinds and dates that gitmem would not have made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from gitmem.core.paths import check_path, fold
+from gitmem.errors import PathRefused
+from gitmem.git.checks import upkeep
+from gitmem.git.checks.closure import GITLINK
+from gitmem.git.checks.findings import Finding, info, warning
+from gitmem.git.indexfile import IndexFile, IndexUnreadable
+from gitmem.git.repository import Commit
+from gitmem.git.setup import worktree_of
+from gitmem.git.trees import FILE, Node
+from gitmem.git.worktree import WorkTree
+
+_ODD_MODES = {0o120000: "a link", GITLINK: "another repository", 0o100755: "executable"}
+
+
+def file_findings(entries: list[tuple[str, Node]]) -> Iterator[Finding]:
+    """What came into HEAD by plain git and would not have come in by gitmem."""
+    names: dict[str, str] = {}
+    for path, node in sorted(entries):
+        if node.mode != FILE:
+            what = _ODD_MODES.get(node.mode, f"of mode {node.mode:o}")
+            yield info("not-a-plain-file", f"{path} is {what} in git", path=path)
+        try:
+            check_path(path)
+        except PathRefused as refused:
+            text = f"{path!r} was committed by plain git and breaks the rules: {refused.message}"
+            yield warning("path-refused", text, path=path, hint="rename it with `git mv`")
+        yield from _twins(path, names)
+
+
+def _twins(path: str, names: dict[str, str]) -> Iterator[Finding]:
+    """Names that are one on a file system that ignores case or Unicode form."""
+    parts = path.split("/")
+    for depth in range(1, len(parts) + 1):
+        name = "/".join(parts[:depth])
+        twin = names.setdefault(fold(name), name)
+        if twin != name:
+            names[fold(name)] = name
+            text = f"{name!r} and {twin!r} differ only in case or Unicode form"
+            yield warning("twin", text, path=name, hint="rename one of them with `gitmem mv`")
+            return
+
+
+def date_findings(newest: Commit | None, now: datetime) -> Iterator[Finding]:
+    """Commits from a time that has not come yet."""
+    if newest and newest.committed > (now + timedelta(minutes=10)).timestamp():
+        when = datetime.fromtimestamp(newest.committed, now.tzinfo).isoformat(" ", "minutes")
+        text = f"commit {newest.oid[:10]} is dated in the future: {when}"
+        yield info("date-in-the-future", text, object=newest.oid, hint="see if the clock is right")
+
+
+def index_findings(
+    gitdir: Path, entries: list[tuple[str, Node]], *, whole: bool
+) -> Iterator[Finding]:
+    """The index against HEAD: where the two differ and the file is HEAD's, the index is stale."""
+    try:
+        index = IndexFile.parse((gitdir / "index").read_bytes())
+    except FileNotFoundError:
+        if entries:
+            yield warning(
+                "index-missing", "the index is missing: `git status` would mislead", path="index"
+            )
+        return
+    except (OSError, IndexUnreadable) as problem:
+        yield warning("index-unreadable", f"the index cannot be read: {problem}", path="index")
+        return
+    for path in index.unmerged():
+        name = path.decode("utf-8", "replace")
+        yield warning(
+            "index-conflict",
+            f"{name} is in conflict in the index",
+            path=name,
+            hint="finish or abort the merge with git",
+        )
+    if upkeep.is_held(gitdir) or not whole:
+        return
+    stale, staged = index_against_head(gitdir, index, entries)
+    if upkeep.is_held(gitdir) or any(upkeep.record_findings(gitdir)):
+        return
+    if stale:
+        text = f"the index is behind HEAD: a plain `git commit` would undo {', '.join(stale[:5])}"
+        yield warning("index-stale", text, path="index")
+    if staged:
+        text = f"staged with git and not committed: {', '.join(staged[:5])}"
+        yield info("staged", text, path="index", hint="the next gitmem command captures it")
+
+
+def index_against_head(
+    gitdir: Path, index: IndexFile, entries: list[tuple[str, Node]]
+) -> tuple[list[str], list[str]]:
+    """The paths that only the index has otherwise, and those that somebody staged."""
+    head = {path: node.oid for path, node in entries}
+    there = {
+        entry.path.decode("utf-8", "surrogateescape"): entry.oid.hex() for entry in index.entries()
+    }
+    differing = [
+        path for path in sorted(head.keys() | there.keys()) if head.get(path) != there.get(path)
+    ]
+    root = worktree_of(gitdir)
+    if not differing or root is None or not root.is_dir():
+        return [], []
+    worktree = WorkTree(root)
+    try:
+        seen = {path: worktree.look(path) for path in differing}
+    finally:
+        worktree.close()
+    stale = [
+        path for path in differing if seen[path].oid == head.get(path) and not seen[path].obstacle
+    ]
+    return stale, [path for path in differing if path not in stale]

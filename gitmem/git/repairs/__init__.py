@@ -1,0 +1,1 @@
+"""Mending: what is damaged goes to quarantine, what is lost is looked for."""

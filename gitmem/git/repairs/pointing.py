@@ -1,0 +1,45 @@
+"""Letting a ref point somewhere without asking where it was.
+
+For `check` alone: every other change of a ref compares with the value it was based on.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pygit2
+
+from gitmem.errors import GitmemError
+from gitmem.git.checks.reffiles import all_refs
+from gitmem.git.lock import Lock, lock_path
+from gitmem.git.repository import Repository
+
+GLANCE = 0.05
+"""Seconds to wait for the lock where nothing hangs on getting it."""
+
+
+def point(repository: Repository, name: str, target: str, why: str) -> bool:
+    """Let the ref NAME point at TARGET; False when that cannot be. Needs the group's lock."""
+    try:
+        repository.raw.create_reference(name, target, force=True, message=f"check: {why}")
+    except (pygit2.GitError, OSError, ValueError):
+        return False
+    return True
+
+
+def point_if_free(gitdir: Path, name: str, target: str, why: str) -> bool:
+    """The same, taking the lock; False when somebody is at work."""
+    if all_refs(gitdir).get(name) == target:
+        return True
+    lock = Lock(lock_path(gitdir))
+    try:
+        lock.acquire(GLANCE)
+        repository = Repository(gitdir)
+    except GitmemError:
+        lock.release()
+        return False
+    try:
+        return point(repository, name, target, why)
+    finally:
+        repository.close()
+        lock.release()

@@ -1,0 +1,160 @@
+"""Finding lost refs again, and healing all that refs need."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from datetime import datetime
+
+import pygit2
+
+from gitmem.git.behind import logged_after
+from gitmem.git.checks.closure import Lack
+from gitmem.git.checks.fsck import REPLACED, VERIFIED
+from gitmem.git.checks.reffiles import ZERO, all_refs, loose_refs, packed_refs, read_log
+from gitmem.git.objects import ObjectDamaged
+from gitmem.git.repairs.healing import Healer, Sources
+from gitmem.git.repairs.lostrefs import LostRefs
+from gitmem.git.repairs.mending import stand_in
+from gitmem.git.repairs.pointing import point
+from gitmem.git.repairs.tidying import Done
+from gitmem.git.repository import BRANCH, Repository
+from gitmem.git.setup import to_quarantine, write_durably
+
+
+class RefRepair:
+    """The refs of a repository that opens. Needs the group's lock."""
+
+    def __init__(
+        self,
+        repository: Repository,
+        sources: Sources,
+        clock: Callable[[], datetime],
+        *,
+        unfinished: bool,
+    ) -> None:
+        self._repository, self._gitdir = repository, repository.gitdir
+        self._clock, self._unfinished = clock, unfinished
+        self._healer = Healer(repository.objects, sources)
+        self._lost = LostRefs(self._gitdir, repository.objects, self._healer)
+        self.moved_back = False
+        """True when the branch is at another commit than it was at last."""
+
+    def run(self) -> Iterator[Done]:
+        """All of it."""
+        yield from self._packed()
+        yield from self._others()
+        yield from self._behind()
+        lacks = self._healer.heal(self._refs)
+        if BRANCH not in self._refs or any(is_tip(lack) for lack in lacks):
+            yield from self._branch()
+            lacks = self._healer.heal(self._refs)
+        while self._stand_ins(lacks):
+            lacks += self._healer.heal(self._refs)
+        for each in self._healer.healed:
+            yield from _healed(each.lack, f"healed from {each.whence}")
+        self._distrust(lacks)
+        yield from self._logs()
+
+    @property
+    def _refs(self) -> dict[str, str]:
+        return all_refs(self._gitdir)
+
+    def _packed(self) -> Iterator[Done]:
+        kept, bad = packed_refs(self._gitdir)
+        if bad:
+            path = self._gitdir / "packed-refs"
+            to_quarantine(self._gitdir, path, "packed-refs")
+            if kept:  # plain lines, which git reads without trusting anything said about them
+                lines = (f"{oid} {name}\n" for name, oid in sorted(kept.items()))
+                write_durably(path, "".join(lines).encode())
+            for name, oid in self._lost.tags():
+                if name not in self._refs:
+                    point(self._repository, name, oid, "found again")
+            yield Done("packed-refs-malformed", "what makes sense is kept", "packed-refs")
+
+    def _others(self) -> Iterator[Done]:
+        for ref in list(loose_refs(self._gitdir)):
+            if ref.why and ref.name != BRANCH:
+                target = self._lost.other(ref.name)
+                to_quarantine(self._gitdir, self._gitdir / ref.name, os.path.basename(ref.name))
+                text = "moved to quarantine: nothing tells where it was"
+                if target and point(self._repository, ref.name, target, "found again"):
+                    text = f"it is at {target[:10]} again"
+                yield Done("ref-malformed", text, ref.name)
+
+    def _behind(self) -> Iterator[Done]:
+        newer = logged_after(self._gitdir, self._repository.objects)
+        if newer and not self._unfinished and point(self._repository, BRANCH, newer, "caught up"):
+            yield Done("branch-behind", f"it is at {newer[:10]} again, from its reflog", BRANCH)
+
+    def _branch(self) -> Iterator[Done]:
+        found = self._lost.branch()
+        if found is None:
+            return
+        before = self._refs.get(BRANCH, "")
+        file = next((ref for ref in loose_refs(self._gitdir) if ref.name == BRANCH), None)
+        if file and file.why:
+            to_quarantine(self._gitdir, self._gitdir / BRANCH, "main")
+        why = f"recovered from {found.whence}"
+        if not point(self._repository, BRANCH, found.commit, why):
+            return
+        self.moved_back = True
+        text = f"it is at {found.commit[:10]} again, from {found.whence}"
+        for code in ("branch-missing", "ref-malformed"):
+            yield Done(code, text, BRANCH)
+        for code in ("object-damaged", "object-missing"):
+            yield Done(code, text, BRANCH, before)
+
+    def _stand_ins(self, lacks: list[Lack]) -> bool:
+        """Where a commit is lost for good, let another stand in for it, so that history goes on.
+
+        A ref in `refs/replace` is git's own way to say so, and `git log` follows it.
+        """
+        refs, made = self._refs, False
+        for lack in lacks:
+            name = f"{REPLACED}/{lack.oid}"
+            if lack.kind == "commit" and lack.commit and name not in refs:
+                raw = stand_in(self._repository, self._lost, lack, self._clock())
+                commit = self._repository.objects.write("commit", raw)
+                made |= point(self._repository, name, commit, "lost")
+        return made
+
+    def _distrust(self, lacks: list[Lack]) -> None:
+        """What lacks anything is not verified."""
+        if lacks and VERIFIED in self._refs:
+            with suppress(pygit2.GitError, KeyError, OSError):
+                self._repository.raw.lookup_reference(VERIFIED).delete()
+
+    def _logs(self) -> Iterator[Done]:
+        """Drop the lines of reflogs that are torn or speak of commits that are no more."""
+        for name in ("HEAD", BRANCH):
+            path = self._gitdir / "logs" / name
+            lines = path.read_bytes().split(b"\n") if path.is_file() else []
+            kept = [line for line in lines if line and self._is_sound_line(line)]
+            if read_log(self._gitdir, name)[1] or len(kept) < sum(map(bool, lines)):
+                to_quarantine(self._gitdir, path, f"reflog-{path.name}")
+                write_durably(path, b"".join(line + b"\n" for line in kept))
+                yield Done("reflog-torn", "what makes sense is kept", f"logs/{name}")
+
+    def _is_sound_line(self, line: bytes) -> bool:
+        if b"\x00" in line:
+            return False
+        for oid in line.decode("utf-8", "replace").split(" ")[:2]:
+            try:
+                if oid != ZERO:
+                    self._repository.objects.read_as("commit", oid)
+            except (ObjectDamaged, ValueError):
+                return False
+        return True
+
+
+def is_tip(lack: Lack) -> bool:
+    """True when it is the very commit that the branch names."""
+    return lack.ref == BRANCH and lack.kind == "commit" and not lack.commit
+
+
+def _healed(lack: Lack, text: str) -> Iterator[Done]:
+    for code in ("object-damaged", "object-missing"):
+        yield Done(code, text, lack.path or (lack.ref if lack.kind == "commit" else ""), lack.oid)

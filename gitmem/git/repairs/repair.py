@@ -1,0 +1,211 @@
+"""Mending a group: what is damaged is kept in quarantine, what is lost is looked for.
+
+Starts from a git directory alone, since the repository may not open. Everything happens under the
+group's lock, and everything can be done again without harm.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+
+import pygit2
+
+from gitmem.core.messages import Note
+from gitmem.errors import GitmemError
+from gitmem.git.checks import upkeep
+from gitmem.git.checks.closure import check_loose, loose_names
+from gitmem.git.checks.packfaults import PackFault, pack_faults
+from gitmem.git.deadlocks import remove_dead_files
+from gitmem.git.lock import Lock, lock_path
+from gitmem.git.objects import ObjectDamaged, Objects
+from gitmem.git.repairs import tidying
+from gitmem.git.repairs.healing import Healer, Sources
+from gitmem.git.repairs.mending import Mended, Mending
+from gitmem.git.repairs.refrepair import RefRepair, is_tip
+from gitmem.git.repairs.salvage import readable, rebuild_index, write_pack
+from gitmem.git.repairs.tidying import Done
+from gitmem.git.repository import BRANCH, Repository
+from gitmem.git.setup import parse_config, to_quarantine, worktree_of
+from gitmem.git.writer import Writer, holding
+
+FINDER = Note(
+    "capture", "", "gitmem", reason="found in the work tree when the repository was repaired"
+)
+
+
+def repair(gitdir: Path, default: Path, clock: Callable[[], datetime]) -> list[Done]:
+    """Mend what can be mended in GITDIR, whose work tree is at DEFAULT unless it says otherwise."""
+    with suppress(OSError):
+        if not upkeep.knows_format(parse_config((gitdir / "config").read_text("utf-8", "replace"))):
+            return []
+    done = list(tidying.make_folders(gitdir))
+    with Lock(lock_path(gitdir)) as lock:
+        work = _Repair(gitdir, default, clock, lock)
+        for step in (work.outfit, work.packs, work.loose, work.refs, work.history, work.work_tree):
+            with suppress(_Hopeless):
+                done += step()
+        done += tidying.mend_modes(gitdir)
+    return done
+
+
+class _Hopeless(Exception):
+    """A step cannot be done; the next check will say why."""
+
+
+class _Repair:
+    def __init__(
+        self, gitdir: Path, default: Path, clock: Callable[[], datetime], lock: Lock
+    ) -> None:
+        self._gitdir, self._default = gitdir, default
+        self._clock, self._lock = clock, lock
+        self._moved_back = False
+        self._mended: list[Mended] = []
+
+    def outfit(self) -> Iterator[Done]:
+        """What is needed to open the repository."""
+        yield from tidying.mend_config(self._gitdir, self._default)
+        yield from tidying.mend_head(self._gitdir)
+        yield from tidying.remove_stale_locks(self._gitdir)
+        raw = Path(lock_path(self._gitdir)).read_bytes()
+        yield from tidying.mend_record(self._gitdir, self._lock, raw)
+
+    @property
+    def _root(self) -> Path:
+        return worktree_of(self._gitdir) or self._default
+
+    def packs(self) -> Iterator[Done]:
+        """Save what damaged packs still give, and let a whole one take their place."""
+        faults: dict[str, dict[str, PackFault]] = {}
+        for fault in pack_faults(self._gitdir):
+            faults.setdefault(fault.stem, {})[fault.code] = fault
+        for stem, found in faults.items():
+            if "pack-cache-damaged" in found:
+                self._aside(found["pack-cache-damaged"].path)
+            if "pack-damaged" in found or not self._index_again(stem, found):
+                self._salvage(stem)
+            for fault in found.values():
+                name = os.path.relpath(fault.path, self._gitdir)
+                yield Done(
+                    fault.code, "what could be read is kept, the rest is in quarantine", name
+                )
+
+    def _index_again(self, stem: str, found: dict[str, PackFault]) -> bool:
+        """Write the index of a sound pack anew; False when the pack does not give all it should."""
+        if "pack-missing" in found:
+            self._aside(f"{stem}.idx")
+        if not found.keys() & {"pack-index-damaged", "pack-index-missing"}:
+            return True
+        self._aside(f"{stem}.idx")
+        with open(f"{stem}.pack", "rb") as file:
+            count = int.from_bytes(file.read(12)[8:], "big")
+        return rebuild_index(stem) == count
+
+    def _salvage(self, stem: str) -> None:
+        supply = Sources(self._gitdir, self._root).supply
+        opened, found = readable(stem, supply)
+        try:
+            if found:
+                write_pack(Path(stem).parent, found, supply)
+        finally:
+            for pack in opened:
+                pack.close()
+        for path in sorted(Path(stem).parent.glob(f"{Path(stem).name}.*")):
+            self._aside(str(path))
+
+    def _aside(self, path: str) -> None:
+        if os.path.lexists(path):
+            to_quarantine(self._gitdir, Path(path), os.path.basename(path))
+
+    def loose(self) -> Iterator[Done]:
+        """Move damaged object files out of sight."""
+        objects = Objects(self._gitdir)
+        moved = []
+        for oid in loose_names(self._gitdir):
+            try:
+                check_loose(objects, oid)
+            except ObjectDamaged:
+                objects.quarantine(oid)
+                moved.append(oid)
+        objects.close()
+        for oid in moved:
+            text = f"{len(moved)} moved to quarantine"
+            yield Done("object-damaged-unused", text, object=oid)
+
+    def _open(self) -> Repository:
+        try:
+            return Repository(self._gitdir)
+        except GitmemError as error:
+            raise _Hopeless from error
+
+    def refs(self) -> Iterator[Done]:
+        """Find lost refs again, and heal what they need."""
+        repository = self._open()
+        try:
+            record = self._lock.record()
+            if record and not record.left:
+                remove_dead_files(repository, record)
+            sources = Sources(self._gitdir, self._root)
+            work = RefRepair(repository, sources, self._clock, unfinished=record is not None)
+            yield from work.run()
+            self._moved_back = work.moved_back
+        finally:
+            repository.close()
+
+    def history(self) -> Iterator[Done]:
+        """Let earlier versions take the place of what HEAD has lost for good."""
+        repository = self._open()
+        try:
+            healer = Healer(repository.objects, Sources(self._gitdir, self._root))
+            lacks = healer.heal({BRANCH: repository.tip().commit})
+            at_head = {lack.oid for lack in lacks if lack.at_head and not is_tip(lack)}
+            if at_head:
+                mending = Mending(repository, at_head)
+                mending.land(self._clock())
+                self._mended = mending.mended
+                for each in self._mended:
+                    for code in ("object-damaged", "object-missing"):
+                        yield Done(code, each.story, each.path, each.lost)
+        except (GitmemError, pygit2.GitError) as error:
+            raise _Hopeless from error
+        finally:
+            repository.close()
+
+    def work_tree(self) -> Iterator[Done]:
+        """Finish what a dead writer had begun; bring index and work tree in order."""
+        repository, root = self._open(), self._root
+        untied = tidying.is_untied(self._gitdir, root)
+        try:
+            root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            unfinished = bool(self._lock.record())
+            with holding(self._lock, repository, root, self._clock, FINDER) as writer:
+                if unfinished:
+                    yield Done("write-unfinished", "finished", "gitmem/lock")
+                yield from self._bring_in_order(writer, untied=untied)
+        except (GitmemError, OSError) as error:
+            raise _Hopeless from error
+        finally:
+            repository.close()
+
+    def _bring_in_order(self, writer: Writer, *, untied: bool) -> Iterator[Done]:
+        if self._moved_back:
+            tidying.take_in_work_tree(writer, deletions=not untied)
+        yield from tidying.mend_index(self._gitdir, writer)
+        self._settle(writer)
+        if untied:
+            yield from tidying.tie_again(self._gitdir, self._default, writer)
+        yield from tidying.remove_leftovers(self._gitdir, writer)
+
+    def _settle(self, writer: Writer) -> None:
+        """What stands in the work tree instead of a mended file is newer: it is an edit of it."""
+        snapshot = writer.repository.snapshot()
+        for each in self._mended:
+            for path, node in list(snapshot.files(each.path)):
+                seen = writer.worktree.look(path)
+                if seen.absent:
+                    writer.put_back(path)
+                elif seen.oid != node.oid:
+                    writer.adopt(path)

@@ -1,0 +1,257 @@
+"""Repairs around the objects: configuration, HEAD, locks, leftovers, modes, index, work tree."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from gitmem.git.checks import upkeep
+from gitmem.git.checks.standing import index_against_head
+from gitmem.git.held import HeldFolder
+from gitmem.git.indexfile import Entry
+from gitmem.git.intake import Captured
+from gitmem.git.lock import Lock
+from gitmem.git.objects import TEMP_PREFIX as OBJECT_PREFIX
+from gitmem.git.objects import ObjectDamaged, blob_id
+from gitmem.git.repository import Repository, Snapshot
+from gitmem.git.setup import (
+    HEAD_TEXT,
+    config_text,
+    is_tied,
+    parse_config,
+    tie,
+    to_quarantine,
+    worktree_of,
+    write_durably,
+)
+from gitmem.git.staging import IndexBusy, entry
+from gitmem.git.worktree import TEMP_PREFIX
+from gitmem.git.writer import Writer
+
+STALE = 600.0
+"""Seconds after which a lock that nobody has open is taken for a dead git's."""
+
+
+class Done(NamedTuple):
+    """One repair: the finding it answers, and what was done."""
+
+    code: str
+    text: str
+    path: str = ""
+    object: str = ""
+
+
+def make_folders(gitdir: Path) -> Iterator[Done]:
+    """Make the folders without which nothing opens."""
+    for name in upkeep.FOLDERS:
+        if not (gitdir / name).is_dir():
+            (gitdir / name).mkdir(mode=0o700, parents=True)
+            yield Done("folder-missing", "made again", name)
+
+
+def mend_config(gitdir: Path, default: Path) -> Iterator[Done]:
+    """Write the configuration from its template, with the work tree and what others put there."""
+    path = gitdir / "config"
+    raw = path.read_bytes() if path.is_file() else b""
+    sound = upkeep.is_config(raw)
+    text = raw.decode("utf-8", "replace")
+    found = parse_config(text)
+    if sound and (not upkeep.drift(found) or not upkeep.knows_format(found)):
+        return
+    named = _worktree_named(gitdir, found.get("core.worktree", ""), default)
+    kept = foreign_settings(text) if sound else ""
+    if os.path.lexists(path):
+        to_quarantine(gitdir, path, "config")
+    write_durably(path, (config_text(named) + kept).encode())
+    code = "config-changed" if sound else "config-damaged"
+    yield Done(code, f"written from the template; the work tree is {named}", "config")
+
+
+def _worktree_named(gitdir: Path, named: str, default: Path) -> str:
+    """The work tree that a perhaps damaged configuration names, if that can be believed."""
+    if named.isprintable() and named and (gitdir / named).is_dir():
+        return named
+    return os.path.relpath(default, gitdir)
+
+
+def foreign_settings(text: str) -> str:
+    """The settings in TEXT that are none of ours: a person's name, a remote."""
+    ours = parse_config(config_text("")).keys()
+    kept, section, header = "", "", ""
+    for line in text.splitlines():
+        if line.strip().startswith("["):
+            section, header = line.strip().strip("[]").lower(), f"{line}\n"
+        elif f"{section}.{line.partition('=')[0].strip().lower()}" not in ours and line.strip():
+            kept += f"{header}{line}\n"
+            header = ""
+    return kept
+
+
+def mend_head(gitdir: Path) -> Iterator[Done]:
+    """Let HEAD name the branch, where it names nothing."""
+    if upkeep.head_state(gitdir)[0] == "unreadable":
+        if os.path.lexists(gitdir / "HEAD"):
+            to_quarantine(gitdir, gitdir / "HEAD", "HEAD")
+        write_durably(gitdir / "HEAD", HEAD_TEXT.encode())
+        yield Done("head-damaged", "it names the branch 'main' again", "HEAD")
+
+
+def remove_stale_locks(gitdir: Path) -> Iterator[Done]:
+    """Move away the locks of a git that has been dead for a while."""
+    for path, age in list(upkeep.locks(gitdir)):
+        if age > STALE and not _is_open_somewhere(path) and not _git_works_in(gitdir):
+            to_quarantine(gitdir, path, path.name)
+            name = str(path.relative_to(gitdir))
+            yield Done("git-lock", "moved to quarantine: no process has it open", name)
+
+
+def _is_open_somewhere(path: Path) -> bool:
+    """True when some process that we may look at has PATH open."""
+    found = path.lstat()
+    for fd in _glob("/proc", "[0-9]*/fd/*"):
+        with suppress(OSError):
+            other = os.stat(fd)
+            if (other.st_ino, other.st_dev) == (found.st_ino, found.st_dev):
+                return True
+    return False
+
+
+def _git_works_in(gitdir: Path) -> bool:
+    """True when a git command runs in the group: it may wait in an editor, its lock closed."""
+    places = {os.path.realpath(gitdir), os.path.realpath(worktree_of(gitdir) or gitdir)}
+    for process in _glob("/proc", "[0-9]*"):
+        with suppress(OSError):
+            if Path(process, "comm").read_text("utf-8", "replace").strip() == "git":
+                where = os.path.realpath(os.path.join(process, "cwd"))
+                if any(f"{where}/".startswith(f"{place}/") for place in places):
+                    return True
+    return False
+
+
+def _glob(top: str, pattern: str) -> Iterator[str]:
+    from glob import iglob  # only where a lock is in doubt
+
+    return iglob(os.path.join(top, pattern))
+
+
+def mend_modes(gitdir: Path) -> Iterator[Done]:
+    """Let nobody but the owner in."""
+    found = list(upkeep.open_to_others(gitdir))
+    for path in found:
+        with suppress(OSError):
+            os.chmod(path, os.lstat(path).st_mode & 0o700)
+    if found:
+        yield Done("mode", f"{len(found)} closed to others", os.path.relpath(found[0], gitdir))
+
+
+def mend_record(gitdir: Path, lock: Lock, raw: bytes) -> Iterator[Done]:
+    """Forget a torn record, and keep a copy of it."""
+    if upkeep.read_record(raw) == "torn":
+        copy = gitdir / "gitmem" / "record.torn"
+        copy.write_bytes(raw)
+        to_quarantine(gitdir, copy, "record")
+        lock.clear()
+        yield Done("record-torn", "moved to quarantine", "gitmem/lock")
+
+
+def remove_leftovers(gitdir: Path, writer: Writer) -> Iterator[Done]:
+    """Take away what dead writers left; content that is in no commit is set aside, not deleted."""
+    root = writer.worktree.root
+    writer.repository.staging.clear_dead_lock()
+    for path, age in list(upkeep.leftovers(gitdir, root)):
+        text = "removed"
+        if path.name.startswith(TEMP_PREFIX):
+            text = _take_temp_away(gitdir, writer, path)
+        elif not path.name.startswith(OBJECT_PREFIX) and age < STALE:
+            continue
+        elif path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                path.unlink()
+        yield Done("leftover", text, str(path))
+
+
+def _take_temp_away(gitdir: Path, writer: Writer, path: Path) -> str:
+    name = path.relative_to(writer.worktree.root).as_posix()
+    seen = writer.worktree.look(name)
+    with suppress(ObjectDamaged):
+        if seen.data is not None and writer.repository.objects.read(blob_id(seen.data)):
+            writer.worktree.drop(name)
+            return "removed: its content is in git"
+    rule = "left by an interrupted write"
+    kept = HeldFolder(gitdir).keep(writer.worktree, name, name, rule, writer.clock())
+    return f"set aside as {kept.id}: see `gitmem held show {kept.id}`"
+
+
+def mend_index(gitdir: Path, writer: Writer) -> Iterator[Done]:
+    """Make the index anew where it cannot be read, and let it follow HEAD where it is behind."""
+    staging, snapshot = writer.repository.staging, writer.repository.snapshot()
+    path = gitdir / "index"
+    index, _ = staging.load()
+    with suppress(OSError, IndexBusy):
+        if index is None:
+            code = "index-unreadable" if os.path.lexists(path) else "index-missing"
+            if os.path.lexists(path):
+                to_quarantine(gitdir, path, "index")
+            staging.update({}, lambda: _entries(writer, snapshot), _unsure)
+            yield Done(code, "made again from HEAD", "index")
+            return
+        stale, _ = index_against_head(gitdir, index, list(snapshot.files()))
+        if stale:
+            fresh = {each.path.decode(): each for each in _entries(writer, snapshot)}
+            changes = {name: fresh.get(name) for name in stale}
+            staging.update(changes, lambda: iter(fresh.values()), _unsure)
+            yield Done("index-stale", "brought to HEAD", "index")
+
+
+def _unsure(known: Entry) -> bool:
+    """Vouch for nothing: git will look at the content itself."""
+    del known
+    return False
+
+
+def _entries(writer: Writer, snapshot: Snapshot) -> Iterator[Entry]:
+    for path, node in snapshot.files():
+        seen = writer.worktree.look(path)
+        yield entry(path, node.oid, seen.stat if seen.oid == node.oid else None)
+
+
+def tie_again(gitdir: Path, default: Path, writer: Writer) -> Iterator[Done]:
+    """Put back the file `.git`, and the files that vanished with it."""
+    root = writer.worktree.root
+    count = writer.put_back()
+    if (root / ".git").is_file() and not (root / ".git").is_symlink():
+        to_quarantine(gitdir, root / ".git", "worktree.git")
+    tie(gitdir, root, relative=root == default)
+    text = f"{count} files put back" if count else "the file .git is written again"
+    for code, path in (
+        ("worktree-missing", root),
+        ("gitfile-missing", root / ".git"),
+        ("gitfile-foreign", root / ".git"),
+    ):
+        yield Done(code, text, str(path))
+
+
+def is_untied(gitdir: Path, root: Path) -> bool:
+    """True when the work tree or its marker is missing: then missing files are no deletions."""
+    return not root.is_dir() or not is_tied(gitdir, root)
+
+
+def take_in_work_tree(writer: Writer, *, deletions: bool) -> list[str]:
+    """Commit what stands in the work tree and not in a HEAD that had to go back in time."""
+    repository: Repository = writer.repository
+    snapshot = repository.snapshot()
+    head = {path: node.oid for path, node in snapshot.files()}
+    standing = [path for path, _ in writer.worktree.scan()]
+    gone = [path for path in head if path not in set(standing) and not repository.staging.oid(path)]
+    taken = []
+    for path in [*standing, *(gone if deletions else ())]:
+        if writer.worktree.look(path).oid != head.get(path):
+            adopted = writer.adopt(path)
+            taken += [path] if isinstance(adopted, Captured) else []
+    return taken

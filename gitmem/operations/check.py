@@ -1,0 +1,136 @@
+"""Look for damage, say what is wrong in words, and repair it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from gitmem.core.access import check_access
+from gitmem.core.paths import check_group as check_name
+from gitmem.errors import GitmemError, GroupRefused
+from gitmem.git.checks.findings import Finding, info
+from gitmem.git.checks.fsck import VERIFIED, Inspection, Progress, inspect
+from gitmem.git.checks.rewound import KEPT, REWOUND
+from gitmem.git.repairs.pointing import point_if_free
+from gitmem.operations.clock import Clock, zone_of
+from gitmem.operations.group import Group, Store, not_found, time_now
+
+__all__ = ["Checked", "Finding", "check", "check_group"]
+
+
+class Checked(NamedTuple):
+    """The verdict on a group."""
+
+    findings: tuple[Finding, ...]
+    objects: int
+    """How many objects there are; each was read and hashed, or stands in a pack that was."""
+    commits: int
+    sound: bool
+    """False when an error or a warning still stands."""
+
+
+def check(
+    group: Group, *, repair: bool = False, full: bool = False, progress: Progress | None = None
+) -> Checked:
+    """Check an open group; FULL relies on no earlier verdict."""
+    return check_group(
+        group.store,
+        group.name,
+        repair=repair,
+        full=full,
+        acting=group.acting,
+        now=group.now,
+        progress=progress,
+    )
+
+
+def check_group(
+    store: Store,
+    name: str,
+    *,
+    repair: bool = False,
+    full: bool = False,
+    acting: str | None = None,
+    now: Clock | None = None,
+    progress: Progress | None = None,
+) -> Checked:
+    """Check a group that may be too damaged to be opened; with REPAIR, mend what can be mended."""
+    check_access(acting, check_name(name), write=repair)
+    gitdir = store.gitdir(name)
+    if not gitdir.is_dir():
+        raise not_found(store, name, acting)
+    zone = zone_of(store.root)
+    moment = time_now(now, zone)
+    found = inspect(gitdir, now=moment, full=full or repair, progress=progress)
+    findings = found.findings
+    if repair and findings:
+        from gitmem.git.repairs.repair import (
+            repair as mend,  # only where there is something to mend
+        )
+
+        kept = _keep_rewound(gitdir, found)
+        done = mend(gitdir, store.default_worktree(name), lambda: time_now(now, zone))
+        found = inspect(gitdir, now=time_now(now, zone), full=True, progress=progress)
+        answers = kept | {_key(each.code, each.path, each.object): each.text for each in done}
+        findings = _merged(findings, found.findings, answers)
+    edits = list(_edits(store, name))
+    sound = not any(each.stands for each in findings)
+    if sound and found.tip and _may_write(acting, name):
+        # So that the next check need not read all of history again.
+        point_if_free(gitdir, VERIFIED, found.tip, "sound")
+    return Checked((*findings, *edits), found.objects, found.commits, sound)
+
+
+def _keep_rewound(gitdir: Path, found: Inspection) -> dict[tuple[str, str], str]:
+    """What the branch lost by being moved back gets a ref of its own, and is no news then."""
+    answers = {}
+    for each in found.findings:
+        if each.code == REWOUND:
+            name = f"{KEPT}{each.object[:12]}"
+            if point_if_free(gitdir, name, each.object, "the branch was moved back"):
+                point_if_free(gitdir, VERIFIED, found.tip, "the branch was moved back")
+                answers[_key(each.code, each.path, each.object)] = f"kept as {name}"
+    return answers
+
+
+def _key(code: str, path: str, object: str) -> tuple[str, str]:
+    return code, object or path
+
+
+def _merged(
+    before: Iterable[Finding], after: Iterable[Finding], answers: dict[tuple[str, str], str]
+) -> tuple[Finding, ...]:
+    """What was repaired, with what was done, then what still stands."""
+    left = list(after)
+    keys, objects = {each.key for each in left}, {each.object for each in left if each.object}
+    repaired = []
+    for each in before:
+        answer = answers.get(_key(each.code, each.path, each.object), "")
+        # A damaged object that was moved away and is missing now has not been repaired.
+        if each.key not in keys and (answer or each.object not in objects):
+            repaired.append(each._replace(repaired=answer or "mended along with the rest"))
+    return (*repaired, *left)
+
+
+def _edits(store: Store, name: str) -> Iterator[Finding]:
+    """Edits that wait to be captured: no fault, but good to know."""
+    from gitmem.operations.pending import pending_edits
+
+    with suppress(GitmemError, OSError):
+        group = Group(store, name)
+        try:
+            for edit in pending_edits(group).edits:
+                text = f"{edit.path} was {edit.change} and is not committed yet"
+                yield info("uncommitted", text, path=edit.path, hint="`gitmem capture` commits it")
+        finally:
+            group.close()
+
+
+def _may_write(acting: str | None, name: str) -> bool:
+    try:
+        check_access(acting, name, write=True)
+    except GroupRefused:
+        return False
+    return True
