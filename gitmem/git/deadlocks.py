@@ -14,9 +14,9 @@ from pathlib import Path
 from gitmem.core.messages import parse
 from gitmem.errors import Damaged
 from gitmem.git.lock import Record
+from gitmem.git.objects import TEMP_PREFIX
 from gitmem.git.repository import BRANCH, Repository
 
-REF_LOCKS = (f"{BRANCH}.lock", "HEAD.lock", "packed-refs.lock")
 GRACE = 1.0
 """Seconds an empty lock may be somebody's who is just about to fill it."""
 
@@ -24,11 +24,11 @@ GRACE = 1.0
 def remove_dead_files(repository: Repository, record: Record) -> None:
     """Remove what the writer of RECORD left when it died."""
     repository.staging.clear_dead_lock()
-    for name in REF_LOCKS:
-        _remove_if_dead(repository, repository.gitdir / name, record)
+    # Only this one: a writer of ours never takes `HEAD.lock` or `packed-refs.lock`.
+    _remove_if_dead(repository, repository.gitdir / f"{BRANCH}.lock", record)
     objects = repository.gitdir / "objects"
     for name in os.listdir(objects):
-        if name.startswith("tmp_object_git2_"):
+        if name.startswith(TEMP_PREFIX):
             with suppress(OSError):
                 os.unlink(objects / name)
 
@@ -37,7 +37,7 @@ def _remove_if_dead(repository: Repository, lock: Path, record: Record) -> None:
     deadline = time.monotonic() + GRACE
     while True:
         try:
-            content = lock.read_bytes().strip()
+            content = lock.read_bytes().strip(b"\0\n")  # NULs: all that a power cut left of it
             age = time.time() - lock.stat().st_mtime
         except FileNotFoundError:
             return

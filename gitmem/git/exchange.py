@@ -20,7 +20,7 @@ _MACOS = (4, 2)  # RENAME_EXCL, RENAME_SWAP
 @cache
 def _system_call() -> tuple[Callable[..., int], Callable[[], int], tuple[int, int]] | None:
     """The system's call, its errno and its two flags; None where there is none."""
-    import ctypes  # noqa: PLC0415 - 3 ms that only writers pay
+    import ctypes
 
     library = ctypes.CDLL(None, use_errno=True)
     name, flags = ("renameatx_np", _MACOS) if sys.platform == "darwin" else ("renameat2", _LINUX)

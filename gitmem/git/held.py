@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import stat
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -31,35 +32,43 @@ class HeldFolder:
     """The set-aside versions of one group."""
 
     def __init__(self, gitdir: Path) -> None:
-        self._folder = gitdir / "gitmem" / "held"
+        self._gitdir = gitdir
 
-    def keep(self, worktree: WorkTree, source: str, path: str, rule: str, now: datetime) -> SetAside:
+    @property
+    def _folder(self) -> Path:
+        return self._gitdir / "gitmem" / "held"
+
+    def keep(
+        self, worktree: WorkTree, source: str, path: str, rule: str, now: datetime
+    ) -> SetAside:
         """Move the thing at SOURCE out of the work tree, to be remembered as a version of PATH."""
         name = f"{now:%Y%m%dT%H%M%S}-{os.urandom(3).hex()}"
         folder = self._folder / name
-        folder.mkdir(mode=0o700, parents=True)
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700)
         meta = {"path": path, "rule": rule, "at": now.isoformat()}
-        (folder / "meta.json").write_text(json.dumps(meta), "utf-8")
+        with open(os.open(folder / "meta.json", os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
+            file.write(json.dumps(meta).encode())
         worktree.move_out(source, folder / "content")
-        if not (folder / "content").is_symlink() and (folder / "content").is_file():
-            os.chmod(folder / "content", 0o600)
+        _close_to_others(folder / "content")
         return SetAside(name, path, rule, meta["at"], folder / "content")
 
     def __iter__(self) -> Iterator[SetAside]:
         """All of them, oldest first."""
         try:
-            names = sorted(os.listdir(self._folder))
+            found = [self._read(name) for name in os.listdir(self._folder)]
         except FileNotFoundError:
             return
-        for name in names:
-            content = self._folder / name / "content"
-            if not os.path.lexists(content):
-                continue
-            try:
-                meta = json.loads((self._folder / name / "meta.json").read_text("utf-8"))
-                yield SetAside(name, meta["path"], meta["rule"], meta["at"], content)
-            except (OSError, ValueError, KeyError):
-                yield SetAside(name, "?", "unknown", "", content)
+        kept = (each for each in found if os.path.lexists(each.content))
+        yield from sorted(kept, key=lambda each: (each.at, each.id))
+
+    def _read(self, name: str) -> SetAside:
+        folder = self._folder / name
+        try:
+            meta = json.loads((folder / "meta.json").read_text("utf-8"))
+            return SetAside(name, meta["path"], meta["rule"], meta["at"], folder / "content")
+        except (OSError, ValueError, KeyError):
+            return SetAside(name, "?", "unknown", "", folder / "content")
 
     def find(self, what: str) -> SetAside | None:
         """By id, or the newest of a path."""
@@ -68,3 +77,12 @@ class HeldFolder:
     def drop(self, each: SetAside) -> None:
         """Delete a set-aside version for good."""
         shutil.rmtree(each.content.parent)
+
+
+def _close_to_others(path: Path) -> None:
+    """Let nobody else read it; a file with a second name elsewhere is not ours to change."""
+    found = os.lstat(path)
+    if stat.S_ISDIR(found.st_mode):
+        os.chmod(path, 0o700)
+    elif not stat.S_ISLNK(found.st_mode) and found.st_nlink == 1:
+        os.chmod(path, 0o600)

@@ -1,7 +1,7 @@
 """Read and patch git's index file without rewriting what did not change.
 
 The index is a cache of what was last put into the work tree. A patch replaces the entries of the
-paths it names and copies every other byte, so its cost hardly depends on the number of files.
+paths it names and copies every other byte: one copy and one checksum, however many the files.
 """
 
 from __future__ import annotations
@@ -88,19 +88,19 @@ class Entry(NamedTuple):
 
 def is_clean(entry: Entry, st: os.stat_result, index_mtime_ns: int) -> bool:
     """Tell whether a file of stat ST surely holds ENTRY's blob, so that no one has to hash it."""
-    then, now = entry.stat, Stat.of(st)
-    if not (stat.S_ISREG(st.st_mode) and stat.S_ISREG(entry.mode)):
-        return False
-    if then.size == 0 and entry.oid != _EMPTY_BLOB:
-        return False  # smudged: git's own mark for "look at the content"
-    same = (then.mtime_ns, then.ctime_ns, then.ino, then.size) == (
-        now.mtime_ns,
-        now.ctime_ns,
-        now.ino,
-        now.size,
+    then = entry.stat
+    return (
+        stat.S_ISREG(st.st_mode)
+        and stat.S_ISREG(entry.mode)
+        and then.size == st.st_size & _WORD
+        # A size of 0 is also git's mark for "look at the content".
+        and (then.size > 0 or entry.oid == _EMPTY_BLOB)
+        and then.ino == st.st_ino & _WORD
+        and then.mtime_ns == _truncated(st.st_mtime_ns)
+        and then.ctime_ns == _truncated(st.st_ctime_ns)
+        # An edit within the clock tick in which the index was written leaves no trace in mtime.
+        and then.mtime_ns < _truncated(index_mtime_ns)
     )
-    # An edit made within the clock tick in which the index was written leaves no trace in mtime.
-    return same and then.mtime_ns < _truncated(index_mtime_ns)
 
 
 class IndexFile:
@@ -383,4 +383,6 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
         at += 1
         byte = data[at]
         value = (value + 1 << 7) + (byte & 127)
+        if value > len(data):  # or a damaged file could make it grow, and us slow, without end
+            raise IndexUnreadable("a path of the index is cut by more than there is")
     return value, at + 1

@@ -50,16 +50,16 @@ class Record(NamedTuple):
     items: tuple[Item, ...]
 
 
-def lock_path(gitdir: Path) -> Path:
+def lock_path(gitdir: Path) -> str:
     """The lock file of a repository."""
-    return gitdir / "gitmem" / "lock"
+    return f"{gitdir}/gitmem/lock"
 
 
 class Lock:
     """The lock of one repository. One object for each taking: threads exclude each other too."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: str | Path) -> None:
+        self._path = str(path)
         self._fd = -1
         self._size = 0
 
@@ -71,17 +71,31 @@ class Lock:
         self.release()
 
     def acquire(self, wait: float = WAIT) -> None:
-        """Take the lock or raise Busy after WAIT seconds."""
+        """Take the lock or raise Busy after WAIT seconds.
+
+        One at a time waits for it, behind a lock on its folder: whoever has just let go and comes
+        again has to queue, and cannot be first for ever.
+        """
         deadline = time.monotonic() + wait
+        queue = self._open(os.path.dirname(self._path), os.O_RDONLY | os.O_DIRECTORY)
         try:
-            self._fd = self._open()
+            while not _flocked(queue, needed=False):
+                self._pause(deadline, wait, 0.003)
+            self._fd = self._open(self._path, os.O_RDWR | os.O_CREAT)
             while not self._try_lock():
-                if time.monotonic() >= deadline:
-                    raise self._busy(wait)
-                time.sleep(random.uniform(0.0005, 0.003))
+                self._pause(deadline, wait, 0.0002)
         except BaseException:
             self.release()
             raise
+        finally:
+            os.close(queue)
+
+    def _pause(self, deadline: float, wait: float, seconds: float) -> None:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise self._busy(wait)
+        # Who has waited longer asks more often, and so comes before a newcomer.
+        time.sleep(random.uniform(0.2, 1.0) * seconds * max(0.1, left / wait * 5 - 4))
 
     def release(self) -> None:
         """Let the next writer in."""
@@ -89,23 +103,30 @@ class Lock:
             os.close(self._fd)
             self._fd = -1
 
-    def _open(self) -> int:
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    def _open(self, path: str, flags: int) -> int:
         try:
-            return os.open(self._path, flags, 0o600)
+            return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         except FileNotFoundError as error:
+            if self._made_folder():
+                return self._open(path, flags)
             raise GroupNotFound(
-                f"{self._path.parent} is gone", hint="list the groups with `gitmem groups`"
+                f"{os.path.dirname(self._path)} is gone",
+                hint="list the groups with `gitmem groups`",
             ) from error
+
+    def _made_folder(self) -> bool:
+        """Make a git directory's own folder anew, should somebody have removed it."""
+        folder = os.path.dirname(self._path)
+        gitdir, name = os.path.split(folder)
+        if name != "gitmem" or not os.path.exists(f"{gitdir}/HEAD") or os.path.exists(folder):
+            return False
+        os.mkdir(folder, 0o700)
+        return True
 
     def _try_lock(self) -> bool:
         """One attempt. A group may be renamed or removed while we wait for its lock."""
-        try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if error.errno in (errno.EAGAIN, errno.EACCES):
-                return False
-            raise
+        if not _flocked(self._fd):
+            return False
         ours = os.fstat(self._fd)
         self._size = ours.st_size
         try:
@@ -113,8 +134,8 @@ class Lock:
         except FileNotFoundError:
             named = None
         if named is None or (named.st_ino, named.st_dev) != (ours.st_ino, ours.st_dev):
-            os.close(self._fd)
-            self._fd = self._open()
+            self.release()  # or it would be closed twice, and its number may be another's by then
+            self._fd = self._open(self._path, os.O_RDWR | os.O_CREAT)
             return False
         return True
 
@@ -124,13 +145,14 @@ class Lock:
         return Busy(
             f"{who} has been at work here for more than {wait:g} s",
             hint="nothing was written; try again",
-            lock=str(self._path),
+            lock=self._path,
         )
 
     def peek(self) -> Record | None:
         """The record as it stands, read without the lock."""
         try:
-            return decode(self._path.read_bytes())
+            with open(self._path, "rb") as file:
+                return decode(file.read())
         except OSError:
             return None
 
@@ -143,14 +165,39 @@ class Lock:
         self._write(encode(record))
         os.fdatasync(self._fd) if hasattr(os, "fdatasync") else os.fsync(self._fd)
 
-    def clear(self) -> None:
-        """Forget the record: everything it names is in place."""
-        self._write(b"")
+    def clear(self, remark: bytes = b"") -> None:
+        """Forget the record: everything it names is in place. REMARK stands there instead."""
+        self._write(remark)
+
+    def remark(self) -> bytes:
+        """What `clear` was given last; empty while there is a record."""
+        return remark_in(os.pread(self._fd, _ROOM, 0)) if self._size else b""
 
     def _write(self, data: bytes) -> None:
         room = max(self._size, (len(data) // _ROOM + 1) * _ROOM)
-        os.pwrite(self._fd, data.ljust(room - 1) + b"\n", 0)
+        whole = data.ljust(room - 1) + b"\n"
+        written = 0
+        while written < room:  # a disk may be full in the middle of a record
+            written += os.pwrite(self._fd, whole[written:], written)
         self._size = room
+
+
+def _flocked(fd: int, *, needed: bool = True) -> bool:
+    """One attempt to lock an open file or folder; some systems lock no folders."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.EAGAIN, errno.EACCES):
+            return False
+        if needed:
+            raise
+    return True
+
+
+def remark_in(data: bytes) -> bytes:
+    """What the last writer to finish left behind, where there is no record."""
+    text = data.partition(b"\n")[0].strip()
+    return text if text.startswith(b"index ") else b""
 
 
 def encode(record: Record) -> bytes:
@@ -161,7 +208,8 @@ def encode(record: Record) -> bytes:
 
 def decode(data: bytes) -> Record | None:
     """The record in DATA, None when there is none or it is torn."""
-    checksum, _, body = data.strip().partition(b" ")
+    # The first line: behind it may be the rest of a longer one that a full disk cut short.
+    checksum, _, body = data.partition(b"\n")[0].strip().partition(b" ")
     if not body or checksum != b"%08x" % zlib.crc32(body):
         return None
     name, base, pid, left, items = json.loads(body)

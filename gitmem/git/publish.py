@@ -11,7 +11,7 @@ import errno
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from itertools import count
 from pathlib import Path
@@ -19,10 +19,10 @@ from typing import NamedTuple
 
 import pygit2
 
-from gitmem.core.messages import Note, compose
-from gitmem.errors import Busy, StorageFailed
+from gitmem.core.messages import Note, subject
+from gitmem.errors import Busy, Damaged, StorageFailed
 from gitmem.git.commits import commit_bytes, write_tree
-from gitmem.git.indexfile import Entry
+from gitmem.git.indexfile import Entry, Stat
 from gitmem.git.lock import WAIT, Item, Lock, Record
 from gitmem.git.objects import blob_id
 from gitmem.git.repository import BRANCH, Repository, Snapshot, Tip
@@ -96,14 +96,14 @@ class Publisher:
         final: dict[str, bytes | None] = {}
         for step in plan.steps:
             final.update(step.files)
-        items = _items(plan, snapshot, final)
+        items = self._items(plan, snapshot, final)
         with translated("writing the commit"):
             self._note(plan.steps[-1].note.id, tip.commit, items)
             reached("recorded")
             commit = self._write_commits(tip, snapshot, plan.steps)
             reached("objects")
             self._landing = True
-            moved = self._move(tip, commit, compose(plan.steps[-1].note).partition("\n")[0])
+            moved = self._move(tip, commit, subject(plan.steps[-1].note))
         if not moved:
             self._landing = False
             return None
@@ -111,39 +111,70 @@ class Publisher:
         self.unfinished += items
         self._landing = False
         reached("branch")
+        with suppress(OSError):  # libgit2 leaves its mode to the umask
+            os.chmod(f"{self.repository.gitdir}/{BRANCH}", 0o600)
         self.settle(items, final)
         return Published(commit, tip.commit, {item.path: item.new for item in items})
+
+    def _items(
+        self, plan: Plan, snapshot: Snapshot, final: Mapping[str, bytes | None]
+    ) -> list[Item]:
+        stem = TEMP_PREFIX + os.urandom(8).hex()  # not the operation's id, which may hold anything
+        items = []
+        # Removals first: a file may have to make room for a folder of its name.
+        ordered = sorted(final.items(), key=lambda each: each[1] is not None)
+        for number, (path, data) in enumerate(ordered):
+            old = plan.standing[path] if path in plan.standing else self._standing(path, snapshot)
+            new = None if data is None else blob_id(data)
+            items.append(Item(path, old, new, f"{stem}-{number}", False))
+        return items
+
+    def _standing(self, path: str, snapshot: Snapshot) -> str | None:
+        """What is believed to stand at PATH: HEAD's version, or one that could not be replaced."""
+        if any(item.path == path for item in self.unfinished):
+            seen = self.worktree.look(path)
+            if self.is_behind(path, seen):
+                return seen.oid
+        return snapshot.oid(path)
+
+    def is_behind(self, path: str, seen: Seen) -> bool:
+        """True for a version that a landed write could not replace in the work tree yet."""
+        known = [item.old for item in self.unfinished if item.path == path]
+        return not seen.obstacle and seen.oid in known
 
     def _note(self, name: str, base: str, items: Iterable[Item], *, left: bool = False) -> None:
         self._noted = True
         self.lock.note(Record(name, base, os.getpid(), left, (*self.unfinished, *items)))
 
     def _write_commits(self, tip: Tip, snapshot: Snapshot, steps: Iterable[Step]) -> str:
+        objects = self.repository.objects
         commit, root = tip.commit, snapshot.root
         when = self.clock()
         committed = max(int(when.timestamp()), self.repository.commit(commit).committed)
         for step in steps:
             root = write_tree(self.repository, root, step.files)
             raw = commit_bytes(root, commit, step.note, when, committed)
-            commit = self.repository.objects.write("commit", raw)
+            commit = objects.stage("commit", raw)
+        objects.flush()
         return commit
 
     def _move(self, tip: Tip, commit: str, subject: str) -> bool:
         """Compare and swap the branch; False when somebody else moved it first."""
         deadline = time.monotonic() + WAIT
-        lock = self.repository.gitdir / (BRANCH + ".lock")
         reference = tip.reference
         for attempt in count():
             try:
                 reference.set_target(commit, subject)
                 return True
             except (pygit2.GitError, OSError, ValueError) as error:
-                now = self.repository.tip()
+                now = self._tip_after(error)
                 if now.commit == commit:  # an exception is not "not written"
                     return True
                 if now.commit != tip.commit:
                     return False
+                lock = self.repository.gitdir / (BRANCH + ".lock")
                 if time.monotonic() >= deadline:
+                    self._landing = False  # it did not: no record shall make that lock look ours
                     raise _branch_locked(lock) from error
                 if not lock.exists() and attempt:  # once more: the lock may just have gone
                     raise
@@ -151,8 +182,18 @@ class Publisher:
                 time.sleep(0.01)
         raise AssertionError
 
+    def _tip_after(self, error: Exception) -> Tip:
+        try:
+            return self.repository.tip()
+        except Damaged as lost:
+            raise StorageFailed(
+                f"moving the branch failed ({error}), and then it could not be read",
+                hint="it may be written or not: see `gitmem log`, or repeat with the same --id",
+                unsure=True,
+            ) from lost
+
     def settle(self, items: Iterable[Item], contents: Mapping[str, bytes | None]) -> None:
-        """Bring work tree and index to what has landed. Never raises OSError: it can wait."""
+        """Bring work tree and index to what has landed. Never fails: what cannot be done waits."""
         expected: list[Item] = []
         changes: dict[str, Entry | None] = {}
         for item in items:
@@ -163,10 +204,10 @@ class Publisher:
             changes[item.path] = entry(item.path, item.new, found) if item.new else None
             if as_believed:
                 expected.append(item)
-            reached("placed")
         if self.stage(changes):
             reached("staged")
-            self.finish_items(expected)
+            with suppress(OSError):
+                self.finish_items(expected)
 
     def forward(self, path: str, standing: str | None) -> None:
         """Let HEAD's version of PATH stand in the work tree instead of the known STANDING."""
@@ -194,6 +235,7 @@ class Publisher:
             found, taken = self.worktree.put(
                 item.path, item.temp, data, expect_file=item.old is not None
             )
+        reached("placed")
         if not taken:
             return found, True
         out = self.worktree.look(beside(item.path, item.temp), patience=PATIENCE)
@@ -204,8 +246,8 @@ class Publisher:
         if not changes:
             return True
         try:
-            self.repository.staging.update(changes, self._head_entries)
-        except (OSError, IndexBusy):
+            self.repository.staging.update(changes, self._head_entries, self._holds)
+        except (OSError, IndexBusy, Damaged):
             return False
         return True
 
@@ -213,40 +255,45 @@ class Publisher:
         for path, node in self.repository.snapshot().files():
             yield entry(path, node.oid, None)
 
+    def _holds(self, known: Entry) -> bool:
+        """True when a file still is what the index says of it."""
+        seen = self.worktree.look(known.path.decode("utf-8", "surrogateescape"))
+        same = seen.stat is not None and Stat.of(seen.stat) == known.stat
+        return same and seen.oid == known.oid.hex()
+
     def finish_items(self, items: Iterable[Item]) -> None:
         """What came out is in git already: let it go, and remember no more."""
+        finished = list(items)
         folders: dict[str, str] = {}
-        for item in items:
+        for item in finished:
             if item.old != item.new:
                 self.worktree.drop(beside(item.path, item.temp))
                 folders[item.path.rpartition("/")[0]] = item.path
             if item.new is None:
                 self.worktree.prune(item.path)
-            self.unfinished.remove(item)
         for path in folders.values():
             self.worktree.sync(path)
+        for item in finished:  # only now: a file whose name is not durable is not finished
+            self.unfinished.remove(item)
         reached("dropped")
 
     def leave(self) -> None:
         """Clear the record, or leave in it what the next writer has to finish."""
+        self.repository.objects.discard()
         if self._landing or not self._noted:
             return  # interrupted between the branch and our knowing it: recovery will look
         if self.unfinished:
             self._note("", "", (), left=True)
         else:
-            self.lock.clear()
+            self.lock.clear(self.repository.staging.signature())
 
-
-def _items(plan: Plan, snapshot: Snapshot, final: Mapping[str, bytes | None]) -> list[Item]:
-    stem = TEMP_PREFIX + plan.steps[-1].note.id
-    items = []
-    # Removals first: a file may have to make room for a folder of its name.
-    ordered = sorted(final.items(), key=lambda each: each[1] is not None)
-    for number, (path, data) in enumerate(ordered):
-        old = plan.standing[path] if path in plan.standing else snapshot.oid(path)
-        new = None if data is None else blob_id(data)
-        items.append(Item(path, old, new, f"{stem}-{number}", False))
-    return items
+    def index_changed(self) -> bool:
+        """True when somebody else wrote the index since we did: a person used plain git."""
+        known = self.lock.remark()
+        if not known or known == self.repository.staging.signature():
+            return False
+        self._noted = True  # so that it is noticed once
+        return True
 
 
 def is_expected(out: Seen, item: Item) -> bool:

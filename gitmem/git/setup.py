@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from datetime import datetime
 from pathlib import Path
@@ -11,6 +12,7 @@ import pygit2
 
 from gitmem.core.messages import Note
 from gitmem.git.commits import commit_bytes, write_tree
+from gitmem.git.objects import sync_folder
 from gitmem.git.repository import BRANCH, Repository
 
 FORMAT = 1
@@ -100,11 +102,15 @@ def config_text(worktree: str) -> str:
 def read_config(gitdir: Path) -> dict[str, str]:
     """The configuration as `section.key` in lower case; empty when it cannot be read."""
     try:
-        lines = (gitdir / "config").read_text("utf-8").splitlines()
+        return parse_config((gitdir / "config").read_text("utf-8"))
     except (OSError, ValueError):
         return {}
+
+
+def parse_config(text: str) -> dict[str, str]:
+    """The settings in TEXT as `section.key` in lower case; what is no setting is skipped."""
     found, section = {}, ""
-    for line in map(str.strip, lines):
+    for line in map(str.strip, text.splitlines()):
         if line.startswith("["):
             section = line.strip("[]").lower()
         elif "=" in line:
@@ -121,35 +127,86 @@ def worktree_of(gitdir: Path) -> Path | None:
 
 
 def tie(gitdir: Path, worktree: Path, *, relative: bool) -> None:
-    """Write the file `.git` into the work tree, so that a person's `git log` works there."""
+    """Write the file `.git` into the work tree, so that a person's `git log` works there.
+
+    A folder or link that was put in its place is kept, out of reach: its hooks must never run.
+    """
     target = os.path.relpath(gitdir, worktree) if relative else str(gitdir)
-    write_durably(worktree / ".git", f"gitdir: {target}\n".encode())
+    marker = worktree / ".git"
+    if os.path.lexists(marker) and (marker.is_symlink() or not marker.is_file()):
+        to_quarantine(gitdir, marker, "worktree.git")
+    write_durably(marker, f"gitdir: {target}\n".encode())
 
 
 def is_tied(gitdir: Path, worktree: Path) -> bool:
     """True when the work tree's `.git` file leads to GITDIR."""
+    return _tied_to(worktree) == os.path.normpath(gitdir)
+
+
+def leads_nowhere(worktree: Path) -> bool:
+    """True when the work tree's `.git` file names a folder that is no longer there."""
+    target = _tied_to(worktree)
+    return target is not None and not os.path.lexists(target)
+
+
+def _tied_to(worktree: Path) -> str | None:
+    """Where the work tree's `.git` file leads; None when it is no such file."""
     try:
-        with open(os.open(worktree / ".git", os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
-            text = file.read(4096).decode("utf-8", "replace")
+        # Without blocking: a named pipe in its place must not stop us for ever.
+        fd = os.open(worktree / ".git", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
-        return False
+        return None
+    try:
+        text = os.read(fd, 4096).decode("utf-8", "replace")
+    except OSError:
+        return None
+    finally:
+        os.close(fd)
     kind, _, target = text.strip().partition(": ")
-    return kind == "gitdir" and os.path.normpath(worktree / target) == os.path.normpath(gitdir)
+    return os.path.normpath(worktree / target) if kind == "gitdir" else None
 
 
 def exclude_from_parent(worktree: Path) -> Path | None:
     """Where a repository of somebody else holds the folder, let it ignore it; tell which file."""
     for above in worktree.parents:
-        if (above / ".git").is_dir():
-            exclude = above / ".git" / "info" / "exclude"
-            line = f"/{worktree.relative_to(above).as_posix()}/"
-            before = exclude.read_text("utf-8") if exclude.exists() else ""
+        common = _common_folder(above)
+        if common:
+            exclude = common / "info" / "exclude"
+            inner = re.sub(r"([\\*?\[ ])", r"\\\1", worktree.relative_to(above).as_posix())
+            line = os.fsencode(f"/{inner}/")
+            before = exclude.read_bytes() if exclude.exists() else b""
             if line not in before.splitlines():
                 exclude.parent.mkdir(exist_ok=True)
-                newline = "" if not before or before.endswith("\n") else "\n"
-                write_durably(exclude, f"{before}{newline}{line}\n".encode())
+                with exclude.open("ab") as file:
+                    file.write((b"" if before[-1:] in (b"", b"\n") else b"\n") + line + b"\n")
             return exclude
     return None
+
+
+def _common_folder(folder: Path) -> Path | None:
+    """The git directory that FOLDER's branches share; None when it is no repository."""
+    gitdir = folder / ".git"
+    if not gitdir.is_dir():  # a submodule or one of several work trees has a file
+        target = _tied_to(folder)
+        if target is None or not os.path.isdir(target):
+            return None
+        gitdir = Path(target)
+    try:
+        common = gitdir / (gitdir / "commondir").read_text("utf-8").strip()
+        return Path(os.path.normpath(common))
+    except (OSError, ValueError):
+        return gitdir
+
+
+def to_quarantine(gitdir: Path, path: Path, name: str) -> Path:
+    """Move a damaged or planted thing out of everybody's way, and say where it is kept."""
+    folder = gitdir / "gitmem" / "quarantine"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    number = 0
+    while os.path.lexists(folder / f"{name}.{number}"):
+        number += 1
+    shutil.move(path, folder / f"{name}.{number}")
+    return folder / f"{name}.{number}"
 
 
 def write_durably(path: Path, data: bytes) -> None:
@@ -163,12 +220,3 @@ def write_durably(path: Path, data: bytes) -> None:
         os.close(fd)
     os.replace(temp, path)
     sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in FOLDER durable."""
-    fd = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

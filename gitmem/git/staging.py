@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from gitmem.git.indexfile import Entry, IndexFile, IndexUnreadable, Stat, build
 from gitmem.git.trees import FILE
@@ -41,6 +42,14 @@ class Staging:
         self._cached: tuple[Signature, IndexFile] | None = None
         self._recent: dict[bytes, Entry] = {}
 
+    def signature(self) -> bytes:
+        """What tells one writing of the index from another; empty when there is none."""
+        try:
+            found = os.stat(self._path)
+        except OSError:
+            return b""
+        return b"index %d %d %d" % (found.st_ino, found.st_mtime_ns, found.st_size)
+
     def load(self) -> tuple[IndexFile | None, int]:
         """The index and its mtime in nanoseconds; None when it is missing or unreadable."""
         try:
@@ -62,38 +71,50 @@ class Staging:
         return found.oid.hex() if found else None
 
     def update(
-        self, changes: Mapping[str, Entry | None], rebuild: Callable[[], Iterable[Entry]]
+        self,
+        changes: Mapping[str, Entry | None],
+        rebuild: Callable[[], Iterable[Entry]],
+        holds: Callable[[Entry], bool],
     ) -> None:
-        """Patch the index; where it cannot be read, make a new one from REBUILD."""
-        index, mtime = self.load()
+        """Patch the index; where it cannot be read, make a new one from REBUILD.
+
+        Writing moves the index's mtime on, and with it the limit before which an edit cannot hide
+        in a clock tick. Entries beyond that limit are smudged unless HOLDS looked and confirms.
+        """
         raw = {path.encode("utf-8", "surrogateescape"): new for path, new in changes.items()}
-        if index is None:
-            index, mtime = build(rebuild()), 0
-            self._recent = {}
-        # Writing moves the index's mtime on: what it could not vouch for before must be smudged.
-        doubtful = {
-            path: old.smudged()
-            for path, old in self._recent.items()
-            if path not in raw and old.stat.mtime_ns >= mtime
-        }
-        patched = index.patched({**doubtful, **raw})
-        self._write(patched)
+        with self._locked() as file:
+            # Read under the lock: what a person's `git add` has put there since must stay.
+            index, mtime = self.load()
+            if index is None:
+                index, mtime = build(rebuild()), 0
+                self._recent = {}
+            doubtful = {
+                path: old.smudged()
+                for path, old in self._recent.items()
+                if path not in raw and old.stat.mtime_ns >= mtime and not holds(old)
+            }
+            patched = (index.patched(doubtful) if doubtful else index).patched(raw)
+            file.write(patched.data)
+            file.flush()
+            found = os.fstat(file.fileno())
+            os.rename(self._lock, self._path)
+        self._cached = ((found.st_ino, found.st_mtime_ns, found.st_size), patched)
         self._recent = {path: new for path, new in raw.items() if new is not None}
 
-    def _write(self, index: IndexFile) -> None:
+    @contextmanager
+    def _locked(self) -> Iterator[BinaryIO]:
+        """The open file that is `index.lock`; renaming it onto the index ends the lock."""
         with suppress(FileNotFoundError):
             os.unlink(self._ours)
         fd = os.open(self._ours, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        try:
-            with open(fd, "wb", buffering=0) as file:
-                file.write(index.data)
-                found = os.fstat(fd)
-            self._take_lock()
-            os.rename(self._lock, self._path)
-        finally:
-            with suppress(FileNotFoundError):
-                os.unlink(self._ours)
-        self._cached = ((found.st_ino, found.st_mtime_ns, found.st_size), index)
+        with open(fd, "wb") as file:
+            try:
+                self._take_lock()
+                yield file
+            except BaseException:
+                self.clear_dead_lock()  # ours alone: nobody else may be kept out by it
+                raise
+            os.unlink(self._ours)
 
     def _take_lock(self) -> None:
         deadline = time.monotonic() + PATIENCE
@@ -107,7 +128,7 @@ class Staging:
                 time.sleep(0.005)
 
     def clear_dead_lock(self) -> None:
-        """After a crash: remove `index.lock` if a dead writer of ours made it."""
+        """After a crash or a failure: remove `index.lock` if a writer of ours made it."""
         with suppress(FileNotFoundError):
             ours, lock = os.stat(self._ours), None
             with suppress(FileNotFoundError):

@@ -22,6 +22,7 @@ from gitmem.git.objects import blob_id
 
 MAX_FILE = 1024 * 1024
 TEMP_PREFIX = ".gitmem-"
+PRIVATE = 0o600
 _NOFOLLOW = os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | _NOFOLLOW
 
@@ -133,7 +134,7 @@ class WorkTree:
         """Let DATA stand at PATH. What stood there now stands at TEMP: True if there was any."""
         with self.parent(path, create=True) as (folder, name):
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW
-            fd = os.open(temp, flags, 0o600, dir_fd=folder)
+            fd = os.open(temp, flags, PRIVATE, dir_fd=folder)
             try:
                 _write_all(fd, data)
                 _resemble(fd, folder, name)
@@ -264,8 +265,8 @@ def _wait_for_writer(fd: int, patience: float) -> bool:
 
 def _has_writer(fd: int) -> bool:
     """A read lease is granted only while nobody has the file open for writing."""
-    import fcntl  # noqa: PLC0415 - with signal, only for what came out of a swap
-    import signal  # noqa: PLC0415
+    import fcntl
+    import signal
 
     if not hasattr(fcntl, "F_SETLEASE"):
         return False
@@ -303,7 +304,7 @@ def _resemble(fd: int, folder: int, name: str) -> None:
     if not stat.S_ISREG(found.st_mode):
         return
     mode = stat.S_IMODE(found.st_mode) & 0o777
-    if mode != 0o600:
+    if mode != PRIVATE:
         os.fchmod(fd, mode)
     if found.st_uid != os.geteuid():
         with suppress(PermissionError):
@@ -340,22 +341,32 @@ def _scan(fd: int, prefix: str) -> Iterator[tuple[str, os.stat_result]]:
         with os.scandir(fd) as entries:
             names = sorted(entry.name for entry in entries if not entry.name.startswith("."))
         for name in names:
-            try:
+            with suppress(FileNotFoundError):
                 found = os.stat(name, dir_fd=fd, follow_symlinks=False)
-            except FileNotFoundError:
-                continue
-            if stat.S_ISDIR(found.st_mode):
-                folders.append(name)
+                if stat.S_ISDIR(found.st_mode):
+                    folders.append((name, found))
+                else:
+                    yield prefix + name, found
+        for name, found in folders:
+            inner = _opened_folder(fd, name)
+            if inner >= 0:
+                yield from _scan(inner, f"{prefix}{name}/")
             else:
-                yield prefix + name, found
-        for name in folders:
-            try:
-                inner = os.open(name, _FOLDER, dir_fd=fd)
-            except OSError:
                 # Seen as one obstacle: what it holds is unknown, which is not the same as gone.
-                yield prefix + name, os.stat(name, dir_fd=fd, follow_symlinks=False)
-                continue
-            yield from _scan(inner, f"{prefix}{name}/")
+                yield prefix + name, found
     finally:
         os.close(fd)
 
+
+def _opened_folder(fd: int, name: str) -> int:
+    """A folder that can be listed and entered, opened; -1 for any other."""
+    try:
+        inner = os.open(name, _FOLDER, dir_fd=fd)
+    except OSError:
+        return -1
+    try:
+        os.stat(".", dir_fd=inner)
+    except OSError:
+        os.close(inner)
+        return -1
+    return inner

@@ -1,53 +1,30 @@
 """A writer: the holder of a group's lock, who finds things as they are and leaves none undone.
 
 Before it writes a path it takes in what somebody else did to that file with ordinary tools. When
-the writer before it died, it finishes that one's work first. Both end in the same question: is what
-stands there the version we knew, or an edit? An edit is committed, merged where the branch moved.
+the writer before it died, it finishes that one's work first.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
 
-from gitmem.core.guards import hold_rule, violations
-from gitmem.core.merging import merge
-from gitmem.core.messages import Note, parse, title_of
-from gitmem.errors import Conflict
-from gitmem.git.deadlocks import remove_dead_files
-from gitmem.git.diffing import hunks
+from gitmem.core.guards import hold_rule
+from gitmem.core.messages import Note
+from gitmem.errors import Conflict, Damaged, GitmemError
+from gitmem.git.behind import catch_up
+from gitmem.git.finishing import Finisher
 from gitmem.git.held import HeldFolder, SetAside
-from gitmem.git.lock import WAIT, Item, Lock, Record, lock_path
-from gitmem.git.objects import ObjectDamaged
-from gitmem.git.publish import Plan, Planner, Published, Publisher, Step
+from gitmem.git.intake import Captured, Holding, Intake, edit_note, sound
+from gitmem.git.lock import WAIT, Lock, lock_path
+from gitmem.git.publish import PATIENCE, Plan, Planner, Published, Publisher, Step, translated
 from gitmem.git.repository import BRANCH, Repository, Snapshot
-from gitmem.git.staging import entry
-from gitmem.git.worktree import InTheWay, Seen, WorkTree, beside
+from gitmem.git.worktree import ABSENT, Seen, WorkTree
 
-ROUNDS = 50
-GLANCE = 1e-9
-
-
-class Captured(NamedTuple):
-    """An edit, committed."""
-
-    path: str
-    commit: str
-    bytes: int | None
-    merged: bool
-    violations: tuple[str, ...] = ()
-    moved_from: str = ""
-
-
-class Holding(NamedTuple):
-    """An edit that may not enter git and stays where it is."""
-
-    path: str
-    rule: str
+GONE = ("file", "folder")
+"""Obstacles that took a file's place: the file itself is no longer there."""
 
 
 class Writer:
@@ -58,241 +35,103 @@ class Writer:
         self.worktree = publisher.worktree
         self.clock = publisher.clock
         self._publisher = publisher
-        self._held = held
-        self._finder = finder
-        self.captured: list[Captured] = []  # edits found on the way
-        self.set_aside: list[SetAside] = []
+        self._intake = Intake(publisher, finder)
+        self._finisher = Finisher(publisher, self._intake, held)
+
+    @property
+    def captured(self) -> list[Captured]:
+        """Edits by others that were found on the way, and committed."""
+        return self._intake.captured
+
+    @property
+    def set_aside(self) -> list[SetAside]:
+        """Versions that may not enter git and had to make room."""
+        return self._finisher.set_aside
 
     @property
     def pending(self) -> bool:
         """True when something that has landed still waits to reach the work tree or the index."""
         return bool(self._publisher.unfinished)
 
+    def recover(self) -> None:
+        """Finish what a dead writer had begun."""
+        self._finisher.recover()
+
+    def index_changed(self) -> bool:
+        """True when a person used plain git here since the last writer; asked once."""
+        return self._publisher.index_changed()
+
     def publish(self, planner: Planner) -> Published | None:
         """Land what PLANNER wants; edits that came out of the work tree land right after."""
         published = self._publisher.publish(planner)
-        self._tidy()
+        self._finisher.tidy()
         return published
 
     def adopt(self, path: str, finder: Note | None = None) -> Captured | Holding | None:
         """Commit what somebody did to PATH with ordinary tools; None when nobody did anything."""
         seen = self.worktree.look(path)
         snapshot = self.repository.snapshot()
-        if seen.oid == snapshot.oid(path) and not seen.obstacle:
+        if self._is_ours(path, seen, snapshot):
             return None
-        rule = hold_rule(path, seen.obstacle, seen.data, _sound(snapshot, path))
+        if seen.data is not None:
+            # Differs, so somebody may be in the middle of it: half an edit is no good version.
+            seen = self.worktree.look(path, patience=PATIENCE)
+            if self._is_ours(path, seen, snapshot):
+                return None
+        if seen.obstacle in GONE and snapshot.oid(path):
+            seen = ABSENT
+        rule = hold_rule(path, seen.obstacle, seen.data, sound(snapshot, path))
         if rule:
             return Holding(path, rule)
-        return self._take_in(path, seen, snapshot.oid(path), seen.oid, finder)
+        return self._intake.take_in(path, seen, snapshot.oid(path), finder)
+
+    def _is_ours(self, path: str, seen: Seen, snapshot: Snapshot) -> bool:
+        """True for HEAD's version, and for one of ours that still waits to be replaced by it."""
+        same = seen.oid == snapshot.oid(path) and not seen.obstacle
+        return same or self._publisher.is_behind(path, seen)
 
     def adopt_move(self, source: str, target: str, finder: Note) -> Captured | Holding | None:
         """Commit a file that somebody renamed, as one commit, so that git sees the move."""
-        seen = self.worktree.look(target)
-        before = _sound(self.repository.snapshot(), source)
-        rule = hold_rule(target, seen.obstacle, seen.data, before)
-        if rule or seen.data is None:
-            return Holding(target, rule) if rule else None
-        data = seen.data
+        seen, before = self.worktree.look(target), self.worktree.look(source)
+        snapshot = self.repository.snapshot()
+        gone = before.absent or before.obstacle in GONE
+        if seen.absent or not gone or snapshot.node(target):
+            return self.adopt(target, finder)
+        rule = hold_rule(target, seen.obstacle, seen.data, sound(snapshot, source))
+        if rule or not snapshot.oid(source):
+            return Holding(target, rule) if rule else self.adopt(target, finder)
+        note = edit_note(finder, target, sound(snapshot, source), seen.data)
+        note = note._replace(extra=(*note.extra, ("Gitmem-From", source)))
+        step = Step({source: None, target: seen.data}, note)
+        standing = {source: None, target: seen.oid}
+        published = self.publish(lambda _: Plan((step,), standing))
+        size = len(seen.data or b"")
+        moved = Captured(target, published.commit if published else "", size, False, (), source)
+        self.captured.append(moved)
+        return moved
 
-        def plan(snapshot: Snapshot) -> Plan:
-            note = self._note(finder, target, data, ())
-            extra = (*note.extra, ("Gitmem-From", source))
-            step = Step({source: None, target: data}, note._replace(extra=extra))
-            return Plan((step,), {source: None, target: seen.oid})
-
-        published = self.publish(plan)
-        if published is None:
-            return None
-        return Captured(target, published.commit, len(data), False, (), source)
-
-    def _take_in(
-        self, path: str, seen: Seen, base: str | None, standing: str | None, finder: Note | None
-    ) -> Captured | None:
-        """Commit the edit SEEN, which somebody made to the version BASE."""
-        outcome: list[tuple[bytes | None, bool, tuple[str, ...]]] = []
-        template = finder or self._finder
-
-        def plan(snapshot: Snapshot) -> Plan | None:
-            now = snapshot.oid(path)
-            broken = violations(path, seen.data, _sound(snapshot, path))
-            steps = [Step({path: seen.data}, self._note(template, path, seen.data, broken))]
-            final, merged = seen.data, False
-            if now != base and now is not None:
-                final, clean = self._merged(path, base, snapshot, seen.data)
-                merged = True
-                if clean:
-                    steps = [Step({path: final}, steps[0].note)]
-                else:
-                    steps.append(Step({path: final}, self._merge_note(path)))
-            outcome[:] = [(final, merged, broken)]
-            if final == _sound(snapshot, path) and len(steps) == 1:
-                return None
-            return Plan(tuple(steps), {path: standing})
-
-        published = self._publisher.publish(plan)
-        final, merged, broken = outcome[0]
-        if published is None:
-            if standing != self.repository.snapshot().oid(path):
-                self._publisher.forward(path, standing)
-            return None
-        size = None if final is None else len(final)
-        captured = Captured(path, published.commit, size, merged, broken)
-        self.captured.append(captured)
+    def accept(self, path: str, seen: Seen, finder: Note) -> Captured | None:
+        """Commit a version of PATH that a guard would hold: somebody has decided."""
+        base = self.repository.snapshot().oid(path)
+        elsewhere = self.worktree.look(path).oid != seen.oid
+        captured = self._intake.take_in(path, seen, base, finder, elsewhere=elsewhere)
+        self._finisher.tidy()
         return captured
 
-    def _merged(
-        self, path: str, base: str | None, snapshot: Snapshot, theirs: bytes | None
-    ) -> tuple[bytes | None, bool]:
-        """The branch's version with the edit merged in, and whether that went without conflict."""
-        ours = _sound(snapshot, path)
-        if ours is None or theirs is None:
-            return (theirs if ours is None else ours), True
-        ancestor = None
-        if base:
-            with suppress(ObjectDamaged):
-                ancestor = self.repository.objects.read_as("blob", base)
-        merged = merge(ancestor, ours, theirs, hunks)
-        return merged.data, not merged.conflicts
+    def reinstate(self, path: str) -> None:
+        """Let HEAD's version of PATH stand; what stands there now is judged, and set aside."""
+        with suppress(OSError, GitmemError):  # it may follow a write that has landed: it can wait
+            self._publisher.forward(path, None)
+            self._finisher.tidy()
 
-    def _note(
-        self, template: Note, path: str, data: bytes | None, broken: tuple[str, ...]
-    ) -> Note:
-        title = "deleted" if data is None else title_of(data.decode("utf-8", "replace"))
-        extra = tuple(("Gitmem-Violation", each) for each in broken)
-        return template._replace(
-            id=new_id(), title=title, paths=(path,), extra=(*template.extra, *extra)
-        )
-
-    def _merge_note(self, path: str) -> Note:
-        title = "both versions of lines changed twice are kept"
-        return Note(op="merge", id=new_id(), agent="gitmem", title=title, paths=(path,))
-
-    def put_back(self) -> int:
+    def put_back(self, under: str = "") -> int:
         """Let every file of HEAD that is missing stand in the work tree again; count them."""
         missing = 0
-        for path, _ in self.repository.snapshot().files():
+        for path, _ in self.repository.snapshot().files(under):
             if self.worktree.look(path).absent:
                 self._publisher.forward(path, None)
                 missing += 1
         return missing
-
-    def recover(self) -> None:
-        """Finish what a dead writer had begun: its record says what that was."""
-        record = self._publisher.lock.record()
-        if record is None:
-            return
-        if not record.left:
-            remove_dead_files(self.repository, record)
-        landed = self._has_landed(record)
-        self._publisher.resume([item for item in record.items if item.landed or landed])
-        self._tidy(patience=GLANCE)
-
-    def _has_landed(self, record: Record) -> bool:
-        tip = self.repository.tip().commit
-        if tip == record.base or not record.base:
-            return False
-        for commit in self.repository.history(tip):
-            if commit.oid == record.base:
-                return False
-            if parse(commit.message).get("Gitmem-Id") == record.id:
-                return True
-        return False
-
-    def _tidy(self, patience: float = 0.25) -> None:
-        """Reconcile what is unfinished, until nothing is or it has to wait for somebody."""
-        for _ in range(ROUNDS):
-            items = list(self._publisher.unfinished)
-            if not items:
-                return
-            progress = [self._reconciled(item, patience) for item in items]
-            if not any(progress):
-                return
-
-    def _reconciled(self, item: Item, patience: float) -> bool:
-        """Bring one path in order; False when it has to wait."""
-        try:
-            with suppress(FileNotFoundError), self.worktree.parent(item.path):
-                pass  # raises InTheWay
-            exchanged = False
-            for temp in (item.temp, f"{item.temp}~"):
-                state = self._judge_temp(item, beside(item.path, temp), patience)
-                if state == "busy":
-                    return False
-                exchanged = exchanged or state == "exchanged"
-            return self._judge_place(item, exchanged)
-        except InTheWay as way:
-            return self._clear_way(item, way.path)
-        except OSError:
-            return False
-
-    def _judge_temp(self, item: Item, where: str, patience: float) -> str:
-        """Look at what lies beside the path: our new version, the old one, or an edit."""
-        seen = self.worktree.look(where, patience=patience)
-        if seen.absent:
-            return "absent"
-        if seen.busy:
-            return "busy"
-        if seen.oid is not None and seen.oid == item.old:
-            return "exchanged"
-        if seen.data is not None and self._is_part_of(seen.data, item.new):
-            self.worktree.drop(where)
-            return "waiting"
-        before = _sound(self.repository.snapshot(), item.path)
-        rule = hold_rule(item.path, seen.obstacle, seen.data, before)
-        if rule:
-            kept = self._held.keep(self.worktree, where, item.path, rule, self.clock())
-            self.set_aside.append(kept)
-        else:
-            standing = self.worktree.look(item.path).oid
-            self._take_in(item.path, seen, item.old, standing, None)
-            self.worktree.drop(where)
-        return "exchanged"
-
-    def _is_part_of(self, data: bytes, new: str | None) -> bool:
-        """True for a new version, or the part of it that was written when its writer died."""
-        return new is not None and self.repository.objects.read_as("blob", new).startswith(data)
-
-    def _judge_place(self, item: Item, exchanged: bool) -> bool:
-        """Look at the path itself: it may be right, behind, or edited."""
-        snapshot = self.repository.snapshot()
-        head = snapshot.oid(item.path)
-        seen = self.worktree.look(item.path)
-        if not seen.obstacle and seen.oid not in (head, item.old) and not seen.absent:
-            known = exchanged or self.repository.staging.oid(item.path) == item.new
-            self._take_in(item.path, seen, item.new if known else item.old, seen.oid, None)
-            self._publisher.finish_items([item])
-            return True
-        forward = item._replace(old=seen.oid, new=head)
-        expected, found = True, seen.stat
-        if seen.oid != head and not seen.obstacle:
-            self.worktree.drop(beside(item.path, item.temp))
-            found, expected = self._publisher.place(forward, snapshot.read(item.path))
-        new = entry(item.path, head, None if seen.obstacle else found) if head else None
-        if not expected or not self._publisher.stage({item.path: new}):
-            return not expected
-        self._publisher.finish_items([item])
-        return True
-
-    def _clear_way(self, item: Item, way: str) -> bool:
-        """A link or file stands where a folder of the path should be: set it aside."""
-        try:
-            kept = self._held.keep(self.worktree, way, way, "in the way", self.clock())
-        except OSError:
-            return False
-        self.set_aside.append(kept)
-        return True
-
-
-def _sound(snapshot: Snapshot, path: str) -> bytes | None:
-    """HEAD's version, as far as it can be read: one damaged blob must not stop a group."""
-    with suppress(ObjectDamaged):
-        return snapshot.read(path)
-    return None
-
-
-def new_id() -> str:
-    """A fresh operation id."""
-    return os.urandom(8).hex()
 
 
 @contextmanager
@@ -305,25 +144,42 @@ def writing(
 ) -> Iterator[Writer]:
     """Hold the group's lock, with everything that a dead writer left behind put in order."""
     lock = Lock(lock_path(repository.gitdir))
-    lock.acquire(wait)
-    try:
-        _check_head(repository)
-        worktree = WorkTree(root)
-        publisher = Publisher(repository, worktree, lock, clock)
+    with translated("working on this group"):
+        lock.acquire(wait)
         try:
-            writer = Writer(publisher, HeldFolder(repository.gitdir), finder)
-            writer.recover()
-            yield writer
+            with holding(lock, repository, root, clock, finder) as writer:
+                yield writer
         finally:
-            with suppress(OSError):
-                publisher.leave()
-            worktree.close()
+            lock.release()
+
+
+@contextmanager
+def holding(
+    lock: Lock,
+    repository: Repository,
+    root: Path,
+    clock: Callable[[], datetime],
+    finder: Note,
+) -> Iterator[Writer]:
+    """A writer under a lock that is held already."""
+    _check_head(repository)
+    catch_up(repository)
+    worktree = WorkTree(root)
+    publisher = Publisher(repository, worktree, lock, clock)
+    try:
+        writer = Writer(publisher, HeldFolder(repository.gitdir), finder)
+        writer.recover()
+        yield writer
     finally:
-        lock.release()
+        with suppress(OSError):
+            publisher.leave()
+        worktree.close()
 
 
 def _check_head(repository: Repository) -> None:
     branch = repository.head_branch()
+    if branch is None and not repository.is_detached():
+        raise Damaged("HEAD of this group cannot be read", hint="run `gitmem check --repair`")
     if branch != BRANCH:
         where = f"on the branch {branch.removeprefix('refs/heads/')!r}" if branch else "detached"
         raise Conflict(
