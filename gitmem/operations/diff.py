@@ -1,0 +1,68 @@
+"""What differs between two moments, or between HEAD and the work tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gitmem.errors import BadInput
+from gitmem.git.moves import compare, content
+from gitmem.git.repository import Snapshot
+from gitmem.git.worktree import WorkTree
+from gitmem.operations.group import Group
+from gitmem.operations.pending import Scan, pending_edits
+from gitmem.operations.read import known_path, missing
+from gitmem.operations.resolve import resolve
+from gitmem.operations.show import FileChange, describe_change, file_changes
+
+
+class Diffed(NamedTuple):
+    """The files that differ."""
+
+    a: str
+    b: str
+    """Empty for the work tree."""
+    files: tuple[FileChange, ...]
+
+
+def diff(group: Group, a: str = "", b: str = "", path: str = "") -> Diffed:
+    """From A to B, from A to now, or without either the edits that are not committed yet."""
+    if b and not a:
+        raise BadInput("one end of the difference is missing", hint="name the older moment first")
+    if not a:
+        return _uncommitted(group, path)
+    repository = group.repository
+    older = repository.snapshot(resolve(group, a))
+    newer = repository.snapshot(resolve(group, b or None))
+    path = known_path(group, newer if _has(newer, path) else older, path)
+    if not (_has(older, path) or _has(newer, path)):
+        raise missing(group, newer, path)
+    files = file_changes(repository, compare(repository, older.root, newer.root), path)
+    return Diffed(older.commit, newer.commit, tuple(files))
+
+
+def _has(snapshot: Snapshot, path: str) -> bool:
+    return snapshot.node(path) is not None
+
+
+def _uncommitted(group: Group, path: str) -> Diffed:
+    """What capture would commit; what is held shows nowhere."""
+    path = group.relative(path)
+    scan = pending_edits(group, [path] if path else [])
+    snapshot = group.repository.snapshot(scan.commit)
+    if path and not (scan.edits or scan.held or _has(snapshot, path)):
+        raise missing(group, snapshot, path)
+    return Diffed(snapshot.commit, "", tuple(_edits(group, snapshot, scan)))
+
+
+def _edits(group: Group, snapshot: Snapshot, scan: Scan) -> Iterator[FileChange]:
+    if not scan.edits:
+        return
+    worktree = WorkTree(group.worktree)
+    try:
+        for edit in sorted(scan.edits):
+            old = content(group.repository, snapshot.node(edit.moved_from or edit.path))
+            new = None if edit.change == "deleted" else worktree.look(edit.path).data
+            yield describe_change(edit.path, old, new, edit.moved_from)
+    finally:
+        worktree.close()

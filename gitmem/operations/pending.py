@@ -1,0 +1,245 @@
+"""Find what was edited with ordinary tools and is not committed yet.
+
+It takes no lock and changes nothing. An unchanged file costs one stat: the index remembers how each
+one looked when it was put there.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import NamedTuple
+
+from gitmem.core.guards import hold_rule
+from gitmem.core.paths import check_path
+from gitmem.git.indexfile import is_clean
+from gitmem.git.intake import Holding
+from gitmem.git.lock import Lock, lock_path
+from gitmem.git.moves import SUBMODULE, likeness_of, pair_moves
+from gitmem.git.objects import ObjectDamaged
+from gitmem.git.repository import Repository, Snapshot
+from gitmem.git.setup import is_tied
+from gitmem.git.trees import Node
+from gitmem.git.worktree import TEMP_PREFIX, InTheWay, Seen, WorkTree, obstacle_in
+from gitmem.operations.group import Group
+
+ATTEMPTS = 10
+GONE = ("file", "folder")
+"""Where one of these stands in a file's place or way, the file itself is no longer there."""
+
+
+class PendingEdit(NamedTuple):
+    """Something that was done to a file."""
+
+    path: str
+    change: str
+    """new, changed, deleted or moved"""
+    moved_from: str = ""
+
+
+class Scan(NamedTuple):
+    """How a work tree differs from HEAD."""
+
+    edits: tuple[PendingEdit, ...]
+    """Deletions first, then moves: in this order each can be committed by itself."""
+    held: tuple[Holding, ...]
+    """What may not enter git."""
+    ignored: int
+    """Names that begin with a dot: no memory, never looked at."""
+    commit: str = ""
+    """The HEAD it was compared with."""
+
+
+def pending_edits(group: Group, under: Iterable[str] = ()) -> Scan:
+    """What capture would find in the group's work tree."""
+    whole = is_tied(group.gitdir, group.worktree)
+    if not whole and group.worktree != group.store.default_worktree(group.name):
+        group.ensure_worktree()  # raises: it is elsewhere and not there, or not ours
+    if not group.worktree.is_dir():
+        return Scan((), (), 0, group.repository.tip().commit)
+    worktree = WorkTree(group.worktree)
+    try:
+        scan = scan_edits(group.repository, worktree, under)
+    finally:
+        worktree.close()
+    if whole:
+        return scan
+    # A folder that lost its `.git` was removed: its files were not deleted one by one.
+    return scan._replace(edits=tuple(e for e in scan.edits if e.change != "deleted"))
+
+
+def scan_edits(repository: Repository, worktree: WorkTree, under: Iterable[str] = ()) -> Scan:
+    """Compare the work tree, or what is at or below the paths UNDER, with HEAD."""
+    places = _outermost(under)
+    for _ in range(ATTEMPTS):
+        tip = repository.tip().commit
+        scan = _Scanner(repository.snapshot(tip), worktree).scan(places)
+        if repository.tip().commit == tip:
+            break  # else a writer was at work meanwhile, and its files would look like edits
+    return scan
+
+
+def _outermost(under: Iterable[str]) -> list[str]:
+    """The paths without those that lie below others; the root alone when there are none."""
+    places: list[str] = []
+    for each in sorted({path.strip("/") for path in under}):
+        if not each:
+            return [""]
+        if not places or not each.startswith(f"{places[-1]}/"):
+            places.append(check_path(each))
+    return places or [""]
+
+
+class _Scanner:
+    """One comparison of a work tree with one commit."""
+
+    def __init__(self, snapshot: Snapshot, worktree: WorkTree) -> None:
+        self._snapshot = snapshot
+        self._repository = snapshot.repository
+        self._worktree = worktree
+        self._index, self._index_mtime = self._repository.staging.load()
+        record = Lock(lock_path(self._repository.gitdir)).peek()
+        # On its way by a writer, alive or dead: the old version there is no edit.
+        self._behind = {item.path: item.old for item in record.items} if record else {}
+        self._head: dict[str, Node] = {}
+        self._born: dict[str, str] = {}
+        self._changed: list[str] = []
+        self._held: dict[str, str] = {}
+
+    def scan(self, places: list[str]) -> Scan:
+        """Look at everything at or below PLACES."""
+        missing = {path for place in places for path in self._expected(place)}
+        ignored = 0
+        for place in places:
+            ignored += _ignored(self._worktree, place)
+            for path, found in self._things(place):
+                missing.discard(path)
+                if not self._judge(path, found):
+                    missing.add(path)
+        gone = {path: self._head[path].oid for path in sorted(missing) if self._is_gone(path)}
+        edits = self._edits(gone)
+        held = tuple(Holding(path, rule) for path, rule in sorted(self._held.items()))
+        return Scan(edits, held, ignored, self._snapshot.commit)
+
+    def _expected(self, place: str) -> Iterator[str]:
+        """The files of HEAD that the walk of the work tree should come by."""
+        for path, node in self._snapshot.files(place):
+            if node.mode != SUBMODULE and not any(part[0] == "." for part in path.split("/")):
+                self._head[path] = node
+                yield path
+
+    def _things(self, place: str) -> Iterator[tuple[str, os.stat_result]]:
+        try:
+            yield from self._worktree.scan(place)
+        except OSError:
+            self._held[place or "."] = "unreadable"
+
+    def _judge(self, path: str, found: os.stat_result) -> bool:
+        """Sort one thing in; False when it vanished while we looked."""
+        obstacle = "unreadable" if stat.S_ISDIR(found.st_mode) else obstacle_in(found)
+        node = self._head.get(path)
+        if obstacle:
+            self._may_enter(path, Seen(obstacle=obstacle), None)
+            return True
+        if node and self._is_clean(path, node, found):
+            return True
+        return self._judge_content(path, node, self._look(path))
+
+    def _is_clean(self, path: str, node: Node, found: os.stat_result) -> bool:
+        known = self._index.get(path.encode("utf-8", "surrogateescape")) if self._index else None
+        if known is None or known.oid.hex() != node.oid:
+            return False
+        return is_clean(known, found, self._index_mtime)
+
+    def _judge_content(self, path: str, node: Node | None, seen: Seen) -> bool:
+        if seen.absent:
+            return node is None
+        known = (node.oid if node else None, self._behind.get(path, ""))
+        if seen.oid in known and not seen.obstacle:
+            return True
+        if node is None and seen.oid:
+            self._born[path] = seen.oid
+        elif self._may_enter(path, seen, node and self._before(path)):
+            self._changed.append(path)
+        return True
+
+    def _may_enter(self, path: str, seen: Seen, before: bytes | None) -> bool:
+        """Ask the guards, and remember a refusal."""
+        rule = hold_rule(path, seen.obstacle, seen.data, before)
+        if rule:
+            self._held[path] = rule
+        return not rule
+
+    def _is_gone(self, path: str) -> bool:
+        """Whether a file of HEAD was deleted: not so where nobody can see it."""
+        parts = path.split("/")
+        if any("/".join(parts[:end]) in self._held for end in range(1, len(parts) + 1)):
+            return False
+        seen = self._look(path)
+        if seen.absent:
+            return self._behind.get(path, "") is not None
+        if seen.obstacle and seen.obstacle not in GONE:
+            self._held[path] = seen.obstacle
+        return seen.obstacle in GONE
+
+    def _look(self, path: str) -> Seen:
+        try:
+            return self._worktree.look(path)
+        except OSError:
+            return Seen(obstacle="unreadable")
+
+    def _before(self, path: str) -> bytes | None:
+        """HEAD's version, as far as it can be read."""
+        with suppress(ObjectDamaged):
+            return self._repository.objects.read_as("blob", self._head[path].oid)
+        return None
+
+    def _edits(self, gone: dict[str, str]) -> tuple[PendingEdit, ...]:
+        judge = likeness_of(self._before, lambda path: self._look(path).data)
+        moves = pair_moves(gone, self._born, judge)
+        moved, made = [], [PendingEdit(path, "changed") for path in self._changed]
+        for path, oid in self._born.items():
+            source = moves.get(path, "")
+            same = source and gone[source] == oid  # brings nothing new into git but a name
+            seen = Seen() if same else self._look(path)
+            if not self._may_enter(path, seen, self._before(source) if source else None):
+                continue
+            if source:
+                moved.append(PendingEdit(path, "moved", source))
+            else:
+                made.append(PendingEdit(path, "new"))
+        sources = {each.moved_from for each in moved}
+        deleted = [
+            PendingEdit(path, "deleted")
+            for path in gone
+            if path not in sources and self._may_enter(path, Seen(), None)
+        ]
+        return (*deleted, *sorted(moved), *sorted(made))
+
+
+def _ignored(worktree: WorkTree, place: str) -> int:
+    """How many names below PLACE begin with a dot; our own and git's do not count."""
+    count, folders = 0, [place]
+    while folders:
+        folder = folders.pop()
+        inside = f"{folder}/" if folder else ""
+        with suppress(OSError, InTheWay), worktree.parent(f"{inside}.") as (fd, _):
+            names, inner = _dots_and_folders(fd)
+            folders += [inside + name for name in inner]
+            count += sum(bool(folder) or name != ".git" for name in names)
+    return count
+
+
+def _dots_and_folders(fd: int) -> tuple[list[str], list[str]]:
+    """The names in an open folder that begin with a dot, and the other folders."""
+    dots, folders = [], []
+    with os.scandir(fd) as entries:
+        for entry in entries:
+            if entry.name.startswith("."):
+                if not entry.name.startswith(TEMP_PREFIX):
+                    dots.append(entry.name)
+            elif entry.is_dir(follow_symlinks=False):
+                folders.append(entry.name)
+    return dots, folders
