@@ -1,5 +1,41 @@
-"""An agent's memory as plain Markdown in plain git: every write is one commit."""
+"""The memory of AI agents, kept as plain Markdown in plain git.
+
+    import gitmem
+
+    with gitmem.open("main", store="~/memory", agent="claude", create=True) as memory:
+        memory.write("notes.md", "Ada likes tea\\n", reason="she said so")
+        print(memory.read("notes.md").text)
+
+Nothing heavy is imported before the first of these names is used.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from gitmem.api import Group
+    from gitmem.api import open_group as open
+    from gitmem.errors import GitmemError
+    from gitmem.operations.write import Edit
+
+__all__ = ["Edit", "GitmemError", "Group", "__version__", "open"]
+
+_HOMES = {
+    "open": ("gitmem.api", "open_group"),
+    "Group": ("gitmem.api", "Group"),
+    "Edit": ("gitmem.operations.write", "Edit"),
+    "GitmemError": ("gitmem.errors", "GitmemError"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'gitmem' has no attribute {name!r}")
+    from importlib import import_module
+
+    module, attribute = _HOMES[name]
+    return getattr(import_module(module), attribute)

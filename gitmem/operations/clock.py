@@ -58,5 +58,5 @@ def _from_dotenv(path: Path) -> str:
     for line in reversed(lines):
         key, found, value = line.strip().removeprefix("export ").partition("=")
         if found and key.strip() == "TZ":
-            return value.strip().strip("\"'")
+            return value.partition(" #")[0].strip().strip("\"'")
     return ""

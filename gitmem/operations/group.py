@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import os
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, tzinfo
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from gitmem.core.access import check_access
+from gitmem.core.access import MAIN, check_access
 from gitmem.core.guards import check_message_text
 from gitmem.core.messages import Note, check_agent
-from gitmem.core.paths import check_group
-from gitmem.errors import BadInput, Damaged, GroupNotFound
+from gitmem.core.paths import check_group, check_path
+from gitmem.errors import BadInput, Damaged, GroupNotFound, PathRefused
+from gitmem.git.intake import new_id
 from gitmem.git.lock import WAIT
-from gitmem.git.repository import Repository
-from gitmem.git.setup import FORMAT, is_tied, read_config, tie, worktree_of
-from gitmem.git.writer import Writer, new_id, writing
+from gitmem.git.repository import Repository, seal
+from gitmem.git.setup import FORMAT, is_tied, leads_nowhere, read_config, tie, worktree_of
+from gitmem.git.writer import Writer, writing
 from gitmem.operations.clock import Clock, zone_of
 
 FINDER = Note(op="capture", id="", agent="unknown")
 """How an edit found on the way is recorded: nobody said who made it."""
+
+
+def isolate() -> None:
+    """For a process of our own: no git configuration, identity or home of the operator counts."""
+    seal()
 
 
 class Who(NamedTuple):
@@ -35,8 +42,7 @@ class Who(NamedTuple):
 def make_note(who: Who, op: str, *, reason: str = "", paths: tuple[str, ...] = ()) -> Note:
     """What a commit says of itself; refuses a credential in any part of it."""
     agent, session, source = who
-    for what, text in zip(("reason", *Who._fields), (reason, *who), strict=True):
-        check_message_text(what, text)
+    check_message_text("reason, agent, session or source", "\n".join((reason, *who)))
     return Note(
         op=op,
         id=new_id(),
@@ -57,7 +63,7 @@ class Store:
     """A folder with `groups/` and `repos/`."""
 
     def __init__(self, root: Path) -> None:
-        self.root = root
+        self.root = Path(os.path.abspath(root))
 
     def gitdir(self, group: str) -> Path:
         """Where the repository of GROUP lies."""
@@ -115,7 +121,7 @@ class Group:
         self._now = now
         self.gitdir = store.gitdir(name)
         if not self.gitdir.is_dir():
-            raise _not_found(store, name)
+            raise not_found(store, name, acting)
         self.repository = Repository(self.gitdir)
         self._config = read_config(self.gitdir)
         self._check_format()
@@ -136,6 +142,8 @@ class Group:
     def worktree(self) -> Path:
         """The folder where this group's files stand."""
         found = worktree_of(self.gitdir)
+        if found is None and not self.gitdir.is_dir():
+            raise not_found(self.store, self.name, self.acting)  # removed or renamed meanwhile
         if found is None:
             raise Damaged(
                 f"the configuration of {self.name!r} names no work tree",
@@ -148,6 +156,19 @@ class Group:
         """The time zone in which this group's days begin."""
         return zone_of(self.store.root)
 
+    def relative(self, path: str) -> str:
+        """PATH as this group names it: a path into the work tree loses that prefix."""
+        if path.startswith("/"):
+            root = str(self.worktree)
+            if path == root or path.startswith(f"{root}/"):
+                path = path[len(root) :]
+            else:
+                raise PathRefused(
+                    f"{path} is not in the work tree {root}", path=path, rule="outside"
+                )
+        path = path.strip("/").removeprefix("./")
+        return "" if path in ("", ".") else check_path(path)
+
     def now(self) -> datetime:
         """The time, in the group's zone."""
         return time_now(self._now, self.zone)
@@ -156,39 +177,82 @@ class Group:
         """What a commit says of itself, in the name of whoever acts."""
         return make_note(self.who, op, reason=reason, paths=paths)
 
-    def writing(self, wait: float = WAIT) -> AbstractContextManager[Writer]:
-        """Hold the group's lock."""
+    def writing(
+        self, wait: float = WAIT, *, late: bool = False, finder: Note = FINDER
+    ) -> AbstractContextManager[Writer]:
+        """Hold the group's lock.
+
+        What a person did with plain git since the last writer is taken in first, in the name of
+        FINDER; LATE: at the end, for who has to see it as it stands.
+        """
         check_access(self.acting, self.name, write=True)
         self.ensure_worktree()
-        return writing(self.repository, self.worktree, self.now, FINDER, wait)
+        return self._writing(wait, late, finder)
+
+    @contextmanager
+    def _writing(self, wait: float, late: bool, finder: Note) -> Iterator[Writer]:
+        with writing(self.repository, self.worktree, self.now, FINDER, wait) as writer:
+            changed = writer.index_changed()
+            if changed and not late:
+                self._take_in(writer, finder)
+            yield writer
+            if changed and late:
+                self._take_in(writer, finder)
+
+    def _take_in(self, writer: Writer, finder: Note) -> None:
+        from gitmem.operations.capture import adopt_all
+        from gitmem.operations.pending import scan_edits
+
+        adopt_all(writer, scan_edits(self.repository, writer.worktree), finder)
+
+    @cached_property
+    def is_outside(self) -> bool:
+        """True when the work tree was put where the store would not have it."""
+        return self.worktree != self.store.default_worktree(self.name)
 
     def ensure_worktree(self) -> None:
         """A work tree that lost its `.git` file was removed or is not mounted, not edited.
 
         Its missing files are then no deletions: in the store they are put back, elsewhere we wait.
         """
+        if self.is_outside:
+            self._ensure_ours()
+        elif not os.path.lexists(f"{self.worktree}/.git"):
+            self.revive_worktree()
+
+    def _ensure_ours(self) -> None:
+        """The `.git` file of a folder elsewhere must lead to us, or to where the store once was."""
         if is_tied(self.gitdir, self.worktree):
             return
-        if self.worktree != self.store.default_worktree(self.name):
+        if not leads_nowhere(self.worktree):
             raise Damaged(
-                f"the work tree {self.worktree} is not there, or not ours: it has no .git file",
+                f"the work tree {self.worktree} is not there, or not ours: "
+                "its .git file does not lead to this group",
                 hint="if it is on another disk, mount it; else run `gitmem check --repair`",
                 path=str(self.worktree),
             )
-        self.revive_worktree()
+        tie(self.gitdir, self.worktree, relative=False)
 
     def revive_worktree(self) -> int:
         """Make the work tree anew where it is missing, and put back its files; count them."""
-        self.worktree.mkdir(mode=0o700, parents=True, exist_ok=True)
-        inside = self.worktree == self.store.default_worktree(self.name)
+        check_access(self.acting, self.name, write=True)
+        try:
+            self.worktree.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise Damaged(
+                f"the work tree {self.worktree} is gone and cannot be made: {error.strerror}",
+                hint="see what stands in its place, and move that away",
+                path=str(self.worktree),
+            ) from error
         with writing(self.repository, self.worktree, self.now, FINDER) as writer:
             count = writer.put_back()
-            tie(self.gitdir, self.worktree, relative=inside)
+            tie(self.gitdir, self.worktree, relative=not self.is_outside)
         return count
 
 
-def _not_found(store: Store, name: str) -> GroupNotFound:
-    names = store.names()
+def not_found(store: Store, name: str, acting: str | None = None) -> GroupNotFound:
+    """The error for a name that no group has; only who may see the others is told of them."""
+    names = store.names() if acting in (None, MAIN) else []
     known = f"; there are: {', '.join(names[:10])}" if names else ""
     return GroupNotFound(
         f"the store {store.root} has no group {name!r}{known}",

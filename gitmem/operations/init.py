@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.core.access import check_access
+from gitmem.core.guards import check_message_text
+from gitmem.core.messages import Note
 from gitmem.core.paths import check_group, find_twin
-from gitmem.errors import Conflict, GroupRefused, StorageFailed
+from gitmem.errors import Conflict, Damaged, GroupRefused, StorageFailed
+from gitmem.git.intake import Holding
 from gitmem.git.lock import Lock
-from gitmem.git.setup import create, exclude_from_parent, remove_drafts, tie, worktree_of
+from gitmem.git.setup import create, exclude_from_parent, is_tied, remove_drafts, tie, worktree_of
+from gitmem.operations.capture import CapturedAll, capture
 from gitmem.operations.clock import Clock, zone_of
 from gitmem.operations.group import Group, Store, Who, make_note, time_now
+
+NOTHING = CapturedAll((), (), 0)
 
 
 class Initialised(NamedTuple):
@@ -25,6 +33,10 @@ class Initialised(NamedTuple):
     commit: str
     excluded_in: str = ""
     """The exclude file of a repository around the work tree, where there is one."""
+    captured: int = 0
+    """Files that stood in the work tree already and are under history now."""
+    held: tuple[Holding, ...] = ()
+    """Those that may not enter git."""
 
 
 def init(
@@ -38,48 +50,94 @@ def init(
 ) -> Initialised:
     """Create the store and the group NAME where they are missing; nothing changes otherwise."""
     check_access(acting, check_group(name), write=True)
-    _make_folders(store)
-    with Lock(store.root / "lock"):
-        gitdir = store.gitdir(name)
-        fresh = not gitdir.is_dir()
-        place = _place(store, name, worktree, fresh)
-        excluded = _create(store, name, place, who, now) if fresh else ""
-    group = Group(store, name, who=who, acting=acting, now=now)
-    try:
-        group.ensure_worktree()
-        tip = group.repository.tip().commit
-    finally:
-        group.close()
-    return Initialised(name, str(store.root), str(place), fresh, tip, excluded)
-
-
-def _make_folders(store: Store) -> None:
-    try:
+    check_message_text("group's name", name)
+    note = make_note(who or Who(), "init")._replace(title=f"the memory of {name}")
+    with _translated(store):
         for folder in (store.root, store.root / "groups", store.root / "repos"):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with Lock(store.root / "lock"):
+            fresh = not store.gitdir(name).is_dir()
+            place = _place(store, name, worktree, fresh)
+            if fresh:
+                _create(store, name, place, note, now)
+        group = Group(store, name, who=who, acting=acting, now=now)
+        try:
+            excluded = _settle(group, asked=worktree is not None)
+            found = capture(group, reason="found when the group was made") if fresh else NOTHING
+            tip = group.repository.tip().commit
+        finally:
+            group.close()
+    return Initialised(
+        name, str(store.root), str(place), fresh, tip, excluded, len(found.captured), found.held
+    )
+
+
+@contextmanager
+def _translated(store: Store) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise StorageFailed(
-            f"the store {store.root} cannot be made: {error.strerror}",
+            f"the store {store.root} cannot be made: {error.strerror} ({error.filename})",
             hint="name another folder with --store or GITMEM_HOME",
         ) from error
 
 
 def _place(store: Store, name: str, worktree: Path | None, fresh: bool) -> Path:
     """Where the work tree is or shall be."""
-    asked = worktree.resolve() if worktree else None
+    default = store.default_worktree(name)
+    known = default if fresh else worktree_of(store.gitdir(name)) or default
+    asked = worktree.resolve() if worktree else known.resolve()
+    place = known if asked == known.resolve() else asked
     if fresh:
-        if asked and os.path.lexists(asked / ".git"):
-            raise Conflict(
-                f"{asked} is a git repository of its own", hint="choose a folder inside it"
+        _check_free(store, name, place)
+        _check_apart(store, name, place)
+    elif place != known:
+        raise Conflict(
+            f"the group {name!r} has its work tree in {known}",
+            hint="leave out --worktree, or make another group there with -g NAME",
+            worktree=str(known),
+        )
+    return place
+
+
+def _check_free(store: Store, name: str, place: Path) -> None:
+    """Refuse a folder that belongs to a repository, or to one that is lost."""
+    if is_tied(store.gitdir(name), place):
+        raise Damaged(
+            f"{place} is the work tree of {name!r}, whose repository is no longer there",
+            hint=f"put {store.gitdir(name)} back; or begin anew by removing {place / '.git'}",
+            path=str(place),
+        )
+    if os.path.lexists(place / ".git"):
+        raise Conflict(f"{place} is a git repository of its own", hint="choose a folder inside it")
+    if place.exists() and not place.is_dir():
+        raise Conflict(f"{place} is not a folder", hint="choose another place")
+
+
+def _check_apart(store: Store, name: str, place: Path) -> None:
+    """Refuse a work tree inside another group's, or around it: each would take in the other."""
+    taken = {each: worktree_of(store.gitdir(each)) for each in store.names()}
+    for other, root in taken.items():
+        if root and _overlap(place, root):
+            raise GroupRefused(
+                f"{place} and the work tree of {other!r} lie within each other",
+                hint="choose a folder apart from it",
+                rule="overlap",
             )
-        return asked or store.default_worktree(name)
-    known = worktree_of(store.gitdir(name)) or store.default_worktree(name)
-    if asked and asked != known:
-        raise Conflict(f"the group {name!r} has its work tree in {known}", worktree=str(known))
-    return known
+    if place != store.default_worktree(name) and _overlap(place, store.root):
+        raise Conflict(
+            f"{place} and the store {store.root} lie within each other",
+            hint="choose a folder apart from the store, or leave out --worktree",
+        )
 
 
-def _create(store: Store, name: str, place: Path, who: Who | None, now: Clock | None) -> str:
+def _overlap(one: Path, other: Path) -> bool:
+    one, other = one.resolve(), other.resolve()
+    return one == other or one in other.parents or other in one.parents
+
+
+def _create(store: Store, name: str, place: Path, note: Note, now: Clock | None) -> None:
     twin = find_twin(name, store.names())
     if twin:
         raise GroupRefused(
@@ -90,9 +148,17 @@ def _create(store: Store, name: str, place: Path, who: Who | None, now: Clock | 
     gitdir = store.gitdir(name)
     remove_drafts(gitdir.parent)
     inside = place == store.default_worktree(name)
-    named = os.path.relpath(place, gitdir) if inside else str(place)
-    note = make_note(who or Who(), "init")._replace(title=f"the memory of {name}")
-    create(gitdir, named, note, time_now(now, zone_of(store.root)))
+    # Before the repository gets its name: a place that cannot be made must not be remembered.
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    named = os.path.relpath(place, gitdir) if inside else str(place)
+    create(gitdir, named, note, time_now(now, zone_of(store.root)))
     tie(gitdir, place, relative=inside)
-    return "" if inside else str(exclude_from_parent(place) or "")
+
+
+def _settle(group: Group, *, asked: bool) -> str:
+    """Tie the work tree where that is missing; tell the exclude file of a repository around it."""
+    # Whoever names the folder again says that it is the right one, mounted and all.
+    if asked and not os.path.lexists(group.worktree / ".git"):
+        group.revive_worktree()
+    group.ensure_worktree()
+    return str(exclude_from_parent(group.worktree) or "") if group.is_outside else ""

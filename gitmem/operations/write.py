@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from gitmem.core.guards import check_message_text, check_write
-from gitmem.core.messages import Note, parse, title_of
-from gitmem.core.paths import check_path, find_twin
-from gitmem.errors import BadInput, Conflict, GitmemError, PathRefused
+from gitmem.core.messages import Note, parse, title_of_change
+from gitmem.core.paths import check_path
+from gitmem.errors import BadInput, Conflict, GitmemError
 from gitmem.git.diffing import hunks
 from gitmem.git.held import SetAside
+from gitmem.git.intake import Captured, Holding
 from gitmem.git.objects import ObjectDamaged, blob_id
 from gitmem.git.publish import Plan, Published, Step
 from gitmem.git.repository import Repository, Snapshot
-from gitmem.git.writer import Captured, Writer
+from gitmem.git.writer import GONE, Writer
 from gitmem.operations.group import Group
+from gitmem.operations.place import check_place
 
 RECOGNISED_WITHIN = 1000
 """How many commits back an operation id is looked for."""
@@ -38,7 +41,7 @@ class Change(NamedTuple):
 
     path: str
     change: str
-    """created, changed or unchanged"""
+    """created, changed, removed or unchanged"""
     blob: str
     bytes: int
     added: int = 0
@@ -89,31 +92,55 @@ def write(
     """Apply EDITS in order as one commit, all or nothing; later edits see earlier ones."""
     if not edits:
         raise BadInput("there is nothing to write", hint="give at least one line")
+    edits = [_checked(group, each) for each in edits]
     note = _note(group, edits, reason, turn, operation)
     with group.writing() as writer:
-        if operation:
-            known = _recognised(writer.repository, operation, edits)
-            if known:
-                return known
-        captured = [writer.adopt(path) for path in dict.fromkeys(each.path for each in edits)]
-        del captured  # what could not be adopted is held, and is set aside when its path is written
+        known = _recognised(writer.repository, operation, edits) if operation else None
+        if known:
+            return known
+        held = [path for path in note.paths if _is_held(writer, path)]
         work = _Work(edits, note, allowed)
         published = writer.publish(work.plan)
+        for path in held:
+            if published is None or path not in published.blobs:
+                writer.reinstate(path)  # nothing to write, but what stands there is not it
         return _answer(writer, work, published)
 
 
-def _note(
-    group: Group, edits: Sequence[Edit], reason: str, turn: str, operation: str
-) -> Note:
-    for each in edits:
-        with _naming_line(each):
-            check_path(each.path)
-            check_message_text("path", each.path)
+def _checked(group: Group, edit: Edit) -> Edit:
+    """The edit with its path as the group names it; refuses before anything is looked at."""
+    with _naming_line(edit):
+        path = group.relative(edit.path) if edit.path[:1] in "./" else edit.path
+        check_message_text("path", check_path(path))
+        if edit.if_match and not re.fullmatch(r"[0-9a-fA-F]{4,40}", edit.if_match):
+            raise BadInput(
+                f"{edit.if_match!r} is no version of a file",
+                hint="give the blob id that `read` or `write` answered, or its first digits",
+            )
+    return edit._replace(path=path)
+
+
+def _note(group: Group, edits: Sequence[Edit], reason: str, turn: str, operation: str) -> Note:
     check_message_text("turn", turn)
     check_message_text("operation id", operation)
     paths = tuple(dict.fromkeys(each.path for each in edits))
     note = group.note("write", reason=reason, paths=paths)._replace(turn=turn)
     return note._replace(id=operation) if operation else note
+
+
+def _is_held(writer: Writer, path: str) -> bool:
+    """Take in what somebody did to PATH; True when it may not enter git."""
+    result = writer.adopt(path)
+    if result is not None and writer.worktree.look(path).obstacle in GONE:
+        from gitmem.operations.capture import adopt_all
+        from gitmem.operations.pending import scan_edits
+
+        # A file became a folder, or the reverse: only together do these edits make sense.
+        writer.worktree.prune(f"{path}/.")
+        top = path.partition("/")[0]
+        adopt_all(writer, scan_edits(writer.repository, writer.worktree, [top]))
+        result = writer.adopt(path)
+    return isinstance(result, Holding)
 
 
 class _Work:
@@ -134,13 +161,19 @@ class _Work:
                     before[edit.path] = _current(snapshot, edit)
                 files[edit.path] = _applied(edit, files.get(edit.path, before[edit.path]))
         self._check(files, before)
-        self.changes = tuple(_change(path, before[path], files[path]) for path in files)
-        self._heal(snapshot, files)
-        changed = {path: data for path, data in files.items() if data != before[path]}
+        same = {path for path, data in files.items() if snapshot.oid(path) == blob_id(data)}
+        for path in same:
+            if before[path] is None:  # damaged: the same content again heals it
+                before[path] = files[path]
+                snapshot.repository.objects.write("blob", files[path])
+        self.changes = tuple(describe(path, before[path], files[path]) for path in files)
+        changed = {path: data for path, data in files.items() if path not in same}
         if not changed:
             return None
         op = "append" if all(each.append for each in self._edits) else "write"
-        note = self._note._replace(op=op, title=_title(changed, before), paths=tuple(changed))
+        path, data = next(iter(changed.items()))
+        title = title_of_change(before[path], data)
+        note = self._note._replace(op=op, title=title, paths=tuple(changed))
         return Plan((Step(changed, note),))
 
     def _check(self, files: dict[str, bytes], before: dict[str, bytes | None]) -> None:
@@ -154,48 +187,6 @@ class _Work:
                     allow_secret=self._allowed.secrets,
                     allow_shrink=self._allowed.shrink,
                 )
-
-    def _heal(self, snapshot: Snapshot, files: dict[str, bytes]) -> None:
-        """The same content again heals a damaged blob, although nothing changes."""
-        for path, data in files.items():
-            oid = snapshot.oid(path)
-            if oid == blob_id(data):
-                snapshot.repository.objects.write("blob", data)
-
-
-def check_place(snapshot: Snapshot, path: str, others: Iterable[str] = ()) -> None:
-    """Refuse a path that a folder, a file above it, or a twin of its name already occupies."""
-    node = snapshot.node(path)
-    if node is not None:
-        if node.is_folder:
-            raise PathRefused(
-                f"{path} is a folder", hint="name a file in it", path=path, rule="folder"
-            )
-        return
-    done = ""
-    for part in path.split("/"):
-        tree = snapshot.folder(done)
-        here = f"{done}/{part}" if done else part
-        if part not in tree:
-            siblings = [*tree, *(each.split("/")[done.count("/") + bool(done)] for each in others
-                                 if not done or each.startswith(done + "/"))]
-            _refuse_twin(path, part, find_twin(part, siblings))
-        elif not tree[part].is_folder and here != path:
-            raise PathRefused(
-                f"{here} is a file, so {path} cannot exist", path=path, rule="file-above"
-            )
-        done = here
-
-
-def _refuse_twin(path: str, part: str, twin: str | None) -> None:
-    if twin:
-        raise PathRefused(
-            f"{part!r} in {path} differs from the existing {twin!r} only in case or Unicode form",
-            hint=f"use the existing name {twin!r}, or one that really differs",
-            path=path,
-            rule="twin",
-            twin=twin,
-        )
 
 
 def _current(snapshot: Snapshot, edit: Edit) -> bytes | None:
@@ -253,7 +244,11 @@ def _ended(data: bytes, newline: bytes) -> bytes:
     return data if not data or data.endswith(b"\n") else data + newline
 
 
-def _change(path: str, before: bytes | None, after: bytes) -> Change:
+def describe(path: str, before: bytes | None, after: bytes | None) -> Change:
+    """What a change of one file amounts to."""
+    if after is None:
+        lines = len((before or b"").splitlines())
+        return Change(path, "removed", "", 0, 0, lines)
     if before == after:
         return Change(path, "unchanged", blob_id(after), len(after))
     ranges = hunks(before or b"", after)
@@ -261,14 +256,6 @@ def _change(path: str, before: bytes | None, after: bytes) -> Change:
     removed = sum(each.a1 - each.a0 for each in ranges)
     kind = "created" if before is None else "changed"
     return Change(path, kind, blob_id(after), len(after), added, removed)
-
-
-def _title(changed: dict[str, bytes], before: dict[str, bytes | None]) -> str:
-    """The first line that is new: what the commit is about."""
-    path, data = next(iter(changed.items()))
-    old = set((before[path] or b"").splitlines())
-    new = b"\n".join(line for line in data.splitlines() if line not in old)
-    return title_of((new if new.strip() else data).decode("utf-8", "replace"))
 
 
 def _recognised(repository: Repository, operation: str, edits: Sequence[Edit]) -> Written | None:
@@ -284,15 +271,24 @@ def _recognised(repository: Repository, operation: str, edits: Sequence[Edit]) -
 
 def _written_before(snapshot: Snapshot, operation: str, edits: Sequence[Edit]) -> Written:
     changes = []
-    for path in dict.fromkeys(each.path for each in edits):
+    for path, edit in {each.path: each for each in edits}.items():
         data = snapshot.read(path)
-        if data is None:
+        if data is None or not _may_come_from(edit, data):
             raise Conflict(
-                f"the operation id {operation!r} was used before, for other files",
+                f"the operation id {operation!r} was used before, for another write",
                 hint="use a fresh id for each operation",
+                commit=snapshot.commit,
             )
         changes.append(Change(path, "unchanged", blob_id(data), len(data)))
     return Written(snapshot.commit, tuple(changes), recognised=True)
+
+
+def _may_come_from(edit: Edit, data: bytes) -> bool:
+    """Whether a file with DATA may be what EDIT made of it."""
+    text = edit.text if isinstance(edit.text, bytes) else encoded(edit.path, edit.text)
+    return (
+        data.endswith((_ended(text, b"\n"), _ended(text, b"\r\n"))) if edit.append else data == text
+    )
 
 
 def _answer(writer: Writer, work: _Work, published: Published | None) -> Written:
@@ -317,4 +313,5 @@ class _naming_line:  # noqa: N801 - reads as a statement: with _naming_line(edit
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if self._line and isinstance(error, GitmemError) and "batch_line" not in error.facts:
             error.message = f"line {self._line}: {error.message}"
+            error.args = (error.message,)
             error.facts["batch_line"] = self._line

@@ -1,0 +1,267 @@
+"""The Python API: a group with a method for each verb.
+
+Every method is one operation of `gitmem.operations`; the command line calls the same ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gitmem.core.access import MAIN
+from gitmem.errors import BadInput
+from gitmem.operations.clock import Clock
+from gitmem.operations.group import Group as OpenedGroup
+from gitmem.operations.group import Store, Who
+
+if TYPE_CHECKING:
+    from gitmem.operations.capture import CapturedAll
+    from gitmem.operations.check import Checked
+    from gitmem.operations.diff import Diffed
+    from gitmem.operations.held import HeldAccepted, HeldDropped, HeldShown, HeldThing
+    from gitmem.operations.listing import Listed
+    from gitmem.operations.log import Entry
+    from gitmem.operations.move import Moved
+    from gitmem.operations.read import Read
+    from gitmem.operations.restore import Restored
+    from gitmem.operations.show import Shown
+    from gitmem.operations.status import Status
+    from gitmem.operations.undo import Undone
+    from gitmem.operations.write import Edit, Written
+
+
+class Group:
+    """One group of a store. Close it, or use it as a context manager."""
+
+    def __init__(self, opened: OpenedGroup) -> None:
+        self._group = opened
+
+    def __enter__(self) -> Group:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give back file handles."""
+        self._group.close()
+
+    @property
+    def name(self) -> str:
+        """The group's name."""
+        return self._group.name
+
+    @property
+    def worktree(self) -> Path:
+        """The folder where the group's files stand."""
+        return self._group.worktree
+
+    def write(
+        self,
+        path: str,
+        text: str | bytes,
+        *,
+        append: bool = False,
+        create: bool = False,
+        if_match: str | None = None,
+        reason: str | None = None,
+        turn: str | None = None,
+        operation: str | None = None,
+        allow_secret: Iterable[str] = (),
+        allow_shrink: bool = False,
+    ) -> Written:
+        """Replace a file, or add to it, as one commit. TEXT is kept byte for byte."""
+        from gitmem.operations.write import Allowed, Edit, write
+
+        edit = Edit(path, text, append, create, if_match or "")
+        allowed = Allowed(tuple(allow_secret), allow_shrink)
+        return write(
+            self._group,
+            [edit],
+            reason=reason or "",
+            turn=turn or "",
+            operation=operation or "",
+            allowed=allowed,
+        )
+
+    def write_batch(
+        self,
+        edits: Sequence[Edit],
+        *,
+        reason: str | None = None,
+        turn: str | None = None,
+        operation: str | None = None,
+        allow_secret: Iterable[str] = (),
+        allow_shrink: bool = False,
+    ) -> Written:
+        """Apply several edits as one commit, all or nothing."""
+        from gitmem.operations.write import Allowed, write
+
+        return write(
+            self._group,
+            edits,
+            reason=reason or "",
+            turn=turn or "",
+            operation=operation or "",
+            allowed=Allowed(tuple(allow_secret), allow_shrink),
+        )
+
+    def read(self, path: str, at: str | None = None) -> Read:
+        """A file as it is, or was at a moment: a commit, tag or date."""
+        from gitmem.operations.read import read
+
+        return read(self._group, path, at=at)
+
+    def list(self, glob: str = "", at: str | None = None) -> Listed:
+        """The files, or those that match a pattern."""
+        from gitmem.operations.listing import list_files
+
+        return list_files(self._group, glob, at=at)
+
+    def log(
+        self,
+        path: str = "",
+        *,
+        session: str = "",
+        agent: str = "",
+        since: str = "",
+        op: str = "",
+        limit: int = 0,
+    ) -> tuple[Entry, ...]:
+        """Who changed what, when and why, newest first; follows moves."""
+        from gitmem.operations.log import log
+
+        return log(self._group, path, session=session, agent=agent, since=since, op=op, limit=limit)
+
+    def show(self, commit: str) -> Shown:
+        """One commit with its changes."""
+        from gitmem.operations.show import show
+
+        return show(self._group, commit)
+
+    def diff(self, a: str = "", b: str = "", path: str = "") -> Diffed:
+        """What changed between two moments, or since one, or is not committed yet."""
+        from gitmem.operations.diff import diff
+
+        return diff(self._group, a, b, path)
+
+    def capture(self, paths: Sequence[str] = (), *, reason: str | None = None) -> CapturedAll:
+        """Commit edits that were made with ordinary tools."""
+        from gitmem.operations.capture import capture
+
+        return capture(self._group, paths, reason=reason or "")
+
+    def restore(
+        self,
+        path: str = "",
+        *,
+        at: str | None = None,
+        previous: bool = False,
+        reason: str | None = None,
+        allow_secret: Iterable[str] = (),
+    ) -> Restored:
+        """Bring back a file, a folder or everything, as a new commit."""
+        from gitmem.operations.restore import restore
+        from gitmem.operations.write import Allowed
+
+        allowed = Allowed(tuple(allow_secret))
+        return restore(
+            self._group,
+            path,
+            at=at or "",
+            previous=previous,
+            reason=reason or "",
+            allowed=allowed,
+        )
+
+    def undo(
+        self,
+        commits: Sequence[str] = (),
+        *,
+        last: int = 0,
+        session: str = "",
+        agent: str = "",
+        reason: str | None = None,
+    ) -> Undone:
+        """Take back commits, and leave alone what others did since."""
+        from gitmem.operations.undo import undo
+
+        return undo(
+            self._group, commits, last=last, session=session, agent=agent, reason=reason or ""
+        )
+
+    def move(self, source: str, target: str, *, reason: str | None = None) -> Moved:
+        """Move a file or a folder."""
+        from gitmem.operations.move import move
+
+        return move(self._group, source, target, reason=reason or "")
+
+    def remove(self, path: str, *, reason: str | None = None) -> Moved:
+        """Move a file or a folder to the archive."""
+        from gitmem.operations.move import remove
+
+        return remove(self._group, path, reason=reason or "")
+
+    def held(self) -> tuple[HeldThing, ...]:
+        """Edits that may not enter git, in the work tree and set aside."""
+        from gitmem.operations.held import held_list
+
+        return held_list(self._group)
+
+    def held_show(self, what: str) -> HeldShown:
+        """A held version by path or id, with credentials blanked out."""
+        from gitmem.operations.held import held_show
+
+        return held_show(self._group, what)
+
+    def held_accept(self, what: str, *, reason: str | None = None) -> HeldAccepted:
+        """Commit a held version as it is."""
+        from gitmem.operations.held import held_accept
+
+        return held_accept(self._group, what, reason=reason or "")
+
+    def held_drop(self, what: str) -> HeldDropped:
+        """Delete a held version for good."""
+        from gitmem.operations.held import held_drop
+
+        return held_drop(self._group, what)
+
+    def status(self) -> Status:
+        """How the group is."""
+        from gitmem.operations.status import status
+
+        return status(self._group)
+
+    def check(self, *, repair: bool = False) -> Checked:
+        """Verify the repository, and mend it if asked."""
+        from gitmem.operations.check import check
+
+        return check(self._group, repair=repair)
+
+
+def open_group(
+    group: str | None = None,
+    *,
+    store: str | Path,
+    agent: str = "agent",
+    session: str = "",
+    source: str = "",
+    acting: str | None = None,
+    create: bool = False,
+    now: Clock | None = None,
+) -> Group:
+    """Open a group of the store in the folder STORE; with CREATE, make both where missing.
+
+    Without a name it is `main`, unless the store wants names. ACTING is the group in whose name we
+    act: it may be refused. None is a person, who may do everything.
+    """
+    place = Store(Path(store).expanduser().resolve())
+    if group is None and place.requires_group:
+        raise BadInput("this store wants its group to be named", hint='gitmem.open("NAME", ...)')
+    name, who = MAIN if group is None else group, Who(agent, session, source)
+    if create:
+        from gitmem.operations.init import init
+
+        init(place, name, who=who, acting=acting, now=now)
+    return Group(OpenedGroup(place, name, who=who, acting=acting, now=now))

@@ -1,0 +1,113 @@
+"""Commit edits that somebody made with ordinary tools."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from gitmem.core.messages import Note
+from gitmem.errors import Conflict, PathNotFound
+from gitmem.git.intake import Captured, Holding
+from gitmem.git.writer import Writer
+from gitmem.operations.group import FINDER, Group
+from gitmem.operations.pending import PendingEdit, Scan, pending_edits
+
+Progress = Callable[[int, int], None]
+
+
+class CapturedAll(NamedTuple):
+    """What was found in the work tree and what became of it."""
+
+    captured: tuple[Captured, ...]
+    held: tuple[Holding, ...]
+    ignored: int
+
+
+def capture(
+    group: Group,
+    paths: Sequence[str] = (),
+    *,
+    reason: str = "",
+    must_exist: bool = False,
+    progress: Progress | None = None,
+) -> CapturedAll:
+    """Commit each edited file by itself, in the name of whoever acts.
+
+    The scan runs without the lock; each file is looked at again under it, and the lock is free
+    between two files.
+    """
+    finder = group.note("capture", reason=reason)
+    places = [group.relative(each) for each in paths]
+    if must_exist:
+        for place in places:
+            _check_known(group, place)
+    captured: list[Captured] = []
+    with group.writing(finder=finder) as writer:
+        # What a dead writer left behind is finished first, or it would look like edits.
+        captured += writer.captured
+    scan = pending_edits(group, places)
+    done = 0
+
+    def adopt(edit: PendingEdit) -> Holding | None:
+        nonlocal done
+        with group.writing() as writer:
+            holding = _adopted(writer, edit, finder)
+            captured.extend(writer.captured)
+        done += 1
+        if progress:
+            progress(done, len(scan.edits))
+        return holding
+
+    held = _in_turn(scan.edits, adopt)
+    return CapturedAll(tuple(captured), (*scan.held, *held), scan.ignored)
+
+
+def _check_known(group: Group, place: str) -> None:
+    """Refuse a path that is neither in the work tree nor at HEAD: it is a typing mistake."""
+    known = not place or group.repository.snapshot().node(place)
+    if not known and not os.path.lexists(group.worktree / place):
+        raise PathNotFound(
+            f"there is no {place}, neither among the files nor in the last commit",
+            hint="see what waits to be captured with `gitmem status`",
+            path=place,
+        )
+
+
+def adopt_all(writer: Writer, scan: Scan, finder: Note = FINDER) -> tuple[Holding, ...]:
+    """Take in all that SCAN found, under one lock; tell what is held."""
+    return (*scan.held, *_in_turn(scan.edits, lambda edit: _adopted(writer, edit, finder)))
+
+
+def _in_turn(
+    edits: Iterable[PendingEdit], adopt: Callable[[PendingEdit], Holding | None]
+) -> list[Holding]:
+    """Adopt each; one whose place another still holds waits until that one is done."""
+    held: list[Holding] = []
+    waiting, last = list(edits), -1
+    while waiting and len(waiting) != last:
+        last, turn, waiting = len(waiting), waiting, []
+        for edit in turn:
+            try:
+                holding = adopt(edit)
+            except _PlaceTaken:
+                waiting.append(edit)
+            else:
+                held += [holding] if holding else []
+    return [*held, *(Holding(edit.path, "in the way") for edit in waiting)]
+
+
+class _PlaceTaken(Exception):
+    """A folder or a file that is not gone yet stands where this one shall stand."""
+
+
+def _adopted(writer: Writer, edit: PendingEdit, finder: Note) -> Holding | None:
+    try:
+        if edit.change != "moved":
+            result = writer.adopt(edit.path, finder)
+        else:
+            result = writer.adopt_move(edit.moved_from, edit.path, finder)
+            writer.adopt(edit.moved_from, finder)  # where it could not be one commit
+    except Conflict as error:
+        raise _PlaceTaken from error
+    return result if isinstance(result, Holding) else None

@@ -1,0 +1,234 @@
+"""Bring back files as they were."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import tzinfo
+from itertools import islice
+from shlex import quote
+from typing import NamedTuple
+
+from gitmem.core.guards import check_secrets
+from gitmem.core.messages import Note
+from gitmem.core.paths import check_path
+from gitmem.errors import Conflict, PathNotFound, PathRefused
+from gitmem.git.held import SetAside
+from gitmem.git.intake import Captured
+from gitmem.git.objects import ObjectDamaged, blob_id
+from gitmem.git.publish import Plan, Published, Step
+from gitmem.git.repository import Snapshot
+from gitmem.git.trees import Node
+from gitmem.git.writer import Writer
+from gitmem.operations.capture import adopt_all
+from gitmem.operations.group import Group
+from gitmem.operations.log import Entry, iter_log
+from gitmem.operations.pending import Scan, scan_edits
+from gitmem.operations.place import check_place
+from gitmem.operations.resolve import resolve
+from gitmem.operations.write import Allowed, Change, describe
+
+VERSIONS_SHOWN = 10
+SEARCHED = 50
+"""How many commits of a path are looked at for versions to choose from."""
+
+
+class Restored(NamedTuple):
+    """Files that are as they were."""
+
+    commit: str
+    from_commit: str
+    changes: tuple[Change, ...]
+    captured: tuple[Captured, ...] = ()
+    """The damage, committed first: it can be looked at, and brought back, too."""
+    set_aside: tuple[SetAside, ...] = ()
+    kept_newer: tuple[str, ...] = ()
+    """Files of a restored folder that did not exist then; they stay."""
+    pending: bool = False
+
+
+class ChooseVersion(Conflict):
+    """Nothing is damaged that is not committed: somebody has to say which version."""
+
+    code = "choose-version"
+
+
+def restore(
+    group: Group,
+    path: str,
+    *,
+    at: str = "",
+    previous: bool = False,
+    reason: str = "",
+    allowed: Allowed = Allowed(),  # noqa: B008 - an immutable value
+) -> Restored:
+    """Bring PATH (a file, a folder, or all with an empty path) back, as a new commit.
+
+    Without a moment: as it is at HEAD, where the work tree differs from it.
+    """
+    path = group.relative(path)
+    note = group.note("restore", reason=reason)
+    source = resolve(group, at) if at else ""
+    with group.writing(late=not (at or previous)) as writer:
+        head = group.repository.snapshot()
+        scan = scan_edits(group.repository, writer.worktree, [path])
+        held = adopt_all(writer, scan)
+        if source or previous:
+            then = group.repository.snapshot(source or _previous(group, path))
+            work = _Work(then, _files(then, path), note)
+            work.check_secrets(head, allowed)
+        else:
+            work = _Work(head, _damaged(group, head, path, scan), note)
+        published = writer.publish(lambda now: work.plan(now, group.zone))
+        for each in work.unchanged_below({holding.path for holding in held}):
+            writer.reinstate(each)
+        return work.answer(writer, published, path if source or previous else None)
+
+
+class _Work:
+    """Files on their way back from the moment THEN."""
+
+    def __init__(self, then: Snapshot, wanted: dict[str, bytes], note: Note) -> None:
+        self._then, self._wanted, self._note = then, wanted, note
+        self._changes: tuple[Change, ...] = ()
+
+    def unchanged_below(self, held: set[str]) -> list[str]:
+        """The files that HEAD has like this already, but for which something else stands there."""
+        same = self._wanted.keys() - {each.path for each in self._changes}
+        return [path for path in sorted(same) if held & {path, *_above(path)}]
+
+    def check_secrets(self, head: Snapshot, allowed: Allowed) -> None:
+        """Refuse to bring back a credential that the file no longer holds."""
+        for path, data in self._wanted.items():
+            if head.oid(path) != blob_id(data):
+                check_secrets(path, data, _sound(head, path), allowed.secrets)
+
+    def plan(self, now: Snapshot, zone: tzinfo) -> Plan | None:
+        """What to publish on top of NOW."""
+        files = {
+            path: data for path, data in self._wanted.items() if now.oid(path) != blob_id(data)
+        }
+        for path in files:
+            _check_place(now, path)
+        self._changes = tuple(describe(each, _sound(now, each), files[each]) for each in files)
+        if not files:
+            return None
+        made = self._then.repository.commit(self._then.commit).time.astimezone(zone)
+        note = self._note._replace(
+            title=f"as of {made:%Y-%m-%d %H:%M}",
+            paths=tuple(files),
+            extra=(("Gitmem-Restores", self._then.commit),),
+        )
+        return Plan((Step(files, note),))
+
+    def answer(self, writer: Writer, published: Published | None, folder: str | None) -> Restored:
+        """What became of it; FOLDER is where newer files may have stayed."""
+        now = writer.repository.snapshot()
+        newer = now.files(folder) if folder is not None else ()
+        return Restored(
+            published.commit if published else now.commit,
+            self._then.commit,
+            self._changes,
+            tuple(writer.captured),
+            tuple(writer.set_aside),
+            tuple(path for path, _ in newer if path not in self._wanted),
+            writer.pending,
+        )
+
+
+def _above(path: str) -> Iterator[str]:
+    while path := path.rpartition("/")[0]:
+        yield path
+
+
+def _check_place(now: Snapshot, path: str) -> None:
+    try:
+        check_place(now, path)
+    except PathRefused as error:
+        error.hint = "move what stands there now elsewhere with `gitmem mv`, then repeat"
+        raise
+
+
+def _files(then: Snapshot, path: str) -> dict[str, bytes]:
+    """The files at or below PATH; what only plain git would put there is left out."""
+    found = {each: node for each, node in then.files(path) if _is_memory(each, node)}
+    if not found:
+        raise PathNotFound(
+            f"there was no {path or 'file'} at {then.commit[:10]}",
+            hint=f"see when it existed: `{_command('log', path)}`",
+            path=path,
+        )
+    return {each: then.repository.objects.read_as("blob", found[each].oid) for each in found}
+
+
+def _is_memory(path: str, node: Node) -> bool:
+    with suppress(PathRefused):
+        return check_path(path) == path and stat.S_ISREG(node.mode)
+    return False
+
+
+def _damaged(group: Group, head: Snapshot, path: str, scan: Scan) -> dict[str, bytes]:
+    """The versions of HEAD that the work tree no longer has."""
+    edited = [edit.moved_from or edit.path for edit in scan.edits]
+    places = [*edited, *(each.path for each in scan.held)]
+    found = [each for place in places for each, node in head.files(place) if _is_memory(each, node)]
+    if not found:
+        raise _choose(group, path)
+    return {each: head.read(each) or b"" for each in sorted(set(found))}
+
+
+def _sound(snapshot: Snapshot, path: str) -> bytes | None:
+    """A version as far as it can be read: bringing back a sound one must not need it."""
+    with suppress(ObjectDamaged):
+        return snapshot.read(path)
+    return None
+
+
+def _command(*words: str) -> str:
+    return " ".join(["gitmem", *(quote(word) for word in words if word)])
+
+
+def _previous(group: Group, path: str) -> str:
+    """The newest commit in which PATH was another version than now."""
+    current = group.repository.snapshot().node(path)
+    for entry in iter_log(group, path):
+        node = group.repository.snapshot(entry.commit).node(path)
+        if node is not None and node != current:
+            return entry.commit
+    raise PathNotFound(
+        f"{path or 'this group'} has no earlier version",
+        hint=f"see its history: `{_command('log', path)}`",
+        path=path,
+    )
+
+
+def _choose(group: Group, path: str) -> ChooseVersion | PathNotFound:
+    """Say which versions there are, with the command for each."""
+    entries = ((e, group.repository.snapshot(e.commit).node(path)) for e in iter_log(group, path))
+    known = [(entry, node) for entry, node in islice(entries, SEARCHED) if node is not None]
+    if not known:
+        return PathNotFound(f"there never was a {path}", hint="see `gitmem list`", path=path)
+    now = group.repository.snapshot().node(path)
+    state = "is as it was last written" if now else "was removed"
+    return ChooseVersion(
+        f"{path or 'this group'} {state}; choose a version to bring back",
+        hint=f"take the one before with `{_command('restore', path or '.', '--previous')}`",
+        path=path,
+        versions=[_version(group, path, *each) for each in known[:VERSIONS_SHOWN]],
+    )
+
+
+def _version(group: Group, path: str, entry: Entry, node: Node) -> dict[str, object]:
+    size = None
+    if not node.is_folder:
+        with suppress(ObjectDamaged):
+            size = len(group.repository.objects.read(node.oid)[1])
+    return {
+        "commit": entry.commit,
+        "bytes": size,
+        "op": entry.op,
+        "agent": entry.agent,
+        "time": entry.time,
+        "command": _command("restore", path or ".", "--at", entry.commit[:10]),
+    }

@@ -1,0 +1,178 @@
+"""The reverse of some commits, applied to what the files are now."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from gitmem.core.merging import merge
+from gitmem.core.paths import check_path
+from gitmem.core.secrets import new_findings
+from gitmem.errors import PathRefused
+from gitmem.git.diffing import hunks
+from gitmem.git.moves import compare_commit
+from gitmem.git.objects import ObjectDamaged
+from gitmem.git.repository import Commit, Repository, Snapshot
+from gitmem.git.trees import Node
+from gitmem.operations.place import check_place
+from gitmem.operations.write import Change, describe
+
+
+class Left(NamedTuple):
+    """Something that could not be undone cleanly and was left as it is."""
+
+    commit: str
+    path: str
+    why: str
+
+
+class Effect(NamedTuple):
+    """What a commit did to one file."""
+
+    path: str
+    old: Node | None
+    new: Node | None
+    moved_from: str = ""
+
+
+def effect_of(repository: Repository, commit: Commit) -> Iterator[Effect]:
+    """What COMMIT did, file by file; a move is one thing, not two."""
+    parent = repository.commit(commit.parents[0]) if commit.parents else None
+    found = compare_commit(repository, commit, parent)
+    sources = {path: old for path, old, _ in found.differences}
+    for path, old, new in found.differences:
+        source = found.moves.get(path, "")
+        if source:
+            yield Effect(path, sources[source], new, source)
+        elif path not in found.moves.values():
+            yield Effect(path, old, new)
+
+
+class _NotClean(Exception):
+    """Why something cannot be taken back."""
+
+
+class Reversal:
+    """Commits taken back one by one, newest first."""
+
+    def __init__(self, commits: Sequence[Commit]) -> None:
+        self._commits = commits
+        self.undone: list[str] = []
+        """The commits of which nothing is left."""
+        self.left: list[Left] = []
+        self.changes: tuple[Change, ...] = ()
+
+    def files(self, snapshot: Snapshot) -> dict[str, bytes | None]:
+        """What becomes of which files of SNAPSHOT."""
+        work = _Work(snapshot)
+        self.left, done = [], []
+        for commit in self._commits:
+            left, changed = work.take_back(commit)
+            self.left += left
+            done += [commit.oid] if changed else []
+        self.left += work.without_secrets()
+        incomplete = {each.commit for each in self.left}
+        self.undone = [each for each in done if each not in incomplete]
+        before = {path: snapshot.read(path) for path in work.now}
+        files = {path: data for path, data in work.now.items() if data != before[path]}
+        self.changes = tuple(describe(path, before[path], files[path]) for path in files)
+        return files
+
+
+class _Work:
+    """The files of a snapshot, as they are changed step by step."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._repository = snapshot.repository
+        self.now: dict[str, bytes | None] = {}
+        self._touched: dict[str, list[str]] = {}
+        self._together: dict[str, str] = {}  # both ends of a move: one goes with the other
+
+    def _read(self, path: str) -> bytes | None:
+        return self.now[path] if path in self.now else self._snapshot.read(path)
+
+    def take_back(self, commit: Commit) -> tuple[list[Left], bool]:
+        """Undo one commit as far as possible; tell what is left, and whether anything changed."""
+        left, changed = [], False
+        effects = effect_of(self._repository, commit)
+        # What it made goes first, to make room for what it removed.
+        for effect in sorted(effects, key=lambda each: each.old is not None):
+            try:
+                files = self._reversed(effect)
+            except _NotClean as error:
+                left.append(Left(commit.oid, effect.path, str(error)))
+                continue
+            except (ObjectDamaged, PathRefused) as error:
+                left.append(Left(commit.oid, effect.path, error.message))
+                continue
+            changed = changed or any(data != self._read(path) for path, data in files.items())
+            self.now.update(files)
+            for path in files:
+                self._touched.setdefault(path, []).append(commit.oid)
+        return left, changed
+
+    def _reversed(self, effect: Effect) -> dict[str, bytes | None]:
+        if not all(node is None or stat.S_ISREG(node.mode) for node in (effect.old, effect.new)):
+            raise _NotClean("it is no plain file")
+        current = self._read(effect.path)
+        if effect.moved_from:
+            return self._moved_back(effect, current)
+        result = self._reverted(effect, current)
+        if current is None and result is not None:
+            self._check_free(effect.path)
+        return {effect.path: result}
+
+    def _moved_back(self, effect: Effect, current: bytes | None) -> dict[str, bytes | None]:
+        taken = self._read(effect.moved_from) is not None
+        if current is None and taken:
+            return {}  # it was moved back already
+        if current is None:
+            raise _NotClean("the file is gone since")
+        if taken:
+            raise _NotClean(f"there is another {effect.moved_from} now")
+        result = self._reverted(effect, current)
+        self._check_free(effect.moved_from, leaving=effect.path)
+        self._together[effect.moved_from] = effect.path
+        return {effect.path: None, effect.moved_from: result}
+
+    def _check_free(self, path: str, leaving: str = "") -> None:
+        """Raise PathRefused when a file cannot stand at PATH again."""
+        there = [each for each, data in self.now.items() if data is not None and each != leaving]
+        gone = [each for each, data in self.now.items() if data is None]
+        check_place(self._snapshot, check_path(path), there, leaving=[*gone, leaving])
+
+    def _reverted(self, effect: Effect, current: bytes | None) -> bytes | None:
+        """The file with one change taken back."""
+        before, after = self._blob(effect.old), self._blob(effect.new)
+        if current in (before, after):
+            return before
+        if current is None:
+            raise _NotClean("the file is gone since")
+        if after is None:
+            raise _NotClean("the file was written again since")
+        merged = merge(after, current, before or b"", hunks)
+        if merged.conflicts:
+            raise _NotClean("the same lines were changed since")
+        return None if before is None and not merged.data.strip() else merged.data
+
+    def _blob(self, node: Node | None) -> bytes | None:
+        return self._repository.objects.read_as("blob", node.oid) if node else None
+
+    def without_secrets(self) -> Iterator[Left]:
+        """Leave files as they are that would hold a credential again."""
+        for path, data in list(self.now.items()):
+            rule = self._credential(path, data) if data else ""
+            if rule:
+                why = f"it would bring back what looks like a credential ({rule})"
+                yield from (Left(commit, path, why) for commit in self._touched[path])
+                del self.now[path]
+                self.now.pop(self._together.get(path, ""), None)
+
+    def _credential(self, path: str, data: bytes) -> str:
+        """The rule by which DATA holds a credential that the file does not hold now."""
+        current = self._snapshot.read(self._together.get(path, path))
+        before = None if current is None else current.decode("utf-8", "replace")
+        found = new_findings(data.decode("utf-8", "replace"), before)
+        return found[0].rule if found else ""

@@ -1,0 +1,147 @@
+"""Take back what commits did, and leave alone what others did since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from gitmem.core.messages import parse
+from gitmem.errors import BadInput, NotFound
+from gitmem.git.intake import Captured
+from gitmem.git.publish import Plan, Step
+from gitmem.git.repository import Commit, Repository, Snapshot
+from gitmem.operations.group import Group
+from gitmem.operations.resolve import resolve
+from gitmem.operations.reversal import Left, Reversal, effect_of
+from gitmem.operations.write import Change
+
+__all__ = ["Left", "Undone", "undo"]
+
+
+class Undone(NamedTuple):
+    """Commits whose effect is gone, in one new commit."""
+
+    commit: str
+    undone: tuple[str, ...]
+    changes: tuple[Change, ...]
+    left: tuple[Left, ...] = ()
+    captured: tuple[Captured, ...] = ()
+    pending: bool = False
+
+    @property
+    def changed(self) -> bool:
+        """False when there was nothing to take back."""
+        return bool(self.changes)
+
+
+def undo(
+    group: Group,
+    commits: Sequence[str] = (),
+    *,
+    last: int = 0,
+    session: str = "",
+    agent: str = "",
+    reason: str = "",
+) -> Undone:
+    """Revert the named commits, or the last N, or all of a session or an agent, as one commit."""
+    if sum((bool(commits), bool(last), bool(session or agent))) > 1 or last < 0:
+        raise BadInput(
+            "say either which commits, how many, or whose",
+            hint="for example `gitmem undo --last 2`, or `gitmem undo --session ID`",
+        )
+    note = group.note("undo", reason=reason)
+    wanted = [resolve(group, each) for each in commits]
+    with group.writing() as writer:
+        chosen = _chosen(group.repository, wanted, last, session, agent)
+        for path in _touched(group.repository, chosen):
+            writer.adopt(path)
+        work = Reversal(chosen)
+
+        def plan(snapshot: Snapshot) -> Plan | None:
+            files = work.files(snapshot)
+            if not files:
+                return None
+            extra = tuple(("Gitmem-Undoes", each) for each in work.undone)
+            done = note._replace(title=_title(chosen), paths=tuple(files), extra=extra)
+            return Plan((Step(files, done),))
+
+        published = writer.publish(plan)
+        commit = published.commit if published else group.repository.tip().commit
+        undone = tuple(work.undone)
+        captured = tuple(writer.captured)
+        return Undone(commit, undone, work.changes, tuple(work.left), captured, writer.pending)
+
+
+def _touched(repository: Repository, commits: Sequence[Commit]) -> list[str]:
+    effects = [each for commit in commits for each in effect_of(repository, commit)]
+    return sorted({path for each in effects for path in (each.path, each.moved_from) if path})
+
+
+def _chosen(
+    repository: Repository, wanted: Sequence[str], last: int, session: str, agent: str
+) -> list[Commit]:
+    """The commits to undo, newest first."""
+    if wanted:
+        return _named(repository, set(wanted))
+    if session or agent:
+        return _by(repository, session, agent)
+    found = [each for each in _line(repository, max(last, 1)) if each.parents]
+    if not found:
+        raise NotFound("there is nothing to undo", hint="see `gitmem log`")
+    return found
+
+
+def _line(repository: Repository, limit: int = 0) -> Iterator[Commit]:
+    return islice(repository.history(repository.tip().commit), limit or None)
+
+
+def _named(repository: Repository, wanted: set[str]) -> list[Commit]:
+    found = []
+    for commit in _line(repository):
+        if commit.oid in wanted:
+            found.append(commit)
+        if len(found) == len(wanted):
+            return found
+    # What came in by a merge of somebody's branch is not on our line.
+    strangers = wanted - {each.oid for each in found}
+    return found + [repository.commit(each) for each in sorted(strangers)]
+
+
+def _by(repository: Repository, session: str, agent: str) -> list[Commit]:
+    """What one session or agent did and nobody has taken back since."""
+    found: list[Commit] = []
+    undone: set[str] = set()
+    known = False
+    for commit in _line(repository):
+        mine = bool(commit.parents) and _is_of(commit, session, agent)
+        known = known or mine
+        if commit.oid in undone:
+            continue
+        undoes = parse(commit.message).all("Gitmem-Undoes")
+        # To take back one's own work is no work that could be taken back; others' work is.
+        if undoes and not (mine and _any_of_others(repository, undoes, session, agent)):
+            undone.update(undoes)
+        elif mine:
+            found.append(commit)
+    if not known:
+        who = f"session {session!r}" if session else f"agent {agent!r}"
+        raise NotFound(f"no commit of {who}", hint="see who wrote with `gitmem log`")
+    return found
+
+
+def _is_of(commit: Commit, session: str, agent: str) -> bool:
+    note = parse(commit.message)
+    names = (note.session, note.agent or commit.author)
+    return all(want in ("", have) for want, have in zip((session, agent), names, strict=True))
+
+
+def _any_of_others(
+    repository: Repository, commits: Sequence[str], session: str, agent: str
+) -> bool:
+    return not all(_is_of(repository.commit(each), session, agent) for each in commits)
+
+
+def _title(commits: Sequence[Commit]) -> str:
+    first = commits[0].message.partition("\n")[0]
+    return first if len(commits) == 1 else f"{len(commits)} commits, the newest: {first}"
