@@ -1,0 +1,133 @@
+"""The application: which commands there are, each loaded only when it is called."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gitmem import __version__
+from gitmem.cli import boundary
+from gitmem.cli.declare import CommandGroup
+from gitmem.cli.invocation import Invocation
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+# Command -> its one line of help. The module is gitmem/cli/commands/<command>.py.
+SECTIONS = {
+    "Start": {
+        "init": "Create a store and a group",
+        "groups": "List, rename and remove groups",
+        "completion": "Print the completion script for a shell",
+    },
+    "Write": {
+        "write": "Write a file, or add to one, as one commit",
+        "edit": "Edit a file with your editor, then capture it",
+        "capture": "Commit edits made with ordinary tools",
+        "mv": "Move a file or a folder",
+        "rm": "Move a file or a folder to the archive",
+    },
+    "Read": {
+        "read": "Print a file, as it is or was",
+        "list": "List the files, as they are or were",
+        "status": "Show what there is and what needs a decision",
+        "log": "Show who did what, when and why",
+        "show": "Show one commit",
+        "diff": "Show what changed between two moments",
+    },
+    "Repair": {
+        "restore": "Bring back a file, a folder or the whole group",
+        "undo": "Take back commits, and keep what came after",
+        "held": "Decide on edits that may not enter git",
+        "check": "Look for damage, and repair it",
+    },
+}
+COMMANDS = {name: line for section in SECTIONS.values() for name, line in section.items()}
+
+MODULES = "gitmem.cli.commands"
+COMPLETE = "_GITMEM_COMPLETE"
+
+
+class App(CommandGroup):
+    """The command `gitmem`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All commands, none of them loaded."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load one command."""
+        if cmd_name not in COMMANDS:
+            return None
+        from importlib import import_module
+
+        found: click.Command = import_module(f"{MODULES}.{cmd_name}").command
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what the table says, without loading a command."""
+        longest = max(map(len, COMMANDS))
+        for title, section in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(longest), line) for name, line in section.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete a command's name, without loading a command."""
+        from click.shell_completion import CompletionItem
+
+        names = [each for each in COMMANDS if each.startswith(incomplete)]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [CompletionItem(each, help=COMMANDS[each]) for each in names] + options
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; click itself would take a reader who left for an error."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            return boundary.reader_left()
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run, report errors by the boundary, and exit."""
+        given = list(sys.argv[1:] if args is None else args)
+        invocation = extra.setdefault("obj", Invocation())
+
+        def run() -> Any:
+            return super(App, self).main(
+                given, prog_name or "gitmem", complete_var or COMPLETE, False, **extra
+            )
+
+        if not standalone_mode:
+            return run()
+        sys.exit(boundary.guarded(run, given, invocation))
+
+
+@click.group("gitmem", cls=App, invoke_without_command=True, subcommand_metavar="COMMAND [ARGS]...")
+@click.version_option(__version__, prog_name="gitmem", message="%(prog)s %(version)s")
+@click.pass_context
+def app(context: click.Context) -> None:
+    """Keep an agent's memory as plain Markdown in plain git.
+
+    Every write is one commit, and nothing is ever lost.
+
+    \b
+    Examples:
+      gitmem init
+      gitmem write state.md "Moving billing to ESM" --reason "started today"
+      gitmem log
+    """
+    if context.invoked_subcommand is None:
+        if context.ensure_object(Invocation).flags.json:
+            context.fail("there is no command")
+        click.echo(context.get_help(), err=True)
+        context.exit(boundary.USAGE)

@@ -1,0 +1,70 @@
+"""The lines of `gitmem write --batch`: NDJSON, one edit each."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from gitmem.errors import BadInput
+
+if TYPE_CHECKING:
+    from gitmem.operations.write import Edit
+
+OPERATIONS = ("write", "append", "create")
+REQUIRED = ("path", "text")
+KEYS = ("op", *REQUIRED, "if_match")
+EXAMPLE = '{"op": "append", "path": "log.md", "text": "Done.\\n"}'
+
+
+def parse_batch(data: bytes) -> list[Edit]:
+    """The edits that DATA asks for, in order; an error names the line."""
+    # Not splitlines(), which also breaks at characters that JSON allows inside a string.
+    lines = enumerate(data.split(b"\n"), 1)
+    return [_edit(number, line) for number, line in lines if line.strip()]
+
+
+def _edit(number: int, line: bytes) -> Edit:
+    from gitmem.operations.write import Edit
+
+    found = _checked(number, _parsed(number, line))
+    op = found.get("op", "write")
+    return Edit(
+        found["path"],
+        found["text"],
+        append=op == "append",
+        create=op == "create",
+        if_match=found.get("if_match", ""),
+        line=number,
+    )
+
+
+def _parsed(number: int, line: bytes) -> dict[str, object]:
+    try:
+        found = json.loads(line)
+    except ValueError as error:  # also for bytes that are no UTF-8
+        raise _bad(number, f"this is no JSON ({error})") from error
+    if not isinstance(found, dict):
+        raise _bad(number, "this is no JSON object")
+    return found
+
+
+def _checked(number: int, found: dict[str, object]) -> dict[str, str]:
+    unknown = [key for key in found if key not in KEYS]
+    if unknown:
+        raise _bad(number, f"unknown key {unknown[0]!r}; there are {', '.join(KEYS)}")
+    missing = [key for key in REQUIRED if key not in found]
+    if missing:
+        raise _bad(number, f"{missing[0]!r} is missing")
+    wrong = [key for key, value in found.items() if not isinstance(value, str)]
+    if wrong:
+        raise _bad(number, f"{wrong[0]!r} must be a text")
+    values = {key: str(value) for key, value in found.items()}
+    if values.get("op", "write") not in OPERATIONS:
+        raise _bad(number, f"unknown op {values['op']!r}; there are {', '.join(OPERATIONS)}")
+    return values
+
+
+def _bad(number: int, message: str) -> BadInput:
+    return BadInput(
+        f"line {number}: {message}", hint=f"a line looks like {EXAMPLE}", batch_line=number
+    )

@@ -1,0 +1,142 @@
+"""The one place where errors become messages and exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gitmem import errors
+from gitmem.cli.style import visible
+
+if TYPE_CHECKING:
+    from gitmem.cli.invocation import Invocation
+
+DONE, UNEXPECTED, USAGE, NOT_FOUND, CONFLICT, REFUSED, FINDINGS, BUSY, DAMAGED = range(9)
+INTERRUPTED = 130
+
+MEANINGS = {
+    DONE: "done, also where there was nothing to do",
+    UNEXPECTED: "unexpected: a bug of gitmem's; `GITMEM_DEBUG=1` shows where",
+    USAGE: "usage: the command makes no sense as given",
+    NOT_FOUND: "not found: no such group, file, commit or moment",
+    CONFLICT: "conflict: what the caller assumed is not so, or a choice is needed",
+    REFUSED: "refused by a guard, before anything was written",
+    FINDINGS: "findings: `check` has something to say",
+    BUSY: "busy: somebody else holds the lock; a retry is safe",
+    DAMAGED: "damaged, or the disk failed: see `gitmem check`",
+    INTERRUPTED: "interrupted",
+}
+
+EXIT_CODES: dict[type[BaseException], int] = {
+    errors.NotFound: NOT_FOUND,
+    errors.BadInput: USAGE,
+    errors.Conflict: CONFLICT,
+    errors.Refused: REFUSED,
+    errors.Busy: BUSY,
+    errors.Damaged: DAMAGED,
+    errors.StorageFailed: DAMAGED,
+    errors.GitmemError: UNEXPECTED,
+    click.UsageError: USAGE,
+    click.ClickException: UNEXPECTED,
+    click.Abort: INTERRUPTED,
+    KeyboardInterrupt: INTERRUPTED,
+    OSError: DAMAGED,
+    BaseException: UNEXPECTED,
+}
+
+# Errors whose facts people want to see as a table -> the module that draws it.
+DETAILS = {"choose-version": "gitmem.cli.commands.restore"}
+
+
+def exit_code(kind: type[BaseException]) -> int:
+    """The exit code of an error: that of the nearest of its bases that the table names."""
+    return next(EXIT_CODES[base] for base in kind.__mro__ if base in EXIT_CODES)
+
+
+def guarded(run: Callable[[], object], args: Sequence[str], call: Invocation) -> int:
+    """Call RUN, which reads ARGS; report what it raises, and give the exit code of the process."""
+    try:
+        result = run()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return reader_left()
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - this is the boundary
+        if call.environ.get("GITMEM_DEBUG"):
+            import traceback
+
+            traceback.print_exc()
+        with suppress(BrokenPipeError):
+            _report(error, args, call)
+        return exit_code(type(error))
+    return result if isinstance(result, int) else DONE
+
+
+def reader_left() -> int:
+    """Whoever read our output has had enough (`gitmem log | head`): what was asked for is done."""
+    with suppress(OSError, ValueError):
+        # Else Python tries once more when it exits, and complains.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return DONE
+
+
+def _report(error: BaseException, args: Sequence[str], call: Invocation) -> None:
+    facts = _addressed(described(error), call)
+    # Options that come after a mistake have not been read.
+    if call.flags.json or "--json" in args[: (*args, "--").index("--")]:
+        from gitmem.cli.render import document
+
+        click.echo(document({"error": facts}))
+        return
+    click.echo(f"error: {visible(str(facts['message']))}", err=True)
+    if facts["hint"]:
+        click.echo(f"hint: {visible(str(facts['hint']))}", err=True)
+    if facts["code"] in DETAILS:
+        from importlib import import_module
+
+        import_module(DETAILS[str(facts["code"])]).draw_details(call, facts)
+
+
+def _addressed(facts: Mapping[str, Any], call: Invocation) -> Mapping[str, Any]:
+    """Facts whose commands can be typed as they are."""
+    found = {**facts, "hint": call.addressed(facts["hint"])}
+    if "versions" in facts:
+        found["versions"] = [
+            {**each, "command": call.addressed(each["command"])} for each in facts["versions"]
+        ]
+    return found
+
+
+def described(error: BaseException) -> Mapping[str, Any]:
+    """What there is to say about an error: code, message, hint, and its facts."""
+    if isinstance(error, errors.GitmemError):
+        return {
+            **error.facts,
+            "code": error.code,
+            "message": error.message,
+            "hint": error.hint,
+        }
+    if isinstance(error, click.ClickException):
+        return _described("usage", error.format_message(), _where_to_read(error))
+    if isinstance(error, click.Abort | KeyboardInterrupt):
+        return _described("interrupted", "interrupted", "")
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        message = f"{where}{error.strerror or error}"
+        return _described(errors.StorageFailed.code, message, "run `gitmem check`")
+    message = f"unexpected {type(error).__name__}: {error}"
+    return _described("unexpected", message, "set GITMEM_DEBUG=1 to see where, and report it")
+
+
+def _described(code: str, message: str, hint: str) -> Mapping[str, Any]:
+    return {"code": code, "message": message, "hint": hint}
+
+
+def _where_to_read(error: click.ClickException) -> str:
+    hint = getattr(error, "hint", "")
+    context = getattr(error, "ctx", None)
+    return hint or (f"see `{context.command_path} --help`" if context else "")

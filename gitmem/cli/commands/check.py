@@ -1,0 +1,74 @@
+"""`gitmem check`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from gitmem.cli import boundary
+from gitmem.cli.declare import command as declare
+from gitmem.cli.invocation import Invocation
+from gitmem.cli.style import counted, visible
+
+if TYPE_CHECKING:
+    from gitmem.operations.check import Checked, Finding
+
+REPAIR = "gitmem check --repair"
+
+
+@declare("check")
+@click.option("--repair", is_flag=True, help="Put right what can be, keeping what was damaged")
+@click.option("--full", is_flag=True, help="Read all of history again, not only what is new")
+def command(call: Invocation, repair: bool, full: bool) -> int:
+    """Look for damage, and repair it
+
+    Reads every object, and looks at branches, the index, the work tree, locks, settings and modes.
+    Exits with 6 while anything is left to mend.
+
+    \b
+    Examples:
+      gitmem check
+      gitmem check --repair
+      gitmem check -g research --full --json
+    """
+    from gitmem.operations.check import check_group  # also of a group that cannot be opened
+
+    with call.progress("checking") as progress:
+        checked = check_group(
+            call.store,
+            call.group_name(),
+            repair=repair,
+            full=full,
+            acting=call.settings.acting,
+            now=call.clock,
+            progress=progress,
+        )
+    # Findings are errors: --quiet leaves them.
+    call.answer(checked, _lines(call, checked, repair), data=not checked.sound)
+    return boundary.DONE if checked.sound else boundary.FINDINGS
+
+
+def _lines(call: Invocation, checked: Checked, repair: bool) -> Iterator[str]:
+    style = call.style
+    looked = f"{counted(checked.objects, 'object')}, {counted(checked.commits, 'commit')} checked"
+    for each in checked.findings:
+        yield from _finding(call, each)
+    if checked.sound:
+        yield f"{style.good('sound')}: {looked}"
+        return
+    left = sum(each.stands for each in checked.findings)
+    yield f"{style.bad(counted(left, 'finding'))}: {looked}"
+    if not repair and any(each.stands and REPAIR in each.hint for each in checked.findings):
+        yield call.addressed(f"next: {REPAIR}")
+
+
+def _finding(call: Invocation, finding: Finding) -> Iterator[str]:
+    style = call.style
+    paint = {"error": style.bad, "warning": style.warn}.get(finding.severity, style.dim)
+    yield f"{paint(finding.severity)} {finding.code}: {visible(finding.message)}"
+    if finding.repaired:
+        yield f"  {style.good('repaired')}: {visible(finding.repaired)}"
+    elif finding.hint and REPAIR not in finding.hint:  # said once, at the end
+        yield f"  {visible(call.addressed(finding.hint))}"

@@ -1,0 +1,125 @@
+"""`gitmem groups`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from gitmem.cli.declare import group
+from gitmem.cli.invocation import Invocation, ago
+from gitmem.cli.style import columns, counted, plain, visible
+from gitmem.errors import BadInput
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from gitmem.operations.groups import GroupRow
+
+
+@group("groups")
+@click.pass_context
+def command(context: click.Context, call: Invocation) -> None:
+    """List, rename and remove groups
+
+    \b
+    Examples:
+      gitmem groups
+      gitmem groups rename research library
+      gitmem groups remove scratch --yes
+    """
+    if context.invoked_subcommand is None:
+        _list(call)
+
+
+def _list(call: Invocation) -> None:
+    from gitmem.operations.clock import zone_of
+    from gitmem.operations.group import time_now
+    from gitmem.operations.groups import groups
+
+    rows = groups(call.store, acting=call.settings.acting)
+    now = time_now(call.clock, zone_of(call.store.root))
+    call.answer({"groups": rows}, _lines(call, rows, now), data=True)
+    if not rows:
+        call.remark(f"{call.store.root} has no groups; make one with `gitmem init`")
+
+
+def _lines(call: Invocation, rows: tuple[GroupRow, ...], now: datetime) -> Iterator[str]:
+    style = call.style
+    cells = [
+        (
+            each.name,
+            ago(each.last_write, now) if each.last_write else "",
+            each.agent,
+            counted(each.files, "file"),
+            counted(each.bytes, "byte"),
+            each.health,
+            "" if _is_usual(call, each) else each.worktree,
+        )
+        for each in rows
+    ]
+    if cells:
+        yield from columns(cells, (style.bold, plain, plain, plain, plain, style.warn))
+
+
+def _is_usual(call: Invocation, row: GroupRow) -> bool:
+    return row.worktree == str(call.store.default_worktree(row.name))
+
+
+@command.declare("list")
+def list_(call: Invocation) -> None:
+    """List the groups: last write, size, health
+
+    \b
+    Examples:
+      gitmem groups list
+      gitmem groups --json
+    """
+    _list(call)
+
+
+@command.declare("rename")
+@click.argument("old")
+@click.argument("new")
+def rename(call: Invocation, old: str, new: str) -> None:
+    """Give a group another name; files and history go with it
+
+    \b
+    Examples:
+      gitmem groups rename research library
+    """
+    from gitmem.operations.groups import rename_group
+
+    renamed = rename_group(call.store, old, new, acting=call.settings.acting)
+    line = f"renamed {renamed.old} to {renamed.new}; its files are in {visible(renamed.worktree)}"
+    call.answer(renamed, [line])
+
+
+@command.declare("remove")
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Do not ask")
+def remove(call: Invocation, name: str, yes: bool) -> None:
+    """Move a group, files and history, to the store's trash
+
+    \b
+    Examples:
+      gitmem groups remove scratch
+      gitmem groups remove scratch --yes
+    """
+    from gitmem.operations.groups import remove_group
+
+    if not yes:
+        _confirm(name)
+    removed = remove_group(call.store, name, acting=call.settings.acting, now=call.clock)
+    call.answer(removed, [f"removed {removed.name}: it lies in {visible(removed.trash)}"])
+
+
+def _confirm(name: str) -> None:
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise BadInput(
+            f"removing the group {name!r} wants to be confirmed",
+            hint=f"repeat with --yes: `gitmem groups remove {name} --yes`",
+        )
+    click.confirm(f"Move the group {name!r}, files and history, to the trash?", abort=True)

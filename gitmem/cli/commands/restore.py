@@ -1,0 +1,104 @@
+"""`gitmem restore`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gitmem.cli.changes import change_lines, remark_found
+from gitmem.cli.declare import as_somebody, at, path_argument, reason
+from gitmem.cli.declare import command as declare
+from gitmem.cli.invocation import Invocation, ago
+from gitmem.cli.style import columns, counted, short, visible
+from gitmem.errors import BadInput
+
+if TYPE_CHECKING:
+    from gitmem.operations.restore import Restored
+
+
+@declare("restore")
+@path_argument(required=False)
+@at
+@click.option("--previous", is_flag=True, help="The version before the present one")
+@click.option("--all", "everything", is_flag=True, help="The whole group; the same as .")
+@reason
+@as_somebody
+@click.option("--allow-secret", metavar="RULE", multiple=True, help="It is none; repeatable")
+def command(
+    call: Invocation,
+    *,
+    path: str | None,
+    at: str | None,
+    previous: bool,
+    everything: bool,
+    reason: str,
+    allow_secret: tuple[str, ...],
+) -> None:
+    """Bring back a file, a folder or the whole group
+
+    As a new commit: what stands there now stays in the history. Without a moment a file that was
+    damaged, emptied or deleted in the work tree comes back as last written; where the damage is
+    committed already, the versions to choose from are listed (exit 4).
+
+    \b
+    Examples:
+      gitmem restore state.md
+      gitmem restore state.md --at yesterday
+      gitmem restore --all --at 2026-02-08
+    """
+    from gitmem.operations.restore import restore
+    from gitmem.operations.write import Allowed
+
+    _check(path, at, previous, everything)
+    with call.group() as group:
+        restored = restore(
+            group,
+            "." if everything else path or "",
+            at=at or "",
+            previous=previous,
+            reason=reason,
+            allowed=Allowed(allow_secret),
+        )
+    remark_found(call, restored)
+    call.answer(restored, _lines(call, restored))
+
+
+def _check(path: str | None, at: str | None, previous: bool, everything: bool) -> None:
+    if bool(path) == everything:
+        raise BadInput(
+            "say what to bring back: a path, or --all",
+            hint="for example `gitmem restore state.md`, or `gitmem restore --all --at yesterday`",
+        )
+    if at and previous:
+        raise BadInput("--at and --previous name two versions", hint="take one of them")
+
+
+def _lines(call: Invocation, restored: Restored) -> Iterator[str]:
+    lines = change_lines("restored", restored.changes, restored.commit, call.style)
+    origin = short(restored.from_commit)
+    yield from (f"{line} from {origin}" for line in lines)
+    if not restored.changes:
+        yield f"nothing to restore: it is as it was at {origin}"
+    if restored.kept_newer:
+        count = counted(len(restored.kept_newer), "newer file")
+        yield f"{count} kept: {visible(', '.join(restored.kept_newer[:5]))}"
+
+
+def draw_details(call: Invocation, facts: Mapping[str, Any]) -> None:
+    """The versions to choose from, with the command for each."""
+    now = call.clock() if call.clock else datetime.now(UTC)
+    rows = [
+        (
+            ago(each["time"], now),
+            "" if each["bytes"] is None else counted(each["bytes"], "byte"),
+            each["op"],
+            each["agent"],
+            each["command"],
+        )
+        for each in facts["versions"]
+    ]
+    for line in columns(rows):
+        click.echo(line)

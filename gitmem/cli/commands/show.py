@@ -1,0 +1,58 @@
+"""`gitmem show`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from gitmem.cli.declare import command as declare
+from gitmem.cli.filechanges import file_lines
+from gitmem.cli.invocation import Invocation, ago, at_time
+from gitmem.cli.style import visible
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from gitmem.operations.show import Shown
+
+
+@declare("show")
+@click.argument("commit", required=False, default="HEAD")
+def command(call: Invocation, commit: str) -> None:
+    """Show one commit
+
+    Who did it, when, why, and what it changed; the newest one where none is named.
+
+    \b
+    Examples:
+      gitmem show
+      gitmem show 51cc3e5
+    """
+    from gitmem.operations.show import show
+
+    with call.group() as group:
+        shown = show(group, commit)
+        now = group.now()
+    call.answer(shown, _lines(call, shown, now), data=True)
+
+
+def _lines(call: Invocation, shown: Shown, now: datetime) -> Iterator[str]:
+    style, entry = call.style, shown.entry
+    yield f"{style.name(entry.commit)}  {style.bold(visible(entry.title or entry.subject))}"
+    facts = {
+        "what": entry.op or "by plain git",
+        "who": entry.agent,
+        "when": f"{at_time(entry.time, now)} ({ago(entry.time, now)})",
+        "why": entry.reason,
+        "session": entry.session,
+        "source": entry.source,
+        "turn": entry.turn,
+        "undoes": ", ".join(each[:10] for each in entry.undoes),
+        "broke": "; ".join(entry.violations),
+    }
+    for name, value in facts.items():
+        for number, line in enumerate(visible(value).splitlines()):
+            yield f"  {'' if number else name:<8} {line}"
+    yield from file_lines(call.style, shown.files)

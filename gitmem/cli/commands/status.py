@@ -1,0 +1,98 @@
+"""`gitmem status`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gitmem.cli.commands.log import paths_of
+from gitmem.cli.declare import command as declare
+from gitmem.cli.invocation import Invocation, ago
+from gitmem.cli.style import columns, counted, short, visible
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from gitmem.operations.status import Status
+
+CAPTURE = "(see: gitmem diff; commit: gitmem capture)"
+SHOWN = 20
+
+
+@declare("status")
+def command(call: Invocation) -> None:
+    """Show what there is and what needs a decision
+
+    Edits that are not captured yet, versions that are held, captures that broke a rule, health.
+
+    \b
+    Examples:
+      gitmem status
+      gitmem status -g research --json
+    """
+    from gitmem.operations.status import status
+
+    with call.group() as group:
+        found = status(group)
+        now = group.now()
+    call.answer(found, _lines(call, found, now), data=True)
+
+
+def _lines(call: Invocation, found: Status, now: datetime) -> Iterator[str]:
+    style = call.style
+    yield from columns(
+        [
+            ("group", found.group),
+            ("files", f"{counted(found.files, 'file')} in {found.worktree}"),
+            ("last", _last(found, now)),
+            ("health", found.health),
+        ],
+        (style.dim,),
+    )
+    if found.health.startswith("damaged"):
+        yield call.addressed("        next: gitmem check --repair")
+    yield from _edits(call, found)
+    yield from _held(call, found)
+    yield from _violations(call, found)
+
+
+def _last(found: Status, now: datetime) -> str:
+    entry = found.last
+    if entry is None:
+        return "nothing yet"
+    what = f"{entry.op or 'git'} {paths_of(entry)}"
+    return f"{short(entry.commit)}  {ago(entry.time, now)}, {what} by {entry.agent}"
+
+
+def _edits(call: Invocation, found: Status) -> Iterator[str]:
+    if not found.edits:
+        return
+    style = call.style
+    way = "(see: gitmem diff)" if found.health == "elsewhere" else CAPTURE
+    yield call.addressed(f"\nnot captured yet {way}")
+    for each in found.edits[:SHOWN]:
+        moved = f" (was {visible(each.moved_from)})" if each.moved_from else ""
+        yield f"  {each.change:<8} {style.bold(visible(each.path))}{moved}"
+    if len(found.edits) > SHOWN:
+        yield f"  and {len(found.edits) - SHOWN:,} more"
+
+
+def _held(call: Invocation, found: Status) -> Iterator[str]:
+    style = call.style
+    if found.held:
+        yield call.addressed("\nheld out of git (look: gitmem held show PATH)")
+    for each in found.held[:SHOWN]:
+        yield f"  {style.bold(visible(each.path))}  {style.warn(visible(each.rule))}"
+    if found.set_aside:
+        aside = f"\n{counted(found.set_aside, 'version')} set aside (see: gitmem held)"
+        yield call.addressed(aside)
+
+
+def _violations(call: Invocation, found: Status) -> Iterator[str]:
+    style = call.style
+    if found.violations:
+        yield "\ncaptured although a rule was broken"
+    for each in found.violations[:SHOWN]:
+        broken = style.warn(visible("; ".join(each.violations)))
+        yield f"  {style.name(short(each.commit))}  {broken}"
+        yield call.addressed(f"           take it back: gitmem undo {short(each.commit)}")

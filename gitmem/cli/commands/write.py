@@ -1,0 +1,162 @@
+"""`gitmem write`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+
+from gitmem.cli.changes import change_lines, remark_found
+from gitmem.cli.declare import Command, as_somebody, named, path_argument, reason
+from gitmem.cli.declare import command as declare
+from gitmem.cli.invocation import Invocation
+from gitmem.cli.style import short
+from gitmem.errors import BadInput
+
+if TYPE_CHECKING:
+    from gitmem.operations.write import Edit, Written
+
+STDIN = "-"
+EXAMPLES = 'for example `gitmem write notes.md "Ada likes tea"`, or `... | gitmem write notes.md -`'
+
+
+class TextCommand(Command):
+    """A command whose arguments may be whole texts.
+
+    A text that begins with a dash (`- milk`, a `---` of frontmatter) is no option: none of ours has
+    a blank in its name.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put such texts where no option is looked for."""
+        end = (*args, "--").index("--")
+        options, texts = self._parted(args[:end])
+        rest = [*texts, *args[end + 1 :]]
+        return super().parse_args(ctx, [*options, "--", *rest] if rest else options)
+
+    def _parted(self, args: list[str]) -> tuple[list[str], list[str]]:
+        valued = {
+            name
+            for each in self.params
+            if isinstance(each, click.Option) and not each.is_flag
+            for name in each.opts
+        }
+        options: list[str] = []
+        texts: list[str] = []
+        for arg in args:
+            is_value = bool(options) and options[-1] in valued
+            (texts if _is_text(arg) and not is_value else options).append(arg)
+        return options, texts
+
+
+def _is_text(arg: str) -> bool:
+    name = arg.partition("=")[0]
+    return arg.startswith("-") and (arg.startswith("---") or any(map(str.isspace, name)))
+
+
+@declare("write", cls=TextCommand)
+@path_argument(required=False)
+@click.argument("text", required=False)
+@click.option("--append", is_flag=True, help="Add TEXT at the end, on lines of its own")
+@click.option("--create", is_flag=True, help="Fail if the file exists")
+@click.option("--batch", metavar="FILE", help="Take edits from NDJSON lines; - is stdin")
+@named("--if-match", metavar="BLOB", help="Fail unless this is its version")
+@reason
+@as_somebody
+@click.option("--turn", metavar="ID", default="", help="The turn of the conversation")
+@named("--id", "operation", metavar="ID", help="Recognise a retry by this id")
+@click.option("--allow-secret", metavar="RULE", multiple=True, help="It is none; repeatable")
+@click.option(
+    "--allow-shrink",
+    is_flag=True,
+    help="A file over 500 bytes may lose more than half, any file all",
+)
+def command(
+    call: Invocation,
+    *,
+    path: str | None,
+    text: str | None,
+    append: bool,
+    create: bool,
+    batch: str | None,
+    if_match: str | None,
+    reason: str,
+    turn: str,
+    operation: str | None,
+    allow_secret: tuple[str, ...],
+    allow_shrink: bool,
+) -> None:
+    """Write a file, or add to one, as one commit
+
+    TEXT becomes the whole file, with a newline at its end; without TEXT, or with -, standard input
+    does, byte for byte. The same content again changes nothing.
+
+    Each line of a batch is an object with "path", "text", and where wanted "op" (write, append or
+    create) and "if_match". All lines are one commit, or none is.
+
+    \b
+    Examples:
+      gitmem write state.md "Moving billing to ESM" --reason "started today"
+      gitmem write todo.md --append "- call Ada"
+      generate-report | gitmem write report.md -
+    """
+    from gitmem.operations.write import Allowed, Edit, write
+
+    if batch is not None:
+        edits = _batch(batch, path is not None or append or create or if_match is not None)
+    else:
+        if not path:
+            raise BadInput("there is no path to write to", hint=EXAMPLES)
+        if append and create:
+            raise BadInput("--append adds to a file and --create wants none", hint="take one")
+        edits = [Edit(path, _content(text), append, create, if_match or "")]
+    allowed = Allowed(allow_secret, allow_shrink)
+    with call.group() as group:
+        written = write(
+            group, edits, reason=reason, turn=turn, operation=operation or "", allowed=allowed
+        )
+    remark_found(call, written)
+    call.answer(written, _lines(call, written), changed=written.changed)
+
+
+def _batch(source: str, mixed: bool) -> list[Edit]:
+    from gitmem.cli.batch import EXAMPLE, parse_batch
+
+    if mixed:
+        raise BadInput(
+            "in a batch each line says what to do to which path",
+            hint=f"leave out PATH, --append, --create and --if-match; a line looks like {EXAMPLE}",
+        )
+    if source == STDIN:
+        return parse_batch(_stdin(f"for example `echo '{EXAMPLE}' | gitmem write --batch -`"))
+    try:
+        return parse_batch(Path(source).read_bytes())
+    except OSError as error:
+        raise BadInput(
+            f"{source} cannot be read: {error.strerror}", hint="use - for standard input"
+        ) from error
+
+
+def _content(text: str | None) -> str | bytes:
+    if text is None or text == STDIN:
+        return _stdin(EXAMPLES)
+    return text if not text or text.endswith("\n") else f"{text}\n"
+
+
+def _stdin(examples: str) -> bytes:
+    """Standard input to its end, but never what somebody would have to type first."""
+    if sys.stdin is None or sys.stdin.isatty():
+        raise BadInput("there is no text to write: standard input is a terminal", hint=examples)
+    source: BinaryIO = sys.stdin.buffer
+    return source.read()
+
+
+def _lines(call: Invocation, written: Written) -> Iterator[str]:
+    if written.recognised:
+        for each in written.changes:
+            yield f"unchanged {each.path}: written before under this id {short(written.commit)}"
+        return
+    yield from change_lines("written", written.changes, written.commit, call.style)

@@ -1,0 +1,145 @@
+"""One call of the command line: what was asked for, whom to ask, and where the answer goes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import click
+
+from gitmem.cli.settings import Flags, Settings, resolve
+from gitmem.cli.style import Style, visible
+from gitmem.errors import BadInput
+
+if TYPE_CHECKING:
+    from gitmem.operations.clock import Clock
+    from gitmem.operations.group import Group, Store, Who
+
+Progress = Callable[[int, int], None]
+
+
+class Invocation:
+    """What every command gets: settings, the store and its group, and a way to answer."""
+
+    def __init__(self, environ: Mapping[str, str] | None = None) -> None:
+        self.flags = Flags()
+        self.environ = os.environ if environ is None else environ
+
+    def take(self, name: str, value: object) -> None:
+        """Remember a flag; the last one given counts, before or after the command's name."""
+        self.flags = Flags(**{**self.flags._asdict(), name: value})
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return resolve(self.flags, self.environ)
+
+    @cached_property
+    def style(self) -> Style:
+        """Colours, where a person looks at a terminal and did not forbid them."""
+        return Style(self.settings.colour and sys.stdout.isatty())
+
+    @cached_property
+    def store(self) -> Store:
+        """The store, whether it exists or not."""
+        from gitmem.operations.group import Store, isolate
+
+        isolate()
+        return Store(self.settings.store)
+
+    @property
+    def who(self) -> Who:
+        """In whose name we act."""
+        from gitmem.operations.group import Who
+
+        return Who(self.settings.agent, self.settings.session, self.settings.source)
+
+    @property
+    def clock(self) -> Clock | None:
+        """A clock that stands still, where the settings say so."""
+        fixed = self.settings.now
+        return None if fixed is None else lambda: fixed
+
+    def group_name(self) -> str:
+        """The group to act on; some stores want it said outright."""
+        if not self.settings.group_named and self.store.requires_group:
+            raise BadInput(
+                "this store wants every command to name its group",
+                hint="add -g NAME, or set GITMEM_GROUP; see `gitmem groups`",
+            )
+        return self.settings.group
+
+    @contextmanager
+    def group(self, who: Who | None = None) -> Iterator[Group]:
+        """The group to act on, opened; in the name of WHO, where that is not the caller."""
+        from gitmem.operations.group import Group
+
+        name, acting = self.group_name(), self.settings.acting
+        group = Group(self.store, name, who=who or self.who, acting=acting, now=self.clock)
+        try:
+            yield group
+        finally:
+            group.close()
+
+    def answer(
+        self, result: object, lines: Iterable[str] = (), *, data: bool = False, **more: object
+    ) -> None:
+        """Print RESULT: as a document under --json, else as LINES; --quiet leaves only DATA."""
+        if self.settings.json:
+            from gitmem.cli.render import document
+
+            click.echo(document(result, **more))
+        elif data or not self.settings.quiet:
+            for line in lines:
+                click.echo(line)
+
+    def addressed(self, text: str) -> str:
+        """TEXT whose `gitmem` commands name the store and group that this call named."""
+        group = "" if " -g " in text else self.flags.group
+        both = (("--store", self.flags.store), ("-g", group))
+        named = [(flag, value) for flag, value in both if value]
+        if not named or "gitmem " not in text:
+            return text
+        import re
+        from shlex import quote
+
+        flags = "".join(f" {flag} {quote(str(value))}" for flag, value in named)
+        typed = r"(?<!\S)(`?)gitmem (?=[a-z])"
+        return re.sub(typed, lambda found: f"{found[1]}gitmem{flags} ", text)
+
+    def remark(self, text: str) -> None:
+        """Say something on the side; a document has it in its fields."""
+        if not (self.settings.quiet or self.settings.json):
+            click.echo(f"note: {visible(self.addressed(text))}", err=True)
+
+    @contextmanager
+    def progress(self, label: str) -> Iterator[Progress | None]:
+        """A counter on stderr while something long runs, on a terminal only."""
+        if self.settings.quiet or not sys.stderr.isatty():
+            yield None
+            return
+        try:
+            yield lambda done, total: _draw(f"{label} {done:,}/{total:,}" if total else label)
+        finally:
+            _draw("")
+
+
+def _draw(text: str) -> None:
+    click.echo(f"\r\x1b[K{text}", nl=False, err=True)
+
+
+def ago(then: datetime, now: datetime) -> str:
+    """How long ago THEN was, in the time zone of NOW."""
+    from gitmem.core.moments import age
+
+    return age(then, now, now.tzinfo or UTC)
+
+
+def at_time(then: datetime, now: datetime) -> str:
+    """When THEN was, in the time zone of NOW."""
+    return then.astimezone(now.tzinfo).isoformat(sep=" ", timespec="seconds")

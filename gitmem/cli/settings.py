@@ -1,0 +1,108 @@
+"""The settings in force: flags first, then the environment, then defaults."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from gitmem.errors import BadInput
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VARIABLES = {
+    "GITMEM_HOME": "the store, where `--store` is not given; else `$XDG_DATA_HOME/gitmem`, "
+    "which is `~/.local/share/gitmem` by default",
+    "GITMEM_GROUP": "the group, where `-g` is not given; else `main`. Where set, it is also the "
+    "acting group: it may write to no other group unless it is `main`, and read only `global`",
+    "GITMEM_AGENT": "in whose name commits are made, where `--agent` is not given; else `agent`",
+    "GITMEM_SESSION": "the session commits belong to, where `--session` is not given",
+    "CLAUDE_CODE_SESSION_ID": "the session, where nothing of gitmem's own names one",
+    "GITMEM_NOW": "an ISO time such as `2026-02-08T14:30:00Z`: the clock stands still there, for "
+    "tests and rehearsals",
+    "GITMEM_DEBUG": "any value: an error also shows where in the code it was raised",
+    "NO_COLOR": "any value: no colours, on a terminal neither",
+    "VISUAL": "the editor of `gitmem edit`, with its arguments",
+    "EDITOR": "the editor of `gitmem edit`, where `VISUAL` is not set",
+}
+"""What the command line reads from the environment, for people."""
+
+DEFAULT_GROUP = "main"
+DEFAULT_AGENT = "agent"
+
+
+class Flags(NamedTuple):
+    """What the command line said, wherever on it; empty where it said nothing."""
+
+    store: str = ""
+    group: str = ""
+    json: bool = False
+    quiet: bool = False
+    agent: str = ""
+    session: str = ""
+    source: str = ""
+
+
+class Settings(NamedTuple):
+    """What one call of the command line goes by."""
+
+    store: Path
+    group: str
+    group_named: bool
+    """False when the group is only the default."""
+    acting: str | None
+    agent: str
+    session: str
+    source: str
+    now: datetime | None
+    """Where the clock stands still; None when it runs."""
+    json: bool
+    quiet: bool
+    colour: bool
+
+
+def resolve(flags: Flags, environ: Mapping[str, str]) -> Settings:
+    """The settings in force under FLAGS in the environment ENVIRON; an empty variable is unset."""
+    acting = environ.get("GITMEM_GROUP") or None
+    group = flags.group or acting
+    session = environ.get("GITMEM_SESSION") or environ.get("CLAUDE_CODE_SESSION_ID")
+    return Settings(
+        store=_store(flags.store or environ.get("GITMEM_HOME", ""), environ),
+        group=group or DEFAULT_GROUP,
+        group_named=group is not None,
+        acting=acting,
+        agent=flags.agent or environ.get("GITMEM_AGENT") or DEFAULT_AGENT,
+        session=flags.session or session or "",
+        source=flags.source,
+        now=_moment(environ.get("GITMEM_NOW", "")),
+        json=flags.json,
+        quiet=flags.quiet,
+        colour=not environ.get("NO_COLOR") and environ.get("TERM") != "dumb",
+    )
+
+
+def _store(named: str, environ: Mapping[str, str]) -> Path:
+    from pathlib import Path  # brings half of urllib along, which --version does not need
+
+    home = environ.get("HOME") or os.path.expanduser("~")
+    if named:
+        # Shells leave the tilde of `--store=~/memory` alone, and so do .env files.
+        return Path(os.path.abspath(home + named[1:] if named[:2] in ("~", "~/") else named))
+    data = environ.get("XDG_DATA_HOME", "")
+    # The XDG specification: a relative path is invalid and to be ignored.
+    return Path(data if data.startswith("/") else f"{home}/.local/share") / "gitmem"
+
+
+def _moment(text: str) -> datetime | None:
+    if not text:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise BadInput(
+            f"GITMEM_NOW is {text!r}, which is no ISO time",
+            hint="write it like 2026-02-08T14:30:00Z, or unset it",
+        ) from error
+    return moment if moment.tzinfo else moment.astimezone()

@@ -1,0 +1,113 @@
+"""How answers look to people: colours, columns, and text that cannot play tricks on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+Paint = Callable[[str], str]
+
+SHORT = 7
+GAP = "  "
+WIDE = ("W", "F")
+
+
+DEL = 127
+
+
+class Style:
+    """Colours, or none of them."""
+
+    def __init__(self, colour: bool) -> None:
+        self.colour = colour
+
+    def _painted(self, code: str, text: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self.colour and text else text
+
+    def bold(self, text: str) -> str:
+        """What the eye should find first."""
+        return self._painted("1", text)
+
+    def dim(self, text: str) -> str:
+        """What is there for who looks for it."""
+        return self._painted("2", text)
+
+    def good(self, text: str) -> str:
+        """Done, added, sound."""
+        return self._painted("32", text)
+
+    def bad(self, text: str) -> str:
+        """Failed, removed, damaged."""
+        return self._painted("31", text)
+
+    def warn(self, text: str) -> str:
+        """Somebody should look."""
+        return self._painted("33", text)
+
+    def name(self, text: str) -> str:
+        """A commit."""
+        return self._painted("36", text)
+
+
+def plain(text: str) -> str:
+    """TEXT as it is: the paint of a column without one."""
+    return text
+
+
+def short(commit: str) -> str:
+    """A commit's id as people quote it."""
+    return commit[:SHORT]
+
+
+def counted(number: int, unit: str) -> str:
+    """A number with its unit, in the plural where it is one."""
+    return f"{number:,} {unit}{'' if number == 1 else 's'}"
+
+
+def delta(added: int, removed: int) -> str:
+    """How many lines came and went, as `+3 -1`."""
+    return " ".join(filter(None, (f"+{added:,}" * bool(added), f"-{removed:,}" * bool(removed))))
+
+
+def visible(text: str) -> str:
+    """TEXT with what could move the cursor, hide or reorder written as `\\u{XXXX}`; lines stay."""
+    if text.isprintable():
+        return text
+    from gitmem.core.messages import visible as one_line
+
+    return "\n".join(
+        "\t".join(part if part.isprintable() else one_line(part) for part in line.split("\t"))
+        for line in text.split("\n")
+    )
+
+
+def quoted(path: str) -> str:
+    """PATH as it can be typed in a shell."""
+    if path.isprintable():
+        from shlex import quote
+
+        return quote(path)
+    raw = path.encode("utf-8", "surrogateescape")
+    plain = (chr(byte) if chr(byte).isalnum() and byte < DEL else f"\\x{byte:02x}" for byte in raw)
+    return f"$'{''.join(plain)}'"
+
+
+def width(text: str) -> int:
+    """How many cells of a terminal TEXT takes."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(0 if combining(c) else 1 + (east_asian_width(c) in WIDE) for c in text)
+
+
+def columns(rows: Iterable[Sequence[str]], paints: Sequence[Paint] = ()) -> Iterator[str]:
+    """ROWS as aligned lines; the last column is as long as it is."""
+    table = [[visible(cell) for cell in row] for row in rows]
+    widths = [max(map(width, column)) for column in zip(*table, strict=True)]
+    paints = (*paints, *[plain] * len(widths))
+    for row in table:
+        cells = [
+            paint(cell) + " " * (wide - width(cell))
+            for cell, wide, paint in zip(row, widths, paints, strict=False)
+        ]
+        yield GAP.join(cells).rstrip()

@@ -1,0 +1,153 @@
+"""`gitmem restore`, `undo` and `check`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import Run
+
+
+def test_a_damaged_file_comes_back_as_last_written(gitmem: Run, files: Path) -> None:
+    gitmem("write", "a.md", "one")
+    (files / "a.md").write_bytes(b"\0\0\0\0")
+
+    said = gitmem("restore", "a.md")
+
+    assert said.code == 0, said.err
+    assert said.out.startswith("restored a.md (")
+    assert (files / "a.md").read_text() == "one\n"
+    assert "committed first" in said.err
+
+
+def test_where_the_damage_is_committed_each_version_has_its_command(gitmem: Run) -> None:
+    gitmem("write", "a.md", "one", "--agent", "ada")
+    gitmem("write", "a.md", "two words")
+
+    said = gitmem("restore", "a.md")
+
+    assert said.code == 4
+    newest, first = said.out.splitlines()
+    assert "10 bytes" in newest
+    assert "ada" in first
+    assert "just now" in first
+    command = re.search(r"gitmem (restore a\.md --at \w+)$", first)
+    assert command
+    assert gitmem(*command[1].split()).code == 0
+    assert gitmem("read", "a.md").out == "one\n"
+
+
+def test_as_json_the_versions_are_in_the_error(gitmem: Run) -> None:
+    gitmem("write", "a.md", "one")
+
+    said = gitmem("restore", "a.md", "--json")
+
+    assert said.code == 4
+    (version,) = said.error["versions"]
+    assert version["bytes"] == 4
+    assert version["time"].startswith("2026-02-08T14:30:00")
+
+
+def test_the_version_before_has_a_short_name(gitmem: Run) -> None:
+    gitmem("write", "a.md", "one")
+    gitmem("write", "a.md", "two")
+
+    found = gitmem("restore", "a.md", "--previous", "--json").document
+
+    assert found["changes"][0]["path"] == "a.md"
+    assert gitmem("read", "a.md").out == "one\n"
+
+
+@pytest.mark.parametrize("whole", [["--all"], ["."]])
+def test_the_whole_group_comes_back(whole: list[str], gitmem: Run) -> None:
+    gitmem("write", "a.md", "one", GITMEM_NOW="2026-02-05T12:00:00Z")
+    gitmem("write", "a.md", "two")
+    gitmem("write", "newer.md", "x")
+
+    said = gitmem("restore", *whole, "--at", "2026-02-06")
+
+    assert said.code == 0, said.err
+    assert "1 newer file kept: newer.md" in said.out
+    assert gitmem("read", "a.md").out == "one\n"
+
+
+def test_what_to_restore_has_to_be_said(gitmem: Run) -> None:
+    assert gitmem("restore").code == 2
+    assert gitmem("restore", "a.md", "--all").code == 2
+    assert gitmem("restore", "a.md", "--at", "HEAD", "--previous").code == 2
+    assert gitmem("restore", "never.md").code == 3
+
+
+def test_the_newest_commit_is_taken_back(gitmem: Run) -> None:
+    gitmem("write", "a.md", "one")
+    commit = gitmem("write", "a.md", "two", "--json").document["commit"]
+
+    said = gitmem("undo")
+
+    assert said.code == 0
+    assert f"took back 1 commit: {commit[:7]}" in said.out
+    assert gitmem("read", "a.md").out == "one\n"
+
+
+def test_a_session_is_taken_back_and_later_work_stays(gitmem: Run) -> None:
+    gitmem("write", "a.md", "one\ntwo\nthree\n")
+    gitmem("write", "b.md", "bad", "--session", "s1", "--agent", "bob")
+    gitmem("write", "a.md", "--append", "bad", "--session", "s1", "--agent", "bob")
+    gitmem("write", "c.md", "good", "--session", "s2")
+
+    found = gitmem("undo", "--session", "s1", "--json").document
+
+    assert len(found["undone"]) == 2
+    assert found["changed"] is True
+    assert gitmem("list").out == "a.md\nc.md\n"
+    assert gitmem("read", "a.md").out == "one\ntwo\nthree\n"
+
+
+def test_what_cannot_be_taken_back_cleanly_is_named_and_left(gitmem: Run) -> None:
+    commit = gitmem("write", "a.md", "one", "--json").document["commit"]
+    gitmem("write", "a.md", "two")
+
+    said = gitmem("undo", commit)
+
+    assert said.code == 4
+    assert said.out.startswith(f"left a.md of {commit[:7]}: ")
+    assert gitmem("read", "a.md").out == "two\n"
+
+
+def test_whom_to_undo_must_exist_and_be_one(gitmem: Run) -> None:
+    gitmem("write", "a.md", "one")
+
+    assert gitmem("undo", "--agent", "nobody").code == 3
+    assert gitmem("undo", "ffff").code == 3
+    assert gitmem("undo", "HEAD", "--last", "1").code == 2
+    assert gitmem("undo", "--last", "0").code == 2
+
+
+def test_a_sound_group_is_called_sound(gitmem: Run) -> None:
+    gitmem("write", "a.md", "one")
+
+    said = gitmem("check")
+
+    assert said.code == 0
+    assert said.out.startswith("sound: ")
+    assert gitmem("check", "--json").document["sound"] is True
+    assert gitmem("check", "-q").out == ""
+
+
+def test_damage_is_told_in_words_and_repaired(gitmem: Run, home: Path) -> None:
+    blob = gitmem("write", "a.md", "one", "--json").document["changes"][0]["blob"]
+    loose = home / "repos" / "main.git" / "objects" / blob[:2] / blob[2:]
+    loose.chmod(0o600)
+    loose.write_bytes(loose.read_bytes()[:-4])
+
+    said = gitmem("check", "-q")
+    found = gitmem("check", "--json")
+
+    assert (said.code, found.code) == (6, 6)
+    assert "gitmem check --repair" in said.out
+    assert any(each["object"] == blob for each in found.document["findings"])
+    repaired = gitmem("check", "--repair")
+    assert "repaired" in repaired.out
+    assert gitmem("check").code == 0
