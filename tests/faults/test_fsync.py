@@ -1,0 +1,129 @@
+"""What a write has synced to disk, and in which order (F6)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pygit2
+import pytest
+
+from gitmem.operations.group import Group, Store
+from gitmem.operations.write import Edit, write
+from tests.support.faults import Scene, fixed_clock, line, new_scene, prepared_write
+from tests.support.processes import Call, Crowd, Voice, calls_in, need_strace, traced
+
+CALLS = ("fsync", "fdatasync", "rename", "renameat2", "pwrite64", "mkdir")
+EDITS = [["notes/c.md", line("synced"), True]]
+OBJECTS = 4
+"""A blob, the tree of its folder, the root tree and the commit."""
+REF_SYNCS = (
+    "logs/refs/heads/main",
+    "logs/refs/heads",
+    "logs/HEAD",
+    "logs",
+    "refs/heads/main.lock",
+    "refs/heads",
+)
+
+
+def late_write(voice: Voice, root: str, edits: list[list[object]], operation: str) -> None:
+    """The mistake that the count must notice: syncing is switched on after the first open."""
+    pygit2.settings.enable_fsync_gitdir(False)
+    group = Group(Store(Path(root)), "main", now=fixed_clock)
+    write(group, [Edit("warm.md", "warm\n")])
+    pygit2.settings.enable_fsync_gitdir(True)
+    voice.say("ready")
+    voice.hear()
+    write(group, [Edit(*each) for each in edits], operation=operation)  # type: ignore[arg-type]
+
+
+class Trace:
+    """The calls of one write, with paths relative to the store."""
+
+    def __init__(self, calls: list[Call], scene: Scene) -> None:
+        self.lines = [call.text.replace(f"{scene.root}/", "") for call in calls]
+
+    def places(self, pattern: str) -> list[int]:
+        """Where in the order of calls PATTERN occurs."""
+        return [at for at, text in enumerate(self.lines) if re.search(pattern, text)]
+
+    def place(self, pattern: str) -> int:
+        """Where PATTERN occurs, which must be once."""
+        found = self.places(pattern)
+        assert len(found) == 1, f"{pattern} occurs {len(found)} times in\n" + "\n".join(self.lines)
+        return found[0]
+
+    def synced(self, path: str) -> int:
+        """Where the file or folder at PATH is synced, which must be once."""
+        return self.place(rf"^f(data)?sync\(\d+<{path}>\) += 0")
+
+
+def trace_of(program: Callable[..., None], folder: Path) -> Trace:
+    need_strace()
+    scene = new_scene(folder / "store", {"a.md": b"first\n", "notes/c.md": b"c\n"})
+    with Crowd() as crowd:
+        child = crowd.start(program, str(scene.root), EDITS, "operation")
+        child.hear()
+        with traced(child, folder / "log", CALLS):
+            child.say("go")
+            child.finish()
+    return Trace(calls_in(folder / "log"), scene)
+
+
+def check_objects(trace: Trace) -> int:
+    """Every object is on disk, under its name, before the branch names it; count the syncs."""
+    branch = trace.place(r'^rename\("[^"]*/refs/heads/main.lock"')
+    named = trace.places(r'^rename\("repos/main.git/objects/')
+    assert len(named) == OBJECTS
+    folders = set()
+    for at in named:
+        found = re.search(r'"(.+?)", "(.+?)/\w{38}"', trace.lines[at])
+        assert found is not None
+        assert trace.synced(re.escape(found[1])) < at
+        assert at < trace.synced(re.escape(found[2])) < branch
+        folders.add(found[2])
+    made = bool(trace.places(r'^mkdir\("repos/main.git/objects/.+ = 0$'))
+    if made:
+        assert trace.synced("repos/main.git/objects") < branch
+    return OBJECTS + len(folders) + made
+
+
+def check_branch(trace: Trace) -> int:
+    """Record and reflogs before the branch, its folder after it; count the syncs."""
+    branch = trace.place(r'^rename\("[^"]*/refs/heads/main.lock"')
+    *before, after = (trace.synced(f"repos/main.git/{name}") for name in REF_SYNCS)
+    assert max(before) < branch < after
+    noted, cleared = trace.places(r"^pwrite64\(\d+<repos/main.git/gitmem/lock>")
+    record = trace.synced("repos/main.git/gitmem/lock")
+    assert noted < record < trace.places(r"^rename")[0], "the record comes first of all"
+    assert cleared > after
+    return len(REF_SYNCS) + 1
+
+
+def check_worktree(trace: Trace) -> int:
+    """The file before it is swapped in, its name before the record is cleared; count the syncs."""
+    swapped = trace.place(r"^renameat2\(.+RENAME_EXCHANGE")
+    branch = trace.place(r'^rename\("[^"]*/refs/heads/main.lock"')
+    assert branch < trace.synced(r"groups/main/notes/\.gitmem-[\w-]+") < swapped
+    cleared = trace.places(r"^pwrite64\(\d+<repos/main.git/gitmem/lock>")[-1]
+    assert swapped < trace.synced("groups/main/notes") < cleared
+    return 2
+
+
+def check(trace: Trace) -> None:
+    expected = check_objects(trace) + check_branch(trace) + check_worktree(trace)
+    assert len(trace.places(r"^f(data)?sync\(")) == expected
+
+
+def test_fsync_calls(tmp_path: Path) -> None:
+    check(trace_of(prepared_write, tmp_path))
+
+
+def test_the_count_notices_when_syncing_is_switched_on_too_late(tmp_path: Path) -> None:
+    trace = trace_of(late_write, tmp_path)
+
+    assert len(trace.places(r"^rename")) > OBJECTS, "it did write"
+    with pytest.raises(AssertionError, match="logs/refs/heads/main"):
+        check(trace)

@@ -1,0 +1,347 @@
+"""F23: every public call against every trick to reach another group; none gets anything."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import pkgutil
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import gitmem.operations
+from gitmem.api import Group as Memory
+from gitmem.api import open_group
+from gitmem.errors import Damaged, GitmemError, GroupNotFound, GroupRefused
+from gitmem.operations.capture import capture
+from gitmem.operations.check import check, check_group
+from gitmem.operations.diff import diff
+from gitmem.operations.group import Group, Store, Who
+from gitmem.operations.groups import groups, remove_group, rename_group
+from gitmem.operations.held import held_accept, held_drop, held_list, held_show
+from gitmem.operations.init import init
+from gitmem.operations.listing import list_files
+from gitmem.operations.log import iter_log, log
+from gitmem.operations.move import move, remove
+from gitmem.operations.pending import pending_edits
+from gitmem.operations.read import known_path, missing, read
+from gitmem.operations.resolve import resolve
+from gitmem.operations.restore import restore
+from gitmem.operations.show import show
+from gitmem.operations.status import health_of, status
+from gitmem.operations.undo import undo
+from gitmem.operations.write import Edit, write
+from tests.support.git import git_bytes
+from tests.support.histories import put
+
+MARK = "their-own-business"
+
+NO_GROUP = {
+    "adopt_all", "check_place", "describe", "describe_change", "effect_of", "encoded", "entry_of",
+    "file_changes", "is_within", "isolate", "make_note", "named_zone", "near_misses", "not_found",
+    "scan_edits", "time_now", "zone_of",
+}  # fmt: skip
+"""Functions that get what they work on handed over: they open no group themselves."""
+
+
+class Scene(NamedTuple):
+    """The group `mine`, which acts, beside `theirs` and `global`."""
+
+    store: Store
+    mine: Group
+    theirs: Group
+
+    def state_of_theirs(self) -> tuple[str, dict[str, bytes], list[str]]:
+        """Everything that must not change."""
+        root = self.theirs.worktree
+        files = {str(path): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+        held = [str(path) for path in (self.theirs.gitdir / "gitmem").rglob("*")]
+        return self.theirs.repository.tip().commit, files, held
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Iterator[Scene]:
+    store = Store(tmp_path / "store")
+    for name in ("mine", "theirs", "global"):
+        init(store, name)
+    theirs = Group(store, "theirs", who=Who("them"))
+    put(theirs, "a.md", f"{MARK} one\n", reason=MARK)
+    put(theirs, f"notes/{MARK}.md", f"{MARK} two\n", reason=MARK)
+    mine = Group(store, "mine", who=Who("me"), acting="mine")
+    put(mine, "own.md", "my own\n")
+    yield Scene(store, mine, theirs)
+    mine.close()
+    theirs.close()
+
+
+def plant(scene: Scene) -> None:
+    """Put links to their files into my work tree, as an agent with a shell could."""
+    target, here = scene.theirs.worktree, scene.mine.worktree
+    with suppress(FileExistsError):
+        (here / "link.md").symlink_to(target / "a.md")
+    with suppress(FileExistsError):
+        (here / "relative.md").symlink_to("../theirs/a.md")
+    with suppress(FileExistsError):
+        (here / "linked").symlink_to(target)
+    with suppress(FileExistsError):
+        os.link(target / "a.md", here / "hard.md")
+
+
+def path_tricks(scene: Scene) -> list[str]:
+    theirs, gitdir = scene.theirs.worktree, scene.theirs.gitdir
+    return [
+        "theirs",
+        "theirs/a.md",
+        "../theirs/a.md",
+        "../theirs",
+        "notes/../../theirs/a.md",
+        "../../repos/theirs.git/config",
+        "..\\theirs\\a.md",
+        "%2e%2e/theirs/a.md",
+        str(theirs),
+        str(theirs / "a.md"),
+        f"{scene.mine.worktree}/../theirs/a.md",
+        str(gitdir / "config"),
+        f"file://{theirs}/a.md",
+        "link.md",
+        "relative.md",
+        "linked/a.md",
+        "linked",
+        "hard.md",
+    ]
+
+
+def moment_tricks(scene: Scene) -> list[str]:
+    tip = scene.theirs.repository.tip().commit
+    blob = scene.theirs.repository.snapshot().oid("a.md") or ""
+    return [tip, tip[:10], f"{tip}~1", blob, "theirs", "../theirs", "refs/../../theirs.git/HEAD"]
+
+
+Call = Callable[[Group, str], object]
+
+BY_PATH: dict[str, Call] = {
+    "capture": lambda g, p: capture(g, [p]),
+    "capture of all": lambda g, _: capture(g),
+    "diff": lambda g, p: diff(g, path=p),
+    "diff of all": lambda g, _: diff(g),
+    "held_accept": held_accept,
+    "held_drop": held_drop,
+    "held_list": lambda g, _: held_list(g),
+    "held_show": held_show,
+    "iter_log": lambda g, p: list(iter_log(g, p)),
+    "known_path": lambda g, p: known_path(g, g.repository.snapshot(), p),
+    "list_files": list_files,
+    "log": log,
+    "missing": lambda g, p: missing(g, g.repository.snapshot(), p),
+    "move": lambda g, p: move(g, p, "taken.md"),
+    "move onto": lambda g, p: move(g, "own.md", p),
+    "move into": lambda g, p: move(g, "own.md", f"{p}/"),
+    "pending_edits": lambda g, p: pending_edits(g, [p]),
+    "read": read,
+    "remove": remove,
+    "restore": restore,
+    "restore of the version before": lambda g, p: restore(g, p, previous=True),
+    "restore at HEAD": lambda g, p: restore(g, p, at="HEAD"),
+    "write": lambda g, p: write(g, [Edit(p, "mine now\n")]),
+    "append": lambda g, p: write(g, [Edit(p, "mine now\n", append=True)]),
+    "create": lambda g, p: write(g, [Edit("x.md", "x\n"), Edit(p, "mine now\n", create=True)]),
+}
+
+BY_MOMENT: dict[str, Call] = {
+    "diff": diff,
+    "diff to": lambda g, at: diff(g, "HEAD", at),
+    "list_files": lambda g, at: list_files(g, at=at),
+    "log": lambda g, at: log(g, since=at),
+    "log of an agent": lambda g, _: (log(g, agent="them"), log(g, session="s")),
+    "read": lambda g, at: read(g, "a.md", at=at),
+    "resolve": resolve,
+    "restore": lambda g, at: restore(g, "a.md", at=at),
+    "restore of all": lambda g, at: restore(g, "", at=at),
+    "show": show,
+    "undo": lambda g, at: undo(g, [at]),
+    "undo of an agent": lambda g, _: undo(g, agent="them"),
+}
+
+PLAIN: dict[str, Call] = {
+    "check": lambda g, _: check(g),
+    "check with repair": lambda g, _: check(g, repair=True),
+    "health_of": lambda g, _: health_of(g),
+    "status": lambda g, _: status(g),
+}
+
+METHODS: dict[str, Callable[[Memory, str], object]] = {
+    "capture": lambda m, p: m.capture([p]),
+    "check": lambda m, _: m.check(repair=True),
+    "diff": lambda m, p: m.diff(path=p),
+    "held": lambda m, _: m.held(),
+    "held_accept": lambda m, p: m.held_accept(p),
+    "held_drop": lambda m, p: m.held_drop(p),
+    "held_show": lambda m, p: m.held_show(p),
+    "list": lambda m, p: m.list(p),
+    "log": lambda m, p: m.log(p),
+    "move": lambda m, p: m.move(p, "taken.md"),
+    "read": lambda m, p: m.read(p),
+    "remove": lambda m, p: m.remove(p),
+    "restore": lambda m, p: m.restore(p),
+    "show": lambda m, p: m.show(p),
+    "status": lambda m, _: m.status(),
+    "undo": lambda m, p: m.undo([p]),
+    "write": lambda m, p: m.write(p, "mine now\n"),
+    "write_batch": lambda m, p: m.write_batch([Edit("x.md", "x\n"), Edit(p, "mine now\n")]),
+}
+
+BY_NAME: dict[str, Callable[[Store, str, str | None], object]] = {
+    "check_group": lambda s, n, acting: check_group(s, n, acting=acting),
+    "check_group with repair": lambda s, n, acting: check_group(s, n, acting=acting, repair=True),
+    "init": lambda s, n, acting: init(s, n, acting=acting),
+    "open_group": lambda s, n, acting: open_group(n, store=s.root, acting=acting),
+    "open_group and make it": lambda s, n, acting: open_group(
+        n, store=s.root, acting=acting, create=True
+    ),
+    "Group": lambda s, n, acting: Group(s, n, acting=acting),
+    "remove_group": lambda s, n, acting: remove_group(s, n, acting=acting),
+    "rename_group": lambda s, n, acting: rename_group(s, n, "taken", acting=acting),
+    "rename_group onto": lambda s, n, acting: rename_group(s, "mine", n, acting=acting),
+}
+
+NAMES = ["theirs", "../theirs", "../repos/theirs", "mine/../theirs", "./theirs", "theirs/",
+         "THEIRS", "Theirs", "theirs\0", "theirs.", " theirs", ".draft-x", ".", "..", "",
+         "/theirs", "repos\\theirs", "theirs\n", "th\u200beirs"]  # fmt: skip
+
+
+def told(act: Callable[[], object]) -> str:
+    """Everything a call says, as an answer or as an error."""
+    try:
+        return repr(act())
+    except GitmemError as error:
+        return f"{error} {error.hint} {error.facts}"
+
+
+def objects_of(group: Group) -> bytes:
+    return git_bytes(group.gitdir, "cat-file", "--batch-all-objects", "--batch")
+
+
+def try_all(scene: Scene, act: Callable[[str], object], tricks: list[str]) -> None:
+    before = scene.state_of_theirs()
+    for trick in tricks:
+        plant(scene)
+        assert MARK not in told(lambda trick=trick: act(trick)), trick  # type: ignore[misc]
+        assert scene.state_of_theirs() == before, trick
+    assert MARK.encode() not in objects_of(scene.mine)
+
+
+@pytest.mark.parametrize("name", BY_PATH)
+def test_no_path_leads_into_another_group(scene: Scene, name: str) -> None:
+    try_all(scene, lambda path: BY_PATH[name](scene.mine, path), path_tricks(scene))
+
+
+@pytest.mark.parametrize("name", BY_MOMENT)
+def test_no_moment_of_another_group_can_be_named(scene: Scene, name: str) -> None:
+    try_all(scene, lambda at: BY_MOMENT[name](scene.mine, at), moment_tricks(scene))
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_no_overview_shows_another_group(scene: Scene, name: str) -> None:
+    try_all(scene, lambda _: PLAIN[name](scene.mine, ""), [""])
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_no_method_of_the_api_reaches_another_group(scene: Scene, name: str) -> None:
+    with open_group("mine", store=scene.store.root, acting="mine") as memory:
+        tricks = [*path_tricks(scene), *moment_tricks(scene)]
+        try_all(scene, lambda trick: METHODS[name](memory, trick), tricks)
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_no_name_opens_makes_or_moves_another_group(scene: Scene, name: str) -> None:
+    before = scene.state_of_theirs()
+    names = scene.store.names()
+    onto = name == "rename_group onto"
+    for trick in NAMES:
+        with pytest.raises((GroupRefused, GroupNotFound)):
+            BY_NAME[name](scene.store, trick, "mine")
+        if trick != "theirs" or onto:  # a person, who may do everything, gets no further by tricks
+            with pytest.raises(GitmemError):
+                BY_NAME[name](scene.store, trick, None)
+    assert scene.store.names() == names
+    assert scene.state_of_theirs() == before
+
+
+def test_a_group_that_looks_like_a_repository_is_a_group_of_its_own(scene: Scene) -> None:
+    init(scene.store, "theirs.git")
+
+    assert groups(scene.store, acting="theirs.git")[-1].files == 0
+    with open_group("theirs.git", store=scene.store.root, acting="theirs.git") as look_alike:
+        assert MARK not in told(lambda: look_alike.read("a.md"))
+        assert look_alike.list().files == ()
+
+
+@pytest.mark.parametrize("acting", ["mine", "MAIN", "main ", "", "global", "../main", "theirs2"])
+def test_no_acting_group_but_main_sees_the_others(scene: Scene, acting: str) -> None:
+    with pytest.raises(GroupRefused):
+        Group(scene.store, "theirs", acting=acting)
+    assert "theirs" not in [row.name for row in groups(scene.store, acting=acting)]
+    assert MARK not in repr(groups(scene.store, acting=acting))
+
+
+WRITING: dict[str, Call] = {
+    **{name: BY_PATH[name] for name in ("capture", "capture of all", "held_accept", "held_drop")},
+    **{name: BY_PATH[name] for name in ("move", "remove", "restore", "write", "append", "create")},
+    "restore of all": lambda g, _: restore(g, "", at="HEAD~1"),
+    "undo": lambda g, _: undo(g),
+    "check with repair": lambda g, _: check(g, repair=True),
+    "writing": lambda g, _: g.writing(),
+    "revive_worktree": lambda g, _: g.revive_worktree(),
+}
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_global_is_read_by_all_and_written_by_main(scene: Scene, name: str) -> None:
+    owner = Group(scene.store, "global", acting="main")
+    put(owner, "a.md", "one\n")
+    put(owner, "a.md", "two\n")
+    (owner.worktree / "held.md").symlink_to("a.md")
+    (owner.worktree / "new.md").write_text("new\n")
+    before = owner.repository.tip().commit, sorted(os.listdir(owner.worktree))
+    reader = Group(scene.store, "global", acting="mine")
+
+    with pytest.raises(GroupRefused):
+        WRITING[name](reader, "held.md" if name.startswith("held") else "a.md")
+    assert read(reader, "a.md").text == "two\n"
+    assert len(log(reader)) == 3
+    assert (owner.repository.tip().commit, sorted(os.listdir(owner.worktree))) == before
+    owner.close()
+    reader.close()
+
+
+def test_a_work_tree_that_is_itself_a_link_is_not_entered(scene: Scene) -> None:
+    shutil.rmtree(scene.mine.worktree)
+    scene.mine.worktree.symlink_to(scene.theirs.worktree)
+    before = scene.state_of_theirs()
+
+    for name, call in {**BY_PATH, **PLAIN}.items():
+        assert MARK not in told(lambda call=call: call(scene.mine, "a.md")), name  # type: ignore[misc]
+    with pytest.raises(Damaged):
+        capture(scene.mine)
+    assert scene.state_of_theirs() == before
+    assert MARK.encode() not in objects_of(scene.mine)
+
+
+def test_the_tables_name_every_public_function_and_method() -> None:
+    found = set()
+    for each in pkgutil.iter_modules(gitmem.operations.__path__):
+        module = importlib.import_module(f"gitmem.operations.{each.name}")
+        for name, function in inspect.getmembers(module, inspect.isfunction):
+            if function.__module__ == module.__name__ and not name.startswith("_"):
+                found.add(name)
+    tried = {*BY_PATH, *BY_MOMENT, *PLAIN, *BY_NAME, "groups"}
+
+    assert found - NO_GROUP - tried == set(), "a new function: try it here"
+    assert found >= NO_GROUP
+    methods = {name for name, _ in inspect.getmembers(Memory, inspect.isfunction) if name[0] != "_"}
+    assert methods - {"close"} == METHODS.keys()

@@ -1,0 +1,84 @@
+"""git's own housekeeping beside writers (F12)."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from gitmem.operations.read import read
+from gitmem.operations.write import Edit, write
+from tests.support.faults import Scene, assert_sound, commits_of, line, new_scene, tokens_in_history
+from tests.support.git import GitFailed, git
+from tests.support.processes import Crowd, Voice
+
+FILES = ("one.md", "two.md", "deep/three.md")
+CHORES = {
+    "gc": [["gc", "--quiet"]],
+    "repack": [["repack", "-adq"]],
+    "pack-refs": [["pack-refs", "--all"]],
+    "fetch": [["fetch", "--quiet", "{other}", "+refs/heads/*:refs/remotes/other/*"]],
+}
+CHORES["all of them"] = [chore for chores in CHORES.values() for chore in chores]
+
+
+def write_until_told(voice: Voice, root: str, name: int) -> None:
+    """Append and replace until the parent says stop; acknowledge each write, and read it back."""
+    voice.say("ready")
+    with Scene(Path(root)).opened(f"writer {name}") as group:
+        stop = time.monotonic() + float(voice.hear()[0])
+        turn = 0
+        while time.monotonic() < stop:
+            turn += 1
+            token = f"w{name}.{turn}"
+            path = FILES[(name + turn) % 3] if turn % 3 else f"own {name}.md"
+            done = write(group, [Edit(path, line(token), append=turn % 3 > 0)])
+            assert line(token).encode() in read(group, path, at=done.commit).data
+            voice.say("ack", token, done.commit)
+
+
+def run_chores(scene: Scene, chores: list[list[str]], other: Path, seconds: float) -> int:
+    """Run git's housekeeping again and again; how often it could do it."""
+    stop, done = time.monotonic() + seconds, 0
+    while time.monotonic() < stop:
+        for chore in chores:
+            try:
+                git(scene.gitdir, *(word.format(other=other) for word in chore))
+                done += 1
+            except GitFailed as error:  # a writer moved the branch under git's nose: it says so
+                if "lock" not in str(error):
+                    raise
+    return done
+
+
+def beside_writers(folder: Path, chores: list[list[str]], seconds: float, writers: int) -> None:
+    scene = new_scene(folder / "store", {"one.md": b"# One\n"})
+    other = folder / "other.git"
+    subprocess.run(["git", "clone", "-q", "--bare", str(scene.gitdir), str(other)], check=True)
+    with Crowd() as crowd:
+        for name in range(writers):
+            crowd.start(write_until_told, str(scene.root), name)
+        for child in crowd.children:
+            child.hear()
+            child.say(seconds)
+        assert run_chores(scene, chores, other, seconds)
+        acks = [said[1:] for _, said in crowd.hear_out() if said[0] == "ack"]
+
+    assert len(acks) > writers
+    assert {f"token-{token}" for token, _ in acks} <= tokens_in_history(scene.gitdir)
+    assert {commit for _, commit in acks} <= commits_of(scene.gitdir)
+    scene.write(Edit("again.md", line("again")))
+    assert_sound(scene)
+
+
+@pytest.mark.parametrize("name", CHORES)
+def test_maintenance_race(tmp_path: Path, name: str) -> None:
+    beside_writers(tmp_path, CHORES[name], seconds=1.2, writers=2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CHORES)
+def test_maintenance_race_for_a_minute(tmp_path: Path, name: str) -> None:
+    beside_writers(tmp_path, CHORES[name], seconds=60, writers=4)

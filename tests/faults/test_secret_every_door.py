@@ -1,0 +1,246 @@
+"""F21: a credential knocks at every door, and its bytes end up in no object, ref, log or record."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from gitmem.errors import GitmemError, SecretFound
+from gitmem.operations.capture import capture
+from gitmem.operations.group import Group, Store, Who
+from gitmem.operations.groups import rename_group
+from gitmem.operations.held import held_accept, held_drop, held_list, held_show
+from gitmem.operations.init import init
+from gitmem.operations.move import move, remove
+from gitmem.operations.restore import restore
+from gitmem.operations.undo import undo
+from gitmem.operations.write import Allowed, Edit, write
+from tests.support.git import git, git_bytes
+from tests.support.histories import by_hand, edit, put
+from tests.support.samples import LETTERS, UPPER, body
+
+KEY = "AKIA" + body(UPPER, 16, 7)
+TOKEN = "gh" + "p_" + body(LETTERS, 36, 7)
+HELD = ("gitmem", "held")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    store = Store(tmp_path / "store")
+    init(store, "main", who=Who("ada"))
+    return store
+
+
+@pytest.fixture
+def group(store: Store) -> Iterator[Group]:
+    group = Group(store, "main", who=Who("ada", "s-1"))
+    put(group, "a.md", "one\n")
+    put(group, "notes/b.md", "two\n")
+    yield group
+    group.close()
+
+
+def traces(store: Store, secret: str) -> list[str]:
+    """Where the bytes of SECRET, or most of them, are in any object or file of the store."""
+    found = []
+    for part in (secret[: len(secret) * 2 // 3].encode(), secret[len(secret) // 3 :].encode()):
+        for gitdir in (store.root / "repos").iterdir():
+            objects = git_bytes(gitdir, "cat-file", "--batch-all-objects", "--batch")
+            found += ["an object"] if part in objects else []
+            found += ["a ref"] if part in git_bytes(gitdir, "for-each-ref") else []
+        for path in store.root.rglob("*"):
+            inside = path.relative_to(store.root).parts
+            mine = inside[0] == "groups" or (inside[2:4] == HELD and path.name == "content")
+            if not mine:
+                found += [str(path)] if part in os.fsencode(path.name) else []
+            if path.is_file() and not path.is_symlink() and not mine:
+                found += [str(path)] if part in path.read_bytes() else []
+    return found
+
+
+def test_the_search_finds_what_is_there(store: Store, group: Group) -> None:
+    write(group, [Edit("a.md", f"{KEY}\n")], allowed=Allowed(secrets=("aws-key-id",)))
+    assert "an object" in traces(store, KEY)
+
+    (group.gitdir / "gitmem" / "note").write_text(f"x {TOKEN}")
+    assert traces(store, TOKEN) != []
+
+
+def named(group: Group, **who: str) -> Group:
+    return Group(group.store, "main", who=Who(**{"agent": "ada", **who}))
+
+
+Door = Callable[[Group, str], object]
+
+REFUSED: dict[str, Door] = {
+    "write": lambda g, s: put(g, "a.md", f"key {s}\n"),
+    "write of a new file": lambda g, s: put(g, "new.md", f"{s}"),
+    "append": lambda g, s: write(g, [Edit("a.md", f"key {s}", append=True)]),
+    "append of the other half": lambda g, s: write(
+        g, [Edit("a.md", s[:9]), Edit("a.md", s[9:], append=True), Edit("a.md", s)]
+    ),
+    "batch": lambda g, s: write(g, [Edit("a.md", "fine\n"), Edit("b.md", f"key {s}\n", line=2)]),
+    "path": lambda g, s: put(g, f"{s}.md", "text\n"),
+    "folder": lambda g, s: put(g, f"notes/{s}/x.md", "text\n"),
+    "reason": lambda g, s: put(g, "a.md", "text\n", reason=f"the key is {s}"),
+    "turn": lambda g, s: put(g, "a.md", "text\n", turn=s),
+    "operation id": lambda g, s: put(g, "a.md", "text\n", operation=s),
+    "agent": lambda g, s: put(named(g, agent=s), "a.md", "text\n"),
+    "session": lambda g, s: put(named(g, session=s), "a.md", "text\n"),
+    "source": lambda g, s: put(named(g, source=f"from {s}"), "a.md", "text\n"),
+    "capture's reason": lambda g, s: capture(g, reason=s),
+    "capture's agent": lambda g, s: capture(named(g, agent=s)),
+    "restore's reason": lambda g, s: restore(g, "a.md", at="HEAD~1", reason=s),
+    "undo's reason": lambda g, s: undo(g, reason=s),
+    "move's reason": lambda g, s: move(g, "a.md", "c.md", reason=s),
+    "move's target": lambda g, s: move(g, "a.md", f"{s}.md"),
+    "move into a folder": lambda g, s: move(g, "a.md", f"{s}/"),
+    "remove's reason": lambda g, s: remove(g, "a.md", reason=s),
+    "group's name": lambda g, s: init(g.store, s),
+    "init's agent": lambda g, s: init(g.store, "new", who=Who(s)),
+    "group's new name": lambda g, s: rename_group(g.store, "main", s),
+}
+
+
+@pytest.mark.parametrize("secret", [KEY, TOKEN], ids=["key", "token"])
+@pytest.mark.parametrize("door", REFUSED.values(), ids=REFUSED)
+def test_it_is_refused_and_leaves_no_trace(
+    store: Store, group: Group, door: Door, secret: str
+) -> None:
+    head = group.repository.tip().commit
+
+    with pytest.raises(SecretFound) as caught:
+        door(group, secret)
+
+    assert secret not in str(caught.value) + caught.value.hint + repr(caught.value.facts)
+    assert caught.value.facts["rule"] in ("aws-key-id", "github-token")
+    assert group.repository.tip().commit == head
+    assert traces(store, secret) == []
+
+
+HIDDEN: dict[str, Callable[[str], str]] = {
+    "alone": lambda s: s,
+    "in a line": lambda s: f"- the key: `{s}`, keep it\n",
+    "cut by a line break": lambda s: f"{s[:24]}\n{s[24:]}\n",
+    "after a mark": lambda s: f"\ufeff---\ntitle: x\n---\n{s}\n",
+    "among carriage returns": lambda s: f"one\r\n{s}\r\n",
+}
+
+
+@pytest.mark.parametrize("dress", HIDDEN.values(), ids=HIDDEN)
+def test_an_edit_that_holds_it_stays_outside(
+    store: Store, group: Group, dress: Callable[[str], str]
+) -> None:
+    edit(group, "a.md", dress(TOKEN))
+    edit(group, "new.md", dress(TOKEN))
+    edit(group, "fine.md", "fine\n")
+
+    done = capture(group)
+
+    assert [each.path for each in done.captured] == ["fine.md"]
+    assert {each.path for each in done.held} == {"a.md", "new.md"}
+    assert traces(store, TOKEN) == []
+    assert held_show(group, "a.md").redacted
+    assert traces(store, TOKEN) == []
+
+
+ON_THE_WAY: dict[str, Callable[[Group], object]] = {
+    "write": lambda g: put(g, "a.md", "two\n"),
+    "the same again": lambda g: put(g, "a.md", "one\n"),
+    "append": lambda g: write(g, [Edit("a.md", "two", append=True)]),
+    "batch": lambda g: write(g, [Edit("b.md", "x\n"), Edit("a.md", "two\n")]),
+    "restore": lambda g: restore(g, "a.md"),
+    "restore of an old version": lambda g: restore(g, "a.md", at="HEAD~1"),
+    "restore of everything": lambda g: restore(g, ""),
+    "undo": lambda g: undo(g, last=2),
+    "move": lambda g: move(g, "a.md", "c.md"),
+    "move onto it": lambda g: move(g, "notes/b.md", "a.md"),
+    "remove": lambda g: remove(g, "a.md"),
+    "drop": lambda g: held_drop(g, "a.md"),
+}
+
+
+@pytest.mark.parametrize("act", ON_THE_WAY.values(), ids=ON_THE_WAY)
+def test_an_edit_found_on_the_way_stays_outside(
+    store: Store, group: Group, act: Callable[[Group], object]
+) -> None:
+    put(group, "a.md", "one\nand more\n")
+    text = f"one\nkey {TOKEN}\n"
+    edit(group, "a.md", text)
+
+    said = ""
+    try:
+        act(group)
+    except GitmemError as error:  # refusing is as good as going ahead
+        said = f"{error} {error.hint} {error.facts}"
+
+    assert TOKEN not in said
+    assert traces(store, TOKEN) == []
+    kept = [Path(each.location).read_text() for each in held_list(group)]
+    standing = (group.worktree / "a.md").read_text() if (group.worktree / "a.md").exists() else ""
+    assert text in (*kept, standing) or act is ON_THE_WAY["drop"], "an edit is never lost"
+
+
+def test_a_file_whose_name_holds_it_stays_outside(store: Store, group: Group) -> None:
+    edit(group, f"{TOKEN}.md", "text\n")
+    (group.worktree / "a.md").rename(group.worktree / f"{TOKEN} moved.md")
+
+    capture(group)
+
+    assert traces(store, TOKEN) == []
+
+
+def test_neither_restore_nor_undo_bring_it_back(store: Store, group: Group) -> None:
+    """Somebody removed it from history by hand, but an old clone or a stash has it still."""
+    edit(group, "a.md", f"key {TOKEN}\n")
+    by_hand(group, "commit", "-qam", "by a person, who may do everything")
+    bad = by_hand(group, "rev-parse", "HEAD")
+    edit(group, "a.md", "clean\n")
+    by_hand(group, "commit", "-qam", "clean again")
+    cleaned = by_hand(group, "rev-parse", "HEAD")
+
+    with pytest.raises(SecretFound):
+        restore(group, "a.md", at=bad)
+    with pytest.raises(SecretFound):
+        restore(group, "", at=bad)
+    (left,) = undo(group, [cleaned]).left
+
+    assert TOKEN not in left.why
+    assert git(group.gitdir, "rev-parse", "main").strip() == cleaned
+
+
+def test_somebody_who_decides_gets_it_into_the_file_and_nowhere_else(
+    store: Store, group: Group
+) -> None:
+    edit(group, "a.md", f"# {TOKEN}\n{TOKEN} is the example of the manual\n")
+
+    held_accept(group, "a.md", reason="an example")
+
+    assert TOKEN in git(group.gitdir, "show", "main:a.md")
+    assert traces(store, TOKEN) == ["an object", "an object"], "the blob, seen from both ends"
+    for commit in git(group.gitdir, "rev-list", "main").split():
+        assert TOKEN[:20] not in git(group.gitdir, "cat-file", "commit", commit)
+
+
+def test_a_writer_that_meets_it_in_the_last_moment_sets_it_aside(
+    store: Store, group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The edit comes after the look at the file and before the new version is swapped in."""
+    from gitmem.git import publish
+
+    def reached(step: str) -> None:
+        if step == "branch":
+            edit(group, "a.md", f"key {TOKEN}\n")
+
+    monkeypatch.setattr(publish, "reached", reached)
+    put(group, "a.md", "two\n")
+    monkeypatch.undo()
+
+    put(group, "c.md", "next\n")
+
+    assert (group.worktree / "a.md").read_text() == "two\n"
+    assert [Path(each.location).read_text() for each in held_list(group)] == [f"key {TOKEN}\n"]
+    assert traces(store, TOKEN) == []
