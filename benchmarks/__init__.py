@@ -1,0 +1,1 @@
+"""Speed as ratios: what gitmem costs against what a user would do instead, in one run."""
