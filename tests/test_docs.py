@@ -1,0 +1,122 @@
+"""The documents say what the code does."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import inspect
+import re
+from pathlib import Path
+
+import gitmem
+from gitmem.core.guards import MAX_FILE
+from gitmem.core.messages import STANDARD
+from gitmem.core.paths import MAX_DEPTH, MAX_GROUP_BYTES, MAX_PART_BYTES
+from gitmem.git.setup import FORMAT, config_text
+from gitmem.operations.write import RECOGNISED_WITHIN
+from tests.support.git import git
+
+ROOT = Path(gitmem.__file__).parents[1]
+DOCS = ROOT / "docs"
+FORMAT_PAGE = (DOCS / "format.md").read_text("utf-8")
+API_PAGE = (DOCS / "api.md").read_text("utf-8")
+
+
+def blocks(page: str) -> list[str]:
+    return re.findall(r"^```\w*\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+
+
+def code_trailers() -> set[str]:
+    """Every trailer that a string in the code names whole."""
+    found = set(STANDARD)
+    for path in (ROOT / "gitmem").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found |= set(re.findall(r"\AGitmem-[A-Z][a-z]+\Z", node.value))
+    return found
+
+
+def test_the_examples_of_the_api_page_run(tmp_path: Path) -> None:
+    parsed = doctest.DocTestParser().get_doctest(
+        API_PAGE, {"folder": tmp_path / "store"}, "api.md", str(DOCS / "api.md"), 0
+    )
+    said: list[str] = []
+
+    results = doctest.DocTestRunner(optionflags=doctest.FAIL_FAST).run(parsed, out=said.append)
+
+    assert results.attempted > 15
+    assert results.failed == 0, "".join(said)
+
+
+def test_the_api_page_names_every_method() -> None:
+    table = [line for line in API_PAGE.splitlines() if line.startswith("| `")]
+    documented = set(re.findall(r"`(\w+)\(", "\n".join(table)))
+
+    methods = inspect.getmembers(gitmem.Group, inspect.isfunction)
+    assert documented == {name for name, _ in methods if name[0] != "_"} - {"close"}
+
+
+def test_the_options_of_the_api_page_exist() -> None:
+    table = "".join(line for line in API_PAGE.splitlines() if line.startswith("| `"))
+    calls = re.findall(r"`(?:gitmem\.)?(\w+)\(([^)…]*)\)`", table)
+
+    assert len(calls) > 15
+    for name, arguments in calls:
+        function = gitmem.open if name == "open" else getattr(gitmem.Group, name)
+        known = inspect.signature(function).parameters
+        assert {each.strip() for each in arguments.split(",")} - {"", "*"} <= known.keys(), name
+
+
+def test_the_documented_configuration_is_the_one_that_is_written() -> None:
+    assert config_text("../../groups/main") in blocks(FORMAT_PAGE)
+
+
+def test_the_documented_trailers_are_those_of_the_code() -> None:
+    rows = [line.split("|")[1] for line in FORMAT_PAGE.splitlines() if line.startswith("| `Gitmem")]
+
+    assert set(re.findall(r"`(Gitmem-\w+)`", "".join(rows))) == code_trailers()
+
+
+def test_the_documented_operations_are_those_that_happen(tmp_path: Path) -> None:
+    with gitmem.open(store=tmp_path / "store", create=True) as memory:
+        memory.write("a.md", "one\n")
+        memory.write("a.md", "two\n", append=True)
+        memory.move("a.md", "b.md")
+        memory.remove("b.md")
+        memory.restore("a.md", previous=True)
+        memory.undo()
+        (memory.worktree / "c.md").write_text("three\n")
+        memory.capture()
+        happened = {entry.op for entry in memory.log()}
+
+    row = next(line for line in FORMAT_PAGE.splitlines() if line.startswith("| `Gitmem-Op`"))
+    documented = set(row.split("|")[2].strip().split(", "))
+    assert documented - {"merge"} == happened
+
+
+def test_the_documented_tree_is_the_real_one(tmp_path: Path) -> None:
+    with gitmem.open(store=tmp_path / "store", create=True) as memory:
+        memory.write("a.md", "one\n")
+    tree = blocks(FORMAT_PAGE)[0]
+
+    for path in (tmp_path / "store").rglob("*"):
+        parts = path.relative_to(tmp_path / "store").parts
+        if len(parts) <= 4 and not {"objects", "refs", "logs"} & set(parts[:-1]):
+            name = path.name.replace("main", "<group>")
+            assert name in tree or name == "a.md", path
+    assert git(tmp_path / "store" / "groups" / "main", "status", "--porcelain") == ""
+
+
+def test_the_documented_limits_are_those_of_the_code() -> None:
+    assert f"Format version: **{FORMAT}**" in FORMAT_PAGE
+    numbers = {8: MAX_DEPTH, 200: MAX_PART_BYTES, 100: MAX_GROUP_BYTES}
+    assert all(said == real for said, real in numbers.items())
+    for sentence in (
+        "one to eight parts",
+        "at most 200 bytes of UTF-8",
+        "at most 100 bytes",
+        "A file has at most 1 MiB",
+        f"recognised within {RECOGNISED_WITHIN:,} commits",
+    ):
+        assert sentence in " ".join(FORMAT_PAGE.split())
+    assert MAX_FILE == 1024 * 1024
