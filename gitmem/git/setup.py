@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -97,6 +98,17 @@ def config_text(worktree: str) -> str:
         text += f"\t{key} = {value}\n"
         section = name
     return text
+
+
+def name_worktree(gitdir: Path, worktree: str) -> None:
+    """Let the configuration name another work tree; what a person added, a remote say, stays."""
+    changed = fresh = config_text(worktree)
+    with suppress(OSError, ValueError):
+        text = (gitdir / "config").read_text("utf-8")
+        line = next(each for each in fresh.splitlines() if "worktree =" in each)
+        changed, count = re.subn(r"(?mi)^\s*worktree\s*=.*$", lambda _: line, text, count=1)
+        changed = changed if count else fresh
+    write_durably(gitdir / "config", changed.encode())
 
 
 def read_config(gitdir: Path) -> dict[str, str]:

@@ -228,7 +228,9 @@ class Group:
             raise Damaged(
                 f"the work tree {self.worktree} is not there, or not ours: "
                 "its .git file does not lead to this group",
-                hint="if it is on another disk, mount it; else run `gitmem check --repair`",
+                hint="if it is on another disk, mount it; if it was moved, say where to: "
+                f"`gitmem init -g {self.name} --worktree DIR`; "
+                "if it is lost, run `gitmem check --repair`",
                 path=str(self.worktree),
             )
         tie(self.gitdir, self.worktree, relative=False)

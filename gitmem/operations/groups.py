@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from gitmem.errors import Conflict, Damaged, GitmemError, GroupRefused, StorageF
 from gitmem.git.lock import Lock, lock_path
 from gitmem.git.moves import SUBMODULE
 from gitmem.git.objects import sync_folder
-from gitmem.git.setup import config_text, is_tied, tie, worktree_of, write_durably
+from gitmem.git.setup import is_tied, name_worktree, tie, worktree_of
 from gitmem.operations.clock import Clock, zone_of
 from gitmem.operations.group import Group, Store, time_now
 from gitmem.operations.status import health_of
@@ -115,24 +114,12 @@ def _rename_worktree(store: Store, old: str, new: str) -> Path:
     """First the configuration, then the folder: in between a writer finds none and waits."""
     gitdir, place = store.gitdir(new), store.default_worktree(new)
     named = os.path.relpath(place, gitdir)
-    write_durably(gitdir / "config", _config_with(gitdir, named).encode())
+    name_worktree(gitdir, named)
     if store.default_worktree(old).is_dir():
         os.rename(store.default_worktree(old), place)
         tie(gitdir, place, relative=True)
         sync_folder(store.root / "groups")
     return place
-
-
-def _config_with(gitdir: Path, worktree: str) -> str:
-    """The configuration with another work tree; what a person added, a remote say, stays."""
-    fresh = config_text(worktree)
-    try:
-        text = (gitdir / "config").read_text("utf-8")
-    except (OSError, ValueError):
-        return fresh
-    line = next(each for each in fresh.splitlines() if "worktree =" in each)
-    changed, count = re.subn(r"(?mi)^\s*worktree\s*=.*$", lambda _: line, text, count=1)
-    return changed if count else fresh
 
 
 def remove_group(

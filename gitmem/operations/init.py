@@ -15,7 +15,15 @@ from gitmem.core.paths import check_group, find_twin
 from gitmem.errors import Conflict, Damaged, GroupRefused, StorageFailed
 from gitmem.git.intake import Holding
 from gitmem.git.lock import Lock
-from gitmem.git.setup import create, exclude_from_parent, is_tied, remove_drafts, tie, worktree_of
+from gitmem.git.setup import (
+    create,
+    exclude_from_parent,
+    is_tied,
+    name_worktree,
+    remove_drafts,
+    tie,
+    worktree_of,
+)
 from gitmem.operations.capture import CapturedAll, capture
 from gitmem.operations.clock import Clock, zone_of
 from gitmem.operations.group import Group, Store, Who, make_note, time_now
@@ -93,12 +101,20 @@ def _place(store: Store, name: str, worktree: Path | None, fresh: bool) -> Path:
         _check_free(store, name, place)
         _check_apart(store, name, place)
     elif place != known:
+        _repoint(store, name, known, place)
+    return place
+
+
+def _repoint(store: Store, name: str, known: Path, place: Path) -> None:
+    """A work tree that was moved, `.git` file and all, is found again where it is now."""
+    gitdir = store.gitdir(name)
+    if os.path.lexists(known) or not is_tied(gitdir, place):
         raise Conflict(
             f"the group {name!r} has its work tree in {known}",
             hint="leave out --worktree, or make another group there with -g NAME",
             worktree=str(known),
         )
-    return place
+    name_worktree(gitdir, str(place))
 
 
 def _check_free(store: Store, name: str, place: Path) -> None:

@@ -179,6 +179,22 @@ class TestAWorkTreeElsewhere:
         assert not (store.root / "groups" / "main").exists()
         group.close()
 
+    def test_a_folder_that_was_moved_can_be_named_again(self, store: Store, tmp_path: Path) -> None:
+        init(store, "main", worktree=tmp_path / "memory")
+        group = opened(store)
+        put(group, "a.md", "one\n")
+        group.close()
+        (tmp_path / "memory").rename(tmp_path / "moved")
+        (tmp_path / "moved" / "a.md").write_text("two\n")
+
+        made = init(store, "main", worktree=tmp_path / "moved")
+
+        assert (made.created, made.worktree) == (False, str(tmp_path / "moved"))
+        group = opened(store)
+        assert [each.path for each in capture(group).captured] == ["a.md"]
+        assert git(tmp_path / "moved", "show", "HEAD:a.md") == "two\n"
+        group.close()
+
     def test_again_is_fine_with_the_same_folder_and_refused_with_another(
         self, store: Store, tmp_path: Path
     ) -> None:
