@@ -102,6 +102,7 @@ class Repository:
                 f"the repository of {gitdir.name.removesuffix('.git')!r} cannot be opened: {error}",
                 hint="run `gitmem check --repair`",
             ) from error
+        self.raw.set_ident("gitmem", "gitmem@gitmem.invalid")  # for reflogs; never the operator
         self.objects = Objects(gitdir)
         self._head = os.path.join(gitdir, "HEAD")
         self.staging = Staging(gitdir)

@@ -34,8 +34,15 @@ class SystemZone(tzinfo):
 
 def zone_of(store: Path, name: str = "") -> tzinfo:
     """The zone called NAME, else the TZ of the store's `.env`, else the system's."""
-    name = name or _from_dotenv(store / ".env")
-    return named_zone(name) if name else SystemZone()
+    if name:
+        return named_zone(name)
+    found = _from_dotenv(store / ".env")
+    if not found:
+        return SystemZone()
+    try:
+        return named_zone(found)
+    except BadInput as error:
+        raise BadInput(f"{error.message}, as {store / '.env'} says", hint=error.hint) from error
 
 
 def named_zone(name: str) -> tzinfo:

@@ -643,3 +643,12 @@ def test_an_operation_id_is_recognised_for_the_same_write_only(group: Group) -> 
 
 def test_a_path_may_begin_with_a_dot_and_a_slash(group: Group) -> None:
     assert write(group, [Edit("./notes/a.md", "one\n")]).changes[0].path == "notes/a.md"
+
+
+def test_the_reflog_names_gitmem_and_nobody_else(group: Group) -> None:
+    write(group, [Edit("a.md", "one\n")])
+
+    for name in ("HEAD", "refs/heads/main"):
+        lines = (group.gitdir / "logs" / name).read_text().splitlines()
+        assert lines
+        assert all(" gitmem <gitmem@gitmem.invalid> " in line for line in lines)
