@@ -246,11 +246,6 @@ class Snapshot:
         for name in sorted(self.repository.tree(node.oid)):
             yield from self.files(f"{under}/{name}" if under else name)
 
-    def changed_since(self, older: Snapshot | None) -> Iterator[Difference]:
-        """Each path whose file differs from OLDER: path, its node there, its node here."""
-        before = older.root if older else None
-        yield from differences(self.repository, "", before, self.root)
-
 
 def differences(
     repository: Repository, prefix: str, before: str | None, after: str | None
