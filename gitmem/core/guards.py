@@ -8,6 +8,7 @@ named when it merely should not have been made.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from gitmem.core import frontmatter, secrets
 from gitmem.core.paths import check_path
@@ -76,7 +77,7 @@ def check_message_text(what: str, text: str) -> None:
             hint="keep it short, and put the text into a file",
             limit=MAX_MESSAGE,
         )
-    found = secrets.find(text) if len(text) >= SHORTEST_SECRET else []
+    found = _found(text) if len(text) >= SHORTEST_SECRET else []
     if found:
         raise SecretFound(
             f"the {what} holds what looks like a credential ({found[0].rule})",
@@ -84,6 +85,12 @@ def check_message_text(what: str, text: str) -> None:
             rule=found[0].rule,
             line=found[0].line,
         )
+
+
+@lru_cache(maxsize=64)
+def _found(text: str) -> list[secrets.Finding]:
+    """The findings in a short text: the same names come again and again."""
+    return secrets.find(text)
 
 
 def shrinks(data: bytes, before: bytes | None) -> bool:
