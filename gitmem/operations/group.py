@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime, tzinfo
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ from gitmem.core.access import MAIN, check_access
 from gitmem.core.guards import check_message_text
 from gitmem.core.messages import Note, check_agent
 from gitmem.core.paths import check_group, check_path
-from gitmem.errors import BadInput, Damaged, GroupNotFound, PathRefused
+from gitmem.errors import BadInput, Damaged, GitmemError, GroupNotFound, PathRefused
 from gitmem.git.intake import new_id
 from gitmem.git.lock import WAIT
 from gitmem.git.repository import Repository, seal
@@ -197,7 +197,10 @@ class Group:
                 self._take_in(writer, finder)
             yield writer
             if changed and late:
-                self._take_in(writer, finder)
+                with suppress(
+                    GitmemError, OSError
+                ):  # what was asked for is done: the rest can wait
+                    self._take_in(writer, finder)
 
     def _take_in(self, writer: Writer, finder: Note) -> None:
         from gitmem.operations.capture import adopt_all

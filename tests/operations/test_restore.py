@@ -9,7 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.errors import Conflict, MomentNotFound, PathNotFound, PathRefused, SecretFound
+from gitmem.errors import (
+    Conflict,
+    MomentNotFound,
+    PathNotFound,
+    PathRefused,
+    SecretFound,
+    StorageFailed,
+)
 from gitmem.operations.capture import capture
 from gitmem.operations.group import Group
 from gitmem.operations.log import log
@@ -388,3 +395,24 @@ def test_a_persons_checkout_is_not_rolled_back_by_a_restore_of_another_file(grou
     assert (group.worktree / "a.md").read_text() == "old\n"
     assert git(group.gitdir, "show", "main:a.md") == "old\n"
     assert git(group.gitdir, "show", "main:b.md") == "one\n"
+
+
+def test_a_restore_that_is_done_says_so_though_another_edit_could_not_be_taken_in(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = put(group, "a.md", "old\n").commit
+    put(group, "a.md", "new\n")
+    put(group, "b.md", "one\n")
+    by_hand(group, "checkout", "-q", old, "--", "a.md")
+    edit(group, "b.md", "")
+
+    def failing(*_: object) -> None:
+        raise StorageFailed("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("gitmem.operations.capture.adopt_all", failing)
+        done = restore(group, "b.md")
+
+    assert git(group.gitdir, "show", f"{done.commit}:b.md") == "one\n"
+    assert (group.worktree / "a.md").read_text() == "old\n"
+    assert [each.path for each in capture(group).captured] == ["a.md"]
