@@ -197,9 +197,8 @@ class Group:
                 self._take_in(writer, finder)
             yield writer
             if changed and late:
-                with suppress(
-                    GitmemError, OSError
-                ):  # what was asked for is done: the rest can wait
+                # What was asked for is done: the rest can wait.
+                with suppress(GitmemError, OSError):
                     self._take_in(writer, finder)
 
     def _take_in(self, writer: Writer, finder: Note) -> None:
