@@ -100,6 +100,24 @@ class FrontmatterRefused(Refused):
     code = "frontmatter-refused"
 
 
+class LayoutRefused(Refused):
+    """A `gitmem.yaml` that cannot be: the message names its line and key."""
+
+    code = "layout-refused"
+
+
+class PolicyRefused(Refused):
+    """The layer to which the file belongs is not written like this."""
+
+    code = "policy-refused"
+
+
+class EntryRefused(Refused):
+    """A strict layer does not take an entry with such a status, type or importance."""
+
+    code = "entry-refused"
+
+
 class Busy(GitmemError):
     """Somebody else holds a lock; nothing was written and a retry is safe."""
 

@@ -1,0 +1,188 @@
+"""A layout: which layers of memory a group has, and how each is written, shown, budgeted and aged.
+
+A memory system is data. What a `gitmem.yaml` says becomes the values here (`layout_file` reads it),
+and no code knows the name of any system.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from functools import lru_cache
+from typing import NamedTuple
+
+from gitmem.core.paths import check_path
+
+FILE = "gitmem.yaml"
+"""Where a group keeps its layout."""
+
+KINDS = ("document", "entries", "log", "journal", "notes", "profile")
+LOADS = ("always", "recent", "user", "query", "never")
+POLICIES = ("free", "append-only", "write-once", "protected")
+RENDERINGS = ("whole", "summary", "pointer")
+FORMATS = ("xml", "sections", "markdown", "snippets", "json")
+VARIABLES = ("date", "datetime", "week", "month", "user")
+
+
+class Layer(NamedTuple):
+    """One kind of memory."""
+
+    name: str
+    kind: str
+    path: str
+    """A path, where {date} and the other variables and globs may stand."""
+    load: str = "never"
+    recent: int = 0
+    """How many of the newest, where the load rule is `recent`."""
+    label: str = ""
+    """The heading of its section."""
+    render: str = "whole"
+    budget: int = 0
+    """Bytes; 0 is no limit."""
+    warn: int = 0
+    policy: str = "free"
+    ages: bool = False
+    archive: str = "archive"
+    """The folder to which its things retire."""
+    importance: int = 3
+    """1 is the last to be left out of a prompt that is too small, 5 the first."""
+    shared: bool = False
+    """True when the group `global` contributes to it."""
+    rotated: str = ""
+    """Where a log goes when its day is over."""
+    header: str = ""
+    """The first line of a fresh file."""
+    default: str = ""
+    """The file from which a new profile starts."""
+    fields: tuple[str, ...] = ()
+    """The fields of an entry, in the order in which they are written."""
+    statuses: tuple[str, ...] = ()
+    retired: tuple[str, ...] = ()
+    """Those statuses that say an entry has had its time."""
+    types: tuple[str, ...] = ()
+    strict: bool = False
+    """True when an unknown status or type is refused, not only remarked."""
+    exclusive: str = ""
+    """Layers with the same word here never hold the same thing twice."""
+    lint: tuple[str, ...] = ()
+    """Rules for its content: no-secrets, no-config-values."""
+
+    @property
+    def heading(self) -> str:
+        """What stands above it in a prompt."""
+        return self.label or self.name
+
+    @property
+    def limit(self) -> int:
+        """The size from which it is worth a remark."""
+        return self.warn or self.budget
+
+    def covers(self, path: str) -> bool:
+        """Whether a file at PATH belongs here: a variable stands for any one name."""
+        return any(_fits(pattern, path) for pattern in (self.path, self.rotated) if pattern)
+
+    def holds(self, path: str) -> bool:
+        """Whether PATH is where this layer is written now: a log that has rotated is past."""
+        return _fits(self.path, path)
+
+    def place(self, values: Mapping[str, str]) -> str:
+        """The path for VALUES; raises KeyError for a variable that has none."""
+        return check_path(filled(self.path, values))
+
+
+class Compaction(NamedTuple):
+    """Where the summary of a compacted session goes."""
+
+    into: str = ""
+    daily: str = ""
+
+
+class Migration(NamedTuple):
+    """What `migrate` brings into its present form."""
+
+    old: str = ""
+    new: str = ""
+    """A file of the name OLD becomes NEW."""
+    sections: str = ""
+    """Sections of NEW whose heading begins so ..."""
+    into: str = ""
+    """... move here."""
+
+
+class Layout(NamedTuple):
+    """What a group's `gitmem.yaml` says."""
+
+    name: str = ""
+    timezone: str = ""
+    format: str = "xml"
+    annotate: bool = False
+    budget: int = 0
+    """Characters that an injection may have; 0 is no limit."""
+    layers: tuple[Layer, ...] = ()
+    compact: Compaction = Compaction()
+    migrate: Migration = Migration()
+    recognise: tuple[str, ...] = ()
+    """Files by which a folder that somebody already has is known to be of this kind."""
+
+    def layer(self, name: str) -> Layer | None:
+        """The layer called NAME."""
+        return next((each for each in self.layers if each.name == name), None)
+
+    def layer_of(self, path: str) -> Layer | None:
+        """The layer to which the file at PATH belongs: the first that covers it."""
+        return next((each for each in self.layers if each.covers(path)), None)
+
+    def policy_of(self, path: str) -> str:
+        """How the file at PATH may be written; the layout itself always freely."""
+        if path == FILE:
+            return "free"
+        layer = next((each for each in self.layers if each.holds(path)), None)
+        return layer.policy if layer else "free"
+
+
+EMPTY = Layout()
+"""The layout of a group that has none: every file is free, and nothing is shown."""
+
+
+def filled(pattern: str, values: Mapping[str, str]) -> str:
+    """PATTERN with its variables replaced; raises KeyError for one that has no value."""
+    return re.sub(r"\{(\w+)\}", lambda found: values[found[1]], pattern)
+
+
+def variables_in(pattern: str) -> tuple[str, ...]:
+    """The variables of PATTERN, in order."""
+    return tuple(re.findall(r"\{(\w+)\}", pattern))
+
+
+def is_glob(pattern: str) -> bool:
+    """Whether PATTERN stands for any number of names."""
+    return "*" in pattern
+
+
+def moment_values(moment: datetime) -> dict[str, str]:
+    """What the variables of time stand for at MOMENT."""
+    year, week, _ = moment.isocalendar()
+    return {
+        "date": f"{moment.date()}",
+        "datetime": moment.strftime("%Y-%m-%dT%H-%M-%S"),
+        "week": f"{year:04}-W{week:02}",
+        "month": f"{moment.year:04}-{moment.month:02}",
+    }
+
+
+def _fits(pattern: str, path: str) -> bool:
+    if "{" not in pattern and "*" not in pattern:
+        return pattern == path
+    return re.fullmatch(_as_regex(pattern), path, re.DOTALL) is not None
+
+
+@lru_cache(maxsize=256)
+def _as_regex(pattern: str) -> str:
+    """`*` and a variable stay inside one name; `**` crosses."""
+    marks = {"**": ".*", "*": "[^/]*"}
+    parts = re.split(r"(\*\*|\*|\{\w+\})", pattern)
+    return "".join(
+        marks.get(part, "[^/]+") if number % 2 else re.escape(part)
+        for number, part in enumerate(parts)
+    )

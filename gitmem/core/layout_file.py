@@ -1,0 +1,296 @@
+"""`gitmem.yaml`, read and judged: what is wrong is told with its line and its key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from gitmem.core.layout import (
+    FORMATS,
+    KINDS,
+    LOADS,
+    POLICIES,
+    RENDERINGS,
+    VARIABLES,
+    Compaction,
+    Layer,
+    Layout,
+    Migration,
+    filled,
+    variables_in,
+)
+from gitmem.core.layout_yaml import Keys, line_of, loaded, refuse
+from gitmem.core.paths import check_path
+from gitmem.errors import GitmemError
+
+VERSION = 1
+"""The form of the file, its key `gitmem`."""
+MAX_BYTES = 64 * 1024
+MAX_LAYERS = 64
+LINT_RULES = ("no-secrets", "no-config-values")
+TIMES = tuple(each for each in VARIABLES if each != "user")
+_SAMPLES = {
+    "date": "2026-01-31",
+    "datetime": "2026-01-31T23-59-59",
+    "week": "2026-W05",
+    "month": "2026-01",
+    "user": "somebody",
+}
+_SIZE = r"(\d{1,7}(?:\.\d)?)\s*(?:(KB|KiB|kB)|B|bytes)?"
+_NAME = r"[a-z][a-z0-9-]{0,39}"
+
+
+class _Wrong(Exception):
+    """A value that cannot be: where it stands, and why."""
+
+    def __init__(self, keys: Keys, why: str, hint: str = "") -> None:
+        super().__init__(why)
+        self.keys, self.why, self.hint = keys, why, hint
+
+
+class Reading(NamedTuple):
+    """One key of a mapping: how its value is read, and into which field."""
+
+    field: str
+    read: Callable[[object, Keys], object]
+
+
+def parse(text: str) -> Layout:
+    """The layout that TEXT describes, or LayoutRefused naming the line and the key."""
+    if len(text.encode("utf-8", "replace")) > MAX_BYTES:
+        refuse(0, "", f"it is larger than {MAX_BYTES:,} bytes", "keep notes elsewhere")
+    root, data = loaded(text)
+    try:
+        return _layout(data)
+    except _Wrong as wrong:
+        key = ".".join(str(each) for each in wrong.keys)
+        refuse(line_of(root, wrong.keys), key, wrong.why, wrong.hint)
+
+
+def _layout(data: object) -> Layout:
+    given = _mapping(data, ())
+    if "gitmem" not in given:
+        raise _Wrong((), "the key `gitmem: 1` is missing")
+    if given["gitmem"] != VERSION or type(given["gitmem"]) is not int:
+        raise _Wrong(
+            ("gitmem",),
+            f"this gitmem reads form {VERSION}, not {given['gitmem']!r}",
+            "upgrade gitmem, or write `gitmem: 1`",
+        )
+    rest = {key: value for key, value in given.items() if key != "gitmem"}
+    return Layout(**_fields(rest, _LAYOUT, ()))  # type: ignore[arg-type]
+
+
+def _fields(
+    given: Mapping[str, object], readings: Mapping[str, Reading], at: Keys
+) -> dict[str, object]:
+    found = {}
+    for key, value in given.items():
+        reading = readings.get(key)
+        if reading is None:
+            raise _Wrong((*at, key), f"there is no such key{_nearest(key, readings)}")
+        found[reading.field] = reading.read(value, (*at, key))
+    return found
+
+
+def _nearest(word: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches  # only for an error
+
+    near = get_close_matches(word, list(known), 1)
+    return f"; did you mean `{near[0]}`?" if near else f"; there are {', '.join(known)}"
+
+
+def _layers(value: object, at: Keys) -> tuple[Layer, ...]:
+    given = _mapping(value, at)
+    if len(given) > MAX_LAYERS:
+        raise _Wrong(at, f"{len(given)} layers are too many; {MAX_LAYERS} is the most")
+    return tuple(_layer(name, each, (*at, name)) for name, each in given.items())
+
+
+def _layer(name: str, value: object, at: Keys) -> Layer:
+    if not re.fullmatch(_NAME, name):
+        raise _Wrong(at, "a layer's name has small letters, digits and dashes")
+    given = _mapping(value, at)
+    found = _fields(given, _LAYER, at)
+    for key in ("kind", "path"):
+        if key not in given:
+            raise _Wrong(at, f"the key `{key}` is missing")
+    load = found.pop("load", ("never", 0))
+    if isinstance(load, tuple):
+        found["load"], found["recent"] = load
+    layer = Layer(name, **found)  # type: ignore[arg-type]
+    _check_sense(layer, at)
+    return layer
+
+
+def _check_sense(layer: Layer, at: Keys) -> None:
+    """Keys that are right by themselves may contradict each other."""
+    used = variables_in(layer.path)
+    if layer.load == "user" and "user" not in used:
+        raise _Wrong((*at, "load"), "`load: user` needs {user} in the path")
+    if layer.kind == "profile" and "user" not in used:
+        raise _Wrong((*at, "path"), "a profile's path needs {user}")
+    if layer.kind in ("document", "entries", "log") and (used or "*" in layer.path):
+        raise _Wrong((*at, "path"), f"a layer of the kind {layer.kind} is one file")
+    if layer.kind == "journal" and not set(used) & {"date", "datetime", "week", "month"}:
+        raise _Wrong((*at, "path"), "a journal's path needs {date}, {datetime}, {week} or {month}")
+    if layer.kind == "log" and "date" not in variables_in(layer.rotated):
+        raise _Wrong(at, "a log needs `rotated:`, a path with {date}")
+    if layer.budget and layer.warn > layer.budget:
+        raise _Wrong((*at, "warn"), "it is above the budget")
+
+
+def _mapping(value: object, at: Keys) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise _Wrong(at, "this must be a mapping of keys to values")
+    for key in value:
+        if not isinstance(key, str):
+            raise _Wrong(at, f"the key {key!r} must be a word")
+    return value
+
+
+def _text(value: object, at: Keys) -> str:
+    if not isinstance(value, str) or not value.isprintable():
+        raise _Wrong(at, "this must be a text on one line", "put it in quotes")
+    return value
+
+
+def _texts(value: object, at: Keys) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise _Wrong(at, "this must be a list: [one, two]")
+    return tuple(_text(each, (*at, number)) for number, each in enumerate(value))
+
+
+def _flag(value: object, at: Keys) -> bool:
+    if not isinstance(value, bool):
+        raise _Wrong(at, "this must be true or false")
+    return value
+
+
+def _one_of(words: tuple[str, ...]) -> Callable[[object, Keys], str]:
+    def read(value: object, at: Keys) -> str:
+        if value not in words:
+            raise _Wrong(at, f"{value!r} is none of {', '.join(words)}")
+        return str(value)
+
+    return read
+
+
+def _some_of(words: tuple[str, ...]) -> Callable[[object, Keys], tuple[str, ...]]:
+    def read(value: object, at: Keys) -> tuple[str, ...]:
+        found = _texts(value, at)
+        for number, each in enumerate(found):
+            _one_of(words)(each, (*at, number))
+        return found
+
+    return read
+
+
+def _load(value: object, at: Keys) -> tuple[str, int]:
+    words = str(value).split()
+    if len(words) == 2 and words[0] == "recent" and words[1].isdecimal():  # noqa: PLR2004
+        count = int(words[1])
+        if 1 <= count <= 1000:  # noqa: PLR2004
+            return "recent", count
+    if value in LOADS and value != "recent":
+        return str(value), 0
+    raise _Wrong(at, f"{value!r} is none of always, recent N, user, query, never")
+
+
+def _size(value: object, at: Keys) -> int:
+    found = re.fullmatch(_SIZE, str(value)) if not isinstance(value, bool) else None
+    if found is None:
+        raise _Wrong(at, f"{value!r} is no size", "write bytes, or for example 4 KB")
+    return int(float(found[1]) * (1024 if found[2] else 1))
+
+
+def _number(value: object, at: Keys) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 10_000_000:  # noqa: PLR2004
+        raise _Wrong(at, f"{value!r} is no number of characters")
+    return value
+
+
+def _importance(value: object, at: Keys) -> int:
+    if type(value) is not int or not 1 <= value <= 5:  # noqa: PLR2004
+        raise _Wrong(at, f"{value!r} is none of 1 (critical) to 5 (minor)")
+    return value
+
+
+def _header(value: object, at: Keys) -> str:
+    header = _text(value, at)
+    for each in variables_in(header):
+        if each not in TIMES:
+            raise _Wrong(at, f"there is no {{{each}}} here; there are {', '.join(TIMES)}")
+    return header
+
+
+def _path(value: object, at: Keys) -> str:
+    pattern = _text(value, at)
+    for each in variables_in(pattern):
+        if each not in VARIABLES:
+            raise _Wrong(at, f"there is no {{{each}}}; there are {', '.join(VARIABLES)}")
+    try:
+        check_path(filled(pattern, _SAMPLES).replace("*", "x"))
+    except GitmemError as error:
+        raise _Wrong(at, error.message, error.hint) from error
+    return pattern
+
+
+def _zone(value: object, at: Keys) -> str:
+    name = _text(value, at)
+    if not re.fullmatch(r"[A-Za-z0-9_+\-]+(/[A-Za-z0-9_+\-]+)*", name):
+        raise _Wrong(at, f"{name!r} is no name of a time zone", "for example Europe/Berlin")
+    return name
+
+
+def _compaction(value: object, at: Keys) -> Compaction:
+    readings = {"into": Reading("into", _path), "daily": Reading("daily", _path)}
+    return Compaction(**_fields(_mapping(value, at), readings, at))  # type: ignore[arg-type]
+
+
+def _migration(value: object, at: Keys) -> Migration:
+    readings = {
+        "from": Reading("old", _path),
+        "to": Reading("new", _path),
+        "sections": Reading("sections", _text),
+        "into": Reading("into", _path),
+    }
+    return Migration(**_fields(_mapping(value, at), readings, at))  # type: ignore[arg-type]
+
+
+_LAYOUT = {
+    "layout": Reading("name", _text),
+    "timezone": Reading("timezone", _zone),
+    "format": Reading("format", _one_of(FORMATS)),
+    "annotate": Reading("annotate", _flag),
+    "budget": Reading("budget", _number),
+    "layers": Reading("layers", _layers),
+    "compact": Reading("compact", _compaction),
+    "migrate": Reading("migrate", _migration),
+    "recognise": Reading("recognise", _texts),
+}
+_LAYER = {
+    "kind": Reading("kind", _one_of(KINDS)),
+    "path": Reading("path", _path),
+    "load": Reading("load", _load),
+    "label": Reading("label", _text),
+    "render": Reading("render", _one_of(RENDERINGS)),
+    "budget": Reading("budget", _size),
+    "warn": Reading("warn", _size),
+    "policy": Reading("policy", _one_of(POLICIES)),
+    "ages": Reading("ages", _flag),
+    "archive": Reading("archive", _path),
+    "importance": Reading("importance", _importance),
+    "global": Reading("shared", _flag),
+    "rotated": Reading("rotated", _path),
+    "header": Reading("header", _header),
+    "default": Reading("default", _path),
+    "fields": Reading("fields", _texts),
+    "status": Reading("statuses", _texts),
+    "retired": Reading("retired", _texts),
+    "types": Reading("types", _texts),
+    "strict": Reading("strict", _flag),
+    "exclusive": Reading("exclusive", _text),
+    "lint": Reading("lint", _some_of(LINT_RULES)),
+}

@@ -1,0 +1,94 @@
+"""How the id of a user becomes the name of a file, and back.
+
+An id comes from a chat service and may hold anything. Letters, digits and a few marks stand for
+themselves; all else is percent-encoded. `/` and `\\` become `%-` and `%_`: their usual codes look
+like an attempt to leave the folder, and the path grammar refuses those.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable
+
+from gitmem.core.paths import MAX_PART_BYTES, check_path, find_twin
+from gitmem.errors import BadInput
+
+_PLAIN = "-_.@+=,~"
+_SHORT = {"/": "%-", "\\": "%_"}
+_LONG = {code: char for char, code in _SHORT.items()}
+
+
+def encode_user(user: str, *, case: bool = False) -> str:
+    """USER as one part of a path; with CASE, capital letters are encoded as well."""
+    if not user.strip():
+        raise BadInput("a user's id cannot be empty", hint="for example --user telegram:123456")
+    name = "".join(_encoded(char, case) for char in user)
+    if name[0] == ".":
+        name = f"%2E{name[1:]}"
+    if name[-1] == ".":
+        name = f"{name[:-1]}%2E"
+    if len(name.encode()) > MAX_PART_BYTES:
+        raise BadInput(
+            f"the user's id is too long for a file name: {len(name.encode())} bytes, and "
+            f"{MAX_PART_BYTES} is the most",
+            hint="use a shorter id, for example the number alone",
+        )
+    return check_path(name)
+
+
+def decode_user(name: str) -> str:
+    """The id that NAME stands for; a name that was never encoded stands for itself."""
+
+    def decoded(run: re.Match[str]) -> str:
+        if run[0] in _LONG:
+            return _LONG[run[0]]
+        try:
+            return bytes.fromhex(run[0].replace("%", "")).decode()
+        except UnicodeDecodeError:
+            return run[0]
+
+    return re.sub(r"%[-_]|(?:%[0-9A-F]{2})+", decoded, name)
+
+
+def name_of_user(user: str, names: Collection[str]) -> str:
+    """The name that USER has among NAMES, or shall have: a literal one first."""
+    if user in names:
+        return user
+    name = encode_user(user)
+    if name not in names and find_twin(name, names):
+        # Ids that differ in case alone are different people, but not every disk can tell.
+        return encode_user(user, case=True)
+    return name
+
+
+def user_path(pattern: str, user: str, names_in: Callable[[str], Iterable[str]]) -> str:
+    """The path of USER's file by PATTERN, where {user} stands; NAMES_IN lists a folder."""
+    before, _, after = pattern.partition("{user}")
+    folder, _, start = before.rpartition("/")
+    end = after.partition("/")[0]
+    names = [
+        each[len(start) : len(each) - len(end)]
+        for each in names_in(folder)
+        if each.startswith(start) and each.endswith(end) and len(each) > len(start + end)
+    ]
+    return check_path(before + name_of_user(user, names) + after)
+
+
+def _encoded(char: str, case: bool) -> str:
+    if char in _SHORT:
+        return _SHORT[char]
+    if (char.isascii() and char.isalnum()) or char in _PLAIN:
+        return f"%{ord(char):02X}" if case and char.isupper() else char
+    if char.isalnum() and _is_stable(char) and not (case and char != char.lower()):
+        return char
+    try:
+        return "".join(f"%{byte:02X}" for byte in char.encode())
+    except UnicodeEncodeError as error:
+        raise BadInput("the user's id is not valid Unicode") from error
+
+
+def _is_stable(char: str) -> bool:
+    """Whether every file system keeps the letter as it is."""
+    from unicodedata import normalize
+
+    return all(normalize(form, char) == char for form in ("NFC", "NFD", "NFKC", "NFKD"))
