@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.core.access import check_access
+from gitmem.core.layout import FILE
 from gitmem.core.paths import check_group as check_name
 from gitmem.errors import GitmemError, GroupRefused
-from gitmem.git.checks.findings import Finding, info
+from gitmem.git.checks.findings import Finding, info, warning
 from gitmem.git.checks.fsck import VERIFIED, Inspection, Progress, inspect
 from gitmem.git.checks.rewound import KEPT, REWOUND
 from gitmem.git.repairs.pointing import point_if_free
 from gitmem.operations.clock import Clock, zone_of
 from gitmem.operations.group import Group, Store, not_found, time_now
+from gitmem.operations.layouts import layout_at
 
 __all__ = ["Checked", "Finding", "check", "check_group"]
 
@@ -75,6 +77,7 @@ def check_group(
         found = inspect(gitdir, now=time_now(now, zone), full=True, progress=progress)
         answers = kept | {_key(each.code, each.path, each.object): each.text for each in done}
         findings = _merged(findings, found.findings, answers)
+    findings = (*findings, *_layout(store, name))
     edits = list(_edits(store, name))
     sound = not any(each.stands for each in findings)
     if sound and found.tip and _may_write(acting, name):
@@ -112,6 +115,19 @@ def _merged(
         if each.key not in keys and (answer or each.object not in objects):
             repaired.append(each._replace(repaired=answer or "mended along with the rest"))
     return (*repaired, *left)
+
+
+def _layout(store: Store, name: str) -> Iterator[Finding]:
+    """A layout that cannot be read: the group goes on with an older one, and somebody must know."""
+    with suppress(GitmemError, OSError):
+        group = Group(store, name)
+        try:
+            problem = layout_at(group, group.repository.snapshot()).problem
+        finally:
+            group.close()
+        if problem:
+            hint = f"mend it with `gitmem edit {FILE}`, or see `gitmem log {FILE}`"
+            yield warning("layout", problem, path=FILE, hint=hint)
 
 
 def _edits(store: Store, name: str) -> Iterator[Finding]:

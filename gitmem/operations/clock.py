@@ -59,11 +59,9 @@ def named_zone(name: str) -> tzinfo:
 
 def _from_dotenv(path: Path) -> str:
     try:
-        lines = path.read_text("utf-8", "replace").splitlines()
+        text = path.read_text("utf-8", "replace")
     except OSError:
         return ""
-    for line in reversed(lines):
-        key, found, value = line.strip().removeprefix("export ").partition("=")
-        if found and key.strip() == "TZ":
-            return value.partition(" #")[0].strip().strip("\"'")
-    return ""
+    from gitmem.core.dotenv import values  # only where there is a file to read
+
+    return values(text).get("TZ", "")

@@ -12,15 +12,17 @@ from typing import NamedTuple
 
 from gitmem.core.access import MAIN, check_access
 from gitmem.core.guards import check_message_text
+from gitmem.core.layout import EMPTY, Layout
 from gitmem.core.messages import Note, check_agent
 from gitmem.core.paths import check_group, check_path
 from gitmem.errors import BadInput, Damaged, GitmemError, GroupNotFound, PathRefused
 from gitmem.git.intake import new_id
 from gitmem.git.lock import WAIT
-from gitmem.git.repository import Repository, seal
+from gitmem.git.repository import Repository, Snapshot, seal
 from gitmem.git.setup import FORMAT, is_tied, leads_nowhere, read_config, tie, worktree_of
 from gitmem.git.writer import Writer, writing
-from gitmem.operations.clock import Clock, zone_of
+from gitmem.index.layouts import Standing
+from gitmem.operations.clock import Clock
 
 FINDER = Note(op="capture", id="", agent="unknown")
 """How an edit found on the way is recorded: nobody said who made it."""
@@ -119,6 +121,11 @@ class Group:
         self.who = who or Who()
         self.acting = acting
         self._now = now
+        self._zone: tuple[str, tzinfo] | None = None
+        self.layouts: dict[str, Layout] = {}
+        """Layouts that were read, by the blob they stand in."""
+        self.standing: Standing | None = None
+        """Which one counts at a commit that has none of its own."""
         self.gitdir = store.gitdir(name)
         if not self.gitdir.is_dir():
             raise not_found(store, name, acting)
@@ -151,10 +158,26 @@ class Group:
             )
         return found
 
-    @cached_property
+    @property
     def zone(self) -> tzinfo:
         """The time zone in which this group's days begin."""
-        return zone_of(self.store.root)
+        tip = self._tip()
+        if self._zone is None or self._zone[0] != tip:
+            self._zone = tip, self._zone_now()
+        return self._zone[1]
+
+    def _tip(self) -> str:
+        with suppress(Damaged):
+            return self.repository.tip().commit
+        return ""
+
+    def _zone_now(self) -> tzinfo:
+        from gitmem.operations.layouts import layout_of, zone_then
+
+        layout = EMPTY
+        with suppress(Damaged):  # what is damaged is told by who needs it, not by a clock
+            layout = layout_of(self)
+        return zone_then(self, layout)
 
     def relative(self, path: str) -> str:
         """PATH as this group names it: a path into the work tree loses that prefix."""
@@ -191,7 +214,9 @@ class Group:
 
     @contextmanager
     def _writing(self, wait: float, late: bool, finder: Note) -> Iterator[Writer]:
-        with writing(self.repository, self.worktree, self.now, FINDER, wait) as writer:
+        with writing(
+            self.repository, self.worktree, self.now, FINDER, wait=wait, policies=self._policy
+        ) as writer:
             changed = writer.index_changed()
             if changed and not late:
                 self._take_in(writer, finder)
@@ -200,6 +225,11 @@ class Group:
                 # What was asked for is done: the rest can wait.
                 with suppress(GitmemError, OSError):
                     self._take_in(writer, finder)
+
+    def _policy(self, snapshot: Snapshot, path: str) -> str:
+        from gitmem.operations.layouts import layout_at
+
+        return layout_at(self, snapshot).layout.policy_of(path)
 
     def _take_in(self, writer: Writer, finder: Note) -> None:
         from gitmem.operations.capture import adopt_all

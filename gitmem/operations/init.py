@@ -10,11 +10,14 @@ from typing import NamedTuple
 
 from gitmem.core.access import check_access
 from gitmem.core.guards import check_message_text
+from gitmem.core.layout import FILE
 from gitmem.core.messages import Note
 from gitmem.core.paths import check_group, find_twin
-from gitmem.errors import Conflict, Damaged, GroupRefused, StorageFailed
+from gitmem.errors import Conflict, Damaged, GroupRefused, PathRefused, StorageFailed
 from gitmem.git.intake import Holding
 from gitmem.git.lock import Lock
+from gitmem.git.publish import Plan, Step
+from gitmem.git.repository import Snapshot
 from gitmem.git.setup import (
     create,
     exclude_from_parent,
@@ -27,6 +30,8 @@ from gitmem.git.setup import (
 from gitmem.operations.capture import CapturedAll, capture
 from gitmem.operations.clock import Clock, zone_of
 from gitmem.operations.group import Group, Store, Who, make_note, time_now
+from gitmem.operations.layouts import NONE, checked, layout_at, layout_of, starter_files
+from gitmem.operations.place import check_place
 
 NOTHING = CapturedAll((), (), 0)
 
@@ -45,6 +50,10 @@ class Initialised(NamedTuple):
     """Files that stood in the work tree already and are under history now."""
     held: tuple[Holding, ...] = ()
     """Those that may not enter git."""
+    layout: str = ""
+    """What its `gitmem.yaml` calls itself."""
+    started: tuple[str, ...] = ()
+    """The files it was given to begin with."""
 
 
 def init(
@@ -52,11 +61,19 @@ def init(
     name: str,
     *,
     worktree: Path | None = None,
+    layout: str = NONE,
+    relayout: bool = False,
+    take_in: bool = True,
     who: Who | None = None,
     acting: str | None = None,
     now: Clock | None = None,
 ) -> Initialised:
-    """Create the store and the group NAME where they are missing; nothing changes otherwise."""
+    """Create the store and the group NAME where they are missing; nothing changes otherwise.
+
+    A new group gets LAYOUT; with RELAYOUT so does one that has none yet. Files that stand in its
+    work tree are captured, unless somebody else will TAKE_IN them.
+    """
+    starter = {} if layout == NONE else starter_files(layout)
     check_access(acting, check_group(name), write=True)
     check_message_text("group's name", name)
     note = make_note(who or Who(), "init")._replace(title=f"the memory of {name}")
@@ -71,13 +88,66 @@ def init(
         group = Group(store, name, who=who, acting=acting, now=now)
         try:
             excluded = _settle(group, asked=worktree is not None)
-            found = capture(group, reason="found when the group was made") if fresh else NOTHING
+            found = NOTHING
+            if fresh and take_in:
+                found = capture(group, reason="found when the group was made")
+            started = _start(group, starter, layout) if fresh or relayout else ()
             tip = group.repository.tip().commit
+            named = layout_of(group).name
         finally:
             group.close()
     return Initialised(
-        name, str(store.root), str(place), fresh, tip, excluded, len(found.captured), found.held
+        group=name,
+        store=str(store.root),
+        worktree=str(place),
+        created=fresh,
+        commit=tip,
+        excluded_in=excluded,
+        captured=len(found.captured),
+        held=found.held,
+        layout=named,
+        started=started,
     )
+
+
+def _start(group: Group, starter: dict[str, bytes], layout: str) -> tuple[str, ...]:
+    """Commit what the layout begins with, as far as nothing stands in its place."""
+    if not starter:
+        return ()
+    note = group.note("init")._replace(title=f"begin with the layout {layout}")
+    started: list[str] = []
+
+    def plan(snapshot: Snapshot) -> Plan | None:
+        _check_layout(group, snapshot, starter[FILE], layout)
+        files = {path: data for path, data in starter.items() if _is_free(snapshot, path)}
+        started[:] = files
+        return Plan((Step(files, note._replace(paths=tuple(files))),)) if files else None
+
+    with group.writing() as writer:
+        for path in starter:
+            writer.adopt(path)  # what somebody put there counts, not what we would
+        writer.publish(plan)
+    return tuple(started)
+
+
+def _is_free(snapshot: Snapshot, path: str) -> bool:
+    try:
+        check_place(snapshot, path)
+    except PathRefused:
+        return False
+    return snapshot.node(path) is None
+
+
+def _check_layout(group: Group, snapshot: Snapshot, wanted: bytes, layout: str) -> None:
+    """A group that has a layout keeps it: another one is a decision about every file."""
+    has = layout_at(group, snapshot).layout.name
+    if snapshot.node(FILE) and has != checked(wanted).name:
+        raise Conflict(
+            f"the group {group.name!r} has the layout {has!r} already",
+            hint=f"edit its {FILE} (`gitmem edit {FILE}`), "
+            f"or make another group: `gitmem init -g NAME --layout {layout}`",
+            layout=has,
+        )
 
 
 @contextmanager
@@ -135,20 +205,21 @@ def _check_apart(store: Store, name: str, place: Path) -> None:
     """Refuse a work tree inside another group's, or around it: each would take in the other."""
     taken = {each: worktree_of(store.gitdir(each)) for each in store.names()}
     for other, root in taken.items():
-        if root and _overlap(place, root):
+        if root and overlap(place, root):
             raise GroupRefused(
                 f"{place} and the work tree of {other!r} lie within each other",
                 hint="choose a folder apart from it",
                 rule="overlap",
             )
-    if place != store.default_worktree(name) and _overlap(place, store.root):
+    if place != store.default_worktree(name) and overlap(place, store.root):
         raise Conflict(
             f"{place} and the store {store.root} lie within each other",
             hint="choose a folder apart from the store, or leave out --worktree",
         )
 
 
-def _overlap(one: Path, other: Path) -> bool:
+def overlap(one: Path, other: Path) -> bool:
+    """True when one of two folders is the other or lies in it."""
     one, other = one.resolve(), other.resolve()
     return one == other or one in other.parents or other in one.parents
 

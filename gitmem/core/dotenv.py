@@ -1,0 +1,45 @@
+"""The values in a `.env` file, and the lines of a text that repeat one of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+SHORTEST = 4
+"""Characters from which a value is worth pointing at instead of repeating it."""
+# Values that say nothing by themselves: that they stand elsewhere, too, means nothing.
+_COMMON = frozenset(
+    {"true", "false", "none", "null", "info", "debug", "warn", "warning", "error", "main", "test"}
+    | {"production", "development", "staging", "local", "localhost", "default", "auto", "http"}
+)
+_LINE = r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_.-]*)\s*=\s*(.*)"
+
+
+def values(text: str) -> dict[str, str]:
+    """The variables that TEXT sets, quotes and remarks left out; of several, the last counts."""
+    found = {}
+    for line in text.removeprefix("\ufeff").splitlines():
+        setting = re.fullmatch(_LINE, line)
+        if setting:
+            found[setting[1]] = _value(setting[2].strip())
+    return found
+
+
+def copies(text: str, settings: Mapping[str, str]) -> Iterator[tuple[int, str]]:
+    """The lines of TEXT that repeat a value of SETTINGS, each with the name of its variable."""
+    wanted = {key: value for key, value in settings.items() if _is_telling(value)}
+    for number, line in enumerate(text.split("\n"), 1):
+        for key, value in wanted.items():
+            if value in line and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", line):
+                yield number, key
+
+
+def _is_telling(value: str) -> bool:
+    return len(value) >= SHORTEST and value.casefold() not in _COMMON
+
+
+def _value(raw: str) -> str:
+    if raw[:1] in ("'", '"') and raw[:1]:
+        closing = raw.find(raw[0], 1)
+        return raw[1:closing] if closing > 0 else raw[1:]
+    return re.split(r"\s#", raw, maxsplit=1)[0].strip()
