@@ -1,0 +1,52 @@
+"""`gitmem lint`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gitmem.cli import boundary
+from gitmem.cli.declare import command as declare
+from gitmem.cli.invocation import Invocation
+from gitmem.cli.style import counted, visible
+
+if TYPE_CHECKING:
+    from gitmem.operations.lint import Linted
+
+
+@declare("lint")
+def command(call: Invocation) -> int:
+    """Look for what memory should not say
+
+    Credentials where the layout wants none, values copied from .env, files over or near their
+    budget, entries that stand twice, have no date or importance, or a status nobody knows. Looks at
+    the last commit. Exits with 6 when there is something to say.
+
+    \b
+    Examples:
+      gitmem lint
+      gitmem lint -g research --json
+    """
+    from gitmem.operations.lint import lint
+
+    with call.group() as group:
+        linted = lint(group)
+    # Findings are errors: --quiet leaves them.
+    call.answer(linted, _lines(call, linted), data=not linted.clean)
+    return boundary.DONE if linted.clean else boundary.FINDINGS
+
+
+def _lines(call: Invocation, linted: Linted) -> Iterator[str]:
+    style = call.style
+    looked = f"{counted(linted.checked, 'file')} looked at"
+    if linted.clean:
+        yield f"{style.good('nothing to say')}: {looked}"
+        return
+    last = ""
+    for each in linted.findings:
+        where = each.address or each.path
+        yield f"{style.bold(visible(where))} {style.warn(each.rule)}: {visible(each.message)}"
+        if each.hint != last:  # said once for a row of the same kind
+            yield f"  {visible(call.addressed(each.hint))}"
+        last = each.hint
+    yield f"{style.bad(counted(len(linted.findings), 'finding'))}: {looked}"

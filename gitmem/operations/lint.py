@@ -1,0 +1,88 @@
+"""Look for what memory should not say: secrets, copied settings, doubles, things without a date."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gitmem.core.dotenv import values
+from gitmem.core.layout import Layer, Layout
+from gitmem.core.lint_rules import (
+    ENV,
+    Lint,
+    Placed,
+    in_order,
+    lint_duplicates,
+    lint_entry,
+    lint_file,
+)
+from gitmem.git.moves import SUBMODULE
+from gitmem.git.repository import Snapshot
+from gitmem.operations.entries import KIND, entries_in
+from gitmem.operations.group import Group, Store
+from gitmem.operations.layouts import layout_at
+
+
+class Linted(NamedTuple):
+    """What was found in the files of one commit."""
+
+    commit: str
+    findings: tuple[Lint, ...]
+    checked: int
+    """How many files were looked at: those whose layer has rules."""
+
+    @property
+    def clean(self) -> bool:
+        """True when there is nothing to say."""
+        return not self.findings
+
+
+def lint(group: Group) -> Linted:
+    """Judge what the group's last commit says by the rules of its layout.
+
+    The work tree is not looked at: what somebody is in the middle of is their own.
+    """
+    snapshot = group.repository.snapshot()
+    layout = layout_at(group, snapshot).layout
+    settings = _settings(group.store, layout)
+    findings: list[Lint] = []
+    entries: list[Placed] = []
+    checked = 0
+    for path in _files(snapshot):
+        layer = next((each for each in layout.layers if each.holds(path)), None)
+        if layer is None or not _asks(layer):
+            continue
+        checked += 1
+        findings += lint_file(path, layer, snapshot.read(path) or b"", settings)
+        if layer.kind == KIND:
+            entries += [Placed(path, layer, x) for x in entries_in(snapshot, path, layer)]
+    findings += [found for each in entries for found in lint_entry(each)]
+    findings += lint_duplicates(_by_layer(entries, layout))
+    return Linted(snapshot.commit, tuple(in_order(findings)), checked)
+
+
+def _asks(layer: Layer) -> bool:
+    """Whether LAYER has any rule, so that its files need be read."""
+    return bool(layer.lint or layer.budget or layer.warn or layer.kind == KIND)
+
+
+def _files(snapshot: Snapshot) -> Iterator[str]:
+    for path, node in snapshot.files():
+        if node.mode != SUBMODULE:
+            yield path
+
+
+def _by_layer(entries: list[Placed], layout: Layout) -> list[Placed]:
+    """ENTRIES in the order of the layout: what it names first is where a thing belongs."""
+    order = {each.name: place for place, each in enumerate(layout.layers)}
+    return sorted(entries, key=lambda each: (order[each.layer.name], each.entry.start))
+
+
+def _settings(store: Store, layout: Layout) -> dict[str, str]:
+    """The values of the store's `.env`, where a layer wants to know them."""
+    if not any("no-config-values" in each.lint for each in layout.layers):
+        return {}
+    try:
+        return values((store.root / ENV).read_text("utf-8", "replace"))
+    except OSError:
+        return {}

@@ -1,0 +1,197 @@
+"""Move an entry to another file: a ripe idea becomes a decision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from gitmem.core.entries import Entry, add, parse, put, take
+from gitmem.core.entry_blocks import same_title
+from gitmem.core.entry_rules import judge, lacking
+from gitmem.core.guards import check_message_text, check_secrets, check_size
+from gitmem.core.layout import Layer
+from gitmem.core.messages import title_of_change
+from gitmem.core.paths import check_path
+from gitmem.errors import BadInput, Conflict, EntryRefused
+from gitmem.git.held import SetAside
+from gitmem.git.intake import Captured
+from gitmem.git.publish import Plan, Step
+from gitmem.git.repository import Snapshot
+from gitmem.operations.capture import adopt_all
+from gitmem.operations.entries import address_parts, file_of, locate_entry
+from gitmem.operations.group import Group
+from gitmem.operations.layouts import layout_at
+from gitmem.operations.pending import scan_edits
+from gitmem.operations.place import check_place
+
+OP = "move-entry"
+
+
+class EntryMoved(NamedTuple):
+    """An entry that stands in another file now."""
+
+    commit: str
+    title: str
+    source: str
+    """The address it had."""
+    address: str
+    """The address it has."""
+    warnings: tuple[str, ...] = ()
+    captured: tuple[Captured, ...] = ()
+    pending: bool = False
+    set_aside: tuple[SetAside, ...] = ()
+
+
+class _Aim(NamedTuple):
+    """From where to where, in one snapshot."""
+
+    source: str
+    entry: Entry
+    target: str
+    layer: Layer | None
+
+
+def move_entry(
+    group: Group,
+    address: str,
+    target: str,
+    *,
+    fields: Mapping[str, str] | Iterable[tuple[str, str]] = (),
+    reason: str = "",
+) -> EntryMoved:
+    """Move the entry at ADDRESS to the file or layer TARGET, as one commit, line for line.
+
+    FIELDS are set on the way. An entry that stands in TARGET already, word for word, is only taken
+    out of the first file; another one of the same title is a Conflict.
+    """
+    pairs = tuple(fields.items() if isinstance(fields, Mapping) else fields)
+    work = _Move(group, address, target, pairs, reason)
+    with group.writing() as writer:
+        # What somebody did to the two files is part of what is moved, and of where it goes.
+        paths = work.paths(writer.repository.snapshot())
+        adopt_all(writer, scan_edits(writer.repository, writer.worktree, paths))
+        published = writer.publish(work.plan)
+        return work.moved._replace(
+            commit=published.commit if published else writer.repository.tip().commit,
+            captured=tuple(writer.captured),
+            pending=writer.pending,
+            set_aside=tuple(writer.set_aside),
+        )
+
+
+class _Move:
+    """The move in one snapshot; planned again when the branch moves in between."""
+
+    def __init__(
+        self,
+        group: Group,
+        address: str,
+        target: str,
+        fields: tuple[tuple[str, str], ...],
+        reason: str,
+    ) -> None:
+        self._group, self._address, self._target = group, address, target
+        self._fields = fields
+        self._note = group.note(OP, reason=reason)
+        self.moved = EntryMoved("", "", "", "")
+
+    def paths(self, snapshot: Snapshot) -> list[str]:
+        """The two files."""
+        layout = layout_at(self._group, snapshot).layout
+        source, name = address_parts(self._group, snapshot, layout, self._address)
+        target = check_path(file_of(self._group, snapshot, layout, self._target))
+        check_message_text("path", f"{source}#{name}\n{target}")
+        if target == source:
+            raise BadInput(
+                f"{self._address} is in {target} already",
+                hint="to change it: `gitmem write ... --entry TITLE --set Field=Value`",
+            )
+        return [source, target]
+
+    def _aimed(self, snapshot: Snapshot) -> _Aim:
+        """What is meant by the address and the target."""
+        layout = layout_at(self._group, snapshot).layout
+        source, entry = locate_entry(self._group, snapshot, layout, self._address)
+        target = self.paths(snapshot)[1]
+        check_place(snapshot, target)
+        return _Aim(source, entry, target, layout.layer_of(target))
+
+    def plan(self, snapshot: Snapshot) -> Plan:
+        """Both files as they will be."""
+        aim = self._aimed(snapshot)
+        here, there = snapshot.read(aim.source) or b"", snapshot.read(aim.target)
+        rest, block = take(_text(aim.source, here), aim.entry.slug)
+        block = self._with_fields(block, aim.layer)
+        known = _text(aim.target, there or b"")
+        _check_free(aim, known, block)
+        same = _twin(known, block)
+        after = known if same else add(known, block)
+        self._check(aim, here + b"\n" + (there or b""), after)
+        found = same or parse(after)[-1]
+        self.moved = EntryMoved(
+            "",
+            aim.entry.title,
+            f"{aim.source}#{aim.entry.slug}",
+            f"{aim.target}#{found.slug}",
+            _warnings(found, aim.layer),
+        )
+        changes = {aim.source: rest.encode(), aim.target: after.encode()}
+        title = f"{title_of_change(None, block.encode())} -> {aim.target}"
+        extra = (("Gitmem-From", self.moved.source),)
+        note = self._note._replace(title=title, paths=(aim.source,), extra=extra)
+        return Plan((Step(changes, note),))
+
+    def _with_fields(self, block: str, layer: Layer | None) -> str:
+        if not self._fields:
+            return block
+        (entry,) = parse(block)
+        return put(block, entry.slug, self._fields, None, layer.fields if layer else ()).text
+
+    def _check(self, aim: _Aim, before: bytes, after: str) -> None:
+        """What was there may stay, whatever it is; what is set anew is judged."""
+        data = after.encode()
+        check_size(aim.target, len(data))
+        check_secrets(aim.target, data, before)
+
+
+def _check_free(aim: _Aim, known: str, block: str) -> None:
+    twin = next((each for each in parse(known) if same_title(each.title, aim.entry.title)), None)
+    if twin is not None and not _twin(known, block):
+        raise Conflict(
+            f"{aim.target} has an entry {twin.title!r} already",
+            hint=f"compare them: `gitmem entries {aim.target}#{twin.slug}`; "
+            "give one of them another title, or write what is new into the other",
+            path=aim.target,
+            entry=twin.slug,
+        )
+
+
+def _twin(text: str, block: str) -> Entry | None:
+    """The entry of TEXT that says just what BLOCK says."""
+    wanted = _said(block)
+    return next((each for each in parse(text) if _said(each.block) == wanted), None)
+
+
+def _said(block: str) -> list[str]:
+    return [line.rstrip() for line in block.splitlines() if line.strip()]
+
+
+def _warnings(entry: Entry, layer: Layer | None) -> tuple[str, ...]:
+    wrong = judge(entry, layer)
+    if wrong and layer and layer.strict:
+        raise EntryRefused(
+            f"{layer.name} is strict: {wrong[0]}",
+            hint="set what fits on the way: --set Status=...",
+        )
+    return (*wrong, *lacking(entry, layer)) if layer else ()
+
+
+def _text(path: str, data: bytes) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadInput(
+            f"{path} is not UTF-8 at byte {error.start}, so its entries cannot be moved",
+            hint="write the whole file instead",
+            path=path,
+        ) from error
