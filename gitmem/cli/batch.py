@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from gitmem.operations.write import Edit
 
 OPERATIONS = ("write", "append", "create")
-REQUIRED = ("path", "text")
-KEYS = ("op", *REQUIRED, "if_match")
+TEXTS = ("op", "path", "text", "if_match", "entry", "user", "date")
+KEYS = (*TEXTS, "set")
 EXAMPLE = '{"op": "append", "path": "log.md", "text": "Done.\\n"}'
 
 
@@ -26,16 +26,30 @@ def parse_batch(data: bytes) -> list[Edit]:
 def _edit(number: int, line: bytes) -> Edit:
     from gitmem.operations.write import Edit
 
-    found = _checked(number, _parsed(number, line))
+    given = _parsed(number, line)
+    fields = _fields(number, given.pop("set", {}))
+    found = _checked(number, given)
+    if "text" not in found and not fields and not found.get("entry"):
+        raise _bad(number, "'text' is missing")
     op = found.get("op", "write")
     return Edit(
         found["path"],
-        found["text"],
+        found.get("text"),
         append=op == "append",
         create=op == "create",
         if_match=found.get("if_match", ""),
         line=number,
+        entry=found.get("entry", ""),
+        fields=fields,
+        user=found.get("user", ""),
+        date=found.get("date", ""),
     )
+
+
+def _fields(number: int, given: object) -> tuple[tuple[str, str], ...]:
+    if not isinstance(given, dict) or not all(isinstance(each, str) for each in given.values()):
+        raise _bad(number, "'set' must be an object of texts")
+    return tuple(given.items())
 
 
 def _parsed(number: int, line: bytes) -> dict[str, object]:
@@ -52,9 +66,8 @@ def _checked(number: int, found: dict[str, object]) -> dict[str, str]:
     unknown = [key for key in found if key not in KEYS]
     if unknown:
         raise _bad(number, f"unknown key {unknown[0]!r}; there are {', '.join(KEYS)}")
-    missing = [key for key in REQUIRED if key not in found]
-    if missing:
-        raise _bad(number, f"{missing[0]!r} is missing")
+    if "path" not in found:
+        raise _bad(number, "'path' is missing")
     wrong = [key for key, value in found.items() if not isinstance(value, str)]
     if wrong:
         raise _bad(number, f"{wrong[0]!r} must be a text")

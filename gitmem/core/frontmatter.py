@@ -79,7 +79,8 @@ def set_field(text: str, key: str, value: str) -> str:
         changed = _with_new_block(text, key, value)
     check(changed)
     # The judge is the reader. Better no write than one that says something else.
-    if read(changed).get(key) != value:
+    found = read(changed).get(key)
+    if found != value and not (_is_day(value) and str(found) == value):
         raise _refused(
             2,
             "not-settable",
@@ -160,10 +161,24 @@ def _end(node: yaml.Node) -> int:
 
 
 def _scalar(text: str, quoted: bool = False) -> str:
-    """TEXT as YAML on one line: plain where that reads back as the same string."""
+    """TEXT as YAML on one line: plain where that reads back as the same string, or day."""
+    if not quoted and _is_day(text):
+        return text
     if not quoted and re.fullmatch(r"[^\W\d_][\w ./()+@-]*(?<! )", text) and _is_plain(text):
         return text
     return '"' + "".join(_escaped(char) for char in text) + '"'
+
+
+def _is_day(text: str) -> bool:
+    """Whether TEXT is a date as everybody writes it in frontmatter: without quotes."""
+    if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
+        return False
+    from datetime import date
+
+    try:
+        return bool(date.fromisoformat(text))
+    except ValueError:
+        return False
 
 
 def _is_plain(text: str) -> bool:

@@ -11,8 +11,17 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from gitmem.core import frontmatter, secrets
+from gitmem.core.layout import FILE as LAYOUT_FILE
 from gitmem.core.paths import check_path
-from gitmem.errors import FrontmatterRefused, PathRefused, SecretFound, ShrinkRefused, TooBig
+from gitmem.errors import (
+    FrontmatterRefused,
+    LayoutRefused,
+    PathRefused,
+    PolicyRefused,
+    SecretFound,
+    ShrinkRefused,
+    TooBig,
+)
 
 MAX_FILE = 1024 * 1024
 MAX_MESSAGE = 16 * 1024
@@ -29,10 +38,12 @@ def check_write(
     *,
     allow_secret: Iterable[str] = (),
     allow_shrink: bool = False,
+    policy: str = "free",
 ) -> None:
     """Refuse DATA as the new version of PATH, or return."""
     check_size(path, len(data))
     check_secrets(path, data, before, allow_secret)
+    check_policy(path, data, before, policy)
     if not allow_shrink and shrinks(data, before):
         raise _shrink_refused(path, data, before or b"")
     frontmatter.check(_text(data))
@@ -93,6 +104,36 @@ def _found(text: str) -> list[secrets.Finding]:
     return secrets.find(text)
 
 
+def check_policy(path: str, data: bytes, before: bytes | None, policy: str) -> None:
+    """Refuse a write that the layer to which PATH belongs does not allow."""
+    if not breaks_policy(data, before, policy):
+        return
+    hints = {
+        "append-only": f"add to it: `gitmem write {path} --append ...`",
+        "write-once": "what was written stays: write a new file instead",
+        "protected": "it is for people to change",
+    }
+    raise PolicyRefused(
+        f"{path} is {policy} by the layout of this group",
+        hint=f"{hints[policy]}; if it has to be, repeat with --allow-policy",
+        path=path,
+        policy=policy,
+    )
+
+
+def breaks_policy(data: bytes | None, before: bytes | None, policy: str) -> bool:
+    """Whether going from BEFORE to DATA is what POLICY forbids; None is no file."""
+    if policy == "free" or data == before:
+        return False
+    if policy == "protected":
+        return before is not None or data is None
+    if before is None:
+        return False
+    if policy == "append-only" and data is not None:
+        return not data.startswith(before.rstrip(b"\r\n"))
+    return True
+
+
 def shrinks(data: bytes, before: bytes | None) -> bool:
     """True when a file of some size would lose more than half of itself, or all it said."""
     if before is None or not before.strip():
@@ -133,18 +174,34 @@ def hold_rule(path: str, obstacle: str, data: bytes | None, before: bytes | None
     return f"secret: {found[0].rule}, line {found[0].line}" if found else ""
 
 
-def violations(path: str, data: bytes | None, before: bytes | None) -> tuple[str, ...]:
+def violations(
+    path: str, data: bytes | None, before: bytes | None, policy: str = "free"
+) -> tuple[str, ...]:
     """The rules an edit broke that a write would have been refused for."""
-    if data is None:
-        return ()
     broken = []
+    if breaks_policy(data, before, policy):
+        broken.append(f"policy {path} is {policy}")
+    if data is None:
+        return tuple(broken)
     if shrinks(data, before):
         broken.append(f"shrink {path} {len(before or b'')} -> {len(data)} bytes")
     try:
         frontmatter.check(_text(data))
     except FrontmatterRefused as error:
         broken.append(f"frontmatter {path}: {error.message}")
+    if path == LAYOUT_FILE:
+        broken += _layout_violation(data)
     return tuple(broken)
+
+
+def _layout_violation(data: bytes) -> list[str]:
+    from gitmem.core.layout_file import parse
+
+    try:
+        parse(_text(data))
+    except LayoutRefused as error:
+        return [f"layout {error.message}"]
+    return []
 
 
 def _text(data: bytes) -> str:

@@ -7,6 +7,7 @@ history whole, before the merge.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -38,13 +39,23 @@ class Holding(NamedTuple):
     rule: str
 
 
+Policies = Callable[[Snapshot, str], str]
+"""How the file at a path may be written, by the layout of a commit."""
+
+
+def no_policy(snapshot: Snapshot, path: str) -> str:
+    """Where no layout counts, every file may be written freely."""
+    return "free"
+
+
 class Intake:
     """Commits edits, in the name of FINDER unless somebody else is named."""
 
-    def __init__(self, publisher: Publisher, finder: Note) -> None:
+    def __init__(self, publisher: Publisher, finder: Note, policies: Policies) -> None:
         self._publisher = publisher
         self._repository = publisher.repository
         self._finder = finder
+        self._policies = policies
         self.captured: list[Captured] = []
 
     def take_in(
@@ -66,7 +77,10 @@ class Intake:
 
         def plan(snapshot: Snapshot) -> Plan | None:
             now, before = snapshot.oid(path), sound(snapshot, path)
-            broken = violations(path, seen.data, before)
+            # What somebody did is judged by the version it was done to, not by one made since.
+            seen_by_editor = before if now == base else self._known(base)
+            policy = self._policies(snapshot, path)
+            broken = violations(path, seen.data, seen_by_editor, policy)
             note = edit_note(template, path, before, seen.data, broken)
             steps = [Step({path: seen.data}, note)]
             final, merged = seen.data, False
@@ -101,14 +115,17 @@ class Intake:
         ours = sound(snapshot, path)
         if ours is None or theirs is None:
             return (theirs if ours is None else ours), True
-        ancestor = None
-        if base:
-            with suppress(ObjectDamaged):
-                ancestor = self._repository.objects.read_as("blob", base)
-        merged = merge(ancestor, ours, theirs, hunks)
+        merged = merge(self._known(base), ours, theirs, hunks)
         if len(merged.data) > MAX_FILE:
             return ours, False  # no file may be that big: the edit stands in history before it
         return merged.data, not merged.conflicts
+
+    def _known(self, blob: str | None) -> bytes | None:
+        """The version BLOB, as far as there is one and it can be read."""
+        if blob:
+            with suppress(ObjectDamaged):
+                return self._repository.objects.read_as("blob", blob)
+        return None
 
 
 def edit_note(

@@ -17,7 +17,7 @@ from gitmem.errors import Conflict, Damaged, GitmemError
 from gitmem.git.behind import catch_up
 from gitmem.git.finishing import Finisher
 from gitmem.git.held import HeldFolder, SetAside
-from gitmem.git.intake import Captured, Holding, Intake, edit_note, sound
+from gitmem.git.intake import Captured, Holding, Intake, Policies, edit_note, no_policy, sound
 from gitmem.git.lock import WAIT, Lock, lock_path
 from gitmem.git.publish import PATIENCE, Plan, Planner, Published, Publisher, Step, translated
 from gitmem.git.repository import BRANCH, Repository, Snapshot
@@ -30,12 +30,14 @@ GONE = ("file", "folder")
 class Writer:
     """What an operation works with while it holds the lock."""
 
-    def __init__(self, publisher: Publisher, held: HeldFolder, finder: Note) -> None:
+    def __init__(
+        self, publisher: Publisher, held: HeldFolder, finder: Note, policies: Policies = no_policy
+    ) -> None:
         self.repository = publisher.repository
         self.worktree = publisher.worktree
         self.clock = publisher.clock
         self._publisher = publisher
-        self._intake = Intake(publisher, finder)
+        self._intake = Intake(publisher, finder, policies)
         self._finisher = Finisher(publisher, self._intake, held)
 
     @property
@@ -140,14 +142,16 @@ def writing(
     root: Path,
     clock: Callable[[], datetime],
     finder: Note,
+    *,
     wait: float = WAIT,
+    policies: Policies = no_policy,
 ) -> Iterator[Writer]:
     """Hold the group's lock, with everything that a dead writer left behind put in order."""
     lock = Lock(lock_path(repository.gitdir))
     with translated("working on this group"):
         lock.acquire(wait)
         try:
-            with holding(lock, repository, root, clock, finder) as writer:
+            with holding(lock, repository, root, clock, finder, policies=policies) as writer:
                 yield writer
         finally:
             lock.release()
@@ -160,6 +164,8 @@ def holding(
     root: Path,
     clock: Callable[[], datetime],
     finder: Note,
+    *,
+    policies: Policies = no_policy,
 ) -> Iterator[Writer]:
     """A writer under a lock that is held already."""
     _check_head(repository)
@@ -167,7 +173,7 @@ def holding(
     worktree = WorkTree(root)
     publisher = Publisher(repository, worktree, lock, clock)
     try:
-        writer = Writer(publisher, HeldFolder(repository.gitdir), finder)
+        writer = Writer(publisher, HeldFolder(repository.gitdir), finder, policies)
         writer.recover()
         yield writer
     finally:

@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gitmem.core.guards import check_message_text, check_write
-from gitmem.core.messages import Note, parse, title_of_change
-from gitmem.core.paths import check_path
-from gitmem.errors import BadInput, Conflict, GitmemError
+from gitmem.core.layout import FILE, Layout
+from gitmem.core.messages import Note, title_of_change
+from gitmem.errors import BadInput
 from gitmem.git.diffing import hunks
 from gitmem.git.held import SetAside
 from gitmem.git.intake import Captured, Holding
 from gitmem.git.objects import ObjectDamaged, blob_id
 from gitmem.git.publish import Plan, Published, Step
-from gitmem.git.repository import Repository, Snapshot
+from gitmem.git.repository import Snapshot
 from gitmem.git.writer import GONE, Writer
+from gitmem.operations.aiming import aims, checked_edit
+from gitmem.operations.applying import Aim, BlobMismatch, Edit, applied, naming_line
 from gitmem.operations.group import Group
+from gitmem.operations.layouts import checked, layout_at
 from gitmem.operations.place import check_place
+from gitmem.operations.retries import find_earlier, written_then
 
-RECOGNISED_WITHIN = 1000
-"""How many commits back an operation id is looked for."""
-
-
-class Edit(NamedTuple):
-    """One thing to do to one file."""
-
-    path: str
-    text: str | bytes
-    append: bool = False
-    create: bool = False
-    if_match: str = ""
-    line: int = 0
-    """The line of a batch it came from, 0 when it stands alone."""
+__all__ = ["Allowed", "BlobMismatch", "Change", "Edit", "Written", "describe", "write"]
 
 
 class Change(NamedTuple):
@@ -61,6 +51,8 @@ class Written(NamedTuple):
     """True when the work tree could not be brought after it yet; the next command will."""
     recognised: bool = False
     """True when an earlier call with the same operation id had written it."""
+    warnings: tuple[str, ...] = ()
+    """What the layout has to say about it: over budget, an unknown status, no summary."""
 
     @property
     def changed(self) -> bool:
@@ -78,6 +70,7 @@ class Allowed(NamedTuple):
 
     secrets: tuple[str, ...] = ()
     shrink: bool = False
+    policy: bool = False
 
 
 def write(
@@ -93,13 +86,17 @@ def write(
     if not edits:
         raise BadInput("there is nothing to write", hint="give at least one line")
     edits = [_checked(group, each) for each in edits]
-    note = _note(group, edits, reason, turn, operation)
+    check_message_text("turn", turn)
+    check_message_text("operation id", operation)
+    note = group.note("write", reason=reason)._replace(turn=turn)
+    note = note._replace(id=operation) if operation else note
     with group.writing() as writer:
-        known = _recognised(writer.repository, operation, edits) if operation else None
-        if known:
-            return known
-        held = [path for path in note.paths if _is_held(writer, path)]
-        work = _Work(edits, note, allowed)
+        work = _Work(group, _aimed(group, edits), note, allowed)
+        earlier = find_earlier(writer.repository, operation) if operation else None
+        if earlier:
+            return _recognised(writer.repository.snapshot(earlier), operation, work.aims)
+        paths = dict.fromkeys(each.edit.path for each in work.aims)
+        held = [path for path in paths if _is_held(writer, path)]
         published = writer.publish(work.plan)
         for path in held:
             if published is None or path not in published.blobs:
@@ -108,24 +105,13 @@ def write(
 
 
 def _checked(group: Group, edit: Edit) -> Edit:
-    """The edit with its path as the group names it; refuses before anything is looked at."""
-    with _naming_line(edit):
-        path = group.relative(edit.path) if edit.path[:1] in "./" else edit.path
-        check_message_text("path", check_path(path))
-        if edit.if_match and not re.fullmatch(r"[0-9a-fA-F]{4,40}", edit.if_match):
-            raise BadInput(
-                f"{edit.if_match!r} is no version of a file",
-                hint="give the blob id that `read` or `write` answered, or its first digits",
-            )
-    return edit._replace(path=path)
+    with naming_line(edit):
+        return checked_edit(group, edit)
 
 
-def _note(group: Group, edits: Sequence[Edit], reason: str, turn: str, operation: str) -> Note:
-    check_message_text("turn", turn)
-    check_message_text("operation id", operation)
-    paths = tuple(dict.fromkeys(each.path for each in edits))
-    note = group.note("write", reason=reason, paths=paths)._replace(turn=turn)
-    return note._replace(id=operation) if operation else note
+def _aimed(group: Group, edits: Sequence[Edit]) -> list[Aim]:
+    snapshot = group.repository.snapshot()
+    return aims(edits, layout_at(group, snapshot).layout, snapshot, group.now())
 
 
 def _is_held(writer: Writer, path: str) -> bool:
@@ -146,21 +132,26 @@ def _is_held(writer: Writer, path: str) -> bool:
 class _Work:
     """The edits applied to one snapshot; planned again when the branch moves in between."""
 
-    def __init__(self, edits: Sequence[Edit], note: Note, allowed: Allowed) -> None:
-        self._edits, self._note, self._allowed = edits, note, allowed
+    def __init__(self, group: Group, aims: Sequence[Aim], note: Note, allowed: Allowed) -> None:
+        self.aims = aims
+        self._group, self._note, self._allowed = group, note, allowed
         self.changes: tuple[Change, ...] = ()
+        self.warnings: tuple[str, ...] = ()
 
     def plan(self, snapshot: Snapshot) -> Plan | None:
         """What to publish on top of SNAPSHOT; None when nothing would change."""
         files: dict[str, bytes] = {}
         before: dict[str, bytes | None] = {}
-        for edit in self._edits:
-            with _naming_line(edit):
-                if edit.path not in before:
-                    check_place(snapshot, edit.path, files)
-                    before[edit.path] = _current(snapshot, edit)
-                files[edit.path] = _applied(edit, files.get(edit.path, before[edit.path]))
-        self._check(files, before)
+        for each in self.aims:
+            path = each.edit.path
+            with naming_line(each.edit):
+                if path not in before:
+                    check_place(snapshot, path, files)
+                    before[path] = _current(snapshot, each)
+                files[path] = applied(each, files.get(path, before[path]))
+        layout = layout_at(self._group, snapshot).layout
+        self._check(files, before, layout)
+        self.warnings = tuple(self._remarks(files))
         same = {path for path, data in files.items() if snapshot.oid(path) == blob_id(data)}
         for path in same:
             if before[path] is None:  # damaged: the same content again heals it
@@ -168,80 +159,53 @@ class _Work:
                 snapshot.repository.objects.write("blob", files[path])
         self.changes = tuple(describe(path, before[path], files[path]) for path in files)
         changed = {path: data for path, data in files.items() if path not in same}
-        if not changed:
-            return None
-        op = "append" if all(each.append for each in self._edits) else "write"
-        path, data = next(iter(changed.items()))
-        title = title_of_change(before[path], data)
-        note = self._note._replace(op=op, title=title, paths=tuple(changed))
-        return Plan((Step(changed, note),))
+        return Plan((Step(changed, self._said(changed, before)),)) if changed else None
 
-    def _check(self, files: dict[str, bytes], before: dict[str, bytes | None]) -> None:
-        last = {each.path: each for each in self._edits}
+    def _said(self, changed: dict[str, bytes], before: dict[str, bytes | None]) -> Note:
+        op = "append" if all(each.edit.append for each in self.aims) else "write"
+        path, data = next(iter(changed.items()))
+        first = next(each for each in self.aims if each.edit.path == path)
+        title = first.edit.entry or title_of_change(before[path] or first.fresh, data)
+        return self._note._replace(op=op, title=title, paths=tuple(changed))
+
+    def _check(
+        self, files: dict[str, bytes], before: dict[str, bytes | None], layout: Layout
+    ) -> None:
+        last = {each.edit.path: each.edit for each in self.aims}
         for path, data in files.items():
-            with _naming_line(last[path]):
+            with naming_line(last[path]):
+                if path == FILE:
+                    checked(data)
                 check_write(
                     path,
                     data,
                     before[path],
                     allow_secret=self._allowed.secrets,
                     allow_shrink=self._allowed.shrink,
+                    policy="free" if self._allowed.policy else layout.policy_of(path),
                 )
 
+    def _remarks(self, files: dict[str, bytes]) -> Iterator[str]:
+        """What a layer has to say about what was written to it, once for each file."""
+        from gitmem.core.remarks import remarks
 
-def _current(snapshot: Snapshot, edit: Edit) -> bytes | None:
+        for each in {each.edit.path: each for each in self.aims}.values():
+            if each.layer is not None:
+                with naming_line(each.edit):
+                    path = each.edit.path
+                    yield from remarks(
+                        each.layer, path, files[path], entry=each.edit.entry, today=each.day
+                    )
+
+
+def _current(snapshot: Snapshot, aimed: Aim) -> bytes | None:
+    edit = aimed.edit
     try:
         return snapshot.read(edit.path)
     except ObjectDamaged:
-        if edit.append:
+        if edit.append or edit.entry or edit.text is None:
             raise
         return None  # a whole new version does not need the damaged one
-
-
-def _applied(edit: Edit, current: bytes | None) -> bytes:
-    """The file after one edit."""
-    found = None if current is None else blob_id(current)
-    if edit.create and current is not None:
-        raise Conflict(
-            f"{edit.path} exists already", hint="leave out --create to replace it", blob=found
-        )
-    if edit.if_match and not (found or "").startswith(edit.if_match.lower()):
-        raise BlobMismatch(edit.path, edit.if_match, found)
-    data = edit.text if isinstance(edit.text, bytes) else encoded(edit.path, edit.text)
-    if not edit.append or current is None:
-        return _ended(data, b"\n") if edit.append else data
-    newline = b"\r\n" if b"\r\n" in current else b"\n"
-    return _ended(current, newline) + _ended(data, newline)
-
-
-class BlobMismatch(Conflict):
-    """The file is no longer the version the caller has seen."""
-
-    code = "blob-mismatch"
-
-    def __init__(self, path: str, wanted: str, found: str | None) -> None:
-        now = f"is {found}" if found else "does not exist"
-        super().__init__(
-            f"{path} {now}, not {wanted}",
-            hint=f"read it again (`gitmem read {path}`) and base your text on that",
-            path=path,
-            blob=found,
-            if_match=wanted,
-        )
-
-
-def encoded(path: str, text: str) -> bytes:
-    """TEXT as UTF-8; lone surrogates have no bytes."""
-    try:
-        return text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise BadInput(
-            f"the text for {path} is not valid Unicode at character {error.start}"
-        ) from error
-
-
-def _ended(data: bytes, newline: bytes) -> bytes:
-    return data if not data or data.endswith(b"\n") else data + newline
 
 
 def describe(path: str, before: bytes | None, after: bytes | None) -> Change:
@@ -258,37 +222,10 @@ def describe(path: str, before: bytes | None, after: bytes | None) -> Change:
     return Change(path, kind, blob_id(after), len(after), added, removed)
 
 
-def _recognised(repository: Repository, operation: str, edits: Sequence[Edit]) -> Written | None:
-    """The answer of an earlier call with the same id, if it is in recent history."""
-    tip = repository.tip().commit
-    for number, commit in enumerate(repository.history(tip)):
-        if number >= RECOGNISED_WITHIN:
-            return None
-        if parse(commit.message).get("Gitmem-Id") == operation:
-            return _written_before(repository.snapshot(commit.oid), operation, edits)
-    return None
-
-
-def _written_before(snapshot: Snapshot, operation: str, edits: Sequence[Edit]) -> Written:
-    changes = []
-    for path, edit in {each.path: each for each in edits}.items():
-        data = snapshot.read(path)
-        if data is None or not _may_come_from(edit, data):
-            raise Conflict(
-                f"the operation id {operation!r} was used before, for another write",
-                hint="use a fresh id for each operation",
-                commit=snapshot.commit,
-            )
-        changes.append(Change(path, "unchanged", blob_id(data), len(data)))
+def _recognised(snapshot: Snapshot, operation: str, aims: Sequence[Aim]) -> Written:
+    files = written_then(snapshot, operation, aims)
+    changes = [Change(path, "unchanged", blob_id(data), len(data)) for path, data in files.items()]
     return Written(snapshot.commit, tuple(changes), recognised=True)
-
-
-def _may_come_from(edit: Edit, data: bytes) -> bool:
-    """Whether a file with DATA may be what EDIT made of it."""
-    text = edit.text if isinstance(edit.text, bytes) else encoded(edit.path, edit.text)
-    return (
-        data.endswith((_ended(text, b"\n"), _ended(text, b"\r\n"))) if edit.append else data == text
-    )
 
 
 def _answer(writer: Writer, work: _Work, published: Published | None) -> Written:
@@ -298,20 +235,5 @@ def _answer(writer: Writer, work: _Work, published: Published | None) -> Written
         tuple(writer.captured),
         tuple(writer.set_aside),
         writer.pending,
+        warnings=work.warnings,
     )
-
-
-class _naming_line:  # noqa: N801 - reads as a statement: with _naming_line(edit)
-    """Let an error that happens inside say which line of a batch it was."""
-
-    def __init__(self, edit: Edit) -> None:
-        self._line = edit.line
-
-    def __enter__(self) -> None:
-        return
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if self._line and isinstance(error, GitmemError) and "batch_line" not in error.facts:
-            error.message = f"line {self._line}: {error.message}"
-            error.args = (error.message,)
-            error.facts["batch_line"] = self._line

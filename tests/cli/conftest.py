@@ -26,7 +26,7 @@ def run(home: Path) -> Run:
 @pytest.fixture
 def gitmem(run: Run) -> Run:
     """The same, with the group main made a week ago."""
-    assert run("init", GITMEM_NOW="2026-02-01T08:00:00Z").code == 0
+    assert run("init", "--layout", "none", GITMEM_NOW="2026-02-01T08:00:00Z").code == 0
     return run
 
 

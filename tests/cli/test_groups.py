@@ -8,7 +8,7 @@ from tests.support.cli import Run
 
 
 def test_groups_are_listed_with_their_last_write_and_size(gitmem: Run) -> None:
-    gitmem("init", "-g", "research")
+    gitmem("init", "-g", "research", "--layout", "none")
     gitmem("write", "-g", "research", "a.md", "hello", "--agent", "ada")
 
     rows = gitmem("groups").out.splitlines()

@@ -13,7 +13,7 @@ def test_a_store_and_a_group_are_made_and_the_next_step_is_named(run: Run, home:
 
     assert said.code == 0
     assert said.out.startswith(f"created the group main in {home}\n")
-    assert "gitmem write notes.md" in said.out
+    assert "gitmem status" in said.out
     assert git(home / "groups" / "main", "log", "--format=%s") != ""
 
 
@@ -40,7 +40,7 @@ def test_the_work_tree_may_be_elsewhere(run: Run, tmp_path: Path) -> None:
 def test_the_one_who_makes_it_is_the_author(run: Run, home: Path) -> None:
     run("init", "--agent", "ada")
 
-    assert git(home / "groups" / "main", "log", "--format=%an") == "ada\n"
+    assert git(home / "groups" / "main", "log", "--format=%an") == "ada\nada\n"
 
 
 def test_a_name_that_breaks_the_grammar_is_refused(run: Run) -> None:

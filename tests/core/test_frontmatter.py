@@ -228,7 +228,8 @@ def test_one_field_is_set_and_nothing_else_moves(before: str, after: str) -> Non
     [
         ("plain words", "plain words"),
         ("ünïcode 日記", "ünïcode 日記"),
-        ("2026-02-08", '"2026-02-08"'),
+        ("2026-02-08", "2026-02-08"),
+        ("2026-02-31", '"2026-02-31"'),
         ("true", '"true"'),
         ("No", '"No"'),
         ("null", '"null"'),

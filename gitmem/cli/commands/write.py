@@ -62,6 +62,17 @@ def _is_text(arg: str) -> bool:
 @click.argument("text", required=False)
 @click.option("--append", is_flag=True, help="Add TEXT at the end, on lines of its own")
 @click.option("--create", is_flag=True, help="Fail if the file exists")
+@click.option("--entry", metavar="TITLE", help="Create or change this one entry of the file")
+@click.option(
+    "--set",
+    "settings",
+    metavar="FIELD=VALUE",
+    multiple=True,
+    help="Set a field of the entry, or of the file's frontmatter; repeatable",
+)
+@click.option("--summary", metavar="TEXT", help="The same as --set summary=TEXT")
+@click.option("--user", metavar="ID", default="", help="Whose profile it is")
+@click.option("--date", metavar="DAY", default="", help="The day of a journal, if not today")
 @click.option("--batch", metavar="FILE", help="Take edits from NDJSON lines; - is stdin")
 @named("--if-match", metavar="BLOB", help="Fail unless this is its version")
 @reason
@@ -74,6 +85,7 @@ def _is_text(arg: str) -> bool:
     is_flag=True,
     help="A file over 500 bytes may lose more than half, any file all",
 )
+@click.option("--allow-policy", is_flag=True, help="Write what the layer keeps from change")
 def command(
     call: Invocation,
     *,
@@ -81,6 +93,11 @@ def command(
     text: str | None,
     append: bool,
     create: bool,
+    entry: str | None,
+    settings: tuple[str, ...],
+    summary: str | None,
+    user: str,
+    date: str,
     batch: str | None,
     if_match: str | None,
     reason: str,
@@ -88,37 +105,53 @@ def command(
     operation: str | None,
     allow_secret: tuple[str, ...],
     allow_shrink: bool,
+    allow_policy: bool,
 ) -> None:
     """Write a file, or add to one, as one commit
 
-    TEXT becomes the whole file, with a newline at its end; without TEXT, or with -, standard input
-    does, byte for byte. The same content again changes nothing.
+    PATH is a file, or the name of a layer of the group's layout, which knows its own file: the
+    diary of today, the profile of a user, the log of the session (which is added to).
 
-    Each line of a batch is an object with "path", "text", and where wanted "op" (write, append or
-    create) and "if_match". All lines are one commit, or none is.
+    TEXT becomes the whole file, with a newline at its end; without TEXT, or with -, standard input
+    does, byte for byte. The same content again changes nothing. With --entry or --set, TEXT may be
+    left out: then only fields change.
+
+    Each line of a batch is an object with "path", and where wanted "text", "op" (write, append or
+    create), "if_match", "entry", "set" (an object), "user" and "date". All lines are one commit, or
+    none is.
 
     \b
     Examples:
       gitmem write state.md "Moving billing to ESM" --reason "started today"
       gitmem write todo.md --append "- call Ada"
       generate-report | gitmem write report.md -
+      gitmem write diary --summary "Billing is on ESM" "Moved the last module today."
+      gitmem write sessions "- 14:02 deployed"
+      gitmem write user --user telegram:123456 --append "- prefers short answers"
+      gitmem write decisions --entry "Use ESM only" --set Status=active --set Importance=2
     """
     from gitmem.operations.write import Allowed, Edit, write
 
     if batch is not None:
-        edits = _batch(batch, path is not None or append or create or if_match is not None)
+        mixed = (path, append, create, if_match, entry, settings, summary, user, date)
+        edits = _batch(batch, any(mixed))
     else:
         if not path:
             raise BadInput("there is no path to write to", hint=EXAMPLES)
         if append and create:
             raise BadInput("--append adds to a file and --create wants none", hint="take one")
-        edits = [Edit(path, _content(text), append, create, if_match or "")]
-    allowed = Allowed(allow_secret, allow_shrink)
+        fields = _fields(settings, summary)
+        content = None if text is None and (fields or entry) else _content(text)
+        edit = Edit(path, content, append, create, if_match or "")
+        edits = [edit._replace(entry=entry or "", fields=fields, user=user, date=date)]
+    allowed = Allowed(allow_secret, allow_shrink, allow_policy)
     with call.group() as group:
         written = write(
             group, edits, reason=reason, turn=turn, operation=operation or "", allowed=allowed
         )
     remark_found(call, written)
+    for each in written.warnings:
+        call.remark(each)
     call.answer(written, _lines(call, written), changed=written.changed)
 
 
@@ -128,7 +161,7 @@ def _batch(source: str, mixed: bool) -> list[Edit]:
     if mixed:
         raise BadInput(
             "in a batch each line says what to do to which path",
-            hint=f"leave out PATH, --append, --create and --if-match; a line looks like {EXAMPLE}",
+            hint=f"leave out PATH and what says how to write it; a line looks like {EXAMPLE}",
         )
     if source == STDIN:
         return parse_batch(_stdin(f"for example `echo '{EXAMPLE}' | gitmem write --batch -`"))
@@ -138,6 +171,17 @@ def _batch(source: str, mixed: bool) -> list[Edit]:
         raise BadInput(
             f"{source} cannot be read: {error.strerror}", hint="use - for standard input"
         ) from error
+
+
+def _fields(settings: tuple[str, ...], summary: str | None) -> tuple[tuple[str, str], ...]:
+    """What --set and --summary ask for."""
+    found = {} if summary is None else {"summary": summary}
+    for each in settings:
+        name, equals, value = each.partition("=")
+        if not equals or not name.strip():
+            raise BadInput(f"{each!r} sets no field", hint="write it as --set Status=active")
+        found[name.strip()] = value.strip()
+    return tuple(found.items())
 
 
 def _content(text: str | None) -> str | bytes:

@@ -1,0 +1,61 @@
+"""What a layer has to say about a file that was just written to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gitmem.core.budgets import fill, human, percent
+from gitmem.core.layout import Layer
+from gitmem.errors import EntryRefused
+
+
+def remarks(
+    layer: Layer, path: str, data: bytes, *, entry: str = "", today: str = ""
+) -> Iterator[str]:
+    """One sentence for each thing that is worth a thought; a strict layer refuses instead."""
+    yield from _size(layer, path, len(data))
+    if layer.kind == "log" and layer.holds(path):
+        yield from _day(layer, path, data, today)
+    text = data.decode("utf-8", "replace")
+    if layer.kind == "journal" and layer.render == "summary":
+        yield from _summary(path, text)
+    if entry:
+        yield from _entry(layer, text, entry)
+
+
+def _size(layer: Layer, path: str, size: int) -> Iterator[str]:
+    state = fill(layer, size)
+    if state == "ok":
+        return
+    used = f"{human(size)} of {human(layer.budget)} ({percent(layer, size)} %)"
+    what = "over its budget" if state == "over" else "near its budget"
+    yield f"{path} is {what}: {used}; move what is past elsewhere"
+
+
+def _day(layer: Layer, path: str, data: bytes, today: str) -> Iterator[str]:
+    from gitmem.core.daylog import header_day
+
+    day = header_day(layer, data)
+    if day and str(day) < today:
+        yield f"{path} is the log of {day}; `gitmem rotate` keeps it and begins today's"
+
+
+def _summary(path: str, text: str) -> Iterator[str]:
+    from gitmem.core.frontmatter import read
+
+    if not read(text).get("summary"):
+        yield f"{path} has no summary, so a prompt will not show it: add --summary"
+
+
+def _entry(layer: Layer, text: str, name: str) -> Iterator[str]:
+    from gitmem.core.entries import find, matching, parse
+    from gitmem.core.entry_rules import judge
+
+    entries = parse(text, layer.fields)
+    found = judge(matching(entries, name) or find(entries, name), layer)
+    if found and layer.strict:
+        raise EntryRefused(
+            f"{layer.name} is strict: {found[0]}",
+            hint=f"its statuses are {', '.join(layer.statuses)}" if layer.statuses else "",
+        )
+    yield from found
