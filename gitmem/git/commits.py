@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
 from gitmem.core.messages import Note, compose, signature_name
@@ -70,14 +70,26 @@ def commit_bytes(
     tree: str, parent: str | None, note: Note, when: datetime, committed: int
 ) -> bytes:
     """A commit object: the agent is the author, gitmem the committer."""
+    author = signature(note.agent, when)
     zone = _zone(when.utcoffset() or timedelta())
-    author = f"{signature_name(note.agent)} <{EMAIL}>"
-    lines = [f"tree {tree}"]
-    if parent:
-        lines.append(f"parent {parent}")
-    lines.append(f"author {author} {int(when.timestamp())} {zone}")
-    lines.append(f"committer {COMMITTER} {committed} {zone}")
-    return ("\n".join(lines) + "\n\n" + compose(note)).encode("utf-8", "backslashreplace")
+    return raw_commit(
+        tree, (parent,) if parent else (), author, f"{committed} {zone}", compose(note)
+    )
+
+
+def raw_commit(
+    tree: str, parents: Iterable[str], author: str, committed: str, message: str
+) -> bytes:
+    """A commit object; AUTHOR with its time, and gitmem as the committer at COMMITTED."""
+    lines = [f"tree {tree}", *(f"parent {each}" for each in parents)]
+    lines += [f"author {author}", f"committer {COMMITTER} {committed}"]
+    return ("\n".join(lines) + "\n\n" + message).encode("utf-8", "backslashreplace")
+
+
+def signature(agent: str, when: datetime, email: str = EMAIL) -> str:
+    """Who made a commit or a tag, and when, as git writes it."""
+    zone = _zone(when.utcoffset() or timedelta())
+    return f"{signature_name(agent)} <{email}> {int(when.timestamp())} {zone}"
 
 
 def _zone(offset: timedelta) -> str:

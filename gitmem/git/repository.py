@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import pygit2
 
@@ -71,11 +71,16 @@ def parse_commit(oid: str, data: bytes) -> Commit:
             author = value
         elif key == b"committer":
             committed = _stamp(value)[0]
-    name = author.partition(b" <")[0].decode("utf-8", "replace")
-    seconds, offset = _stamp(author)
-    when = datetime.fromtimestamp(seconds, timezone(timedelta(minutes=offset)))
+    name, when = parse_signature(author)
     text = message.decode("utf-8", "replace")
     return Commit(oid, tree, tuple(parents), name, when, committed, text)
+
+
+def parse_signature(line: bytes) -> tuple[str, datetime]:
+    """The name in an author or tagger line, and the time in its own zone."""
+    name = line.partition(b" <")[0].decode("utf-8", "replace")
+    seconds, offset = _stamp(line)
+    return name, datetime.fromtimestamp(seconds, timezone(timedelta(minutes=offset)))
 
 
 def _stamp(signature: bytes) -> tuple[int, int]:
@@ -247,8 +252,15 @@ class Snapshot:
             yield from self.files(f"{under}/{name}" if under else name)
 
 
+class Forest(Protocol):
+    """Whatever gives a tree by its id."""
+
+    def tree(self, oid: str) -> Tree:
+        """One tree."""
+
+
 def differences(
-    repository: Repository, prefix: str, before: str | None, after: str | None
+    repository: Forest, prefix: str, before: str | None, after: str | None
 ) -> Iterator[Difference]:
     """Walk two trees at once, entering only the folders whose ids differ."""
     if before == after:

@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from datetime import datetime
 from itertools import islice
 from typing import NamedTuple
 
-from gitmem.errors import Damaged
+from gitmem.core.layout import EMPTY, FILE
+from gitmem.errors import Damaged, StorageFailed
 from gitmem.git.held import HeldFolder
 from gitmem.git.intake import Holding
 from gitmem.git.lock import Lock, lock_path
-from gitmem.git.repository import BRANCH
+from gitmem.git.repository import BRANCH, Snapshot
 from gitmem.operations.group import Group
+from gitmem.operations.inventory import CoreFile, Inventory, inventory
+from gitmem.operations.layouts import Loaded, layout_at
 from gitmem.operations.log import Entry, iter_log
 from gitmem.operations.pending import PendingEdit, pending_edits
+from gitmem.operations.snapshot import latest
 
 RECENT = 50
 """How many commits back violations are looked for."""
+CONCERNS = {"over": "over budget", "near": "near budget", "missing": "missing"}
+
+
+class LastSnapshot(NamedTuple):
+    """The newest snapshot."""
+
+    name: str
+    commit: str
+    time: datetime | None
 
 
 class Status(NamedTuple):
@@ -26,7 +41,8 @@ class Status(NamedTuple):
     worktree: str
     commit: str
     health: str
-    """ok, edited, held, pending, elsewhere (HEAD moved by hand) or damaged: WHY"""
+    """ok, attention (see concerns), edited, held, pending, elsewhere (HEAD moved by hand) or
+    damaged: WHY"""
     files: int
     last: Entry | None
     edits: tuple[PendingEdit, ...]
@@ -35,6 +51,14 @@ class Status(NamedTuple):
     violations: tuple[Entry, ...]
     """Recent captures that broke a rule, whose files have not changed since."""
     ignored: int
+    layout: str = ""
+    layout_problem: str = ""
+    """What is wrong with `gitmem.yaml`; the last good one counts meanwhile."""
+    concerns: tuple[str, ...] = ()
+    """In words: 1 over budget, 2 missing."""
+    holdings: Inventory = Inventory()
+    """What the layers of the layout hold."""
+    snapshot: LastSnapshot | None = None
 
 
 def status(group: Group) -> Status:
@@ -46,11 +70,16 @@ def status(group: Group) -> Status:
     violations = tuple(each for each in recent if each.violations and _stands(group, each))
     scan = pending_edits(group)
     last = next((entry for entry in recent if entry.op != "init"), None)
-    files = sum(1 for _ in group.repository.snapshot(tip).files())
+    snapshot = group.repository.snapshot(tip)
+    files = sum(1 for _ in snapshot.files())
     aside = sum(1 for _ in HeldFolder(group.gitdir))
+    loaded, holdings = _holdings(group, snapshot)
+    concerns = tuple(_concerns(loaded, holdings.core))
     health = health_of(group)
     if health == "ok" and (scan.held or scan.edits):
         health = "held" if scan.held else "edited"
+    elif health == "ok" and concerns:
+        health = "attention"
     return Status(
         group.name,
         str(group.worktree),
@@ -63,7 +92,42 @@ def status(group: Group) -> Status:
         aside,
         violations,
         scan.ignored,
+        loaded.layout.name,
+        loaded.problem,
+        concerns,
+        holdings._replace(core=tuple(_with_times(holdings.core, recent))),
+        _last_snapshot(group),
     )
+
+
+def _holdings(group: Group, snapshot: Snapshot) -> tuple[Loaded, Inventory]:
+    with suppress(Damaged):  # what is damaged is said in a word, and the rest is shown
+        loaded = layout_at(group, snapshot)
+        return loaded, inventory(snapshot, loaded.layout, group.now().date())
+    return Loaded(EMPTY), Inventory()
+
+
+def _concerns(loaded: Loaded, core: Sequence[CoreFile]) -> Iterator[str]:
+    """What somebody should look at; a file without a budget may be missing."""
+    states = [each.state for each in core if each.budget]
+    for state, words in CONCERNS.items():
+        if state in states:
+            yield f"{states.count(state)} {words}"
+    if loaded.problem:
+        yield f"{FILE} is not in order"
+
+
+def _with_times(core: Sequence[CoreFile], recent: Sequence[Entry]) -> Iterator[CoreFile]:
+    for each in core:
+        found = next((entry for entry in recent if each.path in entry.paths), None)
+        yield each._replace(updated=found.time, agent=found.agent) if found else each
+
+
+def _last_snapshot(group: Group) -> LastSnapshot | None:
+    with suppress(Damaged, StorageFailed):
+        found = latest(group.repository)
+        return LastSnapshot(found.name, found.commit, found.time) if found else None
+    return None
 
 
 def _stands(group: Group, entry: Entry) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.cli.commands.log import paths_of
 from gitmem.cli.declare import command as declare
+from gitmem.cli.holdings import holding_lines
 from gitmem.cli.invocation import Invocation, ago
 from gitmem.cli.style import columns, counted, short, visible
 
@@ -23,7 +24,8 @@ SHOWN = 20
 def command(call: Invocation) -> None:
     """Show what there is and what needs a decision
 
-    Edits that are not captured yet, versions that are held, captures that broke a rule, health.
+    Each core file's size against its budget, entries, days and logs, the last write, snapshot and
+    rotation; edits that are not captured yet, versions that are held, captures that broke a rule.
 
     \b
     Examples:
@@ -39,21 +41,29 @@ def command(call: Invocation) -> None:
 
 
 def _lines(call: Invocation, found: Status, now: datetime) -> Iterator[str]:
-    style = call.style
-    yield from columns(
-        [
-            ("group", found.group),
-            ("files", f"{counted(found.files, 'file')} in {found.worktree}"),
-            ("last", _last(found, now)),
-            ("health", found.health),
-        ],
-        (style.dim,),
-    )
+    yield from columns(_overview(found, now), (call.style.dim,))
     if found.health.startswith("damaged"):
         yield call.addressed("        next: gitmem check --repair")
+    if found.layout_problem:
+        yield call.style.warn(visible(f"        {found.layout_problem}"))
+    yield from holding_lines(call, found.holdings, now)
     yield from _edits(call, found)
     yield from _held(call, found)
     yield from _violations(call, found)
+
+
+def _overview(found: Status, now: datetime) -> Iterator[tuple[str, str]]:
+    yield "group", found.group
+    if found.layout or found.layout_problem:
+        yield "layout", found.layout or "-"
+    yield "files", f"{counted(found.files, 'file')} in {found.worktree}"
+    yield "last", _last(found, now)
+    if found.snapshot:
+        at = found.snapshot.time
+        made = f", {ago(at, now)}" if at else ""
+        yield "snap", f"{short(found.snapshot.commit)}  {found.snapshot.name}{made}"
+    concerns = f" ({', '.join(found.concerns)})" if found.concerns else ""
+    yield "health", found.health + concerns
 
 
 def _last(found: Status, now: datetime) -> str:

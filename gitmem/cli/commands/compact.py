@@ -1,0 +1,90 @@
+"""`gitmem compact`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from gitmem.cli.changes import remark_found
+from gitmem.cli.declare import as_somebody, named, reason
+from gitmem.cli.declare import command as declare
+from gitmem.cli.invocation import Invocation
+from gitmem.cli.style import short, visible
+from gitmem.errors import BadInput
+
+if TYPE_CHECKING:
+    from gitmem.operations.compact import Compacted
+
+STDIN = "-"
+EXAMPLE = "for example `... | gitmem compact`, or `gitmem compact --summary TEXT`"
+
+
+@declare("compact")
+@click.option("--summary", metavar="TEXT", help="What the next session has to know; - is stdin")
+@click.option("--daily", is_flag=True, help="Into the file of the day instead")
+@named("--id", "operation", metavar="ID", help="Recognise a retry by this id")
+@click.option("--allow-secret", metavar="RULE", multiple=True, help="It is none; repeatable")
+@reason
+@as_somebody
+def command(
+    call: Invocation,
+    *,
+    summary: str | None,
+    daily: bool,
+    operation: str | None,
+    allow_secret: tuple[str, ...],
+    reason: str,
+) -> None:
+    """Keep the summary of a session
+
+    So the next one can start fresh. It becomes a section `## Session Compaction <time>` at the end
+    of the file that the layout names. Without --summary, standard input is the summary.
+
+    \b
+    Examples:
+      gitmem compact --summary "Billing moved to ESM; open: invoices"
+      summarise | gitmem compact --summary - --daily
+    """
+    from gitmem.operations.compact import compact
+    from gitmem.operations.write import Allowed
+
+    text = _summary(summary)
+    with call.group() as group:
+        done = compact(
+            group,
+            text,
+            daily=daily,
+            reason=reason,
+            operation=operation or "",
+            allowed=Allowed(allow_secret),
+        )
+    remark_found(call, done)
+    for each in done.warnings:
+        call.remark(each)
+    call.answer(done, _lines(call, done))
+
+
+def _summary(given: str | None) -> str:
+    if given is not None and given != STDIN:
+        return given
+    if sys.stdin is None or sys.stdin.isatty():
+        raise BadInput("there is no summary: standard input is a terminal", hint=EXAMPLE)
+    try:
+        return sys.stdin.buffer.read().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadInput(f"the summary is not UTF-8 at byte {error.start}", hint=EXAMPLE) from error
+
+
+def _lines(call: Invocation, done: Compacted) -> Iterator[str]:
+    style = call.style
+    verb = "kept before in" if done.recognised else "compacted into"
+    commit = style.name(short(done.commit))
+    yield f"{style.good(verb)} {style.bold(visible(done.path))} {commit}"
+    yield f"request {visible(done.request_id)}"
+    yield ""
+    yield visible(done.preview)
+    yield ""
+    yield "the next session can start fresh"

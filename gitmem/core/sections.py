@@ -1,0 +1,42 @@
+"""Sections of a Markdown file that are to stand in another one.
+
+A section begins with a line that starts as wanted and goes to the next line that begins with `## `,
+whatever stands between: a text that was cut at these lines can be put together again.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gitmem.core.merging import split_lines
+
+NEXT = b"## "
+
+
+class Parted(NamedTuple):
+    """A file without some of its sections, and those."""
+
+    rest: bytes
+    sections: tuple[bytes, ...]
+
+
+def part(data: bytes, start: str) -> Parted:
+    """DATA without the sections whose heading begins with START."""
+    rest: list[bytes] = []
+    sections: list[list[bytes]] = []
+    inside = False
+    for line in split_lines(data):
+        if line.startswith(start.encode()):
+            inside = True
+            sections.append([])
+        elif line.startswith(NEXT):
+            inside = False
+        (sections[-1] if inside else rest).append(line)
+    return Parted(b"".join(rest), tuple(b"".join(each) for each in sections))
+
+
+def joined(data: bytes, *more: bytes) -> bytes:
+    """DATA and what is added to it, with an empty line between each two, and a line end at last."""
+    newline = b"\r\n" if b"\r\n" in data else b"\n"
+    parts = [each.rstrip(b"\r\n") for each in (data, *more)]
+    return (newline * 2).join(each for each in parts if each.strip()) + newline

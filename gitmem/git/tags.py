@@ -1,0 +1,174 @@
+"""Annotated tags: written object first, then the ref, so that a crash leaves nothing that counts.
+
+Needs the repository's lock for everything that writes.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import pygit2
+
+from gitmem.errors import Busy, Conflict, Damaged
+from gitmem.git import publish
+from gitmem.git.commits import EMAIL, signature
+from gitmem.git.deadlocks import GRACE
+from gitmem.git.history import peel
+from gitmem.git.objects import sync_folder
+from gitmem.git.publish import translated
+from gitmem.git.repository import Repository, parse_signature
+
+TAGS = "refs/tags/"
+
+
+class Tag(NamedTuple):
+    """A name for a commit, with who gave it, when and why."""
+
+    name: str
+    commit: str
+    tagger: str = ""
+    """Empty for a tag that has no object of its own."""
+    time: datetime | None = None
+    message: str = ""
+
+
+def tag_names(repository: Repository, prefix: str = "") -> list[str]:
+    """The names of all tags that begin with PREFIX, in order; no object is read."""
+    with translated("reading the tags"):
+        names = repository.raw.listall_references()
+    start = TAGS + prefix
+    return sorted(each.removeprefix(TAGS) for each in names if each.startswith(start))
+
+
+def read_tag(repository: Repository, name: str) -> Tag | None:
+    """The tag NAME; None where there is none, or it is on something that is no commit."""
+    oid = repository.reference(TAGS + name)
+    commit = peel(repository, oid) if oid else None
+    if oid is None or commit is None:
+        return None
+    kind, data = repository.objects.read(oid)
+    if kind != "tag":
+        return Tag(name, commit)
+    head, _, message = data.partition(b"\n\n")
+    lines = [line for line in head.split(b"\n") if line.startswith(b"tagger ")]
+    if not lines:
+        return Tag(name, commit, message=_text(message))
+    tagger, when = parse_signature(lines[0].removeprefix(b"tagger "))
+    return Tag(name, commit, tagger, when, _text(message))
+
+
+def _text(message: bytes) -> str:
+    return message.decode("utf-8", "replace").strip("\n")
+
+
+def write_tag(repository: Repository, tag: Tag) -> None:
+    """Make a new tag; Conflict where the name is taken."""
+    oid = _write_object(repository, tag)
+    publish.reached("tagged")
+    with _moving(repository, tag.name):
+        repository.raw.create_reference(TAGS + tag.name, oid, force=False)
+    _close(repository, tag.name)
+
+
+def replace_tag(repository: Repository, tag: Tag, kept: str) -> None:
+    """Let TAG take its name, and give the one that has it now the name KEPT.
+
+    The old one gets its new name first: between the two it has both, and none is ever lost.
+    """
+    old = read_tag(repository, tag.name)
+    if old is None:
+        return write_tag(repository, tag)
+    reference = repository.raw.lookup_reference(TAGS + tag.name)
+    if kept:
+        write_tag(repository, old._replace(name=kept))
+    oid = _write_object(repository, tag)
+    publish.reached("kept")
+    with _moving(repository, tag.name):
+        reference.set_target(oid)
+    _close(repository, tag.name)
+    return None
+
+
+def _write_object(repository: Repository, tag: Tag) -> str:
+    """Store what the tag says, durably; a tag by nobody says nothing and is the commit itself."""
+    if tag.time is None:
+        return tag.commit
+    lines = [f"object {tag.commit}", "type commit", f"tag {tag.name}"]
+    lines.append(f"tagger {signature(tag.tagger, tag.time)}")
+    text = "\n".join(lines) + f"\n\n{tag.message}\n"
+    with translated("writing the tag"):
+        return repository.objects.write("tag", text.encode("utf-8", "backslashreplace"))
+
+
+class _moving:  # noqa: N801 - reads as a statement: with _moving(repository, name)
+    """Translate what can go wrong with a ref; the lock of a writer that died goes first."""
+
+    def __init__(self, repository: Repository, name: str) -> None:
+        self._repository, self._name = repository, name
+        self._lock = repository.gitdir / f"{TAGS}{name}.lock"
+
+    def __enter__(self) -> None:
+        _make_folders(self._repository.gitdir, self._name)
+        if _is_dead(self._repository, self._lock):
+            self._lock.unlink(missing_ok=True)
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if not isinstance(error, pygit2.GitError | ValueError | OSError):
+            return
+        if self._lock.exists():
+            raise Busy(
+                f"git holds {self._lock.name}, so the tag {self._name} was not made",
+                hint="repeat; if no git command is running, `gitmem check --repair` removes it",
+                lock=str(self._lock),
+            ) from error
+        raise Conflict(
+            f"the tag {self._name} could not be made: {error}",
+            hint="see which tags there are with `gitmem snapshots`",
+            tag=self._name,
+        ) from error
+
+
+def _make_folders(gitdir: Path, name: str) -> None:
+    """The folders of a tag, closed to others: libgit2 would leave their mode to the umask."""
+    place = gitdir / "refs" / "tags"
+    for part in ["", *name.split("/")[:-1]]:
+        place = place / part
+        with suppress(FileExistsError, NotADirectoryError):
+            place.mkdir(mode=0o700)
+            sync_folder(place.parent)
+
+
+def _is_dead(repository: Repository, lock: Path) -> bool:
+    """True for a lock that one of us left when it died: we hold the group's, so nobody lives."""
+    try:
+        content = lock.read_bytes().strip(b"\0\n").decode("ascii", "replace")
+        age = time.time() - lock.stat().st_mtime
+    except OSError:
+        return False
+    if not content:
+        return age > GRACE
+    with suppress(Damaged, OSError, ValueError):
+        kind, data = repository.objects.read(content)
+        return kind == "tag" and f"<{EMAIL}> ".encode() in data.partition(b"\n\n")[0]
+    return False
+
+
+def _close(repository: Repository, name: str) -> None:
+    publish.reached("named")
+    with suppress(OSError):  # libgit2 leaves its mode to the umask
+        os.chmod(f"{repository.gitdir}/{TAGS}{name}", 0o600)
+
+
+def sound_tags(repository: Repository, names: list[str]) -> Iterator[Tag]:
+    """Each of NAMES that can be read: one damaged tag is no reason to show none."""
+    for name in names:
+        with suppress(Damaged):
+            tag = read_tag(repository, name)
+            if tag:
+                yield tag

@@ -1,0 +1,190 @@
+"""Keep the summary of a session that was compacted, so that the next one can start fresh.
+
+The summary stands as a section of its own. Headings in it stay as they are, also one that looks
+like another compaction: it is somebody's text, and nothing reads these sections back by their
+headings but `migrate`, which moves them one after the other and so keeps their order.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from datetime import datetime
+from itertools import dropwhile, takewhile
+from typing import NamedTuple
+
+from gitmem.core.daylog import fresh
+from gitmem.core.guards import check_message_text, check_write
+from gitmem.core.layout import Layer, Layout, filled, moment_values
+from gitmem.core.messages import Note, parse, title_of_change
+from gitmem.core.paths import check_path
+from gitmem.core.remarks import remarks
+from gitmem.errors import BadInput, Conflict
+from gitmem.git.held import SetAside
+from gitmem.git.intake import Captured
+from gitmem.git.publish import Plan, Step
+from gitmem.git.repository import Repository, Snapshot, differences
+from gitmem.operations.applying import Aim, Edit, applied, encoded
+from gitmem.operations.capture import adopt_all
+from gitmem.operations.group import Group
+from gitmem.operations.layouts import layout_of
+from gitmem.operations.pending import scan_edits
+from gitmem.operations.place import check_place
+from gitmem.operations.retries import find_earlier
+from gitmem.operations.write import Allowed
+
+HEADING = "## Session Compaction"
+PREVIEW = 1200
+"""Characters of the summary that the answer repeats."""
+CUT = "...truncated..."
+GIST = 250
+"""Characters of it that a prompt shows."""
+ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
+
+
+class Compacted(NamedTuple):
+    """A session whose summary is kept."""
+
+    request_id: str
+    path: str
+    commit: str
+    preview: str
+    start_fresh: bool = True
+    """The next run needs nothing of the session before it."""
+    captured: tuple[Captured, ...] = ()
+    set_aside: tuple[SetAside, ...] = ()
+    pending: bool = False
+    recognised: bool = False
+    """True when an earlier call with the same id had kept it."""
+    warnings: tuple[str, ...] = ()
+
+
+def draw() -> str:
+    """Five characters that nobody can foresee."""
+    return "".join(ALPHABET[byte % len(ALPHABET)] for byte in os.urandom(5))
+
+
+def compact(
+    group: Group,
+    summary: str,
+    *,
+    daily: bool = False,
+    reason: str = "",
+    operation: str = "",
+    allowed: Allowed = Allowed(),  # noqa: B008 - an immutable value
+    draw: Callable[[], str] = draw,
+) -> Compacted:
+    """Add SUMMARY where the layout keeps compacted sessions; DAILY: to the file of the day."""
+    text = summary.strip()
+    if not text:
+        raise BadInput("the summary is empty", hint="say what the next session has to know")
+    encoded("the summary", text)
+    check_message_text("operation id", operation)
+    note = group.note("compact", reason=reason)
+    with group.writing() as writer:
+        now = group.now()
+        request = operation or f"compact-{int(now.timestamp() * 1000)}-{draw()}"
+        earlier = find_earlier(writer.repository, operation) if operation else None
+        if earlier:
+            return _kept_before(writer.repository, earlier, request, text)
+        path = _target(layout_of(group), now, daily=daily)
+        adopt_all(writer, scan_edits(writer.repository, writer.worktree, [path]))
+        work = _Work(group, path, text, now=now, note=note._replace(id=request), allowed=allowed)
+        published = writer.publish(work.plan)
+        return Compacted(
+            request,
+            path,
+            published.commit if published else writer.repository.tip().commit,
+            _preview(text),
+            captured=tuple(writer.captured),
+            set_aside=tuple(writer.set_aside),
+            pending=writer.pending,
+            warnings=work.warnings,
+        )
+
+
+def _preview(text: str) -> str:
+    """The beginning of a summary, for whoever asked for it."""
+    return text if len(text) <= PREVIEW else text[:PREVIEW] + CUT
+
+
+def _target(layout: Layout, now: datetime, *, daily: bool) -> str:
+    place = layout.compact.daily if daily else layout.compact.into
+    if place:
+        return check_path(filled(place, moment_values(now)))
+    key = 'daily: "memory/{date}.md"' if daily else "into: MEMORY.md"
+    other = layout.compact.into if daily else layout.compact.daily
+    way = f"leave out --daily: it goes to {other}; or " if daily and other else ""
+    way = f"add --daily: it goes to {other}; or " if other and not daily else way
+    raise BadInput(
+        "the layout of this group does not say where "
+        f"{'the compactions of a day' if daily else 'compacted sessions'} go",
+        hint=f"{way}add `compact: {{{key}}}` to gitmem.yaml",
+    )
+
+
+class _Work:
+    """A summary for one file; planned again when the branch moves in between."""
+
+    def __init__(
+        self,
+        group: Group,
+        path: str,
+        text: str,
+        *,
+        now: datetime,
+        note: Note,
+        allowed: Allowed,
+    ) -> None:
+        self._group, self._path, self._now = group, path, now
+        self._block = f"\n{HEADING} {now.isoformat(timespec='seconds')}\n\n{text}\n"
+        self._text, self._note, self._allowed = text, note, allowed
+        self.warnings: tuple[str, ...] = ()
+
+    def plan(self, snapshot: Snapshot) -> Plan:
+        """The file with the section at its end."""
+        path, layout = self._path, layout_of(self._group)
+        check_place(snapshot, path)
+        layer, before = layout.layer_of(path), snapshot.read(path)
+        is_log = layer is not None and layer.kind == "log" and layer.holds(path)
+        start = fresh(layer, self._now.date()) if layer and is_log else b""
+        fields = self._fields(layer) if layer and before is None else ()
+        edit = Edit(path, self._block, append=True, fields=fields)
+        data = applied(Aim(edit, layer, start), before)
+        policy = "free" if self._allowed.policy else layout.policy_of(path)
+        secrets = self._allowed.secrets
+        check_write(path, data, before, allow_secret=secrets, policy=policy)
+        self.warnings = tuple(remarks(layer, path, data)) if layer else ()
+        title = title_of_change(before, data)
+        return Plan((Step({path: data}, self._note._replace(title=title, paths=(path,))),))
+
+    def _fields(self, layer: Layer) -> tuple[tuple[str, str], ...]:
+        """A journal that is shown by its summaries would not show a day that has none."""
+        if layer.kind != "journal" or layer.render != "summary":
+            return ()
+        known = {"summary": _gist(self._text), "date": f"{self._now.date()}"}
+        wanted = [each for each in layer.fields if each in known] or ["summary"]
+        return tuple((each, known[each]) for each in wanted)
+
+
+def _gist(text: str) -> str:
+    """The first paragraph that is no heading, on one line."""
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    body = dropwhile(lambda line: not line or line.startswith("#"), lines)
+    found = " ".join(takewhile(bool, body)) or lines[0].strip("# ")
+    return found if len(found) <= GIST else f"{found[: GIST - 1].rstrip()}…"
+
+
+def _kept_before(repository: Repository, commit: str, request: str, text: str) -> Compacted:
+    """The answer of an earlier call with the same id."""
+    now = repository.commit(commit)
+    before = repository.commit(now.parents[0]).tree if now.parents else None
+    changed = [path for path, _, _ in differences(repository, "", before, now.tree)]
+    data = repository.snapshot(commit).read(changed[0]) if changed else None
+    if parse(now.message).op != "compact" or text.encode() not in (data or b""):
+        raise Conflict(
+            f"the operation id {request!r} was used before, for something else",
+            hint="use a fresh id for each operation",
+            commit=commit,
+        )
+    return Compacted(request, changed[0], commit, _preview(text), recognised=True)

@@ -1,0 +1,138 @@
+"""Snapshots: one annotated tag for each local day on which memory changed."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime
+from itertools import count, pairwise
+from typing import NamedTuple
+
+from gitmem.core.messages import visible
+from gitmem.errors import BadInput
+from gitmem.git.intake import Captured, Holding
+from gitmem.git.repository import Repository, differences
+from gitmem.git.tags import Tag, read_tag, replace_tag, sound_tags, tag_names, write_tag
+from gitmem.operations.capture import capture
+from gitmem.operations.group import Group
+
+PREFIX = "snapshot/"
+MESSAGE = "memory: daily snapshot {date}"
+
+
+class Snapshotted(NamedTuple):
+    """What became of a snapshot."""
+
+    name: str
+    date: date
+    commit: str
+    """What the tag of that name is on; where there is none, what the group holds."""
+    outcome: str
+    """made, exists (there is one of today already) or unchanged (since the last one)"""
+    kept: str = ""
+    """The name that the one before it has now, where it was forced."""
+    since: str = ""
+    """The one before, empty for the first ..."""
+    changes: int = 0
+    """... and how many files differ from it."""
+    captured: tuple[Captured, ...] = ()
+    held: tuple[Holding, ...] = ()
+    """Edits that may not enter git, and so are not in it."""
+
+    @property
+    def made(self) -> bool:
+        """True when there is a new one."""
+        return self.outcome == "made"
+
+
+class SnapshotRow(NamedTuple):
+    """One snapshot of a list."""
+
+    name: str
+    date: str
+    """Empty where the name, which somebody else gave, holds none."""
+    commit: str
+    message: str
+    agent: str
+    time: datetime | None
+    changes: int
+    """How many files differ from the one before; of the first, how many there are."""
+
+
+def snapshot(group: Group, *, force: bool = False, reason: str = "") -> Snapshotted:
+    """Capture what was edited, then tag what the group holds; once a day unless FORCE."""
+    note = group.note("snapshot", reason=reason)
+    found = capture(group, reason=reason)
+    with group.writing() as writer:
+        repository, now = writer.repository, group.now()
+        commit, last = repository.tip().commit, latest(repository)
+        day = now.date()
+        name = f"{PREFIX}{day}"
+        made = Tag(name, commit, note.agent, now, _message(day, reason))
+        done = Snapshotted(name, day, commit, "made", captured=found.captured, held=found.held)
+        before = read_tag(repository, name)
+        if before and not force:
+            return done._replace(outcome="exists", commit=before.commit)
+        changes = _changes(repository, last.commit if last else None, commit)
+        if not changes:
+            return done._replace(outcome="unchanged")
+        kept = _kept_name(repository, before) if before else ""
+        if before:
+            replace_tag(repository, made, "" if read_tag(repository, kept) else kept)
+        else:
+            write_tag(repository, made)
+        since = kept or (last.name if last else "")
+        return done._replace(kept=kept, since=since, changes=changes)
+
+
+def _message(day: date, reason: str) -> str:
+    lines = [visible(line.rstrip()) for line in reason.strip().splitlines()]
+    return "\n\n".join(filter(None, (MESSAGE.format(date=day), "\n".join(lines))))
+
+
+def _changes(repository: Repository, before: str | None, after: str) -> int:
+    """How many files differ between two commits."""
+    old = repository.commit(before).tree if before else None
+    return sum(1 for _ in differences(repository, "", old, repository.commit(after).tree))
+
+
+def _kept_name(repository: Repository, tag: Tag) -> str:
+    """Where a snapshot goes that is replaced; where it has gone already, if that was cut short."""
+    names = set(tag_names(repository, tag.name))
+    number = next(each for each in count(1) if f"{tag.name}-{each}" not in names)
+    last = f"{tag.name}-{number - 1}"
+    known = read_tag(repository, last) if number > 1 else None
+    return last if known == tag._replace(name=last) else f"{tag.name}-{number}"
+
+
+def latest(repository: Repository) -> Tag | None:
+    """The newest snapshot; the cost does not grow with the history."""
+    return next(sound_tags(repository, _newest_first(repository)), None)
+
+
+def snapshots(group: Group, *, limit: int = 0) -> tuple[SnapshotRow, ...]:
+    """The snapshots, newest first."""
+    if limit < 0:
+        raise BadInput("a list cannot have fewer than 0 entries", hint="leave out the limit")
+    repository = group.repository
+    names = _newest_first(repository)
+    tags = list(sound_tags(repository, names[: limit + 1] if limit else names))
+    rows = [_row(repository, tag, before) for tag, before in pairwise((*tags, None)) if tag]
+    return tuple(rows[:limit] if limit else rows)
+
+
+def _row(repository: Repository, tag: Tag, before: Tag | None) -> SnapshotRow:
+    changes = _changes(repository, before.commit if before else None, tag.commit)
+    day = _order(tag.name)[0]
+    return SnapshotRow(tag.name, day, tag.commit, tag.message, tag.tagger, tag.time, changes)
+
+
+def _newest_first(repository: Repository) -> list[str]:
+    return sorted(tag_names(repository, PREFIX), key=_order, reverse=True)
+
+
+def _order(name: str) -> tuple[str, float, str]:
+    """Of a day, the one without a number is the newest."""
+    found = re.fullmatch(rf"{PREFIX}(\d{{4}}-\d\d-\d\d)(?:-(\d{{1,6}}))?", name, re.ASCII)
+    if not found:
+        return "", 0, name
+    return found[1], int(found[2]) if found[2] else float("inf"), name

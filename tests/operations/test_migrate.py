@@ -1,0 +1,182 @@
+"""Old names and stray sections are brought into their present form, once (F5, F6)."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitmem.core.sections import joined, part
+from gitmem.operations.group import Group
+from gitmem.operations.log import log
+from gitmem.operations.migrate import Migrated, migrate
+from gitmem.operations.read import read
+from gitmem.operations.write import Allowed, Edit, write
+from tests.support.days import said_lines
+from tests.support.git import git
+from tests.support.histories import edit, put
+from tests.support.samples import body
+
+SECRET = "AKIA" + body("ABCDEFGHIJKLMNOP", 16)
+LAYOUT = """\
+gitmem: 1
+migrate:
+  from: CLAUDE.md
+  to: SOUL.md
+  sections: "## Session Compaction "
+  into: MEMORY.md
+layers:
+  soul: {kind: document, path: SOUL.md, policy: protected}
+"""
+NOTE = "Session Compaction: kept in MEMORY.md."
+OLD = (
+    "# Soul\n\nI am kind.\n\n## Session Compaction 2026-01-01\n\n- one\n\n### Deep\n\n- two\n\n"
+    "## Principles\n\n- be brief\n\n## Session Compaction 2026-01-02\n- three"
+)
+
+
+@pytest.fixture
+def nano(group: Group) -> Group:
+    put(group, "gitmem.yaml", LAYOUT)
+    return group
+
+
+def text(group: Group, path: str) -> str:
+    return read(group, path).text
+
+
+def test_a_legacy_file_takes_its_new_name_and_the_sections_move(nano: Group) -> None:
+    put(nano, "CLAUDE.md", OLD)
+    put(nano, "MEMORY.md", "- tea\n")
+
+    done = migrate(nano)
+
+    assert (done.renamed, done.sections, done.left) == ((("CLAUDE.md", "SOUL.md"),), 2, "")
+    assert (done.source, done.into) == ("SOUL.md", "MEMORY.md")
+    assert text(nano, "SOUL.md") == (
+        f"# Soul\n\nI am kind.\n\n## Principles\n\n- be brief\n\n{NOTE}\n"
+    )
+    assert text(nano, "MEMORY.md") == (
+        "- tea\n\n## Session Compaction 2026-01-01\n\n- one\n\n### Deep\n\n- two\n\n"
+        "## Session Compaction 2026-01-02\n- three\n"
+    )
+    assert nano.repository.snapshot().node("CLAUDE.md") is None
+    assert [each.op for each in log(nano, limit=2)] == ["migrate", "migrate"]
+    assert git(nano.worktree, "status", "--porcelain") == ""
+    assert git(nano.gitdir, "fsck", "--strict", "--no-dangling") == ""
+
+
+def test_a_second_run_finds_nothing_to_do(nano: Group) -> None:
+    put(nano, "CLAUDE.md", OLD)
+    migrate(nano)
+    before = nano.repository.tip().commit
+
+    assert migrate(nano) == Migrated(before)
+    assert not migrate(nano).changed
+
+
+def test_later_sections_move_too_and_the_note_stands_once(nano: Group) -> None:
+    put(nano, "CLAUDE.md", OLD)
+    migrate(nano)
+    soul = text(nano, "SOUL.md")
+    loose = Allowed(policy=True)
+    write(nano, [Edit("SOUL.md", f"{soul}\n## Session Compaction late\n\nx\n")], allowed=loose)
+
+    assert migrate(nano).sections == 1
+    assert text(nano, "SOUL.md").count(NOTE) == 1
+    assert text(nano, "MEMORY.md").endswith("- three\n\n## Session Compaction late\n\nx\n")
+
+
+def test_where_both_files_exist_both_stay_and_that_is_said(nano: Group) -> None:
+    put(nano, "CLAUDE.md", "legacy\n")
+    put(nano, "SOUL.md", OLD)
+
+    done = migrate(nano)
+
+    assert done.renamed == ()
+    assert done.left == "CLAUDE.md and SOUL.md both exist; CLAUDE.md was left as it is"
+    assert text(nano, "CLAUDE.md") == "legacy\n"
+    assert done.sections == 2, "its sections move all the same"
+
+
+def test_the_new_name_keeps_the_history(nano: Group) -> None:
+    put(nano, "CLAUDE.md", "# Soul\n\nI am kind and patient, and I write short sentences.\n")
+    migrate(nano)
+
+    followed = git(nano.worktree, "log", "--follow", "--format=%s", "SOUL.md").splitlines()
+    assert len(followed) == 2
+    assert [each.moved_from for each in log(nano, "SOUL.md")] == ["CLAUDE.md", ""]
+
+
+def test_a_dry_run_changes_nothing_and_says_what_would_be_done(nano: Group) -> None:
+    put(nano, "CLAUDE.md", OLD)
+    before = nano.repository.tip().commit
+
+    planned = migrate(nano, dry_run=True)
+
+    assert (planned.dry_run, planned.commit) == (True, before)
+    assert nano.repository.tip().commit == before
+    done = migrate(nano)
+    assert (planned.renamed, planned.sections) == (done.renamed, done.sections)
+    assert migrate(nano, dry_run=True).changed is False
+
+
+def test_a_layout_without_migration_has_nothing_to_do(group: Group) -> None:
+    put(group, "CLAUDE.md", OLD)
+    before = group.repository.tip().commit
+
+    assert migrate(group) == Migrated(before)
+    assert migrate(group, dry_run=True) == Migrated(before, dry_run=True)
+
+
+def test_edits_by_hand_are_captured_first(nano: Group) -> None:
+    edit(nano, "CLAUDE.md", OLD)
+
+    done = migrate(nano)
+
+    assert [each.path for each in done.captured] == ["CLAUDE.md"]
+    assert done.sections == 2
+
+
+def test_what_stood_there_already_is_not_judged_again(nano: Group) -> None:
+    big = "## Session Compaction x\n" + f"- {SECRET}\n" + "- a long line of text\n" * 100
+    write(nano, [Edit("SOUL.md", f"# S\n{big}")], allowed=Allowed(("aws-key-id",)))
+
+    assert migrate(nano).sections == 1, "neither secret, nor shrinking, nor a protected layer"
+    assert SECRET in text(nano, "MEMORY.md")
+
+
+def test_every_line_is_conserved_but_for_the_note(nano: Group) -> None:
+    put(nano, "SOUL.md", OLD.replace("\n", "\r\n"))
+    put(nano, "MEMORY.md", "- tea")
+    before = said_lines(nano.repository)
+
+    migrate(nano)
+
+    assert said_lines(nano.repository) == before + Counter([NOTE.encode()])
+
+
+LINES = st.sampled_from(
+    ["## Session Compaction 1", "## Session Compaction", "## Other", "# Top", "- x", "", "### Low"]
+)
+
+
+@given(st.lists(LINES), st.sampled_from(["\n", "\r\n"]), st.booleans())
+def test_parting_loses_no_line_and_leaves_no_section(
+    lines: list[str], newline: str, ended: bool
+) -> None:
+    data = (newline.join(lines) + (newline if ended else "")).encode()
+
+    rest, sections = part(data, "## Session Compaction ")
+
+    assert sum(map(len, (rest, *sections))) == len(data)
+    assert part(rest, "## Session Compaction ").sections == ()
+    whole = joined(rest, *sections)
+    assert said(whole) == said(data)
+    assert whole.endswith(b"\n")
+
+
+def said(data: bytes) -> Counter[bytes]:
+    return Counter(line for line in data.splitlines() if line.strip())
