@@ -105,9 +105,13 @@ class Parsed(NamedTuple):
         return tuple(trailer for trailer in self.trailers if not _is_standard(trailer[0]))
 
 
-def compose(note: Note) -> str:
-    """The message of a commit, ready for git."""
-    paragraphs = [subject(note), _body(note.reason), _block(note)]
+def compose(note: Note, said: str = "") -> str:
+    """The message of a commit, ready for git.
+
+    What a commit made elsewhere SAID stands instead of subject and reason.
+    """
+    words = [_body(said)] if said.strip() else [subject(note), _body(note.reason)]
+    paragraphs = [*words, _block(note)]
     return "\n\n".join(filter(None, paragraphs)) + "\n"
 
 

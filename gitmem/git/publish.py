@@ -50,6 +50,9 @@ class Plan(NamedTuple):
     steps: tuple[Step, ...]
     standing: Mapping[str, str | None] = {}
     """What stands in the work tree where that is not HEAD's version: path to blob or None."""
+    commit: str = ""
+    """A line of commits on top of the branch that ends here, where it is written already: then the
+    steps say what it brings into the work tree."""
 
 
 class Published(NamedTuple):
@@ -100,7 +103,7 @@ class Publisher:
         with translated("writing the commit"):
             self._note(plan.steps[-1].note.id, tip.commit, items)
             reached("recorded")
-            commit = self._write_commits(tip, snapshot, plan.steps)
+            commit = plan.commit or self._write_commits(tip, snapshot, plan.steps)
             reached("objects")
             self._landing = True
             moved = self._move(tip, commit, subject(plan.steps[-1].note))

@@ -1,0 +1,109 @@
+"""`gitmem adopt`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from gitmem.cli.declare import as_somebody, named, not_empty
+from gitmem.cli.declare import command as declare
+from gitmem.cli.invocation import Invocation
+from gitmem.cli.style import counted, quoted, visible
+
+if TYPE_CHECKING:
+    from gitmem.operations.adopt import Adopted
+
+SHOWN = 20
+"""How many things that are left out or remarked are listed one by one."""
+
+
+@declare("adopt")
+@click.argument("folder", metavar="DIR", type=click.Path(), callback=not_empty)
+@named("--layout", metavar="NAME", help="What kind of memory it is, where it cannot be recognised")
+@click.option("--in-place", is_flag=True, help="Make DIR itself the group's work tree")
+@click.option("--dry-run", is_flag=True, help="Only say what would be done")
+@as_somebody
+def command(
+    call: Invocation, folder: str, layout: str | None, in_place: bool, dry_run: bool
+) -> None:
+    """Take an existing memory folder into a group
+
+    The folder is copied, never moved, and its files stay as they are, byte for byte. Its own git
+    history comes along; without one, commits are dated by when the files were last changed. What
+    may not enter git (a secret, a link, a file too big) is left out and named.
+
+    With --in-place DIR stays where it is and is under history from then on.
+
+    \b
+    Examples:
+      gitmem adopt ~/zylos/memory
+      gitmem adopt ~/.claude/projects/my-project/memory -g coder --in-place
+      gitmem adopt ./memories -g bot --layout soul --dry-run
+    """
+    from gitmem.operations.adopt import adopt
+
+    with call.progress("adopting") as progress:
+        done = adopt(
+            call.store,
+            call.group_name(),
+            Path(folder).expanduser(),
+            layout=layout or "",
+            in_place=in_place,
+            dry_run=dry_run,
+            who=call.who,
+            acting=call.settings.acting,
+            now=call.clock,
+            progress=progress,
+        )
+    call.answer(done, _lines(call, done))
+
+
+def _lines(call: Invocation, done: Adopted) -> Iterator[str]:
+    style = call.style
+    if done.already:
+        yield f"already adopted: {visible(done.source)} is in the group {style.bold(done.group)}"
+        yield f"  files    {visible(done.worktree)}"
+        yield f"  next     {_next(call, done)}"
+        return
+    state = "would adopt" if done.dry_run else style.good("adopted")
+    count = counted(len(done.taken), "file")
+    yield f"{state} {count} of {visible(done.source)} into the group {style.bold(done.group)}"
+    yield f"  files    {visible(done.worktree)}{' (in place)' if done.in_place else ''}"
+    yield f"  layout   {done.layout}, {done.sure}{_because(done)}"
+    yield f"  history  {_history(done)}"
+    if done.excluded_in:
+        yield f"  ignored  by the repository around it, in {visible(done.excluded_in)}"
+    if done.missing:
+        yield f"  missing  {', '.join(map(visible, done.missing))}: shown in every prompt once made"
+    yield from _left(call, done)
+    for each in done.remarks[:SHOWN]:
+        yield f"  {style.warn('note')}     {visible(call.addressed(each))}"
+    yield f"  next     {_next(call, done)}"
+
+
+def _because(done: Adopted) -> str:
+    return f" ({done.score:.2f}): {visible(', '.join(done.why))}" if done.why else ""
+
+
+def _history(done: Adopted) -> str:
+    kept = f"{counted(done.commits, 'commit')} of its own kept, " if done.commits else ""
+    return f"{kept}dates from {done.dates_from}"
+
+
+def _left(call: Invocation, done: Adopted) -> Iterator[str]:
+    for each in done.left[:SHOWN]:
+        when = f", in commit {each.commit[:7]}" if each.commit else ""
+        yield f"  {call.style.warn('left out')} {visible(each.path)} ({visible(each.why)}{when})"
+    if len(done.left) > SHOWN:
+        yield f"  {call.style.warn('left out')} {len(done.left) - SHOWN:,} more: see --json"
+
+
+def _next(call: Invocation, done: Adopted) -> str:
+    if done.dry_run:
+        place = " --in-place" if done.in_place else ""
+        layout = f" --layout {quoted(done.layout)}" if done.sure == "chosen" else ""
+        return call.addressed(f"gitmem adopt {quoted(done.source)}{place}{layout}")
+    return call.addressed("gitmem capture" if done.in_place else "gitmem status")

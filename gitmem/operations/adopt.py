@@ -1,0 +1,278 @@
+"""Take a memory folder that somebody already has into a group, with its past.
+
+It is copied and never moved; in place, the folder itself becomes the work tree. Nothing in it is
+changed: what is committed is what stands there, byte for byte.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from gitmem.core.access import check_access
+from gitmem.core.layout import FILE
+from gitmem.core.paths import check_group
+from gitmem.core.recognise import missing_core
+from gitmem.errors import BadInput
+from gitmem.git.foreign import Foreign
+from gitmem.git.grafting import graft
+from gitmem.git.objects import ObjectMissing, blob_id
+from gitmem.git.publish import Plan, Step
+from gitmem.git.repository import Snapshot
+from gitmem.git.setup import is_tied
+from gitmem.operations.adopt_folder import (
+    Folder,
+    Left,
+    Progress,
+    read_folder,
+    remarks_on,
+    source_folder,
+)
+from gitmem.operations.adopt_history import History, open_history, read_history
+from gitmem.operations.adopt_layout import Choice, choose_layout
+from gitmem.operations.adopt_line import Brought, Line, plan_line
+from gitmem.operations.adopt_target import Target, check_target, has_content, is_adopted
+from gitmem.operations.clock import Clock, zone_of
+from gitmem.operations.group import Group, Store, Who, time_now
+from gitmem.operations.init import init
+from gitmem.operations.layouts import layout_of
+
+ROUNDS = 60
+"""How often what somebody left unfinished is gone on with; each takes a second at most."""
+
+
+class Adopted(NamedTuple):
+    """A folder that is under history now, or would be."""
+
+    group: str
+    store: str
+    source: str
+    worktree: str
+    in_place: bool
+    layout: str
+    sure: str
+    """certain, likely, or chosen by the caller"""
+    taken: tuple[str, ...]
+    score: float = 1.0
+    why: tuple[str, ...] = ()
+    """What in the folder said that it is of this layout."""
+    left: tuple[Left, ...] = ()
+    commits: int = 0
+    """How many commits of its own history were made anew."""
+    dates_from: str = ""
+    """git, mtime, or both"""
+    missing: tuple[str, ...] = ()
+    """Files that every prompt of this layout shows, and that the folder does not have."""
+    remarks: tuple[str, ...] = ()
+    commit: str = ""
+    excluded_in: str = ""
+    """The exclude file of a repository around the folder, where it is adopted in place."""
+    dry_run: bool = False
+    already: bool = False
+    """True when it had been adopted before: nothing was done."""
+    pending: bool = False
+    """True when it has landed, and some files still wait to reach the work tree."""
+
+
+class _Plan(NamedTuple):
+    """Everything that is known before anything is written."""
+
+    folder: Folder
+    history: History
+    choice: Choice
+    line: Line
+    remarks: tuple[str, ...]
+
+
+def adopt(
+    store: Store,
+    name: str,
+    source: Path,
+    *,
+    layout: str = "",
+    in_place: bool = False,
+    dry_run: bool = False,
+    who: Who | None = None,
+    acting: str | None = None,
+    now: Clock | None = None,
+    progress: Progress | None = None,
+) -> Adopted:
+    """Adopt the folder SOURCE into the group NAME, which must be new or empty.
+
+    Without LAYOUT it is recognised by its files; where that is a guess, the caller is asked.
+    """
+    check_access(acting, check_group(name), write=True)
+    root = source_folder(source)
+    target = Target(store, name, root, in_place, who or Who(), acting, now)
+    check_target(target)
+    if is_adopted(target):
+        return _already(target)
+    foreign, problems = open_history(root, store.root, ours=is_tied(store.gitdir(name), root))
+    try:
+        plan = _planned(target, foreign, layout, progress)
+        plan = plan._replace(remarks=(*problems, *plan.remarks, *_still_tracked(target, foreign)))
+        done = _told(target, plan)
+        return done._replace(dry_run=True) if dry_run else _land(target, foreign, plan, progress)
+    finally:
+        if foreign:
+            foreign.close()
+
+
+def _planned(
+    target: Target, foreign: Foreign | None, layout: str, progress: Progress | None
+) -> _Plan:
+    """Read the folder and its past, and decide; nothing is written."""
+    history = read_history(foreign, progress) if foreign else History()
+    folder = _read(target.root, foreign, history, progress)
+    if not folder.files and not history.commits:
+        raise _nothing(target.root, folder)
+    texts = {path: taken.data for path, taken in folder.files.items()}
+    still = foreign is not None and (foreign.bare or foreign.is_sparse)
+    if foreign and still:
+        texts = {**{path: foreign.blob(oid) for path, oid in history.files.items()}, **texts}
+    choice = choose_layout(target.root, texts, folder.away, layout)
+    now = time_now(target.now, zone_of(target.store.root, choice.layout.timezone))
+    brought = Brought(target.root, folder, history, keeps_missing=still)
+    line = plan_line(brought, choice, target.who, now)
+    remarks = (*history.problems, *choice.remarks, *remarks_on(folder.files))
+    return _Plan(folder, history, choice, line, remarks)
+
+
+def _read(
+    root: Path, foreign: Foreign | None, history: History, progress: Progress | None
+) -> Folder:
+    if foreign and foreign.bare:
+        return Folder({}, (), frozenset())
+
+    def ignored(path: str) -> bool:
+        # A repository around the folder may ignore all of it: that says nothing about memory.
+        if foreign is None or not foreign.is_own or path in history.tracked:
+            return False
+        return foreign.ignores(path)
+
+    return read_folder(root, ignored, progress)
+
+
+def _land(
+    target: Target, foreign: Foreign | None, plan: _Plan, progress: Progress | None
+) -> Adopted:
+    """Make the group, write the line of commits, and let the branch and the files follow."""
+    made = init(
+        target.store,
+        target.name,
+        worktree=target.root if target.in_place else None,
+        take_in=False,
+        who=target.who,
+        acting=target.acting,
+        now=target.now,
+    )
+    group = target.opened()
+    try:
+        commit, pending = _publish(group, target, foreign, plan, progress)
+    finally:
+        group.close()
+    done = _told(target, plan)
+    return done._replace(commit=commit, excluded_in=made.excluded_in, pending=pending)
+
+
+def _publish(
+    group: Group, target: Target, foreign: Foreign | None, plan: _Plan, progress: Progress | None
+) -> tuple[str, bool]:
+    def blobs(oid: str) -> bytes:
+        if foreign is None:
+            raise ObjectMissing(oid)
+        return foreign.blob(oid)
+
+    base = group.repository.tip().commit
+    tip = graft(group.repository, base, plan.line.remade(blobs, progress), group.now())
+    contents = plan.line.contents(blobs)
+    standing = _standing(contents, plan.choice) if target.in_place else {}
+
+    def planner(snapshot: Snapshot) -> Plan:
+        if snapshot.commit != base or snapshot.folder(""):
+            raise has_content(target)
+        return Plan((Step(contents, plan.line.last_note),), standing, tip)
+
+    with group.writing() as writer:
+        writer.publish(planner)
+        return tip, writer.pending
+
+
+def _standing(contents: dict[str, bytes], choice: Choice) -> dict[str, str | None]:
+    """In place, every file is left alone: as it is, or as an edit that may not enter git."""
+    found: dict[str, str | None] = {path: blob_id(data) for path, data in contents.items()}
+    if choice.adds:
+        found[choice.adds] = None
+    return found
+
+
+def _told(target: Target, plan: _Plan) -> Adopted:
+    known = {(each.path, each.why) for each in plan.folder.left}
+    past = (each for each in plan.history.left if (each.path, each.why) not in known)
+    return Adopted(
+        group=target.name,
+        store=str(target.store.root),
+        source=str(target.root),
+        worktree=str(target.worktree),
+        in_place=target.in_place,
+        layout=plan.choice.name,
+        sure=plan.choice.sure,
+        taken=tuple(sorted(path for path in plan.line.files if path != plan.choice.adds)),
+        score=plan.choice.score,
+        why=plan.choice.why,
+        left=(*plan.folder.left, *past),
+        commits=len(plan.history.commits),
+        dates_from=plan.line.dates_from,
+        missing=missing_core(plan.choice.layout, plan.line.files),
+        remarks=plan.remarks,
+    )
+
+
+def _still_tracked(target: Target, foreign: Foreign | None) -> tuple[str, ...]:
+    if not target.in_place or foreign is None or foreign.is_own:
+        return ()
+    stop = f"git -C {foreign.top} rm -r --cached {foreign.prefix}"
+    return (f"the repository in {foreign.top} tracks this folder, too; to stop that: {stop}",)
+
+
+def _already(target: Target) -> Adopted:
+    group = target.opened()
+    try:
+        finished = _finished(group)
+        layout, tip = layout_of(group), group.repository.tip().commit
+        taken = tuple(path for path, _ in group.repository.snapshot(tip).files())
+    finally:
+        group.close()
+    return Adopted(
+        group=target.name,
+        store=str(target.store.root),
+        source=str(target.root),
+        worktree=str(target.worktree),
+        in_place=target.in_place,
+        layout=layout.name,
+        sure="certain",
+        taken=taken,
+        why=(FILE,) if FILE in taken else (),
+        missing=missing_core(layout, taken),
+        commit=tip,
+        already=True,
+        pending=not finished,
+    )
+
+
+def _finished(group: Group) -> bool:
+    """Whether every file has reached the work tree, also of an adoption that was interrupted."""
+    for _ in range(ROUNDS):
+        with group.writing() as writer:
+            if not writer.pending:
+                return True
+    return False
+
+
+def _nothing(root: Path, folder: Folder) -> BadInput:
+    out = f"; {len(folder.left)} left out ({folder.left[0].why})" if folder.left else ""
+    return BadInput(
+        f"there is nothing to adopt in {root}{out}",
+        hint="name the folder that holds the memory files",
+        left=[each._asdict() for each in folder.left[:20]],
+    )

@@ -1,0 +1,149 @@
+"""`gitmem adopt` as a person sees it."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import Run
+from tests.support.git import git
+from tests.support.memories import SYSTEMS, ZYLOS, lay, stand
+from tests.support.samples import UPPER, body
+
+KEY = "AKIA" + body(UPPER, 16, 5)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return lay(tmp_path / "my memory", ZYLOS)
+
+
+def test_it_says_what_was_taken_why_and_what_comes_next(run: Run, folder: Path) -> None:
+    (folder / ".env").write_text("TZ=UTC\n")
+    (folder / "keys.md").write_text(f"{KEY}\n")
+    (folder / "identity.md").unlink()
+
+    said = run("adopt", str(folder))
+
+    assert said.code == 0
+    assert f"adopted 11 files of {folder} into the group main" in said.out
+    assert "layout   zylos, likely (0.77): state.md, references.md, reference/ (4 " in said.out
+    assert "history  dates from mtime" in said.out
+    assert "missing  identity.md" in said.out
+    assert "left out .env (dot name)" in said.out
+    assert "left out keys.md (secret: aws-key-id, line 1)" in said.out
+    assert "next     gitmem status" in said.out
+    assert KEY not in said.out
+    assert run("read", "state.md").out == ZYLOS["state.md"]
+
+
+def test_a_dry_run_prints_the_command_that_does_it(run: Run, home: Path, folder: Path) -> None:
+    said = run("adopt", str(folder), "--dry-run", "-g", "bot", "--layout", "nano", "--in-place")
+
+    assert said.out.startswith(f"would adopt 12 files of {folder}")
+    assert not home.exists()
+    command = next(line for line in said.out.splitlines() if "next" in line).split("next")[1]
+    assert run(*shlex.split(command)[1:]).code == 0
+    assert run("status", "-g", "bot", "--json").document["worktree"] == str(folder)
+
+
+def test_json_has_everything(run: Run, tmp_path: Path) -> None:
+    folder = lay(tmp_path / "claude", SYSTEMS["claude-code"])
+    (folder / "link.md").symlink_to("MEMORY.md")
+
+    found = run("adopt", str(folder), "-g", "coder", "--json").document
+
+    assert (found["group"], found["layout"], found["sure"]) == ("coder", "claude-code", "certain")
+    assert found["taken"] == sorted(SYSTEMS["claude-code"])
+    assert found["left"] == [{"path": "link.md", "why": "link", "commit": ""}]
+    assert (found["dates_from"], found["commits"], found["already"]) == ("mtime", 0, False)
+    assert found["score"] > 0.9
+    assert len(found["commit"]) == 40
+
+
+def test_an_unclear_folder_asks(run: Run, home: Path, tmp_path: Path) -> None:
+    folder = lay(tmp_path / "m", {"diary/2026-01-01.md": "x\n"})
+
+    said = run("adopt", str(folder))
+
+    assert said.code == 2
+    assert "not clear what kind of memory" in said.err
+    assert "--layout" in said.err
+    names = [each["layout"] for each in run("adopt", str(folder), "--json").error["candidates"]]
+    assert {"soul", "arizuko"} <= set(names)
+    assert not home.exists()
+
+
+def test_a_second_time_is_a_quiet_success(run: Run, folder: Path) -> None:
+    run("adopt", str(folder))
+
+    again = run("adopt", str(folder))
+
+    assert again.code == 0
+    assert again.out.startswith("already adopted")
+    assert run("adopt", str(folder), "--json").document["already"] is True
+
+
+def test_a_group_with_files_names_the_way_on(gitmem: Run, folder: Path) -> None:
+    gitmem("write", "a.md", "mine")
+
+    said = gitmem("adopt", str(folder))
+
+    assert said.code == 4
+    assert "-g NAME" in said.err
+
+
+@pytest.mark.parametrize(
+    ("make", "code"), [("missing", 3), ("file", 2), ("empty", 2), ("repository", 4)]
+)
+def test_folders_that_cannot_be_have_their_exit_codes(
+    run: Run, tmp_path: Path, make: str, code: int
+) -> None:
+    place = tmp_path / "place"
+    if make == "file":
+        place.write_text("x")
+    elif make != "missing":
+        place.mkdir()
+    if make == "repository":
+        git(place, "init", "-q")
+
+    said = run("adopt", str(place), "--in-place")
+
+    assert said.code == code
+    assert "hint:" in said.err
+
+
+def test_in_place_an_agent_goes_on_and_capture_follows(run: Run, folder: Path) -> None:
+    before = stand(folder)
+    said = run("adopt", str(folder), "--in-place", "--agent", "ada")
+
+    assert "(in place)" in said.out
+    assert {path: stand(folder)[path] for path in before} == before
+    (folder / "state.md").write_text("edited\n")
+    assert "captured state.md" in run("capture").out
+    assert "ada" in run("log", "identity.md").out
+
+
+def test_history_is_counted_and_shown(run: Run, tmp_path: Path) -> None:
+    folder = lay(tmp_path / "m", SYSTEMS["soul"])
+    git(folder, "init", "-q")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "my first words")
+
+    said = run("adopt", str(folder))
+
+    assert "history  1 commit of its own kept, dates from git" in said.out
+    assert "my first words" in run("log", "soul.md").out
+    assert "A Person" in run("log", "soul.md").out
+
+
+def test_many_left_out_things_are_not_a_flood(run: Run, folder: Path) -> None:
+    for number in range(30):
+        (folder / f".x{number}").write_text("")
+
+    said = run("adopt", str(folder))
+
+    assert said.out.count("left out") == 21
+    assert "10 more: see --json" in said.out
