@@ -1,13 +1,18 @@
-"""Run all benchmarks, or those named: `python -m benchmarks [writes] [commands] [writers]`."""
+"""Run all benchmarks, or those named: `python -m benchmarks [NAME ...]`."""
 
 from __future__ import annotations
 
 import sys
 
-from benchmarks import commands, writers, writes
+from benchmarks import commands, injecting, writers, writes
 from benchmarks.table import Row, show
 
-PARTS = {"writes": writes.rows, "commands": commands.rows, "writers": writers.rows}
+PARTS = {
+    "writes": writes.rows,
+    "commands": commands.rows,
+    "writers": writers.rows,
+    "injecting": injecting.rows,
+}
 
 
 def main() -> int:

@@ -20,29 +20,27 @@ GITMEM = [sys.executable, "-m", "gitmem"]
 ENVIRONMENT = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
 
 
-def _run(*command: str, env: dict[str, str] = ENVIRONMENT) -> None:
+def run(*command: str, env: dict[str, str] = ENVIRONMENT) -> None:
     subprocess.run(command, check=True, capture_output=True, stdin=subprocess.DEVNULL, env=env)
 
 
-def _imports(*names: str) -> None:
-    _run(sys.executable, "-c", f"import {', '.join(names)}")
+def imports(*names: str) -> None:
+    run(sys.executable, "-c", f"import {', '.join(names)}")
 
 
 def rows() -> Iterator[Row]:
     """The promises on start-up and on a write as a command."""
-    _run(*GITMEM, "--version")
-    ours, theirs = interleaved(
-        lambda: _run(*GITMEM, "--version"), lambda: _imports("click"), ROUNDS
-    )
+    run(*GITMEM, "--version")
+    ours, theirs = interleaved(lambda: run(*GITMEM, "--version"), lambda: imports("click"), ROUNDS)
     yield Row("gitmem --version / import click", ours, theirs, 1.3)
     with tempfile.TemporaryDirectory(prefix="gitmem-bench-") as folder:
         env = {**ENVIRONMENT, "GITMEM_HOME": str(Path(folder) / "store")}
-        _run(*GITMEM, "init", env=env)
-        _run(*GITMEM, "write", "notes/a.md", "first", env=env)
+        run(*GITMEM, "init", env=env)
+        run(*GITMEM, "write", "notes/a.md", "first", env=env)
         tokens = count()
 
         def write() -> None:
-            _run(*GITMEM, "write", "notes/a.md", f"text {next(tokens)}", env=env)
+            run(*GITMEM, "write", "notes/a.md", f"text {next(tokens)}", env=env)
 
-        ours, theirs = interleaved(write, lambda: _imports("pygit2", "click"), ROUNDS)
+        ours, theirs = interleaved(write, lambda: imports("pygit2", "click"), ROUNDS)
         yield Row("gitmem write, own time / import pygit2, click", ours - theirs, theirs, 0.5)

@@ -5,7 +5,7 @@ Every method is one operation of `gitmem.operations`; the command line calls the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,14 +18,22 @@ from gitmem.operations.group import Store, Who
 if TYPE_CHECKING:
     from gitmem.operations.capture import CapturedAll
     from gitmem.operations.check import Checked
+    from gitmem.operations.compact import Compacted
     from gitmem.operations.diff import Diffed
+    from gitmem.operations.entries import ListedEntries
     from gitmem.operations.held import HeldAccepted, HeldDropped, HeldShown, HeldThing
+    from gitmem.operations.inject import Injected
+    from gitmem.operations.lint import Linted
     from gitmem.operations.listing import Listed
     from gitmem.operations.log import Entry
+    from gitmem.operations.migrate import Migrated
     from gitmem.operations.move import Moved
+    from gitmem.operations.move_entry import EntryMoved
     from gitmem.operations.read import Read
     from gitmem.operations.restore import Restored
+    from gitmem.operations.rotate import Rotated
     from gitmem.operations.show import Shown
+    from gitmem.operations.snapshot import SnapshotRow, Snapshotted
     from gitmem.operations.status import Status
     from gitmem.operations.undo import Undone
     from gitmem.operations.write import Edit, Written
@@ -60,22 +68,33 @@ class Group:
     def write(
         self,
         path: str,
-        text: str | bytes,
+        text: str | bytes | None = None,
         *,
         append: bool = False,
         create: bool = False,
+        entry: str = "",
+        fields: Mapping[str, str] | None = None,
+        user: str = "",
+        date: str = "",
         if_match: str | None = None,
         reason: str | None = None,
         turn: str | None = None,
         operation: str | None = None,
         allow_secret: Iterable[str] = (),
         allow_shrink: bool = False,
+        allow_policy: bool = False,
     ) -> Written:
-        """Replace a file, or add to it, as one commit. TEXT is kept byte for byte."""
+        """Replace a file, or add to it, as one commit. TEXT is kept byte for byte.
+
+        PATH may be the name of a layer. FIELDS belong to ENTRY, or to the file's frontmatter.
+        """
         from gitmem.operations.write import Allowed, Edit, write
 
-        edit = Edit(path, text, append, create, if_match or "")
-        allowed = Allowed(tuple(allow_secret), allow_shrink)
+        if text is None and not fields and not entry:
+            raise BadInput("there is nothing to write", hint="give a text, fields or an entry")
+        edit = Edit(path, text, append, create, if_match or "", user=user, date=date)
+        edit = edit._replace(entry=entry, fields=tuple((fields or {}).items()))
+        allowed = Allowed(tuple(allow_secret), allow_shrink, allow_policy)
         return write(
             self._group,
             [edit],
@@ -203,6 +222,31 @@ class Group:
 
         return remove(self._group, path, reason=reason or "")
 
+    def entries(self, path: str = "", *, status: str = "", at: str | None = None) -> ListedEntries:
+        """The entries of all layers, or of a layer, file, folder, pattern or address."""
+        from gitmem.operations.entries import entries
+
+        return entries(self._group, path, status=status, at=at)
+
+    def move_entry(
+        self,
+        address: str,
+        target: str,
+        *,
+        fields: Mapping[str, str] | None = None,
+        reason: str | None = None,
+    ) -> EntryMoved:
+        """Move an entry to another file or layer, with FIELDS set on the way."""
+        from gitmem.operations.move_entry import move_entry
+
+        return move_entry(self._group, address, target, fields=fields or {}, reason=reason or "")
+
+    def lint(self) -> Linted:
+        """What the last commit says that it should not say, or not there, or not like this."""
+        from gitmem.operations.lint import lint
+
+        return lint(self._group)
+
     def held(self) -> tuple[HeldThing, ...]:
         """Edits that may not enter git, in the work tree and set aside."""
         from gitmem.operations.held import held_list
@@ -227,6 +271,79 @@ class Group:
 
         return held_drop(self._group, what)
 
+    def inject(
+        self,
+        *,
+        user: str | None = None,
+        user_mode: str | None = None,
+        prompt: str | None = None,
+        at: str | None = None,
+        format: str | None = None,
+        budget: int | None = None,
+        layers: Iterable[str] = (),
+        annotate: bool | None = None,
+    ) -> Injected:
+        """What the model should see, now or as it was at a moment; the text and its manifest."""
+        from gitmem.operations.inject import inject
+
+        return inject(
+            self._group,
+            user=user or "",
+            user_mode=user_mode or "",
+            prompt=prompt,
+            at=at,
+            format=format or "",
+            budget=budget,
+            layers=tuple(layers),
+            annotate=annotate,
+        )
+
+    def rotate(self, *, reason: str | None = None) -> Rotated:
+        """Begin the log of a new day, where one has begun."""
+        from gitmem.operations.rotate import rotate
+
+        return rotate(self._group, reason=reason or "")
+
+    def snapshot(self, *, force: bool = False, reason: str | None = None) -> Snapshotted:
+        """Tag what memory holds today, once a day unless forced."""
+        from gitmem.operations.snapshot import snapshot
+
+        return snapshot(self._group, force=force, reason=reason or "")
+
+    def snapshots(self, *, limit: int = 0) -> tuple[SnapshotRow, ...]:
+        """The snapshots, newest first."""
+        from gitmem.operations.snapshot import snapshots
+
+        return snapshots(self._group, limit=limit)
+
+    def compact(
+        self,
+        summary: str,
+        *,
+        daily: bool = False,
+        reason: str | None = None,
+        operation: str | None = None,
+        allow_secret: Iterable[str] = (),
+    ) -> Compacted:
+        """Keep the summary of a session, so that the next can start fresh."""
+        from gitmem.operations.compact import compact
+        from gitmem.operations.write import Allowed
+
+        return compact(
+            self._group,
+            summary,
+            daily=daily,
+            reason=reason or "",
+            operation=operation or "",
+            allowed=Allowed(tuple(allow_secret)),
+        )
+
+    def migrate(self, *, dry_run: bool = False, reason: str | None = None) -> Migrated:
+        """Bring old files into the form that the layout wants."""
+        from gitmem.operations.migrate import migrate
+
+        return migrate(self._group, dry_run=dry_run, reason=reason or "")
+
     def status(self) -> Status:
         """How the group is."""
         from gitmem.operations.status import status
@@ -249,9 +366,12 @@ def open_group(
     source: str = "",
     acting: str | None = None,
     create: bool = False,
+    layout: str = "standard",
     now: Clock | None = None,
 ) -> Group:
     """Open a group of the store in the folder STORE; with CREATE, make both where missing.
+
+    A new group begins with LAYOUT; "none" leaves it empty.
 
     Without a name it is `main`, unless the store wants names. ACTING is the group in whose name we
     act: it may be refused. None is a person, who may do everything.
@@ -263,5 +383,5 @@ def open_group(
     if create:
         from gitmem.operations.init import init
 
-        init(place, name, who=who, acting=acting, now=now)
+        init(place, name, layout=layout, who=who, acting=acting, now=now)
     return Group(OpenedGroup(place, name, who=who, acting=acting, now=now))

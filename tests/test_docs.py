@@ -13,7 +13,7 @@ from gitmem.core.guards import MAX_FILE
 from gitmem.core.messages import STANDARD
 from gitmem.core.paths import MAX_DEPTH, MAX_GROUP_BYTES, MAX_PART_BYTES
 from gitmem.git.setup import FORMAT, config_text
-from gitmem.operations.write import RECOGNISED_WITHIN
+from gitmem.operations.retries import RECOGNISED_WITHIN
 from tests.support.git import git
 
 ROOT = Path(gitmem.__file__).parents[1]
@@ -79,6 +79,10 @@ def test_the_documented_trailers_are_those_of_the_code() -> None:
 
 def test_the_documented_operations_are_those_that_happen(tmp_path: Path) -> None:
     with gitmem.open(store=tmp_path / "store", create=True) as memory:
+        memory.rotate()
+        memory.compact("what was said")
+        memory.write("ideas", "Soon.", entry="Drop it")
+        memory.move_entry("reference/ideas.md#drop-it", "decisions")
         memory.write("a.md", "one\n")
         memory.write("a.md", "two\n", append=True)
         memory.move("a.md", "b.md")
@@ -91,11 +95,11 @@ def test_the_documented_operations_are_those_that_happen(tmp_path: Path) -> None
 
     row = next(line for line in FORMAT_PAGE.splitlines() if line.startswith("| `Gitmem-Op`"))
     documented = set(row.split("|")[2].strip().split(", "))
-    assert documented - {"merge"} == happened
+    assert documented - {"merge", "migrate", "adopt"} == happened
 
 
 def test_the_documented_tree_is_the_real_one(tmp_path: Path) -> None:
-    with gitmem.open(store=tmp_path / "store", create=True) as memory:
+    with gitmem.open(store=tmp_path / "store", create=True, layout="soul") as memory:
         memory.write("a.md", "one\n")
     tree = blocks(FORMAT_PAGE)[0]
 

@@ -16,10 +16,11 @@ from gitmem.cli.invocation import Invocation
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-# Command -> its one line of help. The module is gitmem/cli/commands/<command>.py.
+# Command -> its one line of help. The module is gitmem/cli/commands/<command>.py, `-` being `_`.
 SECTIONS = {
     "Start": {
         "init": "Create a store and a group",
+        "adopt": "Take an existing memory folder into a group",
         "groups": "List, rename and remove groups",
         "completion": "Print the completion script for a shell",
     },
@@ -28,21 +29,30 @@ SECTIONS = {
         "edit": "Edit a file with your editor, then capture it",
         "capture": "Commit edits made with ordinary tools",
         "mv": "Move a file or a folder",
+        "move-entry": "Move an entry to another file",
         "rm": "Move a file or a folder to the archive",
+        "rotate": "Begin the log of a new day",
+        "compact": "Keep the summary of a session",
+        "snapshot": "Tag what memory holds today",
+        "migrate": "Bring old files into the form of the layout",
     },
     "Read": {
+        "inject": "Print what the model should see",
         "read": "Print a file, as it is or was",
         "list": "List the files, as they are or were",
+        "entries": "List entries: decisions, projects, preferences, ideas",
         "status": "Show what there is and what needs a decision",
         "log": "Show who did what, when and why",
         "show": "Show one commit",
         "diff": "Show what changed between two moments",
+        "snapshots": "List the snapshots",
     },
     "Repair": {
         "restore": "Bring back a file, a folder or the whole group",
         "undo": "Take back commits, and keep what came after",
         "held": "Decide on edits that may not enter git",
         "check": "Look for damage, and repair it",
+        "lint": "Look for what memory should not say",
     },
 }
 COMMANDS = {name: line for section in SECTIONS.values() for name, line in section.items()}
@@ -64,7 +74,8 @@ class App(CommandGroup):
             return None
         from importlib import import_module
 
-        found: click.Command = import_module(f"{MODULES}.{cmd_name}").command
+        module = cmd_name.replace("-", "_")
+        found: click.Command = import_module(f"{MODULES}.{module}").command
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -26,7 +26,7 @@ MEANINGS = {
     NOT_FOUND: "not found: no such group, file, commit or moment",
     CONFLICT: "conflict: what the caller assumed is not so, or a choice is needed",
     REFUSED: "refused by a guard, before anything was written",
-    FINDINGS: "findings: `check` has something to say",
+    FINDINGS: "findings: `check` or `lint` has something to say",
     BUSY: "busy: somebody else holds the lock; a retry is safe",
     DAMAGED: "damaged, or the disk failed: see `gitmem check`",
     INTERRUPTED: "interrupted",

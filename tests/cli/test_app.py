@@ -42,7 +42,7 @@ EVERY = commands()
 def test_the_table_and_the_modules_agree() -> None:
     folder = Path(package.__file__).parent / "cli" / "commands"
 
-    assert {each.stem for each in folder.glob("*.py")} - {"__init__"} == set(COMMANDS)
+    assert {each.stem.replace("_", "-") for each in folder.glob("[!_]*.py")} == set(COMMANDS)
     assert MODULES == "gitmem.cli.commands"
 
 

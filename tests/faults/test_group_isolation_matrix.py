@@ -17,24 +17,35 @@ import pytest
 import gitmem.operations
 from gitmem.api import Group as Memory
 from gitmem.api import open_group
+from gitmem.core.layout import EMPTY
 from gitmem.errors import Damaged, GitmemError, GroupNotFound, GroupRefused
+from gitmem.operations.adopt import adopt
 from gitmem.operations.capture import capture
 from gitmem.operations.check import check, check_group
+from gitmem.operations.compact import compact
 from gitmem.operations.diff import diff
+from gitmem.operations.entries import address_parts, entries, file_of, locate_entry
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.groups import groups, remove_group, rename_group
 from gitmem.operations.held import held_accept, held_drop, held_list, held_show
 from gitmem.operations.init import init
+from gitmem.operations.inject import inject
+from gitmem.operations.lint import lint
 from gitmem.operations.listing import list_files
 from gitmem.operations.log import iter_log, log
+from gitmem.operations.migrate import migrate
 from gitmem.operations.move import move, remove
+from gitmem.operations.move_entry import move_entry
 from gitmem.operations.pending import pending_edits
 from gitmem.operations.read import known_path, missing, read
 from gitmem.operations.resolve import resolve
 from gitmem.operations.restore import restore
+from gitmem.operations.rotate import rotate
 from gitmem.operations.show import show
+from gitmem.operations.snapshot import snapshot, snapshots
 from gitmem.operations.status import health_of, status
 from gitmem.operations.undo import undo
+from gitmem.operations.untouched import count_edits, is_untouched
 from gitmem.operations.write import Edit, write
 from tests.support.git import git_bytes
 from tests.support.histories import put
@@ -42,9 +53,15 @@ from tests.support.histories import put
 MARK = "their-own-business"
 
 NO_GROUP = {
-    "adopt_all", "check_place", "describe", "describe_change", "effect_of", "encoded", "entry_of",
-    "file_changes", "is_within", "isolate", "make_note", "named_zone", "near_misses", "not_found",
-    "scan_edits", "time_now", "zone_of",
+    "adopt_all", "aims", "applied", "by_day", "changed_at", "check_place", "check_target",
+    "checked", "checked_edit", "choose_layout", "dated_part", "describe", "describe_change",
+    "draw", "effect_of", "encoded", "ended", "entries_in", "entry_files", "entry_of",
+    "file_changes", "find_earlier", "folder_of", "gather", "has_content", "inventory",
+    "is_adopted", "is_within", "isolate", "latest", "layer_files", "layout_at", "layout_of",
+    "make_note", "named_zone", "near_misses", "not_found", "open_history", "overlap",
+    "plan_line", "read_folder", "read_history", "remarks_on", "scan_edits", "shipped",
+    "shipped_layout", "source_folder", "starter_files", "text_bytes", "time_now", "why_not",
+    "written_then", "zone_of", "zone_then",
 }  # fmt: skip
 """Functions that get what they work on handed over: they open no group themselves."""
 
@@ -125,14 +142,24 @@ def moment_tricks(scene: Scene) -> list[str]:
 Call = Callable[[Group, str], object]
 
 BY_PATH: dict[str, Call] = {
+    "adopt": lambda g, p: adopt(g.store, g.name, g.worktree / p, layout="none", acting=g.acting),
     "capture": lambda g, p: capture(g, [p]),
     "capture of all": lambda g, _: capture(g),
     "diff": lambda g, p: diff(g, path=p),
     "diff of all": lambda g, _: diff(g),
+    "address_parts": lambda g, p: address_parts(g, g.repository.snapshot(), EMPTY, f"{p}#x"),
+    "entries": entries,
+    "entry at": lambda g, p: entries(g, f"{p}#x"),
+    "file_of": lambda g, p: file_of(g, g.repository.snapshot(), EMPTY, p),
+    "locate_entry": lambda g, p: locate_entry(g, g.repository.snapshot(), EMPTY, f"{p}#x"),
+    "move_entry": lambda g, p: move_entry(g, f"{p}#x", "taken.md"),
+    "move_entry to": lambda g, p: move_entry(g, "own.md#x", p),
     "held_accept": held_accept,
     "held_drop": held_drop,
     "held_list": lambda g, _: held_list(g),
     "held_show": held_show,
+    "inject": lambda g, p: inject(g, user=p),
+    "inject of a layer": lambda g, p: inject(g, layers=(p,)),
     "iter_log": lambda g, p: list(iter_log(g, p)),
     "known_path": lambda g, p: known_path(g, g.repository.snapshot(), p),
     "list_files": list_files,
@@ -148,6 +175,8 @@ BY_PATH: dict[str, Call] = {
     "restore of the version before": lambda g, p: restore(g, p, previous=True),
     "restore at HEAD": lambda g, p: restore(g, p, at="HEAD"),
     "write": lambda g, p: write(g, [Edit(p, "mine now\n")]),
+    "write for a user": lambda g, p: write(g, [Edit("user", "mine now\n", user=p)]),
+    "write an entry": lambda g, p: write(g, [Edit(p, "mine now", entry="Mine")]),
     "append": lambda g, p: write(g, [Edit(p, "mine now\n", append=True)]),
     "create": lambda g, p: write(g, [Edit("x.md", "x\n"), Edit(p, "mine now\n", create=True)]),
 }
@@ -155,6 +184,8 @@ BY_PATH: dict[str, Call] = {
 BY_MOMENT: dict[str, Call] = {
     "diff": diff,
     "diff to": lambda g, at: diff(g, "HEAD", at),
+    "entries": lambda g, at: entries(g, at=at),
+    "inject": lambda g, at: inject(g, at=at),
     "list_files": lambda g, at: list_files(g, at=at),
     "log": lambda g, at: log(g, since=at),
     "log of an agent": lambda g, _: (log(g, agent="them"), log(g, session="s")),
@@ -170,32 +201,58 @@ BY_MOMENT: dict[str, Call] = {
 PLAIN: dict[str, Call] = {
     "check": lambda g, _: check(g),
     "check with repair": lambda g, _: check(g, repair=True),
+    "compact": lambda g, _: compact(g, "a summary"),
     "health_of": lambda g, _: health_of(g),
+    "lint": lambda g, _: lint(g),
+    "migrate": lambda g, _: (migrate(g, dry_run=True), migrate(g)),
+    "rotate": lambda g, _: rotate(g),
+    "snapshot": lambda g, _: (snapshot(g), snapshot(g, force=True)),
+    "snapshots": lambda g, _: snapshots(g),
+    "count_edits": lambda g, _: count_edits(g, g.repository.snapshot()),
+    "is_untouched": lambda g, _: is_untouched(g, g.repository.snapshot()),
     "status": lambda g, _: status(g),
 }
 
 METHODS: dict[str, Callable[[Memory, str], object]] = {
     "capture": lambda m, p: m.capture([p]),
     "check": lambda m, _: m.check(repair=True),
+    "compact": lambda m, p: m.compact(p, operation=p),
     "diff": lambda m, p: m.diff(path=p),
+    "entries": lambda m, p: m.entries(p),
     "held": lambda m, _: m.held(),
     "held_accept": lambda m, p: m.held_accept(p),
     "held_drop": lambda m, p: m.held_drop(p),
     "held_show": lambda m, p: m.held_show(p),
+    "inject": lambda m, p: m.inject(user=p),
+    "lint": lambda m, _: m.lint(),
     "list": lambda m, p: m.list(p),
     "log": lambda m, p: m.log(p),
+    "migrate": lambda m, _: m.migrate(),
     "move": lambda m, p: m.move(p, "taken.md"),
+    "move_entry": lambda m, p: m.move_entry(f"{p}#x", "taken.md"),
     "read": lambda m, p: m.read(p),
     "remove": lambda m, p: m.remove(p),
     "restore": lambda m, p: m.restore(p),
+    "rotate": lambda m, p: m.rotate(reason=p),
     "show": lambda m, p: m.show(p),
+    "snapshot": lambda m, p: m.snapshot(reason=p, force=True),
+    "snapshots": lambda m, _: m.snapshots(),
     "status": lambda m, _: m.status(),
     "undo": lambda m, p: m.undo([p]),
     "write": lambda m, p: m.write(p, "mine now\n"),
     "write_batch": lambda m, p: m.write_batch([Edit("x.md", "x\n"), Edit(p, "mine now\n")]),
 }
 
+
+def adopt_into(store: Store, name: str, acting: str | None) -> object:
+    folder = store.root.parent / "adopted"
+    folder.mkdir(exist_ok=True)
+    (folder / "soul.md").write_text("I am\n")
+    return adopt(store, name, folder, layout="soul", acting=acting)
+
+
 BY_NAME: dict[str, Callable[[Store, str, str | None], object]] = {
+    "adopt": adopt_into,
     "check_group": lambda s, n, acting: check_group(s, n, acting=acting),
     "check_group with repair": lambda s, n, acting: check_group(s, n, acting=acting, repair=True),
     "init": lambda s, n, acting: init(s, n, acting=acting),
@@ -292,8 +349,13 @@ def test_no_acting_group_but_main_sees_the_others(scene: Scene, acting: str) -> 
 WRITING: dict[str, Call] = {
     **{name: BY_PATH[name] for name in ("capture", "capture of all", "held_accept", "held_drop")},
     **{name: BY_PATH[name] for name in ("move", "remove", "restore", "write", "append", "create")},
+    "move_entry": BY_PATH["move_entry"],
     "restore of all": lambda g, _: restore(g, "", at="HEAD~1"),
     "undo": lambda g, _: undo(g),
+    "rotate": PLAIN["rotate"],
+    "snapshot": PLAIN["snapshot"],
+    "compact": PLAIN["compact"],
+    "migrate": lambda g, _: migrate(g),
     "check with repair": lambda g, _: check(g, repair=True),
     "writing": lambda g, _: g.writing(),
     "revive_worktree": lambda g, _: g.revive_worktree(),

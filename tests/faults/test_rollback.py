@@ -16,7 +16,7 @@ from tests.support.git import git
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    open_group(store=tmp_path / "store", create=True).close()
+    open_group(store=tmp_path / "store", create=True, layout="none").close()
     return tmp_path / "store"
 
 
@@ -186,7 +186,7 @@ def test_any_order_of_additions_can_be_taken_apart(
     store = tmp_path_factory.mktemp("law") / "store"
     names = {True: "bad", False: "good"}
     expected: dict[str, list[str]] = {"a": ["# a"], "b": ["# b"]}
-    with open_group(store=store, agent="init", create=True) as group:
+    with open_group(store=store, agent="init", create=True, layout="none") as group:
         group.write("a.md", "# a\n")
         group.write("b.md", "# b\n")
     for number, (is_bad, file) in enumerate(turns):

@@ -21,7 +21,9 @@ from tests.support.samples import body
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[gitmem.Group]:
-    with gitmem.open("main", store=tmp_path / "store", agent="ada", create=True) as group:
+    with gitmem.open(
+        "main", store=tmp_path / "store", agent="ada", create=True, layout="none"
+    ) as group:
         yield group
 
 

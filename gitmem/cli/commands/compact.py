@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -12,13 +11,13 @@ from gitmem.cli.changes import remark_found
 from gitmem.cli.declare import as_somebody, named, reason
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
+from gitmem.cli.stdin import STDIN, read_stdin
 from gitmem.cli.style import short, visible
 from gitmem.errors import BadInput
 
 if TYPE_CHECKING:
     from gitmem.operations.compact import Compacted
 
-STDIN = "-"
 EXAMPLE = "for example `... | gitmem compact`, or `gitmem compact --summary TEXT`"
 
 
@@ -70,10 +69,8 @@ def command(
 def _summary(given: str | None) -> str:
     if given is not None and given != STDIN:
         return given
-    if sys.stdin is None or sys.stdin.isatty():
-        raise BadInput("there is no summary: standard input is a terminal", hint=EXAMPLE)
     try:
-        return sys.stdin.buffer.read().decode("utf-8")
+        return read_stdin("summary", EXAMPLE).decode("utf-8")
     except UnicodeDecodeError as error:
         raise BadInput(f"the summary is not UTF-8 at byte {error.start}", hint=EXAMPLE) from error
 

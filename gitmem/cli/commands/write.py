@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,13 +12,13 @@ from gitmem.cli.changes import change_lines, remark_found
 from gitmem.cli.declare import Command, as_somebody, named, path_argument, reason
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
+from gitmem.cli.stdin import STDIN, read_stdin
 from gitmem.cli.style import short
 from gitmem.errors import BadInput
 
 if TYPE_CHECKING:
     from gitmem.operations.write import Edit, Written
 
-STDIN = "-"
 EXAMPLES = 'for example `gitmem write notes.md "Ada likes tea"`, or `... | gitmem write notes.md -`'
 
 
@@ -164,7 +163,9 @@ def _batch(source: str, mixed: bool) -> list[Edit]:
             hint=f"leave out PATH and what says how to write it; a line looks like {EXAMPLE}",
         )
     if source == STDIN:
-        return parse_batch(_stdin(f"for example `echo '{EXAMPLE}' | gitmem write --batch -`"))
+        return parse_batch(
+            read_stdin("text to write", f"for example `echo '{EXAMPLE}' | gitmem write --batch -`")
+        )
     try:
         return parse_batch(Path(source).read_bytes())
     except OSError as error:
@@ -186,16 +187,8 @@ def _fields(settings: tuple[str, ...], summary: str | None) -> tuple[tuple[str, 
 
 def _content(text: str | None) -> str | bytes:
     if text is None or text == STDIN:
-        return _stdin(EXAMPLES)
+        return read_stdin("text to write", EXAMPLES)
     return text if not text or text.endswith("\n") else f"{text}\n"
-
-
-def _stdin(examples: str) -> bytes:
-    """Standard input to its end, but never what somebody would have to type first."""
-    if sys.stdin is None or sys.stdin.isatty():
-        raise BadInput("there is no text to write: standard input is a terminal", hint=examples)
-    source: BinaryIO = sys.stdin.buffer
-    return source.read()
 
 
 def _lines(call: Invocation, written: Written) -> Iterator[str]:

@@ -1,0 +1,98 @@
+"""A page that must not be longer than it may: what goes, and in which order.
+
+The ladder, from the first step to the last: whole pieces go, the least important and the oldest
+first; then documents are cut, at the end of a paragraph or else of a line; then they go. What
+stands in a layer of importance 1 is touched only when nothing else is left, by the same steps.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from gitmem.core.pieces import WHOLE_KINDS, Piece
+
+Size = Callable[[Sequence[Piece]], int]
+
+
+class Fitted(NamedTuple):
+    """What has room."""
+
+    pieces: tuple[Piece, ...]
+    """In the order of the page; those that were cut say so."""
+    dropped: tuple[Piece, ...]
+    """In the order in which they went."""
+
+
+class _Step(NamedTuple):
+    at: int
+    cuts: bool
+
+
+def fit(pieces: Sequence[Piece], budget: int, size: Size) -> Fitted:
+    """As much of PIECES as has room in BUDGET by the measure of SIZE.
+
+    Each step of the ladder makes the page shorter, so the first that suffices is found by halving.
+    """
+    if size(pieces) <= budget:
+        return Fitted(tuple(pieces), ())
+    steps = list(_ladder(pieces, size))
+
+    def suffices(number: int) -> bool:
+        return size(_standing(_after(pieces, steps[: number + 1]))) <= budget
+
+    taken = steps[: bisect_left(range(len(steps)), True, key=suffices) + 1]
+    page, last = _after(pieces, taken), taken[-1]
+    if last.cuts:
+        page[last.at] = _cut(page, last.at, pieces[last.at], lambda each: size(each) <= budget)
+    gone = [pieces[step.at] for step in taken if not step.cuts]
+    return Fitted(tuple(_standing(page)), tuple(gone))
+
+
+def _ladder(pieces: Sequence[Piece], size: Size) -> Iterator[_Step]:
+    """Every step, in order; after the last one nothing is left."""
+    for vital in (False, True):
+        here = [at for at, each in enumerate(pieces) if each.vital is vital]
+        here.sort(key=lambda at: (-pieces[at].importance, pieces[at].date, -at))
+        whole = [at for at in here if pieces[at].kind in WHOLE_KINDS]
+        yield from (_Step(at, False) for at in here if pieces[at].kind not in WHOLE_KINDS)
+        for at in whole:
+            # A document shorter than the note on what was cut is left as it is.
+            if size([_shortened(pieces[at], 0)]) < size([pieces[at]]):
+                yield _Step(at, True)
+        yield from (_Step(at, False) for at in whole)
+
+
+def _after(pieces: Sequence[Piece], steps: Sequence[_Step]) -> list[Piece | None]:
+    """The page after STEPS: None where a piece went, a note where one was cut."""
+    page: list[Piece | None] = list(pieces)
+    for step in steps:
+        page[step.at] = _shortened(pieces[step.at], 0) if step.cuts else None
+    return page
+
+
+def _standing(page: Sequence[Piece | None]) -> list[Piece]:
+    return [each for each in page if each]
+
+
+def _cut(
+    page: list[Piece | None], at: int, piece: Piece, fits: Callable[[Sequence[Piece]], bool]
+) -> Piece:
+    """The longest beginning of PIECE with which the page fits: paragraphs, or else lines."""
+
+    def too_long(end: int) -> bool:
+        page[at] = _shortened(piece, end)
+        return not fits(_standing(page))
+
+    for pattern in (r"\n[ \t]*\n", r"\n"):
+        ends = [found.start() for found in re.finditer(pattern, piece.text)]
+        count = bisect_left(ends, True, key=too_long)
+        if count:
+            return _shortened(piece, ends[count - 1])
+    return _shortened(piece, 0)
+
+
+def _shortened(piece: Piece, end: int) -> Piece:
+    return piece._replace(text=piece.text[:end], whole=piece.size)

@@ -1,0 +1,297 @@
+"""What a layout chooses from one commit: the pieces of memory that a prompt may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from itertools import islice
+from typing import NamedTuple
+
+from gitmem.core import frontmatter
+from gitmem.core.journal import NEVER, TYPES, Day, age_label, day_from, day_of, type_of
+from gitmem.core.layout import Layer, Layout, filled, moment_values
+from gitmem.core.pieces import Piece, one_line, text_of, trimmed
+from gitmem.core.plainfields import read_fields
+from gitmem.errors import Damaged, GitmemError
+from gitmem.git.repository import Snapshot
+from gitmem.operations.layer_files import REGULAR, dated_part, layer_files
+
+OWN_DATES = ("updated", "date")
+"""The fields of a note that say when it was last true."""
+BROKEN = "its frontmatter cannot be read"
+BY_PROMPT = "chosen by a prompt"
+NOT_LOADED = {"query": BY_PROMPT, "never": "never loaded"}
+LEAST_IMPORTANT = 5
+
+
+class Wanted(NamedTuple):
+    """What a caller asks for."""
+
+    moment: datetime
+    """When, in the zone of the group."""
+    user: str = ""
+    user_mode: str = ""
+    """full, pointer or none; nothing for what the layout says."""
+    layers: tuple[str, ...] = ()
+    """Just these, whatever their rule; nothing for all that are loaded."""
+
+
+class LeftOut(NamedTuple):
+    """Something that is not shown, and why."""
+
+    layer: str
+    group: str
+    address: str
+    why: str
+
+
+class Gathered(NamedTuple):
+    """What was found, in the order of the layout."""
+
+    pieces: tuple[Piece, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+def gather(layout: Layout, snapshot: Snapshot, shared: Snapshot | None, wanted: Wanted) -> Gathered:
+    """The pieces of SNAPSHOT, and of SHARED for the layers to which `global` contributes."""
+    pieces: list[Piece] = []
+    left: list[LeftOut] = []
+    for number, layer in enumerate(layout.layers):
+        why = _reason(layer, wanted)
+        if not why:
+            if not wanted.layers:
+                left.append(LeftOut(layer.name, "", layer.path, NOT_LOADED[layer.load]))
+            continue
+        for source, group in ((snapshot, ""), (shared if layer.shared else None, "global")):
+            if source:
+                model = _model(layer, group, why)
+                found = _Layer(layer, source, wanted, model, layout.layers[:number])
+                pieces += found.pieces()
+                left += found.left
+    return Gathered(tuple(pieces), tuple(left))
+
+
+def _reason(layer: Layer, wanted: Wanted) -> str:
+    """Why a layer is shown; nothing when it is not."""
+    if wanted.layers and layer.name not in wanted.layers:
+        return ""
+    if layer.load == "recent":
+        return f"one of the {layer.recent} newest"
+    if layer.load == "always":
+        return "always loaded"
+    if layer.load == "user":
+        return "the file of the user"
+    return "named by --layer" if wanted.layers else ""
+
+
+def _model(layer: Layer, group: str, why: str) -> Piece:
+    """What all pieces of a layer have in common."""
+    return Piece(
+        layer.name,
+        layer.kind,
+        heading=layer.heading,
+        render="pointer" if layer.render == "pointer" else "whole",
+        group=group,
+        importance=layer.importance,
+        vital=layer.importance == 1,
+        why=why,
+    )
+
+
+class _File(NamedTuple):
+    path: str
+    blob: str
+    day: Day = NEVER
+
+
+class _Layer:
+    """One layer of one commit."""
+
+    def __init__(
+        self,
+        layer: Layer,
+        snapshot: Snapshot,
+        wanted: Wanted,
+        model: Piece,
+        before: Sequence[Layer],
+    ) -> None:
+        self._layer, self._snapshot, self._wanted = layer, snapshot, wanted
+        self._model, self._before = model, before
+        self._today = wanted.moment.date()
+        self._zone = wanted.moment.tzinfo or UTC
+        self._name = dated_part(layer.path)
+        self.left: list[LeftOut] = []
+
+    def pieces(self) -> list[Piece]:
+        """The pieces, in the order in which they are shown."""
+        try:
+            return list(self._pieces())
+        except Damaged:  # a folder; a file that cannot be read is told of in its place
+            return [self._model._replace(path=self._layer.path, lack="unreadable")]
+
+    def _pieces(self) -> Iterable[Piece]:
+        layer = self._layer
+        if "{user}" in layer.path:
+            return self._profile()
+        if layer.kind in ("document", "log"):
+            return (self._document(),)
+        files = self._files()
+        if not files and not self._model.group:
+            self._leave(layer.path, "there is no such file")
+        if layer.kind == "journal":
+            return self._journal(files)
+        found = [piece for file in files for piece in self._things(file)]
+        # New things come to the end, so that what a model has in its cache stays good.
+        found.sort(key=lambda each: (each.date, each.path))
+        return found[-layer.recent :] if layer.load == "recent" else found
+
+    def _leave(self, address: str, why: str) -> None:
+        self.left.append(LeftOut(self._layer.name, self._model.group, address, why))
+
+    def _files(self) -> list[_File]:
+        """The files of the layer, with the days of their names."""
+        found, name = layer_files(self._snapshot, self._layer, self._before), self._name
+        return [_File(path, oid, day_of(name(path))) for path, oid in found]
+
+    def _read(self, file: _File) -> tuple[Piece, str | None]:
+        """A piece for FILE without its text, and that text; None when it cannot be read."""
+        day = file.day.date
+        age = age_label(day, self._today) if self._layer.kind == "journal" else ""
+        piece = self._model._replace(
+            path=file.path, address=file.path, blob=file.blob, date=day, age=age
+        )
+        try:
+            data = self._snapshot.repository.objects.read_as("blob", file.blob)
+        except Damaged:
+            return piece._replace(lack="unreadable"), None
+        return piece, text_of(data)
+
+    def _whole(self, path: str) -> Piece:
+        """The file at PATH as it is, if it is there."""
+        node = self._snapshot.node(path)
+        if node is None or node.mode not in REGULAR:
+            return self._model._replace(path=path, address=path, lack="missing")
+        piece, text = self._read(_File(path, node.oid))
+        if text is None:
+            return piece
+        return piece._replace(text=text) if text else piece._replace(lack="empty")
+
+    def _document(self) -> Piece:
+        return self._whole(self._layer.path)
+
+    def _profile(self) -> Iterator[Piece]:
+        user, mode = self._wanted.user, self._wanted.user_mode
+        if not user or mode == "none":
+            self._leave(self._layer.path, "not wanted" if user else "no user was named")
+            return
+        from gitmem.core.users import user_path
+
+        values = {"user": "{user}", **moment_values(self._wanted.moment)}
+        try:
+            path = user_path(filled(self._layer.path, values), user, self._snapshot.folder)
+        except GitmemError as error:
+            if isinstance(error, Damaged):
+                raise
+            self._leave(self._layer.path, error.message)
+            return
+        piece = self._whole(path)._replace(user=user)
+        if piece.lack == "missing":
+            self._leave(path, f"the user {user} has no file")
+            return
+        mode = mode or ("pointer" if piece.render == "pointer" else "full")
+        yield piece._replace(render="pointer" if mode == "pointer" else "whole")
+
+    def _things(self, file: _File) -> Iterator[Piece]:
+        """A file of notes, or the entries of a file."""
+        piece, text = self._read(file)
+        if not text:
+            yield piece if text is None else piece._replace(lack="empty")
+        elif self._layer.kind == "entries":
+            yield from self._entries(piece, text)
+        else:
+            yield from self._note(piece, file, text)
+
+    def _note(self, piece: Piece, file: _File, text: str) -> Iterator[Piece]:
+        fields = read_fields(text) if text.startswith("---") else {}
+        said = (day_from(fields.get(name), self._zone) for name in OWN_DATES)
+        day = next((each for each in said if each != NEVER), file.day)
+        piece = piece._replace(date=day.date, importance=_importance(fields, piece.importance))
+        if self._layer.render != "summary":
+            yield piece._replace(text=text)
+            return
+        found = self._summary(piece, text, fields)
+        if found:
+            yield found._replace(age=age_label(day.date, self._today))
+
+    def _entries(self, piece: Piece, text: str) -> Iterator[Piece]:
+        from gitmem.core.entries import parse
+        from gitmem.core.entry_rules import is_retired
+
+        entries = parse(text, self._layer.fields)
+        if not entries:
+            self._leave(piece.path, "it has no entries")
+        for each in entries:
+            address = f"{piece.path}#{each.slug}"
+            if is_retired(each, self._layer):
+                self._leave(address, f"it is {each.status}")
+                continue
+            yield piece._replace(
+                text=trimmed(each.block),
+                address=address,
+                date=f"{each.date or ''}",
+                importance=each.importance or piece.importance,
+            )
+
+    def _journal(self, files: list[_File]) -> Iterator[Piece]:
+        dated = [file if file.day != NEVER else self._dated(file) for file in files]
+        dated.sort(key=lambda each: (each.day, each.path), reverse=True)
+        found = filter(None, map(self._page, dated))
+        return islice(found, self._layer.recent if self._layer.load == "recent" else None)
+
+    def _dated(self, file: _File) -> _File:
+        """FILE with the date of its frontmatter.
+
+        Only where its name has none: so the pages of a long journal that are not shown need not be
+        read.
+        """
+        _, text = self._read(file)
+        return file._replace(day=day_from(read_fields(text or "").get("date"), self._zone))
+
+    def _page(self, file: _File) -> Piece | None:
+        """One file of a journal; None for one that has nothing to show."""
+        piece, text = self._read(file)
+        if text is None:
+            return piece
+        fields = read_fields(text)
+        piece = piece._replace(
+            type=_span(self._name(file.path), fields.get("type")),
+            importance=_importance(fields, piece.importance),
+        )
+        if self._layer.render == "summary":
+            return self._summary(piece, text, fields)
+        block = frontmatter.split(text)
+        body = trimmed(text[block.body :]) if block else text
+        if not body:
+            self._leave(file.path, "it is empty")
+        return piece._replace(text=body) if body else None
+
+    def _summary(self, piece: Piece, text: str, fields: dict[str, object]) -> Piece | None:
+        shown = one_line(fields.get("summary"))
+        if shown:
+            return piece._replace(text=shown, render="summary")
+        broken = not fields and frontmatter.split(text)
+        self._leave(piece.path, BROKEN if broken else "it has no summary")
+        return None
+
+
+def _span(name: str, said: object) -> str:
+    """The span of a page where it is known: what it says itself, else a name that is no day."""
+    by_name = type_of(name)
+    return str(said) if said in TYPES else by_name if by_name != "day" else ""
+
+
+def _importance(fields: dict[str, object], otherwise: int) -> int:
+    found = fields.get("importance")
+    if isinstance(found, int) and not isinstance(found, bool) and 1 <= found <= LEAST_IMPORTANT:
+        return found
+    return otherwise

@@ -1,0 +1,292 @@
+"""What the model should see: a pure function of pinned commits, a layout, options and a date.
+
+Nothing is read from the work tree. The same pins, options, date and zone give the same bytes, which
+prompt caches depend on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from gitmem.core.access import GLOBAL
+from gitmem.core.layout import FORMATS, Layout
+from gitmem.core.pieces import Piece
+from gitmem.core.rendering import Page
+from gitmem.errors import BadInput, Damaged, GitmemError, GroupNotFound, MomentNotFound
+from gitmem.git.repository import Snapshot
+from gitmem.operations.gathering import BROKEN, Gathered, LeftOut, Wanted, gather
+from gitmem.operations.group import Group
+from gitmem.operations.layouts import Loaded, layout_at, zone_then
+from gitmem.operations.resolve import STEPS, WHOLE_ID, resolve
+
+LOADED = ("always", "recent", "user")
+"""Load rules that need no prompt."""
+USER_MODES = ("full", "pointer", "none")
+OVER_BUDGET = "no room within the budget"
+NO_RETRIEVAL = "a prompt adds nothing yet: retrieval comes with search"
+
+
+class Placed(NamedTuple):
+    """One piece of the prompt, and where it comes from."""
+
+    layer: str
+    group: str
+    path: str
+    address: str
+    commit: str
+    blob: str
+    why: str
+    date: str
+    age: str
+    chars: int
+    """How many characters it takes, without what stands around it."""
+    cut: str
+    """`N of M bytes` for a piece that was cut."""
+    lack: str
+    """missing, empty or unreadable, in place of a text."""
+
+
+class Manifest(NamedTuple):
+    """What a prompt is made of, and what it lacks."""
+
+    pieces: tuple[Placed, ...]
+    left_out: tuple[LeftOut, ...]
+    uncommitted: int | None
+    """Edits in the work tree that do not show; None when nobody looked, or could."""
+    notes: tuple[str, ...]
+    layout_problem: str = ""
+
+
+class Injected(NamedTuple):
+    """A prompt's share of memory, and everything that it is made of."""
+
+    group: str
+    text: str
+    system_prompt: str
+    """What the layout loads by rule."""
+    memory_context: str
+    """What a prompt chose."""
+    pins: dict[str, str]
+    """The commit of each group that was read."""
+    layout: str
+    layout_blob: str
+    format: str
+    annotate: bool
+    budget: int | None
+    date: str
+    zone: str
+    chars: int
+    manifest: Manifest
+
+
+class _Moment:
+    """The moment for which a prompt is made."""
+
+    def __init__(self, snapshot: Snapshot, loaded: Loaded, time: datetime, *, past: bool) -> None:
+        self.snapshot, self.loaded, self.past = snapshot, loaded, past
+        self.time = time
+        """In the zone of then."""
+
+
+class _Source:
+    """What was read, and from which commits."""
+
+    def __init__(self, found: Gathered, pins: dict[str, str], trouble: list[str]) -> None:
+        self.found, self.pins, self.trouble = found, pins, trouble
+
+
+def inject(
+    group: Group,
+    *,
+    user: str = "",
+    user_mode: str = "",
+    prompt: str | None = None,
+    at: str | None = None,
+    format: str = "",
+    budget: int | None = None,
+    layers: tuple[str, ...] = (),
+    annotate: bool | None = None,
+) -> Injected:
+    """The memory that a prompt should hold, now or as it was at a moment.
+
+    Its layout says which layers are shown and how; the options change that for this once.
+    """
+    moment = _moment(group, at)
+    layout = moment.loaded.layout
+    _check(layout, format=format, user_mode=user_mode, budget=budget, layers=layers)
+    wanted = Wanted(moment.time, user, user_mode, tuple(layers))
+    limit = (layout.budget or None) if budget is None else budget
+    page = Page(format or layout.format, annotate=layout.annotate if annotate is None else annotate)
+    source = _read(group, moment, wanted)
+    kept, dropped = _fitted([each for each in source.found.pieces if page.shows(each)], limit, page)
+    text = page.text(kept)
+    return Injected(
+        group=group.name,
+        text=text,
+        system_prompt=text,
+        memory_context="",
+        pins=source.pins,
+        layout=layout.name,
+        layout_blob=moment.loaded.blob,
+        format=page.format,
+        annotate=page.annotate,
+        budget=limit,
+        date=f"{moment.time.date()}",
+        zone=_zone_name(moment),
+        chars=len(text),
+        manifest=Manifest(
+            tuple(_placed(page, each, source.pins[each.group or group.name]) for each in kept),
+            _left_out(source.found, page, dropped),
+            None if moment.past else _uncommitted(group, moment.snapshot),
+            (*([] if prompt is None else [NO_RETRIEVAL]), *source.trouble, *_remarks(source)),
+            moment.loaded.problem,
+        ),
+    )
+
+
+def _check(
+    layout: Layout, *, format: str, user_mode: str, budget: int | None, layers: tuple[str, ...]
+) -> None:
+    for what, word, words in (("format", format, FORMATS), ("user mode", user_mode, USER_MODES)):
+        if word and word not in words:
+            raise BadInput(f"there is no {what} {word!r}", hint=f"use one of {', '.join(words)}")
+    if budget is not None and budget < 0:
+        raise BadInput("a budget cannot be less than nothing", hint="give characters, or no budget")
+    known = [each.name for each in layout.layers]
+    unknown = [each for each in layers if each not in known]
+    if unknown:
+        there = f"there are: {', '.join(known)}" if known else "this group has no layout"
+        raise BadInput(
+            f"there is no layer {unknown[0]!r}",
+            hint=f"{there}; see `gitmem read gitmem.yaml`",
+            layer=unknown[0],
+            layers=known,
+        )
+
+
+def _moment(group: Group, at: str | None) -> _Moment:
+    """The commit, its layout, and the time there and then."""
+    commit = resolve(group, at)
+    snapshot = group.repository.snapshot(commit)
+    loaded = layout_at(group, snapshot)
+    zone = zone_then(group, loaded.layout)
+    time = group.now() if at is None else _time_of(group, at, commit)
+    return _Moment(snapshot, loaded, time.astimezone(zone), past=at is not None)
+
+
+def _time_of(group: Group, at: str, commit: str) -> datetime:
+    """The moment that AT names: a date is one itself, a commit has its own."""
+    from gitmem.core.moments import parse_moment
+
+    name = at.strip()
+    is_plain = re.sub(STEPS, "", name) == name
+    is_id = len(name) == WHOLE_ID and re.fullmatch(r"[0-9a-fA-F]+", name)
+    moment = parse_moment(name, group.now(), group.zone) if is_plain and not is_id else None
+    if moment:
+        return moment.end
+    return datetime.fromtimestamp(group.repository.commit(commit).committed, UTC)
+
+
+def _needs_shared(group: Group, layout: Layout, wanted: Wanted) -> bool:
+    """Whether `global` contributes to anything that is to be shown."""
+    if group.name == GLOBAL or not group.store.gitdir(GLOBAL).is_dir():
+        return False
+    return any(
+        each.shared and (each.name in wanted.layers if wanted.layers else each.load in LOADED)
+        for each in layout.layers
+    )
+
+
+def _read(group: Group, moment: _Moment, wanted: Wanted) -> _Source:
+    """Everything that the layout chooses, from this group and from `global`."""
+    layout, own = moment.loaded.layout, moment.snapshot
+    pins, shared = {group.name: own.commit}, None
+    trouble: list[str] = []
+    if _needs_shared(group, layout, wanted):
+        try:
+            shared = Group(group.store, GLOBAL, acting=group.acting)
+        except (GroupNotFound, Damaged) as error:
+            trouble.append(f"the group {GLOBAL} cannot be read: {error.message}")
+    try:
+        theirs = _shared_at(shared, moment, trouble) if shared else None
+        if theirs:
+            pins[GLOBAL] = theirs.commit
+        return _Source(gather(layout, own, theirs, wanted), pins, trouble)
+    finally:
+        if shared:
+            shared.close()
+
+
+def _shared_at(shared: Group, moment: _Moment, trouble: list[str]) -> Snapshot | None:
+    """The commit of `global` at that moment, if there was one; it is never locked."""
+    repository = shared.repository
+    try:
+        return repository.snapshot(repository.at_time(moment.time).oid if moment.past else None)
+    except MomentNotFound:
+        return None
+    except Damaged as error:
+        trouble.append(f"the group {GLOBAL} cannot be read: {error.message}")
+        return None
+
+
+def _placed(page: Page, piece: Piece, commit: str) -> Placed:
+    return Placed(
+        layer=piece.layer,
+        group=piece.group,
+        path=piece.path,
+        address=piece.address or piece.path,
+        commit=commit,
+        blob=piece.blob,
+        why=piece.why,
+        date=piece.date,
+        age=piece.age,
+        chars=len(page.draw(piece).text),
+        cut="" if piece.whole is None else f"{piece.size} of {piece.whole} bytes",
+        lack=piece.lack,
+    )
+
+
+def _fitted(
+    pieces: list[Piece], limit: int | None, page: Page
+) -> tuple[Sequence[Piece], Sequence[Piece]]:
+    """What there is room for, and what had to go."""
+    if limit is None:
+        return pieces, ()
+    from gitmem.core.fitting import fit  # only where there is a limit
+
+    return fit(pieces, limit, page.size)
+
+
+def _left_out(found: Gathered, page: Page, dropped: Sequence[Piece]) -> tuple[LeftOut, ...]:
+    absent = [(each, f"it is {each.lack}") for each in found.pieces if not page.shows(each)]
+    return (
+        *found.left_out,
+        *(
+            LeftOut(each.layer, each.group, each.address or each.path, why)
+            for each, why in (*absent, *((each, OVER_BUDGET) for each in dropped))
+        ),
+    )
+
+
+def _remarks(source: _Source) -> Iterator[str]:
+    """What somebody should mend."""
+    for each in source.found.left_out:
+        if each.why == BROKEN:
+            yield f"{each.address}: {each.why}, so its summary is not shown"
+
+
+def _zone_name(moment: _Moment) -> str:
+    return getattr(moment.time.tzinfo, "key", "") or f"UTC{moment.time:%z}"
+
+
+def _uncommitted(group: Group, snapshot: Snapshot) -> int | None:
+    """How many edits do not show; a work tree that cannot be looked at is no reason to fail."""
+    from gitmem.operations.untouched import count_edits
+
+    try:
+        return count_edits(group, snapshot)
+    except (GitmemError, OSError):
+        return None

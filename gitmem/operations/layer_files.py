@@ -1,0 +1,87 @@
+"""Which files of a commit belong to a layer, and the date that stands in their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from gitmem.core.layout import Layer, is_glob, variables_in
+from gitmem.git.repository import Snapshot
+from gitmem.git.trees import Node, Tree
+
+REGULAR = (0o100644, 0o100755)
+"""Modes of files that hold text; a link in git is no memory."""
+MARK = r"\*|\{\w+\}"
+TIMES = {"date", "datetime", "week", "month"}
+
+
+def layer_files(
+    snapshot: Snapshot, layer: Layer, before: Sequence[Layer] = ()
+) -> Iterator[tuple[str, str]]:
+    """The files of LAYER with their blobs, but for those that belong to one of the layers BEFORE.
+
+    It looks at the names in the folders that the pattern leads to, and at no others.
+    """
+    rivals = [each for each in before if _may_meet(each, layer)]
+    found: Iterator[tuple[str, Node]]
+    if "**" in layer.path:
+        found = ((path, node) for path, node in snapshot.files() if layer.holds(path))
+    else:
+        found = _descend(snapshot, "", layer.path.split("/"))
+    for path, node in found:
+        if node.mode in REGULAR and not any(each.covers(path) for each in rivals):
+            yield path, node.oid
+
+
+def dated_part(pattern: str) -> Callable[[str], str]:
+    """How to get at what stands for the date in a path that fits PATTERN."""
+    parts = pattern.split("/")
+    dated = [at for at, part in enumerate(parts) if set(variables_in(part)) & TIMES]
+    if dated and len(variables_in(parts[dated[-1]])) == 1 and not is_glob(pattern):
+        at = dated[-1]
+        before, _, rest = parts[at].partition("{")
+        after = rest.partition("}")[2]
+        return lambda path: path.split("/")[at].removeprefix(before).removesuffix(after)
+    return lambda path: path.rpartition("/")[2].partition(".")[0]
+
+
+def _may_meet(one: Layer, other: Layer) -> bool:
+    """Whether a path can belong to both, as far as the beginnings of their patterns tell."""
+    ours = _beginning(other.path)
+    return any(
+        ours.startswith(theirs) or theirs.startswith(ours)
+        for theirs in map(_beginning, filter(None, (one.path, one.rotated)))
+    )
+
+
+def _beginning(pattern: str) -> str:
+    return re.split(MARK, pattern, maxsplit=1)[0]
+
+
+def _descend(snapshot: Snapshot, folder: str, parts: list[str]) -> Iterator[tuple[str, Node]]:
+    """Every node at the end of PARTS below FOLDER, in order; each part is a name or a pattern."""
+    part, *rest = parts
+    tree, inside = snapshot.folder(folder), f"{folder}/" if folder else ""
+    for name in _fitting(part, tree):
+        if not rest:
+            yield inside + name, tree[name]
+        elif tree[name].is_folder:
+            yield from _descend(snapshot, inside + name, rest)
+
+
+def _fitting(part: str, tree: Tree) -> Iterable[str]:
+    """The names in TREE that fit one part of a pattern, as `Layer.holds` would have it."""
+    marks = re.findall(MARK, part)
+    if not marks:
+        return (part,) if part in tree else ()
+    if len(marks) > 1:
+        layer = Layer("", "notes", part)
+        return (name for name in tree if layer.holds(name))
+    # One mark is all that patterns have, as a rule, and folders may be large.
+    before, _, after = part.partition(marks[0])
+    least = len(before) + len(after) + (marks[0] != "*")
+    return (
+        name
+        for name in tree
+        if name.startswith(before) and name.endswith(after) and len(name) >= least
+    )

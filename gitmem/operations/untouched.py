@@ -1,0 +1,89 @@
+"""Whether a work tree is exactly what its group holds: a quick look, before anybody searches it.
+
+It costs one stat for each file, and reads only those that were written when the index was. Most of
+the time the answer is yes, and then there is nothing to count; all else is a question for
+`pending`.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitmem.git.indexfile import IndexFile, is_clean
+from gitmem.git.moves import SUBMODULE
+from gitmem.git.repository import Snapshot
+from gitmem.git.trees import Node, Tree
+from gitmem.git.worktree import WorkTree
+from gitmem.operations.group import Group
+
+NOTHING: Tree = {}
+
+
+def count_edits(group: Group, snapshot: Snapshot) -> int:
+    """How many edits in the work tree SNAPSHOT, the newest, does not hold."""
+    if is_untouched(group, snapshot):
+        return 0
+    from gitmem.operations.pending import pending_edits  # only where there is something to find
+
+    scan = pending_edits(group)
+    return len(scan.edits) + len(scan.held)
+
+
+def is_untouched(group: Group, snapshot: Snapshot) -> bool:
+    """True when every file in the work tree surely is the one in SNAPSHOT, and none is missing."""
+    index, written = group.repository.staging.load()
+    if index is None:
+        return False
+    worktree = WorkTree(group.worktree)
+    try:
+        look = _Look(snapshot, index, written, worktree)
+        return look.is_same(str(group.worktree), "", snapshot.folder(""))
+    finally:
+        worktree.close()
+
+
+class _Look:
+    """One comparison of a folder and all below it."""
+
+    def __init__(
+        self, snapshot: Snapshot, index: IndexFile, written: int, worktree: WorkTree
+    ) -> None:
+        self._snapshot = snapshot
+        self._worktree = worktree
+        self._index = index
+        self._written = written
+
+    def is_same(self, folder: str, inside: str, tree: Tree) -> bool:
+        """Whether FOLDER holds what TREE holds; names that begin with a dot are no memory."""
+        missing = {name for name, node in tree.items() if name[0] != "." and _counts(node)}
+        with os.scandir(folder) as found:
+            for each in found:
+                name = each.name
+                if name[0] == ".":
+                    continue
+                node = tree.get(name)
+                keeps = self._is_folder if each.is_dir(follow_symlinks=False) else self._is_file
+                if not keeps(each, inside + name, node):
+                    return False
+                missing.discard(name)
+        return not missing
+
+    def _is_folder(self, found: os.DirEntry[str], path: str, node: Node | None) -> bool:
+        """Whether a folder is the same; one that git does not know must be empty."""
+        if node and not node.is_folder:
+            return False
+        below = self._snapshot.folder(path) if node else NOTHING
+        return self.is_same(found.path, f"{path}/", below)
+
+    def _is_file(self, found: os.DirEntry[str], path: str, node: Node | None) -> bool:
+        known = self._index.get(path.encode("utf-8", "surrogateescape")) if node else None
+        if node is None or known is None or known.oid.hex() != node.oid:
+            return False
+        now = found.stat(follow_symlinks=False)
+        if now.st_nlink == 1 and is_clean(known, now, self._written):
+            return True
+        return now.st_size == known.stat.size and self._worktree.look(path).oid == node.oid
+
+
+def _counts(node: Node) -> bool:
+    return node.mode != SUBMODULE

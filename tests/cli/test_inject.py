@@ -1,0 +1,168 @@
+"""`gitmem inject`: the text and nothing else on stdout, remarks on stderr."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import Run
+
+DAY = "---\nsummary: Shipped it\n---\nbody\n"
+FACTS = '<knowledge layer="facts">\nUse ESM only. ü\n</knowledge>'
+
+
+@pytest.fixture
+def arizuko(run: Run) -> Run:
+    """A group with a fact, a day and a user."""
+    assert run("init", "--layout", "arizuko").code == 0
+    assert run("write", "facts/a.md", "Use ESM only. ü").code == 0
+    assert run("write", "diary/2026-02-07.md", "-", input=DAY).code == 0
+    assert run("write", "users/ada.md", "Likes tea").code == 0
+    return run
+
+
+PRINTED = f"""\
+<knowledge layer="diary">
+<entry age="yesterday">Shipped it</entry>
+</knowledge>
+
+{FACTS}"""
+
+
+def test_it_prints_the_text_byte_for_byte_and_nothing_else(arizuko: Run) -> None:
+    said = arizuko("inject")
+
+    assert (said.code, said.raw, said.err) == (0, PRINTED.encode(), "")
+
+
+def test_edits_that_do_not_show_are_counted_on_the_side(arizuko: Run, files: Path) -> None:
+    (files / "facts" / "b.md").write_text("new\n")
+
+    said = arizuko("inject")
+
+    assert said.raw == PRINTED.encode()
+    assert said.err == (
+        "note: not shown, because not committed: 1 edit; commit with: gitmem capture\n"
+    )
+    assert arizuko("inject", "-q").err == ""
+
+
+def test_options_choose_the_user_the_layers_and_the_format(arizuko: Run) -> None:
+    user = '<knowledge layer="user" jid="ada">\nLikes tea\n</knowledge>'
+
+    assert arizuko("inject", "--user", "ada").out == f"{PRINTED}\n\n{user}"
+    assert arizuko("inject", "--layer", "user", "--user", "ada").out == user
+    pointer = arizuko("inject", "--layer", "user", "--user", "ada", "--user-mode", "pointer")
+    assert pointer.out == '<knowledge layer="user" jid="ada" path="users/ada.md" />'
+    assert arizuko("inject", "--layer", "facts", "--format", "markdown").out == (
+        "## facts\nUse ESM only. ü"
+    )
+    annotated = arizuko("inject", "--layer", "facts", "--annotate").out
+    assert annotated.endswith(FACTS.replace('"facts"', '"facts" path="facts/a.md"'))
+    assert annotated.startswith("What follows was noted down earlier")
+
+
+def test_a_budget_is_kept_and_what_it_cost_is_said(arizuko: Run) -> None:
+    said = arizuko("inject", "--budget", str(len(PRINTED) - 1))
+
+    assert said.out == FACTS
+    assert said.err == "note: the budget left out or cut 1 piece: --explain has them\n"
+    none = arizuko("inject", "--budget", "3")
+    assert none.out == ""
+    assert "nothing fits in 3 characters" in none.err
+
+
+def test_the_document_holds_the_prompt_its_pins_and_the_manifest(arizuko: Run) -> None:
+    found = arizuko("inject", "--json", "--user", "ada").document
+
+    assert found["system_prompt"] == found["text"]
+    assert found["memory_context"] == ""
+    assert list(found["pins"]) == ["main"]
+    assert [each["address"] for each in found["manifest"]["pieces"]] == [
+        *("diary/2026-02-07.md", "facts/a.md", "users/ada.md")
+    ]
+    assert {"layer", "commit", "blob", "why", "chars", "cut"} <= found["manifest"]["pieces"][
+        0
+    ].keys()
+    assert (found["date"], found["format"], found["manifest"]["uncommitted"]) == (
+        "2026-02-08",
+        "xml",
+        0,
+    )
+
+
+def test_a_report_says_what_is_in_it_and_why(arizuko: Run) -> None:
+    said = arizuko("inject", "--explain", "--budget", "100")
+
+    assert said.code == 0
+    lines = [line.split() for line in said.out.splitlines()]
+    assert ["layout", "arizuko,", "format", "xml"] in lines
+    assert ["size", f"{len(FACTS)}", "of", "100", "characters", "in", "1", "piece"] in lines
+    assert ["facts", "facts/a.md", "15", "characters", "always", "loaded"] in lines
+    left = ["diary", "diary/2026-02-07.md", "no", "room", "within", "the", "budget"]
+    assert left in lines
+    assert ["user", "users/{user}.md", "no", "user", "was", "named"] in lines
+
+
+def test_a_prompt_adds_nothing_yet_and_says_so(arizuko: Run) -> None:
+    note = "note: a prompt adds nothing yet: retrieval comes with search\n"
+
+    assert arizuko("inject", "--prompt", "what?").err == note
+    by_stdin = arizuko("inject", "--prompt", "-", input=b"what \xff?")
+    assert (by_stdin.out, by_stdin.err) == (PRINTED, note)
+
+
+def test_a_moment_shows_the_prompt_of_then(arizuko: Run) -> None:
+    arizuko("write", "facts/a.md", "Other", GITMEM_NOW="2026-02-10T08:00:00Z")
+
+    said = arizuko("inject", "--at", "2026-02-08", GITMEM_NOW="2026-03-08T08:00:00Z")
+
+    assert (said.out, said.err) == (PRINTED, "")
+
+
+@pytest.mark.parametrize(
+    ("layout", "remark"),
+    [
+        ("none", "this group has no layout; give it one: gitmem init --layout standard"),
+        ("soul", "the layers of soul are empty; see: gitmem inject --explain"),
+    ],
+)
+def test_when_there_is_nothing_to_show_it_says_why(run: Run, layout: str, remark: str) -> None:
+    run("init", "--layout", layout)
+
+    said = run("inject")
+
+    assert (said.code, said.raw) == (0, b"")
+    assert said.err == f"note: nothing is shown: {remark}\n"
+
+
+def test_a_layout_that_chooses_by_a_prompt_says_so(run: Run, files: Path) -> None:
+    run("init", "--layout", "nano")
+    (files / "SOUL.md").unlink()
+    run("capture")
+
+    said = run("inject")
+
+    assert said.raw == b""
+    assert "the layout nano chooses by a prompt; see it all with: gitmem inject --layer" in said.err
+
+
+def test_mistakes_are_told_with_what_there_is(arizuko: Run) -> None:
+    layer = arizuko("inject", "--layer", "fact", "--json")
+    assert (layer.code, layer.error["code"]) == (2, "bad-input")
+    assert layer.error["layers"] == ["diary", "episodes", "facts", "user"]
+    assert arizuko("inject", "--format", "html").code == 2
+    assert arizuko("inject", "--budget", "-1").code == 2
+    assert arizuko("inject", "--user", "").code == 2
+    assert arizuko("inject", "--at", "1999-01-01").code == 3
+
+
+def test_a_layout_that_somebody_broke_is_remarked(arizuko: Run, files: Path) -> None:
+    (files / "gitmem.yaml").write_text("gitmem: 1\nlayers: 7\n")
+    arizuko("capture")
+
+    said = arizuko("inject")
+
+    assert said.raw == PRINTED.encode()
+    assert "gitmem.yaml" in said.err

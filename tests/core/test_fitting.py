@@ -1,0 +1,182 @@
+"""The budget: never exceeded, whatever it is, and the ladder is obeyed."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitmem.core.fitting import Fitted, fit
+from gitmem.core.layout import FORMATS
+from gitmem.core.pieces import Piece
+from gitmem.core.rendering import Page
+
+words = st.sampled_from(["alpha", "=== X ===", "</knowledge>", "&lt;", "é\u200b", "漢字 " * 9])
+some_lines = st.lists(words, min_size=1, max_size=3).map("\n".join)
+paragraphs = st.lists(some_lines, min_size=1, max_size=4)
+kinds = st.sampled_from(["document", "document", "log", "notes", "entries", "journal", "profile"])
+
+
+@st.composite
+def some_pieces(draw: st.DrawFn) -> list[Piece]:
+    count = draw(st.integers(0, 7))
+    made = []
+    for number in range(count):
+        kind, base = draw(kinds), draw(st.integers(1, 5))
+        path = f"{kind}/{number}.md"
+        own = draw(st.integers(1, 5)) if kind == "entries" else base
+        text = "\n\n".join(draw(paragraphs))
+        piece = Piece(f"layer-{number}", kind, text, path=path, importance=own, vital=base == 1)
+        if kind == "journal":
+            text = text.replace("\n", " ")
+            piece = piece._replace(text=text, render="summary", age="today")
+        date = draw(st.sampled_from(["", "2026-02-01", "2026-02-08"]))
+        made.append(piece._replace(date=date if kind not in ("document", "log") else ""))
+    return made
+
+
+def rank(piece: Piece, pieces: list[Piece]) -> tuple[object, ...]:
+    """Where on the ladder PIECE goes: the lowest first."""
+    whole = piece.kind in ("document", "log")
+    return piece.vital, whole, -piece.importance, piece.date, -pieces.index(piece)
+
+
+def fitted(pieces: list[Piece], budget: int, format: str) -> tuple[Fitted, str]:
+    page = Page(format)
+    found = fit(pieces, budget, page.size)
+    return found, page.text(found.pieces)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@given(pieces=some_pieces(), budget=st.integers(0, 900))
+def test_a_budget_is_never_exceeded(format: str, pieces: list[Piece], budget: int) -> None:
+    found, text = fitted(pieces, budget, format)
+
+    assert len(text) <= budget
+    if len(Page(format).text(pieces)) <= budget:
+        assert found == Fitted(tuple(pieces), ())
+
+
+@given(pieces=some_pieces(), budget=st.integers(0, 900), format=st.sampled_from(FORMATS))
+def test_everything_is_kept_cut_or_named_and_in_its_order(
+    pieces: list[Piece], budget: int, format: str
+) -> None:
+    found, _ = fitted(pieces, budget, format)
+
+    layers = [each.layer for each in pieces]
+    kept = [each.layer for each in found.pieces]
+    assert sorted([*kept, *(each.layer for each in found.dropped)]) == layers
+    assert kept == sorted(kept)
+    originals = {each.layer: each for each in pieces}
+    for each in found.pieces:
+        whole = originals[each.layer]
+        if each.whole is None:
+            assert each == whole
+        else:
+            assert whole.text.startswith(each.text)
+            assert each.kind in ("document", "log")
+            assert each.whole == len(whole.text.encode()) > each.size
+            assert Page(format).size([each]) < Page(format).size([whole])
+
+
+@given(pieces=some_pieces(), budget=st.integers(0, 900), format=st.sampled_from(FORMATS))
+def test_what_goes_is_less_important_or_older_than_what_stays(
+    pieces: list[Piece], budget: int, format: str
+) -> None:
+    found, _ = fitted(pieces, budget, format)
+
+    stays = [rank(each, pieces) for each in pieces if each in found.pieces]
+    goes = [rank(each, pieces) for each in found.dropped]
+    assert goes == sorted(goes)
+    assert not goes or not stays or max(goes) < min(stays)
+    cut = [each for each in found.pieces if each.whole is not None]
+    entries = [each for each in found.pieces if each.kind not in ("document", "log")]
+    for each in cut:  # a document is cut only when no entry is left that could go first
+        assert not any(other.vital <= each.vital for other in entries)
+
+
+@given(pieces=some_pieces(), budget=st.integers(0, 900), format=st.sampled_from(FORMATS))
+def test_more_room_never_shows_less(pieces: list[Piece], budget: int, format: str) -> None:
+    small, _ = fitted(pieces, budget, format)
+    large, _ = fitted(pieces, budget + 50, format)
+
+    sizes = {each.layer: each.size for each in large.pieces}
+    assert all(each.size <= sizes.get(each.layer, -1) for each in small.pieces)
+
+
+def document(text: str, **more: object) -> Piece:
+    return Piece("state", "document", text, path="state.md", **more)  # type: ignore[arg-type]
+
+
+TEXT = (
+    "One one one one one one one.\nStill one.\n\nTwo two two two two two two two.\n\n"
+    "Three three three three three three three three three."
+)
+
+
+def shown_within(budget: int) -> str:
+    return fitted([document(TEXT)], budget, "markdown")[1].removeprefix("## state\n")
+
+
+def test_a_document_is_cut_at_a_paragraph_else_at_a_line_and_says_so() -> None:
+    note = "[... {} of 129 bytes: gitmem read state.md]"
+    at_line, at_paragraph = TEXT.partition("\n")[0], TEXT.rpartition("\n\n")[0]
+
+    assert len(TEXT) == 129
+    assert shown_within(200) == TEXT
+    two = f"{at_paragraph}\n{note.format(73)}"
+    assert shown_within(len("## state\n") + len(two)) == two
+    one = f"{at_line}\n{note.format(28)}"
+    assert shown_within(len("## state\n") + len(one)) == one
+    assert shown_within(len("## state\n") + len(note.format(0))) == note.format(0)
+    assert shown_within(len("## state\n") + len(note.format(0)) - 1) == ""
+
+
+def test_a_document_shorter_than_a_note_on_it_is_left_as_it_is() -> None:
+    short = document("Brief.", importance=5)._replace(layer="short")
+    page, pieces = Page("xml"), [short, document("Long. " * 40 + "\n\n" + "More. " * 40)]
+
+    found = fit(pieces, page.size(pieces) - 1, page.size)
+
+    assert found.pieces[0] == short
+    assert found.pieces[1].whole is not None
+
+
+def test_identity_and_state_go_last() -> None:
+    pieces = [
+        document("identity " * 20, importance=1, vital=True)._replace(layer="identity"),
+        document("references " * 20)._replace(layer="references", importance=2),
+        Piece("facts", "notes", "fact " * 20, importance=2),
+        Piece("decisions", "entries", "a critical one " * 5, importance=1),
+    ]
+    page = Page("xml")
+    orders = [fit(pieces, budget, page.size) for budget in range(page.size(pieces), -1, -1)]
+
+    gone = [each.layer for each in orders[-1].dropped]
+    assert gone == ["facts", "decisions", "references", "identity"]
+    for found in orders:
+        if any(each.layer == "identity" and each.whole is not None for each in found.pieces):
+            assert [each.layer for each in found.pieces] == ["identity"]
+
+
+def test_the_cost_does_not_grow_with_the_square() -> None:
+    days = [f"2026-02-{number % 28 + 1:02}" for number in range(2000)]
+    pieces = [Piece(f"l{at}", "notes", "text " * 20, date=day) for at, day in enumerate(days)]
+    page, calls = Page("xml"), []
+
+    def counted(each: list[Piece]) -> int:
+        calls.append(len(each))
+        return page.size(each)
+
+    fit(pieces, page.size(pieces) // 2, counted)  # type: ignore[arg-type]
+
+    assert sum(calls) < 20 * len(pieces)
+
+
+def test_a_path_that_needs_quotes_gets_them_in_the_note() -> None:
+    piece = document("a\n" * 99)._replace(path="my notes/it's.md", group="global")
+    text = fitted([piece], 120, "xml")[1]
+
+    assert re.search(r"bytes: gitmem read -g global 'my notes/it'\"'\"'s.md'\]", text)
