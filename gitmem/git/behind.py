@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pygit2
 
-from gitmem.git.checks.reffiles import all_refs, read_log
 from gitmem.git.objects import ObjectDamaged, Objects
 from gitmem.git.repository import BRANCH, Repository, parse_commit
 
 
 def logged_after(gitdir: Path, objects: Objects) -> str:
     """Where the reflog saw the branch last, if that is newer than the branch itself; or nothing."""
+    from gitmem.git.checks.reffiles import all_refs, read_log  # only where something is lost
+
     lines, _, _ = read_log(gitdir, BRANCH)
     tip = all_refs(gitdir).get(BRANCH, "")  # after the log: whoever writes does it in that order
     if not lines or not tip or lines[-1].new == tip:

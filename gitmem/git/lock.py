@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import json
 import os
-import random
 import time
 import zlib
 from pathlib import Path
@@ -94,6 +92,8 @@ class Lock:
         left = deadline - time.monotonic()
         if left <= 0:
             raise self._busy(wait)
+        import random  # only for who has to wait
+
         # Who has waited longer asks more often, and so comes before a newcomer.
         time.sleep(random.uniform(0.2, 1.0) * seconds * max(0.1, left / wait * 5 - 4))
 
@@ -202,6 +202,8 @@ def remark_in(data: bytes) -> bytes:
 
 def encode(record: Record) -> bytes:
     """A record as one line, with a checksum: a torn one must not be believed."""
+    import json  # only for who writes
+
     body = json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode()
     return b"%08x %s" % (zlib.crc32(body), body)
 
@@ -212,5 +214,7 @@ def decode(data: bytes) -> Record | None:
     checksum, _, body = data.partition(b"\n")[0].strip().partition(b" ")
     if not body or checksum != b"%08x" % zlib.crc32(body):
         return None
+    import json
+
     name, base, pid, left, items = json.loads(body)
     return Record(name, base, pid, left, tuple(Item(*item) for item in items))

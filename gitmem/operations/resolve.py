@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from itertools import islice
 
-from gitmem.core.moments import parse_moment
 from gitmem.errors import BadInput, MomentNotFound
 from gitmem.git.history import commits_like, peel
 from gitmem.git.objects import ObjectMissing
@@ -47,6 +46,8 @@ def _named(group: Group, name: str) -> str:
     is_id = re.fullmatch(r"[0-9a-f]{4,40}", digits)
     if is_id and len(name) == WHOLE_ID:
         return _by_id(repository, digits)
+    from gitmem.core.moments import parse_moment  # only where a moment is named
+
     moment = parse_moment(name, group.now(), group.zone)
     if moment:
         return repository.at_time(moment.end).oid
