@@ -210,17 +210,19 @@ class Group:
             self._group, commits, last=last, session=session, agent=agent, reason=reason or ""
         )
 
-    def move(self, source: str, target: str, *, reason: str | None = None) -> Moved:
+    def move(
+        self, source: str, target: str, *, reason: str = "", allow_policy: bool = False
+    ) -> Moved:
         """Move a file or a folder."""
         from gitmem.operations.move import move
 
-        return move(self._group, source, target, reason=reason or "")
+        return move(self._group, source, target, reason=reason, allow_policy=allow_policy)
 
-    def remove(self, path: str, *, reason: str | None = None) -> Moved:
+    def remove(self, path: str, *, reason: str = "", allow_policy: bool = False) -> Moved:
         """Move a file or a folder to the archive."""
         from gitmem.operations.move import remove
 
-        return remove(self._group, path, reason=reason or "")
+        return remove(self._group, path, reason=reason, allow_policy=allow_policy)
 
     def entries(self, path: str = "", *, status: str = "", at: str | None = None) -> ListedEntries:
         """The entries of all layers, or of a layer, file, folder, pattern or address."""
@@ -234,12 +236,15 @@ class Group:
         target: str,
         *,
         fields: Mapping[str, str] | None = None,
-        reason: str | None = None,
+        reason: str = "",
+        allow_policy: bool = False,
     ) -> EntryMoved:
         """Move an entry to another file or layer, with FIELDS set on the way."""
         from gitmem.operations.move_entry import move_entry
 
-        return move_entry(self._group, address, target, fields=fields or {}, reason=reason or "")
+        return move_entry(
+            self._group, address, target, fields=fields, reason=reason, allow_policy=allow_policy
+        )
 
     def lint(self) -> Linted:
         """What the last commit says that it should not say, or not there, or not like this."""

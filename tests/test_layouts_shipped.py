@@ -181,7 +181,7 @@ def test_every_starter_file_belongs_to_a_layer_and_is_far_inside_its_budget(name
     for path, text in starters(name).items():
         owner = layout.layer_of(path)
         assert owner is not None, path
-        assert len(text.encode()) <= (owner.limit or 1024) * 2 / 3, path
+        assert len(text.encode()) <= (owner.warn or owner.budget or 1024) * 2 / 3, path
         assert text.endswith("\n")
         assert max(len(line) for line in text.splitlines()) <= 120
 
@@ -455,6 +455,83 @@ def test_the_page_says_where_each_thing_belongs() -> None:
     assert [path for path in fillings if not layout.layer_of(path)] == [".env"]
     assert table["the value of a setting"].endswith("never memory")
     assert list(table)[-1].endswith("anything in doubt")
+
+
+def test_the_page_says_what_importance_and_each_type_mean() -> None:
+    _, _, rest = PAGE.partition("\nFields of an entry: ")
+    told = " ".join(rest.partition("\n\n")[0].split())
+    used = {each for name in NAMES for at in shipped_layout(name).layers for each in at.types}
+
+    assert told.startswith("Importance goes from 1, critical, to 5, minor; 1 and 2 are never ")
+    meanings = dict(re.findall(r"`(\w+)` ([a-z ]{8,}?)[,.]", told))
+    assert set(meanings) == {"factual", "experiential", "procedural", "strategic"} == used
+    assert len(set(meanings.values())) == len(meanings)
+
+
+def test_a_write_touches_the_file_it_names_and_no_other(run: Run, files: Path) -> None:
+    run("init", "--layout", "zylos")
+
+    def standing() -> dict[str, tuple[object, ...]]:
+        found = [path for path in files.rglob("*") if path.is_file()]
+        stats = {path: path.stat() for path in found}
+        return {
+            path.relative_to(files).as_posix(): (at.st_ino, at.st_mtime_ns, path.read_bytes())
+            for path, at in stats.items()
+        }
+
+    before = standing()
+
+    assert run("write", "state", "Painting the bicycle shed green.").code == 0
+
+    after = standing()
+    assert {path for path in after if after[path] != before.get(path)} == {"state.md"}
+    assert set(after) == set(before)
+    assert git(files, "show", "--name-only", "--format=").split() == ["state.md"]
+
+
+def test_every_day_of_the_diary_is_kept_whatever_is_done(run: Run, files: Path) -> None:
+    run("init", "--layout", "soul")
+    days = [f"2025-{month:02}-03T0{month}:15:00Z" for month in range(1, 10)]
+    for day in days:
+        assert run("write", "diary", f"Written on {day}.", GITMEM_NOW=day).code == 0
+    for command in ("rotate", "snapshot", "migrate", "capture"):
+        assert run(command, GITMEM_NOW="2026-12-31T23:59:00Z").code == 0
+
+    kept = sorted((files / "diary").iterdir())
+
+    assert [path.read_text() for path in kept] == [f"Written on {day}.\n" for day in days]
+    assert git(files, "ls-files", "diary").split() == [f"diary/{path.name}" for path in kept]
+    assert "Written" not in run("inject").out, "and none of it is in a prompt"
+
+
+def test_nothing_is_written_but_by_who_asks_for_it(run: Run, files: Path) -> None:
+    run("init", "--layout", "standard")
+    run("write", "state", "Painting the bicycle shed green.")
+    (files / "state.md").write_text("An edit that nobody has asked to be kept.\n")
+    head = git(files, "rev-parse", "HEAD")
+    reading = ("inject", "status", "list", "log", "diff", "entries", "lint", "held", "check")
+
+    codes = {command: run(command).code for command in (*reading, "groups")}
+
+    assert set(codes.values()) == {0}, codes
+    assert run("read", "state.md").code == 0
+    assert git(files, "rev-parse", "HEAD") == head
+    assert git(files, "status", "--porcelain").split() == ["M", "state.md"]
+
+
+def test_what_is_looked_up_is_in_no_prompt_by_itself(run: Run) -> None:
+    run("init", "--layout", "nano")
+    run("write", "MEMORY.md", "# Memory\n\nAda likes tea.")
+    run("write", "memory/bob.md", "Bob likes coffee.")
+
+    shown = run("inject")
+
+    assert shown.code == 0
+    assert not re.search("tea|coffee", shown.out)
+    assert {each["layer"] for each in run("inject", "--json").document["manifest"]["left_out"]} == {
+        "memory",
+        "notes",
+    }
 
 
 @pytest.fixture

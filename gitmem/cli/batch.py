@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 OPERATIONS = ("write", "append", "create")
 TEXTS = ("op", "path", "text", "if_match", "entry", "user", "date")
 KEYS = (*TEXTS, "set")
+NAMES = ("path", "entry", "user", "date")
+"""Keys that name something: an empty name is a mistake, not all of it."""
 EXAMPLE = '{"op": "append", "path": "log.md", "text": "Done.\\n"}'
 
 
@@ -72,6 +74,9 @@ def _checked(number: int, found: dict[str, object]) -> dict[str, str]:
     if wrong:
         raise _bad(number, f"{wrong[0]!r} must be a text")
     values = {key: str(value) for key, value in found.items()}
+    empty = [key for key in NAMES if values.get(key) == ""]
+    if empty:
+        raise _bad(number, f"{empty[0]!r} is empty")
     if values.get("op", "write") not in OPERATIONS:
         raise _bad(number, f"unknown op {values['op']!r}; there are {', '.join(OPERATIONS)}")
     return values

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from gitmem.cli.invocation import Invocation
+from gitmem.errors import BadInput
 
 Declared = TypeVar("Declared", bound=Callable[..., Any])
 
@@ -187,3 +188,20 @@ def group(name: str) -> Callable[[Callable[..., Any]], CommandGroup]:
         return made(click.pass_obj(function))
 
     return declare
+
+
+allow_policy = click.option(
+    "--allow-policy", is_flag=True, help="Also what the layer keeps from change"
+)
+"""For commands that a layer's policy can stop."""
+
+
+def fields_of(given: tuple[str, ...]) -> dict[str, str]:
+    """What several `--set FIELD=VALUE` ask for."""
+    found = {}
+    for each in given:
+        name, equals, value = each.partition("=")
+        if not equals or not name.strip():
+            raise BadInput(f"{each!r} sets no field", hint="write it as --set Status=active")
+        found[name.strip()] = value.strip()
+    return found

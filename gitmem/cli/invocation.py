@@ -100,17 +100,21 @@ class Invocation:
 
     def addressed(self, text: str) -> str:
         """TEXT whose `gitmem` commands name the store and group that this call named."""
-        group = "" if " -g " in text else self.flags.group
-        both = (("--store", self.flags.store), ("-g", group))
+        both = (("--store", self.flags.store), ("-g", self.flags.group))
         named = [(flag, value) for flag, value in both if value]
         if not named or "gitmem " not in text:
             return text
         import re
         from shlex import quote
 
-        flags = "".join(f" {flag} {quote(str(value))}" for flag, value in named)
-        typed = r"(?<!\S)(`?)gitmem (?=[a-z])"
-        return re.sub(typed, lambda found: f"{found[1]}gitmem{flags} ", text)
+        def typed(found: re.Match[str]) -> str:
+            rest = found[2]  # a command that names its group is meant for that one
+            flags = [
+                f" {flag} {quote(str(value))}" for flag, value in named if f" {flag} " not in rest
+            ]
+            return f"{found[1]}gitmem{''.join(flags)} {rest}"
+
+        return re.sub(r"(?<![^\s(])(`?)gitmem ((?=[a-z])[^`;\n]*)", typed, text)
 
     def remark(self, text: str) -> None:
         """Say something on the side; a document has it in its fields."""

@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import date, datetime, time
+from itertools import islice
 
 from gitmem.core.layout import Layer, filled, moment_values
+from gitmem.core.paths import numbered
 from gitmem.errors import Conflict
 
 MOST = 100
@@ -60,14 +62,13 @@ def headed(layer: Layer, day: date, data: bytes) -> bytes:
 def resting_place(layer: Layer, day: date, taken: Callable[[str], bool]) -> str:
     """Where the log of DAY goes: its own name, or with -1 to -100 where that is taken."""
     wanted = filled(layer.rotated, _values(day))
-    stem, ending = _parted(wanted)
-    for number in range(MOST + 1):
-        path = f"{stem}-{number}{ending}" if number else wanted
+    for path in islice(numbered(wanted), MOST + 1):
         if not taken(path):
             return path
     raise Conflict(
         f"there are too many logs for {day}: {wanted} and {MOST} more",
-        hint=f"move some of them away, for example `gitmem rm {stem}-1{ending}`",
+        hint="move some of them away, for example "
+        f"`gitmem rm {next(islice(numbered(wanted), 1, None))}`",
         path=wanted,
         date=day.isoformat(),
     )

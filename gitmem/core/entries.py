@@ -18,6 +18,7 @@ from gitmem.core.entry_blocks import (
     parse,
     slug_of,
     split_address,
+    wording,
 )
 from gitmem.core.entry_input import (
     Fields,
@@ -101,7 +102,7 @@ def add(text: str, block: str) -> str:
     """TEXT with the lines of an entry behind its last one, in the line endings of TEXT."""
     changed = _appended(text, _trimmed(split_lines(block)))
     before, after = parse(text), parse(changed)
-    if len(after) != len(before) + 1 or _said(after[-1].block) != _said(block):
+    if len(after) != len(before) + 1 or wording(after[-1].block) != wording(block):
         raise BadInput(
             "what would be added does not stay an entry of its own there",
             hint="look for a code block (```) or a comment (<!--) that is never closed",
@@ -210,6 +211,12 @@ def _with_body(text: str, start: int, wish: Wanted) -> str:
     found, fields, end = _standing(text, start, wish.known)
     lines = found.lines
     first = fields[-1].end if fields else start + 1
+    if len(scan(f"{''.join(lines[start:end])}\n### \n").headings) == 1:
+        raise BadInput(
+            "the entry has a code block (```) or a comment (<!--) that is never closed, "
+            "so it cannot be told where it ends",
+            hint="close it first, with `gitmem edit`",
+        )
     last = max([first, *(at + 1 for at in range(first, end) if not is_blank(lines[at]))])
     if free_text("".join(lines[first:last])) == wish.body:
         return text
@@ -224,8 +231,8 @@ def _read_back(text: str, changed: str, known: Entry | None, title: str, wish: W
     before, after = list(parse(text, wish.order)), list(parse(changed, wish.order))
     at = before.index(known) if known else len(before)
     found = after[at] if at < len(after) else None
-    others = [_said(each.block) for each in before[:at] + before[at + 1 :]]
-    if found is None or others != [_said(each.block) for each in after[:at] + after[at + 1 :]]:
+    others = [wording(each.block) for each in before[:at] + before[at + 1 :]]
+    if found is None or others != [wording(each.block) for each in after[:at] + after[at + 1 :]]:
         raise _unreadable()
     expected = {name: known.field(name) for name, _ in known.fields} if known else {}
     expected |= dict(wish.fields)
@@ -247,11 +254,6 @@ def _unreadable() -> BadInput:
         hint="look for a code block (```) or a comment (<!--) in the file that is never closed, "
         "and for indented text that would go on with a field",
     )
-
-
-def _said(block: str) -> str:
-    """What a block says, whatever its line endings and the empty lines behind it."""
-    return block.replace("\r\n", "\n").removeprefix(BOM).rstrip()
 
 
 def _bare(line: str) -> str:

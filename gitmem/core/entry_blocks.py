@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import date
 from typing import NamedTuple
 
-from gitmem.core.entry_lines import ENTRY_LEVEL, KNOWN, Heading, Lines, fold, scan, spots
+from gitmem.core.entry_lines import BOM, ENTRY_LEVEL, KNOWN, Heading, Lines, fold, scan, spots
 from gitmem.errors import NotFound
 
 DATES = ("Updated", "Confirmed", "Date", "Date observed", "Started")
@@ -124,6 +124,11 @@ def split_address(address: str) -> tuple[str, str]:
 def same_title(one: str, other: str) -> bool:
     """Whether two titles are one to a reader: case and blanks do not matter."""
     return one.casefold().split() == other.casefold().split()
+
+
+def wording(block: str) -> str:
+    """What a block says, word for word: line endings and empty lines behind it do not matter."""
+    return block.replace("\r\n", "\n").removeprefix(BOM).rstrip()
 
 
 def matching(entries: Sequence[Entry], title: str) -> Entry | None:

@@ -104,8 +104,8 @@ def _found(text: str) -> list[secrets.Finding]:
     return secrets.find(text)
 
 
-def check_policy(path: str, data: bytes, before: bytes | None, policy: str) -> None:
-    """Refuse a write that the layer to which PATH belongs does not allow."""
+def check_policy(path: str, data: bytes | None, before: bytes | None, policy: str) -> None:
+    """Refuse what the layer to which PATH belongs does not allow; None is no file any more."""
     if not breaks_policy(data, before, policy):
         return
     hints = {
@@ -130,8 +130,14 @@ def breaks_policy(data: bytes | None, before: bytes | None, policy: str) -> bool
     if before is None:
         return False
     if policy == "append-only" and data is not None:
-        return not data.startswith(before.rstrip(b"\r\n"))
+        return not data.startswith(before) and not _only_ends_differ(data, before)
     return True
+
+
+def _only_ends_differ(data: bytes, before: bytes) -> bool:
+    """Whether DATA goes on where BEFORE ended, but for the line ends between them."""
+    said = before.rstrip(b"\r\n")
+    return data.startswith(said) and data[len(said) : len(said) + 1] in (b"", b"\r", b"\n")
 
 
 def shrinks(data: bytes, before: bytes | None) -> bool:
@@ -182,6 +188,7 @@ def violations(
     if breaks_policy(data, before, policy):
         broken.append(f"policy {path} is {policy}")
     if data is None:
+        broken += ["layout: it is gone, and the last one counts"] if path == LAYOUT_FILE else []
         return tuple(broken)
     if shrinks(data, before):
         broken.append(f"shrink {path} {len(before or b'')} -> {len(data)} bytes")

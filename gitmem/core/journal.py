@@ -38,14 +38,24 @@ class Day(NamedTuple):
 NEVER = Day()
 
 
+def is_day(name: str) -> bool:
+    """Whether NAME is just a date: of those, the later one is also the greater word."""
+    if len(name) != _DATE or not name[4] == name[7] == "-":
+        return False
+    try:
+        date.fromisoformat(name)
+    except ValueError:
+        return False
+    return True
+
+
 def day_of(name: str) -> Day:
     """The day that a journal's file NAME, without its ending, stands for; NEVER for no date."""
     if not name[:4].isdecimal():
         return NEVER
+    if is_day(name):
+        return Day(name)
     try:
-        if len(name) == _DATE and name[4] == name[7] == "-":
-            date.fromisoformat(name)
-            return Day(name)
         found = re.fullmatch(_FORMS, name)
         if found is None:
             return Day(_last_day(name))
@@ -78,7 +88,10 @@ def day_from(value: object, zone: tzinfo) -> Day:
         except ValueError:
             return NEVER
     if isinstance(value, datetime):
-        local = value.astimezone(zone) if value.tzinfo else value
+        try:
+            local = value.astimezone(zone) if value.tzinfo else value
+        except (ValueError, OverflowError):  # in ZONE it would be before the first day of all
+            return NEVER
         return Day(f"{local.date()}", local.strftime("%H-%M-%S"))
     return Day(f"{value}") if isinstance(value, date) else NEVER
 

@@ -12,17 +12,19 @@ from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
-from gitmem.core.paths import check_path
-
 FILE = "gitmem.yaml"
 """Where a group keeps its layout."""
+VERSION = 1
+"""The form of that file, its key `gitmem`."""
 
 KINDS = ("document", "entries", "log", "journal", "notes", "profile")
 LOADS = ("always", "recent", "user", "query", "never")
 POLICIES = ("free", "append-only", "write-once", "protected")
 RENDERINGS = ("whole", "summary", "pointer")
 FORMATS = ("xml", "sections", "markdown", "snippets", "json")
-VARIABLES = ("date", "datetime", "week", "month", "user")
+TIMES = ("date", "datetime", "week", "month")
+"""The variables that the clock fills in."""
+VARIABLES = (*TIMES, "user")
 
 
 class Layer(NamedTuple):
@@ -73,22 +75,13 @@ class Layer(NamedTuple):
         """What stands above it in a prompt."""
         return self.label or self.name
 
-    @property
-    def limit(self) -> int:
-        """The size from which it is worth a remark."""
-        return self.warn or self.budget
-
     def covers(self, path: str) -> bool:
         """Whether a file at PATH belongs here: a variable stands for any one name."""
-        return any(_fits(pattern, path) for pattern in (self.path, self.rotated) if pattern)
+        return self.holds(path) or (self.rotated != "" and _fits(self.rotated, path))
 
     def holds(self, path: str) -> bool:
         """Whether PATH is where this layer is written now: a log that has rotated is past."""
         return _fits(self.path, path)
-
-    def place(self, values: Mapping[str, str]) -> str:
-        """The path for VALUES; raises KeyError for a variable that has none."""
-        return check_path(filled(self.path, values))
 
 
 class Compaction(NamedTuple):
@@ -133,10 +126,12 @@ class Layout(NamedTuple):
         """The layer to which the file at PATH belongs: the first that covers it."""
         return next((each for each in self.layers if each.covers(path)), None)
 
+    def before(self, layer: Layer) -> tuple[Layer, ...]:
+        """The layers that LAYER stands behind: a file that fits one of them is not its own."""
+        return self.layers[: self.layers.index(layer)]
+
     def policy_of(self, path: str) -> str:
         """How the file at PATH may be written; the layout itself always freely."""
-        if path == FILE:
-            return "free"
         layer = next((each for each in self.layers if each.holds(path)), None)
         return layer.policy if layer else "free"
 
@@ -172,6 +167,8 @@ def moment_values(moment: datetime) -> dict[str, str]:
 
 
 def _fits(pattern: str, path: str) -> bool:
+    if path == FILE:
+        return False  # the layout itself is no memory, whatever a glob says
     if "{" not in pattern and "*" not in pattern:
         return pattern == path
     return re.fullmatch(_as_regex(pattern), path, re.DOTALL) is not None

@@ -12,31 +12,21 @@ from gitmem.core.layout import (
     LOADS,
     POLICIES,
     RENDERINGS,
+    TIMES,
     VARIABLES,
+    VERSION,
     Compaction,
     Layer,
     Layout,
     Migration,
-    filled,
     variables_in,
 )
+from gitmem.core.layout_patterns import fault_of, fault_of_kind, fault_of_rotated
 from gitmem.core.layout_yaml import Keys, line_of, loaded, refuse
-from gitmem.core.paths import check_path
-from gitmem.errors import GitmemError
 
-VERSION = 1
-"""The form of the file, its key `gitmem`."""
 MAX_BYTES = 64 * 1024
 MAX_LAYERS = 64
 LINT_RULES = ("no-secrets", "no-config-values")
-TIMES = tuple(each for each in VARIABLES if each != "user")
-_SAMPLES = {
-    "date": "2026-01-31",
-    "datetime": "2026-01-31T23-59-59",
-    "week": "2026-W05",
-    "month": "2026-01",
-    "user": "somebody",
-}
 _SIZE = r"(\d{1,7}(?:\.\d)?)\s*(?:(KB|KiB|kB)|B|bytes)?"
 _NAME = r"[a-z][a-z0-9-]{0,39}"
 
@@ -126,16 +116,12 @@ def _layer(name: str, value: object, at: Keys) -> Layer:
 
 def _check_sense(layer: Layer, at: Keys) -> None:
     """Keys that are right by themselves may contradict each other."""
-    used = variables_in(layer.path)
-    if layer.load == "user" and "user" not in used:
+    if layer.load == "user" and "user" not in variables_in(layer.path):
         raise _Wrong((*at, "load"), "`load: user` needs {user} in the path")
-    if layer.kind == "profile" and "user" not in used:
-        raise _Wrong((*at, "path"), "a profile's path needs {user}")
-    if layer.kind in ("document", "entries", "log") and (used or "*" in layer.path):
-        raise _Wrong((*at, "path"), f"a layer of the kind {layer.kind} is one file")
-    if layer.kind == "journal" and not set(used) & {"date", "datetime", "week", "month"}:
-        raise _Wrong((*at, "path"), "a journal's path needs {date}, {datetime}, {week} or {month}")
-    if layer.kind == "log" and "date" not in variables_in(layer.rotated):
+    fault = fault_of_kind(layer.kind, layer.path)
+    if fault:
+        raise _Wrong((*at, "path"), fault)
+    if layer.kind == "log" and not layer.rotated:
         raise _Wrong(at, "a log needs `rotated:`, a path with {date}")
     if layer.budget and layer.warn > layer.budget:
         raise _Wrong((*at, "warn"), "it is above the budget")
@@ -225,16 +211,20 @@ def _header(value: object, at: Keys) -> str:
     return header
 
 
-def _path(value: object, at: Keys) -> str:
-    pattern = _text(value, at)
-    for each in variables_in(pattern):
-        if each not in VARIABLES:
-            raise _Wrong(at, f"there is no {{{each}}}; there are {', '.join(VARIABLES)}")
-    try:
-        check_path(filled(pattern, _SAMPLES).replace("*", "x"))
-    except GitmemError as error:
-        raise _Wrong(at, error.message, error.hint) from error
-    return pattern
+def _pattern(judge: Callable[[str], str]) -> Callable[[object, Keys], str]:
+    def read(value: object, at: Keys) -> str:
+        pattern = _text(value, at)
+        fault = judge(pattern)
+        if fault:
+            raise _Wrong(at, fault)
+        return pattern
+
+    return read
+
+
+_place = _pattern(fault_of)
+_dated_place = _pattern(lambda pattern: fault_of(pattern, TIMES))
+_any_pattern = _pattern(lambda pattern: fault_of(pattern, VARIABLES, globs=True))
 
 
 def _zone(value: object, at: Keys) -> str:
@@ -245,16 +235,16 @@ def _zone(value: object, at: Keys) -> str:
 
 
 def _compaction(value: object, at: Keys) -> Compaction:
-    readings = {"into": Reading("into", _path), "daily": Reading("daily", _path)}
+    readings = {"into": Reading("into", _dated_place), "daily": Reading("daily", _dated_place)}
     return Compaction(**_fields(_mapping(value, at), readings, at))  # type: ignore[arg-type]
 
 
 def _migration(value: object, at: Keys) -> Migration:
     readings = {
-        "from": Reading("old", _path),
-        "to": Reading("new", _path),
+        "from": Reading("old", _place),
+        "to": Reading("new", _place),
         "sections": Reading("sections", _text),
-        "into": Reading("into", _path),
+        "into": Reading("into", _place),
     }
     return Migration(**_fields(_mapping(value, at), readings, at))  # type: ignore[arg-type]
 
@@ -272,7 +262,7 @@ _LAYOUT = {
 }
 _LAYER = {
     "kind": Reading("kind", _one_of(KINDS)),
-    "path": Reading("path", _path),
+    "path": Reading("path", _any_pattern),
     "load": Reading("load", _load),
     "label": Reading("label", _text),
     "render": Reading("render", _one_of(RENDERINGS)),
@@ -280,12 +270,12 @@ _LAYER = {
     "warn": Reading("warn", _size),
     "policy": Reading("policy", _one_of(POLICIES)),
     "ages": Reading("ages", _flag),
-    "archive": Reading("archive", _path),
+    "archive": Reading("archive", _place),
     "importance": Reading("importance", _importance),
     "global": Reading("shared", _flag),
-    "rotated": Reading("rotated", _path),
+    "rotated": Reading("rotated", _pattern(fault_of_rotated)),
     "header": Reading("header", _header),
-    "default": Reading("default", _path),
+    "default": Reading("default", _place),
     "fields": Reading("fields", _texts),
     "status": Reading("statuses", _texts),
     "retired": Reading("retired", _texts),

@@ -172,7 +172,10 @@ def _is_sequel(first: Placed, second: Placed) -> bool:
 
 def _duplicate(first: Placed, second: Placed) -> Lint:
     message = f"{second.entry.title!r} stands in {first.address}, too"
-    hint = "keep it where it belongs: bring what is new together there, and take this one out"
+    hint = (
+        "keep it where it belongs: bring what is new together there, and put the other away: "
+        f"gitmem move-entry {second.address} archive/{second.path}"
+    )
     return Lint("duplicate", second.path, second.address, second.entry.line, message, hint)
 
 

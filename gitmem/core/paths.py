@@ -7,8 +7,9 @@ question for the file system, asked elsewhere.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import count
 from typing import NamedTuple
 
 from gitmem.errors import GroupRefused, PathRefused
@@ -74,6 +75,17 @@ def find_twin(name: str, siblings: Iterable[str]) -> str | None:
     """Return the first of SIBLINGS that is not NAME itself and equals it under `fold`."""
     key = fold(name)
     return next((other for other in siblings if other != name and fold(other) == key), None)
+
+
+def numbered(path: str, first: int = 1) -> Iterator[str]:
+    """PATH, then the same with -FIRST and every number after it before its ending, for ever."""
+    yield path
+    folder, slash, name = path.rpartition("/")
+    stem, dot, ending = name.rpartition(".")
+    if not stem:
+        stem, dot, ending = name, "", ""
+    for number in count(first):
+        yield f"{folder}{slash}{stem}-{number}{dot}{ending}"
 
 
 def glob_match(pattern: str, path: str) -> bool:

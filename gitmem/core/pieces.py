@@ -75,4 +75,7 @@ def one_line(value: object) -> str:
         return ""
     if isinstance(value, list | tuple | set):
         return "; ".join(filter(None, map(one_line, value)))
-    return " ".join(str(value).split())
+    try:
+        return " ".join(str(value).split())
+    except ValueError:  # a number with more digits than Python likes to write
+        return ""

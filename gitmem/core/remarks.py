@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from gitmem.core.budgets import fill, human, percent
 from gitmem.core.layout import Layer
 from gitmem.errors import EntryRefused
 
+if TYPE_CHECKING:
+    from gitmem.core.entry_blocks import Entry
+
 
 def remarks(
-    layer: Layer, path: str, data: bytes, *, entry: str = "", today: str = ""
+    layer: Layer,
+    path: str,
+    data: bytes,
+    before: bytes | None = None,
+    *,
+    entry: str = "",
+    today: str = "",
 ) -> Iterator[str]:
     """One sentence for each thing that is worth a thought; a strict layer refuses instead."""
     yield from _size(layer, path, len(data))
@@ -18,7 +28,7 @@ def remarks(
         yield from _day(layer, path, data, today)
     text = data.decode("utf-8", "replace")
     if layer.kind == "journal" and layer.render == "summary":
-        yield from _summary(path, text)
+        yield from _summary(path, text, (before or b"").decode("utf-8", "replace"))
     if entry:
         yield from _entry(layer, text, entry)
 
@@ -40,22 +50,31 @@ def _day(layer: Layer, path: str, data: bytes, today: str) -> Iterator[str]:
         yield f"{path} is the log of {day}; `gitmem rotate` keeps it and begins today's"
 
 
-def _summary(path: str, text: str) -> Iterator[str]:
-    from gitmem.core.frontmatter import read
+def _summary(path: str, text: str, before: str) -> Iterator[str]:
+    from gitmem.core.plainfields import read_fields
 
-    if not read(text).get("summary"):
+    now, old = read_fields(text).get("summary"), read_fields(before).get("summary")
+    if not now:
         yield f"{path} has no summary, so a prompt will not show it: add --summary"
+    elif old and old != now:
+        yield f"the summary of {path} was {str(old)!r} until now"
 
 
 def _entry(layer: Layer, text: str, name: str) -> Iterator[str]:
     from gitmem.core.entries import find, matching, parse
-    from gitmem.core.entry_rules import judge
 
     entries = parse(text, layer.fields)
-    found = judge(matching(entries, name) or find(entries, name), layer)
+    yield from judged(matching(entries, name) or find(entries, name), layer)
+
+
+def judged(entry: Entry, layer: Layer) -> tuple[str, ...]:
+    """What LAYER does not know about ENTRY; a strict one refuses it."""
+    from gitmem.core.entry_rules import judge
+
+    found = judge(entry, layer)
     if found and layer.strict:
         raise EntryRefused(
             f"{layer.name} is strict: {found[0]}",
-            hint=f"its statuses are {', '.join(layer.statuses)}" if layer.statuses else "",
+            hint="say it as the layout has it, or take `strict` out of gitmem.yaml",
         )
-    yield from found
+    return found

@@ -1,14 +1,14 @@
 """Sections of a Markdown file that are to stand in another one.
 
-A section begins with a line that starts as wanted and goes to the next line that begins with `## `,
-whatever stands between: a text that was cut at these lines can be put together again.
+A section begins with a heading that starts as wanted and goes to the next line that begins with
+`## `. In a block of code or a comment nothing is a heading.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from gitmem.core.merging import split_lines
+from gitmem.core.entry_lines import scan
 
 NEXT = b"## "
 
@@ -25,11 +25,14 @@ def part(data: bytes, start: str) -> Parted:
     rest: list[bytes] = []
     sections: list[list[bytes]] = []
     inside = False
-    for line in split_lines(data):
-        if line.startswith(start.encode()):
+    # Byte for byte: what is looked for is ASCII, and what is not must come out as it went in.
+    found = scan(data.decode("latin-1"))
+    for quoted, text in zip(found.quoted, found.lines, strict=True):
+        line = text.encode("latin-1")
+        if not quoted and line.startswith(start.encode()):
             inside = True
             sections.append([])
-        elif line.startswith(NEXT):
+        elif not quoted and line.startswith(NEXT):
             inside = False
         (sections[-1] if inside else rest).append(line)
     return Parted(b"".join(rest), tuple(b"".join(each) for each in sections))

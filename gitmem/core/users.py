@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable
 
-from gitmem.core.paths import MAX_PART_BYTES, check_path, find_twin
+from gitmem.core.paths import MAX_PART_BYTES, check_path, find_twin, fold
 from gitmem.errors import BadInput
 
 _PLAIN = "-_.@+=,~"
@@ -18,11 +18,10 @@ _SHORT = {"/": "%-", "\\": "%_"}
 _LONG = {code: char for char, code in _SHORT.items()}
 
 
-def encode_user(user: str, *, case: bool = False) -> str:
-    """USER as one part of a path; with CASE, capital letters are encoded as well."""
-    if not user.strip():
-        raise BadInput("a user's id cannot be empty", hint="for example --user telegram:123456")
-    name = "".join(_encoded(char, case) for char in user)
+def encode_user(user: str, *, spelled: bool = False) -> str:
+    """USER as one part of a path; SPELLED, every character of it is encoded."""
+    _check_said(user)
+    name = "".join(_encoded(char, spelled) for char in user)
     if name[0] == ".":
         name = f"%2E{name[1:]}"
     if name[-1] == ".":
@@ -50,41 +49,72 @@ def decode_user(name: str) -> str:
     return re.sub(r"%[-_]|(?:%[0-9A-F]{2})+", decoded, name)
 
 
-def name_of_user(user: str, names: Collection[str]) -> str:
-    """The name that USER has among NAMES, or shall have: a literal one first."""
-    if user in names:
+def name_of_user(
+    user: str, names: Collection[str], is_taken: Callable[[str], bool] = lambda name: False
+) -> str:
+    """The name that USER has among NAMES, or shall have; never one that IS_TAKEN.
+
+    Every name it may have stands for USER and for nobody else, so no two users share a file,
+    whatever there is. The literal name comes first, if there is one; then one that people can read.
+    """
+    _check_said(user)
+    if user in names and decode_user(user) == user and not is_taken(user):
         return user
-    name = encode_user(user)
-    if name not in names and find_twin(name, names):
-        # Ids that differ in case alone are different people, but not every disk can tell.
-        return encode_user(user, case=True)
-    return name
+    plain = encode_user(user)
+    if plain in names and not is_taken(plain):
+        return plain
+    # Ids that differ in case alone are different people, but not every disk can tell.
+    if _spelled_among(user, names) or is_taken(plain) or find_twin(plain, names):
+        return encode_user(user, spelled=True)
+    return plain
 
 
-def user_path(pattern: str, user: str, names_in: Callable[[str], Iterable[str]]) -> str:
-    """The path of USER's file by PATTERN, where {user} stands; NAMES_IN lists a folder."""
+def user_path(
+    pattern: str, user: str, names_in: Callable[[str], Iterable[str]], *, default: str = ""
+) -> str:
+    """The path of USER's file by PATTERN, where {user} stands; NAMES_IN lists a folder.
+
+    The file DEFAULT, from which new ones start, is nobody's.
+    """
     before, _, after = pattern.partition("{user}")
     folder, _, start = before.rpartition("/")
     end = after.partition("/")[0]
-    names = [
+    names = {
         each[len(start) : len(each) - len(end)]
         for each in names_in(folder)
         if each.startswith(start) and each.endswith(end) and len(each) > len(start + end)
-    ]
-    return check_path(before + name_of_user(user, names) + after)
+    }
+
+    def place(name: str) -> str:
+        return before + name + after.replace("{user}", name)
+
+    template = fold(default)
+    return check_path(place(name_of_user(user, names, lambda name: fold(place(name)) == template)))
 
 
-def _encoded(char: str, case: bool) -> str:
+def _check_said(user: str) -> None:
+    if not user.strip():
+        raise BadInput("a user's id cannot be empty", hint="for example --user telegram:123456")
+
+
+def _spelled_among(user: str, names: Collection[str]) -> bool:
+    """Whether USER has a file already under the name that is encoded throughout."""
+    return "".join(_encoded(char, True) for char in user) in names
+
+
+def _encoded(char: str, spelled: bool) -> str:
     if char in _SHORT:
         return _SHORT[char]
-    if (char.isascii() and char.isalnum()) or char in _PLAIN:
-        return f"%{ord(char):02X}" if case and char.isupper() else char
-    if char.isalnum() and _is_stable(char) and not (case and char != char.lower()):
+    if not spelled and (_is_plain(char) or (char.isalnum() and _is_stable(char))):
         return char
     try:
         return "".join(f"%{byte:02X}" for byte in char.encode())
     except UnicodeEncodeError as error:
         raise BadInput("the user's id is not valid Unicode") from error
+
+
+def _is_plain(char: str) -> bool:
+    return char.isascii() and (char.isalnum() or char in _PLAIN)
 
 
 def _is_stable(char: str) -> bool:

@@ -14,21 +14,34 @@ from typing import NamedTuple
 
 import pygit2
 
+from gitmem.git.foreign_places import (
+    HistoryUnreadable,
+    common_of,
+    gitdir_of,
+    is_bare,
+    packed_ref,
+    small_text,
+    stores_of,
+)
 from gitmem.git.objects import ObjectDamaged, ObjectMissing, Objects
 from gitmem.git.repository import Commit, Difference, differences, parse_commit
 from gitmem.git.setup import parse_config
 from gitmem.git.trees import FOLDER, Node, Tree, parse
 
+__all__ = [
+    "Foreign",
+    "ForeignCommit",
+    "HistoryUnreadable",
+    "Past",
+    "find",
+    "is_repository",
+]
+
 LINK = 0o120000
 SUBMODULE = 0o160000
 LFS = b"version https://git-lfs.github.com/spec/v1\n"
 CACHED = 4096
-MAX_ALTERNATES = 8
 _ID = 40
-
-
-class HistoryUnreadable(Exception):
-    """A history is there and cannot be read; says why."""
 
 
 class ForeignCommit(NamedTuple):
@@ -55,16 +68,16 @@ class Foreign:
     def __init__(self, top: Path, gitdir: Path, prefix: str, *, bare: bool = False) -> None:
         self.top = top
         self.gitdir = gitdir
-        self.common = _common(gitdir)
+        self.common = common_of(gitdir)
         self.prefix = prefix
         """The folder's path in the repository; empty where it is the top of it."""
         self.bare = bare
         self._config = {
-            **parse_config(_text(self.common / "config") or ""),
-            **parse_config(_text(self.gitdir / "config.worktree") or ""),
+            **parse_config(small_text(self.common / "config") or ""),
+            **parse_config(small_text(self.gitdir / "config.worktree") or ""),
         }
         self._check_form()
-        self._objects = [Objects(each, stand_ins=False) for each in self._stores()]
+        self._objects = [Objects(each, stand_ins=False) for each in stores_of(self.common)]
         self._trees: dict[str, Tree] = {}
         self._raw: pygit2.Repository | None = None
 
@@ -81,7 +94,7 @@ class Foreign:
     def places(self) -> Iterator[Path]:
         """The folders that are read."""
         yield from (self.gitdir, self.common)
-        yield from self._stores()
+        yield from stores_of(self.common)
 
     def close(self) -> None:
         """Give back file handles."""
@@ -90,14 +103,14 @@ class Foreign:
 
     def head(self) -> str | None:
         """The commit that is checked out; None when there is none yet."""
-        text = _text(self.gitdir / "HEAD")
+        text = small_text(self.gitdir / "HEAD")
         if text is None:
             raise HistoryUnreadable("its HEAD cannot be read")
         for _ in range(5):
             if not text.startswith("ref: "):
                 break
             name = text[5:].strip()
-            found = _text(self.common / name) or self._packed(name)
+            found = small_text(self.common / name) or packed_ref(self.common, name)
             if found is None:
                 return None
             text = found
@@ -115,7 +128,7 @@ class Foreign:
 
     def past(self, head: str) -> Past:
         """HEAD and its ancestors, as far back as they can be read."""
-        shallow = set((_text(self.common / "shallow") or "").split())
+        shallow = set((small_text(self.common / "shallow") or "").split())
         problems = ["it is a shallow clone: what came before is not there"] if shallow else []
         found: dict[str, ForeignCommit | None] = {}
         order: list[ForeignCommit] = []
@@ -207,79 +220,25 @@ class Foreign:
             if not each.exists():
                 raise HistoryUnreadable(f"its git directory has no {each.name}")
 
-    def _stores(self) -> list[Path]:
-        """The git directories whose objects count: its own, and those it borrows from."""
-        found = [self.common]
-        for each in found:
-            text = _text(each / "objects" / "info" / "alternates") or ""
-            for line in text.splitlines():
-                place = Path(os.path.realpath(each / "objects" / line)).parent
-                if line and place not in found and len(found) < MAX_ALTERNATES:
-                    found.append(place)
-        return found
-
-    def _packed(self, name: str) -> str | None:
-        for line in (_text(self.common / "packed-refs", limit=1 << 26) or "").splitlines():
-            oid, _, ref = line.partition(" ")
-            if ref == name:
-                return oid
-        return None
-
 
 def find(folder: Path, *, above_only: bool = False) -> Foreign | None:
     """The repository that FOLDER is, or is tracked in; None when it has no history anywhere.
 
     ABOVE_ONLY: what FOLDER itself is does not count.
     """
-    if not above_only and _is_bare(folder):
+    if not above_only and is_bare(folder):
         return Foreign(folder, folder, "", bare=True)
     for above in folder.parents if above_only else (folder, *folder.parents):
         if os.path.lexists(above / ".git"):
             inside = folder.relative_to(above).as_posix()
-            found = Foreign(above, _gitdir(above), "" if inside == "." else inside)
+            found = Foreign(above, gitdir_of(above), "" if inside == "." else inside)
             return found if found.is_own or found.tracks() else None
     return None
 
 
 def is_repository(folder: Path) -> bool:
     """Whether FOLDER is the top of a repository, whatever its state."""
-    return os.path.lexists(folder / ".git") or _is_bare(folder)
-
-
-def _is_bare(folder: Path) -> bool:
-    parts = ("HEAD", "objects", "refs")
-    return not os.path.lexists(folder / ".git") and all((folder / each).exists() for each in parts)
-
-
-def _gitdir(top: Path) -> Path:
-    marker = top / ".git"
-    if marker.is_symlink():
-        raise HistoryUnreadable("its .git is a link, and links are not followed")
-    if marker.is_dir():
-        return marker
-    kind, _, target = (_text(marker) or "").strip().partition(": ")
-    if kind != "gitdir":
-        raise HistoryUnreadable("its .git is neither a folder nor a file that names one")
-    return Path(os.path.realpath(top / target))
-
-
-def _common(gitdir: Path) -> Path:
-    """The git directory whose branches and objects several work trees share."""
-    named = _text(gitdir / "commondir")
-    return Path(os.path.realpath(gitdir / named.strip())) if named else gitdir
-
-
-def _text(path: Path, limit: int = 1 << 20) -> str | None:
-    """What a small file says; None where there is none, or it is a link."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        with open(fd, "rb") as file:
-            return file.read(limit).decode("utf-8", "replace")
-    except OSError:
-        return None
+    return os.path.lexists(folder / ".git") or is_bare(folder)
 
 
 def _within(found: ForeignCommit, known: set[str]) -> ForeignCommit:

@@ -6,9 +6,7 @@ there) and `meta.json` (path, rule, time).
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 import stat
 from collections.abc import Iterator
 from datetime import datetime
@@ -42,6 +40,8 @@ class HeldFolder:
         self, worktree: WorkTree, source: str, path: str, rule: str, now: datetime
     ) -> SetAside:
         """Move the thing at SOURCE out of the work tree, to be remembered as a version of PATH."""
+        import json  # only where something is set aside
+
         name = f"{now:%Y%m%dT%H%M%S}-{os.urandom(3).hex()}"
         folder = self._folder / name
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -63,6 +63,8 @@ class HeldFolder:
         yield from sorted(kept, key=lambda each: (each.at, each.id))
 
     def _read(self, name: str) -> SetAside:
+        import json  # only where something was set aside
+
         folder = self._folder / name
         try:
             meta = json.loads((folder / "meta.json").read_text("utf-8"))
@@ -76,6 +78,8 @@ class HeldFolder:
 
     def drop(self, each: SetAside) -> None:
         """Delete a set-aside version for good."""
+        import shutil  # only where something is dropped
+
         shutil.rmtree(each.content.parent)
 
 

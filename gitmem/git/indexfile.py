@@ -134,6 +134,26 @@ class IndexFile:
             return None
         return self._entry(at)
 
+    def vouches(self, path: bytes, oid: bytes, st: os.stat_result, index_mtime_ns: int) -> bool:
+        """Whether a file of stat ST at PATH surely holds the blob OID: `is_clean`, made quick."""
+        at = bisect_left(self._paths, path)
+        if at == len(self._paths) or self._paths[at] != path or self._stage(at):
+            return False
+        cs, cn, ms, mn, _, ino, mode, _, _, size, known, _ = _FIXED.unpack_from(
+            self.data, self._offsets[at]
+        )
+        mtime = ms * _SECOND + mn
+        return (
+            known == oid
+            and size == st.st_size  # what is larger than a word is looked at
+            and ino == st.st_ino & _WORD
+            and mtime == st.st_mtime_ns
+            and cs * _SECOND + cn == st.st_ctime_ns
+            and mtime < index_mtime_ns
+            and mode & 0o170000 == st.st_mode & 0o170000 == stat.S_IFREG
+            and (size > 0 or oid == _EMPTY_BLOB)
+        )
+
     def entries(self) -> Iterator[Entry]:
         """Give every entry that is not in conflict, in order of path."""
         return (self._entry(at) for at in range(len(self._paths)) if not self._stage(at))

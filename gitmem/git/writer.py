@@ -6,12 +6,12 @@ the writer before it died, it finishes that one's work first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
-from gitmem.core.guards import hold_rule
+from gitmem.core.guards import hold_rule, violations
 from gitmem.core.messages import Note
 from gitmem.errors import Conflict, Damaged, GitmemError
 from gitmem.git.behind import catch_up
@@ -36,7 +36,10 @@ class Writer:
         self.repository = publisher.repository
         self.worktree = publisher.worktree
         self.clock = publisher.clock
+        self.examine: Callable[[Mapping[str, bytes | None]], None] = lambda files: None
+        """Asked about what an operation publishes; an edit by others has happened already."""
         self._publisher = publisher
+        self._policies = policies
         self._intake = Intake(publisher, finder, policies)
         self._finisher = Finisher(publisher, self._intake, held)
 
@@ -63,8 +66,23 @@ class Writer:
         """True when a person used plain git here since the last writer; asked once."""
         return self._publisher.index_changed()
 
-    def publish(self, planner: Planner) -> Published | None:
-        """Land what PLANNER wants; edits that came out of the work tree land right after."""
+    def publish(self, planner: Planner, *, as_found: bool = False) -> Published | None:
+        """Land what PLANNER wants; edits that came out of the work tree land right after.
+
+        AS_FOUND: it is what somebody had elsewhere, and comes in as it is.
+        """
+        if as_found:
+            return self._published(planner)
+
+        def examined(snapshot: Snapshot) -> Plan | None:
+            plan = planner(snapshot)
+            for step in plan.steps if plan else ():
+                self.examine(step.files)
+            return plan
+
+        return self._published(examined)
+
+    def _published(self, planner: Planner) -> Published | None:
         published = self._publisher.publish(planner)
         self._finisher.tidy()
         return published
@@ -96,19 +114,21 @@ class Writer:
         """Commit a file that somebody renamed, as one commit, so that git sees the move."""
         seen, before = self.worktree.look(target), self.worktree.look(source)
         snapshot = self.repository.snapshot()
-        gone = before.absent or before.obstacle in GONE
-        if seen.absent or not gone or snapshot.node(target):
+        left = before.absent or before.obstacle in GONE
+        if seen.absent or not left or snapshot.node(target):
             return self.adopt(target, finder)
         rule = hold_rule(target, seen.obstacle, seen.data, sound(snapshot, source))
         if rule or not snapshot.oid(source):
             return Holding(target, rule) if rule else self.adopt(target, finder)
-        note = edit_note(finder, target, sound(snapshot, source), seen.data)
+        gone = violations(source, None, sound(snapshot, source), self._policies(snapshot, source))
+        note = edit_note(finder, target, sound(snapshot, source), seen.data, gone)
         note = note._replace(extra=(*note.extra, ("Gitmem-From", source)))
         step = Step({source: None, target: seen.data}, note)
         standing = {source: None, target: seen.oid}
-        published = self.publish(lambda _: Plan((step,), standing))
+        published = self._published(lambda _: Plan((step,), standing))
         size = len(seen.data or b"")
-        moved = Captured(target, published.commit if published else "", size, False, (), source)
+        commit = published.commit if published else ""
+        moved = Captured(target, commit, size, False, gone, source)
         self.captured.append(moved)
         return moved
 

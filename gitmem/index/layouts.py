@@ -15,10 +15,12 @@ from hashlib import sha1
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gitmem.core.layout import Compaction, Layer, Layout, Migration
+from gitmem.core.layout import VERSION, Compaction, Layer, Layout, Migration
 
-FORM = 1
-"""Counted up when the same file would be read into other values than before."""
+FORM = 2
+"""Counted up when the same file would be read into other values than before, or refused."""
+_SHAPES = (Layout, Layer, Compaction, Migration)
+_STANDING = "standing"
 
 
 class Standing(NamedTuple):
@@ -30,41 +32,44 @@ class Standing(NamedTuple):
 
 def remembered(gitdir: Path, blob: str) -> Layout | None:
     """The layout in BLOB, if it is the one that was read last."""
-    try:
-        data = (gitdir / "gitmem" / "layout").read_bytes()
-    except OSError:
-        return None
-    head, _, rest = data.partition(b"\n")
-    if head != _head(blob, rest):
-        return None  # another blob, another gitmem, or torn
-    return _restored(marshal.loads(rest))
+    rest = _known(gitdir / "gitmem" / "layout", blob)
+    return None if rest is None else _restored(marshal.loads(rest))
 
 
 def remember(gitdir: Path, blob: str, layout: Layout) -> None:
     """Keep LAYOUT for the next command; a disk that cannot is no reason to fail."""
-    rest = marshal.dumps(_plain(layout))
-    _put(gitdir / "gitmem" / "layout", _head(blob, rest) + b"\n" + rest)
+    _keep(gitdir / "gitmem" / "layout", blob, marshal.dumps(_plain(layout)))
 
 
 def standing(gitdir: Path) -> Standing | None:
     """Up to which commit the history was looked through."""
-    try:
-        words = (gitdir / "gitmem" / "layout-standing").read_text("ascii").split("\n")
-    except (OSError, ValueError):
-        return None
-    return Standing(words[0], words[1]) if len(words) == len(Standing._fields) + 1 else None
+    rest = _known(gitdir / "gitmem" / "layout-standing", _STANDING)
+    return None if rest is None else Standing(*rest.decode("ascii").split("\n"))
 
 
 def keep_standing(gitdir: Path, found: Standing) -> None:
     """Remember that, so that the next look goes back only to there."""
-    text = "".join(f"{each}\n" for each in found)
-    _put(gitdir / "gitmem" / "layout-standing", text.encode("ascii"))
+    _keep(gitdir / "gitmem" / "layout-standing", _STANDING, "\n".join(found).encode("ascii"))
 
 
-def _head(blob: str, rest: bytes) -> bytes:
-    shape = ",".join((*Layout._fields, *Layer._fields))
-    digest = sha1(f"{FORM} {sys.hexversion} {shape}\n".encode() + rest)
-    return f"{blob} {digest.hexdigest()}".encode()
+def _known(path: Path, key: str) -> bytes | None:
+    """What is kept for KEY; nothing where it is of something else, of another gitmem, or torn."""
+    try:
+        head, _, rest = path.read_bytes().partition(b"\n")
+    except OSError:
+        return None
+    return rest if head == _head(key, rest) else None
+
+
+def _keep(path: Path, key: str, rest: bytes) -> None:
+    _put(path, _head(key, rest) + b"\n" + rest)
+
+
+def _head(key: str, rest: bytes) -> bytes:
+    """What tells whether REST can be believed: another gitmem may find another layout valid."""
+    shape = ",".join(field for each in _SHAPES for field in each._fields)
+    digest = sha1(f"{FORM} {VERSION} {sys.hexversion} {shape}\n".encode() + rest)
+    return f"{key} {digest.hexdigest()}".encode()
 
 
 def _plain(value: Any) -> Any:

@@ -110,7 +110,8 @@ def adopt(
     foreign, problems = open_history(root, store.root, ours=is_tied(store.gitdir(name), root))
     try:
         plan = _planned(target, foreign, layout, progress)
-        plan = plan._replace(remarks=(*problems, *plan.remarks, *_still_tracked(target, foreign)))
+        remarks = (*problems, *plan.remarks, *_still_tracked(target, foreign), *_from(foreign))
+        plan = plan._replace(remarks=remarks)
         done = _told(target, plan)
         return done._replace(dry_run=True) if dry_run else _land(target, foreign, plan, progress)
     finally:
@@ -194,7 +195,7 @@ def _publish(
         return Plan((Step(contents, plan.line.last_note),), standing, tip)
 
     with group.writing() as writer:
-        writer.publish(planner)
+        writer.publish(planner, as_found=True)
         return tip, writer.pending
 
 
@@ -226,6 +227,13 @@ def _told(target: Target, plan: _Plan) -> Adopted:
         missing=missing_core(plan.choice.layout, plan.line.files),
         remarks=plan.remarks,
     )
+
+
+def _from(foreign: Foreign | None) -> tuple[str, ...]:
+    """Whose history it is, where that does not lie in the folder."""
+    if foreign is None or foreign.common.is_relative_to(foreign.top):
+        return ()
+    return (f"its history comes from the repository in {foreign.common}",)
 
 
 def _still_tracked(target: Target, foreign: Foreign | None) -> tuple[str, ...]:

@@ -9,16 +9,20 @@ from typing import NamedTuple
 
 from gitmem.core.guards import check_message_text
 from gitmem.core.layout import Layer, Layout, filled, is_glob, moment_values, variables_in
-from gitmem.core.paths import check_path
-from gitmem.errors import BadInput
+from gitmem.core.paths import check_path, numbered
+from gitmem.errors import BadInput, PathRefused
 from gitmem.git.repository import Snapshot
 from gitmem.operations.applying import Aim, Edit, naming_line, text_bytes
 from gitmem.operations.group import Group
 
 
 def checked_edit(group: Group, edit: Edit) -> Edit:
-    """The edit with its path as the group names it; refuses before anything is looked at."""
-    path = group.relative(edit.path) if edit.path[:1] in "./" else edit.path
+    """The edit with its path as the group names it; refuses before anything is looked at.
+
+    A path that begins with `./` stays so: it is a file, whatever the layers are called.
+    """
+    is_file = edit.path[:1] in (".", "/")
+    path = group.relative(edit.path) if is_file else edit.path
     check_message_text("path", check_path(path))
     check_message_text("user, date or title", "\n".join((edit.user, edit.date, edit.entry)))
     if edit.if_match and not re.fullmatch(r"[0-9a-fA-F]{4,40}", edit.if_match):
@@ -26,7 +30,18 @@ def checked_edit(group: Group, edit: Edit) -> Edit:
             f"{edit.if_match!r} is no version of a file",
             hint="give the blob id that `read` or `write` answered, or its first digits",
         )
-    return edit._replace(path=path)
+    return edit._replace(path=f"{HERE}{path}" if is_file else path)
+
+
+def places(found: Aim) -> tuple[str, ...]:
+    """Where the file may stand that an edit is meant for, also one that is not committed yet."""
+    if not found.by_name or found.layer is None or not found.edit.user:
+        return (found.edit.path,)
+    try:
+        literal = check_path(found.layer.path.replace("{user}", found.edit.user))
+    except PathRefused:
+        return (found.edit.path,)
+    return found.edit.path, literal
 
 
 def aims(edits: Iterable[Edit], layout: Layout, snapshot: Snapshot, now: datetime) -> list[Aim]:
@@ -38,6 +53,10 @@ def aims(edits: Iterable[Edit], layout: Layout, snapshot: Snapshot, now: datetim
             aimed = _aim(edit, layout, _Ground(snapshot, made), now)
             found.append(aimed._replace(day=str(now.date())))
     return found
+
+
+HERE = "./"
+"""What a path begins with that is no layer, whatever its name."""
 
 
 class _Ground(NamedTuple):
@@ -58,9 +77,13 @@ class _Ground(NamedTuple):
 
 
 def _aim(edit: Edit, layout: Layout, ground: _Ground, now: datetime) -> Aim:
-    layer = None if ground.has(edit.path) else layout.layer(edit.path)
-    if layer is not None:
-        return _at_layer(edit, layer, ground, now)
+    if edit.path.startswith(HERE):
+        edit = edit._replace(path=edit.path.removeprefix(HERE))
+    elif not ground.has(edit.path):
+        layer = layout.layer(edit.path)
+        if layer is not None:
+            return _at_layer(edit, layer, ground, now)
+        _check_name(edit, layout)
     if edit.user or edit.date:
         names = ", ".join(each.name for each in layout.layers if "{" in each.path)
         raise BadInput(
@@ -68,11 +91,40 @@ def _aim(edit: Edit, layout: Layout, ground: _Ground, now: datetime) -> Aim:
             hint=f"name one of the layers {names}" if names else "name the file itself",
         )
     found = layout.layer_of(edit.path)
+    if found is not None:
+        _check_entry(edit, found)
     is_log = found is not None and found.kind == "log" and found.holds(edit.path)
     return Aim(edit, found, _begun(found, now) if found and is_log and edit.append else b"")
 
 
+def _check_entry(edit: Edit, layer: Layer) -> None:
+    if layer.kind == "entries" and edit.fields and not edit.entry:
+        raise BadInput(
+            f"{layer.path} has entries, and --set does not say of which",
+            hint=f"name it: `gitmem write {layer.name} --entry TITLE --set ...`",
+        )
+
+
+def _check_name(edit: Edit, layout: Layout) -> None:
+    """A name that is nearly that of a layer was hardly meant as a file."""
+    if "/" in edit.path or "." in edit.path or not layout.layers:
+        return
+    from difflib import get_close_matches  # only for a name that could be one of a layer
+
+    near = get_close_matches(edit.path, [each.name for each in layout.layers], 1)
+    if near:
+        raise BadInput(
+            f"there is no layer {edit.path!r}; did you mean {near[0]!r}?",
+            hint=f"for a file of that name write ./{edit.path}",
+        )
+
+
 def _at_layer(edit: Edit, layer: Layer, ground: _Ground, now: datetime) -> Aim:
+    if edit.date and not set(variables_in(layer.path)) & set(moment_values(now)):
+        raise BadInput(f"{layer.name} is not of one day", hint="leave out --date")
+    _check_entry(edit, layer)
+    if layer.kind in ("journal", "log") and not edit.fields and not text_bytes(edit).strip():
+        raise BadInput(f"there is nothing to write to {layer.name}", hint="give a text")
     moment = _moment(edit, now) if edit.date else now
     path = _place(edit, layer, ground, moment)
     exists = ground.has(path)
@@ -101,7 +153,12 @@ def _place(edit: Edit, layer: Layer, ground: _Ground, moment: datetime) -> str:
         )
     pattern = filled(layer.path, {**moment_values(moment), "user": "{user}"})
     path = _of_user(pattern, edit.user, ground) if needs_user else check_path(pattern)
-    return _unused(ground, path) if "datetime" in variables_in(layer.path) else path
+    if "datetime" in variables_in(layer.path):
+        return _unused(ground, path)
+    # Whoever made the page of that day may have written its date in the short form.
+    day = str(moment.date())
+    short = path.replace(day, day.replace("-", ""))
+    return short if ground.has(short) and not ground.has(path) else path
 
 
 def _of_user(pattern: str, user: str, ground: _Ground) -> str:
@@ -118,12 +175,7 @@ def _begun(layer: Layer, now: datetime) -> bytes:
 
 def _unused(ground: _Ground, path: str) -> str:
     """PATH, or with a number: two things may happen in one second."""
-    stem, _, ending = path.rpartition(".")
-    number, free = 0, path
-    while ground.has(free):
-        number += 1
-        free = f"{stem}-{number}.{ending}"
-    return free
+    return next(free for free in numbered(path) if not ground.has(free))
 
 
 def _moment(edit: Edit, now: datetime) -> datetime:

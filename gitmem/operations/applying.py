@@ -9,9 +9,6 @@ from gitmem.core.layout import Layer
 from gitmem.errors import BadInput, Conflict, GitmemError
 from gitmem.git.objects import blob_id
 
-DAYS = ("Date", "Date observed", "Started", "Updated")
-"""Fields that hold a day."""
-
 
 class Edit(NamedTuple):
     """One thing to do to one file."""
@@ -75,7 +72,7 @@ def _with_text(edit: Edit, before: bytes | None) -> bytes:
 
 
 def _with_fields(edit: Edit, data: bytes) -> bytes:
-    text = _decoded(edit.path, data)
+    text = decoded(edit.path, data)
     for name, value in edit.fields:
         text = set_field(text, name, value)
     return text.encode()
@@ -85,9 +82,9 @@ def _with_entry(aim: Aim, before: bytes | None) -> bytes:
     from gitmem.core.entries import put
 
     edit = aim.edit
-    body = None if edit.text is None else _decoded(edit.path, text_bytes(edit))
+    body = None if edit.text is None else decoded(edit.path, text_bytes(edit))
     order = aim.layer.fields if aim.layer else ()
-    text = _decoded(edit.path, before or b"")
+    text = decoded(edit.path, before or b"")
     done = put(text, edit.entry, edit.fields, body, order)
     dated = _dated(aim, body or "") if done.created else edit.fields
     if dated != edit.fields:
@@ -97,13 +94,14 @@ def _with_entry(aim: Aim, before: bytes | None) -> bytes:
 
 def _dated(aim: Aim, body: str) -> tuple[tuple[str, str], ...]:
     """The fields of a new entry: one that has days in its form gets today's."""
-    from gitmem.core.entries import parse
+    from gitmem.core.entry_blocks import DATES, parse
+    from gitmem.core.entry_lines import fold
 
     order = aim.layer.fields if aim.layer else ()
-    given = {name.casefold() for name, _ in aim.edit.fields}
+    given = {fold(name) for name, _ in aim.edit.fields}
     for entry in parse(f"### x\n{body}", order):
-        given |= {name.casefold() for name, _ in entry.fields}
-    days = [name for name in order if name in DAYS and name.casefold() not in given]
+        given |= {fold(name) for name, _ in entry.fields}
+    days = [name for name in order if name in DATES and fold(name) not in given]
     return (*aim.edit.fields, *((name, aim.day) for name in days))
 
 
@@ -113,12 +111,13 @@ def text_bytes(edit: Edit) -> bytes:
     return text if isinstance(text, bytes) else encoded(edit.path, text)
 
 
-def _decoded(path: str, data: bytes) -> str:
+def decoded(path: str, data: bytes) -> str:
+    """A file as text, where parts of it shall change and the rest stay byte for byte."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise BadInput(
-            f"{path} is not UTF-8 at byte {error.start}, so its fields cannot be set",
+            f"{path} is not UTF-8 at byte {error.start}, so no part of it can be changed",
             hint="write the whole file instead",
             path=path,
         ) from error

@@ -15,7 +15,7 @@ from gitmem.git.checks.findings import Finding, info, warning
 from gitmem.git.checks.fsck import VERIFIED, Inspection, Progress, inspect
 from gitmem.git.checks.rewound import KEPT, REWOUND
 from gitmem.git.repairs.pointing import point_if_free
-from gitmem.operations.clock import Clock, zone_of
+from gitmem.operations.clock import Clock, zone_of, zone_problem
 from gitmem.operations.group import Group, Store, not_found, time_now
 from gitmem.operations.layouts import layout_at
 
@@ -77,7 +77,7 @@ def check_group(
         found = inspect(gitdir, now=time_now(now, zone), full=True, progress=progress)
         answers = kept | {_key(each.code, each.path, each.object): each.text for each in done}
         findings = _merged(findings, found.findings, answers)
-    findings = (*findings, *_layout(store, name))
+    findings = (*findings, *_layout(store, name), *_zone(store))
     edits = list(_edits(store, name))
     sound = not any(each.stands for each in findings)
     if sound and found.tip and _may_write(acting, name):
@@ -128,6 +128,13 @@ def _layout(store: Store, name: str) -> Iterator[Finding]:
         if problem:
             hint = f"mend it with `gitmem edit {FILE}`, or see `gitmem log {FILE}`"
             yield warning("layout", problem, path=FILE, hint=hint)
+
+
+def _zone(store: Store) -> Iterator[Finding]:
+    problem = zone_problem(store.root)
+    if problem:
+        hint = "use a name such as Europe/Berlin, or `timezone` in gitmem.yaml"
+        yield warning("time-zone", problem, path=".env", hint=hint)
 
 
 def _edits(store: Store, name: str) -> Iterator[Finding]:

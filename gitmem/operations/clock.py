@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 
 from gitmem.errors import BadInput
 
 Clock = Callable[[], datetime]
+ENV = ".env"
 
 
 class SystemZone(tzinfo):
@@ -33,16 +35,27 @@ class SystemZone(tzinfo):
 
 
 def zone_of(store: Path, name: str = "") -> tzinfo:
-    """The zone called NAME, else the TZ of the store's `.env`, else the system's."""
+    """The zone called NAME, else the TZ of the store's `.env`, else the system's.
+
+    A TZ that names no zone stops nobody: `zone_problem` tells of it, and the system's counts.
+    """
     if name:
         return named_zone(name)
-    found = _from_dotenv(store / ".env")
-    if not found:
-        return SystemZone()
+    found = _from_dotenv(store / ENV)
+    with suppress(BadInput):
+        return named_zone(found) if found else SystemZone()
+    return SystemZone()
+
+
+def zone_problem(store: Path) -> str:
+    """What is wrong with the TZ of the store's `.env`, and what to write there; or nothing."""
+    found = _from_dotenv(store / ENV)
     try:
-        return named_zone(found)
+        if found:
+            named_zone(found)
     except BadInput as error:
-        raise BadInput(f"{error.message}, as {store / '.env'} says", hint=error.hint) from error
+        return f"TZ in {store / ENV}: {error.message}, and the machine's is used; {error.hint}"
+    return ""
 
 
 def named_zone(name: str) -> tzinfo:

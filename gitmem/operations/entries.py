@@ -14,6 +14,7 @@ from gitmem.errors import BadInput
 from gitmem.git.moves import SUBMODULE
 from gitmem.git.repository import Snapshot
 from gitmem.operations.group import Group
+from gitmem.operations.layer_files import layer_files
 from gitmem.operations.layouts import layout_at
 from gitmem.operations.read import known_path, missing
 from gitmem.operations.resolve import resolve
@@ -117,7 +118,7 @@ def _chosen(group: Group, snapshot: Snapshot, layout: Layout, path: str) -> tupl
     if snapshot.node(path) is None:
         layer = layout.layer(path)
         if layer is not None:
-            return [each for each, _ in snapshot.files() if layer.holds(each)], ""
+            return [each for each, _ in layer_files(snapshot, layer, layout.before(layer))], ""
         if split_address(path)[1]:
             file, entry = locate_entry(group, snapshot, layout, path)
             return [file], entry.slug

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from gitmem.core import frontmatter
-from gitmem.core.journal import NEVER, TYPES, Day, age_label, day_from, day_of, type_of
+from gitmem.core.journal import NEVER, TYPES, Day, age_label, day_from, day_of, is_day, type_of
 from gitmem.core.layout import Layer, Layout, filled, moment_values
 from gitmem.core.pieces import Piece, one_line, text_of, trimmed
 from gitmem.core.plainfields import read_fields
@@ -135,12 +135,13 @@ class _Layer:
             return self._profile()
         if layer.kind in ("document", "log"):
             return (self._document(),)
-        files = self._files()
-        if not files and not self._model.group:
+        blobs = dict(layer_files(self._snapshot, layer, self._before))
+        if not blobs and not self._model.group:
             self._leave(layer.path, "there is no such file")
         if layer.kind == "journal":
-            return self._journal(files)
-        found = [piece for file in files for piece in self._things(file)]
+            pages = filter(None, map(self._page, self._newest_first(blobs)))
+            return islice(pages, layer.recent if layer.load == "recent" else None)
+        found = [piece for path in blobs for piece in self._things(self._file(path, blobs))]
         # New things come to the end, so that what a model has in its cache stays good.
         found.sort(key=lambda each: (each.date, each.path))
         return found[-layer.recent :] if layer.load == "recent" else found
@@ -148,10 +149,8 @@ class _Layer:
     def _leave(self, address: str, why: str) -> None:
         self.left.append(LeftOut(self._layer.name, self._model.group, address, why))
 
-    def _files(self) -> list[_File]:
-        """The files of the layer, with the days of their names."""
-        found, name = layer_files(self._snapshot, self._layer, self._before), self._name
-        return [_File(path, oid, day_of(name(path))) for path, oid in found]
+    def _file(self, path: str, blobs: dict[str, str]) -> _File:
+        return _File(path, blobs[path], day_of(self._name(path)))
 
     def _read(self, file: _File) -> tuple[Piece, str | None]:
         """A piece for FILE without its text, and that text; None when it cannot be read."""
@@ -188,7 +187,12 @@ class _Layer:
 
         values = {"user": "{user}", **moment_values(self._wanted.moment)}
         try:
-            path = user_path(filled(self._layer.path, values), user, self._snapshot.folder)
+            path = user_path(
+                filled(self._layer.path, values),
+                user,
+                self._snapshot.folder,
+                default=self._layer.default,
+            )
         except GitmemError as error:
             if isinstance(error, Damaged):
                 raise
@@ -242,18 +246,36 @@ class _Layer:
                 importance=each.importance or piece.importance,
             )
 
-    def _journal(self, files: list[_File]) -> Iterator[Piece]:
-        dated = [file if file.day != NEVER else self._dated(file) for file in files]
-        dated.sort(key=lambda each: (each.day, each.path), reverse=True)
-        found = filter(None, map(self._page, dated))
-        return islice(found, self._layer.recent if self._layer.load == "recent" else None)
+    def _newest_first(self, blobs: dict[str, str]) -> Iterator[_File]:
+        """The files of a journal, one at a time: few of many are shown, as a rule.
+
+        Names that are just a date are in order by themselves; only the others are taken apart.
+        """
+        name = self._name
+        plain: list[tuple[str, str]] = []
+        odd: list[_File] = []
+        for path in blobs:
+            said = name(path)
+            if is_day(said):
+                plain.append((said, path))
+            else:
+                odd.append(self._dated(self._file(path, blobs)))
+        plain.sort(reverse=True)
+        files = (_File(path, blobs[path], Day(said)) for said, path in plain)
+        if not odd:
+            return files
+        from heapq import merge
+
+        odd.sort(key=_by_day, reverse=True)
+        return merge(files, odd, key=_by_day, reverse=True)
 
     def _dated(self, file: _File) -> _File:
-        """FILE with the date of its frontmatter.
+        """FILE with the date of its frontmatter, where its name has none.
 
-        Only where its name has none: so the pages of a long journal that are not shown need not be
-        read.
+        Only there: so the pages of a long journal that are not shown need not be read.
         """
+        if file.day != NEVER:
+            return file
         _, text = self._read(file)
         return file._replace(day=day_from(read_fields(text or "").get("date"), self._zone))
 
@@ -282,6 +304,10 @@ class _Layer:
         broken = not fields and frontmatter.split(text)
         self._leave(piece.path, BROKEN if broken else "it has no summary")
         return None
+
+
+def _by_day(file: _File) -> tuple[Day, str]:
+    return file.day, file.path
 
 
 def _span(name: str, said: object) -> str:

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime, tzinfo
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.access import MAIN, check_access
-from gitmem.core.guards import check_message_text
-from gitmem.core.layout import EMPTY, Layout
+from gitmem.core.layout import EMPTY, FILE, Layout
 from gitmem.core.messages import Note, check_agent
 from gitmem.core.paths import check_group, check_path
 from gitmem.errors import BadInput, Damaged, GitmemError, GroupNotFound, PathRefused
-from gitmem.git.intake import new_id
 from gitmem.git.lock import WAIT
 from gitmem.git.repository import Repository, Snapshot, seal
 from gitmem.git.setup import FORMAT, is_tied, leads_nowhere, read_config, tie, worktree_of
-from gitmem.git.writer import Writer, writing
-from gitmem.index.layouts import Standing
-from gitmem.operations.clock import Clock
+
+if TYPE_CHECKING:
+    from gitmem.git.writer import Writer
+    from gitmem.index.layouts import Standing
+    from gitmem.operations.clock import Clock
+
+# What only a writer needs is imported where a write begins: reading is done before every prompt.
 
 FINDER = Note(op="capture", id="", agent="unknown")
 """How an edit found on the way is recorded: nobody said who made it."""
@@ -43,6 +45,9 @@ class Who(NamedTuple):
 
 def make_note(who: Who, op: str, *, reason: str = "", paths: tuple[str, ...] = ()) -> Note:
     """What a commit says of itself; refuses a credential in any part of it."""
+    from gitmem.core.guards import check_message_text
+    from gitmem.git.intake import new_id
+
     agent, session, source = who
     check_message_text("reason, agent, session or source", "\n".join((reason, *who)))
     return Note(
@@ -214,9 +219,12 @@ class Group:
 
     @contextmanager
     def _writing(self, wait: float, late: bool, finder: Note) -> Iterator[Writer]:
+        from gitmem.git.writer import writing
+
         with writing(
             self.repository, self.worktree, self.now, FINDER, wait=wait, policies=self._policy
         ) as writer:
+            writer.examine = _examine
             changed = writer.index_changed()
             if changed and not late:
                 self._take_in(writer, finder)
@@ -229,7 +237,9 @@ class Group:
     def _policy(self, snapshot: Snapshot, path: str) -> str:
         from gitmem.operations.layouts import layout_at
 
-        return layout_at(self, snapshot).layout.policy_of(path)
+        with suppress(Damaged):  # an edit has happened: it is taken in all the same
+            return layout_at(self, snapshot).layout.policy_of(path)
+        return "free"
 
     def _take_in(self, writer: Writer, finder: Note) -> None:
         from gitmem.operations.capture import adopt_all
@@ -269,6 +279,8 @@ class Group:
 
     def revive_worktree(self) -> int:
         """Make the work tree anew where it is missing, and put back its files; count them."""
+        from gitmem.git.writer import writing
+
         check_access(self.acting, self.name, write=True)
         try:
             self.worktree.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -282,6 +294,15 @@ class Group:
             count = writer.put_back()
             tie(self.gitdir, self.worktree, relative=not self.is_outside)
         return count
+
+
+def _examine(files: Mapping[str, bytes | None]) -> None:
+    """Refuse a layout that cannot be read, by whichever operation it would come."""
+    data = files.get(FILE)
+    if data is not None:
+        from gitmem.operations.layouts import checked
+
+        checked(data)
 
 
 def not_found(store: Store, name: str, acting: str | None = None) -> GroupNotFound:

@@ -91,7 +91,9 @@ def init(
             found = NOTHING
             if fresh and take_in:
                 found = capture(group, reason="found when the group was made")
-            started = _start(group, starter, layout) if fresh or relayout else ()
+            started: tuple[str, ...] = ()
+            if relayout or (fresh and not group.repository.snapshot().node(FILE)):
+                started = _start(group, starter, layout)
             tip = group.repository.tip().commit
             named = layout_of(group).name
         finally:

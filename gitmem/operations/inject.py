@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
-from typing import NamedTuple
+from datetime import UTC, datetime, timedelta
+from datetime import time as time_of_day
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.access import GLOBAL
 from gitmem.core.layout import FORMATS, Layout
@@ -22,6 +23,10 @@ from gitmem.operations.group import Group
 from gitmem.operations.layouts import Loaded, layout_at, zone_then
 from gitmem.operations.resolve import STEPS, WHOLE_ID, resolve
 
+if TYPE_CHECKING:
+    from gitmem.core.moments import Moment
+
+HOUR = timedelta(hours=1)
 LOADED = ("always", "recent", "user")
 """Load rules that need no prompt."""
 USER_MODES = ("full", "pointer", "none")
@@ -82,13 +87,15 @@ class Injected(NamedTuple):
     manifest: Manifest
 
 
-class _Moment:
+class _Moment(NamedTuple):
     """The moment for which a prompt is made."""
 
-    def __init__(self, snapshot: Snapshot, loaded: Loaded, time: datetime, *, past: bool) -> None:
-        self.snapshot, self.loaded, self.past = snapshot, loaded, past
-        self.time = time
-        """In the zone of then."""
+    snapshot: Snapshot
+    loaded: Loaded
+    instant: datetime | None
+    """Up to when `global` counts; None for now."""
+    time: datetime
+    """The calendar and the clock, in the zone of then."""
 
 
 class _Source:
@@ -140,7 +147,7 @@ def inject(
         manifest=Manifest(
             tuple(_placed(page, each, source.pins[each.group or group.name]) for each in kept),
             _left_out(source.found, page, dropped),
-            None if moment.past else _uncommitted(group, moment.snapshot),
+            _uncommitted(group, moment.snapshot) if moment.instant is None else None,
             (*([] if prompt is None else [NO_RETRIEVAL]), *source.trouble, *_remarks(source)),
             moment.loaded.problem,
         ),
@@ -173,21 +180,26 @@ def _moment(group: Group, at: str | None) -> _Moment:
     snapshot = group.repository.snapshot(commit)
     loaded = layout_at(group, snapshot)
     zone = zone_then(group, loaded.layout)
-    time = group.now() if at is None else _time_of(group, at, commit)
-    return _Moment(snapshot, loaded, time.astimezone(zone), past=at is not None)
+    if at is None:
+        return _Moment(snapshot, loaded, None, group.now().astimezone(zone))
+    start, end = _interval(group, at, commit)
+    time = end.astimezone(zone)
+    if end - start > HOUR:
+        # A day: it keeps its date, also when the zone of the group was another one then.
+        time = datetime.combine(end.astimezone(group.zone), time_of_day.max, zone)
+    return _Moment(snapshot, loaded, end, time)
 
 
-def _time_of(group: Group, at: str, commit: str) -> datetime:
-    """The moment that AT names: a date is one itself, a commit has its own."""
-    from gitmem.core.moments import parse_moment
+def _interval(group: Group, at: str, commit: str) -> Moment:
+    """The time that AT names: a date is one itself, a commit has its own."""
+    from gitmem.core.moments import Moment, parse_moment
 
     name = at.strip()
     is_plain = re.sub(STEPS, "", name) == name
     is_id = len(name) == WHOLE_ID and re.fullmatch(r"[0-9a-fA-F]+", name)
     moment = parse_moment(name, group.now(), group.zone) if is_plain and not is_id else None
-    if moment:
-        return moment.end
-    return datetime.fromtimestamp(group.repository.commit(commit).committed, UTC)
+    committed = datetime.fromtimestamp(group.repository.commit(commit).committed, UTC)
+    return moment or Moment(committed, committed)
 
 
 def _needs_shared(group: Group, layout: Layout, wanted: Wanted) -> bool:
@@ -222,9 +234,9 @@ def _read(group: Group, moment: _Moment, wanted: Wanted) -> _Source:
 
 def _shared_at(shared: Group, moment: _Moment, trouble: list[str]) -> Snapshot | None:
     """The commit of `global` at that moment, if there was one; it is never locked."""
-    repository = shared.repository
+    repository, instant = shared.repository, moment.instant
     try:
-        return repository.snapshot(repository.at_time(moment.time).oid if moment.past else None)
+        return repository.snapshot(repository.at_time(instant).oid if instant else None)
     except MomentNotFound:
         return None
     except Damaged as error:

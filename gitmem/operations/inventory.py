@@ -5,8 +5,7 @@ It reads the files of one commit and no history, so its cost is that of what the
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import date, datetime
 from typing import NamedTuple
@@ -16,6 +15,7 @@ from gitmem.core.daylog import DATE, header_day, past_day
 from gitmem.core.layout import Layer, Layout
 from gitmem.errors import Damaged
 from gitmem.git.repository import Snapshot
+from gitmem.operations.layer_files import dated_part, layer_files
 
 ONE_FILE = ("document", "entries", "log")
 MANY_FILES = ("journal", "notes", "profile")
@@ -87,22 +87,32 @@ class Inventory(NamedTuple):
 def inventory(snapshot: Snapshot, layout: Layout, today: date) -> Inventory:
     """Look at every layer of LAYOUT in SNAPSHOT."""
     each = layout.layers
-    many = [layer for layer in each if layer.kind in MANY_FILES]
+    files = {
+        layer.name: _paths(snapshot, layer, layout.before(layer))
+        for layer in each
+        if layer.kind in MANY_FILES
+    }
     return Inventory(
-        tuple(core for layer in each for core in _core(snapshot, layer)),
+        tuple(core for layer in each for core in _core(snapshot, layer, files.get(layer.name, ()))),
         tuple(_entries(snapshot, layer) for layer in each if layer.kind == "entries"),
-        tuple(_files(snapshot, layer) for layer in many),
+        tuple(_counted(layer, files[layer.name]) for layer in each if layer.name in files),
         tuple(_log(snapshot, layer, today) for layer in each if layer.kind == "log"),
     )
 
 
-def _core(snapshot: Snapshot, layer: Layer) -> Iterator[CoreFile]:
+def _paths(snapshot: Snapshot, layer: Layer, before: Sequence[Layer]) -> tuple[str, ...]:
+    """The files of a layer that has many, without the one from which a profile starts."""
+    found = layer_files(snapshot, layer, before)
+    return tuple(path for path, _ in found if path != layer.default)
+
+
+def _core(snapshot: Snapshot, layer: Layer, paths: Sequence[str]) -> Iterator[CoreFile]:
     """Each document and each file with a budget; of many files only those that need a look."""
     if layer.kind in ONE_FILE:
         if layer.kind == "document" or layer.budget:
             yield _measured(snapshot, layer, layer.path)
     elif layer.budget:
-        found = (_measured(snapshot, layer, path) for path in _paths(snapshot, layer))
+        found = (_measured(snapshot, layer, path) for path in paths)
         yield from (each for each in found if each.state != "ok")
 
 
@@ -128,29 +138,16 @@ def _entries(snapshot: Snapshot, layer: Layer) -> EntryCount:
     return EntryCount(layer.path, layer.name, 0, 0)
 
 
-def _files(snapshot: Snapshot, layer: Layer) -> LayerFiles:
-    paths = list(_paths(snapshot, layer))
-    last = max((_day(path) for path in paths), default="") if layer.kind == "journal" else ""
+def _counted(layer: Layer, paths: Sequence[str]) -> LayerFiles:
+    last = _last_day(layer, paths) if layer.kind == "journal" else ""
     return LayerFiles(layer.name, layer.kind, len(paths), last)
 
 
-def _day(path: str) -> str:
+def _last_day(layer: Layer, paths: Sequence[str]) -> str:
     from gitmem.core.journal import day_of
 
-    name = path.rpartition("/")[2]
-    return day_of(name.rpartition(".")[0] or name).date
-
-
-def _paths(snapshot: Snapshot, layer: Layer) -> Iterator[str]:
-    """The files of a layer that has many, without the one from which a profile starts."""
-    for path, _ in snapshot.files(_folder(layer.path)):
-        if layer.holds(path) and path != layer.default:
-            yield path
-
-
-def _folder(pattern: str) -> str:
-    """The folder in which everything lies that PATTERN can name."""
-    return re.split(r"[{*]", pattern, maxsplit=1)[0].rpartition("/")[0]
+    part = dated_part(layer.path)
+    return max((day_of(part(path)).date for path in paths), default="")
 
 
 def _log(snapshot: Snapshot, layer: Layer, today: date) -> LogDay:
@@ -167,7 +164,7 @@ def _log(snapshot: Snapshot, layer: Layer, today: date) -> LogDay:
 
 def _past(snapshot: Snapshot, layer: Layer) -> Iterator[tuple[date, int, str]]:
     """Day, number and path of each log that has rotated."""
-    for path, _ in snapshot.files(_folder(layer.rotated)):
+    for path, _ in layer_files(snapshot, layer._replace(path=layer.rotated)):
         found = past_day(layer, path)
         if found:
             yield *found, path

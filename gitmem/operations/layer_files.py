@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 
-from gitmem.core.layout import Layer, is_glob, variables_in
+from gitmem.core.layout import FILE, TIMES, Layer, is_glob, variables_in
 from gitmem.git.repository import Snapshot
 from gitmem.git.trees import Node, Tree
 
 REGULAR = (0o100644, 0o100755)
 """Modes of files that hold text; a link in git is no memory."""
 MARK = r"\*|\{\w+\}"
-TIMES = {"date", "datetime", "week", "month"}
 
 
 def layer_files(
@@ -29,20 +29,22 @@ def layer_files(
     else:
         found = _descend(snapshot, "", layer.path.split("/"))
     for path, node in found:
-        if node.mode in REGULAR and not any(each.covers(path) for each in rivals):
+        if node.mode in REGULAR and not (rivals and any(each.covers(path) for each in rivals)):
             yield path, node.oid
 
 
 def dated_part(pattern: str) -> Callable[[str], str]:
     """How to get at what stands for the date in a path that fits PATTERN."""
     parts = pattern.split("/")
-    dated = [at for at, part in enumerate(parts) if set(variables_in(part)) & TIMES]
-    if dated and len(variables_in(parts[dated[-1]])) == 1 and not is_glob(pattern):
-        at = dated[-1]
-        before, _, rest = parts[at].partition("{")
-        after = rest.partition("}")[2]
-        return lambda path: path.split("/")[at].removeprefix(before).removesuffix(after)
-    return lambda path: path.rpartition("/")[2].partition(".")[0]
+    dated = [at for at, part in enumerate(parts) if set(variables_in(part)) & set(TIMES)]
+    if not dated or len(variables_in(parts[dated[-1]])) > 1 or is_glob(pattern):
+        return lambda path: path.rpartition("/")[2].partition(".")[0]
+    at = dated[-1]
+    before, _, rest = (pattern if len(variables_in(pattern)) == 1 else parts[at]).partition("{")
+    start, end = len(before), -len(rest.partition("}")[2]) or None
+    if len(variables_in(pattern)) == 1:
+        return lambda path: path[start:end]
+    return lambda path: path.split("/")[at][start:end]
 
 
 def _may_meet(one: Layer, other: Layer) -> bool:
@@ -62,11 +64,11 @@ def _descend(snapshot: Snapshot, folder: str, parts: list[str]) -> Iterator[tupl
     """Every node at the end of PARTS below FOLDER, in order; each part is a name or a pattern."""
     part, *rest = parts
     tree, inside = snapshot.folder(folder), f"{folder}/" if folder else ""
-    for name in _fitting(part, tree):
-        if not rest:
-            yield inside + name, tree[name]
-        elif tree[name].is_folder:
-            yield from _descend(snapshot, inside + name, rest)
+    names = _fitting(part, tree)
+    if not rest:
+        return ((inside + name, tree[name]) for name in names if inside or name != FILE)
+    below = (_descend(snapshot, inside + name, rest) for name in names if tree[name].is_folder)
+    return chain.from_iterable(below)
 
 
 def _fitting(part: str, tree: Tree) -> Iterable[str]:
@@ -80,8 +82,8 @@ def _fitting(part: str, tree: Tree) -> Iterable[str]:
     # One mark is all that patterns have, as a rule, and folders may be large.
     before, _, after = part.partition(marks[0])
     least = len(before) + len(after) + (marks[0] != "*")
-    return (
+    return [
         name
         for name in tree
         if name.startswith(before) and name.endswith(after) and len(name) >= least
-    )
+    ]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import tzinfo
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.layout import EMPTY, FILE, Layout
+from gitmem.core.paths import check_path, find_twin
 from gitmem.errors import BadInput, Damaged, LayoutRefused
 from gitmem.index.layouts import Standing, keep_standing, remember, remembered, standing
 from gitmem.operations.clock import named_zone, zone_of
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
     from gitmem.git.repository import Snapshot
     from gitmem.operations.group import Group
 
+DESCRIPTION = "layout.yaml"
+"""What describes a layout in its folder."""
 NONE = "none"
 """The name for: no layout at all."""
 
@@ -48,13 +53,18 @@ def layout_at(group: Group, snapshot: Snapshot) -> Loaded:
     known = group.layouts.get(blob)
     if known:
         return Loaded(known, blob)
-    problem = f"{FILE} is missing"
+    problem, lost = f"{FILE} is missing", None
     if blob:
         try:
             return Loaded(_read(group, blob), blob)
-        except (LayoutRefused, Damaged) as error:
+        except LayoutRefused as error:
             problem = error.message
+        except Damaged as error:
+            problem, lost = f"{FILE} cannot be read: {error.message}", error
     found = _last_valid(group, snapshot, blob)
+    if not found and lost:
+        # To go on without would mean without any policy, and with layers taken for files.
+        raise Damaged(problem, hint="run `gitmem check --repair`, or write it anew", path=FILE)
     if not found:
         return Loaded(EMPTY, "", problem if blob else "")
     return Loaded(_read(group, found), found, f"{problem}; an older version is used")
@@ -64,11 +74,24 @@ def _read(group: Group, blob: str) -> Layout:
     """The layout in BLOB, from memory, from the cache, or from the file itself."""
     layout = group.layouts.get(blob) or remembered(group.gitdir, blob)
     if layout is None:
-        data = group.repository.objects.read_as("blob", blob)
-        layout = checked(data)
+        layout = checked(_content(group, blob))
         remember(group.gitdir, blob, layout)
     group.layouts[blob] = layout
     return layout
+
+
+def _content(group: Group, blob: str) -> bytes:
+    """What BLOB holds; if it is damaged, the work tree may still have the very same bytes."""
+    try:
+        return group.repository.objects.read_as("blob", blob)
+    except Damaged:
+        from gitmem.git.objects import blob_id
+
+        with suppress(OSError, Damaged):
+            data = (group.worktree / FILE).read_bytes()
+            if blob_id(data) == blob:
+                return data
+        raise
 
 
 def checked(data: bytes) -> Layout:
@@ -139,13 +162,13 @@ def _folder() -> Path:
 
 def shipped() -> tuple[str, ...]:
     """The names of the layouts that come with gitmem."""
-    return tuple(sorted(each.parent.name for each in _folder().glob("*/layout.yaml")))
+    return tuple(sorted(each.parent.name for each in _folder().glob(f"*/{DESCRIPTION}")))
 
 
 def folder_of(name: str) -> Path:
     """The folder of the layout NAME: one of ours, or a folder that somebody made."""
     place = Path(name).expanduser() if "/" in name else _folder() / name
-    if name in ("", ".", "..") or not (place / "layout.yaml").is_file():
+    if name in ("", ".", "..") or not (place / DESCRIPTION).is_file():
         raise BadInput(
             f"there is no layout {name!r}",
             hint=f"choose one of {', '.join((*shipped(), NONE))}, "
@@ -156,17 +179,56 @@ def folder_of(name: str) -> Path:
 
 def shipped_layout(name: str) -> Layout:
     """The layout called NAME, as it ships."""
-    return checked((folder_of(name) / "layout.yaml").read_bytes())
+    return _described(folder_of(name))[1]
 
 
 def starter_files(name: str) -> dict[str, bytes]:
-    """What a new group with the layout NAME begins with: path to content."""
+    """What a new group with the layout NAME begins with: path to content.
+
+    The folder may be anybody's, so what is in it passes the guards that a write passes.
+    """
+    from gitmem.core.guards import check_message_text, check_write
+
     folder = folder_of(name)
-    text = (folder / "layout.yaml").read_bytes()
-    checked(text)
-    found = {FILE: text}
+    found = {FILE: _described(folder)[0]}
+    for inside, data in _beside(folder):
+        twin = find_twin(inside, found)
+        if inside == FILE or twin:
+            raise _unfit(folder / inside, f"it is the same name as {twin or DESCRIPTION}")
+        check_message_text("path", check_path(inside))
+        check_write(inside, data, None)
+        found[inside] = data
+    return found
+
+
+def _described(folder: Path) -> tuple[bytes, Layout]:
+    """The layout.yaml of FOLDER, as bytes and as what it says."""
+    from gitmem.core.guards import check_secrets
+
+    data = (folder / DESCRIPTION).read_bytes()
+    check_secrets(DESCRIPTION, data)
+    try:
+        return data, checked(data)
+    except LayoutRefused as error:
+        where = error.message.replace(FILE, str(folder / DESCRIPTION), 1)
+        raise LayoutRefused(where, hint="docs/layouts.md has every key", **error.facts) from error
+
+
+def _beside(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """The other files of FOLDER; names that begin with a dot are no memory."""
+    from gitmem.core.guards import check_size
+
     for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder).as_posix()
-        if path.is_file() and inside != "layout.yaml" and "/." not in f"/{inside}":
-            found[inside] = path.read_bytes()
-    return found
+        if inside == DESCRIPTION or "/." in f"/{inside}":
+            continue
+        mode = path.lstat().st_mode
+        if not S_ISDIR(mode):
+            if not S_ISREG(mode):
+                raise _unfit(path, "it is no plain file")
+            check_size(inside, path.stat().st_size)
+            yield inside, path.read_bytes()
+
+
+def _unfit(path: Path, why: str) -> BadInput:
+    return BadInput(f"{path} cannot be part of a layout: {why}", hint="take it out of the folder")

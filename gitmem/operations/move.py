@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from gitmem.core.guards import check_message_text
-from gitmem.core.paths import MAX_DEPTH, check_path, find_twin
+from gitmem.core.guards import check_message_text, check_policy
+from gitmem.core.layout import Layout
+from gitmem.core.messages import Note
+from gitmem.core.paths import MAX_DEPTH, check_path, find_twin, numbered
 from gitmem.errors import BadInput, Conflict, PathNotFound
 from gitmem.git.held import SetAside
 from gitmem.git.intake import Captured
-from gitmem.git.publish import Plan, Published, Step
+from gitmem.git.publish import Plan, Step
 from gitmem.git.repository import Snapshot
-from gitmem.git.writer import Writer
 from gitmem.operations.capture import adopt_all
 from gitmem.operations.group import Group
+from gitmem.operations.layouts import layout_at
 from gitmem.operations.pending import scan_edits
 from gitmem.operations.place import check_place
 
@@ -33,7 +35,9 @@ class Moved(NamedTuple):
     set_aside: tuple[SetAside, ...] = ()
 
 
-def move(group: Group, source: str, target: str, *, reason: str = "") -> Moved:
+def move(
+    group: Group, source: str, target: str, *, reason: str = "", allow_policy: bool = False
+) -> Moved:
     """Move a file or a folder; into TARGET when that is a folder."""
     source, into = _named(group, source), target.endswith("/")
     wanted = group.relative(target)
@@ -44,20 +48,33 @@ def move(group: Group, source: str, target: str, *, reason: str = "") -> Moved:
             return f"{wanted}/{source.rpartition('/')[2]}".removeprefix("/")
         return wanted
 
-    return _move(group, source, aim, "move", reason)
+    return _Move(group, source, aim, group.note("move", reason=reason), allow_policy).done()
 
 
-def remove(group: Group, path: str, *, reason: str = "") -> Moved:
+def remove(group: Group, path: str, *, reason: str = "", allow_policy: bool = False) -> Moved:
     """Move a file or a folder to the archive: nothing is ever deleted."""
     path = _named(group, path)
-    if path == ARCHIVE or path.startswith(f"{ARCHIVE}/"):
+
+    def aim(snapshot: Snapshot) -> str:
+        archive = _archive_of(layout_at(group, snapshot).layout, snapshot, path)
+        # As deep as can be, the outermost folder makes room for the archive.
+        room = MAX_DEPTH - len(archive.split("/"))
+        return _free(snapshot, "/".join([archive, *path.split("/")[-room:]]))
+
+    return _Move(group, path, aim, group.note("archive", reason=reason), allow_policy).done()
+
+
+def _archive_of(layout: Layout, snapshot: Snapshot, path: str) -> str:
+    """Where the layer wants its things to go that have had their time."""
+    first = next((each for each, _ in snapshot.files(path)), path)
+    layer = layout.layer_of(first)
+    archives = {ARCHIVE, *(each.archive for each in layout.layers)}
+    if any(path == each or path.startswith(f"{each}/") for each in archives):
         raise Conflict(
             f"{path} is in the archive already, where nothing is deleted",
             hint="move it with `gitmem mv` if it stands in the way",
         )
-    # As deep as can be, the outermost folder makes room for the archive.
-    wanted = "/".join([ARCHIVE, *path.split("/")[1 - MAX_DEPTH :]])
-    return _move(group, path, lambda snapshot: _free(snapshot, wanted), "archive", reason)
+    return layer.archive if layer else ARCHIVE
 
 
 def _named(group: Group, path: str) -> str:
@@ -72,41 +89,60 @@ def _named(group: Group, path: str) -> str:
 
 def _free(snapshot: Snapshot, wanted: str) -> str:
     """WANTED, or with a number where that name is taken."""
-    folder, _, name = wanted.rpartition("/")
+    folder = wanted.rpartition("/")[0]
     names = snapshot.folder(folder)
-    stem, dot, ending = name.rpartition(".")
-    if not stem:
-        stem, dot, ending = name, "", ""
-    number, free = 1, name
-    while free in names or find_twin(free, names):
-        number += 1
-        free = f"{stem}-{number}{dot}{ending}"
-    return f"{folder}/{free}"
+
+    def is_free(path: str) -> bool:
+        name = path.rpartition("/")[2]
+        return name not in names and not find_twin(name, names)
+
+    return next(path for path in numbered(wanted, 2) if is_free(path))
 
 
-def _move(group: Group, source: str, aim: Aim, op: str, reason: str) -> Moved:
-    note = group.note(op, reason=reason)
-    moved: list[tuple[str, str]] = []
+class _Move:
+    """One move, planned again when the branch moves in between."""
 
-    def plan(snapshot: Snapshot) -> Plan:
-        target = check_path(aim(snapshot))
+    def __init__(self, group: Group, source: str, aim: Aim, note: Note, allow_policy: bool) -> None:
+        self._group, self._source, self._aim = group, source, aim
+        self._note, self._allow_policy = note, allow_policy
+        self._moved: tuple[tuple[str, str], ...] = ()
+
+    def done(self) -> Moved:
+        """Carry it out."""
+        with self._group.writing() as writer:
+            target = self._target(writer.repository.snapshot())
+            # What somebody did to the files comes along, and so does what stands in their way.
+            places = [self._source, target]
+            adopt_all(writer, scan_edits(writer.repository, writer.worktree, places))
+            published = writer.publish(self._plan)
+            return Moved(
+                published.commit if published else writer.repository.tip().commit,
+                self._moved,
+                tuple(writer.captured),
+                writer.pending,
+                tuple(writer.set_aside),
+            )
+
+    def _target(self, snapshot: Snapshot) -> str:
+        target = check_path(self._aim(snapshot))
         check_message_text("path", target)
+        return target
+
+    def _plan(self, snapshot: Snapshot) -> Plan:
+        source, target = self._source, self._target(snapshot)
         files = _files(snapshot, source, target)
-        moved[:] = files.keys()
+        if not self._allow_policy:
+            layout = layout_at(self._group, snapshot).layout
+            for (old, _), data in files.items():
+                check_policy(old, None, data, layout.policy_of(old))
+        self._moved = tuple(files)
         changes: dict[str, bytes | None] = {old: None for old, _ in files}
         changes.update({new: data for (_, new), data in files.items()})
         extra = tuple(("Gitmem-From", old) for old, _ in files)
         title = f"{source} -> {target}"
         paths = (source,) if len(files) == 1 else tuple(old for old, _ in files)
-        return Plan((Step(changes, note._replace(title=title, paths=paths, extra=extra)),))
-
-    with group.writing() as writer:
-        target = check_path(aim(writer.repository.snapshot()))
-        check_message_text("path", target)
-        # What somebody did to the files comes along, and so does what stands in their way.
-        adopt_all(writer, scan_edits(writer.repository, writer.worktree, [source, target]))
-        published = writer.publish(plan)
-        return _answer(writer, moved, published)
+        note = self._note._replace(title=title, paths=paths, extra=extra)
+        return Plan((Step(changes, note),))
 
 
 def _files(snapshot: Snapshot, source: str, target: str) -> dict[tuple[str, str], bytes]:
@@ -128,10 +164,3 @@ def _files(snapshot: Snapshot, source: str, target: str) -> dict[tuple[str, str]
             path=source,
         )
     return found
-
-
-def _answer(writer: Writer, moved: list[tuple[str, str]], published: Published | None) -> Moved:
-    commit = published.commit if published else writer.repository.tip().commit
-    return Moved(
-        commit, tuple(moved), tuple(writer.captured), writer.pending, tuple(writer.set_aside)
-    )

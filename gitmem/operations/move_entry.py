@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from gitmem.core.entries import Entry, add, parse, put, take
-from gitmem.core.entry_blocks import same_title
-from gitmem.core.entry_rules import judge, lacking
-from gitmem.core.guards import check_message_text, check_secrets, check_size
+from gitmem.core.entry_blocks import same_title, wording
+from gitmem.core.entry_rules import lacking
+from gitmem.core.guards import check_message_text, check_policy, check_secrets, check_size
 from gitmem.core.layout import Layer
-from gitmem.core.messages import title_of_change
+from gitmem.core.messages import Note, title_of_change
 from gitmem.core.paths import check_path
-from gitmem.errors import BadInput, Conflict, EntryRefused
+from gitmem.core.remarks import judged
+from gitmem.errors import BadInput, Conflict
 from gitmem.git.held import SetAside
 from gitmem.git.intake import Captured
 from gitmem.git.publish import Plan, Step
 from gitmem.git.repository import Snapshot
+from gitmem.operations.applying import decoded
 from gitmem.operations.capture import adopt_all
 from gitmem.operations.entries import address_parts, file_of, locate_entry
 from gitmem.operations.group import Group
@@ -56,16 +58,18 @@ def move_entry(
     address: str,
     target: str,
     *,
-    fields: Mapping[str, str] | Iterable[tuple[str, str]] = (),
+    fields: Mapping[str, str] | None = None,
     reason: str = "",
+    allow_policy: bool = False,
 ) -> EntryMoved:
     """Move the entry at ADDRESS to the file or layer TARGET, as one commit, line for line.
 
     FIELDS are set on the way. An entry that stands in TARGET already, word for word, is only taken
     out of the first file; another one of the same title is a Conflict.
     """
-    pairs = tuple(fields.items() if isinstance(fields, Mapping) else fields)
-    work = _Move(group, address, target, pairs, reason)
+    pairs = tuple((fields or {}).items())
+    work = _Move(group, address, target, pairs, group.note(OP, reason=reason))
+    work.allow_policy = allow_policy
     with group.writing() as writer:
         # What somebody did to the two files is part of what is moved, and of where it goes.
         paths = work.paths(writer.repository.snapshot())
@@ -88,11 +92,12 @@ class _Move:
         address: str,
         target: str,
         fields: tuple[tuple[str, str], ...],
-        reason: str,
+        note: Note,
     ) -> None:
         self._group, self._address, self._target = group, address, target
         self._fields = fields
-        self._note = group.note(OP, reason=reason)
+        self._note = note
+        self.allow_policy = False
         self.moved = EntryMoved("", "", "", "")
 
     def paths(self, snapshot: Snapshot) -> list[str]:
@@ -120,9 +125,9 @@ class _Move:
         """Both files as they will be."""
         aim = self._aimed(snapshot)
         here, there = snapshot.read(aim.source) or b"", snapshot.read(aim.target)
-        rest, block = take(_text(aim.source, here), aim.entry.slug)
+        rest, block = take(decoded(aim.source, here), aim.entry.slug)
         block = self._with_fields(block, aim.layer)
-        known = _text(aim.target, there or b"")
+        known = decoded(aim.target, there or b"")
         _check_free(aim, known, block)
         same = _twin(known, block)
         after = known if same else add(known, block)
@@ -136,6 +141,10 @@ class _Move:
             _warnings(found, aim.layer),
         )
         changes = {aim.source: rest.encode(), aim.target: after.encode()}
+        if not self.allow_policy:
+            layout = layout_at(self._group, snapshot).layout
+            for path, old in ((aim.source, here), (aim.target, there)):
+                check_policy(path, changes[path], old, layout.policy_of(path))
         title = f"{title_of_change(None, block.encode())} -> {aim.target}"
         extra = (("Gitmem-From", self.moved.source),)
         note = self._note._replace(title=title, paths=(aim.source,), extra=extra)
@@ -168,30 +177,11 @@ def _check_free(aim: _Aim, known: str, block: str) -> None:
 
 def _twin(text: str, block: str) -> Entry | None:
     """The entry of TEXT that says just what BLOCK says."""
-    wanted = _said(block)
-    return next((each for each in parse(text) if _said(each.block) == wanted), None)
-
-
-def _said(block: str) -> list[str]:
-    return [line.rstrip() for line in block.splitlines() if line.strip()]
+    wanted = wording(block)
+    return next((each for each in parse(text) if wording(each.block) == wanted), None)
 
 
 def _warnings(entry: Entry, layer: Layer | None) -> tuple[str, ...]:
-    wrong = judge(entry, layer)
-    if wrong and layer and layer.strict:
-        raise EntryRefused(
-            f"{layer.name} is strict: {wrong[0]}",
-            hint="set what fits on the way: --set Status=...",
-        )
-    return (*wrong, *lacking(entry, layer)) if layer else ()
-
-
-def _text(path: str, data: bytes) -> str:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise BadInput(
-            f"{path} is not UTF-8 at byte {error.start}, so its entries cannot be moved",
-            hint="write the whole file instead",
-            path=path,
-        ) from error
+    if layer is None or layer.kind != "entries":
+        return ("no layer of entries holds it now: `gitmem entries PATH` still lists it",)
+    return (*judged(entry, layer), *lacking(entry, layer))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gitmem.core.messages import parse
 from gitmem.errors import Conflict
 from gitmem.git.repository import Repository, Snapshot, differences
-from gitmem.operations.applying import Aim, ended, text_bytes
+from gitmem.operations.applying import Aim, Edit, ended, text_bytes
 
 RECOGNISED_WITHIN = 1000
 """How many commits back an operation id is looked for."""
@@ -54,9 +54,33 @@ def _path_then(snapshot: Snapshot, aim: Aim) -> str:
 def _may_come_from(aim: Aim, data: bytes) -> bool:
     """Whether a file with DATA may be what the edit made of it."""
     edit = aim.edit
-    if edit.entry or edit.fields or edit.text is None:
-        return True  # what else stood in the file is not known
+    if edit.entry:
+        return _has_entry(aim, data)
+    if edit.fields and not _has_fields(edit, data):
+        return False
+    if edit.text is None:
+        return True
     text = text_bytes(edit)
-    if edit.append or aim.by_name:
+    if edit.fields or aim.by_name:
+        return set(text.split(b"\n")) <= {*data.split(b"\n"), b""}
+    if edit.append:
         return data.endswith((ended(text, b"\n"), ended(text, b"\r\n")))
     return data == text
+
+
+def _has_fields(edit: Edit, data: bytes) -> bool:
+    from gitmem.core.plainfields import read_fields
+
+    found = read_fields(data.decode("utf-8", "replace"))
+    return all(str(found.get(name)) == value for name, value in edit.fields)
+
+
+def _has_entry(aim: Aim, data: bytes) -> bool:
+    from gitmem.core.entries import put
+
+    order = aim.layer.fields if aim.layer else ()
+    text = data.decode("utf-8", "replace")
+    body = None if aim.edit.text is None else text_bytes(aim.edit).decode("utf-8", "replace")
+    # It is there if saying it again changes nothing.
+    done = put(text, aim.edit.entry, aim.edit.fields, body, order)
+    return not done.created and done.text == text

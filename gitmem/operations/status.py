@@ -14,6 +14,7 @@ from gitmem.git.held import HeldFolder
 from gitmem.git.intake import Holding
 from gitmem.git.lock import Lock, lock_path
 from gitmem.git.repository import BRANCH, Snapshot
+from gitmem.operations.clock import zone_problem
 from gitmem.operations.group import Group
 from gitmem.operations.inventory import CoreFile, Inventory, inventory
 from gitmem.operations.layouts import Loaded, layout_at
@@ -59,6 +60,8 @@ class Status(NamedTuple):
     holdings: Inventory = Inventory()
     """What the layers of the layout hold."""
     snapshot: LastSnapshot | None = None
+    zone_problem: str = ""
+    """What is wrong with the TZ of the store's `.env`; the system's zone counts meanwhile."""
 
 
 def status(group: Group) -> Status:
@@ -74,7 +77,8 @@ def status(group: Group) -> Status:
     files = sum(1 for _ in snapshot.files())
     aside = sum(1 for _ in HeldFolder(group.gitdir))
     loaded, holdings = _holdings(group, snapshot)
-    concerns = tuple(_concerns(loaded, holdings.core))
+    wrong_zone = "" if loaded.layout.timezone else zone_problem(group.store.root)
+    concerns = tuple(_concerns(loaded, holdings.core, wrong_zone))
     health = health_of(group)
     if health == "ok" and (scan.held or scan.edits):
         health = "held" if scan.held else "edited"
@@ -97,6 +101,7 @@ def status(group: Group) -> Status:
         concerns,
         holdings._replace(core=tuple(_with_times(holdings.core, recent))),
         _last_snapshot(group),
+        wrong_zone,
     )
 
 
@@ -107,7 +112,7 @@ def _holdings(group: Group, snapshot: Snapshot) -> tuple[Loaded, Inventory]:
     return Loaded(EMPTY), Inventory()
 
 
-def _concerns(loaded: Loaded, core: Sequence[CoreFile]) -> Iterator[str]:
+def _concerns(loaded: Loaded, core: Sequence[CoreFile], wrong_zone: str) -> Iterator[str]:
     """What somebody should look at; a file without a budget may be missing."""
     states = [each.state for each in core if each.budget]
     for state, words in CONCERNS.items():
@@ -115,6 +120,8 @@ def _concerns(loaded: Loaded, core: Sequence[CoreFile]) -> Iterator[str]:
             yield f"{states.count(state)} {words}"
     if loaded.problem:
         yield f"{FILE} is not in order"
+    if wrong_zone:
+        yield "the time zone in .env is not known"
 
 
 def _with_times(core: Sequence[CoreFile], recent: Sequence[Entry]) -> Iterator[CoreFile]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from gitmem.git.indexfile import IndexFile, is_clean
+from gitmem.git.indexfile import IndexFile
 from gitmem.git.moves import SUBMODULE
 from gitmem.git.repository import Snapshot
 from gitmem.git.trees import Node, Tree
@@ -76,13 +76,16 @@ class _Look:
         return self.is_same(found.path, f"{path}/", below)
 
     def _is_file(self, found: os.DirEntry[str], path: str, node: Node | None) -> bool:
-        known = self._index.get(path.encode("utf-8", "surrogateescape")) if node else None
-        if node is None or known is None or known.oid.hex() != node.oid:
+        if node is None:
             return False
+        raw, oid = path.encode("utf-8", "surrogateescape"), bytes.fromhex(node.oid)
         now = found.stat(follow_symlinks=False)
-        if now.st_nlink == 1 and is_clean(known, now, self._written):
+        if now.st_nlink == 1 and self._index.vouches(raw, oid, now, self._written):
             return True
-        return now.st_size == known.stat.size and self._worktree.look(path).oid == node.oid
+        known = self._index.get(raw)
+        if known is None or known.oid != oid or known.stat.size != now.st_size:
+            return False
+        return self._worktree.look(path).oid == node.oid
 
 
 def _counts(node: Node) -> bool:

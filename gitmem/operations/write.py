@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 from gitmem.core.guards import check_message_text, check_write
-from gitmem.core.layout import FILE, Layout
+from gitmem.core.layout import EMPTY, FILE, Layout
 from gitmem.core.messages import Note, title_of_change
-from gitmem.errors import BadInput
+from gitmem.errors import BadInput, Damaged
 from gitmem.git.diffing import hunks
 from gitmem.git.held import SetAside
 from gitmem.git.intake import Captured, Holding
@@ -16,7 +17,7 @@ from gitmem.git.objects import ObjectDamaged, blob_id
 from gitmem.git.publish import Plan, Published, Step
 from gitmem.git.repository import Snapshot
 from gitmem.git.writer import GONE, Writer
-from gitmem.operations.aiming import aims, checked_edit
+from gitmem.operations.aiming import aims, checked_edit, places
 from gitmem.operations.applying import Aim, BlobMismatch, Edit, applied, naming_line
 from gitmem.operations.group import Group
 from gitmem.operations.layouts import checked, layout_at
@@ -91,12 +92,12 @@ def write(
     note = group.note("write", reason=reason)._replace(turn=turn)
     note = note._replace(id=operation) if operation else note
     with group.writing() as writer:
-        work = _Work(group, _aimed(group, edits), note, allowed)
         earlier = find_earlier(writer.repository, operation) if operation else None
         if earlier:
-            return _recognised(writer.repository.snapshot(earlier), operation, work.aims)
-        paths = dict.fromkeys(each.edit.path for each in work.aims)
-        held = [path for path in paths if _is_held(writer, path)]
+            before = writer.repository.snapshot(earlier)
+            return _recognised(before, operation, _aimed(group, edits, group.now()))
+        found, held = _settled(group, writer, edits)
+        work = _Work(group, found, note, allowed)
         published = writer.publish(work.plan)
         for path in held:
             if published is None or path not in published.blobs:
@@ -109,9 +110,36 @@ def _checked(group: Group, edit: Edit) -> Edit:
         return checked_edit(group, edit)
 
 
-def _aimed(group: Group, edits: Sequence[Edit]) -> list[Aim]:
+def _aimed(group: Group, edits: Sequence[Edit], now: datetime) -> list[Aim]:
     snapshot = group.repository.snapshot()
-    return aims(edits, layout_at(group, snapshot).layout, snapshot, group.now())
+    return aims(edits, _layout(group, snapshot, edits), snapshot, now)
+
+
+def _layout(group: Group, snapshot: Snapshot, edits: Sequence[Edit]) -> Layout:
+    """The layout that counts; who writes it anew does not need the one that is lost."""
+    try:
+        return layout_at(group, snapshot).layout
+    except Damaged:
+        if all(each.path == FILE for each in edits):
+            return EMPTY
+        raise
+
+
+def _settled(group: Group, writer: Writer, edits: Sequence[Edit]) -> tuple[list[Aim], list[str]]:
+    """The aims, once what somebody did to their files is taken in; and what may not enter git.
+
+    An edit that is taken in may change the aim: today's page is there, the name is no longer free.
+    """
+    looked: dict[str, bool] = {}
+    now = group.now()  # once: a name that holds the time shall not run away
+    while True:
+        found = _aimed(group, edits, now)
+        fresh = [path for each in found for path in places(each) if path not in looked]
+        if not fresh:
+            mine = dict.fromkeys(each.edit.path for each in found)
+            return found, [path for path in mine if looked[path]]
+        for path in fresh:
+            looked[path] = _is_held(writer, path)
 
 
 def _is_held(writer: Writer, path: str) -> bool:
@@ -149,9 +177,9 @@ class _Work:
                     check_place(snapshot, path, files)
                     before[path] = _current(snapshot, each)
                 files[path] = applied(each, files.get(path, before[path]))
-        layout = layout_at(self._group, snapshot).layout
+        layout = _layout(self._group, snapshot, [each.edit for each in self.aims])
         self._check(files, before, layout)
-        self.warnings = tuple(self._remarks(files))
+        self.warnings = tuple(self._remarks(files, before))
         same = {path for path, data in files.items() if snapshot.oid(path) == blob_id(data)}
         for path in same:
             if before[path] is None:  # damaged: the same content again heals it
@@ -185,7 +213,7 @@ class _Work:
                     policy="free" if self._allowed.policy else layout.policy_of(path),
                 )
 
-    def _remarks(self, files: dict[str, bytes]) -> Iterator[str]:
+    def _remarks(self, files: dict[str, bytes], before: dict[str, bytes | None]) -> Iterator[str]:
         """What a layer has to say about what was written to it, once for each file."""
         from gitmem.core.remarks import remarks
 
@@ -194,7 +222,12 @@ class _Work:
                 with naming_line(each.edit):
                     path = each.edit.path
                     yield from remarks(
-                        each.layer, path, files[path], entry=each.edit.entry, today=each.day
+                        each.layer,
+                        path,
+                        files[path],
+                        before[path],
+                        entry=each.edit.entry,
+                        today=each.day,
                     )
 
 

@@ -137,6 +137,21 @@ def test_when_there_is_nothing_to_show_it_says_why(run: Run, layout: str, remark
     assert said.err == f"note: nothing is shown: {remark}\n"
 
 
+@pytest.mark.parametrize(
+    ("load", "remark"),
+    [
+        ("always", "the layers of this layout are empty; see: gitmem inject --explain"),
+        ("query", "this layout chooses by a prompt; see it all with: gitmem inject --layer NAME"),
+    ],
+)
+def test_a_layout_without_a_name_leaves_no_gap(run: Run, load: str, remark: str) -> None:
+    run("init", "--layout", "none")
+    layer = f"{{kind: notes, path: 'n/*.md', load: {load}}}"
+    run("write", "gitmem.yaml", "-", input=f"gitmem: 1\nlayers:\n  notes: {layer}\n")
+
+    assert run("inject").err == f"note: nothing is shown: {remark}\n"
+
+
 def test_a_layout_that_chooses_by_a_prompt_says_so(run: Run, files: Path) -> None:
     run("init", "--layout", "nano")
     (files / "SOUL.md").unlink()

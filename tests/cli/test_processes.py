@@ -65,11 +65,34 @@ def test_help_of_the_whole_loads_no_command() -> None:
     assert not any(each.startswith("gitmem.cli.commands.") for each in imported("--help"))
 
 
+HEAVY = {"yaml", "frontmatter", "difflib", "zoneinfo", "sqlite3", "importlib.metadata", "random"}
+WRITER = {
+    *("gitmem.git.writer", "gitmem.git.publish", "gitmem.git.intake", "gitmem.git.held"),
+    *("gitmem.core.guards", "gitmem.core.secrets", "gitmem.core.merging"),
+}
+
+
 def test_a_write_imports_only_what_it_needs(store: Path) -> None:
     modules = imported("write", "a.md", "hello")
 
+    assert {"pygit2", *WRITER} <= modules
+    assert modules & HEAVY == set()
+
+
+@pytest.mark.parametrize("args", [["inject"], ["read", "a.md"], ["inject", "--user", "ada"]])
+def test_reading_imports_nothing_that_writes(store: Path, args: list[str]) -> None:
+    process("write", "a.md", "hello")
+
+    modules = imported(*args)
+
     assert "pygit2" in modules
-    assert modules & {"yaml", "frontmatter", "difflib", "sqlite3", "importlib.metadata"} == set()
+    assert modules & (HEAVY | WRITER | {"json"}) == set()
+
+
+def test_the_status_imports_only_what_it_needs(store: Path) -> None:
+    process("write", "a.md", "hello")
+
+    assert imported("status") & (HEAVY | {"json"}) == set()
 
 
 def test_what_is_made_is_for_its_owner_alone(store: Path) -> None:

@@ -80,6 +80,32 @@ def test_a_field_without_a_name_or_value_is_an_error(zylos: Run, given: str) -> 
     assert "--set Status=active" in said.err
 
 
+def test_an_empty_title_is_an_error_and_not_the_whole_file(zylos: Run) -> None:
+    zylos("write", "decisions", "--entry", "A", "x")
+    line = json.dumps({"path": "decisions", "entry": "", "text": "x"})
+
+    assert zylos("write", "decisions", "--entry", "", "x").code == 2
+    assert zylos("write", "--batch", "-", input=line).code == 2
+    assert "### A" in zylos("read", "reference/decisions.md").out
+
+
+def test_a_mistyped_layer_is_an_error_that_names_the_right_one(zylos: Run) -> None:
+    said = zylos("write", "decision", "--entry", "A", "x")
+
+    assert said.code == 2
+    assert "did you mean 'decisions'?" in said.err
+
+
+def test_what_a_policy_keeps_is_moved_only_on_purpose(zylos: Run) -> None:
+    zylos("write", "sessions", "- one")
+
+    said = zylos("rm", "sessions/current.md", "--json")
+
+    assert (said.code, said.error["code"]) == (5, "policy-refused")
+    assert zylos("mv", "sessions/current.md", "x.md").code == 5
+    assert zylos("rm", "sessions/current.md", "--allow-policy").code == 0
+
+
 def test_a_policy_says_no_and_how_to_go_on(zylos: Run) -> None:
     zylos("write", "sessions", "- one")
 

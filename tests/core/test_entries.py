@@ -684,3 +684,11 @@ def without_blanks(lines: list[str]) -> list[str]:
 
 def test_the_names_that_are_known_are_those_of_the_formats() -> None:
     assert {fold(each) for each in DECISION} <= {fold(each) for each in KNOWN}
+
+
+@pytest.mark.parametrize("opened", ["```\ncode", "~~~\ncode", "<!-- a remark"])
+def test_an_entry_that_swallows_the_rest_is_not_given_another_text(opened: str) -> None:
+    text = f"### One\n{opened}\n\n### Two\n- **Status:** active\n\nImportant.\n"
+
+    with pytest.raises(BadInput, match="never closed"):
+        put(text, "One", (), "A new body.")

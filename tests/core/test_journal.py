@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -97,6 +97,32 @@ def test_what_has_no_date_has_an_unknown_age() -> None:
 )
 def test_a_date_in_frontmatter_is_taken_in_the_zone_of_the_group(value: object, day: Day) -> None:
     assert day_from(value, timezone(timedelta(hours=14))) == day
+
+
+zones = st.one_of(
+    st.timedeltas(timedelta(hours=-23, minutes=-59), timedelta(hours=23, minutes=59)).map(timezone),
+    st.sampled_from(["Europe/Berlin", "Pacific/Kiritimati", "Pacific/Pago_Pago"]).map(ZoneInfo),
+)
+edges = st.sampled_from([datetime.min, datetime.max, datetime(2026, 2, 8)])
+
+
+@given(st.one_of(edges, st.datetimes()), zones, zones, st.booleans())
+def test_no_moment_is_too_early_or_too_late_to_be_read(
+    wall: datetime, own: tzinfo, zone: tzinfo, spelled: bool
+) -> None:
+    moment = wall.replace(tzinfo=own)
+
+    day = day_from(moment.isoformat() if spelled else moment, zone)
+
+    if 1 < wall.year < 9999:
+        assert day.date == f"{moment.astimezone(zone).date()}"
+    else:
+        assert day == NEVER or abs(date.fromisoformat(day.date) - wall.date()).days <= 2
+
+
+@pytest.mark.parametrize("moment", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-11:00"])
+def test_a_moment_outside_of_the_calendar_is_none(moment: str) -> None:
+    assert day_from(moment, UTC) == day_from(datetime.fromisoformat(moment), UTC) == NEVER
 
 
 def test_a_moment_in_frontmatter_knows_summer_time() -> None:

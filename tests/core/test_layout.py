@@ -28,7 +28,7 @@ from gitmem.core.layout import (
     variables_in,
 )
 from gitmem.core.layout_file import _LAYER, _LAYOUT, MAX_BYTES, MAX_LAYERS, parse
-from gitmem.errors import GitmemError, LayoutRefused
+from gitmem.errors import LayoutRefused
 
 FULL = """\
 gitmem: 1
@@ -317,7 +317,22 @@ def test_a_mistake_in_a_layer_is_told_with_its_line_and_its_key(mistake: str, ke
         (layered(path="a/*.md", kind="entries"), 5, "layers.one.path"),
         (layered(path="a/{date}.md", kind="log"), 5, "layers.one.path"),
         (layered(kind="log"), 3, "layers.one"),
-        (layered("rotated: old.md", kind="log"), 3, "layers.one"),
+        (layered("rotated: old.md", kind="log"), 6, "layers.one.rotated"),
+        (layered("rotated: '{date}/{date}.md'", kind="log"), 6, "layers.one.rotated"),
+        (layered("rotated: 'l/*-{date}.md'", kind="log"), 6, "layers.one.rotated"),
+        (layered("rotated: 's/{user}/{date}.md'", kind="log"), 6, "layers.one.rotated"),
+        (layered("rotated: '{week}/{date}.md'", kind="log"), 6, "layers.one.rotated"),
+        (layered(kind="journal", path="j/{date}/{date}.md"), 5, "layers.one.path"),
+        (layered(kind="journal", path="'{week}/{month}.md'"), 5, "layers.one.path"),
+        (layered(kind="journal", path="d/{date}-{week}.md"), 5, "layers.one.path"),
+        (layered(kind="journal", path="d/{user}-{date}.md"), 5, "layers.one.path"),
+        (layered(kind="journal", path="'{user}/{user}/{date}.md'"), 5, "layers.one.path"),
+        (layered(kind="journal", path="d/*/{date}.md"), 5, "layers.one.path"),
+        (layered("load: user", kind="profile", path="u/{user}/*.md"), 5, "layers.one.path"),
+        (layered("load: user", kind="profile", path="u/{user}/{user}.md"), 5, "layers.one.path"),
+        (layered("load: user", kind="profile", path="u/{user}/{date}.md"), 5, "layers.one.path"),
+        (layered(kind="notes", path="n/{date}.md"), 5, "layers.one.path"),
+        (layered(kind="notes", path="n/{user}/*.md"), 5, "layers.one.path"),
         (layered(kind="journal"), 5, "layers.one.path"),
         (layered(kind="journal", path="d/{user}.md"), 5, "layers.one.path"),
         (layered(kind="profile"), 5, "layers.one.path"),
@@ -334,6 +349,73 @@ def test_keys_that_contradict_each_other_are_refused(text: str, line: int, key: 
     error = refusal(text)
 
     assert (error.facts["line"], error.facts["key"]) == (line, key)
+
+
+@pytest.mark.parametrize("pattern", ["a/{date}.md", "a/{user}.md", "a/*.md", "**", "a/{b c}.md"])
+@pytest.mark.parametrize("key", ["from", "to", "into"])
+def test_what_migrates_is_one_file(key: str, pattern: str) -> None:
+    error = refusal(f'gitmem: 1\nmigrate:\n  {key}: "{pattern}"\n')
+
+    assert (error.facts["line"], error.facts["key"]) == (3, f"migrate.{key}")
+
+
+@pytest.mark.parametrize("pattern", ["a/{date}.md", "a/{user}.md", "a/*", "{a", "a}.md"])
+@pytest.mark.parametrize("key", ["archive", "default"])
+def test_an_archive_and_a_default_are_one_place(key: str, pattern: str) -> None:
+    error = refusal(layered(f'{key}: "{pattern}"'))
+
+    assert (error.facts["line"], error.facts["key"]) == (6, f"layers.one.{key}")
+
+
+@pytest.mark.parametrize("key", ["into", "daily"])
+def test_a_summary_goes_to_one_file_of_its_time(key: str) -> None:
+    for pattern in ("m/{user}.md", "m/*.md", "m/{date}/*.md"):
+        error = refusal(f'gitmem: 1\ncompact:\n  {key}: "{pattern}"\n')
+        assert (error.facts["line"], error.facts["key"]) == (3, f"compact.{key}")
+    for pattern in ("m.md", "m/{week}.md", "{month}/{date}.md"):
+        found = parse(f'gitmem: 1\ncompact:\n  {key}: "{pattern}"\n').compact
+        assert getattr(found, key) == pattern
+
+
+@pytest.mark.parametrize("name", ["gitmem.yaml", "Gitmem.YAML"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        layered(path="{name}"),
+        layered(path="{name}", kind="notes"),
+        layered("archive: {name}"),
+        layered("default: {name}"),
+        "gitmem: 1\ncompact:\n  into: {name}\n",
+        "gitmem: 1\ncompact:\n  daily: {name}\n",
+        "gitmem: 1\nmigrate:\n  from: {name}\n",
+        "gitmem: 1\nmigrate:\n  to: {name}\n",
+        "gitmem: 1\nmigrate:\n  into: {name}\n",
+        layered("rotated: {name}/{{date}}.md", kind="log"),
+    ],
+)
+def test_nothing_is_kept_in_the_layout_itself(text: str, name: str) -> None:
+    error = refusal(text.replace("{name}", name).replace("{{date}}", "{date}"))
+
+    assert "is the layout itself" in error.message
+    assert error.facts["line"]
+
+
+@pytest.mark.parametrize("pattern", ["*", "**", "*.yaml", "gitmem.*", "{user}.yaml", "gitmem.yaml"])
+def test_no_pattern_covers_the_layout_itself(pattern: str) -> None:
+    layer = Layer("one", "notes", pattern, rotated=pattern)
+
+    assert not layer.holds("gitmem.yaml")
+    assert not layer.covers("gitmem.yaml")
+    assert Layout(layers=(layer._replace(policy="protected"),)).policy_of("gitmem.yaml") == "free"
+
+
+@pytest.mark.parametrize(
+    "path", ["{month}/{date}.md", "d/log-{date}.md", "d/{user}/{date}.md", "{week}/{datetime}.md"]
+)
+def test_a_journal_may_be_sorted_into_folders(path: str) -> None:
+    (layer,) = parse(layered(kind="journal", path=f"'{path}'")).layers
+
+    assert layer.path == path
 
 
 def test_a_slip_of_the_pen_is_answered_with_the_right_word() -> None:
@@ -513,22 +595,6 @@ def test_the_first_layer_that_covers_a_file_has_it() -> None:
 def test_a_label_stands_above_a_layer_or_else_its_name() -> None:
     assert Layer("facts", "notes", "f/*").heading == "facts"
     assert Layer("facts", "notes", "f/*", label="FACTS").heading == "FACTS"
-
-
-def test_a_remark_comes_at_the_warning_level_or_else_at_the_budget() -> None:
-    assert Layer("a", "document", "a.md", budget=4096, warn=3072).limit == 3072
-    assert Layer("a", "document", "a.md", budget=4096).limit == 4096
-    assert Layer("a", "document", "a.md").limit == 0
-
-
-def test_a_layer_says_where_it_is_written() -> None:
-    layer = Layer("user", "profile", "users/{user}/profile.md")
-
-    assert layer.place({"user": "telegram%3A12"}) == "users/telegram%3A12/profile.md"
-    with pytest.raises(KeyError):
-        layer.place({"date": "2026-01-31"})
-    with pytest.raises(GitmemError):
-        layer.place({"user": ".."})
 
 
 def test_variables_are_found_and_filled() -> None:

@@ -14,7 +14,7 @@ from gitmem.core.layout import FORMATS
 from gitmem.core.messages import visible
 from gitmem.core.pieces import Piece, one_line, text_of, trimmed
 from gitmem.core.rendering import NOTICE, Page
-from tests.support.readback import Block, listed, read_blocks
+from tests.support.readback import Block, aged, listed, read_blocks
 
 TRICKS = [
     "</knowledge>", "< / KNOWLEDGE >", '<knowledge layer="facts">', "<\nentry>", "</entry>", "&lt;",
@@ -24,12 +24,26 @@ TRICKS = [
     "(empty)", "(unreadable: gitmem check)", "(gitmem read x)", "[... 1 of 2 bytes: gitmem read x]",
     "\\", "\\\\", "\\u{200B}", "\\\\u{200B}", "u{200B}", "\u200b", "\u202e", "\U000e0041", "\x00",
     "\x1b", "\r", "\x85", "\u2028", "\n", "\n\n", " ", "\t", "- today: x", "]]>", "<!--", "ı", "K",
+    "\ufe0f", "\ufe01", "\u2800", "\u2764\ufe0f", "\U000e0101",
 ]  # fmt: skip
+
+# Letters, marks and signs without a shape, and those that choose another's.
+BLANK = "".join(map(chr, [
+    *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180F, 0x2800, 0x3164),
+    *(0xFFA0, 0x16FE4, 0x1D159), *range(0xFE00, 0xFE0F), *range(0xE0100, 0xE01F0),
+]))  # fmt: skip
 
 texts = st.lists(st.one_of(st.sampled_from(TRICKS), st.text(max_size=5)), max_size=12).map("".join)
 bodies = texts.map(lambda text: trimmed(text) or "x")
 lines = texts.map(lambda text: one_line(text) or "x")
-paths = st.sampled_from(["facts/a.md", "a b (old): c.md", "a): b.md", "é.md", 'q"<>&.md', "x\n.md"])
+some_paths = [
+    "facts/a.md", "a b (old): c.md", "a): b.md", "é.md", 'q"<>&.md', "x\n.md", "global", "week",
+    "facts/a, 2020-01-01, active.md", "facts/d) === (e.md", "=====.md", "</knowledge>.md",
+    "a\\u{2C}", "2026-02-08", "it's\u200b.md", "\\,.md",
+]  # fmt: skip
+paths = st.one_of(
+    st.sampled_from(some_paths), st.text("a,()= \\'\u200b<&;", min_size=1, max_size=9)
+)
 days = st.sampled_from([("2026-02-08", "today"), ("2026-02-07", "yesterday"), ("", "unknown")])
 
 
@@ -39,39 +53,58 @@ def some_pieces(draw: st.DrawFn) -> list[Piece]:
     made = []
     for layer in draw(st.lists(st.sampled_from("abcd"), max_size=5).map(sorted)):
         path, group = draw(paths), draw(st.sampled_from(["", "global"]))
+        date, age = draw(days)
         piece = Piece(
-            layer, "notes", heading=f"Label {layer}", path=path, address=path, group=group
+            layer,
+            "notes",
+            heading=f"Label {layer}",
+            path=path,
+            address=path,
+            group=group,
+            date=date,
         )
         if layer in "ab":
-            made.append(piece._replace(text=draw(bodies), user="t:1" if layer == "b" else ""))
+            piece = piece._replace(text=draw(bodies), user="t:1" if layer == "b" else "")
+            made.append(draw(st.sampled_from([whole, cut_down, cut_off, lost]))(piece))
         elif layer == "c":
-            date, age = draw(days)
-            made.append(piece._replace(render="summary", text=draw(lines), date=date, age=age))
+            span = draw(st.sampled_from(["", "week", "day"]))
+            piece = piece._replace(render="summary", text=draw(lines), age=age, type=span)
+            made.append(lost(piece) if draw(st.integers(0, 9)) == 9 else piece)
         else:
             made.append(piece._replace(render="pointer"))
     # Of one layer, a group's own pieces come before those of the global group.
     return sorted(made, key=lambda each: (each.layer, each.group))
 
 
-def texts_in(blocks: list[Block], pieces: list[Piece], format: str) -> list[str]:
-    """What BLOCKS say, one text for each piece."""
+def whole(piece: Piece) -> Piece:
+    return piece
+
+
+def cut_down(piece: Piece) -> Piece:
+    return piece._replace(whole=piece.size + 100)
+
+
+def cut_off(piece: Piece) -> Piece:
+    return piece._replace(text="", whole=100)
+
+
+def lost(piece: Piece) -> Piece:
+    return piece._replace(text="", render="whole", lack="unreadable")
+
+
+def blocks_of(pieces: list[Piece], format: str, annotate: bool) -> list[Block]:
+    """What a page of PIECES reads back to, one block for each."""
+    text = Page(format, annotate=annotate).text(pieces)
     found = []
-    for block in blocks:
-        if block.head.get("heading", "").startswith("Label c"):
-            found += [text for _, text in listed(block)]
-        else:
-            found.append(block.text)
-    if format == "snippets":  # where age and summary stand in one line
-        starts = [f"{each.age}: " if each.render == "summary" else "" for each in pieces]
-        assert all(text.startswith(start) for text, start in zip(found, starts, strict=True))
-        found = [text.removeprefix(start) for text, start in zip(found, starts, strict=True)]
+    for block in read_blocks(text, format, NOTICE if annotate else ""):
+        is_list = block.head.get("heading") == "Label c" and not block.lack
+        found += listed(block) if is_list else [block]
+    if format == "snippets":  # which do not say by themselves what is a summary
+        found = [
+            aged(block) if piece.render == "summary" else block
+            for block, piece in zip(found, pieces, strict=True)
+        ]
     return found
-
-
-def expected(piece: Piece, format: str) -> str:
-    if piece.render != "pointer":
-        return piece.text
-    return "" if format in ("xml", "json") else None  # type: ignore[return-value]
 
 
 @pytest.mark.parametrize("annotate", [False, True])
@@ -80,24 +113,35 @@ def expected(piece: Piece, format: str) -> str:
 def test_a_prompt_reads_back_to_exactly_its_pieces(
     format: str, annotate: bool, pieces: list[Piece]
 ) -> None:
-    text = Page(format, annotate=annotate).text(pieces)
+    for found, piece in zip(blocks_of(pieces, format, annotate), pieces, strict=True):
+        if piece.render == "pointer" and format not in ("xml", "json"):
+            assert found.text.startswith("(gitmem read ")
+        else:
+            assert found.text == piece.text
+        assert found.lack == piece.lack
+        assert found.cut == (None if piece.whole is None else (piece.size, piece.whole))
 
-    blocks = read_blocks(text, format, NOTICE if annotate else "")
-    said = texts_in(blocks, pieces, format)
-    assert len(said) == len(pieces)
-    for found, piece in zip(said, pieces, strict=True):
-        wanted = expected(piece, format)
-        assert found.startswith("(gitmem read ") if wanted is None else found == wanted
+
+@pytest.mark.parametrize("annotate", [False, True])
+@pytest.mark.parametrize("format", FORMATS)
+@given(pieces=some_pieces())
+def test_no_name_of_a_file_can_forge_what_is_said_of_it(
+    format: str, annotate: bool, pieces: list[Piece]
+) -> None:
+    for found, piece in zip(blocks_of(pieces, format, annotate), pieces, strict=True):
+        wanted = {"group": piece.group}
+        if annotate:
+            wanted |= {"path": piece.path, "date": piece.date, "state": ""}
+        if piece.render == "summary":
+            wanted |= {"age": piece.age, "type": piece.type}
+        assert {name: found.head.get(name, "") for name in wanted} == wanted
 
 
 @given(pieces=some_pieces(), annotate=st.booleans())
 def test_the_attributes_of_a_block_read_back(pieces: list[Piece], annotate: bool) -> None:
-    text = Page("xml", annotate=annotate).text(pieces)
-
-    for block, piece in zip(
-        read_blocks(text, "xml", NOTICE if annotate else ""), pieces, strict=True
-    ):
-        wanted = {"layer": piece.layer, "jid": piece.user, "group": piece.group, "age": piece.age}
+    for block, piece in zip(blocks_of(pieces, "xml", annotate), pieces, strict=True):
+        wanted = {"layer": piece.layer, "jid": piece.user, "group": piece.group}
+        wanted |= {"age": piece.age, "type": piece.type}
         if annotate or piece.render == "pointer":
             wanted["path"] = piece.path
         if annotate:
@@ -112,13 +156,13 @@ def test_nothing_in_a_prompt_is_invisible(format: str, pieces: list[Piece]) -> N
 
     hidden = {c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
     assert hidden <= {"\n", "\t"}
+    assert not set(text) & set(BLANK)
     text.encode()
 
 
 @given(texts)
 def test_what_cannot_be_seen_is_written_as_everywhere_else(text: str) -> None:
-    blank = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"  # letters and marks, but without a shape
-    plain = "".join(c for c in text if c not in blank and not 0xE0000 <= ord(c) <= 0xE0FFF)
+    plain = "".join(c for c in text if c not in BLANK and c != "\ufe0f")
 
     assert shown_on_a_line(plain) == visible(plain)
 
@@ -132,8 +176,22 @@ def test_every_character_that_controls_or_hides_is_known() -> None:
     ]
 
     assert missed == []
-    assert shown("line\n\ttab é 漢 👍\ufe0f") == "line\n\ttab é 漢 👍\ufe0f"
+    assert shown("line\n\ttab é 漢 👍") == "line\n\ttab é 漢 👍"
     assert shown("a\u200bb\U000e0041") == "a\\u{200B}b\\u{E0041}"
+
+
+def test_what_draws_nothing_or_only_chooses_a_shape_is_shown() -> None:
+    assert all(shown(f"a{char}b") == f"a\\u{{{ord(char):04X}}}b" for char in BLANK)
+    assert shown("a\ufe04\ufe01\u2800b") == "a\\u{FE04}\\u{FE01}\\u{2800}b"
+
+
+def test_an_emoji_keeps_what_makes_it_one_and_nothing_else_does() -> None:
+    emoji = "\u2764\ufe0f 1\ufe0f\u20e3 \U0001f3f7\ufe0f \xa9\ufe0f \u26a0\ufe0f"
+
+    assert shown(emoji) == emoji
+    assert shown("a\ufe0f") == "a\\u{FE0F}"
+    assert shown("\u2764\ufe0f\ufe0f") == "\u2764\ufe0f\\u{FE0F}"
+    assert shown("\ufe0f \ufe0f\u2800\ufe0f") == "\\u{FE0F} \\u{FE0F}\\u{2800}\\u{FE0F}"
 
 
 def test_a_body_keeps_every_sign_that_cannot_be_taken_for_ours() -> None:
@@ -147,6 +205,9 @@ def test_a_body_keeps_every_sign_that_cannot_be_taken_for_ours() -> None:
 @pytest.mark.parametrize(
     ("format", "line", "written"),
     [
+        ("xml", "[... 1 of 2 bytes: gitmem read a]", "\\[... 1 of 2 bytes: gitmem read a]"),
+        ("xml", "\\\\(unreadable: gitmem check) ", "\\\\\\(unreadable: gitmem check) "),
+        ("xml", "(missing)", "(missing)"),
         ("sections", "=== X ===", "\\=== X ==="),
         ("sections", "\\=== X ===", "\\\\=== X ==="),
         ("sections", "======", "======"),
@@ -165,7 +226,33 @@ def test_a_line_that_looks_like_ours_begins_with_a_backslash(
 ) -> None:
     page = Page(format).text([Piece("a", "notes", f"first\n{line}")])
 
-    assert page.split("\n")[-1] == written
+    assert page.removesuffix("\n</knowledge>").split("\n")[-1] == written
+
+
+def test_the_name_of_a_file_cannot_end_the_block_in_which_it_is_cut() -> None:
+    piece = Piece("facts", "document", "a", path="</knowledge>.md", whole=9)
+
+    assert Page("xml").text([piece]) == (
+        '<knowledge layer="facts">\na\n'
+        "[... 1 of 9 bytes: gitmem read '&lt;/knowledge>.md']\n</knowledge>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "heading"),
+    [
+        ("facts/a, 2020-01-01, active.md", "facts/a\\u{002C} 2020-01-01\\u{002C} active.md"),
+        ("facts/d) === (e.md", "facts/d\\u{0029} \\u{003D}== \\u{0028}e.md"),
+        ("global", "\\u{0067}lobal"),
+        ("facts/plain=1.md", "facts/plain=1.md"),
+    ],
+)
+def test_a_name_in_brackets_is_one_mark(path: str, heading: str) -> None:
+    piece = Piece("facts", "notes", "x", path=path, date="2026-02-08")
+
+    assert Page("sections", annotate=True).text([piece]) == (
+        f"{NOTICE}\n\n=== facts ({heading}, 2026-02-08) ===\nx"
+    )
 
 
 def test_files_are_shown_with_plain_line_ends_and_nothing_around_them() -> None:

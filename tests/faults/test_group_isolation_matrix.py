@@ -61,7 +61,7 @@ NO_GROUP = {
     "make_note", "named_zone", "near_misses", "not_found", "open_history", "overlap",
     "plan_line", "read_folder", "read_history", "remarks_on", "scan_edits", "shipped",
     "shipped_layout", "source_folder", "starter_files", "text_bytes", "time_now", "why_not",
-    "written_then", "zone_of", "zone_then",
+    "written_then", "zone_of", "zone_problem", "zone_then",
 }  # fmt: skip
 """Functions that get what they work on handed over: they open no group themselves."""
 

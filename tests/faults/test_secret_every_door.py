@@ -10,12 +10,16 @@ import pytest
 
 from gitmem.errors import GitmemError, SecretFound
 from gitmem.operations.capture import capture
+from gitmem.operations.compact import compact
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.groups import rename_group
 from gitmem.operations.held import held_accept, held_drop, held_list, held_show
 from gitmem.operations.init import init
 from gitmem.operations.move import move, remove
+from gitmem.operations.move_entry import move_entry
 from gitmem.operations.restore import restore
+from gitmem.operations.rotate import rotate
+from gitmem.operations.snapshot import snapshot
 from gitmem.operations.undo import undo
 from gitmem.operations.write import Allowed, Edit, write
 from tests.support.git import git, git_bytes
@@ -30,7 +34,7 @@ HELD = ("gitmem", "held")
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     store = Store(tmp_path / "store")
-    init(store, "main", who=Who("ada"))
+    init(store, "main", layout="standard", who=Who("ada"))
     return store
 
 
@@ -39,6 +43,7 @@ def group(store: Store) -> Iterator[Group]:
     group = Group(store, "main", who=Who("ada", "s-1"))
     put(group, "a.md", "one\n")
     put(group, "notes/b.md", "two\n")
+    put(group, "notes/c.md", "### One\n")
     yield group
     group.close()
 
@@ -102,7 +107,28 @@ REFUSED: dict[str, Door] = {
     "group's name": lambda g, s: init(g.store, s),
     "init's agent": lambda g, s: init(g.store, "new", who=Who(s)),
     "group's new name": lambda g, s: rename_group(g.store, "main", s),
+    "file of a layout": lambda g, s: init(g.store, "new", layout=folder(g, "a.md", s)),
+    "name in a layout": lambda g, s: init(g.store, "new", layout=folder(g, f"{s}.md", "x")),
+    "layout": lambda g, s: init(g.store, "new", layout=folder(g, "a.md", "x", f"layout: {s}\n")),
+    "entry": lambda g, s: write(g, [Edit("a.md", f"key {s}", entry="Title")]),
+    "entry's title": lambda g, s: write(g, [Edit("a.md", "text", entry=s)]),
+    "entry's field": lambda g, s: write(g, [Edit("a.md", entry="T", fields=(("Key", s),))]),
+    "frontmatter": lambda g, s: write(g, [Edit("a.md", fields=(("key", s),))]),
+    "user": lambda g, s: write(g, [Edit("user", "text\n", user=s)]),
+    "compaction": lambda g, s: compact(g, f"the key is {s}"),
+    "snapshot's reason": lambda g, s: snapshot(g, reason=s),
+    "rotation's reason": lambda g, s: rotate(g, reason=s),
+    "moved entry's field": lambda g, s: move_entry(g, "notes/c.md#one", "b.md", fields={"Key": s}),
 }
+
+
+def folder(group: Group, name: str, text: str, more: str = "") -> str:
+    """A layout of somebody's own."""
+    place = group.store.root.parent / "mine"
+    place.mkdir()
+    (place / "layout.yaml").write_text(f"gitmem: 1\n{more}")
+    (place / name).write_text(text)
+    return str(place)
 
 
 @pytest.mark.parametrize("secret", [KEY, TOKEN], ids=["key", "token"])

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from gitmem.errors import BadInput
-from gitmem.operations.clock import SystemZone, zone_of
+from gitmem.operations.clock import SystemZone, zone_of, zone_problem
+from gitmem.operations.group import Group
+from gitmem.operations.status import status
+from tests.support.histories import put
 
 
 @pytest.mark.parametrize("line", ["TZ=Asia/Tokyo", 'TZ="Asia/Tokyo"', "export TZ='Asia/Tokyo'"])
@@ -20,11 +23,64 @@ def test_the_zone_stands_in_the_stores_dotenv(tmp_path: Path, line: str) -> None
     assert noon.astimezone(zone_of(tmp_path)).hour == 21
 
 
-def test_a_zone_that_does_not_exist_is_told_with_its_file(tmp_path: Path) -> None:
-    (tmp_path / ".env").write_text("TZ=Nope/Zone\n")
+@pytest.fixture
+def in_tokyo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A process whose environment says that it is in Tokyo."""
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
 
-    with pytest.raises(BadInput, match=r"Nope/Zone.*\.env"):
-        zone_of(tmp_path)
+
+NOON = datetime(2026, 7, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("name", ["Nope/Zone", "CET-1CEST", "../etc/passwd", "/etc/localtime"])
+def test_a_zone_that_does_not_exist_stops_nobody_and_is_told_with_its_file(
+    tmp_path: Path, name: str, in_tokyo: None
+) -> None:
+    (tmp_path / ".env").write_text(f"TZ={name}\n")
+
+    assert NOON.astimezone(zone_of(tmp_path)).hour == 21, "as the environment says"
+    problem = zone_problem(tmp_path)
+    assert f"{tmp_path / '.env'}" in problem
+    assert name in problem
+    assert "Europe/Berlin" in problem
+
+
+@pytest.mark.parametrize("text", ["", "OTHER=1\n", "TZ=Europe/Berlin\n", "TZ=\n"])
+def test_where_nothing_is_wrong_nothing_is_said(tmp_path: Path, text: str) -> None:
+    (tmp_path / ".env").write_text(text)
+
+    assert zone_problem(tmp_path) == ""
+    assert zone_problem(tmp_path / "elsewhere") == ""
+
+
+def test_the_dotenv_counts_before_the_environment_and_else_the_system_does(
+    tmp_path: Path, in_tokyo: None
+) -> None:
+    assert NOON.astimezone(zone_of(tmp_path)).hour == 21
+
+    (tmp_path / ".env").write_text("TZ=America/New_York\n")
+
+    assert NOON.astimezone(zone_of(tmp_path)).hour == 8
+    assert NOON.astimezone(zone_of(tmp_path, "Asia/Kolkata")).hour == 17, "a layout comes first"
+
+
+def test_a_command_works_and_status_says_what_is_wrong_with_the_zone(group: Group) -> None:
+    (group.store.root / ".env").write_text("TZ=CET-1CEST\n")
+    put(group, "a.md", "x\n")
+
+    found = status(group)
+
+    assert "CET-1CEST" in found.zone_problem
+    assert found.concerns == ("the time zone in .env is not known",)
+    assert found.health == "attention"
+
+    put(group, "gitmem.yaml", "gitmem: 1\ntimezone: UTC\n")
+
+    assert status(group).zone_problem == "", "the layout's own counts"
 
 
 @pytest.mark.parametrize("name", ["Europe/Berlin", "America/New_York", "Pacific/Kiritimati"])

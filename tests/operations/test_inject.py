@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gitmem.core.journal import NEVER, Day, age_label, day_from, day_of
 from gitmem.core.layout import FORMATS
 from gitmem.core.rendering import NOTICE
 from gitmem.errors import BadInput, GroupRefused, MomentNotFound
+from gitmem.operations.capture import capture
 from gitmem.operations.group import Group, Store
 from gitmem.operations.init import init
 from gitmem.operations.inject import OVER_BUDGET, Injected, inject
@@ -54,6 +57,79 @@ def text_of(injected: Injected) -> list[str]:
     return [each.text for each in read_blocks(injected.text, injected.format)]
 
 
+@pytest.fixture(scope="module")
+def pool(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Store]:
+    """Stores one after the other, for tests that need many."""
+    return lambda: Store(tmp_path_factory.mktemp("pool"))
+
+
+def filled_group(store: Store, files: Mapping[str, str], name: str = "main") -> Group:
+    """A group that holds just FILES."""
+    clock = Clock()
+    init(store, name, now=clock)
+    group = Group(store, name, now=clock)
+    for path, text in files.items():
+        edit(group, path, text)
+    capture(group)
+    return group
+
+
+page_texts = st.sampled_from(
+    [
+        "---\nsummary: s\n---\n",
+        "---\nsummary: s\ndate: 2026-02-07T23:00:00-11:00\n---\n",
+        "---\nsummary: s\ndate: 0001-01-01T00:00:00+14:00\n---\n",
+        "nothing to say\n",
+        "",
+    ]
+)
+SOME_PATHS = (
+    "state.md facts/a.md facts/b.md rules.md diary/2026-02-08.md diary/20260207.md diary/loose.md "
+    "log/now.md old/2026-01/2026-01-31.md users/ada.md"
+)
+some_files = st.dictionaries(
+    st.sampled_from(SOME_PATHS.split()),
+    st.one_of(page_texts, st.text("ab\n#- =[]()<&é\u200b", max_size=40)),
+    max_size=6,
+)
+some_options = st.fixed_dictionaries(
+    {},
+    optional={
+        "user": st.sampled_from(["ada", "default", "x:y"]),
+        "user_mode": st.sampled_from(["full", "pointer", "none"]),
+        "format": st.sampled_from(FORMATS),
+        "budget": st.integers(0, 400),
+        "layers": st.sampled_from([("facts",), ("log", "old"), ("diary", "state")]),
+        "annotate": st.booleans(),
+        "at": st.sampled_from(["HEAD", "now", "2026-02-08"]),
+    },
+)
+
+
+@given(files=some_files, shared=some_files, options=some_options)
+@settings(max_examples=25)
+def test_the_same_pins_options_date_and_zone_give_the_same_bytes(
+    pool: Callable[[], Store],
+    files: dict[str, str],
+    shared: dict[str, str],
+    options: dict[str, Any],
+) -> None:
+    now = START + timedelta(hours=1)
+    stores = [pool(), pool()]
+    for store, order in zip(stores, (1, -1), strict=True):
+        # The order in which things were written, the names of commits aside, counts for nothing.
+        for name, content in (("main", {**files, "gitmem.yaml": layout()}), ("global", shared)):
+            filled_group(store, dict(list(content.items())[::order]), name).close()
+    found = [
+        inject(Group(store, "main", now=lambda: now), **options)
+        for store in (stores[0], stores[0], stores[1])
+    ]
+
+    assert found[0] == found[1]
+    assert found[0].text == found[2].text
+    assert found[0].chars == len(found[0].text)
+
+
 def test_the_same_pins_options_and_date_give_the_same_bytes(small: Group, clock: Clock) -> None:
     put(small, "facts/a.md", "A.\n")
     put(small, "diary/2026-02-07.md", "---\nsummary: yesterday's\n---\n")
@@ -80,21 +156,23 @@ names = st.sampled_from(["state.md", "facts/a.md", "diary/2026-02-08.md", "rules
 edits = st.lists(st.tuples(names, st.text("ab\n#- ", max_size=30)), max_size=4)
 
 
-@given(edits=edits)
-@settings(max_examples=15)
-def test_no_edit_of_the_work_tree_changes_the_text(edits: list[tuple[str, str]]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        store = Store(Path(folder))
-        init(store, "main", now=Clock())
-        group = Group(store, "main", now=Clock())
-        put(group, "gitmem.yaml", layout())
-        put(group, "state.md", "Committed.\n")
-        before = inject(group).text
-        for path, text in edits:
-            edit(group, path, text)
+@given(edits=edits, fresh=st.booleans())
+@settings(max_examples=25)
+def test_no_edit_of_the_work_tree_changes_the_text_and_each_is_counted(
+    pool: Callable[[], Store], edits: list[tuple[str, str]], fresh: bool
+) -> None:
+    committed = {"gitmem.yaml": layout(), "state.md": "Committed.\n", "x.txt": "a"}
+    group = filled_group(pool(), committed)
+    before = inject(group)
+    for path, text in edits:
+        edit(group, path, text)
 
-        assert inject(group).text == before
-        group.close()
+    after = inject(reopened(group) if fresh else group)
+
+    changed = {path for path, text in dict(edits).items() if committed.get(path) != text}
+    assert after.text == before.text
+    assert (before.manifest.uncommitted, after.manifest.uncommitted) == (0, len(changed))
+    group.close()
 
 
 def test_a_work_tree_that_is_gone_is_no_reason_to_fail(small: Group) -> None:
@@ -216,7 +294,12 @@ def test_a_damaged_folder_is_named_in_its_place(small: Group) -> None:
     assert node
     lose(small.repository, node.oid)
 
-    assert text_of(inject(reopened(small))) == ["Here.", "(unreadable: gitmem check)"]
+    found = inject(reopened(small))
+
+    assert [(each.text, each.lack) for each in read_blocks(found.text, "xml")] == [
+        ("Here.", ""),
+        ("", "unreadable"),
+    ]
 
 
 def test_a_link_or_a_repository_in_git_is_no_memory(small: Group) -> None:
@@ -299,6 +382,76 @@ def test_several_pages_of_one_day_are_shown_latest_first(small: Group) -> None:
         put(small, f"diary/{name}.md", f"---\nsummary: {name}\n---\n")
 
     assert text_of(inject(small)) == ["2026-02-08T09-00-00", "2026-02-08-10", "2026-02-08-2"]
+
+
+DAYS = [
+    "2026-02-08", "20260208", "2026-02-08T09-00-00", "20260208T09-00-00", "2026-02-08-2",
+    "20260208-10", "2026-02-07", "2026-02-07-1", "2026-02-29", "2024-02-29", "2026-02-30",
+    "2026-W06", "2026-W07", "2026-02", "2026-01", "9999-99-99", "2026-notes", "loose",
+    "x2026-02-08", "0000-01-01", "2027-01-01", "20260131", "2026-01-31", "zzz", "2026-02-08x",
+]  # fmt: skip
+
+
+def simply_ordered(pages: Mapping[str, str]) -> list[str]:
+    """The pages with a summary, newest first, by reading and sorting all of them."""
+
+    def day(name: str) -> Day:
+        said = re.search("date: (.*)", pages[name])
+        by_name = day_of(name)
+        return day_from(said[1], UTC) if said and by_name == NEVER else by_name
+
+    paths = sorted(pages, key=lambda name: (day(name), f"diary/{name}.md"), reverse=True)
+    return [f"diary/{name}.md" for name in paths if "summary" in pages[name]]
+
+
+@given(
+    pages=st.dictionaries(st.sampled_from(DAYS), page_texts, max_size=14), count=st.integers(1, 5)
+)
+@settings(max_examples=40)
+def test_the_newest_of_a_journal_are_those_that_a_full_sort_finds(
+    pool: Callable[[], Store], pages: dict[str, str], count: int
+) -> None:
+    files = {f"diary/{name}.md": text for name, text in pages.items()}
+    group = filled_group(
+        pool(), {**files, "gitmem.yaml": layout().replace("recent 3", f"recent {count}")}
+    )
+
+    shown = [each.path for each in inject(group, layers=("diary",)).manifest.pieces]
+
+    assert shown == simply_ordered(pages)[:count]
+    group.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("facts/a.md", "---\nupdated: 0001-01-01T00:00:00+14:00\n---\nx\n"),
+        ("facts/a.md", "---\nupdated: 9999-12-31T23:59:59-11:00\n---\nx\n"),
+        ("facts/a.md", "---\ndate: 9999-12-31T23:59:59-11:00\n---\nx\n"),
+        ("diary/x.md", "---\nsummary: x\ndate: 0001-01-01T00:00:00+14:00\n---\n"),
+        ("diary/x.md", "---\nsummary: &a [x, *a]\n---\n"),
+        ("diary/x.md", f"---\nsummary: 0x{'f' * 6000}\n---\n"),
+        ("diary/x.md", f"---\nsummary: {'9' * 6000}\n---\n"),
+        ("diary/x.md", f"---\nsummary: {'[' * 900}x{']' * 900}\n---\n"),
+        ("diary/x.md", f"---\nsummary: x\nimportance: 0x{'f' * 6000}\n---\n"),
+        ("facts/a.md", f"---\nimportance: {'9' * 6000}\nupdated: .inf\n---\nx\n"),
+    ],
+)
+def test_no_file_stops_an_injection(small: Group, path: str, text: str) -> None:
+    put(small, "state.md", "Here.\n")
+    edit(small, path, text)
+    by_hand(small, "add", ".")
+    by_hand(small, "commit", "-qm", "by hand")
+
+    assert text_of(inject(reopened(small)))[0] == "Here."
+    assert inject(reopened(small), annotate=True, format="json").chars
+
+
+def test_an_entry_with_words_behind_its_status_has_had_its_time_too(small: Group) -> None:
+    entries = "### One\n- **Status:** dropped with ESM\n\n### Two\n- **Status:** undropped\n"
+    put(small, "rules.md", entries)
+
+    assert [each.address for each in inject(small).manifest.pieces] == ["rules.md#two"]
 
 
 def test_notes_and_entries_stand_by_their_own_date_then_by_path(small: Group) -> None:
@@ -498,34 +651,44 @@ deeds = st.one_of(
 )  # fmt: skip
 
 
-@given(st.lists(st.tuples(deeds, st.integers(1, 200_000)), min_size=1, max_size=7))
-@settings(max_examples=12)
-def test_a_moment_shows_what_was_shown_then(
-    history: list[tuple[tuple[str, str, str], int]],
-) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        store, clock = Store(Path(folder)), Frozen()
-        init(store, "main", now=clock)
-        main = Group(store, "main", now=clock)
-        put(main, "gitmem.yaml", layout())
-        seen: dict[str, tuple[datetime, Injected]] = {}
-        for (name, path, text), later in history:
-            clock.time += timedelta(seconds=later)
-            _do(store, clock, name, path, text)
-            if main.repository.tip().commit not in seen and name == "main":
-                seen[main.repository.tip().commit] = clock.time, inject(main)
-        clock.time += timedelta(days=100)
+seconds_later = st.one_of(st.just(0), st.integers(1, 200_000))
 
-        for commit, (time, then) in seen.items():
-            by_commit, by_time = (
-                inject(main, at=commit),
-                inject(main, at=f"{time:%Y-%m-%dT%H:%M:%SZ}"),
-            )
-            for found in (by_commit, by_time):
-                assert found.text == then.text
+
+@given(st.lists(st.tuples(deeds, seconds_later), min_size=1, max_size=7))
+@settings(max_examples=20)
+def test_a_moment_shows_what_was_shown_then(
+    pool: Callable[[], Store], history: list[tuple[tuple[str, str, str], int]]
+) -> None:
+    store, clock = pool(), Frozen()
+    init(store, "main", now=clock)
+    main = Group(store, "main", now=clock)
+    put(main, "gitmem.yaml", layout())
+    shown: dict[str, tuple[datetime, Injected]] = {}
+    last: dict[datetime, dict[str, str]] = {}
+    for (name, path, text), later in history:
+        clock.time += timedelta(seconds=later)
+        _do(store, clock, name, path, text)
+        found = inject(main)
+        if name == "main":
+            shown.setdefault(found.pins["main"], (clock.time, found))
+        last[clock.time] = {
+            each: Group(store, each).repository.tip().commit for each in store.names()
+        }
+    clock.time += timedelta(days=100)
+
+    for commit, (time, then) in shown.items():
+        # Times are whole seconds: all that `global` did in this one counts as done before.
+        at_the_end = last[time].get("global") == then.pins.get("global")
+        moments = [commit]
+        if last[time]["main"] == commit:
+            moments.append(f"{time:%Y-%m-%dT%H:%M:%SZ}")
+        for found in (inject(main, at=each) for each in moments):
+            assert found.pins["main"] == commit
+            assert found.pins.get("global") in (None, last[time].get("global"))
+            if at_the_end or "global" not in found.pins:
                 seen = found.manifest._replace(uncommitted=0)
                 assert found._replace(manifest=seen) == then
-        main.close()
+    main.close()
 
 
 def _do(store: Store, clock: Frozen, name: str, path: str, text: str) -> None:
@@ -534,10 +697,36 @@ def _do(store: Store, clock: Frozen, name: str, path: str, text: str) -> None:
     group = Group(store, name, now=clock)
     summary = f"---\nsummary: {text}\n---\n" if path.startswith("diary") else text
     edit(group, path, summary)
-    from gitmem.operations.capture import capture
-
     capture(group)
     group.close()
+
+
+@pytest.mark.parametrize(
+    ("then", "now"), [("Pacific/Kiritimati", "UTC"), ("Pacific/Pago_Pago", "UTC")]
+)
+@pytest.mark.parametrize("day", ["2026-02-08", "2026-02-09", "2026-02-10", "4 days ago"])
+def test_a_day_that_is_asked_for_stays_that_day_when_the_zone_has_changed(
+    small: Group, clock: Clock, then: str, now: str, day: str
+) -> None:
+    put(small, "gitmem.yaml", layout(then))
+    put(small, "diary/2026-02-08.md", "---\nsummary: the day\n---\n")
+    clock.set("2026-02-12T12:00:00Z")
+    put(small, "gitmem.yaml", layout(now))
+
+    found = inject(small, at=day)
+
+    asked = f"{small.now().date() - timedelta(days=4)}" if day == "4 days ago" else day
+    assert (found.date, found.zone) == (asked, then)
+    assert found.manifest.pieces[0].age == age_label("2026-02-08", date.fromisoformat(asked))
+
+
+def test_a_clock_time_is_an_instant_in_whatever_zone(small: Group, clock: Clock) -> None:
+    put(small, "gitmem.yaml", layout("Pacific/Kiritimati"))
+    clock.set("2026-02-12T12:00:00Z")
+    put(small, "gitmem.yaml", layout("UTC"))
+
+    assert inject(small, at="2026-02-08T13:00").date == "2026-02-09"
+    assert inject(small, at="2026-02-08T13:00:00-11:00").date == "2026-02-09"
 
 
 def test_a_date_before_the_global_group_shows_none_of_it(

@@ -208,6 +208,26 @@ def test_zylos_shows_the_profile_of_the_user_who_is_addressed(make: Make) -> Non
     assert pointer == "=== USER PROFILE ===\n(gitmem read users/howard/profile.md)"
 
 
+def test_the_profile_from_which_others_start_is_nobodys(make: Make) -> None:
+    own = "users/%64%65%66%61%75%6C%74/profile.md"
+    template = {**ZYLOS, "users/default/profile.md": "- Language: unknown\n"}
+
+    found = inject(make("zylos", template), user="default")
+    assert "Language: unknown" not in found.text
+    assert ("user", "the user default has no file") in reasons(found)
+    other = make("zylos", {**template, own: "Is called default.\n"}, name="other")
+    assert inject(other, user="default").text.endswith("Is called default.")
+
+
+def test_an_id_that_looks_encoded_opens_no_file_of_another(make: Make) -> None:
+    group = make("arizuko", ARIZUKO)
+
+    found = inject(group, user="telegram%3A123456")
+
+    assert "Likes short answers" not in found.text
+    assert ("user", "the user telegram%3A123456 has no file") in reasons(found)
+
+
 def test_soul_prints_two_headings_and_omits_what_is_not_there(make: Make) -> None:
     group = make("soul", {"diary/2026-02-01T14-30-00.md": "Something happened.\n"})
     assert inject(group).text == ""

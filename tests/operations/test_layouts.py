@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from gitmem.core.guards import MAX_FILE
 from gitmem.core.layout import EMPTY, FILE
-from gitmem.errors import BadInput, Conflict, LayoutRefused
+from gitmem.errors import BadInput, Conflict, Damaged, LayoutRefused, Refused
 from gitmem.operations.capture import capture
 from gitmem.operations.check import check
 from gitmem.operations.group import Group, Store
 from gitmem.operations.init import init
+from gitmem.operations.inject import inject
 from gitmem.operations.layouts import layout_at, layout_of, shipped, starter_files
 from gitmem.operations.log import log
-from gitmem.operations.move import remove
+from gitmem.operations.move import move, remove
+from gitmem.operations.move_entry import move_entry
+from gitmem.operations.read import read
+from gitmem.operations.restore import restore
 from gitmem.operations.write import Allowed, Edit, write
 from tests.support.clocks import Clock
 from tests.support.git import git
@@ -102,6 +108,55 @@ def test_a_folder_of_your_own_is_a_layout(store: Store, tmp_path: Path) -> None:
     assert sorted(made.started) == [FILE, "notes/hello.md"]
 
 
+UNFIT: dict[str, Callable[[Path], object]] = {
+    "a link": lambda at: (at / "l.md").symlink_to("/etc/passwd"),
+    "a pipe": lambda at: os.mkfifo(at / "p.md"),
+    "too big": lambda at: (at / "b.md").write_bytes(b"a" * (MAX_FILE + 1)),
+    "a bad name": lambda at: (at / "a\\b.md").write_text("x"),
+    "twins": lambda at: ((at / "T.md").write_text("x"), (at / "t.md").write_text("x")),
+    "a second layout": lambda at: (at / FILE).write_text("gitmem: ["),
+    "broken frontmatter": lambda at: (at / "f.md").write_text("---\na: [\n---\n"),
+}
+
+
+@pytest.mark.parametrize("what", UNFIT)
+def test_a_folder_of_your_own_passes_every_guard(store: Store, tmp_path: Path, what: str) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "layout.yaml").write_text(SMALL)
+    UNFIT[what](mine)
+
+    with pytest.raises((BadInput, Refused)):
+        init(store, "g", layout=str(mine))
+
+    assert not store.root.exists()
+
+
+def test_a_broken_layout_of_your_own_is_named_by_its_file(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "layout.yaml").write_text("gitmem: 1\nlayerz: {}\n")
+
+    with pytest.raises(LayoutRefused, match=r"layout\.yaml line 2, layerz"):
+        init(store, "g", layout=str(tmp_path))
+
+
+def test_no_operation_puts_a_broken_layout_in_place(zylos: Group) -> None:
+    good = zylos.repository.tip().commit
+    (zylos.worktree / FILE).write_text("gitmem: [\n")
+    broken = capture(zylos).captured[0].commit
+    write(zylos, [Edit("x.md", "no layout\n"), Edit(FILE, read(zylos, FILE, at=good).text)])
+    write(zylos, [Edit("reference/ideas.md", "Soon.", entry="Idea")])
+    attempts: list[Callable[[], object]] = [
+        lambda: restore(zylos, FILE, at=broken),
+        lambda: move_entry(zylos, "reference/ideas.md#idea", FILE),
+        lambda: (remove(zylos, FILE), move(zylos, "x.md", FILE)),
+    ]
+
+    for attempt in attempts:
+        with pytest.raises(LayoutRefused):
+            attempt()
+    assert layout_of(zylos).name == "zylos"
+
+
 def test_a_write_of_a_broken_layout_is_refused_with_line_and_key(zylos: Group) -> None:
     with pytest.raises(LayoutRefused, match=r"line 4.*kindd") as caught:
         write(zylos, [Edit(FILE, "gitmem: 1\nlayers:\n  one:\n    kindd: document\n")])
@@ -139,6 +194,42 @@ def test_a_captured_one_that_is_broken_is_named_in_the_log(zylos: Group) -> None
     (first, *_) = log(zylos, FILE)
 
     assert any("layerz" in each and "line 2" in each for each in first.violations)
+
+
+def test_one_that_was_deleted_by_hand_is_named(zylos: Group) -> None:
+    (zylos.worktree / FILE).unlink()
+    capture(zylos)
+
+    assert any("layout" in each for each in log(zylos, limit=1)[0].violations)
+
+
+def damage(group: Group, blob: str) -> None:
+    path = group.gitdir / "objects" / blob[:2] / blob[2:]
+    os.chmod(path, 0o600)
+    path.write_bytes(b"junk")
+    (group.gitdir / "gitmem" / "layout").unlink()
+
+
+def test_a_damaged_one_is_read_from_the_work_tree_if_that_is_the_same(zylos: Group) -> None:
+    damage(zylos, zylos.repository.snapshot().oid(FILE) or "")
+
+    assert layout_of(Group(zylos.store, "z")).name == "zylos"
+
+
+def test_a_damaged_one_that_is_nowhere_else_is_no_licence(zylos: Group) -> None:
+    write(zylos, [Edit("sessions", "- one")])
+    text = (zylos.worktree / FILE).read_text()
+    damage(zylos, zylos.repository.snapshot().oid(FILE) or "")
+    (zylos.worktree / FILE).write_text("gitmem: [")
+    again = Group(zylos.store, "z")
+
+    for edit in (Edit("sessions/current.md", "over\n"), Edit("diary", "x\n"), Edit("x.md", "x\n")):
+        with pytest.raises(Damaged, match=r"gitmem\.yaml cannot be read"):
+            write(again, [edit])
+    with pytest.raises(Damaged):
+        inject(again)
+    write(again, [Edit(FILE, text)])
+    assert layout_of(Group(zylos.store, "z")).name == "zylos"
 
 
 def test_a_deleted_one_still_counts_until_there_is_another(zylos: Group) -> None:

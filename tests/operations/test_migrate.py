@@ -180,3 +180,18 @@ def test_parting_loses_no_line_and_leaves_no_section(
 
 def said(data: bytes) -> Counter[bytes]:
     return Counter(line for line in data.splitlines() if line.strip())
+
+
+def test_what_stands_in_a_block_of_code_is_no_section(nano: Group) -> None:
+    soul = (
+        "# Soul\n\n## How to log\n```\n## Session Compaction <time>\ntext\n```\nAlways do so.\n\n"
+        "## Session Compaction 2026-01-01\n```\n## not a heading\n```\n- one\n\n## End\nz\n"
+    )
+    put(nano, "SOUL.md", soul)
+
+    assert migrate(nano).sections == 1
+
+    assert "Always do so.\n\n## End\nz\n" in text(nano, "SOUL.md")
+    assert text(nano, "MEMORY.md") == (
+        "## Session Compaction 2026-01-01\n```\n## not a heading\n```\n- one\n"
+    )

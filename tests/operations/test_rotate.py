@@ -382,14 +382,14 @@ def test_every_log_of_a_layout_rotates(group: Group) -> None:
         "gitmem.yaml",
         "gitmem: 1\ntimezone: UTC\nlayers:\n"
         "  a: {kind: log, path: a/now.md, rotated: 'a/{date}.md', header: '# A {date}'}\n"
-        "  b: {kind: log, path: b.txt, rotated: 'b/{month}/{date}', header: '{date}'}\n",
+        "  b: {kind: log, path: b.txt, rotated: 'b/{date}', header: '{date}'}\n",
     )
     put(group, "a/now.md", "# A 2026-02-01\n")
     put(group, "b.txt", "2026-02-02\n")
 
     done = rotate(group)
 
-    assert done.rotated == (("a/now.md", "a/2026-02-01.md"), ("b.txt", "b/2026-02/2026-02-02"))
+    assert done.rotated == (("a/now.md", "a/2026-02-01.md"), ("b.txt", "b/2026-02-02"))
     assert (text(group, "a/now.md"), text(group, "b.txt")) == (
         "# A 2026-02-08\n\n",
         "2026-02-08\n\n",

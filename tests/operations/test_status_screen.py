@@ -8,6 +8,7 @@ import pytest
 
 from gitmem.operations.group import Group
 from gitmem.operations.inventory import CoreFile, EntryCount, LayerFiles, LogDay
+from gitmem.operations.layouts import folder_of
 from gitmem.operations.rotate import rotate
 from gitmem.operations.snapshot import snapshot
 from gitmem.operations.status import LastSnapshot, status
@@ -141,6 +142,48 @@ def test_days_and_notes_are_counted_and_the_last_day_is_named(screen: Group) -> 
 
     assert layers["diary"] == LayerFiles("diary", "journal", 4, "2026-02-07")
     assert layers["facts"] == LayerFiles("facts", "notes", 1)
+
+
+def test_a_file_counts_in_the_first_layer_that_it_fits(group: Group) -> None:
+    put(group, "gitmem.yaml", (folder_of("claude-code") / "layout.yaml").read_text())
+    for name in ("MEMORY.md", "one.md", "two.md", "deeper/three.md"):
+        put(group, name, "x\n")
+
+    found = status(group).holdings
+
+    assert [(each.path, each.layer) for each in found.core] == [("MEMORY.md", "index")]
+    assert found.layers == (LayerFiles("topics", "notes", 2),)
+
+
+def test_the_layout_is_no_memory_and_a_link_is_none(group: Group) -> None:
+    put(group, "gitmem.yaml", "gitmem: 1\nlayers:\n  all: {kind: notes, path: '**'}\n")
+    put(group, "a.md", "x\n")
+    (group.worktree / "b.md").symlink_to("a.md")
+    git(group.worktree, "add", "b.md")
+    git(group.worktree, "commit", "-qm", "a link")
+
+    assert status(group).holdings.layers == (LayerFiles("all", "notes", 1),)
+
+
+@pytest.mark.parametrize(
+    ("path", "names", "last"),
+    [
+        ("diary/log-{date}.md", ["log-2026-02-01", "log-2026-02-07", "log-x"], "2026-02-07"),
+        ("diary/{date}/log.md", ["2026-02-01/log", "2026-02-07/log"], "2026-02-07"),
+        ("diary/{week}.v1.md", ["2026-W05.v1", "2026-W06.v1"], "2026-02-08"),
+    ],
+)
+def test_the_last_day_is_read_where_the_layout_puts_it(
+    group: Group, path: str, names: list[str], last: str
+) -> None:
+    layer = f'{{kind: journal, path: "{path}"}}'
+    put(group, "gitmem.yaml", f"gitmem: 1\nlayers:\n  diary: {layer}\n")
+    for name in names:
+        put(group, f"diary/{name}.md", "x\n")
+
+    (found,) = status(group).holdings.layers
+
+    assert found == LayerFiles("diary", "journal", len(names), last)
 
 
 def test_a_log_is_due_until_it_has_rotated(screen: Group, clock: Clock) -> None:

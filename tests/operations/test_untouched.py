@@ -9,6 +9,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gitmem.git.indexfile import is_clean
 from gitmem.operations.group import Group, Store
 from gitmem.operations.init import init
 from gitmem.operations.pending import pending_edits
@@ -50,6 +51,27 @@ def test_an_edit_that_keeps_size_and_times_is_seen(group: Group) -> None:
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
 
     assert not looks_untouched(group)
+
+
+def test_the_index_vouches_for_no_file_that_is_clean_by_chance(group: Group) -> None:
+    put(group, "a.md", "one\n")
+    put(group, "empty.md", "")
+    age = 1_600_000_000 * 10**9  # before the index was written
+    for name in ("a.md", "empty.md"):
+        os.utime(group.worktree / name, ns=(age, age))
+    by_hand(group, "add", ".")
+    index, written = group.repository.staging.load()
+    assert index
+
+    for entry in index.entries():
+        now = (group.worktree / entry.path.decode()).lstat()
+        assert index.vouches(entry.path, entry.oid, now, written) == is_clean(entry, now, written)
+        assert index.vouches(entry.path, entry.oid, now, written)
+        assert not index.vouches(entry.path, bytes(20), now, written)
+        assert not index.vouches(entry.path + b"x", entry.oid, now, written)
+        assert not index.vouches(entry.path, entry.oid, now, age)
+        elsewhere = (group.worktree / "gitmem.yaml").parent.lstat()
+        assert not index.vouches(entry.path, entry.oid, elsewhere, written)
 
 
 def test_a_second_name_or_a_link_is_seen(group: Group) -> None:

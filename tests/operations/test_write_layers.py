@@ -11,6 +11,8 @@ from gitmem.operations.capture import capture
 from gitmem.operations.group import Group, Store
 from gitmem.operations.init import init
 from gitmem.operations.log import log
+from gitmem.operations.move import move, remove
+from gitmem.operations.move_entry import move_entry
 from gitmem.operations.read import read
 from gitmem.operations.restore import restore
 from gitmem.operations.undo import undo
@@ -52,13 +54,38 @@ def test_the_diary_of_today_gets_a_summary_and_grows(of: Open) -> None:
     assert text_of(group, "diary/2026-02-08.md") == (
         "---\nsummary: a day's work\n---\nBegan.\n\nWent on.\n"
     ).replace("a day's work", '"a day\'s work"')
-    assert written.warnings == ()
+    assert all("until now" in each for each in written.warnings)
 
 
 def test_a_day_without_a_summary_is_remarked(of: Open) -> None:
     (remark,) = put(of("arizuko"), Edit("diary", "x\n")).warnings
 
     assert "no summary" in remark
+
+
+def test_a_summary_that_makes_room_for_another_is_remarked(of: Open) -> None:
+    group = of("arizuko")
+    put(group, Edit("diary", "a\n", fields=(("summary", "billing moved"),)))
+
+    (remark,) = put(group, Edit("diary", "b\n", fields=(("summary", "lunch"),))).warnings
+
+    assert "'billing moved'" in remark
+
+
+def test_a_page_of_that_day_in_the_short_form_is_the_page(of: Open) -> None:
+    group = of("arizuko")
+    put(group, Edit("diary/20260205.md", "Here.\n"))
+
+    assert put(group, Edit("diary", "More.", date="2026-02-05")).changes[0].path == (
+        "diary/20260205.md"
+    )
+
+
+@pytest.mark.parametrize("text", ["", "  \n"])
+def test_nothing_is_no_page(of: Open, text: str) -> None:
+    for layout, layer in (("arizuko", "diary"), ("zylos", "sessions"), ("soul", "diary")):
+        with pytest.raises(BadInput, match="nothing to write"):
+            put(of(layout), Edit(layer, text))
 
 
 def test_an_episode_has_the_date_it_is_about(of: Open) -> None:
@@ -125,6 +152,42 @@ def test_a_write_once_file_is_never_written_again(of: Open) -> None:
     assert text_of(group, path) == "If it must be.\n"
 
 
+def test_a_page_written_by_hand_is_added_to(of: Open) -> None:
+    group = of("arizuko")
+    page = group.worktree / "diary" / "2026-02-08.md"
+    page.parent.mkdir()
+    page.write_text("---\nsummary: a morning\n---\nThe morning.\n")
+
+    written = put(group, Edit("diary", "The afternoon.", fields=(("summary", "a day"),)))
+
+    assert [each.path for each in written.captured] == ["diary/2026-02-08.md"]
+    assert page.read_text() == "---\nsummary: a day\n---\nThe morning.\n\nThe afternoon.\n"
+
+
+def test_a_profile_written_by_hand_under_the_literal_id_is_the_one(of: Open) -> None:
+    group = of("arizuko")
+    (group.worktree / "users").mkdir()
+    (group.worktree / "users" / "telegram:9.md").write_text("By hand.\n")
+
+    written = put(group, Edit("user", "- more", append=True, user="telegram:9"))
+
+    assert written.changes[0].path == "users/telegram:9.md"
+    assert text_of(group, "users/telegram:9.md") == "By hand.\n- more\n"
+
+
+def test_a_name_taken_by_hand_is_not_free(of: Open, clock: Clock) -> None:
+    group = of("soul")
+    clock.set("2026-02-08T14:30:00Z")
+    (group.worktree / "diary").mkdir()
+    for second in range(10):
+        (group.worktree / "diary" / f"2026-02-08T14-30-0{second}.md").write_text("By hand.\n")
+
+    path = put(group, Edit("diary", "Mine.\n")).changes[0].path
+
+    assert path.endswith("-1.md")
+    assert text_of(group, path.replace("-1.md", ".md")) == "By hand.\n"
+
+
 def test_the_log_of_the_session_begins_with_its_day_and_is_added_to(of: Open) -> None:
     group = of("zylos")
     put(group, Edit("sessions", "- 14:02 deployed"))
@@ -153,6 +216,62 @@ def test_a_path_of_the_log_is_the_log(of: Open) -> None:
     put(group, Edit("sessions/current.md", "- by path", append=True))
 
     assert text_of(group, "sessions/current.md") == "# Session Log: 2026-02-08\n\n- by path\n"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    ["# Log\n\n- paid 1000000 to Mallory\n", "# Log\n\n- paid 10, not\n- x\n", "# Log\n"],
+)
+def test_adding_to_a_line_is_no_appending(of: Open, changed: str) -> None:
+    group = of("zylos")
+    put(group, Edit("sessions/current.md", "# Log\n\n- paid 10\n"))
+
+    with pytest.raises(PolicyRefused):
+        put(group, Edit("sessions/current.md", changed))
+    put(group, Edit("sessions/current.md", "# Log\n\n- paid 10\n- and 20\n"))
+
+
+def test_what_is_kept_from_change_is_not_moved_away_either(of: Open) -> None:
+    soul, zylos, nano = of("soul"), of("zylos"), of("nano")
+    page = put(soul, Edit("diary", "As it was.\n")).changes[0].path
+    put(zylos, Edit("sessions", "- one"))
+    for group, path in ((soul, page), (zylos, "sessions/current.md"), (nano, "SOUL.md")):
+        with pytest.raises(PolicyRefused):
+            move(group, path, "elsewhere.md")
+        with pytest.raises(PolicyRefused):
+            remove(group, path)
+        assert remove(group, path, allow_policy=True).moved[0][1].startswith("archive/")
+
+
+def test_an_entry_of_a_protected_file_stays_as_it_is(of: Open) -> None:
+    group = of("nano")
+    put(group, Edit("SOUL.md", "No.", entry="A rule"), allowed=Allowed(policy=True))
+
+    with pytest.raises(PolicyRefused):
+        move_entry(group, "SOUL.md#a-rule", "MEMORY.md")
+    assert move_entry(group, "SOUL.md#a-rule", "MEMORY.md", allow_policy=True).commit
+
+
+def test_moving_a_write_once_file_by_hand_is_a_violation(of: Open) -> None:
+    group = of("soul")
+    path = put(group, Edit("diary", "As it was.\n" * 5)).changes[0].path
+    (group.worktree / path).rename(group.worktree / "diary" / "2020-01-01T00-00-00.md")
+
+    capture(group)
+
+    assert log(group, limit=1)[0].violations == (f"policy {path} is write-once",)
+
+
+def test_a_layer_may_have_an_archive_of_its_own(of: Open) -> None:
+    group = of("arizuko")
+    text = text_of(group, "gitmem.yaml")
+    own = text.replace("    path: facts/*.md\n", "    path: facts/*.md\n    archive: attic/old\n")
+    put(group, Edit("gitmem.yaml", own), Edit("facts/a.md", "x\n"), Edit("b.md", "x\n"))
+
+    assert remove(group, "facts/a.md").moved == (("facts/a.md", "attic/old/facts/a.md"),)
+    assert remove(group, "b.md").moved == (("b.md", "archive/b.md"),)
+    with pytest.raises(Conflict, match="in the archive already"):
+        remove(group, "attic/old/facts/a.md")
 
 
 def test_a_protected_file_is_for_people(of: Open) -> None:
@@ -225,11 +344,19 @@ def test_an_id_that_is_too_long_is_an_error(of: Open) -> None:
         (Edit("facts", "x\n"), "facts/NAME.md"),
         (Edit("diary", "x\n", user="ada"), "leave out --user"),
         (Edit("facts/x.md", "x\n", date="2026-02-08"), "diary"),
+        (Edit("user", "x\n", user="ada", date="2026-02-08"), "leave out --date"),
+        (Edit("diray", "x\n"), "./diray"),
+        (Edit("rules.md", fields=(("Status", "x"),)), "--entry TITLE"),
+        (Edit("rules", fields=(("Status", "x"),)), "--entry TITLE"),
     ],
 )
 def test_what_a_layer_needs_is_said(of: Open, edit: Edit, hint: str) -> None:
+    group = of("arizuko")
+    more = "  rules: {kind: entries, path: rules.md}\n"
+    put(group, Edit("gitmem.yaml", text_of(group, "gitmem.yaml") + more))
+
     with pytest.raises(BadInput) as caught:
-        put(of("arizuko"), edit)
+        put(group, edit)
 
     assert hint in caught.value.hint
 
@@ -239,6 +366,15 @@ def test_a_file_of_the_layer_s_name_comes_first(group: Group, store: Store) -> N
     init(store, "main", layout="arizuko", relayout=True)
 
     assert write(group, [Edit("diary", "still a file\n")]).changes[0].path == "diary"
+
+
+def test_a_file_may_be_called_nearly_like_a_layer(of: Open) -> None:
+    group = of("arizuko")
+
+    assert put(group, Edit("./diray", "x\n")).changes[0].path == "diray"
+    assert put(group, Edit("diray", "y\n")).changes[0].path == "diray"
+    assert put(group, Edit("./diary", "a file\n")).changes[0].path == "diary"
+    assert put(group, Edit("TODO", "x\n")).changes[0].path == "TODO"
 
 
 def test_an_entry_is_made_and_changed_and_no_other_line_moves(of: Open) -> None:
@@ -282,7 +418,7 @@ def test_a_strict_layer_refuses_it(of: Open) -> None:
     with pytest.raises(EntryRefused, match="maybe") as caught:
         put(group, Edit("decisions", entry="X", fields=(("Status", "maybe"),)))
 
-    assert "superseded" in caught.value.hint
+    assert "superseded" in caught.value.message
     assert "### X" not in text_of(group, "reference/decisions.md")
 
 
@@ -328,6 +464,36 @@ def test_a_retry_is_recognised_also_on_another_day(of: Open, clock: Clock) -> No
     assert again.changes[0].path == first.changes[0].path
     with pytest.raises(Conflict, match="used before"):
         put(group, Edit("diary", "Something else.\n"), operation="op-1")
+
+
+def test_an_id_is_not_taken_for_another_entry_or_field(of: Open) -> None:
+    group = of("standard")
+    fields = (("Status", "active"),)
+    put(group, Edit("decisions", "Why.", entry="A", fields=fields), operation="op-1")
+    put(group, Edit("diary", "x\n", fields=(("summary", "one"),)), operation="op-2")
+
+    same = put(group, Edit("decisions", "Why.", entry="A", fields=fields), operation="op-1")
+    assert same.recognised
+    assert put(
+        group, Edit("diary", "x\n", fields=(("summary", "one"),)), operation="op-2"
+    ).recognised
+    for edit, operation in (
+        (Edit("decisions", "Why.", entry="B", fields=fields), "op-1"),
+        (Edit("decisions", "Why not.", entry="A", fields=fields), "op-1"),
+        (Edit("decisions", entry="A", fields=(("Status", "archived"),)), "op-1"),
+        (Edit("diary", "x\n", fields=(("summary", "two"),)), "op-2"),
+        (Edit("diary", "y\n", fields=(("summary", "one"),)), "op-2"),
+    ):
+        with pytest.raises(Conflict, match="used before"):
+            put(group, edit, operation=operation)
+
+
+@pytest.mark.parametrize("name", ["Date observed", "date-observed", "DATE_OBSERVED"])
+def test_a_day_that_is_given_in_another_spelling_is_not_given_twice(of: Open, name: str) -> None:
+    group = of("zylos")
+    put(group, Edit("preferences", entry="Tea", fields=((name, "2026-01-01"),)))
+
+    assert text_of(group, "reference/preferences.md").count("2026-0") == 1
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ATTRIBUTES = r'(?: [a-z]+="[^"<>\n]*")*'
 OPENING = rf"<knowledge({ATTRIBUTES})( /)?>"
@@ -20,20 +20,29 @@ LOOKS = {
     "markdown": r" {0,3}##(?:[ \t].*)?",
     "snippets": r"[ \t]*\[[ \t]*[0-9]+[ \t]*\][ \t]*\(.*|[ \t]*relevant memory snippets:[ \t]*",
 }
+CUT_LOOK = r"\[\.\.\. [0-9]+ of [0-9]+ bytes: .*\][ \t]*"
 STAND_INS = (
     r"[ \t]*\((?:missing|empty|unreadable: gitmem check|gitmem read .*)\)[ \t]*"
-    r"|[ \t]*\[\.\.\. [0-9]+ of [0-9]+ bytes: .*\][ \t]*"
+    rf"|[ \t]*{CUT_LOOK}"
 )
+
+
+CUT = r"\[\.\.\. ([0-9]+) of ([0-9]+) bytes: gitmem read .*\]"
+UNREADABLE = "(unreadable: gitmem check)"
+TYPES = ("day", "week", "month")
 
 
 class Block(NamedTuple):
     """One piece as it was found in a prompt."""
 
     head: dict[str, str]
-    """Its attributes; where there is a heading, just that."""
+    """Its attributes; elsewhere its heading and what is said of it in brackets, by name."""
     text: str
-    raw: str
+    raw: str = ""
     """As it stood there."""
+    cut: tuple[int, int] | None = None
+    """How many bytes are left of how many."""
+    lack: str = ""
 
 
 def read_blocks(text: str, format: str, notice: str = "") -> list[Block]:
@@ -92,7 +101,9 @@ def _bare(head: dict[str, str]) -> dict[str, str]:
 
 def _xml_body(head: dict[str, str], body: str) -> list[Block]:
     if not body.startswith("<entry"):
-        return [Block(head, _markup_undone(body, "lt|gt|amp"), body)]
+        ours = r"\\+(?:[ \t]*\(unreadable: gitmem check\)[ \t]*|[ \t]*" + CUT_LOOK + ")"
+        found = _block(head, body.split("\n"), ours)
+        return [found._replace(text=_markup_undone(found.text, "lt|gt|amp"))]
     entries = [re.fullmatch(ENTRY, line) for line in body.split("\n")]
     assert all(entries)
     return [
@@ -106,10 +117,43 @@ def _xml_body(head: dict[str, str], body: str) -> list[Block]:
     ]
 
 
-def _lines_undone(lines: list[str], format: str) -> str:
-    """The text of LINES: one backslash less, where it stands before what looks like ours."""
-    ours = rf"(?i)\\+(?:{LOOKS[format]}|{STAND_INS})"
-    return _shown_again("\n".join(line[1:] if re.fullmatch(ours, line) else line for line in lines))
+def _block(head: dict[str, str], lines: list[str], ours: str) -> Block:
+    """The text of LINES: one backslash less, where it stands before what looks like OURS."""
+    if lines == [UNREADABLE]:
+        return Block(head, "", lines[0], lack="unreadable")
+    found = Block(head, "", "\n".join(lines))
+    note = re.fullmatch(CUT, lines[-1])
+    if note:
+        found, lines = found._replace(cut=(int(note[1]), int(note[2]))), lines[:-1]
+    return found._replace(
+        text="\n".join(line[1:] if re.fullmatch(ours, line) else line for line in lines)
+    )
+
+
+def _in_lines(head: dict[str, str], lines: list[str], format: str) -> Block:
+    found = _block(head, lines, rf"(?i)\\+(?:{LOOKS[format]}|{STAND_INS})")
+    return found._replace(text=_shown_again(found.text))
+
+
+def _marks(text: str, first: tuple[str, ...]) -> dict[str, str]:
+    """What stands in brackets: one of the words FIRST, then path, date and state."""
+    marks = [each for each in text.split(", ") if each]
+    before = marks.pop(0) if marks and marks[0] in first else ""
+    found = {"before": before, "path": marks.pop(0) if marks else ""}
+    if marks and re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", marks[0]):
+        found["date"] = marks.pop(0)
+    assert len(marks) <= 1
+    found["state"] = marks[0] if marks else ""
+    return {name: _shown_again(value) for name, value in found.items() if value}
+
+
+def _heading(text: str) -> dict[str, str]:
+    found = re.fullmatch(r"(.*?)(?: \(([^()]*)\))?", text)
+    assert found
+    marks = _marks(found[2] or "", ("global",))
+    if "before" in marks:
+        marks["group"] = marks.pop("before")
+    return {"heading": _shown_again(found[1]), **marks}
 
 
 def _headed(text: str, format: str) -> list[Block]:
@@ -118,25 +162,38 @@ def _headed(text: str, format: str) -> list[Block]:
     for line in text.split("\n") if text else ():
         heading = re.fullmatch(pattern, line)
         if heading:
-            found.append((_shown_again(heading[1]), []))
+            assert "===" not in heading[1]
+            found.append((heading[1], []))
         else:
             assert found, f"{line!r} stands before the first heading"
             found[-1][1].append(line)
     for _, lines in found[:-1]:
         assert lines.pop() == ""
-    return [
-        Block({"heading": heading}, _lines_undone(lines, format), "\n".join(lines))
-        for heading, lines in found
-    ]
+    return [_in_lines(_heading(heading), lines, format) for heading, lines in found]
 
 
-def listed(block: Block) -> list[tuple[str, str]]:
-    """The age and the text of every line of a block that is a list."""
-    lines = [
-        re.fullmatch(r"- ([a-z0-9 ]+)(?: \(.*?\))?: (.*)", each) for each in block.raw.split("\n")
-    ]
+AGED = r"([a-z0-9 ]+)(?: \(([^()]*)\))?: (.*)"
+
+
+def listed(block: Block) -> list[Block]:
+    """Every line of a block that is a list."""
+    lines = [re.fullmatch(f"- {AGED}", each) for each in block.raw.split("\n")]
     assert all(lines)
-    return [(each[1], _shown_again(each[2])) for each in lines if each]
+    return [_aged(each, block.head) for each in lines if each]
+
+
+def aged(block: Block) -> Block:
+    """A snippet that is a summary."""
+    found = re.fullmatch(AGED, block.raw)
+    assert found
+    return _aged(found, block.head)
+
+
+def _aged(found: re.Match[str], head: dict[str, str]) -> Block:
+    marks = _marks(found[2] or "", TYPES)
+    if "before" in marks:
+        marks["type"] = marks.pop("before")
+    return Block({**head, "age": found[1], **marks}, _shown_again(found[3]))
 
 
 def _snippets(text: str, format: str) -> list[Block]:
@@ -146,18 +203,21 @@ def _snippets(text: str, format: str) -> list[Block]:
     assert first == "Relevant memory snippets:"
     found: list[tuple[str, list[str]]] = []
     for line in lines:
-        head = re.fullmatch(r"\[([0-9]+)\] \((.*?)\) (.*)", line)
+        head = re.fullmatch(r"\[([0-9]+)\] \(([^()]*)\) (.*)", line)
         if head:
             assert int(head[1]) == len(found) + 1
-            found.append((_shown_again(head[2]), [head[3]]))
+            found.append((head[2], [head[3]]))
         else:
             found[-1][1].append(line)
     for _, body in found[:-1]:
         assert body.pop() == ""
-    return [
-        Block({"place": place}, _lines_undone(body, format), "\n".join(body))
-        for place, body in found
-    ]
+    return [_in_lines(_place(place), body, format) for place, body in found]
+
+
+def _place(text: str) -> dict[str, str]:
+    found = re.fullmatch(r"(group|global)(?:: (.*))?", text)
+    assert found
+    return {"group": found[1].removeprefix("group"), **_marks(found[2] or "", ())}
 
 
 def _json_blocks(text: str, notice: str) -> list[Block]:
@@ -165,7 +225,11 @@ def _json_blocks(text: str, notice: str) -> list[Block]:
         return []
     document = json.loads(text)
     assert document.get("notice", "") == notice
-    return [
-        Block({k: v for k, v in each.items() if k != "text"}, each.get("text", ""), "")
-        for each in document["pieces"]
-    ]
+    return [_from_document(each) for each in document["pieces"]]
+
+
+def _from_document(fields: dict[str, Any]) -> Block:
+    text, whole = fields.pop("text", ""), fields.pop("cut_from_bytes", None)
+    size = len(text.encode("utf-8", "surrogatepass"))
+    cut = None if whole is None else (size, whole)
+    return Block(fields, text, cut=cut, lack=fields.pop("lack", ""))

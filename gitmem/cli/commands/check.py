@@ -45,8 +45,10 @@ def command(call: Invocation, repair: bool, full: bool) -> int:
             now=call.clock,
             progress=progress,
         )
+    hinted = [each._replace(hint=call.addressed(each.hint)) for each in checked.findings]
+    document = checked._replace(findings=tuple(hinted))
     # Findings are errors: --quiet leaves them.
-    call.answer(checked, _lines(call, checked, repair), data=not checked.sound)
+    call.answer(document, _lines(call, checked, repair), data=not checked.sound)
     return boundary.DONE if checked.sound else boundary.FINDINGS
 
 

@@ -69,7 +69,7 @@ def _lines(call: Invocation, made: Initialised) -> Iterator[str]:
     if made.excluded_in:
         yield f"  ignored  by the repository around it, in {visible(made.excluded_in)}"
     if made.captured:
-        yield f"  took in  {made.captured:,} files that were there already"
+        yield f"  took in  {counted(made.captured, 'file')} that stood there already"
     for each in made.held:
         where = call.addressed("see `gitmem held`")
         yield f"  held     {visible(each.path)} ({each.rule}): {where}"

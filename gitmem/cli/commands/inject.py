@@ -121,10 +121,17 @@ def _why_nothing(found: Injected) -> str:
         return f"nothing fits in {counted(found.budget or 0, 'character')}"
     if any(each.why == BY_PROMPT for each in found.manifest.left_out):
         return (
-            f"nothing is shown: the layout {found.layout} chooses by a prompt; "
+            f"nothing is shown: {_layout(found, 'the layout ')} chooses by a prompt; "
             "see it all with: gitmem inject --layer NAME"
         )
-    return f"nothing is shown: the layers of {found.layout} are empty; see: gitmem inject --explain"
+    return (
+        f"nothing is shown: the layers of {_layout(found)} are empty; see: gitmem inject --explain"
+    )
+
+
+def _layout(found: Injected, before: str = "") -> str:
+    """The layout by its name, if it has one."""
+    return f"{before}{found.layout}" if found.layout else "this layout"
 
 
 def _report(call: Invocation, found: Injected) -> Iterator[str]:

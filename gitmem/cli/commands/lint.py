@@ -32,6 +32,8 @@ def command(call: Invocation) -> int:
     with call.group() as group:
         linted = lint(group)
     # Findings are errors: --quiet leaves them.
+    hinted = [each._replace(hint=call.addressed(each.hint)) for each in linted.findings]
+    linted = linted._replace(findings=tuple(hinted))
     call.answer(linted, _lines(call, linted), data=not linted.clean)
     return boundary.DONE if linted.clean else boundary.FINDINGS
 
@@ -47,6 +49,6 @@ def _lines(call: Invocation, linted: Linted) -> Iterator[str]:
         where = each.address or each.path
         yield f"{style.bold(visible(where))} {style.warn(each.rule)}: {visible(each.message)}"
         if each.hint != last:  # said once for a row of the same kind
-            yield f"  {visible(call.addressed(each.hint))}"
+            yield f"  {visible(each.hint)}"
         last = each.hint
     yield f"{style.bad(counted(len(linted.findings), 'finding'))}: {looked}"

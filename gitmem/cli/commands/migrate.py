@@ -25,7 +25,8 @@ def command(call: Invocation, dry_run: bool, reason: str) -> None:
     """Bring old files into the form of the layout
 
     What that is stands under `migrate` in gitmem.yaml: a file of an old name gets its new one, and
-    sections that belong elsewhere move there. No line is lost, and a second run does nothing.
+    sections that belong elsewhere move there, with one line left behind that says so. No line is
+    lost, and a second run does nothing.
 
     \b
     Examples:

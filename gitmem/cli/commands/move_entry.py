@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from gitmem.cli.changes import remark_found
-from gitmem.cli.declare import as_somebody, not_empty, reason
+from gitmem.cli.declare import allow_policy, as_somebody, fields_of, not_empty, reason
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import short, visible
-from gitmem.errors import BadInput
 
 if TYPE_CHECKING:
     from gitmem.operations.move_entry import EntryMoved
@@ -24,8 +23,15 @@ if TYPE_CHECKING:
 @click.option("--set", "fields", metavar="FIELD=VALUE", multiple=True, help="Set it on the way")
 @reason
 @as_somebody
+@allow_policy
 def command(
-    call: Invocation, address: str, target: str, fields: tuple[str, ...], reason: str
+    call: Invocation,
+    *,
+    address: str,
+    target: str,
+    fields: tuple[str, ...],
+    reason: str,
+    allow_policy: bool,
 ) -> None:
     """Move an entry to another file
 
@@ -40,19 +46,18 @@ def command(
     from gitmem.operations.move_entry import move_entry
 
     with call.group() as group:
-        moved = move_entry(group, address, target, fields=_fields(fields), reason=reason)
+        moved = move_entry(
+            group,
+            address,
+            target,
+            fields=fields_of(fields),
+            reason=reason,
+            allow_policy=allow_policy,
+        )
     remark_found(call, moved)
     call.answer(moved, _lines(call, moved))
     for each in moved.warnings:
         call.remark(each)
-
-
-def _fields(given: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    for each in given:
-        name, sign, value = each.partition("=")
-        if not sign:
-            raise BadInput(f"{each!r} sets no field", hint="write it as --set Status=active")
-        yield name, value
 
 
 def _lines(call: Invocation, moved: EntryMoved) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gitmem.cli.changes import remark_found
-from gitmem.cli.declare import as_somebody, path_argument, reason
+from gitmem.cli.declare import allow_policy, as_somebody, path_argument, reason
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import short, visible
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 @click.argument("new")
 @reason
 @as_somebody
-def command(call: Invocation, old: str, new: str, reason: str) -> None:
+@allow_policy
+def command(call: Invocation, old: str, new: str, reason: str, allow_policy: bool) -> None:
     """Move a file or a folder
 
     Its history goes with it. Into NEW where that is a folder or ends with a slash.
@@ -35,7 +36,7 @@ def command(call: Invocation, old: str, new: str, reason: str) -> None:
     from gitmem.operations.move import move
 
     with call.group() as group:
-        moved = move(group, old, new, reason=reason)
+        moved = move(group, old, new, reason=reason, allow_policy=allow_policy)
     remark_found(call, moved)
     call.answer(move_document(moved), move_lines(call, moved))
 

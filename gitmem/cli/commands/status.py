@@ -44,8 +44,8 @@ def _lines(call: Invocation, found: Status, now: datetime) -> Iterator[str]:
     yield from columns(_overview(found, now), (call.style.dim,))
     if found.health.startswith("damaged"):
         yield call.addressed("        next: gitmem check --repair")
-    if found.layout_problem:
-        yield call.style.warn(visible(f"        {found.layout_problem}"))
+    for problem in filter(None, (found.layout_problem, found.zone_problem)):
+        yield call.style.warn(visible(f"        {problem}"))
     yield from holding_lines(call, found.holdings, now)
     yield from _edits(call, found)
     yield from _held(call, found)

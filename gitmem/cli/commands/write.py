@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 import click
 
 from gitmem.cli.changes import change_lines, remark_found
-from gitmem.cli.declare import Command, as_somebody, named, path_argument, reason
+from gitmem.cli.declare import (
+    Command,
+    allow_policy,
+    as_somebody,
+    fields_of,
+    named,
+    path_argument,
+    reason,
+)
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.stdin import STDIN, read_stdin
@@ -61,7 +69,7 @@ def _is_text(arg: str) -> bool:
 @click.argument("text", required=False)
 @click.option("--append", is_flag=True, help="Add TEXT at the end, on lines of its own")
 @click.option("--create", is_flag=True, help="Fail if the file exists")
-@click.option("--entry", metavar="TITLE", help="Create or change this one entry of the file")
+@named("--entry", metavar="TITLE", help="Create or change this one entry of the file")
 @click.option(
     "--set",
     "settings",
@@ -70,8 +78,8 @@ def _is_text(arg: str) -> bool:
     help="Set a field of the entry, or of the file's frontmatter; repeatable",
 )
 @click.option("--summary", metavar="TEXT", help="The same as --set summary=TEXT")
-@click.option("--user", metavar="ID", default="", help="Whose profile it is")
-@click.option("--date", metavar="DAY", default="", help="The day of a journal, if not today")
+@named("--user", metavar="ID", help="Whose profile it is")
+@named("--date", metavar="DAY", help="The day of a journal, if not today")
 @click.option("--batch", metavar="FILE", help="Take edits from NDJSON lines; - is stdin")
 @named("--if-match", metavar="BLOB", help="Fail unless this is its version")
 @reason
@@ -84,7 +92,7 @@ def _is_text(arg: str) -> bool:
     is_flag=True,
     help="A file over 500 bytes may lose more than half, any file all",
 )
-@click.option("--allow-policy", is_flag=True, help="Write what the layer keeps from change")
+@allow_policy
 def command(
     call: Invocation,
     *,
@@ -95,8 +103,8 @@ def command(
     entry: str | None,
     settings: tuple[str, ...],
     summary: str | None,
-    user: str,
-    date: str,
+    user: str | None,
+    date: str | None,
     batch: str | None,
     if_match: str | None,
     reason: str,
@@ -139,10 +147,11 @@ def command(
             raise BadInput("there is no path to write to", hint=EXAMPLES)
         if append and create:
             raise BadInput("--append adds to a file and --create wants none", hint="take one")
-        fields = _fields(settings, summary)
+        named = {} if summary is None else {"summary": summary}
+        fields = tuple((named | fields_of(settings)).items())
         content = None if text is None and (fields or entry) else _content(text)
         edit = Edit(path, content, append, create, if_match or "")
-        edits = [edit._replace(entry=entry or "", fields=fields, user=user, date=date)]
+        edits = [edit._replace(entry=entry or "", fields=fields, user=user or "", date=date or "")]
     allowed = Allowed(allow_secret, allow_shrink, allow_policy)
     with call.group() as group:
         written = write(
@@ -172,17 +181,6 @@ def _batch(source: str, mixed: bool) -> list[Edit]:
         raise BadInput(
             f"{source} cannot be read: {error.strerror}", hint="use - for standard input"
         ) from error
-
-
-def _fields(settings: tuple[str, ...], summary: str | None) -> tuple[tuple[str, str], ...]:
-    """What --set and --summary ask for."""
-    found = {} if summary is None else {"summary": summary}
-    for each in settings:
-        name, equals, value = each.partition("=")
-        if not equals or not name.strip():
-            raise BadInput(f"{each!r} sets no field", hint="write it as --set Status=active")
-        found[name.strip()] = value.strip()
-    return tuple(found.items())
 
 
 def _content(text: str | None) -> str | bytes:
