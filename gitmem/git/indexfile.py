@@ -6,41 +6,42 @@ paths it names and copies every other byte: one copy and one checksum, however m
 
 from __future__ import annotations
 
-import hashlib
 import stat
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, islice, pairwise
-from operator import lt, sub
+from itertools import accumulate, islice
+from operator import sub
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
+
+from gitmem.git.indexbytes import (
+    FIXED,
+    FLAGS,
+    FRONTCODED,
+    HEADER,
+    NAME,
+    NO_OID,
+    IndexUnreadable,
+    check_extensions,
+    check_order,
+    checked_header,
+    expanded,
+    padded,
+    scanned,
+    sealed,
+)
 
 if TYPE_CHECKING:
     import os
 
     _Born = Mapping[int, Sequence[tuple[bytes, bytes]]]  # position -> the (path, bytes) put there
 
-_HEADER = Struct(">4sII")
-_FIXED = Struct(">10I20sH")
 _SECONDS_NANOSECONDS = Struct(">II")
-_SIGNATURE = b"DIRC"
-_WITH_EXTENDED_FLAGS = 3  # the first version that may have them
-_FRONTCODED = 4  # the version whose paths are written as differences
-_CHECKSUM = 20
-_FLAGS = 60  # where in an entry the flags begin
-_EXTENDED = 0x40  # in the first byte of the flags: two more bytes of flags follow
-_KNOWN_EXTENDED = 0x60  # in the first of those: skip-worktree and intent-to-add
-_NAME = 0xFFF  # the length of the path, where it is shorter than this
 _WORD = 0xFFFFFFFF
 _SECOND = 1_000_000_000
 _MODES = frozenset({0o100644, 0o100755, 0o120000, 0o160000})
 _FORBIDDEN = frozenset({b"", b".", b"..", b".git"})
-_NO_OID = bytes(20)
 _EMPTY_BLOB = bytes.fromhex("e69de29bb2d1d6434b8b29ae775ad8c2e48c5391")
-
-
-class IndexUnreadable(ValueError):
-    """The bytes are no index we can patch safely; the index is a cache, so build a new one."""
 
 
 def _truncated(nanoseconds: int) -> int:
@@ -116,42 +117,34 @@ class IndexFile:
     @classmethod
     def parse(cls, data: bytes) -> IndexFile:
         """Return the index that DATA holds, or raise IndexUnreadable; version 4 becomes 2 or 3."""
-        version, count = _checked_header(data)
+        version, count = checked_header(data)
         try:
-            if version == _FRONTCODED:
-                return cls.parse(_expanded(data, count))
-            paths, offsets = _scanned(data, version, count)
+            if version == FRONTCODED:
+                return cls.parse(expanded(data, count))
+            paths, offsets = scanned(data, version, count)
         except (IndexError, ValueError) as error:
             raise IndexUnreadable(f"the entries of the index are damaged: {error}") from error
-        _check_extensions(data, offsets[-1])
-        _check_order(data, paths, offsets)
+        check_extensions(data, offsets[-1])
+        check_order(data, paths, offsets)
         return cls(data, paths, offsets)
 
     def get(self, path: bytes) -> Entry | None:
         """Return the entry of PATH, or None if there is none or it is in conflict."""
         at = bisect_left(self._paths, path)
-        if at == len(self._paths) or self._paths[at] != path or self._stage(at):
-            return None
-        return self._entry(at)
+        return None if self._paths[at : at + 1] != [path] or self._stage(at) else self._entry(at)
 
     def vouches(self, path: bytes, oid: bytes, st: os.stat_result, index_mtime_ns: int) -> bool:
         """Whether a file of stat ST at PATH surely holds the blob OID: `is_clean`, made quick."""
         at = bisect_left(self._paths, path)
-        if at == len(self._paths) or self._paths[at] != path or self._stage(at):
+        if self._paths[at : at + 1] != [path] or self._stage(at):
             return False
-        cs, cn, ms, mn, _, ino, mode, _, _, size, known, _ = _FIXED.unpack_from(
-            self.data, self._offsets[at]
-        )
-        mtime = ms * _SECOND + mn
+        known = FIXED.unpack_from(self.data, self._offsets[at])
         return (
-            known == oid
-            and size == st.st_size  # what is larger than a word is looked at
-            and ino == st.st_ino & _WORD
-            and mtime == st.st_mtime_ns
-            and cs * _SECOND + cn == st.st_ctime_ns
-            and mtime < index_mtime_ns
-            and mode & 0o170000 == st.st_mode & 0o170000 == stat.S_IFREG
-            and (size > 0 or oid == _EMPTY_BLOB)
+            st.st_mtime_ns < index_mtime_ns
+            and known[:4] == (*divmod(st.st_ctime_ns, _SECOND), *divmod(st.st_mtime_ns, _SECOND))
+            and (known[5], known[9], known[10]) == (st.st_ino & _WORD, st.st_size, oid)
+            and stat.S_IFMT(st.st_mode) == stat.S_IFMT(known[6]) == stat.S_IFREG
+            and (st.st_size > 0 or oid == _EMPTY_BLOB)
         )
 
     def entries(self) -> Iterator[Entry]:
@@ -204,7 +197,7 @@ class IndexFile:
             kept = at + (at in gone)
         pieces.append(view[offsets[kept] : offsets[-1]])
         count = len(self._paths) - len(gone) + sum(map(len, born.values()))
-        data = _sealed(_HEADER.unpack_from(self.data)[1], count, pieces)
+        data = sealed(HEADER.unpack_from(self.data)[1], count, pieces)
         if self._keeps_shape(gone, born):
             return IndexFile(data, self._paths, offsets)
         return IndexFile(data, *self._reshaped(gone, born))
@@ -223,7 +216,7 @@ class IndexFile:
             old, new = slice(at, at + (at in gone)), born.get(at, ())
             paths[old] = [path for path, _ in new]
             sizes[old] = [len(raw) for _, raw in new]
-        return paths, list(accumulate(sizes, initial=_HEADER.size))
+        return paths, list(accumulate(sizes, initial=HEADER.size))
 
     def _replaced(self, path: bytes, entry: Entry | None) -> Iterator[range]:
         paths = self._paths
@@ -236,10 +229,10 @@ class IndexFile:
         yield range(bisect_left(paths, path + b"/"), bisect_left(paths, path + b"0"))
 
     def _stage(self, at: int) -> int:
-        return self.data[self._offsets[at] + _FLAGS] >> 4 & 3
+        return self.data[self._offsets[at] + FLAGS] >> 4 & 3
 
     def _entry(self, at: int) -> Entry:
-        cs, cn, ms, mn, dev, ino, mode, uid, gid, size, oid, _ = _FIXED.unpack_from(
+        cs, cn, ms, mn, dev, ino, mode, uid, gid, size, oid, _ = FIXED.unpack_from(
             self.data, self._offsets[at]
         )
         ctime, mtime = cs * _SECOND + cn, ms * _SECOND + mn
@@ -253,7 +246,7 @@ def build(entries: Iterable[Entry]) -> IndexFile:
         if entry.path in changes:
             raise ValueError(f"two entries for {entry.path!r}")
         changes[entry.path] = entry
-    empty = IndexFile(_sealed(2, 0, []), [], [_HEADER.size])
+    empty = IndexFile(sealed(2, 0, []), [], [HEADER.size])
     return empty.patched(changes)
 
 
@@ -278,131 +271,11 @@ def _encoded(entry: Entry) -> bytes:
     path, oid, mode, st = entry
     if b"\0" in path or not _FORBIDDEN.isdisjoint(path.lower().split(b"/")):
         raise ValueError(f"git does not track a path like {path!r}")
-    if len(oid) != len(_NO_OID) or oid == _NO_OID or mode not in _MODES:
+    if len(oid) != len(NO_OID) or oid == NO_OID or mode not in _MODES:
         raise ValueError(f"{path!r} has no such blob or mode in git: {oid.hex()} {mode:o}")
     cs, cn = divmod(st.ctime_ns, _SECOND)
     ms, mn = divmod(st.mtime_ns, _SECOND)
     owner = st.uid & _WORD, st.gid & _WORD, st.size & _WORD
     place = st.dev & _WORD, st.ino & _WORD
     times = cs & _WORD, cn, ms & _WORD, mn
-    return _padded(_FIXED.pack(*times, *place, mode, *owner, oid, min(len(path), _NAME)) + path)
-
-
-def _padded(raw: bytes) -> bytes:
-    return raw.ljust(len(raw) + 8 & ~7, b"\0")
-
-
-def _sealed(version: int, count: int, pieces: Sequence[bytes | memoryview]) -> bytes:
-    header = _HEADER.pack(_SIGNATURE, version, count)
-    digest = hashlib.sha1(header, usedforsecurity=False)
-    for piece in pieces:
-        digest.update(piece)
-    return b"".join((header, *pieces, digest.digest()))
-
-
-def _checked_header(data: bytes) -> tuple[int, int]:
-    if len(data) < _HEADER.size + _CHECKSUM:
-        raise IndexUnreadable("the index is too short")
-    signature, version, count = _HEADER.unpack_from(data)
-    if signature != _SIGNATURE or version not in (2, 3, _FRONTCODED):
-        raise IndexUnreadable(f"not an index of version 2, 3 or 4: {data[:8]!r}")
-    checksum = data[-_CHECKSUM:]
-    # All zeros is what git writes where index.skipHash is set.
-    if checksum != _NO_OID:
-        found = hashlib.sha1(memoryview(data)[:-_CHECKSUM], usedforsecurity=False)
-        if found.digest() != checksum:
-            raise IndexUnreadable("the checksum of the index is wrong")
-    return version, count
-
-
-def _scanned(data: bytes, version: int, count: int) -> tuple[list[bytes], list[int]]:
-    paths: list[bytes] = []
-    offsets: list[int] = []
-    at = _HEADER.size
-    for _ in range(count):
-        offsets.append(at)
-        # Nearly always the first byte of the flags is 0 and the second is the path's length.
-        if data[at + 60]:
-            start, end = _unusual(data, at, version)
-        else:
-            start = at + 62
-            end = start + data[at + 61]
-        paths.append(data[start:end])
-        if data[end]:
-            raise IndexUnreadable("a path of the index is longer than its entry says")
-        at = (end + 4 | 7) - 3  # one to eight NULs, up to a multiple of eight from the header on
-    offsets.append(at)
-    if b"\0" in b"/".join(paths):
-        raise IndexUnreadable("a path of the index is shorter than its entry says")
-    return paths, offsets
-
-
-def _unusual(data: bytes, at: int, version: int) -> tuple[int, int]:
-    """Return where the path begins and ends in an entry that is flagged, staged or long."""
-    start = _path_start(data, at, version)
-    length = (data[at + _FLAGS] << 8 | data[at + _FLAGS + 1]) & _NAME
-    end = data.index(b"\0", start + length) if length == _NAME else start + length
-    return start, end
-
-
-def _path_start(data: bytes, at: int, version: int) -> int:
-    start = at + _FIXED.size
-    if not data[at + _FLAGS] & _EXTENDED:
-        return start
-    if version < _WITH_EXTENDED_FLAGS:
-        raise IndexUnreadable(f"an index of version {version} has extended flags")
-    if data[start] & ~_KNOWN_EXTENDED or data[start + 1]:
-        raise IndexUnreadable("an entry of the index has flags git does not know")
-    return start + 2
-
-
-def _check_extensions(data: bytes, at: int) -> None:
-    end = len(data) - _CHECKSUM
-    while at < end:
-        name, size = data[at : at + 4], int.from_bytes(data[at + 4 : at + 8], "big")
-        if not name[:1].isupper():
-            raise IndexUnreadable(f"the index needs the extension {name!r}")
-        at += 8 + size
-    if at != end:
-        raise IndexUnreadable("the entries or the extensions of the index run past its end")
-
-
-def _check_order(data: bytes, paths: Sequence[bytes], offsets: Sequence[int]) -> None:
-    if paths and not paths[0]:
-        raise IndexUnreadable("the index has an entry without a path")
-    if all(map(lt, paths, islice(paths, 1, None))):
-        return
-    stages = (data[at + _FLAGS] >> 4 & 3 for at in offsets[:-1])
-    for before, after in pairwise(zip(paths, stages, strict=True)):
-        if before >= after or (before[0] == after[0] and before[1] == 0):
-            raise IndexUnreadable(f"the index is not in order at {after[0]!r}")
-
-
-def _expanded(data: bytes, count: int) -> bytes:
-    """Write out the paths of a version 4 index, where each is a difference from the one before."""
-    raws: list[bytes] = []
-    path, at, extended = b"", _HEADER.size, False
-    for _ in range(count):
-        start = _path_start(data, at, _FRONTCODED)
-        cut, tail = _varint(data, start)
-        end = data.index(b"\0", tail)
-        if cut > len(path):
-            raise IndexUnreadable("a path of the index is cut by more than there is")
-        path = path[: len(path) - cut] + data[tail:end]
-        extended = extended or start > at + _FIXED.size
-        raws.append(_padded(data[at:start] + path))
-        at = end + 1
-    _check_extensions(data, at)
-    return _sealed(_WITH_EXTENDED_FLAGS if extended else 2, count, raws)
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    byte = data[at]
-    value = byte & 127
-    while byte & 128:
-        at += 1
-        byte = data[at]
-        value = (value + 1 << 7) + (byte & 127)
-        if value > len(data):  # or a damaged file could make it grow, and us slow, without end
-            raise IndexUnreadable("a path of the index is cut by more than there is")
-    return value, at + 1
+    return padded(FIXED.pack(*times, *place, mode, *owner, oid, min(len(path), NAME)) + path)

@@ -14,7 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from gitmem.git.indexfile import Entry, IndexFile, IndexUnreadable, Stat, build
+from gitmem.git.indexbytes import IndexUnreadable
+from gitmem.git.indexfile import Entry, IndexFile, Stat, build
 from gitmem.git.trees import FILE
 
 Signature = tuple[int, int, int]

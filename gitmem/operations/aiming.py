@@ -152,7 +152,7 @@ def _place(edit: Edit, layer: Layer, ground: _Ground, moment: datetime) -> str:
             hint="say whose it is: --user telegram:123456" if needs_user else "leave out --user",
         )
     pattern = filled(layer.path, {**moment_values(moment), "user": "{user}"})
-    path = _of_user(pattern, edit.user, ground) if needs_user else check_path(pattern)
+    path = _of_user(layer, pattern, edit.user, ground) if needs_user else check_path(pattern)
     if "datetime" in variables_in(layer.path):
         return _unused(ground, path)
     # Whoever made the page of that day may have written its date in the short form.
@@ -161,10 +161,10 @@ def _place(edit: Edit, layer: Layer, ground: _Ground, moment: datetime) -> str:
     return short if ground.has(short) and not ground.has(path) else path
 
 
-def _of_user(pattern: str, user: str, ground: _Ground) -> str:
+def _of_user(layer: Layer, pattern: str, user: str, ground: _Ground) -> str:
     from gitmem.core.users import user_path
 
-    return user_path(pattern, user, ground.names_in)
+    return user_path(pattern, user, ground.names_in, default=layer.default)
 
 
 def _begun(layer: Layer, now: datetime) -> bytes:

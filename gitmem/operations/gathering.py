@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from gitmem.core import frontmatter
 from gitmem.core.journal import NEVER, TYPES, Day, age_label, day_from, day_of, is_day, type_of
-from gitmem.core.layout import Layer, Layout, filled, moment_values
+from gitmem.core.layout import Layer, Layout, filled, is_glob, moment_values, variables_in
 from gitmem.core.pieces import Piece, one_line, text_of, trimmed
 from gitmem.core.plainfields import read_fields
 from gitmem.errors import Damaged, GitmemError
@@ -131,8 +131,11 @@ class _Layer:
 
     def _pieces(self) -> Iterable[Piece]:
         layer = self._layer
-        if "{user}" in layer.path:
+        if "{user}" in layer.path and layer.kind != "journal":
             return self._profile()
+        if "{user}" in layer.path and not self._made_own():
+            return ()
+        layer = self._layer
         if layer.kind in ("document", "log"):
             return (self._document(),)
         blobs = dict(layer_files(self._snapshot, layer, self._before))
@@ -178,25 +181,40 @@ class _Layer:
     def _document(self) -> Piece:
         return self._whole(self._layer.path)
 
-    def _profile(self) -> Iterator[Piece]:
-        user, mode = self._wanted.user, self._wanted.user_mode
-        if not user or mode == "none":
-            self._leave(self._layer.path, "not wanted" if user else "no user was named")
-            return
+    def _own_path(self, pattern: str) -> str:
+        """The path by PATTERN for the user who is addressed; nothing where there is none."""
+        layer, user = self._layer, self._wanted.user
+        if not user or self._wanted.user_mode == "none":
+            self._leave(layer.path, "not wanted" if user else "no user was named")
+            return ""
         from gitmem.core.users import user_path
 
-        values = {"user": "{user}", **moment_values(self._wanted.moment)}
         try:
-            path = user_path(
-                filled(self._layer.path, values),
-                user,
-                self._snapshot.folder,
-                default=self._layer.default,
-            )
+            return user_path(pattern, user, self._snapshot.folder, default=layer.default)
         except GitmemError as error:
             if isinstance(error, Damaged):
                 raise
-            self._leave(self._layer.path, error.message)
+            self._leave(layer.path, error.message)
+            return ""
+
+    def _made_own(self) -> bool:
+        """Whether there is a user: the journal is then that of this one alone."""
+        path = self._own_path(self._layer.path)
+        # A folder made by hand may be called {date} or *, and would then stand for those of others.
+        known = len(variables_in(self._layer.path)) - 1
+        if path and (len(variables_in(path)) != known or is_glob(path)):
+            self._leave(path, "the user's folder stands for others as well")
+            return False
+        if path:
+            self._layer, self._name = self._layer._replace(path=path), dated_part(path)
+            self._model = self._model._replace(user=self._wanted.user)
+        return bool(path)
+
+    def _profile(self) -> Iterator[Piece]:
+        user, mode = self._wanted.user, self._wanted.user_mode
+        values = {"user": "{user}", **moment_values(self._wanted.moment)}
+        path = self._own_path(filled(self._layer.path, values))
+        if not path:
             return
         piece = self._whole(path)._replace(user=user)
         if piece.lack == "missing":

@@ -25,6 +25,7 @@ from gitmem.operations.resolve import STEPS, WHOLE_ID, resolve
 
 if TYPE_CHECKING:
     from gitmem.core.moments import Moment
+    from gitmem.operations.untouched import Untaken
 
 HOUR = timedelta(hours=1)
 LOADED = ("always", "recent", "user")
@@ -63,6 +64,8 @@ class Manifest(NamedTuple):
     """Edits in the work tree that do not show; None when nobody looked, or could."""
     notes: tuple[str, ...]
     layout_problem: str = ""
+    held: int = 0
+    """Edits that may not enter git, and so will not show."""
 
 
 class Injected(NamedTuple):
@@ -129,7 +132,7 @@ def inject(
     page = Page(format or layout.format, annotate=layout.annotate if annotate is None else annotate)
     source = _read(group, moment, wanted)
     kept, dropped = _fitted([each for each in source.found.pieces if page.shows(each)], limit, page)
-    text = page.text(kept)
+    text, untaken = page.text(kept), _untaken(group, moment)
     return Injected(
         group=group.name,
         text=text,
@@ -147,9 +150,10 @@ def inject(
         manifest=Manifest(
             tuple(_placed(page, each, source.pins[each.group or group.name]) for each in kept),
             _left_out(source.found, page, dropped),
-            _uncommitted(group, moment.snapshot) if moment.instant is None else None,
+            untaken.edits if untaken else None,
             (*([] if prompt is None else [NO_RETRIEVAL]), *source.trouble, *_remarks(source)),
             moment.loaded.problem,
+            untaken.held if untaken else 0,
         ),
     )
 
@@ -294,11 +298,13 @@ def _zone_name(moment: _Moment) -> str:
     return getattr(moment.time.tzinfo, "key", "") or f"UTC{moment.time:%z}"
 
 
-def _uncommitted(group: Group, snapshot: Snapshot) -> int | None:
-    """How many edits do not show; a work tree that cannot be looked at is no reason to fail."""
+def _untaken(group: Group, moment: _Moment) -> Untaken | None:
+    """Edits that do not show; a work tree that cannot be looked at is no reason to fail."""
+    if moment.instant is not None:
+        return None
     from gitmem.operations.untouched import count_edits
 
     try:
-        return count_edits(group, snapshot)
+        return count_edits(group, moment.snapshot)
     except (GitmemError, OSError):
         return None

@@ -8,6 +8,7 @@ the time the answer is yes, and then there is nothing to count; all else is a qu
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
 from gitmem.git.indexfile import IndexFile
 from gitmem.git.moves import SUBMODULE
@@ -19,14 +20,22 @@ from gitmem.operations.group import Group
 NOTHING: Tree = {}
 
 
-def count_edits(group: Group, snapshot: Snapshot) -> int:
+class Untaken(NamedTuple):
+    """How many edits there are that no commit holds."""
+
+    edits: int = 0
+    held: int = 0
+    """Those that may not enter git."""
+
+
+def count_edits(group: Group, snapshot: Snapshot) -> Untaken:
     """How many edits in the work tree SNAPSHOT, the newest, does not hold."""
     if is_untouched(group, snapshot):
-        return 0
+        return Untaken()
     from gitmem.operations.pending import pending_edits  # only where there is something to find
 
     scan = pending_edits(group)
-    return len(scan.edits) + len(scan.held)
+    return Untaken(len(scan.edits), len(scan.held))
 
 
 def is_untouched(group: Group, snapshot: Snapshot) -> bool:

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitmem.git.indexfile import Entry, IndexFile, IndexUnreadable, Stat, build, is_clean
+from gitmem.git.indexbytes import IndexUnreadable
+from gitmem.git.indexfile import Entry, IndexFile, Stat, build, is_clean
 from tests.support.git import git_bytes
 
 OLD = 1_500_000_000_123_456_789

@@ -149,7 +149,8 @@ def test_edits_that_are_not_committed_never_show_and_are_counted(small: Group) -
     after = inject(small)
 
     assert after.text == before.text
-    assert (before.manifest.uncommitted, after.manifest.uncommitted) == (0, 3)
+    assert (before.manifest.uncommitted, after.manifest.uncommitted) == (0, 2)
+    assert (before.manifest.held, after.manifest.held) == (0, 1)
 
 
 names = st.sampled_from(["state.md", "facts/a.md", "diary/2026-02-08.md", "rules.md", "x.txt"])
@@ -826,6 +827,22 @@ def test_notes_can_be_shown_by_their_summaries(group: Group) -> None:
     ]
     tight = inject(group, budget=found.chars - 1)  # the older one says that it matters more
     assert [each.path for each in tight.manifest.pieces] == ["n/a.md"]
+
+
+def test_a_journal_can_be_that_of_one_user(group: Group) -> None:
+    layer = '{kind: journal, path: "u/{user}/{date}.md", load: recent 2, render: summary}'
+    put(group, "gitmem.yaml", f"gitmem: 1\nlayers:\n  days: {layer}\n")
+    for user, day in (("a%3Ab", 5), ("a%3Ab", 6), ("a%3Ab", 7), ("other", 8)):
+        put(group, f"u/{user}/2026-02-0{day}.md", f"---\nsummary: {user} {day}\n---\n")
+
+    assert text_of(inject(group, user="a:b")) == ["a%3Ab 7", "a%3Ab 6"]
+    assert 'jid="a:b"' in inject(group, user="a:b").text
+    assert inject(group).text == inject(group, user="nobody").text == ""
+    for odd in ("{date}", "*", "date"):
+        edit(group, f"u/{odd}/2026-02-01.md", "---\nsummary: odd\n---\n")
+    capture(group)
+    assert inject(group, user="{date}").text == inject(group, user="*").text == ""
+    assert text_of(inject(group, user="date")) == ["odd"]
 
 
 def test_a_layer_can_point_instead_of_showing(group: Group) -> None:

@@ -332,6 +332,37 @@ def test_a_new_profile_starts_from_the_default(of: Open) -> None:
     assert profile.endswith("- prefers short answers\n")
 
 
+def test_the_profile_from_which_others_start_is_nobody_s(of: Open) -> None:
+    group = of("zylos")
+    template = text_of(group, "users/default/profile.md")
+
+    path = put(group, Edit("user", "Mine.\n", user="default")).changes[0].path
+
+    assert path != "users/default/profile.md"
+    assert text_of(group, "users/default/profile.md") == template
+    assert put(group, Edit("user", "Mine, too.\n", user="default")).changes[0].path == path
+
+
+def test_an_id_that_looks_encoded_is_somebody_else(of: Open) -> None:
+    group = of("arizuko")
+    one = put(group, Edit("user", "Private.\n", user="telegram:1")).changes[0].path
+    two = put(group, Edit("user", "Mallory.\n", user="telegram%3A1")).changes[0].path
+
+    assert one != two
+    assert text_of(group, one) == "Private.\n"
+
+
+def test_people_whose_ids_differ_in_case_have_files_of_their_own(of: Open) -> None:
+    group = of("arizuko")
+    paths = [
+        put(group, Edit("user", f"{user}\n", user=user)).changes[0].path
+        for user in ("Bob", "bob", "BOB")
+    ]
+
+    assert len(set(paths)) == 3
+    assert [text_of(group, path) for path in paths] == ["Bob\n", "bob\n", "BOB\n"]
+
+
 def test_an_id_that_is_too_long_is_an_error(of: Open) -> None:
     with pytest.raises(BadInput, match="too long"):
         put(of("arizuko"), Edit("user", "x\n", user="x" * 201))

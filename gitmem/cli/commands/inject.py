@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gitmem.operations.inject import Injected
 
 UNCAPTURED = "not shown, because not committed: {}; commit with: gitmem capture"
+HELD = "not shown, because it may not enter git: {}; decide with: gitmem held"
 
 
 @declare("inject")
@@ -94,8 +95,8 @@ def _remark(call: Invocation, found: Injected) -> None:
     """What is not in the text, on the side."""
     if not found.text:
         call.remark(_why_nothing(found))
-    if found.manifest.uncommitted:
-        call.remark(UNCAPTURED.format(counted(found.manifest.uncommitted, "edit")))
+    for each in _untaken(found):
+        call.remark(each)
     for each in (found.manifest.layout_problem, *found.manifest.notes):
         if each:
             call.remark(each)
@@ -173,9 +174,14 @@ def _address(group: str, address: str) -> str:
     return f"{group}: {address}" if group else address
 
 
+def _untaken(found: Injected) -> Iterator[str]:
+    for text, number in ((UNCAPTURED, found.manifest.uncommitted), (HELD, found.manifest.held)):
+        if number:
+            yield text.format(counted(number, "edit"))
+
+
 def _told(found: Injected) -> Iterator[str]:
-    if found.manifest.uncommitted:
-        yield UNCAPTURED.format(counted(found.manifest.uncommitted, "edit"))
+    yield from _untaken(found)
     yield from filter(None, (found.manifest.layout_problem, *found.manifest.notes))
     if not found.text:
         yield _why_nothing(found)

@@ -11,7 +11,8 @@ from gitmem.errors import PathRefused
 from gitmem.git.checks import upkeep
 from gitmem.git.checks.closure import GITLINK
 from gitmem.git.checks.findings import Finding, info, warning
-from gitmem.git.indexfile import IndexFile, IndexUnreadable
+from gitmem.git.indexbytes import IndexUnreadable
+from gitmem.git.indexfile import IndexFile
 from gitmem.git.repository import Commit
 from gitmem.git.setup import worktree_of
 from gitmem.git.trees import FILE, Node

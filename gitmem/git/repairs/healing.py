@@ -18,7 +18,8 @@ from typing import NamedTuple
 from gitmem.git import trees
 from gitmem.git.checks.closure import Lack, Walk
 from gitmem.git.checks.reffiles import is_id
-from gitmem.git.indexfile import IndexFile, IndexUnreadable
+from gitmem.git.indexbytes import IndexUnreadable
+from gitmem.git.indexfile import IndexFile
 from gitmem.git.objects import ObjectDamaged, Objects, blob_id, inflate, object_id
 from gitmem.git.packs import Content
 from gitmem.git.repairs.kin import known_objects, rebuilt_folder
