@@ -53,6 +53,8 @@ def layout_at(group: Group, snapshot: Snapshot) -> Loaded:
     known = group.layouts.get(blob)
     if known:
         return Loaded(known, blob)
+    if not blob and group.standing == (snapshot.commit, ""):
+        return Loaded(EMPTY)
     problem, lost = f"{FILE} is missing", None
     if blob:
         try:

@@ -134,12 +134,12 @@ def _settled(group: Group, writer: Writer, edits: Sequence[Edit]) -> tuple[list[
     now = group.now()  # once: a name that holds the time shall not run away
     while True:
         found = _aimed(group, edits, now)
-        fresh = [path for each in found for path in places(each) if path not in looked]
-        if not fresh:
+        known = len(writer.captured)
+        for path in (path for each in found for path in places(each) if path not in looked):
+            looked[path] = _is_held(writer, path)
+        if len(writer.captured) == known:
             mine = dict.fromkeys(each.edit.path for each in found)
             return found, [path for path in mine if looked[path]]
-        for path in fresh:
-            looked[path] = _is_held(writer, path)
 
 
 def _is_held(writer: Writer, path: str) -> bool:
