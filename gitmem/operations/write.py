@@ -179,7 +179,7 @@ class _Work:
                 files[path] = applied(each, files.get(path, before[path]))
         layout = _layout(self._group, snapshot, [each.edit for each in self.aims])
         self._check(files, before, layout)
-        self.warnings = tuple(self._remarks(files, before))
+        self.warnings = (*self._remarks(files, before), *_strays(layout, before))
         same = {path for path, data in files.items() if snapshot.oid(path) == blob_id(data)}
         for path in same:
             if before[path] is None:  # damaged: the same content again heals it
@@ -229,6 +229,14 @@ class _Work:
                         entry=each.edit.entry,
                         today=each.day,
                     )
+
+
+def _strays(layout: Layout, before: dict[str, bytes | None]) -> Iterator[str]:
+    """New files that look as if a layer had been meant."""
+    for path, old in before.items():
+        if layout.layers and old is None and "/" not in path and "." not in path:
+            names = ", ".join(each.name for each in layout.layers)
+            yield f"{path} is a file now, and no layer shows it; the layers are {names}"
 
 
 def _current(snapshot: Snapshot, aimed: Aim) -> bytes | None:

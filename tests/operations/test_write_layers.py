@@ -405,7 +405,9 @@ def test_a_file_may_be_called_nearly_like_a_layer(of: Open) -> None:
     assert put(group, Edit("./diray", "x\n")).changes[0].path == "diray"
     assert put(group, Edit("diray", "y\n")).changes[0].path == "diray"
     assert put(group, Edit("./diary", "a file\n")).changes[0].path == "diary"
-    assert put(group, Edit("TODO", "x\n")).changes[0].path == "TODO"
+    (remark,) = put(group, Edit("CONTACTS", "x\n")).warnings
+    assert "no layer shows it; the layers are diary, episodes" in remark
+    assert put(group, Edit("CONTACTS", "y\n")).warnings == ()
 
 
 def test_an_entry_is_made_and_changed_and_no_other_line_moves(of: Open) -> None:
