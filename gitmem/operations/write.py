@@ -215,10 +215,10 @@ class _Work:
 
     def _remarks(self, files: dict[str, bytes], before: dict[str, bytes | None]) -> Iterator[str]:
         """What a layer has to say about what was written to it, once for each file."""
-        from gitmem.core.remarks import remarks
-
         for each in {each.edit.path: each for each in self.aims}.values():
             if each.layer is not None:
+                from gitmem.core.remarks import remarks  # only where a layer could say something
+
                 with naming_line(each.edit):
                     path = each.edit.path
                     yield from remarks(
