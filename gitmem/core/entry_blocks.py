@@ -8,6 +8,7 @@ from datetime import date
 from typing import NamedTuple
 
 from gitmem.core.entry_lines import BOM, ENTRY_LEVEL, KNOWN, Heading, Lines, fold, scan, spots
+from gitmem.core.paths import fold as path_fold
 from gitmem.errors import NotFound
 
 DATES = ("Updated", "Confirmed", "Date", "Date observed", "Started")
@@ -122,8 +123,8 @@ def split_address(address: str) -> tuple[str, str]:
 
 
 def same_title(one: str, other: str) -> bool:
-    """Whether two titles are one to a reader: case and blanks do not matter."""
-    return one.casefold().split() == other.casefold().split()
+    """Whether two titles are one to a reader: case, Unicode form and blanks do not matter."""
+    return path_fold(one).split() == path_fold(other).split()
 
 
 def wording(block: str) -> str:

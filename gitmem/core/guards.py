@@ -130,14 +130,14 @@ def breaks_policy(data: bytes | None, before: bytes | None, policy: str) -> bool
     if before is None:
         return False
     if policy == "append-only" and data is not None:
-        return not data.startswith(before) and not _only_ends_differ(data, before)
+        return not _goes_on(data, before)
     return True
 
 
-def _only_ends_differ(data: bytes, before: bytes) -> bool:
-    """Whether DATA goes on where BEFORE ended, but for the line ends between them."""
+def _goes_on(data: bytes, before: bytes) -> bool:
+    """Whether DATA begins with all lines of BEFORE; the last one ends, written so or not."""
     said = before.rstrip(b"\r\n")
-    return data.startswith(said) and data[len(said) : len(said) + 1] in (b"", b"\r", b"\n")
+    return data.startswith(said) and data[len(said) : len(said) + 1] in (b"\r", b"\n")
 
 
 def shrinks(data: bytes, before: bytes | None) -> bool:

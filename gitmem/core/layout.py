@@ -176,9 +176,9 @@ def _fits(pattern: str, path: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _as_regex(pattern: str) -> str:
-    """`*` and a variable stay inside one name; `**` crosses."""
-    marks = {"**": ".*", "*": "[^/]*"}
-    parts = re.split(r"(\*\*|\*|\{\w+\})", pattern)
+    """`*` and a variable stay inside one name; `**` crosses, and `**/` may be no folder at all."""
+    marks = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*"}
+    parts = re.split(r"(\*\*/|\*\*|\*|\{\w+\})", pattern)
     return "".join(
         marks.get(part, "[^/]+") if number % 2 else re.escape(part)
         for number, part in enumerate(parts)

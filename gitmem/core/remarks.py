@@ -31,6 +31,8 @@ def remarks(
         yield from _summary(path, text, (before or b"").decode("utf-8", "replace"))
     if entry:
         yield from _entry(layer, text, entry)
+    elif layer.kind == "entries":
+        yield from _entries(layer, text, (before or b"").decode("utf-8", "replace"))
 
 
 def _size(layer: Layer, path: str, size: int) -> Iterator[str]:
@@ -65,6 +67,16 @@ def _entry(layer: Layer, text: str, name: str) -> Iterator[str]:
 
     entries = parse(text, layer.fields)
     yield from judged(matching(entries, name) or find(entries, name), layer)
+
+
+def _entries(layer: Layer, text: str, before: str) -> Iterator[str]:
+    """What there is to say about entries that were not there before, as they are now."""
+    from gitmem.core.entry_blocks import parse, wording
+
+    known = {wording(each.block) for each in parse(before, layer.fields)}
+    for each in parse(text, layer.fields):
+        if wording(each.block) not in known:
+            yield from judged(each, layer)
 
 
 def judged(entry: Entry, layer: Layer) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Collection, Iterable
 
 from gitmem.core.paths import MAX_PART_BYTES, check_path, find_twin, fold
-from gitmem.errors import BadInput
+from gitmem.errors import BadInput, PathRefused
 
 _PLAIN = "-_.@+=,~"
 _SHORT = {"/": "%-", "\\": "%_"}
@@ -32,7 +32,13 @@ def encode_user(user: str, *, spelled: bool = False) -> str:
             f"{MAX_PART_BYTES} is the most",
             hint="use a shorter id, for example the number alone",
         )
-    return check_path(name)
+    try:
+        return check_path(name)
+    except PathRefused as error:
+        raise BadInput(
+            f"{user!r} cannot be the id of a user: as a file name it would lead elsewhere",
+            hint="use another id for this person",
+        ) from error
 
 
 def decode_user(name: str) -> str:

@@ -35,13 +35,23 @@ def checked_edit(group: Group, edit: Edit) -> Edit:
 
 def places(found: Aim) -> tuple[str, ...]:
     """Where the file may stand that an edit is meant for, also one that is not committed yet."""
-    if not found.by_name or found.layer is None or not found.edit.user:
-        return (found.edit.path,)
+    path, layer, user = found.edit.path, found.layer, found.edit.user
+    if not found.by_name or layer is None:
+        return (path,)
+    others = [layer.path.replace("{user}", user) if user else path, _in_short(path)]
+    return (path, *(each for each in others if each != path and _is_path(each)))
+
+
+def _is_path(path: str) -> bool:
     try:
-        literal = check_path(found.layer.path.replace("{user}", found.edit.user))
+        return bool(check_path(path))
     except PathRefused:
-        return (found.edit.path,)
-    return found.edit.path, literal
+        return False
+
+
+def _in_short(path: str) -> str:
+    """PATH with its date in the short form, as somebody else may have written it."""
+    return re.sub(r"\b([0-9]{4})-([0-9]{2})-([0-9]{2})(?=\.[a-z]+$)", r"\1\2\3", path)
 
 
 def aims(edits: Iterable[Edit], layout: Layout, snapshot: Snapshot, now: datetime) -> list[Aim]:
@@ -55,6 +65,7 @@ def aims(edits: Iterable[Edit], layout: Layout, snapshot: Snapshot, now: datetim
     return found
 
 
+GLOBS = r"\*+(?:/\*+)*"
 HERE = "./"
 """What a path begins with that is no layer, whatever its name."""
 
@@ -111,7 +122,7 @@ def _check_name(edit: Edit, layout: Layout) -> None:
         return
     from difflib import get_close_matches  # only for a name that could be one of a layer
 
-    near = get_close_matches(edit.path, [each.name for each in layout.layers], 1)
+    near = get_close_matches(edit.path.lower(), [each.name for each in layout.layers], 1)
     if near:
         raise BadInput(
             f"there is no layer {edit.path!r}; did you mean {near[0]!r}?",
@@ -123,7 +134,11 @@ def _at_layer(edit: Edit, layer: Layer, ground: _Ground, now: datetime) -> Aim:
     if edit.date and not set(variables_in(layer.path)) & set(moment_values(now)):
         raise BadInput(f"{layer.name} is not of one day", hint="leave out --date")
     _check_entry(edit, layer)
-    if layer.kind in ("journal", "log") and not edit.fields and not text_bytes(edit).strip():
+    if (
+        layer.kind in ("journal", "log", "profile")
+        and not edit.fields
+        and not text_bytes(edit).strip()
+    ):
         raise BadInput(f"there is nothing to write to {layer.name}", hint="give a text")
     moment = _moment(edit, now) if edit.date else now
     path = _place(edit, layer, ground, moment)
@@ -143,7 +158,7 @@ def _place(edit: Edit, layer: Layer, ground: _Ground, moment: datetime) -> str:
     if is_glob(layer.path):
         raise BadInput(
             f"{layer.name} has many files: {layer.path}",
-            hint=f"name one: `gitmem write {layer.path.replace('*', 'NAME')} ...`",
+            hint=f"name one: `gitmem write {re.sub(GLOBS, 'NAME', layer.path)} ...`",
         )
     needs_user = "user" in variables_in(layer.path)
     if needs_user != bool(edit.user):
@@ -155,9 +170,7 @@ def _place(edit: Edit, layer: Layer, ground: _Ground, moment: datetime) -> str:
     path = _of_user(layer, pattern, edit.user, ground) if needs_user else check_path(pattern)
     if "datetime" in variables_in(layer.path):
         return _unused(ground, path)
-    # Whoever made the page of that day may have written its date in the short form.
-    day = str(moment.date())
-    short = path.replace(day, day.replace("-", ""))
+    short = _in_short(path)
     return short if ground.has(short) and not ground.has(path) else path
 
 

@@ -6,11 +6,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
+from stat import S_ISREG
 
 from gitmem.errors import BadInput
 
 Clock = Callable[[], datetime]
 ENV = ".env"
+MOST = 1 << 20
+"""Bytes that a `.env` may have."""
 
 
 class SystemZone(tzinfo):
@@ -41,7 +44,7 @@ def zone_of(store: Path, name: str = "") -> tzinfo:
     """
     if name:
         return named_zone(name)
-    found = _from_dotenv(store / ENV)
+    found = settings_in(store).get("TZ", "")
     with suppress(BadInput):
         return named_zone(found) if found else SystemZone()
     return SystemZone()
@@ -49,7 +52,7 @@ def zone_of(store: Path, name: str = "") -> tzinfo:
 
 def zone_problem(store: Path) -> str:
     """What is wrong with the TZ of the store's `.env`, and what to write there; or nothing."""
-    found = _from_dotenv(store / ENV)
+    found = settings_in(store).get("TZ", "")
     try:
         if found:
             named_zone(found)
@@ -70,11 +73,15 @@ def named_zone(name: str) -> tzinfo:
         ) from error
 
 
-def _from_dotenv(path: Path) -> str:
+def settings_in(store: Path) -> dict[str, str]:
+    """The values of the store's `.env`: none where it is no plain file of a sensible size."""
     try:
-        text = path.read_text("utf-8", "replace")
+        found = (store / ENV).stat()
+        if not S_ISREG(found.st_mode) or found.st_size > MOST:
+            return {}
+        text = (store / ENV).read_text("utf-8", "replace")
     except OSError:
-        return ""
+        return {}
     from gitmem.core.dotenv import values  # only where there is a file to read
 
-    return values(text).get("TZ", "")
+    return values(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import tzinfo
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.layout import EMPTY, FILE, Layout
 from gitmem.core.paths import check_path, find_twin
-from gitmem.errors import BadInput, Damaged, LayoutRefused
+from gitmem.errors import BadInput, Damaged, LayoutRefused, Refused
 from gitmem.index.layouts import Standing, keep_standing, remember, remembered, standing
 from gitmem.operations.clock import named_zone, zone_of
 
@@ -108,8 +108,13 @@ def checked(data: bytes) -> Layout:
         try:
             named_zone(layout.timezone)
         except BadInput as error:
+            lines = data.decode("utf-8", "replace").split("\n")
+            at = next((n for n, each in enumerate(lines, 1) if each.startswith("timezone")), 1)
             raise LayoutRefused(
-                f"{FILE}, timezone: {error.message}", hint=error.hint, line=0, key="timezone"
+                f"{FILE} line {at}, timezone: {error.message}",
+                hint=error.hint,
+                line=at,
+                key="timezone",
             ) from error
     return layout
 
@@ -194,13 +199,28 @@ def starter_files(name: str) -> dict[str, bytes]:
     folder = folder_of(name)
     found = {FILE: _described(folder)[0]}
     for inside, data in _beside(folder):
-        twin = find_twin(inside, found)
+        twin = _twin(inside, found)
         if inside == FILE or twin:
             raise _unfit(folder / inside, f"it is the same name as {twin or DESCRIPTION}")
         check_message_text("path", check_path(inside))
-        check_write(inside, data, None)
+        try:
+            check_write(inside, data, None)
+        except Refused as error:
+            error.hint = f"take it out of {folder / inside}"
+            raise
         found[inside] = data
     return found
+
+
+def _twin(path: str, others: Iterable[str]) -> str | None:
+    """Another path that differs in case or Unicode form alone, in its folders, too."""
+    parts = path.split("/")
+    for end in range(1, len(parts) + 1):
+        begins = {"/".join(each.split("/")[:end]) for each in others}
+        twin = find_twin("/".join(parts[:end]), begins)
+        if twin:
+            return twin
+    return None
 
 
 def _described(folder: Path) -> tuple[bytes, Layout]:

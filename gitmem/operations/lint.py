@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gitmem.core.dotenv import values
 from gitmem.core.layout import Layer, Layout
 from gitmem.core.lint_rules import (
-    ENV,
     Lint,
     Placed,
     in_order,
@@ -18,6 +16,7 @@ from gitmem.core.lint_rules import (
 )
 from gitmem.git.moves import SUBMODULE
 from gitmem.git.repository import Snapshot
+from gitmem.operations.clock import settings_in
 from gitmem.operations.entries import KIND, entries_in
 from gitmem.operations.group import Group, Store
 from gitmem.operations.layouts import layout_at
@@ -82,7 +81,4 @@ def _settings(store: Store, layout: Layout) -> dict[str, str]:
     """The values of the store's `.env`, where a layer wants to know them."""
     if not any("no-config-values" in each.lint for each in layout.layers):
         return {}
-    try:
-        return values((store.root / ENV).read_text("utf-8", "replace"))
-    except OSError:
-        return {}
+    return settings_in(store.root)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from gitmem.core.guards import check_message_text, check_policy
-from gitmem.core.layout import Layout
+from gitmem.core.layout import FILE, Layout
 from gitmem.core.messages import Note
 from gitmem.core.paths import MAX_DEPTH, check_path, find_twin, numbered
 from gitmem.errors import BadInput, Conflict, PathNotFound
@@ -131,6 +131,13 @@ class _Move:
     def _plan(self, snapshot: Snapshot) -> Plan:
         source, target = self._source, self._target(snapshot)
         files = _files(snapshot, source, target)
+        if any(old == FILE for old, _ in files):
+            raise Conflict(
+                f"{FILE} says what this group is, and stays: without it the last one would count",
+                hint="for a group without layers: "
+                f"`gitmem write {FILE} 'gitmem: 1' --allow-shrink`",
+                path=FILE,
+            )
         if not self._allow_policy:
             layout = layout_at(self._group, snapshot).layout
             for (old, _), data in files.items():

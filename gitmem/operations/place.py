@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from gitmem.core.paths import find_twin
+from gitmem.core.layout import FILE
+from gitmem.core.paths import find_twin, fold
 from gitmem.errors import PathRefused
 from gitmem.git.repository import Snapshot
 
@@ -20,6 +21,13 @@ def check_place(
 
     OTHERS are files that will be there, too; files in LEAVING will be gone.
     """
+    if path != FILE and fold(path.partition("/")[0]) == FILE:
+        raise PathRefused(
+            f"{path} would stand in the place of the layout, {FILE}",
+            hint="choose another name",
+            path=path,
+            rule="layout",
+        )
     node = snapshot.node(path)
     if node is not None and not node.is_folder and path not in leaving:
         return

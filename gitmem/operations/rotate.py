@@ -62,7 +62,8 @@ def rotate(group: Group, *, reason: str = "") -> Rotated:
         for turn in turns:
             turn.take()
         return Rotated(
-            writer.repository.tip().commit,
+            next((each.commit for each in reversed(turns) if each.commit), "")
+            or writer.repository.tip().commit,
             today,
             tuple(each.path for each in layers),
             tuple(pair for turn in turns for pair in turn.moved),
@@ -84,6 +85,7 @@ class _Turn:
         self.path = layer.path
         self.moved: tuple[tuple[str, str], ...] = ()
         self.created = self.headed = False
+        self.commit = ""
 
     def take(self) -> None:
         """Take in what somebody did to the log, then let it go."""
@@ -93,7 +95,8 @@ class _Turn:
             found = writer.worktree.look(self.path).stat
             # Captured a moment ago, but that is not when it was written.
             self._edited = min(self._local(found.st_mtime), self._today) if found else None
-        writer.publish(self._plan)
+        published = writer.publish(self._plan)
+        self.commit = published.commit if published else ""
 
     def _places(self) -> list[str]:
         """Where to look for edits: a log of today leaves the past ones alone."""

@@ -22,7 +22,7 @@ from gitmem.operations.applying import Aim, BlobMismatch, Edit, applied, naming_
 from gitmem.operations.group import Group
 from gitmem.operations.layouts import checked, layout_at
 from gitmem.operations.place import check_place
-from gitmem.operations.retries import find_earlier, written_then
+from gitmem.operations.retries import REQUEST, digest_of, find_earlier, written_then
 
 __all__ = ["Allowed", "BlobMismatch", "Change", "Edit", "Written", "describe", "write"]
 
@@ -90,12 +90,12 @@ def write(
     check_message_text("turn", turn)
     check_message_text("operation id", operation)
     note = group.note("write", reason=reason)._replace(turn=turn)
-    note = note._replace(id=operation) if operation else note
+    if operation:
+        note = note._replace(id=operation, extra=((REQUEST, digest_of(edits)),))
     with group.writing() as writer:
         earlier = find_earlier(writer.repository, operation) if operation else None
         if earlier:
-            before = writer.repository.snapshot(earlier)
-            return _recognised(before, operation, _aimed(group, edits, group.now()))
+            return _recognised(writer.repository.snapshot(earlier), operation, digest_of(edits))
         found, held = _settled(group, writer, edits)
         work = _Work(group, found, note, allowed)
         published = writer.publish(work.plan)
@@ -263,8 +263,8 @@ def describe(path: str, before: bytes | None, after: bytes | None) -> Change:
     return Change(path, kind, blob_id(after), len(after), added, removed)
 
 
-def _recognised(snapshot: Snapshot, operation: str, aims: Sequence[Aim]) -> Written:
-    files = written_then(snapshot, operation, aims)
+def _recognised(snapshot: Snapshot, operation: str, digest: str) -> Written:
+    files = written_then(snapshot, operation, digest)
     changes = [Change(path, "unchanged", blob_id(data), len(data)) for path, data in files.items()]
     return Written(snapshot.commit, tuple(changes), recognised=True)
 

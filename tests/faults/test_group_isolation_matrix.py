@@ -55,13 +55,14 @@ MARK = "their-own-business"
 NO_GROUP = {
     "adopt_all", "aims", "applied", "by_day", "changed_at", "check_place", "check_target",
     "checked", "checked_edit", "choose_layout", "dated_part", "decoded", "describe",
-    "describe_change", "draw", "effect_of", "encoded", "ended", "entries_in", "entry_files",
-    "entry_of", "file_changes", "find_earlier", "folder_of", "gather", "has_content",
-    "inventory", "is_adopted", "is_within", "isolate", "latest", "layer_files", "layout_at",
-    "layout_of", "make_note", "named_zone", "near_misses", "not_found", "open_history",
-    "overlap", "places", "plan_line", "read_folder", "read_history", "remarks_on", "scan_edits",
-    "shipped", "shipped_layout", "source_folder", "starter_files", "text_bytes", "time_now",
-    "why_not", "written_then", "zone_of", "zone_problem", "zone_then",
+    "describe_change", "digest_of", "draw", "effect_of", "encoded", "ended", "entries_in",
+    "entry_files", "entry_of", "file_changes", "find_earlier", "folder_of", "gather",
+    "has_content", "inventory", "is_adopted", "is_within", "isolate", "latest", "layer_files",
+    "layout_at", "layout_of", "make_note", "named_zone", "near_misses", "not_found",
+    "open_history", "overlap", "places", "plan_line", "read_folder", "read_history",
+    "remarks_on", "scan_edits", "settings_in", "shipped", "shipped_layout", "source_folder",
+    "starter_files", "text_bytes", "time_now", "why_not", "written_then", "zone_of",
+    "zone_problem", "zone_then",
 }  # fmt: skip
 """Functions that get what they work on handed over: they open no group themselves."""
 

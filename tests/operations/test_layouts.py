@@ -10,7 +10,7 @@ import pytest
 
 from gitmem.core.guards import MAX_FILE
 from gitmem.core.layout import EMPTY, FILE
-from gitmem.errors import BadInput, Conflict, Damaged, LayoutRefused, Refused
+from gitmem.errors import BadInput, Conflict, Damaged, LayoutRefused, PathRefused, Refused
 from gitmem.operations.capture import capture
 from gitmem.operations.check import check
 from gitmem.operations.group import Group, Store
@@ -113,6 +113,9 @@ UNFIT: dict[str, Callable[[Path], object]] = {
     "a pipe": lambda at: os.mkfifo(at / "p.md"),
     "too big": lambda at: (at / "b.md").write_bytes(b"a" * (MAX_FILE + 1)),
     "a bad name": lambda at: (at / "a\\b.md").write_text("x"),
+    "twin folders": lambda at: [
+        ((at / each).mkdir(), (at / each / f"{each}1.md").write_text("x")) for each in "Aa"
+    ],
     "twins": lambda at: ((at / "T.md").write_text("x"), (at / "t.md").write_text("x")),
     "a second layout": lambda at: (at / FILE).write_text("gitmem: ["),
     "broken frontmatter": lambda at: (at / "f.md").write_text("---\na: [\n---\n"),
@@ -148,12 +151,17 @@ def test_no_operation_puts_a_broken_layout_in_place(zylos: Group) -> None:
     attempts: list[Callable[[], object]] = [
         lambda: restore(zylos, FILE, at=broken),
         lambda: move_entry(zylos, "reference/ideas.md#idea", FILE),
-        lambda: (remove(zylos, FILE), move(zylos, "x.md", FILE)),
     ]
 
     for attempt in attempts:
         with pytest.raises(LayoutRefused):
             attempt()
+    for away in (lambda: remove(zylos, FILE), lambda: move(zylos, FILE, "x.yaml")):
+        with pytest.raises(Conflict, match="stays"):
+            away()
+    for path in (f"{FILE}/x.md", "GITMEM.YAML", "Gitmem.yaml/x.md"):
+        with pytest.raises(PathRefused):
+            write(zylos, [Edit(path, "x\n")])
     assert layout_of(zylos).name == "zylos"
 
 
@@ -233,7 +241,8 @@ def test_a_damaged_one_that_is_nowhere_else_is_no_licence(zylos: Group) -> None:
 
 
 def test_a_deleted_one_still_counts_until_there_is_another(zylos: Group) -> None:
-    remove(zylos, FILE)
+    (zylos.worktree / FILE).unlink()
+    capture(zylos)
 
     assert layout_of(zylos).name == "zylos"
     assert check(zylos).sound is False
@@ -281,6 +290,15 @@ def test_the_cache_is_never_trusted_over_the_file(zylos: Group, damage: str) -> 
     cache.unlink()
     assert layout_of(Group(zylos.store, "z")) == layout
     assert cache.read_bytes() == data
+
+
+def test_an_env_that_is_no_file_stops_nobody(store: Store, clock: Clock) -> None:
+    store.root.mkdir()
+    os.mkfifo(store.root / ".env")
+
+    init(store, "g", layout="zylos", now=clock)
+
+    assert Group(store, "g").zone
 
 
 def test_the_zone_of_the_layout_counts_before_the_store_s(store: Store, clock: Clock) -> None:

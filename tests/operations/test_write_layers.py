@@ -76,9 +76,11 @@ def test_a_page_of_that_day_in_the_short_form_is_the_page(of: Open) -> None:
     group = of("arizuko")
     put(group, Edit("diary/20260205.md", "Here.\n"))
 
-    assert put(group, Edit("diary", "More.", date="2026-02-05")).changes[0].path == (
-        "diary/20260205.md"
-    )
+    (group.worktree / "diary" / "20260204.md").write_text("By hand.\n")
+
+    for day in ("05", "04"):
+        (change,) = put(group, Edit("diary", "More.", date=f"2026-02-{day}")).changes
+        assert change.path == f"diary/202602{day}.md"
 
 
 @pytest.mark.parametrize("text", ["", "  \n"])
@@ -228,6 +230,8 @@ def test_adding_to_a_line_is_no_appending(of: Open, changed: str) -> None:
 
     with pytest.raises(PolicyRefused):
         put(group, Edit("sessions/current.md", changed))
+    with pytest.raises(PolicyRefused):  # or the next one could write on in that line
+        put(group, Edit("sessions/current.md", "# Log\n\n- paid 10"))
     put(group, Edit("sessions/current.md", "# Log\n\n- paid 10\n- and 20\n"))
 
 
@@ -405,9 +409,9 @@ def test_a_file_may_be_called_nearly_like_a_layer(of: Open) -> None:
     assert put(group, Edit("./diray", "x\n")).changes[0].path == "diray"
     assert put(group, Edit("diray", "y\n")).changes[0].path == "diray"
     assert put(group, Edit("./diary", "a file\n")).changes[0].path == "diary"
-    (remark,) = put(group, Edit("CONTACTS", "x\n")).warnings
+    (remark,) = put(group, Edit("LICENSE", "x\n")).warnings
     assert "no layer shows it; the layers are diary, episodes" in remark
-    assert put(group, Edit("CONTACTS", "y\n")).warnings == ()
+    assert put(group, Edit("LICENSE", "y\n")).warnings == ()
 
 
 def test_an_entry_is_made_and_changed_and_no_other_line_moves(of: Open) -> None:
@@ -453,6 +457,25 @@ def test_a_strict_layer_refuses_it(of: Open) -> None:
 
     assert "superseded" in caught.value.message
     assert "### X" not in text_of(group, "reference/decisions.md")
+
+
+def test_a_strict_layer_refuses_it_also_in_a_whole_file(of: Open) -> None:
+    group = of("zylos")
+    text = text_of(group, "gitmem.yaml")
+    put(group, Edit("decisions", entry="Old", fields=(("Status", "maybe"),)))
+    strict = text.replace("    ages: true\n", "    ages: true\n    strict: true\n")
+    put(group, Edit("gitmem.yaml", strict))
+
+    ideas = text_of(group, "reference/ideas.md")
+    for edit in (
+        Edit("reference/decisions.md", "\n### K\n- **Status:** bogus\n", append=True),
+        Edit(
+            "reference/ideas.md", text_of(group, "reference/ideas.md") + "### K\n- **Status:** x\n"
+        ),
+    ):
+        with pytest.raises(EntryRefused):
+            put(group, edit)
+    put(group, Edit("reference/decisions.md", "\n### K\n- **Status:** active\n", append=True))
 
 
 def test_fields_alone_change_the_frontmatter_alone(of: Open) -> None:
@@ -510,7 +533,19 @@ def test_an_id_is_not_taken_for_another_entry_or_field(of: Open) -> None:
     assert put(
         group, Edit("diary", "x\n", fields=(("summary", "one"),)), operation="op-2"
     ).recognised
+    put(group, Edit("user", "hello\n", user="ann"), operation="op-3")
+    put(group, Edit("s.md", "1\n", append=True), Edit("s.md", "2\n", append=True), operation="b")
+    with pytest.raises(Conflict, match="used before"):
+        put(
+            group,
+            Edit("s.md", "other\n", append=True),
+            Edit("s.md", "2\n", append=True),
+            operation="b",
+        )
     for edit, operation in (
+        (Edit("user", "hello\n", user="bob"), "op-3"),
+        (Edit("diary", "x\n", fields=(("summary", "one"),), date="2026-02-01"), "op-2"),
+        (Edit("diary", "x\n"), "op-2"),
         (Edit("decisions", "Why.", entry="B", fields=fields), "op-1"),
         (Edit("decisions", "Why not.", entry="A", fields=fields), "op-1"),
         (Edit("decisions", entry="A", fields=(("Status", "archived"),)), "op-1"),

@@ -45,10 +45,11 @@ def _lines(call: Invocation, done: Rotated) -> Iterator[str]:
         yield "No rotation needed: the layout of this group has no log"
     elif not done.changed:
         yield f"No rotation needed: {visible(', '.join(done.logs))} is of today, {done.today}"
-    commit = style.name(short(done.commit))
+    # Of several, each has commits of its own: `gitmem log` has them.
+    commit = style.name(short(done.commit)) if len(done.rotated) == 1 else ""
     for old, new in done.rotated:
         verb = style.good("rotated")
-        yield f"{verb} {visible(old)} to {style.bold(visible(new))} {commit}"
+        yield f"{verb} {visible(old)} to {style.bold(visible(new))} {commit}".rstrip()
     for path in done.created:
         yield f"{style.good('created')} {style.bold(visible(path))} for {done.today}"
     for path in done.headed:
