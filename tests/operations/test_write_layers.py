@@ -469,9 +469,7 @@ def test_a_strict_layer_refuses_it_also_in_a_whole_file(of: Open) -> None:
     ideas = text_of(group, "reference/ideas.md")
     for edit in (
         Edit("reference/decisions.md", "\n### K\n- **Status:** bogus\n", append=True),
-        Edit(
-            "reference/ideas.md", text_of(group, "reference/ideas.md") + "### K\n- **Status:** x\n"
-        ),
+        Edit("reference/ideas.md", f"{ideas}\n### K\n- **Status:** x\n"),
     ):
         with pytest.raises(EntryRefused):
             put(group, edit)
