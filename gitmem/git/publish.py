@@ -158,6 +158,7 @@ class Publisher:
             root = write_tree(self.repository, root, step.files)
             raw = commit_bytes(root, commit, step.note, when, committed)
             commit = objects.stage("commit", raw)
+            self.repository.remember_commit(commit, raw)
         objects.flush()
         return commit
 

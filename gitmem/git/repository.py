@@ -162,6 +162,10 @@ class Repository:
             self._last = parse_commit(oid, self.objects.read_as("commit", oid))
         return self._last
 
+    def remember_commit(self, oid: str, data: bytes) -> None:
+        """Keep the newest commit in memory: whoever wrote it asks for it again at once."""
+        self._last = parse_commit(oid, data)
+
     def tree(self, oid: str) -> Tree:
         """One tree by its id. Shared between callers: never change it."""
         tree = self._trees.get(oid)

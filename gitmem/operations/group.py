@@ -127,6 +127,7 @@ class Group:
         self.acting = acting
         self._now = now
         self._zone: tuple[str, tzinfo] | None = None
+        self._zoned_at = ""
         self.layouts: dict[str, Layout] = {}
         """Layouts that were read, by the blob they stand in."""
         self.standing: Standing | None = None
@@ -167,8 +168,13 @@ class Group:
     def zone(self) -> tzinfo:
         """The time zone in which this group's days begin."""
         tip = self._tip()
-        if self._zone is None or self._zone[0] != tip:
-            self._zone = tip, self._zone_now()
+        if tip != self._zoned_at or self._zone is None:
+            layout = self._layout_now()
+            if self._zone is None or layout.timezone != self._zone[0]:
+                from gitmem.operations.layouts import zone_then
+
+                self._zone = layout.timezone, zone_then(self, layout)
+            self._zoned_at = tip
         return self._zone[1]
 
     def _tip(self) -> str:
@@ -176,13 +182,12 @@ class Group:
             return self.repository.tip().commit
         return ""
 
-    def _zone_now(self) -> tzinfo:
-        from gitmem.operations.layouts import layout_of, zone_then
+    def _layout_now(self) -> Layout:
+        from gitmem.operations.layouts import layout_of
 
-        layout = EMPTY
         with suppress(Damaged):  # what is damaged is told by who needs it, not by a clock
-            layout = layout_of(self)
-        return zone_then(self, layout)
+            return layout_of(self)
+        return EMPTY
 
     def relative(self, path: str) -> str:
         """PATH as this group names it: a path into the work tree loses that prefix."""

@@ -133,6 +133,9 @@ def _last_valid(group: Group, snapshot: Snapshot, broken: str) -> str:
             if blob and blob != last and _is_valid(group, blob):
                 found = blob
                 break
+            if known and commit.parents[:1] == (known.commit,):
+                found = known.blob  # as the next step would find, without reading for it
+                break
             last = blob
         group.standing = Standing(snapshot.commit, found)
         if steps >= WORTH_KEEPING:
