@@ -95,7 +95,13 @@ def _layers(value: object, at: Keys) -> tuple[Layer, ...]:
     given = _mapping(value, at)
     if len(given) > MAX_LAYERS:
         raise _Wrong(at, f"{len(given)} layers are too many; {MAX_LAYERS} is the most")
-    return tuple(_layer(name, each, (*at, name)) for name, each in given.items())
+    found: dict[str, Layer] = {}
+    for name, each in given.items():
+        layer = _layer(name, each, (*at, name))
+        known = found.setdefault(layer.path, layer)
+        if known is not layer:
+            raise _Wrong((*at, name, "path"), f"this is the path of `{known.name}` already")
+    return tuple(found.values())
 
 
 def _layer(name: str, value: object, at: Keys) -> Layer:
@@ -125,6 +131,9 @@ def _check_sense(layer: Layer, at: Keys) -> None:
         raise _Wrong(at, "a log needs `rotated:`, a path with {date}")
     if layer.budget and layer.warn > layer.budget:
         raise _Wrong((*at, "warn"), "it is above the budget")
+    unknown = [each for each in layer.retired if layer.statuses and each not in layer.statuses]
+    if unknown:
+        raise _Wrong((*at, "retired"), f"{unknown[0]!r} is none of its statuses")
 
 
 def _mapping(value: object, at: Keys) -> dict[str, object]:

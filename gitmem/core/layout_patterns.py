@@ -18,6 +18,10 @@ _SAMPLES = {
     "month": "2026-01",
     "user": "somebody",
 }
+_STRAY = {
+    "?[]": "globs are * and **; ? and brackets are not read",
+    "{}": "a brace stands only around a variable: {date}",
+}
 _FINER = ("month", "week", "date", "datetime")
 _OF_KIND = {"journal": (*TIMES, "user"), "profile": ("user",)}
 
@@ -31,8 +35,9 @@ def fault_of(pattern: str, variables: Sequence[str] = (), *, globs: bool = False
     if is_glob(pattern) and not globs:
         return "there is no * here: this names one file"
     plain = filled(pattern, _SAMPLES).replace("*", "x")
-    if set(plain) & set("{}"):
-        return "a brace stands only around a variable: {date}"
+    for marks, why in _STRAY.items():
+        if set(plain) & set(marks):
+            return why
     if fold(pattern.partition("/")[0]) == fold(FILE):
         return f"{FILE} is the layout itself, and no memory"
     try:

@@ -294,6 +294,28 @@ LAYER_MISTAKES = [
 ]
 
 
+def test_two_layers_do_not_share_a_path() -> None:
+    text = (
+        "gitmem: 1\nlayers:\n  a: {kind: document, path: a.md}\n"
+        "  b:\n    kind: entries\n    path: a.md\n"
+    )
+    error = refusal(text)
+
+    assert (error.facts["line"], error.facts["key"]) == (6, "layers.b.path")
+    assert "`a`" in error.message
+
+
+@pytest.mark.parametrize("path", ["a/?.md", "a/[ab].md"])
+def test_other_globs_are_not_taken_for_names(path: str) -> None:
+    assert "globs are" in refusal(layered(kind="notes", path=f'"{path}"')).message
+
+
+def test_a_status_of_the_past_is_a_status() -> None:
+    text = "gitmem: 1\nlayers:\n  a: {kind: entries, path: a.md, status: [x], retired: [y]}\n"
+
+    assert refusal(text).facts["key"] == "layers.a.retired"
+
+
 @pytest.mark.parametrize(("text", "line", "key"), LAYOUT_MISTAKES)
 def test_a_mistake_is_told_with_its_line_and_its_key(text: str, line: int, key: str) -> None:
     error = refusal(text)
