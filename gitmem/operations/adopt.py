@@ -225,8 +225,16 @@ def _told(target: Target, plan: _Plan) -> Adopted:
         commits=len(plan.history.commits),
         dates_from=plan.line.dates_from,
         missing=missing_core(plan.choice.layout, plan.line.files),
-        remarks=plan.remarks,
+        remarks=(*plan.remarks, *_old_name(plan)),
     )
+
+
+def _old_name(plan: _Plan) -> tuple[str, ...]:
+    """A file that the layout knows under another name now."""
+    old, new = plan.choice.layout.migrate[:2]
+    if old not in plan.line.files or new in plan.line.files:
+        return ()
+    return (f"{old} is called {new} in this layout: `gitmem migrate` gives it that name",)
 
 
 def _from(foreign: Foreign | None) -> tuple[str, ...]:

@@ -195,7 +195,8 @@ def _moment(edit: Edit, now: datetime) -> datetime:
     from gitmem.core.moments import FORMS, parse_moment
 
     zone = now.tzinfo
-    found = parse_moment(edit.date, now, zone) if zone else None
+    said = re.sub(r"\A([0-9]{4})([0-9]{2})([0-9]{2})\Z", r"\1-\2-\3", edit.date.strip())
+    found = parse_moment(said, now, zone) if zone else None
     if found is None:
         raise BadInput(f"{edit.date!r} is no date", hint=FORMS)
     return found.start.astimezone(zone)

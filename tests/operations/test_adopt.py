@@ -28,6 +28,7 @@ from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.init import init
 from gitmem.operations.layouts import layout_of, starter_files
 from gitmem.operations.log import log
+from gitmem.operations.migrate import migrate
 from gitmem.operations.pending import pending_edits
 from tests.support.adopting import KEY, assert_sound, opened, taken_of, texts, with_secrets
 from tests.support.clocks import Clock
@@ -270,6 +271,16 @@ class TestTheLayout:
 
         assert (done.layout, done.sure, done.missing) == ("nano", "chosen", ("SOUL.md",))
         assert layout_of(opened(store)).name == "nano"
+
+    def test_a_file_of_an_old_name_is_told_with_the_command(
+        self, store: Store, clock: Clock, tmp_path: Path
+    ) -> None:
+        folder = lay(tmp_path / "m", {"MEMORY.md": "x\n", "memory/a.md": "y\n", "CLAUDE.md": "z\n"})
+
+        done = adopt(store, "main", folder, layout="nano", now=clock)
+
+        assert any("CLAUDE.md is called SOUL.md" in each for each in done.remarks)
+        assert migrate(opened(store)).renamed == (("CLAUDE.md", "SOUL.md"),)
 
     def test_none_adds_nothing(self, store: Store, clock: Clock, zylos: Path) -> None:
         done = adopt(store, "main", zylos, layout="none", now=clock)

@@ -101,7 +101,7 @@ def test_an_episode_has_the_date_it_is_about(of: Open) -> None:
     )
 
 
-@pytest.mark.parametrize(("said", "day"), [("yesterday", 7), ("3 days ago", 5)])
+@pytest.mark.parametrize(("said", "day"), [("yesterday", 7), ("3 days ago", 5), ("20260201", 1)])
 def test_a_day_may_be_said_in_words(of: Open, said: str, day: int) -> None:
     (change,) = put(of("arizuko"), Edit("diary", "x\n", date=said)).changes
 
