@@ -15,6 +15,10 @@ from gitmem.git.repository import Snapshot
 from gitmem.operations.applying import Aim, Edit, naming_line, text_bytes
 from gitmem.operations.group import Group
 
+GLOBS = r"\*+(?:/\*+)*"
+HERE = "./"
+"""What a path begins with that is no layer, whatever its name."""
+
 
 def checked_edit(group: Group, edit: Edit) -> Edit:
     """The edit with its path as the group names it; refuses before anything is looked at.
@@ -63,11 +67,6 @@ def aims(edits: Iterable[Edit], layout: Layout, snapshot: Snapshot, now: datetim
             aimed = _aim(edit, layout, _Ground(snapshot, made), now)
             found.append(aimed._replace(day=str(now.date())))
     return found
-
-
-GLOBS = r"\*+(?:/\*+)*"
-HERE = "./"
-"""What a path begins with that is no layer, whatever its name."""
 
 
 class _Ground(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from typing import NamedTuple
 
 from gitmem.core.guards import check_message_text, check_write
@@ -17,7 +16,7 @@ from gitmem.git.objects import ObjectDamaged, blob_id
 from gitmem.git.publish import Plan, Published, Step
 from gitmem.git.repository import Snapshot
 from gitmem.git.writer import GONE, Writer
-from gitmem.operations.aiming import aims, checked_edit, places
+from gitmem.operations.aiming import HERE, aims, checked_edit, places
 from gitmem.operations.applying import Aim, BlobMismatch, Edit, applied, naming_line
 from gitmem.operations.group import Group
 from gitmem.operations.layouts import checked, layout_at
@@ -96,8 +95,8 @@ def write(
         earlier = find_earlier(writer.repository, operation) if operation else None
         if earlier:
             return _recognised(writer.repository.snapshot(earlier), operation, digest_of(edits))
-        found, held = _settled(group, writer, edits)
-        work = _Work(group, found, note, allowed)
+        work = _Work(group, edits, note, allowed)
+        held = _settle(writer, work)
         published = writer.publish(work.plan)
         for path in held:
             if published is None or path not in published.blobs:
@@ -110,36 +109,30 @@ def _checked(group: Group, edit: Edit) -> Edit:
         return checked_edit(group, edit)
 
 
-def _aimed(group: Group, edits: Sequence[Edit], now: datetime) -> list[Aim]:
-    snapshot = group.repository.snapshot()
-    return aims(edits, _layout(group, snapshot, edits), snapshot, now)
-
-
 def _layout(group: Group, snapshot: Snapshot, edits: Sequence[Edit]) -> Layout:
     """The layout that counts; who writes it anew does not need the one that is lost."""
     try:
         return layout_at(group, snapshot).layout
     except Damaged:
-        if all(each.path == FILE for each in edits):
+        if all(each.path.removeprefix(HERE) == FILE for each in edits):
             return EMPTY
         raise
 
 
-def _settled(group: Group, writer: Writer, edits: Sequence[Edit]) -> tuple[list[Aim], list[str]]:
-    """The aims, once what somebody did to their files is taken in; and what may not enter git.
+def _settle(writer: Writer, work: _Work) -> list[str]:
+    """Take in what somebody did to the files that are meant; tell what may not enter git.
 
     An edit that is taken in may change the aim: today's page is there, the name is no longer free.
     """
     looked: dict[str, bool] = {}
-    now = group.now()  # once: a name that holds the time shall not run away
     while True:
-        found = _aimed(group, edits, now)
+        found = work.aimed(writer.repository.snapshot())
         known = len(writer.captured)
         for path in (path for each in found for path in places(each) if path not in looked):
             looked[path] = _is_held(writer, path)
         if len(writer.captured) == known:
             mine = dict.fromkeys(each.edit.path for each in found)
-            return found, [path for path in mine if looked[path]]
+            return [path for path in mine if looked[path]]
 
 
 def _is_held(writer: Writer, path: str) -> bool:
@@ -160,24 +153,35 @@ def _is_held(writer: Writer, path: str) -> bool:
 class _Work:
     """The edits applied to one snapshot; planned again when the branch moves in between."""
 
-    def __init__(self, group: Group, aims: Sequence[Aim], note: Note, allowed: Allowed) -> None:
-        self.aims = aims
+    def __init__(self, group: Group, edits: Sequence[Edit], note: Note, allowed: Allowed) -> None:
         self._group, self._note, self._allowed = group, note, allowed
+        self._edits = edits
+        self._now = group.now()  # once: a name that holds the time shall not run away
+        self._aimed_at = ""
+        self.aims: list[Aim] = []
         self.changes: tuple[Change, ...] = ()
         self.warnings: tuple[str, ...] = ()
+
+    def aimed(self, snapshot: Snapshot) -> list[Aim]:
+        """The files that are meant, by what there is in SNAPSHOT."""
+        if snapshot.commit != self._aimed_at:
+            layout = _layout(self._group, snapshot, self._edits)
+            self.aims = aims(self._edits, layout, snapshot, self._now)
+            self._aimed_at = snapshot.commit
+        return self.aims
 
     def plan(self, snapshot: Snapshot) -> Plan | None:
         """What to publish on top of SNAPSHOT; None when nothing would change."""
         files: dict[str, bytes] = {}
         before: dict[str, bytes | None] = {}
-        for each in self.aims:
+        for each in self.aimed(snapshot):
             path = each.edit.path
             with naming_line(each.edit):
                 if path not in before:
                     check_place(snapshot, path, files)
                     before[path] = _current(snapshot, each)
                 files[path] = applied(each, files.get(path, before[path]))
-        layout = _layout(self._group, snapshot, [each.edit for each in self.aims])
+        layout = _layout(self._group, snapshot, self._edits)
         self._check(files, before, layout)
         self.warnings = (*self._remarks(files, before), *_strays(layout, before))
         same = {path for path, data in files.items() if snapshot.oid(path) == blob_id(data)}

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+import gitmem.git.publish
 from gitmem.errors import BadInput, Conflict, EntryRefused, PolicyRefused, ShrinkRefused
 from gitmem.operations.capture import capture
 from gitmem.operations.group import Group, Store
@@ -19,6 +20,8 @@ from gitmem.operations.undo import undo
 from gitmem.operations.write import Allowed, Edit, Written, write
 from tests.support.clocks import Clock
 from tests.support.git import git
+from tests.support.histories import by_hand
+from tests.support.histories import edit as edit_file
 
 Open = Callable[[str], Group]
 
@@ -164,6 +167,32 @@ def test_a_page_written_by_hand_is_added_to(of: Open) -> None:
 
     assert [each.path for each in written.captured] == ["diary/2026-02-08.md"]
     assert page.read_text() == "---\nsummary: a day\n---\nThe morning.\n\nThe afternoon.\n"
+
+
+@pytest.mark.parametrize("layout", ["arizuko", "soul"])
+def test_a_page_that_a_person_commits_meanwhile_is_not_replaced(
+    of: Open, clock: Clock, monkeypatch: pytest.MonkeyPatch, layout: str
+) -> None:
+    group = of(layout)
+    clock.set("2026-02-08T14:30:00Z")
+    names = [f"2026-02-08T14-30-{second:02}.md" for second in range(10)]
+    waiting = ["objects"]
+
+    def reached(point: str) -> None:
+        if waiting and point == waiting[0]:
+            waiting.clear()
+            for name in ("2026-02-08.md", *names):
+                edit_file(group, f"diary/{name}", "By hand.\n")
+            by_hand(group, "add", "diary")
+            by_hand(group, "commit", "-qm", "meanwhile")
+
+    monkeypatch.setattr(gitmem.git.publish, "reached", reached)
+    path = put(group, Edit("diary", "Mine.\n")).changes[0].path
+
+    assert not waiting
+    assert text_of(group, "diary/2026-02-08.md").startswith("By hand.\n")
+    assert all(text_of(group, f"diary/{name}") == "By hand.\n" for name in names)
+    assert "Mine." in text_of(group, path)
 
 
 def test_a_profile_written_by_hand_under_the_literal_id_is_the_one(of: Open) -> None:
