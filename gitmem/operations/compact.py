@@ -16,21 +16,21 @@ from typing import NamedTuple
 from gitmem.core.daylog import fresh
 from gitmem.core.guards import check_message_text, check_write
 from gitmem.core.layout import Layer, Layout, filled, moment_values
-from gitmem.core.messages import Note, parse, title_of_change
+from gitmem.core.messages import Note, title_of_change
 from gitmem.core.paths import check_path
 from gitmem.core.remarks import remarks
-from gitmem.errors import BadInput, Conflict
+from gitmem.errors import BadInput
 from gitmem.git.held import SetAside
 from gitmem.git.intake import Captured
 from gitmem.git.publish import Plan, Step
-from gitmem.git.repository import Repository, Snapshot, differences
+from gitmem.git.repository import Snapshot
 from gitmem.operations.applying import Aim, Edit, applied, encoded
 from gitmem.operations.capture import adopt_all
 from gitmem.operations.group import Group
 from gitmem.operations.layouts import layout_of
 from gitmem.operations.pending import scan_edits
 from gitmem.operations.place import check_place
-from gitmem.operations.retries import find_earlier
+from gitmem.operations.retries import REQUEST, digest_of, find_earlier, written_then
 from gitmem.operations.write import Allowed
 
 HEADING = "## Session Compaction"
@@ -84,12 +84,15 @@ def compact(
     with group.writing() as writer:
         now = group.now()
         request = operation or f"compact-{int(now.timestamp() * 1000)}-{draw()}"
+        digest = digest_of([Edit("compact --daily" if daily else "compact", text)])
         earlier = find_earlier(writer.repository, operation) if operation else None
         if earlier:
-            return _kept_before(writer.repository, earlier, request, text)
+            files = written_then(writer.repository.snapshot(earlier), operation, digest)
+            return Compacted(request, next(iter(files)), earlier, _preview(text), recognised=True)
         path = _target(layout_of(group), now, daily=daily)
         adopt_all(writer, scan_edits(writer.repository, writer.worktree, [path]))
-        work = _Work(group, path, text, now=now, note=note._replace(id=request), allowed=allowed)
+        note = note._replace(id=request, extra=((REQUEST, digest),))
+        work = _Work(group, path, text, now=now, note=note, allowed=allowed)
         published = writer.publish(work.plan)
         return Compacted(
             request,
@@ -173,18 +176,3 @@ def _gist(text: str) -> str:
     body = dropwhile(lambda line: not line or line.startswith("#"), lines)
     found = " ".join(takewhile(bool, body)) or lines[0].strip("# ")
     return found if len(found) <= GIST else f"{found[: GIST - 1].rstrip()}…"
-
-
-def _kept_before(repository: Repository, commit: str, request: str, text: str) -> Compacted:
-    """The answer of an earlier call with the same id."""
-    now = repository.commit(commit)
-    before = repository.commit(now.parents[0]).tree if now.parents else None
-    changed = [path for path, _, _ in differences(repository, "", before, now.tree)]
-    data = repository.snapshot(commit).read(changed[0]) if changed else None
-    if parse(now.message).op != "compact" or text.encode() not in (data or b""):
-        raise Conflict(
-            f"the operation id {request!r} was used before, for something else",
-            hint="use a fresh id for each operation",
-            commit=commit,
-        )
-    return Compacted(request, changed[0], commit, _preview(text), recognised=True)

@@ -114,6 +114,7 @@ def test_a_layout_that_says_nothing_of_it_gives_the_next_step(group: Group) -> N
 
 
 def test_a_retry_with_the_same_id_is_recognised(nano: Group) -> None:
+    put(nano, "MEMORY.md", "another thing that stands there already\n")
     first = compact(nano, "x", operation="op-1")
     put(nano, "other.md", "meanwhile\n")
 
@@ -124,6 +125,8 @@ def test_a_retry_with_the_same_id_is_recognised(nano: Group) -> None:
     assert text(nano).count("Compaction") == 1
     with pytest.raises(Conflict, match="was used before"):
         compact(nano, "another", operation="op-1")
+    with pytest.raises(Conflict, match="was used before"):
+        compact(nano, "x", daily=True, operation="op-1")
     write(nano, [Edit("a.md", "x\n")], operation="op-2")
     with pytest.raises(Conflict, match="was used before"):
         compact(nano, "x", operation="op-2")
