@@ -13,6 +13,8 @@ KIND_OF_CODE = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}
 OFFSET_DELTA, NAME_DELTA = 6, 7
 _CHUNK = 4096
 _LARGEST = 64 * 1024 * 1024
+_SHIFTS = [tuple(8 * bit for bit in range(7) if order & 1 << bit) for order in range(128)]
+"""Which bytes of offset and length follow an order to copy: the others are zero."""
 
 
 class PackDamaged(Exception):
@@ -96,8 +98,8 @@ def apply_delta(base: bytes, delta: bytes) -> bytes:
     try:
         expected, at = _size(delta, 0)
         final, at = _size(delta, at)
-        pieces = []
-        while at < len(delta):
+        pieces, end = [], len(delta)
+        while at < end:
             order = delta[at]
             at += 1
             if order & 128:
@@ -127,8 +129,7 @@ def _size(delta: bytes, at: int) -> tuple[int, int]:
 def _copy_order(delta: bytes, at: int, order: int) -> tuple[int, int, int]:
     """Where to copy from, how much, and where the next order begins."""
     numbers = 0
-    for bit in range(7):
-        if order & 1 << bit:
-            numbers |= delta[at] << 8 * bit
-            at += 1
+    for place in _SHIFTS[order & 127]:
+        numbers |= delta[at] << place
+        at += 1
     return numbers & 0xFFFFFFFF, numbers >> 32 or 0x10000, at

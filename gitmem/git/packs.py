@@ -8,6 +8,7 @@ name.
 from __future__ import annotations
 
 import os
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from hashlib import sha1
@@ -22,7 +23,7 @@ CHECKSUM = 20
 _FANOUT = 8
 _NAMES = _FANOUT + 256 * 4
 _DEEPEST = 5000  # git's own limit is 4095 deltas in a row
-_REMEMBERED = 8 * 1024 * 1024
+_REMEMBERED = 32 * 1024 * 1024  # a walk through the history meets the chains of many files at once
 _PATIENCE = 20  # how often packs may be replaced under our eyes by a `git repack`
 
 
@@ -48,7 +49,7 @@ class Pack:
         self.count = self._fanout[-1]
         self._names: dict[int, bytes] = {}
         self._by_offset: dict[int, str] = {}
-        self._contents: dict[int, Content] = {}
+        self._contents: OrderedDict[int, Content] = OrderedDict()
         self._weight = 0
 
     def close(self) -> None:
@@ -123,6 +124,7 @@ class Pack:
         kind, data = self.read_at(offset, supply)
         if sha1(b"%s %d\x00%s" % (kind.encode(), len(data), data)).hexdigest() != oid:
             self._contents.clear()
+            self._weight = 0
             raise PackDamaged("the content has changed")
         return kind, data
 
@@ -135,6 +137,8 @@ class Pack:
             if content is None:
                 deltas.append((at, delta))
                 content, at = self._contents.get(base), base
+            elif deltas:
+                self._remember(at, content)
             if len(deltas) > _DEEPEST:
                 raise PackDamaged("its objects are built on each other in a circle")
         for at, delta in reversed(deltas):
@@ -172,11 +176,12 @@ class Pack:
         return self._by_offset.get(offset, "")
 
     def _remember(self, at: int, content: Content) -> None:
-        self._weight += len(content[1])
-        if self._weight > _REMEMBERED:
-            self._contents.clear()
-            self._weight = len(content[1])
+        """Keep what others may be built on; what was kept first goes first."""
         self._contents[at] = content
+        self._weight += len(content[1])
+        while self._weight > _REMEMBERED:
+            _, (_, oldest) = self._contents.popitem(last=False)
+            self._weight -= len(oldest)
 
 
 class Packs:
@@ -245,6 +250,12 @@ class Packs:
                 return found
         if damage:
             raise damage
+        return None
+
+    def at_hand(self, oid: str) -> Content | None:
+        """An object of a pack that is open already; None also where that is damaged."""
+        with suppress(PackDamaged):
+            return self._read(oid, nothing) if self._packs else None
         return None
 
     def like(self, prefix: str) -> Iterator[str]:

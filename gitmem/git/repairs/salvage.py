@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import zlib
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from hashlib import sha1
@@ -25,7 +26,7 @@ class Unindexed(Pack):
         self.stem = stem
         self._index = -1
         self._data = os.open(f"{stem}.pack", os.O_RDONLY | os.O_CLOEXEC)
-        self._contents, self._weight = {}, 0
+        self._contents, self._weight = OrderedDict(), 0
         self._by_offset = {}
         self.places: dict[str, int] = {}
         """Where each object begins."""
