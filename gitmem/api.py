@@ -5,7 +5,7 @@ Every method is one operation of `gitmem.operations`; the command line calls the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gitmem.operations.compact import Compacted
     from gitmem.operations.diff import Diffed
     from gitmem.operations.entries import ListedEntries
+    from gitmem.operations.freshness import Freshness, LineDates
     from gitmem.operations.held import HeldAccepted, HeldDropped, HeldShown, HeldThing
     from gitmem.operations.inject import Injected
     from gitmem.operations.lint import Linted
@@ -229,6 +230,20 @@ class Group:
         from gitmem.operations.entries import entries
 
         return entries(self._group, path, status=status, at=at)
+
+    def freshness(
+        self, path: str = "", *, states: Collection[str] = (), at: str | None = None
+    ) -> Freshness:
+        """How long ago each entry of the layers that age was last touched, oldest first."""
+        from gitmem.operations.freshness import freshness
+
+        return freshness(self._group, path, states=states, at=at)
+
+    def line_dates(self, path: str, *, at: str | None = None) -> LineDates:
+        """The commit of every line of a file, as `git blame -w` has it."""
+        from gitmem.operations.freshness import line_dates
+
+        return line_dates(self._group, path, at=at)
 
     def move_entry(
         self,

@@ -41,6 +41,7 @@ SECTIONS = {
         "read": "Print a file, as it is or was",
         "list": "List the files, as they are or were",
         "entries": "List entries: decisions, projects, preferences, ideas",
+        "freshness": "Show how long ago each entry was last touched",
         "status": "Show what there is and what needs a decision",
         "log": "Show who did what, when and why",
         "show": "Show one commit",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Collection, Iterable, Sequence
-from datetime import date
 from typing import NamedTuple
 
 from gitmem.core.entry_lines import BOM, ENTRY_LEVEL, KNOWN, Heading, Lines, fold, scan, spots
@@ -68,10 +68,15 @@ class Entry(NamedTuple):
         return _word(self.field("Type"))
 
     @property
-    def date(self) -> date | None:
+    def date(self) -> dt.date | None:
         """The newest day that one of its dates names."""
         days = (_day(self.field(name)) for name in DATES)
         return max(filter(None, days), default=None)
+
+    @property
+    def confirmed(self) -> dt.date | None:
+        """The day on which somebody last said that it is still true."""
+        return _day(self.field("Confirmed"))
 
 
 def parse(text: str, known: Iterable[str] = ()) -> tuple[Entry, ...]:
@@ -204,9 +209,9 @@ def _word(value: str) -> str:
     return " ".join(said.strip("*_`\"' \t").casefold().split())
 
 
-def _day(value: str) -> date | None:
+def _day(value: str) -> dt.date | None:
     found = re.search(_DAY, value)
     try:
-        return date.fromisoformat(found[0]) if found else None
+        return dt.date.fromisoformat(found[0]) if found else None
     except ValueError:
         return None

@@ -156,9 +156,19 @@ def column(line: str) -> int:
     return width
 
 
+def heading_level(line: str) -> int:
+    """How many marks the heading LINE has; 0 where it is none."""
+    found = _as_heading(line.rstrip("\r\n"))
+    return len(found[1]) if found else 0
+
+
+def _as_heading(said: str) -> re.Match[str] | None:
+    return re.fullmatch(_HEADING, said) or re.fullmatch(_GLUED, said)
+
+
 def _heading(at: int, line: str) -> Heading | None:
     said = (line[len(BOM) :] if at == 0 and line.startswith(BOM) else line).rstrip("\r\n")
-    found = re.fullmatch(_HEADING, said) or re.fullmatch(_GLUED, said)
+    found = _as_heading(said)
     if not found:
         return None
     title = (found[2] or "").strip()

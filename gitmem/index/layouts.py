@@ -62,7 +62,7 @@ def _known(path: Path, key: str) -> bytes | None:
 
 
 def _keep(path: Path, key: str, rest: bytes) -> None:
-    _put(path, _head(key, rest) + b"\n" + rest)
+    put(path, _head(key, rest) + b"\n" + rest)
 
 
 def _head(key: str, rest: bytes) -> bytes:
@@ -85,7 +85,7 @@ def _restored(plain: Any) -> Layout:
     )
 
 
-def _put(path: Path, data: bytes) -> None:
+def put(path: Path, data: bytes) -> None:
     """Replace the file at once: two processes may do so, and a third may read."""
     temp = f"{path}.{os.getpid()}.{os.urandom(4).hex()}"
     with suppress(OSError):

@@ -6,10 +6,7 @@ prompt caches depend on.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
-from datetime import time as time_of_day
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.access import GLOBAL
@@ -20,14 +17,11 @@ from gitmem.errors import BadInput, Damaged, GitmemError, GroupNotFound, MomentN
 from gitmem.git.repository import Snapshot
 from gitmem.operations.gathering import BROKEN, Gathered, LeftOut, Wanted, gather
 from gitmem.operations.group import Group
-from gitmem.operations.layouts import Loaded, layout_at, zone_then
-from gitmem.operations.resolve import STEPS, WHOLE_ID, resolve
+from gitmem.operations.pinning import Pinned, moment_at
 
 if TYPE_CHECKING:
-    from gitmem.core.moments import Moment
     from gitmem.operations.untouched import Untaken
 
-HOUR = timedelta(hours=1)
 LOADED = ("always", "recent", "user")
 """Load rules that need no prompt."""
 USER_MODES = ("full", "pointer", "none")
@@ -90,17 +84,6 @@ class Injected(NamedTuple):
     manifest: Manifest
 
 
-class _Moment(NamedTuple):
-    """The moment for which a prompt is made."""
-
-    snapshot: Snapshot
-    loaded: Loaded
-    instant: datetime | None
-    """Up to when `global` counts; None for now."""
-    time: datetime
-    """The calendar and the clock, in the zone of then."""
-
-
 class _Source:
     """What was read, and from which commits."""
 
@@ -124,7 +107,7 @@ def inject(
 
     Its layout says which layers are shown and how; the options change that for this once.
     """
-    moment = _moment(group, at)
+    moment = moment_at(group, at)
     layout = moment.loaded.layout
     _check(layout, format=format, user_mode=user_mode, budget=budget, layers=layers)
     wanted = Wanted(moment.time, user, user_mode, tuple(layers))
@@ -178,34 +161,6 @@ def _check(
         )
 
 
-def _moment(group: Group, at: str | None) -> _Moment:
-    """The commit, its layout, and the time there and then."""
-    commit = resolve(group, at)
-    snapshot = group.repository.snapshot(commit)
-    loaded = layout_at(group, snapshot)
-    zone = zone_then(group, loaded.layout)
-    if at is None:
-        return _Moment(snapshot, loaded, None, group.now().astimezone(zone))
-    start, end = _interval(group, at, commit)
-    time = end.astimezone(zone)
-    if end - start > HOUR:
-        # A day: it keeps its date, also when the zone of the group was another one then.
-        time = datetime.combine(end.astimezone(group.zone), time_of_day.max, zone)
-    return _Moment(snapshot, loaded, end, time)
-
-
-def _interval(group: Group, at: str, commit: str) -> Moment:
-    """The time that AT names: a date is one itself, a commit has its own."""
-    from gitmem.core.moments import Moment, parse_moment
-
-    name = at.strip()
-    is_plain = re.sub(STEPS, "", name) == name
-    is_id = len(name) == WHOLE_ID and re.fullmatch(r"[0-9a-fA-F]+", name)
-    moment = parse_moment(name, group.now(), group.zone) if is_plain and not is_id else None
-    committed = datetime.fromtimestamp(group.repository.commit(commit).committed, UTC)
-    return moment or Moment(committed, committed)
-
-
 def _needs_shared(group: Group, layout: Layout, wanted: Wanted) -> bool:
     """Whether `global` contributes to anything that is to be shown."""
     if group.name == GLOBAL or not group.store.gitdir(GLOBAL).is_dir():
@@ -216,7 +171,7 @@ def _needs_shared(group: Group, layout: Layout, wanted: Wanted) -> bool:
     )
 
 
-def _read(group: Group, moment: _Moment, wanted: Wanted) -> _Source:
+def _read(group: Group, moment: Pinned, wanted: Wanted) -> _Source:
     """Everything that the layout chooses, from this group and from `global`."""
     layout, own = moment.loaded.layout, moment.snapshot
     pins, shared = {group.name: own.commit}, None
@@ -236,7 +191,7 @@ def _read(group: Group, moment: _Moment, wanted: Wanted) -> _Source:
             shared.close()
 
 
-def _shared_at(shared: Group, moment: _Moment, trouble: list[str]) -> Snapshot | None:
+def _shared_at(shared: Group, moment: Pinned, trouble: list[str]) -> Snapshot | None:
     """The commit of `global` at that moment, if there was one; it is never locked."""
     repository, instant = shared.repository, moment.instant
     try:
@@ -294,11 +249,11 @@ def _remarks(source: _Source) -> Iterator[str]:
             yield f"{each.address}: {each.why}, so its summary is not shown"
 
 
-def _zone_name(moment: _Moment) -> str:
+def _zone_name(moment: Pinned) -> str:
     return getattr(moment.time.tzinfo, "key", "") or f"UTC{moment.time:%z}"
 
 
-def _untaken(group: Group, moment: _Moment) -> Untaken | None:
+def _untaken(group: Group, moment: Pinned) -> Untaken | None:
     """Edits that do not show; a work tree that cannot be looked at is no reason to fail."""
     if moment.instant is not None:
         return None

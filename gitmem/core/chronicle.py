@@ -1,0 +1,152 @@
+"""What is known about dates at one commit: of every line, and of every text that is an entry.
+
+It is carried forward commit by commit by `git/dating`, and kept between two calls by `index/dates`.
+All of it follows from the history, so it can be lost at any time.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from gitmem.core.freshness import KEY
+
+MARK = array("I").itemsize
+"""The bytes that tell the commit of a line: its number among the rows."""
+OID = 20
+PAST = KEY + OID + 4
+"""A text, the commit that touched it, and the day that it names itself."""
+ROOM = 1024
+"""So many commits may be kept for nothing."""
+REMEMBERED = 1 << 17
+"""How many texts, and how many versions of files, are remembered that stand nowhere any more."""
+
+
+class Row(NamedTuple):
+    """A commit as far as dates need it."""
+
+    oid: str
+    seconds: int
+    agent: str
+
+
+class Touch(NamedTuple):
+    """When a text was last touched."""
+
+    row: int
+    day: int = 0
+    """The day that an adopted entry names itself, as an ordinal; 0 for the commit's own time."""
+
+
+class FileDates(NamedTuple):
+    """What is known about one file."""
+
+    blob: str
+    lines: bytes
+    """For each line the mark of its commit."""
+
+
+class Memory:
+    """Records of one size, in the order in which they came; the newest are remembered."""
+
+    def __init__(self, size: int, data: bytes = b"") -> None:
+        self.size = size
+        self.data = bytearray(data)
+
+    def add(self, record: bytes) -> None:
+        """Remember one more."""
+        self.data += record
+        if len(self.data) > 2 * REMEMBERED * self.size:
+            self.trim()
+
+    def trim(self) -> None:
+        """Let go of what is too old."""
+        del self.data[: max(0, len(self.data) - REMEMBERED * self.size)]
+
+    def last(self, key: bytes) -> bytes | None:
+        """The newest record that begins with KEY."""
+        first = max(0, len(self.data) - REMEMBERED * self.size)
+        at = self.data.rfind(key, first)
+        while at >= 0 and at % self.size:  # not at a border: it only looks like it
+            at = self.data.rfind(key, first, at + len(key) - 1)
+        return bytes(self.data[at : at + self.size]) if at >= 0 else None
+
+
+class State:
+    """Files and texts at one commit of a history that may have branches."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, FileDates] = {}
+        self.count: dict[bytes, int] = {}
+        """The texts that stand somewhere, and how often."""
+        self.dates: dict[bytes, Touch] = {}
+        """When each of them was touched."""
+
+    def copy(self) -> State:
+        """The same, to go another way from here."""
+        other = State()
+        other.files, other.count, other.dates = (
+            self.files.copy(),
+            self.count.copy(),
+            self.dates.copy(),
+        )
+        return other
+
+    def stand(self, keys: Iterable[bytes]) -> None:
+        """These texts stand once more."""
+        for key in keys:
+            self.count[key] = self.count.get(key, 0) + 1
+
+    def leave(self, keys: Iterable[bytes]) -> None:
+        """These texts stand once less."""
+        for key in keys:
+            left = self.count[key] - 1
+            if left:
+                self.count[key] = left
+            else:
+                del self.count[key], self.dates[key]
+
+
+class Chronicle:
+    """Where a walk through the history has come to."""
+
+    def __init__(self) -> None:
+        self.commit = ""
+        self.state = State()
+        self.rows: list[Row] = []
+        self.live = 0
+        """How many of the rows were in use when they were last counted."""
+        self.past = Memory(PAST)
+        """Which texts were touched by which commit, in order."""
+        self.seen = Memory(OID)
+        """Which versions of files there have been."""
+
+    def touched(self, key: bytes) -> tuple[Row, int] | None:
+        """By which commit a text that stands somewhere was touched, and the day it names itself."""
+        touch = self.state.dates.get(key)
+        return (self.rows[touch.row], touch.day) if touch else None
+
+    def lines(self, path: str) -> list[Row]:
+        """The commit of each line of a file."""
+        found = self.state.files.get(path)
+        marks = array("I", found.lines) if found else ()
+        return [self.rows[each] for each in marks]
+
+    def tidy(self) -> None:
+        """Let go of commits that nothing refers to any more, if there are many."""
+        self.past.trim()
+        self.seen.trim()
+        if len(self.rows) <= 2 * self.live + ROOM:
+            return
+        files, dates = self.state.files, self.state.dates
+        marks = {path: array("I", each.lines) for path, each in files.items()}
+        used = sorted({touch.row for touch in dates.values()}.union(*marks.values()))
+        number = {old: new for new, old in enumerate(used)}
+        for path, each in files.items():
+            lines = array("I", map(number.__getitem__, marks[path])).tobytes()
+            files[path] = each._replace(lines=lines)
+        for key, touch in dates.items():
+            dates[key] = touch._replace(row=number[touch.row])
+        self.rows = [self.rows[each] for each in used]
+        self.live = len(self.rows)

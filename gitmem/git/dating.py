@@ -1,0 +1,371 @@
+"""When each line and each entry was last touched, found by one walk forward through the history.
+
+Lines are those of `git blame -w`, and git is the judge of them. An entry is more than its lines: it
+keeps its date where its text, white space aside, stood somewhere in the commit before, wherever it
+moved; a mechanical operation brings back the date that a text had; else it is touched by the commit
+that changed it.
+
+A walk costs what the new commits cost. Where the history forks, each way goes on from a copy.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from gitmem.core.chronicle import MARK, OID, Chronicle, FileDates, Row, State, Touch
+from gitmem.core.freshness import ADOPTION, BY_HAND, KEY, MECHANICAL, part_that_differs
+from gitmem.errors import Damaged
+from gitmem.git.lines import Kept, common_ends, kept_lines, line_count
+from gitmem.git.renames import source_of
+from gitmem.git.repository import Repository
+from gitmem.git.steps import Step, Trees, read_step
+
+HELD_BYTES = 8 * 1024 * 1024
+"""Contents that are kept at hand: most changes are of a file that was read just before."""
+HELD_KEYS = 4096
+A_DAY = 86400
+FIRST_DAY = 719163
+"""The ordinal of the day on which the clock of the commits begins."""
+BROUGHT_BACK = 2
+"""From so many entries at once on, an old version of a file is brought back, not typed again."""
+
+
+class Reading(NamedTuple):
+    """How to read a file: what in it is an entry, whatever that may be."""
+
+    blocks: Callable[[bytes], list[bytes]]
+    """The keys of the entries in a file, or in a part of one."""
+    whole: Callable[[str, bytes], bytes | None]
+    """The key of a file that may be an entry itself."""
+    titles: Callable[[str, bytes], Mapping[bytes, str]]
+    """What each of them is called."""
+    days: Callable[[str, bytes], Mapping[bytes, int]]
+    """The day that an entry names itself, as an ordinal."""
+
+
+class _File(NamedTuple):
+    """A file that a commit brings or takes away."""
+
+    path: str
+    old: str
+    new: str
+    lines: bytes = b""
+    come: Sequence[bytes] = ()
+    """The keys that it brings."""
+    gone: Sequence[bytes] = ()
+
+
+def bring_up(
+    known: Chronicle | None, repository: Repository, commit: str, reading: Reading
+) -> Chronicle:
+    """What is known at COMMIT, going on from KNOWN where that is one of its ancestors.
+
+    KNOWN itself is changed, and worth nothing if this fails.
+    """
+    steps = _steps_since(repository, commit, known.commit) if known else None
+    if known is None or steps is None:
+        known, steps = Chronicle(), _steps_since(repository, commit, "") or []
+    _Walk(known, repository, reading).go(steps)
+    return known
+
+
+def _steps_since(repository: Repository, commit: str, base: str) -> list[Step] | None:
+    """The commits behind BASE up to COMMIT, parents first; None where not all come from BASE."""
+    found: dict[str, Step] = {}
+    waiting = [commit]
+    while waiting:
+        oid = waiting.pop()
+        if oid == base or oid in found:
+            continue
+        step = found[oid] = read_step(repository.objects, oid)
+        if base and not step.parents:
+            return None
+        waiting += step.parents
+    return list(_parents_first(found, commit))
+
+
+def _parents_first(steps: Mapping[str, Step], commit: str) -> Iterator[Step]:
+    seen: set[str] = set()
+    stack = [(commit, False)]
+    while stack:
+        oid, done = stack.pop()
+        if done:
+            yield steps[oid]
+        elif oid in steps and oid not in seen:
+            seen.add(oid)
+            stack.append((oid, True))
+            stack += [(each, False) for each in reversed(steps[oid].parents)]
+
+
+class _Walk:
+    """One walk, from commit to commit."""
+
+    def __init__(self, known: Chronicle, repository: Repository, reading: Reading) -> None:
+        self._known, self._reading = known, reading
+        self._objects = repository.objects
+        self._trees = Trees(self._objects)
+        self._contents: OrderedDict[str, bytes] = OrderedDict()
+        self._weight = 0
+        self._wholes: dict[tuple[str, str], bytes | None] = {}
+        self._numbers = {row.oid: number for number, row in enumerate(known.rows)}
+        self._states = {known.commit: known.state}
+        self._roots: dict[str, str] = {}
+        self._children: dict[str, int] = {}
+
+    def go(self, steps: list[Step]) -> None:
+        """Carry dates on over STEPS, parents first."""
+        for step in steps:
+            self._roots[step.oid] = step.tree
+            for parent in step.parents:
+                self._children[parent] = self._children.get(parent, 0) + 1
+        for step in steps:
+            self._take(step)
+        if steps:
+            self._known.commit = steps[-1].oid
+            self._known.state = self._states[steps[-1].oid]
+
+    def _take(self, step: Step) -> None:
+        number = self._number(Row(step.oid, step.seconds, step.agent))
+        parents = [self._states[each] for each in step.parents]
+        state = self._inherited(step)
+        files = [_File(*each) for each in self._changes(step, 0)]
+        gone = {each.path: each.old for each in files if not each.new}
+        files = [self._looked_at(each, step, number, parents, gone) for each in files]
+        for each in files:
+            self._date(each, step, number, parents, state)
+        for each in files:
+            state.stand(each.come)
+        for each in files:
+            state.leave(each.gone)
+            if each.new:
+                state.files[each.path] = FileDates(each.new, each.lines)
+                self._known.seen.add(bytes.fromhex(each.new))
+            else:
+                del state.files[each.path]
+        self._states[step.oid] = state
+
+    def _looked_at(
+        self, file: _File, step: Step, number: int, parents: list[State], gone: Mapping[str, str]
+    ) -> _File:
+        """FILE with its lines and with the entries that come and go."""
+        mark = number.to_bytes(MARK, "little")
+        old, new = self._content(file.old), self._content(file.new)
+        if file.old and file.new and len(parents) == 1:
+            ends = common_ends(old, new)
+            before, after = part_that_differs(old, new, *ends)
+            origin = parents[0].files[file.path]
+            lines = _carried(origin.lines, kept_lines(old, new, *ends), mark)
+        else:
+            before, after = old, new
+            lines = self._lines(file, step, mark, parents, gone) if file.new else b""
+        return file._replace(
+            lines=lines,
+            come=self._keys(file.path, file.new, after),
+            gone=self._keys(file.path, file.old, before),
+        )
+
+    def _keys(self, path: str, blob: str, part: bytes) -> list[bytes]:
+        if not blob:
+            return []
+        if (path, blob) not in self._wholes:
+            if len(self._wholes) > HELD_KEYS:
+                self._wholes.clear()
+            self._wholes[path, blob] = self._reading.whole(path, self._content(blob))
+        whole, keys = self._wholes[path, blob], self._reading.blocks(part)
+        return [*keys, whole] if whole else keys
+
+    def _inherited(self, step: Step) -> State:
+        """The state to go on from: that of the first parent, whole if nobody else needs it."""
+        first = step.parents[0] if step.parents else ""
+        for parent in step.parents:
+            self._children[parent] -= 1
+        if not first:
+            return State()
+        found = self._states[first]
+        needed = self._children[first]
+        for parent in step.parents:
+            if not self._children[parent]:
+                self._states.pop(parent, None)
+        return found.copy() if needed else found
+
+    def _changes(self, step: Step, parent: int) -> list[tuple[str, str, str]]:
+        if not step.parents:
+            return self._trees.changes("", step.tree)
+        oid = step.parents[parent]
+        if oid not in self._roots:
+            self._roots[oid] = read_step(self._objects, oid).tree
+        return self._trees.changes(self._roots[oid], step.tree)
+
+    def _content(self, blob: str) -> bytes:
+        """A version of a file; one that is lost is as good as empty for what came after it."""
+        data = self._contents.get(blob) if blob else b""
+        if data is None:
+            data = b""
+            with suppress(Damaged):
+                data = self._objects.read_as("blob", blob)
+            self._contents[blob] = data
+            self._weight += len(data)
+            while self._weight > HELD_BYTES:
+                self._weight -= len(self._contents.popitem(last=False)[1])
+        return data
+
+    def _number(self, row: Row) -> int:
+        number = self._numbers.get(row.oid)
+        if number is None:
+            number = self._numbers[row.oid] = len(self._known.rows)
+            self._known.rows.append(row)
+        return number
+
+    # Lines
+
+    def _lines(
+        self, file: _File, step: Step, mark: bytes, parents: list[State], gone: Mapping[str, str]
+    ) -> bytes:
+        """The commit of each line of a file, as `git blame -w` has it."""
+        data = self._content(file.new)
+        origins = self._origins(file, step, parents, gone)
+        if not origins:
+            return mark * line_count(data)
+        if origins[0].blob == file.new:
+            return origins[0].lines
+        if len(origins) == 1:
+            return _carried(origins[0].lines, self._kept(origins[0], data), mark)
+        marks = [b""] * line_count(data)
+        for origin in origins:  # the first of several parents that has a line gives it away
+            for a, b, count in self._kept(origin, data):
+                for at in range(count):
+                    start = (a + at) * MARK
+                    marks[b + at] = marks[b + at] or origin.lines[start : start + MARK]
+        return b"".join(each or mark for each in marks)
+
+    def _kept(self, origin: FileDates, data: bytes) -> tuple[Kept, ...]:
+        old = self._content(origin.blob)
+        return kept_lines(old, data, *common_ends(old, data))
+
+    def _origins(
+        self, file: _File, step: Step, parents: list[State], gone: Mapping[str, str]
+    ) -> list[FileDates]:
+        """What the file was in each parent; alone where it was the very same in one of them."""
+        found = [each.files.get(file.path) for each in parents]
+        same = next((each for each in found if each and each.blob == file.new), None)
+        if same:
+            return [same]
+        for at, state in enumerate(parents):
+            if found[at] is None:
+                source = self._source(file, step, at, gone)
+                found[at] = state.files.get(source)
+                if source and state.files[source].blob == file.new:
+                    return [state.files[source]]
+        return [each for each in found if each]
+
+    def _source(self, file: _File, step: Step, parent: int, gone: Mapping[str, str]) -> str:
+        if parent:
+            changes = self._changes(step, parent)
+            gone = {path: old for path, old, new in changes if not new}
+        return source_of(file.path, file.new, gone, self._content) if gone else ""
+
+    # Entries
+
+    def _date(
+        self, file: _File, step: Step, number: int, parents: list[State], state: State
+    ) -> None:
+        """Give a date to each entry that did not stand in the first parent."""
+        fresh = []
+        for key in file.come:
+            if key in state.count:
+                continue
+            touch = next((each.dates[key] for each in parents[1:] if key in each.count), None)
+            if touch:
+                state.dates[key] = touch
+            else:
+                fresh.append(key)
+        if fresh:
+            state.dates.update(self._touches(fresh, file, step, number, parents))
+
+    def _touches(
+        self, keys: list[bytes], file: _File, step: Step, number: int, parents: list[State]
+    ) -> dict[bytes, Touch]:
+        days = self._own_days(file, step)
+        found = {key: Touch(number, days.get(key, 0)) for key in keys}
+        if step.op in MECHANICAL or len(parents) > 1:
+            regained = self._regained(keys)
+            rest = [key for key in keys if key not in regained]
+            regained |= self._by_title(rest, file, parents)
+        else:
+            regained = self._brought_back(keys, file, step)
+        for key, touch in found.items():
+            if key not in regained:
+                record = key + bytes.fromhex(step.oid) + touch.day.to_bytes(4, "little")
+                self._known.past.add(record)
+        return found | regained
+
+    def _own_days(self, file: _File, step: Step) -> Mapping[bytes, int]:
+        """The days that entries name themselves, where a folder without a history was adopted."""
+        if step.op != ADOPTION or len(step.source) == 2 * OID:
+            return {}
+        latest = FIRST_DAY + step.seconds // A_DAY + 1  # where the day begins first, it is tomorrow
+        found = self._reading.days(file.path, self._content(file.new))
+        return {key: day for key, day in found.items() if day <= latest}
+
+    def _regained(self, keys: Iterable[bytes]) -> dict[bytes, Touch]:
+        """The dates that texts had when they stood somewhere last."""
+        found = {}
+        for key in keys:
+            record = self._known.past.last(key)
+            if record:
+                oid = record[KEY : KEY + OID].hex()
+                day = int.from_bytes(record[KEY + OID :], "little")
+                found[key] = Touch(self._row_of(oid), day)
+        return found
+
+    def _row_of(self, oid: str) -> int:
+        if oid in self._numbers:
+            return self._numbers[oid]
+        step = read_step(self._objects, oid)
+        return self._number(Row(oid, step.seconds, step.agent))
+
+    def _brought_back(self, keys: list[bytes], file: _File, step: Step) -> dict[bytes, Touch]:
+        """Where somebody put an old version of a file back by hand, its entries have their dates.
+
+        One entry alone may as well have been changed back on purpose.
+        """
+        if step.op not in BY_HAND or len(keys) < BROUGHT_BACK:
+            return {}
+        if not self._known.seen.last(bytes.fromhex(file.new)):
+            return {}
+        found = self._regained(keys)
+        return found if len(found) >= BROUGHT_BACK else {}
+
+    def _by_title(self, keys: list[bytes], file: _File, parents: list[State]) -> dict[bytes, Touch]:
+        """A text that never stood before, made of others: it is as old as what it was made of."""
+        if not keys:
+            return {}
+        names = self._reading.titles(file.path, self._content(file.new))
+        found: dict[bytes, Touch] = {}
+        for state in parents:
+            before = state.files.get(file.path)
+            if before is None:
+                continue
+            titles = self._reading.titles(file.path, self._content(before.blob))
+            known = {title: key for key, title in titles.items()}
+            for key in keys:
+                old = known.get(names.get(key, ""))
+                touch = state.dates.get(old) if old else None
+                if touch and (key not in found or self._is_newer(touch, found[key])):
+                    found[key] = touch
+        return found
+
+    def _is_newer(self, one: Touch, other: Touch) -> bool:
+        return self._known.rows[one.row].seconds > self._known.rows[other.row].seconds
+
+
+def _carried(lines: bytes, kept: Iterable[Kept], mark: bytes) -> bytes:
+    """The marks of LINES where they were kept, and MARK for the others."""
+    parts, at = [], 0
+    for a, b, count in kept:
+        parts += [mark * (b - at), lines[a * MARK : (a + count) * MARK]]
+        at = b + count
+    return b"".join(parts)

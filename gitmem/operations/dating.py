@@ -1,0 +1,138 @@
+"""The dates of what a commit holds: how its files are read for that, and what is kept of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import date, datetime, time, tzinfo
+from functools import lru_cache
+from hashlib import sha1
+from pathlib import Path
+from typing import NamedTuple
+
+from gitmem.core.chronicle import Chronicle
+from gitmem.core.freshness import blocks, key_of, key_of_file
+from gitmem.core.layout import Layout
+from gitmem.git.dating import Reading, bring_up
+from gitmem.git.repository import Repository
+from gitmem.index.dates import load, save
+
+FILE_ITSELF = "/"
+"""What a file is called that is an entry: no title can be like that."""
+HELD = 50_000
+
+
+class Touched(NamedTuple):
+    """By which commit something was last touched, and when."""
+
+    commit: str
+    agent: str
+    seconds: int
+    day: int = 0
+    """The day that an adopted entry names itself, as an ordinal: it counts instead of the time."""
+
+    def time(self, zone: tzinfo) -> datetime:
+        """The moment, in ZONE."""
+        if self.day:
+            return datetime.combine(date.fromordinal(self.day), time.min, zone)
+        return datetime.fromtimestamp(self.seconds, zone)
+
+
+class Dates:
+    """The dates of what one commit holds."""
+
+    def __init__(self, known: Chronicle) -> None:
+        self._known = known
+
+    def of_entry(self, block: str) -> Touched | None:
+        """When the entry with these lines was touched."""
+        return self._of(key_of(block.encode("utf-8", "surrogateescape")))
+
+    def of_file(self, data: bytes) -> Touched | None:
+        """When the file with this content was touched."""
+        return self._of(key_of_file(data))
+
+    def _of(self, key: bytes) -> Touched | None:
+        found = self._known.touched(key)
+        if found is None:
+            return None
+        (oid, seconds, agent), day = found
+        return Touched(oid, agent, seconds, day)
+
+    def lines(self, path: str) -> list[Touched]:
+        """When each line of a file was touched: by the same commit as `git blame -w` says."""
+        return [Touched(oid, agent, seconds) for oid, seconds, agent in self._known.lines(path)]
+
+
+def dates_at(repository: Repository, commit: str, layout: Layout, cache: Path) -> Dates:
+    """The dates of what COMMIT holds.
+
+    CACHE has what was found out before. It serves where it is of an ancestor, and is replaced
+    unless it knows more: a look at the past leaves it alone.
+    """
+    signature = _signature(layout)
+    known = load(cache, signature)
+    base = known.commit if known else ""
+    found = bring_up(known, repository, commit, _reading(layout))
+    if base != commit and (found is known or commit == repository.tip().commit):
+        save(cache, signature, found)
+    return Dates(found)
+
+
+def _signature(layout: Layout) -> str:
+    """What of a layout decides how files are read."""
+    rows = [
+        (each.kind, each.path, each.rotated) for each in layout.layers if _is_no_entry(each.kind)
+    ]
+    return sha1(repr(rows).encode(), usedforsecurity=False).hexdigest()[:16]
+
+
+def _is_no_entry(kind: str) -> bool:
+    """Whether a file of this kind holds entries, or grows too often to be one."""
+    return kind in ("entries", "log")
+
+
+def _reading(layout: Layout) -> Reading:
+    held: dict[bytes, bytes] = {}
+
+    def keys(data: bytes) -> list[bytes]:
+        if len(held) > HELD:
+            held.clear()
+        found = []
+        for block in blocks(data):
+            key = held.get(block)
+            if key is None:
+                key = held[block] = key_of(block)
+            found.append(key)
+        return found
+
+    @lru_cache(maxsize=HELD)
+    def is_entry(path: str) -> bool:
+        layer = layout.layer_of(path)
+        return layer is None or not _is_no_entry(layer.kind)
+
+    def whole(path: str, data: bytes) -> bytes | None:
+        return key_of_file(data) if is_entry(path) else None
+
+    return Reading(keys, whole, _titles, _days)
+
+
+def _titles(path: str, data: bytes) -> Mapping[bytes, str]:
+    from gitmem.core.paths import fold
+
+    found = {key: fold(title) for key, title, _ in _entries(data)}
+    return {key_of_file(data): FILE_ITSELF, **found}
+
+
+def _days(path: str, data: bytes) -> Mapping[bytes, int]:
+    found = {key: day.toordinal() for key, _, day in _entries(data) if day}
+    from gitmem.core.file_entries import own_day
+
+    own = own_day(data)
+    return {**found, key_of_file(data): own.toordinal()} if own else found
+
+
+def _entries(data: bytes) -> Iterator[tuple[bytes, str, date | None]]:
+    from gitmem.core.entry_blocks import parse
+
+    for each in parse(data.decode("utf-8", "surrogateescape")):
+        yield key_of(each.block.encode("utf-8", "surrogateescape")), each.title, each.date
