@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from gitmem.operations.move import Moved
     from gitmem.operations.move_entry import EntryMoved
     from gitmem.operations.read import Read
+    from gitmem.operations.reported import Report
     from gitmem.operations.restore import Restored
     from gitmem.operations.rotate import Rotated
     from gitmem.operations.show import Shown
@@ -244,6 +245,12 @@ class Group:
         from gitmem.operations.freshness import line_dates
 
         return line_dates(self._group, path, at=at)
+
+    def report(self, *, at: str | None = None) -> Report:
+        """What a look at all of memory finds: too big, faded, past its time, twice."""
+        from gitmem.operations.report import report
+
+        return report(self._group, at=at)
 
     def move_entry(
         self,

@@ -42,6 +42,7 @@ SECTIONS = {
         "list": "List the files, as they are or were",
         "entries": "List entries: decisions, projects, preferences, ideas",
         "freshness": "Show how long ago each entry was last touched",
+        "consolidate": "Report what is too big, what faded and what had its time",
         "status": "Show what there is and what needs a decision",
         "log": "Show who did what, when and why",
         "show": "Show one commit",

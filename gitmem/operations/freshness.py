@@ -89,7 +89,8 @@ def freshness(
     check_states(states)
     moment = moment_at(group, at)
     wanted = _Wanted(group, moment, path)
-    found = [each for each in aged_entries(group, moment, wanted.files()) if wanted.has(each)]
+    dates, files = dates_of(group, moment), wanted.files()
+    found = [each for each in aged_entries(moment, dates, files) if wanted.has(each)]
     if states:
         found = [each for each in found if each.state in states]
     found.sort(key=lambda each: (-each.age_days, each.touched, each.address))
@@ -155,10 +156,9 @@ def ageing_files(snapshot: Snapshot, layout: Layout) -> Iterator[tuple[str, Laye
 
 
 def aged_entries(
-    group: Group, moment: Pinned, files: Iterable[tuple[str, Layer]]
+    moment: Pinned, dates: Dates, files: Iterable[tuple[str, Layer]]
 ) -> Iterator[AgedEntry]:
     """The entries of FILES with their ages."""
-    dates = dates_of(group, moment)
     for path, layer in files:
         data = moment.snapshot.read(path) or b""
         for each, touched in entries_with_dates(path, data, layer, dates):

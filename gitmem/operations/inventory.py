@@ -156,13 +156,13 @@ def _log(snapshot: Snapshot, layer: Layer, today: date) -> LogDay:
         data = snapshot.read(layer.path)
     day = None if data is None else header_day(layer, data)
     due = DATE in layer.header and day != today
-    rotated = max(_past(snapshot, layer), default=None)
+    rotated = max(past_logs(snapshot, layer), default=None)
     if rotated is None:
         return LogDay(layer.path, layer.name, day, exists, due)
     return LogDay(layer.path, layer.name, day, exists, due, rotated[2], rotated[0])
 
 
-def _past(snapshot: Snapshot, layer: Layer) -> Iterator[tuple[date, int, str]]:
+def past_logs(snapshot: Snapshot, layer: Layer) -> Iterator[tuple[date, int, str]]:
     """Day, number and path of each log that has rotated."""
     for path, _ in layer_files(snapshot, layer._replace(path=layer.rotated)):
         found = past_day(layer, path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from gitmem.core.layout import Layer, Layout
@@ -56,8 +56,13 @@ def lint(group: Group) -> Linted:
         if layer.kind == KIND:
             entries += [Placed(path, layer, x) for x in entries_in(snapshot, path, layer)]
     findings += [found for each in entries for found in lint_entry(each)]
-    findings += lint_duplicates(_by_layer(entries, layout))
+    findings += duplicates(entries, layout)
     return Linted(snapshot.commit, tuple(in_order(findings)), checked)
+
+
+def duplicates(entries: Iterable[Placed], layout: Layout) -> Iterator[Lint]:
+    """Those of ENTRIES that stand twice; what the layout names first is where one belongs."""
+    return lint_duplicates(_by_layer(entries, layout))
 
 
 def _asks(layer: Layer) -> bool:
@@ -71,8 +76,7 @@ def _files(snapshot: Snapshot) -> Iterator[str]:
             yield path
 
 
-def _by_layer(entries: list[Placed], layout: Layout) -> list[Placed]:
-    """ENTRIES in the order of the layout: what it names first is where a thing belongs."""
+def _by_layer(entries: Iterable[Placed], layout: Layout) -> list[Placed]:
     order = {each.name: place for place, each in enumerate(layout.layers)}
     return sorted(entries, key=lambda each: (order[each.layer.name], each.entry.start))
 
