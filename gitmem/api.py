@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gitmem.operations.capture import CapturedAll
     from gitmem.operations.check import Checked
     from gitmem.operations.compact import Compacted
+    from gitmem.operations.confirm import Confirmed
     from gitmem.operations.diff import Diffed
     from gitmem.operations.entries import ListedEntries
     from gitmem.operations.held import HeldAccepted, HeldDropped, HeldShown, HeldThing
@@ -246,6 +247,12 @@ class Group:
         from gitmem.operations.archived import archived
 
         return archived(self._group)
+
+    def confirm(self, things: Sequence[str], *, reason: str | None = None) -> Confirmed:
+        """Write into entries, by address, that they are true today, as one commit."""
+        from gitmem.operations.confirm import confirm
+
+        return confirm(self._group, things, reason=reason or "")
 
     def entries(self, path: str = "", *, status: str = "", at: str | None = None) -> ListedEntries:
         """The entries of all layers, or of a layer, file, folder, pattern or address."""

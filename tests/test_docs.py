@@ -89,6 +89,7 @@ def test_the_documented_operations_are_those_that_happen(tmp_path: Path) -> None
         memory.remove("b.md")
         memory.restore("a.md", previous=True)
         memory.undo()
+        memory.confirm(["decisions#drop-it"])
         (memory.worktree / "c.md").write_text("three\n")
         memory.capture()
         happened = {entry.op for entry in memory.log()}

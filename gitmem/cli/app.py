@@ -32,6 +32,7 @@ SECTIONS = {
         "move-entry": "Move an entry to another file",
         "rm": "Move a file or a folder to the archive",
         "archive": "Move entries and files to the archive, or list it",
+        "confirm": "Say that entries are still true",
         "rotate": "Begin the log of a new day",
         "compact": "Keep the summary of a session",
         "snapshot": "Tag what memory holds today",

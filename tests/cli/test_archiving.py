@@ -1,4 +1,4 @@
-"""`gitmem archive` and `restore` of an entry, at the command line."""
+"""`gitmem archive`, `confirm`, and `restore` of an entry, at the command line."""
 
 from __future__ import annotations
 
@@ -94,6 +94,10 @@ def test_an_empty_archive_is_told(memory: Run) -> None:
         (("archive", "decisions#never"), 3),
         (("archive", "archive/x.md"), 4),
         (("archive", "gitmem.yaml"), 4),
+        (("confirm",), 2),
+        (("confirm", HOME), 2),
+        (("confirm", "decisions#never"), 3),
+        (("confirm", "gitmem.yaml"), 5),
         (("restore", "decisions#never"), 3),
         (("restore", TEA), 4),
     ],
@@ -106,6 +110,28 @@ def test_what_cannot_be_ends_with_its_code(memory: Run, args: tuple[str, ...], c
     assert said.code == code
     assert said.err.startswith("error: ") or "Usage" in said.err
     assert memory("log", "--json").document["entries"] == before
+
+
+def test_what_is_still_true_is_confirmed(memory: Run, files: Path) -> None:
+    said = memory("confirm", ESM, "facts/tea.md")
+
+    assert re.fullmatch(rf"confirmed {ESM} ([0-9a-f]{{7}})\nconfirmed facts/tea.md \1\n", said.out)
+    assert "- **Confirmed:** 2026-02-08" in (files / HOME).read_text()
+    again = memory("confirm", "decisions#use-esm-only")
+    assert again.out == f"unchanged {ESM}: confirmed today already\n"
+    document = memory("confirm", ESM, TEA, "--json").document
+    assert document["confirmed"] == [TEA]
+    assert document["already"] == [ESM]
+    assert document["date"] == "2026-02-08"
+
+
+def test_what_does_not_age_says_why(memory: Run) -> None:
+    memory("write", "state.md", "All is well.")
+
+    said = memory("confirm", "state.md")
+
+    assert said.code == 5
+    assert "error: state.md does not grow stale: the layer state (document) does not" in said.err
 
 
 def test_the_versions_of_an_entry_are_offered(memory: Run, files: Path) -> None:

@@ -1,4 +1,4 @@
-"""Archiving and restoring under kill -9 at every step, and beside an editor."""
+"""Archiving, restoring and confirming under kill -9 at every step, and beside an editor."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ import pytest
 from gitmem.errors import GitmemError
 from gitmem.operations.archive import archive
 from gitmem.operations.capture import capture
+from gitmem.operations.confirm import confirm
 from gitmem.operations.group import Group
 from gitmem.operations.restore import restore
 from tests.faults.test_rotate_faults import POINTS, dying_at, opened
 from tests.support.editors import STYLES
 from tests.support.faults import Scene, assert_sound, copied, line, new_scene, tokens_in_history
 from tests.support.processes import Crowd, Voice, alone
-from tests.support.shelves import DECISIONS, LAYOUT, OLD, SHELF, said
+from tests.support.shelves import DECISIONS, LAYOUT, OLD, SHELF, TEA, said
 
 HOME = "reference/decisions.md"
 FACT = "facts/tea.md"
@@ -31,6 +32,7 @@ BEFORE = {
 DEEDS: dict[str, Callable[[Group], object]] = {
     "archive": lambda group: archive(group, [OLD, FACT]),
     "restore": lambda group: restore(group, OLD),
+    "confirm": lambda group: confirm(group, [TEA, FACT]),
 }
 
 

@@ -25,6 +25,7 @@ from gitmem.operations.archived import archived
 from gitmem.operations.capture import capture
 from gitmem.operations.check import check, check_group
 from gitmem.operations.compact import compact
+from gitmem.operations.confirm import confirm
 from gitmem.operations.diff import diff
 from gitmem.operations.entries import address_parts, entries, file_of, locate_entry
 from gitmem.operations.group import Group, Store, Who
@@ -59,7 +60,7 @@ MARK = "their-own-business"
 
 NO_GROUP = {
     "adopt_all", "aims", "applied", "archive_files", "arrival_of", "by_day", "changed_at",
-    "check_place", "check_target", "choose", "command", 
+    "check_place", "check_target", "choose", "command", "confirmed_files",
     "provenance", "shelves", "version", "version_at", "versions",
     "checked", "checked_edit", "choose_layout", "dated_part", "decoded", "describe",
     "describe_change", "digest_of", "draw", "effect_of", "encoded", "ended", "entries_in",
@@ -156,6 +157,8 @@ BY_PATH: dict[str, Call] = {
     "archive of an entry": lambda g, p: archive(g, [f"{p}#x"]),
     "capture": lambda g, p: capture(g, [p]),
     "capture of all": lambda g, _: capture(g),
+    "confirm": lambda g, p: confirm(g, [p]),
+    "confirm an entry": lambda g, p: confirm(g, [f"{p}#x"]),
     "diff": lambda g, p: diff(g, path=p),
     "diff of all": lambda g, _: diff(g),
     "address_parts": lambda g, p: address_parts(g, g.repository.snapshot(), EMPTY, f"{p}#x"),
@@ -239,6 +242,7 @@ METHODS: dict[str, Callable[[Memory, str], object]] = {
     "capture": lambda m, p: m.capture([p]),
     "check": lambda m, _: m.check(repair=True),
     "compact": lambda m, p: m.compact(p, operation=p),
+    "confirm": lambda m, p: m.confirm([f"{p}#x"]),
     "diff": lambda m, p: m.diff(path=p),
     "entries": lambda m, p: m.entries(p),
     "held": lambda m, _: m.held(),
@@ -372,7 +376,7 @@ WRITING: dict[str, Call] = {
     **{name: BY_PATH[name] for name in ("capture", "capture of all", "held_accept", "held_drop")},
     **{name: BY_PATH[name] for name in ("move", "remove", "restore", "write", "append", "create")},
     "move_entry": BY_PATH["move_entry"],
-    **{name: BY_PATH[name] for name in ("archive", "archive of an entry")},
+    **{name: BY_PATH[name] for name in ("archive", "archive of an entry", "confirm")},
     "restore of all": lambda g, _: restore(g, "", at="HEAD~1"),
     "undo": lambda g, _: undo(g),
     "rotate": PLAIN["rotate"],

@@ -12,6 +12,7 @@ from gitmem.errors import GitmemError, SecretFound
 from gitmem.operations.archive import archive
 from gitmem.operations.capture import capture
 from gitmem.operations.compact import compact
+from gitmem.operations.confirm import confirm
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.groups import rename_group
 from gitmem.operations.held import held_accept, held_drop, held_list, held_show
@@ -106,6 +107,7 @@ REFUSED: dict[str, Door] = {
     "move into a folder": lambda g, s: move(g, "a.md", f"{s}/"),
     "remove's reason": lambda g, s: remove(g, "a.md", reason=s),
     "archive's reason": lambda g, s: archive(g, ["notes/c.md#one"], reason=s),
+    "confirmation's reason": lambda g, s: confirm(g, ["notes/c.md#one"], reason=s),
     "restored entry's reason": lambda g, s: restore(g, "notes/c.md#one", reason=s),
     "group's name": lambda g, s: init(g.store, s),
     "init's agent": lambda g, s: init(g.store, "new", who=Who(s)),
