@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime
+from itertools import takewhile
 from typing import NamedTuple
 
 from gitmem.core.archives import archive_of, archives
@@ -180,7 +181,7 @@ class _Search:
             before = []  # it came whole, with all its entries
         known = [entry for each in before for entry in _entries(self._repository, each)]
         new = _unknown(_entries(self._repository, node), known)
-        came = [bringing.arrival(origin or bringing.claimed(entry)) for entry in new]
+        came = [bringing.arrival(origin or bringing.claimed(entry, path)) for entry in new]
         for entry, arrival in zip(new, came, strict=True):
             self._entry_came(present, entry, arrival)
         if renamed:
@@ -220,14 +221,26 @@ class _Bringing:
         agent = note.agent or commit.author
         return Arrival(commit.oid, note.op, commit.time, agent, note.body, source, touched)
 
-    def claimed(self, entry: Entry) -> str:
-        """The address that ENTRY had: the first that fits, since they came in that order."""
+    def claimed(self, entry: Entry, shelf: str) -> str:
+        """The address that ENTRY of the file SHELF had: each is used once, in their order.
+
+        Of entries of that name, it is the one whose file the shelf is named after.
+        """
         slug = re.escape(slug_of(entry.title))
-        fits = (x for x in self._named if re.fullmatch(rf"{slug}(-[0-9]+)?", split_address(x)[1]))
-        found = next(fits, "")
+        fits = [x for x in self._named if re.fullmatch(rf"{slug}(-[0-9]+)?", split_address(x)[1])]
+        found = max(fits, key=lambda each: _likeness(split_address(each)[0], shelf), default="")
         if found:
             self._named.remove(found)
         return found
+
+
+def _likeness(path: str, shelf: str) -> int:
+    """How many parts at the end of SHELF, its number aside, are those of PATH."""
+    bare = re.sub(r"-[0-9]+(?=(\.[^./]*)?$)", "", shelf)
+    ends = (
+        zip(reversed(path.split("/")), reversed(x.split("/")), strict=False) for x in (shelf, bare)
+    )
+    return max(sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], each)) for each in ends)
 
 
 def _entries(repository: Repository, node: Node) -> tuple[Entry, ...]:

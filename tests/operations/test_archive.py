@@ -336,6 +336,24 @@ def test_of_twins_each_has_its_own_arrival(memory: Group) -> None:
     assert row.commit == second.commit != first.commit
 
 
+def test_entries_of_one_title_come_back_each_to_its_own_file(memory: Group) -> None:
+    for path in ("a/x.md", "b/x.md", "b/y.md"):
+        put(memory, path, f"### Same\nof {path}\n")
+    before = files(memory)
+    put(memory, "archive/a/x.md", b"\xff cannot take it\n")
+
+    done = archive(memory, ["b/y.md#same", "b/x.md#same", "a/x.md#same"])
+
+    assert {row.address: row.source for row in archived(memory).archived if row.title} == {
+        each.address: each.source for each in done.archived
+    }
+    for each in done.archived:
+        restore(memory, each.address)
+    assert {path: data for path, data in files(memory).items() if path[:2] in ("a/", "b/")} == {
+        path: data for path, data in before.items() if path[:2] in ("a/", "b/")
+    }
+
+
 def test_an_empty_archive_is_an_empty_list(memory: Group) -> None:
     assert archived(memory).archived == ()
 
