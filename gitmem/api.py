@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gitmem.operations.check import Checked
     from gitmem.operations.compact import Compacted
     from gitmem.operations.confirm import Confirmed
+    from gitmem.operations.consolidate import Consolidated
     from gitmem.operations.diff import Diffed
     from gitmem.operations.entries import ListedEntries
     from gitmem.operations.freshness import Freshness, LineDates
@@ -281,6 +282,12 @@ class Group:
         from gitmem.operations.report import report
 
         return report(self._group, at=at)
+
+    def consolidate(self, *, reason: str = "", dry_run: bool = False) -> Consolidated:
+        """Archive logs of more than a month ago, and entries that had their time and faded."""
+        from gitmem.operations.consolidate import consolidate
+
+        return consolidate(self._group, reason=reason, dry_run=dry_run)
 
     def move_entry(
         self,

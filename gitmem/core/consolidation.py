@@ -89,7 +89,7 @@ def recommendations(found: Findings) -> Iterator[str]:
             "say it in fewer words, and move what is past to reference/ or archive/"
         )
     if found.missing:
-        yield f"{_names(found.missing)} {_are(found.missing)} missing: write what belongs there"
+        yield f"{names_of(found.missing)} {_are(found.missing)} missing: write what belongs there"
     if found.logs:
         yield (
             f"{_counted(found.logs, 'log')} of more than {LOG_DAYS} days ago: "
@@ -98,7 +98,7 @@ def recommendations(found: Findings) -> Iterator[str]:
     if found.archivable:
         yield (
             f"{_counted(found.archivable, 'entry')} had their time and faded since: "
-            f"`gitmem consolidate --apply` archives them ({_names(found.archivable)})"
+            f"`gitmem consolidate --apply` archives them ({names_of(found.archivable)})"
         )
     yield from _to_look_at(found)
 
@@ -109,23 +109,25 @@ def _to_look_at(found: Findings) -> Iterator[str]:
         if addresses:
             yield (
                 f"{_counted(addresses, f'{state} entry')} to look at: still true, `gitmem confirm`;"
-                f" changed, `gitmem write`; over, `gitmem archive` ({_names(addresses)})"
+                f" changed, `gitmem write`; over, `gitmem archive` ({names_of(addresses)})"
             )
     if found.profiles:
-        yield f"{_counted(found.profiles, 'profile')} too long: summarise older notes of " + _names(
-            found.profiles
+        yield (
+            f"{_counted(found.profiles, 'profile')} too long: summarise older notes of "
+            + names_of(found.profiles)
         )
     if found.duplicates:
         stand = "stands" if len(found.duplicates) == 1 else "stand"
         yield (
             f"{_counted(found.duplicates, 'entry')} {stand} in two places: bring what is new "
-            f"together in one, and archive the other ({_names(found.duplicates)})"
+            f"together in one, and archive the other ({names_of(found.duplicates)})"
         )
     if found.near:
-        yield f"{_names(found.near)} {_are(found.near)} near the budget"
+        yield f"{names_of(found.near)} {_are(found.near)} near the budget"
 
 
-def _names(things: Sequence[str]) -> str:
+def names_of(things: Sequence[str]) -> str:
+    """The first of THINGS by name, and how many more there are."""
     more = len(things) - NAMED
     return ", ".join(things[:NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
@@ -135,5 +137,9 @@ def _are(things: Sequence[str]) -> str:
 
 
 def _counted(things: Sequence[str], unit: str) -> str:
-    one = len(things) == 1
-    return f"{len(things):,} {unit if one else f'{unit}s'.replace('entrys', 'entries')}"
+    return counted_things(len(things), unit)
+
+
+def counted_things(number: int, unit: str) -> str:
+    """A number with its unit, in the plural where it is one."""
+    return f"{number:,} {unit if number == 1 else f'{unit}s'.replace('entrys', 'entries')}"

@@ -96,7 +96,7 @@ class _Look:
             _first(current, lambda each: (-each.size_bytes, each.file)),
             (),
         )
-        return found._replace(recommendations=tuple(recommendations(_findings(found))))
+        return found._replace(recommendations=tuple(recommendations(findings_of(found))))
 
     def _considered(self) -> list[tuple[Considered, bool, bool]]:
         """Every entry that ages, whether it is immune, and whether it had its time."""
@@ -235,7 +235,8 @@ def _first(
     return tuple(sorted(files, key=key)[:MOST])
 
 
-def _findings(found: Report) -> Findings:
+def findings_of(found: Report) -> Findings:
+    """What the recommendations of a report are made of."""
     looks = [each for each in found.suggested if each.action != "archive"]
     profiles = [each.file for each in found.profiles]
     over = [each for each in found.budgets.checks if each.over_budget]

@@ -2,94 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gitmem.cli.declare import at
+import click
+
+from gitmem.cli.changes import remark_found
+from gitmem.cli.declare import as_somebody, at, reason
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
-from gitmem.cli.style import columns, counted, quoted, short
+from gitmem.cli.reporting import decision_rows, report_lines
+from gitmem.cli.style import columns, short, visible
+from gitmem.errors import BadInput
 
 if TYPE_CHECKING:
-    from gitmem.operations.reported import Considered, Report
-
-Rows = Sequence[Sequence[str]]
-
-SHOWN = 10
-"""How many rows of a kind fit a screen."""
-WAYS = {"confirm": "gitmem confirm", "archive": "gitmem archive", "review": "gitmem entries"}
+    from gitmem.operations.consolidate import Consolidated
 
 
 @declare("consolidate")
+@click.option("--apply", is_flag=True, help="Archive old logs, and entries that are past and faded")
+@click.option("--dry-run", is_flag=True, help="Only say what would be done")
 @at
-def command(call: Invocation, at: str | None) -> None:
-    """Report what is too big, what faded and what had its time
+@reason
+@as_somebody
+def command(call: Invocation, *, apply: bool, dry_run: bool, at: str | None, reason: str) -> None:
+    """Report what is too big, faded or past, and put it in order
 
-    Looks at the last commit, or the one --at a moment, and changes nothing.
+    Alone it reports and changes nothing: files over budget, what --apply would archive, entries to
+    confirm, rewrite or archive, entries that stand twice.
+
+    --apply does what needs no mind. It archives logs of more than 30 days ago, and entries whose
+    status says that they had their time and that nobody touched for 30 days; never one of
+    importance 1 or 2, and never one for its age alone. Each kind is one commit.
 
     \b
     Examples:
       gitmem consolidate
-      gitmem consolidate --json
+      gitmem consolidate --json --at 2026-02-08
+      gitmem consolidate --apply --dry-run
     """
+    if apply:
+        _apply(call, dry_run, at, reason)
+        return
+    if dry_run:
+        raise BadInput(
+            "a report changes nothing anyway", hint="add --apply, or leave out --dry-run"
+        )
     from gitmem.operations.report import report
 
     with call.group() as group:
         found = report(group, at=at)
-    call.answer(found, map(call.addressed, _reported(call, found)), data=True)
+    call.answer(found, map(call.addressed, report_lines(call.style, found)), data=True)
 
 
-def _reported(call: Invocation, found: Report) -> Iterator[str]:
-    style, totals = call.style, found.totals
-    states = ", ".join(f"{getattr(totals, x):,} {x}" for x in found.entries._fields)
-    yield (
-        f"{found.timestamp:%Y-%m-%d} {style.name(short(found.commit))}: "
-        f"{counted(totals.files, 'file')}, {totals.size_bytes:,} bytes; "
-        f"{_entries(totals.entries)}: {states}"
-    )
-    for title, rows in _sections(found):
+def _apply(call: Invocation, dry_run: bool, at: str | None, reason: str) -> None:
+    from gitmem.operations.consolidate import consolidate
+
+    if at:
+        raise BadInput("the past cannot be changed", hint="--at goes with the report alone")
+    with call.group() as group:
+        done = consolidate(group, reason=reason, dry_run=dry_run)
+    remark_found(call, done)
+    lines = map(call.addressed, _consolidated(call, done))
+    call.answer(done, lines, changed=done.changed)
+    for each in done.warnings:
+        call.remark(each)
+
+
+def _consolidated(call: Invocation, done: Consolidated) -> Iterator[str]:
+    style = call.style
+    verb = "would archive" if done.dry_run else style.good("archived")
+    commit = "" if done.dry_run else f" {style.name(short(done.commit))}"
+    for each in (*done.logs, *done.entries):
+        yield f"{verb} {visible(each.source)} to {style.bold(visible(each.address))}{commit}"
+    for left in done.left_alone:
+        yield f"{style.warn('left alone')} {visible(left.address)}: {visible(left.why)}"
+    if not done.changed:
+        yield "nothing to archive"
+    elif done.logged:
+        yield f"{'would be ' if done.dry_run else ''}logged in {visible(done.logged)}"
+    if done.to_decide:
         yield ""
-        yield style.bold(f"{title} ({len(rows):,})")
-        yield from (f"  {line}" for line in columns(rows[:SHOWN]))
-        if len(rows) > SHOWN:
-            yield f"  and {len(rows) - SHOWN:,} more: gitmem consolidate --json"
-    if not found.recommendations:
-        yield style.good("nothing to do")
-
-
-def _sections(found: Report) -> Iterator[tuple[str, Rows]]:
-    """What needs a look, the most pressing first; a section without rows is left out."""
-    archivable = [each for each in found.suggested if each.action == "archive"]
-    minded = [each for each in found.suggested if each.action != "archive"]
-    logs = found.sessions.archive_candidates_older_than_30_days
-    sections: tuple[tuple[str, Rows], ...] = (
-        ("Over budget", list(_over(found))),
-        ("Missing", [(each,) for each in found.budgets.missing]),
-        (
-            "For gitmem consolidate --apply",
-            [*((each, "old log") for each in logs), *((x.address, x.why) for x in archivable)],
-        ),
-        ("To decide", [_row(each) for each in minded]),
-        ("Twice", [(each.address, each.message) for each in found.duplicates]),
-        ("Near budget", [(each,) for each in found.budgets.near_budget]),
-    )
-    yield from (each for each in sections if each[1])
-
-
-def _over(found: Report) -> Iterator[Sequence[str]]:
-    for each in found.budgets.checks:
-        if each.over_budget:
-            size = f"{each.size_bytes:,} of {each.budget_bytes:,} bytes"
-            yield each.file, size, f"{each.budget_usage_pct} %"
-    known = found.budgets.over_budget
-    for long in found.profiles:
-        if long.file not in known:
-            yield long.file, f"{long.size_bytes:,} of {long.budget_bytes:,} bytes", "profile"
-
-
-def _row(entry: Considered) -> Sequence[str]:
-    return entry.state, entry.why, f"{WAYS[entry.action]} {quoted(entry.address)}"
-
-
-def _entries(number: int) -> str:
-    return counted(number, "entry").replace("entrys", "entries")
+        yield style.bold(f"To decide ({len(done.to_decide):,})")
+        yield from (f"  {line}" for line in columns(decision_rows(done.to_decide)))

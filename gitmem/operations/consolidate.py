@@ -1,0 +1,294 @@
+"""Consolidate: do the safe part of what a report suggests, and say what is left to decide.
+
+Safe is what needs no mind: logs of more than a month ago move to the archive, and so do entries
+that say themselves that they had their time and have faded since. Each kind is one commit, and the
+log of the day tells of both.
+
+A report takes its time, so it is made without the lock. When it lands, every entry is looked at
+again: one that somebody has changed in between stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
+
+from gitmem.core.archives import archive_path
+from gitmem.core.consolidation import counted_things, names_of, recommendations
+from gitmem.core.entry_blocks import Entry, split_address
+from gitmem.core.entry_rules import is_retired
+from gitmem.core.freshness import is_immune
+from gitmem.core.guards import check_message_text, check_size
+from gitmem.core.layout import Layer, Layout
+from gitmem.core.messages import Note
+from gitmem.core.remarks import remarks
+from gitmem.errors import GitmemError, SecretFound, TooBig
+from gitmem.git.held import SetAside
+from gitmem.git.intake import Captured
+from gitmem.git.publish import Plan, Step
+from gitmem.git.repository import Snapshot
+from gitmem.operations.aiming import HERE, aims
+from gitmem.operations.applying import Edit, applied
+from gitmem.operations.archive import OP, Filed, Shelved, archive_files, provenance, shelves
+from gitmem.operations.capture import adopt_all
+from gitmem.operations.draft import Changes, Draft
+from gitmem.operations.freshness import does_age
+from gitmem.operations.group import Group
+from gitmem.operations.layouts import layout_at
+from gitmem.operations.pending import scan_edits
+from gitmem.operations.pinning import moment_at
+from gitmem.operations.report import findings_of, old_logs, report_on
+from gitmem.operations.reported import Considered, Report
+from gitmem.operations.seen import Seen, seen_in, still_there
+from gitmem.operations.things import Thing
+
+JOB = "consolidate"
+CONSOLIDATED = "Gitmem-Consolidated"
+WRITABLE = ("free", "append-only")
+"""Policies of logs that can be added to."""
+
+Done = TypeVar("Done")
+
+
+class LeftAlone(NamedTuple):
+    """Something that stays as it is although it was meant, and why."""
+
+    address: str
+    why: str
+
+
+class Consolidated(NamedTuple):
+    """What was consolidated, or would be."""
+
+    commit: str
+    base: str
+    """The commit that was looked at."""
+    logs: tuple[Shelved, ...] = ()
+    entries: tuple[Shelved, ...] = ()
+    left_alone: tuple[LeftAlone, ...] = ()
+    logged: str = ""
+    """The log that tells of it; empty where the commits do."""
+    said: tuple[str, ...] = ()
+    """What stands there."""
+    to_decide: tuple[Considered, ...] = ()
+    """Entries about which only a mind can decide."""
+    recommendations: tuple[str, ...] = ()
+    """What is left to do, in words."""
+    dry_run: bool = False
+    warnings: tuple[str, ...] = ()
+    captured: tuple[Captured, ...] = ()
+    pending: bool = False
+    set_aside: tuple[SetAside, ...] = ()
+
+    @property
+    def changed(self) -> bool:
+        """False when there was nothing to do."""
+        return bool(self.logs or self.entries)
+
+
+def consolidate(group: Group, *, reason: str = "", dry_run: bool = False) -> Consolidated:
+    """Archive old logs, and entries that had their time and faded; DRY_RUN only tells."""
+    note = group.note(OP, reason=reason)
+
+    def run() -> Consolidated:
+        moment = moment_at(group, None)
+        found = report_on(group, moment)
+        work = _Work(group, moment.snapshot, found, note)
+        return _answer(_landed(group, work, dry_run), found)
+
+    return run() if dry_run else traced(group, run, _told)
+
+
+def traced(group: Group, run: Callable[[], Done], tell: Callable[[Done], tuple[str, str]]) -> Done:
+    """Call RUN, and leave a trace of it, also where there was nothing to do."""
+    # SEAM: `jobs.traced(group, JOB, run, tell)` goes here; TELL gives outcome and detail.
+    return run()
+
+
+def _told(done: Consolidated) -> tuple[str, str]:
+    if not done.changed:
+        why = f"{len(done.left_alone):,} left alone" if done.left_alone else "nothing is old enough"
+        return "nothing", why
+    return "done", "; ".join(done.said)
+
+
+def _landed(group: Group, work: _Work, dry_run: bool) -> Consolidated:
+    if dry_run or work.is_idle:
+        work.plan(work.base)
+        return work.done._replace(commit=work.base.commit, dry_run=dry_run)
+    with group.writing() as writer:
+        # What somebody did to the files comes along, and what they changed is left alone.
+        places = work.places(writer.repository.snapshot())
+        adopt_all(writer, scan_edits(writer.repository, writer.worktree, places))
+        published = writer.publish(work.plan)
+        return work.done._replace(
+            commit=published.commit if published else writer.repository.tip().commit,
+            captured=tuple(writer.captured),
+            pending=writer.pending,
+            set_aside=tuple(writer.set_aside),
+        )
+
+
+def _answer(done: Consolidated, found: Report) -> Consolidated:
+    rest = findings_of(found)._replace(logs=(), archivable=())
+    return done._replace(
+        to_decide=tuple(each for each in found.suggested if each.action != "archive"),
+        recommendations=tuple(recommendations(rest)),
+    )
+
+
+class _Kind(NamedTuple):
+    """What goes to the archive as one commit."""
+
+    filed: Filed
+    what: str
+
+    @property
+    def line(self) -> str:
+        """What is said of it."""
+        return f"archived {self.what}: {names_of([each.source for each in self.filed.moves])}"
+
+
+class _Work:
+    """What is safe to do, in one snapshot; planned again when the branch moves in between."""
+
+    def __init__(self, group: Group, base: Snapshot, found: Report, note: Note) -> None:
+        self._group, self._note = group, note
+        self._now = group.now()
+        self._today = found.timestamp.date()
+        self._logs = frozenset(found.sessions.archive_candidates_older_than_30_days)
+        past = [x.address for x in found.suggested if x.action == "archive"]
+        looked_at = (seen_in(base, Thing(*split_address(each))) for each in past)
+        self._entries = [each for each in looked_at if each]
+        self.base = base
+        self.done = Consolidated("", base.commit)
+
+    @property
+    def is_idle(self) -> bool:
+        """True when there is nothing to do."""
+        return not (self._logs or self._entries)
+
+    def places(self, snapshot: Snapshot) -> list[str]:
+        """The files that may change: what moves, where it may go, and the log."""
+        layout = layout_at(self._group, snapshot).layout
+        sources = [*sorted(self._logs), *dict.fromkeys(each.path for each in self._entries)]
+        targets = [path for x in sources for path in shelves(snapshot, archive_path(layout, x))]
+        logs = [each.path for each in _log_layers(layout)[:1]]
+        return list(dict.fromkeys([*sources, *targets, *logs]))
+
+    def plan(self, snapshot: Snapshot) -> Plan | None:
+        """The log of what is done, then each kind as a commit of its own."""
+        layout = layout_at(self._group, snapshot).layout
+        self.done = Consolidated("", self.base.commit)
+        old = [x for x in old_logs(snapshot, layout, self._today) if x in self._logs]
+        logs = archive_files(layout, snapshot, [Thing(path) for path in old])
+        entries = self._entries_filed(snapshot, layout, logs.changes)
+        kinds = [each for each in _kinds(logs, entries) if each.filed.moves]
+        said = tuple(each.line for each in kinds)
+        self.done = self.done._replace(logs=logs.moves, entries=entries.moves, said=said)
+        if not kinds:
+            return None
+        logged = self._logged(snapshot, layout, said)
+        return Plan((*logged, *(self._step(snapshot, each, bool(logged)) for each in kinds)))
+
+    def _entries_filed(self, snapshot: Snapshot, layout: Layout, changed: Changes) -> Filed:
+        """The entries that may go, without what CHANGED before; one that cannot go stays."""
+        draft = Draft(snapshot, changed)
+        things = [thing for each in self._entries for thing in self._movable(draft, layout, each)]
+        try:
+            filed = archive_files(layout, snapshot, things, changed)
+        except GitmemError:
+            filed = self._one_by_one(snapshot, layout, changed)
+        known = dict(changed)
+        new = {x: data for x, data in filed.changes.items() if x not in known or known[x] != data}
+        return Filed(new, filed.moves)
+
+    def _one_by_one(self, snapshot: Snapshot, layout: Layout, changed: Changes) -> Filed:
+        self.done = self.done._replace(left_alone=())
+        filed = Filed(dict(changed), ())
+        for each in self._entries:
+            for thing in self._movable(Draft(snapshot, filed.changes), layout, each):
+                try:
+                    more = archive_files(layout, snapshot, [thing], filed.changes)
+                except GitmemError as error:
+                    self._leave(each, error.message)
+                else:
+                    filed = Filed(more.changes, (*filed.moves, *more.moves))
+        return filed
+
+    def _movable(self, draft: Draft, layout: Layout, each: Seen) -> Iterator[Thing]:
+        """The entry as it stands there, if nothing speaks against its going."""
+        layer = layout.layer_of(each.path)
+        entry = still_there(draft, each, layer)
+        if entry is None or layer is None:
+            self._leave(each, "it was changed meanwhile")
+        elif not _had_its_time(entry, layer):
+            self._leave(each, "by the layout of now it has its time")
+        elif layer.policy != "free":
+            self._leave(
+                each, f"{layer.name} is {layer.policy}; see `gitmem archive --allow-policy`"
+            )
+        elif _is_unspeakable(each.address):
+            self._leave(each, "its name looks like a credential")
+        else:
+            yield Thing(each.path, entry.slug)
+
+    def _leave(self, each: Seen, why: str) -> None:
+        left = LeftAlone(each.address, why)
+        self.done = self.done._replace(left_alone=(*self.done.left_alone, left))
+
+    def _logged(self, snapshot: Snapshot, layout: Layout, said: Sequence[str]) -> tuple[Step, ...]:
+        """The log with lines about it; nothing where the layout has none that can be added to."""
+        text = "".join(f"- {self._now:%H:%M} consolidate: {each}\n" for each in said)
+        for layer in _log_layers(layout)[:1]:
+            edit = Edit(f"{HERE}{layer.path}", text, append=True)
+            (aim,) = aims([edit], layout, snapshot, self._now)
+            data = applied(aim, snapshot.read(layer.path))
+            try:
+                check_size(layer.path, len(data))
+            except TooBig:
+                break
+            warnings = tuple(remarks(layer, layer.path, data, today=aim.day))
+            self.done = self.done._replace(logged=layer.path, warnings=warnings)
+            title = f"consolidated: {'; '.join(said)}"
+            note = self._note._replace(op="append", title=title, paths=(layer.path,))
+            return (Step({layer.path: data}, note),)
+        return ()
+
+    def _step(self, snapshot: Snapshot, kind: _Kind, logged: bool) -> Step:
+        moves = kind.filed.moves
+        sources = [each.source for each in moves]
+        note = self._note._replace(
+            title=f"{kind.what} -> archive",
+            paths=tuple(sorted({each.path for each in moves})),
+            extra=(
+                *(("Gitmem-From", each) for each in sources),
+                *provenance(self._group, snapshot, sources),
+                *(((CONSOLIDATED, kind.line),) if not logged else ()),
+            ),
+        )
+        return Step(kind.filed.changes, note)
+
+
+def _kinds(logs: Filed, entries: Filed) -> tuple[_Kind, _Kind]:
+    return (
+        _Kind(logs, counted_things(len(logs.moves), "old log")),
+        _Kind(entries, counted_things(len(entries.moves), "past entry")),
+    )
+
+
+def _had_its_time(entry: Entry, layer: Layer) -> bool:
+    return is_retired(entry, layer) and does_age(layer) and not is_immune(entry.importance)
+
+
+def _is_unspeakable(address: str) -> bool:
+    """Whether the message of a commit may not name it."""
+    try:
+        check_message_text("address", address)
+    except SecretFound:
+        return True
+    return False
+
+
+def _log_layers(layout: Layout) -> list[Layer]:
+    return [x for x in layout.layers if x.kind == "log" and x.policy in WRITABLE]

@@ -1,0 +1,60 @@
+"""Entries as somebody saw them, found again after others have written.
+
+Who thinks about an entry, or makes a list of many, does so without the lock. Later the entry may
+have another address, or say something else: only in the first case is it still the one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gitmem.core.entry_blocks import Entry, find, parse
+from gitmem.core.file_entries import file_entry
+from gitmem.core.freshness import key_of
+from gitmem.core.layout import Layer
+from gitmem.git.repository import Snapshot
+from gitmem.operations.draft import Draft
+from gitmem.operations.things import Thing
+
+
+class Seen(NamedTuple):
+    """An entry, or a file as a whole, as it was in some commit."""
+
+    address: str
+    path: str
+    slug: str
+    """Empty for a file."""
+    key: bytes
+    """What it said, white space aside."""
+
+
+def seen_in(snapshot: Snapshot, thing: Thing) -> Seen | None:
+    """THING as it is in SNAPSHOT; None where there is no such file, NotFound for no such entry."""
+    data = Draft(snapshot).read(thing.path) if Draft(snapshot).is_file(thing.path) else None
+    if data is None:
+        return None
+    if not thing.name:
+        return Seen(thing.path, thing.path, "", key_of(data))
+    entry = find(parse(_text(data)), thing.name)
+    return Seen(f"{thing.path}#{entry.slug}", thing.path, entry.slug, _key(entry))
+
+
+def still_there(draft: Draft, seen: Seen, layer: Layer | None = None) -> Entry | None:
+    """The entry that says what SEEN said, in the same file; None where it was changed since."""
+    data = draft.read(seen.path) if draft.is_file(seen.path) else None
+    if data is None:
+        return None
+    if not seen.slug:
+        return file_entry(seen.path, _text(data)) if key_of(data) == seen.key else None
+    entries = parse(_text(data), layer.fields if layer else ())
+    same = [each for each in entries if _key(each) == seen.key]
+    # Of several that say the same, rather the one of that name.
+    return next((each for each in same if each.slug == seen.slug), next(iter(same), None))
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _key(entry: Entry) -> bytes:
+    return key_of(entry.block.encode("utf-8", "surrogateescape"))
