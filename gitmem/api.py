@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gitmem.operations.compact import Compacted
     from gitmem.operations.confirm import Confirmed
     from gitmem.operations.consolidate import Consolidated
+    from gitmem.operations.decide import Decided
     from gitmem.operations.diff import Diffed
     from gitmem.operations.entries import ListedEntries
     from gitmem.operations.freshness import Freshness, LineDates
@@ -288,6 +289,29 @@ class Group:
         from gitmem.operations.consolidate import consolidate
 
         return consolidate(self._group, reason=reason, dry_run=dry_run)
+
+    def decide(
+        self,
+        plan: str | bytes,
+        *,
+        base: str = "",
+        skip_changed: bool = False,
+        reason: str = "",
+        dry_run: bool = False,
+    ) -> Decided:
+        """Carry out a plan, NDJSON with one decision in each line, as one commit."""
+        from gitmem.core.decisions import read_plan
+        from gitmem.operations.decide import decide
+
+        data = plan.encode() if isinstance(plan, str) else plan
+        return decide(
+            self._group,
+            read_plan(data),
+            base=base,
+            skip_changed=skip_changed,
+            reason=reason,
+            dry_run=dry_run,
+        )
 
     def move_entry(
         self,

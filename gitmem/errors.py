@@ -124,6 +124,12 @@ class DoesNotAge(Refused):
     code = "does-not-age"
 
 
+class PlanRefused(Refused):
+    """Decisions that cannot be carried out: the message names each line."""
+
+    code = "plan-refused"
+
+
 class Busy(GitmemError):
     """Somebody else holds a lock; nothing was written and a retry is safe."""
 

@@ -83,6 +83,7 @@ def test_the_documented_operations_are_those_that_happen(tmp_path: Path) -> None
         memory.compact("what was said")
         memory.write("ideas", "Soon.", entry="Drop it")
         memory.move_entry("reference/ideas.md#drop-it", "decisions")
+        memory.decide('{"action": "update", "address": "decisions#drop-it", "text": "Now."}\n')
         memory.write("a.md", "one\n")
         memory.write("a.md", "two\n", append=True)
         memory.move("a.md", "b.md")

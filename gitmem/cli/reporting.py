@@ -28,13 +28,23 @@ def report_lines(style: Style, found: Report) -> Iterator[str]:
         f"{counted(totals.entries, 'entry').replace('entrys', 'entries')}: {states}{immune}"
     )
     for title, rows in _sections(found):
-        yield ""
-        yield style.bold(f"{title} ({len(rows):,})")
-        yield from (f"  {line}" for line in columns(rows[:SHOWN]))
-        if len(rows) > SHOWN:
-            yield f"  and {len(rows) - SHOWN:,} more: gitmem consolidate --json"
+        yield from _section(style, title, rows)
     if not found.recommendations:
         yield style.good("nothing to do")
+
+
+def decision_lines(style: Style, entries: Sequence[Considered]) -> Iterator[str]:
+    """What is left for a mind, where there is anything."""
+    if entries:
+        yield from _section(style, "To decide", _decisions(entries))
+
+
+def _section(style: Style, title: str, rows: Rows) -> Iterator[str]:
+    yield ""
+    yield style.bold(f"{title} ({len(rows):,})")
+    yield from (f"  {line}" for line in columns(rows[:SHOWN]))
+    if len(rows) > SHOWN:
+        yield f"  and {len(rows) - SHOWN:,} more: gitmem consolidate --json"
 
 
 def _sections(found: Report) -> Iterator[tuple[str, Rows]]:
@@ -47,14 +57,14 @@ def _sections(found: Report) -> Iterator[tuple[str, Rows]]:
         ("Over budget", list(_over(found))),
         ("Missing", [(each,) for each in found.budgets.missing]),
         ("For gitmem consolidate --apply", safe),
-        ("To decide", decision_rows(rest)),
+        ("To decide", _decisions(rest)),
         ("Twice", [(each.address, each.message) for each in found.duplicates]),
         ("Near budget", [(each,) for each in found.budgets.near_budget]),
     )
     yield from (each for each in sections if each[1])
 
 
-def decision_rows(entries: Sequence[Considered]) -> Rows:
+def _decisions(entries: Sequence[Considered]) -> Rows:
     """For each entry its state, why it is worth a look, and what to type."""
     return [(x.state, x.why, f"{WAYS[x.action]} {quoted(x.address)}") for x in entries]
 

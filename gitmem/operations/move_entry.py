@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from gitmem.core.entries import Entry, add, parse, put, take
 from gitmem.core.entry_blocks import same_title, wording
 from gitmem.core.entry_rules import lacking
-from gitmem.core.guards import check_message_text, check_policy, check_secrets, check_size
+from gitmem.core.guards import check_message_text, check_secrets
 from gitmem.core.layout import Layer
 from gitmem.core.messages import Note, title_of_change
 from gitmem.core.paths import check_path
@@ -20,11 +20,11 @@ from gitmem.git.publish import Plan, Step
 from gitmem.git.repository import Snapshot
 from gitmem.operations.applying import decoded
 from gitmem.operations.capture import adopt_all
+from gitmem.operations.draft import Draft
 from gitmem.operations.entries import address_parts, file_of, locate_entry
 from gitmem.operations.group import Group
 from gitmem.operations.layouts import layout_at
 from gitmem.operations.pending import scan_edits
-from gitmem.operations.place import check_place
 
 OP = "move-entry"
 
@@ -44,13 +44,20 @@ class EntryMoved(NamedTuple):
     set_aside: tuple[SetAside, ...] = ()
 
 
-class _Aim(NamedTuple):
+class EntryAim(NamedTuple):
     """From where to where, in one snapshot."""
 
     source: str
     entry: Entry
     target: str
     layer: Layer | None
+
+
+class EntryPlace(NamedTuple):
+    """An entry where it stands now, and what its layer has to say about it."""
+
+    entry: Entry
+    warnings: tuple[str, ...]
 
 
 def move_entry(
@@ -113,57 +120,58 @@ class _Move:
             )
         return [source, target]
 
-    def _aimed(self, snapshot: Snapshot) -> _Aim:
+    def _aimed(self, snapshot: Snapshot) -> EntryAim:
         """What is meant by the address and the target."""
         layout = layout_at(self._group, snapshot).layout
         source, entry = locate_entry(self._group, snapshot, layout, self._address)
         target = self.paths(snapshot)[1]
-        check_place(snapshot, target)
-        return _Aim(source, entry, target, layout.layer_of(target))
+        return EntryAim(source, entry, target, layout.layer_of(target))
 
     def plan(self, snapshot: Snapshot) -> Plan:
         """Both files as they will be."""
-        aim = self._aimed(snapshot)
-        here, there = snapshot.read(aim.source) or b"", snapshot.read(aim.target)
-        rest, block = take(decoded(aim.source, here), aim.entry.slug)
-        block = self._with_fields(block, aim.layer)
-        known = decoded(aim.target, there or b"")
-        _check_free(aim, known, block)
-        same = _twin(known, block)
-        after = known if same else add(known, block)
-        self._check(aim, here + b"\n" + (there or b""), after)
-        found = same or parse(after)[-1]
-        self.moved = EntryMoved(
-            "",
-            aim.entry.title,
-            f"{aim.source}#{aim.entry.slug}",
-            f"{aim.target}#{found.slug}",
-            _warnings(found, aim.layer),
-        )
-        changes = {aim.source: rest.encode(), aim.target: after.encode()}
+        aim, draft = self._aimed(snapshot), Draft(snapshot)
+        place = moved_within(draft, aim, self._fields)
         if not self.allow_policy:
-            layout = layout_at(self._group, snapshot).layout
-            for path, old in ((aim.source, here), (aim.target, there)):
-                check_policy(path, changes[path], old, layout.policy_of(path))
-        title = f"{title_of_change(None, block.encode())} -> {aim.target}"
-        extra = (("Gitmem-From", self.moved.source),)
+            draft.check_policies(layout_at(self._group, snapshot).layout)
+        source = f"{aim.source}#{aim.entry.slug}"
+        self.moved = EntryMoved(
+            "", aim.entry.title, source, f"{aim.target}#{place.entry.slug}", place.warnings
+        )
+        title = f"{title_of_change(None, place.entry.block.encode())} -> {aim.target}"
+        extra = (("Gitmem-From", source),)
         note = self._note._replace(title=title, paths=(aim.source,), extra=extra)
-        return Plan((Step(changes, note),))
-
-    def _with_fields(self, block: str, layer: Layer | None) -> str:
-        if not self._fields:
-            return block
-        (entry,) = parse(block)
-        return put(block, entry.slug, self._fields, None, layer.fields if layer else ()).text
-
-    def _check(self, aim: _Aim, before: bytes, after: str) -> None:
-        """What was there may stay, whatever it is; what is set anew is judged."""
-        data = after.encode()
-        check_size(aim.target, len(data))
-        check_secrets(aim.target, data, before)
+        return Plan((Step(draft.changes, note),))
 
 
-def _check_free(aim: _Aim, known: str, block: str) -> None:
+def moved_within(draft: Draft, aim: EntryAim, fields: Sequence[tuple[str, str]] = ()) -> EntryPlace:
+    """Let an entry of DRAFT stand in another file of it, with FIELDS set on the way.
+
+    It writes nothing else, so that others can move as a part of a commit of their own.
+    """
+    here, there = draft.read(aim.source) or b"", draft.read(aim.target) or b""
+    rest, block = take(decoded(aim.source, here), aim.entry.slug)
+    block = _with_fields(block, fields, aim.layer)
+    known = decoded(aim.target, there)
+    _check_free(aim, known, block)
+    same = _twin(known, block)
+    after = known if same else add(known, block)
+    # What was there may stay, whatever it is; what is set anew is judged.
+    check_secrets(aim.target, after.encode(), here + b"\n" + there)
+    found = same or parse(after)[-1]
+    warnings = _warnings(found, aim.layer)
+    draft.put(aim.source, rest.encode())
+    draft.put(aim.target, after.encode())
+    return EntryPlace(found, warnings)
+
+
+def _with_fields(block: str, fields: Sequence[tuple[str, str]], layer: Layer | None) -> str:
+    if not fields:
+        return block
+    (entry,) = parse(block)
+    return put(block, entry.slug, fields, None, layer.fields if layer else ()).text
+
+
+def _check_free(aim: EntryAim, known: str, block: str) -> None:
     twin = next((each for each in parse(known) if same_title(each.title, aim.entry.title)), None)
     if twin is not None and not _twin(known, block):
         raise Conflict(

@@ -3,29 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gitmem.cli.changes import remark_found
-from gitmem.cli.declare import as_somebody, at, reason
+from gitmem.cli.declare import as_somebody, at, named, reason
 from gitmem.cli.declare import command as declare
+from gitmem.cli.filechanges import file_lines
 from gitmem.cli.invocation import Invocation
-from gitmem.cli.reporting import decision_rows, report_lines
-from gitmem.cli.style import columns, short, visible
+from gitmem.cli.reporting import decision_lines, report_lines
+from gitmem.cli.stdin import STDIN, read_stdin
+from gitmem.cli.style import short, visible
 from gitmem.errors import BadInput
 
 if TYPE_CHECKING:
     from gitmem.operations.consolidate import Consolidated
+    from gitmem.operations.decide import Decided
 
 
 @declare("consolidate")
 @click.option("--apply", is_flag=True, help="Archive old logs, and entries that are past and faded")
+@named("--plan", metavar="FILE", help="Carry out decisions, NDJSON; - for standard input")
 @click.option("--dry-run", is_flag=True, help="Only say what would be done")
+@named("--base", metavar="COMMIT", help="The commit that the plan is about")
+@click.option("--skip-changed", is_flag=True, help="Leave out decisions on what changed since")
 @at
 @reason
 @as_somebody
-def command(call: Invocation, *, apply: bool, dry_run: bool, at: str | None, reason: str) -> None:
+def command(
+    call: Invocation,
+    *,
+    apply: bool,
+    plan: str | None,
+    dry_run: bool,
+    base: str | None,
+    skip_changed: bool,
+    at: str | None,
+    reason: str,
+) -> None:
     """Report what is too big, faded or past, and put it in order
 
     Alone it reports and changes nothing: files over budget, what --apply would archive, entries to
@@ -35,19 +52,41 @@ def command(call: Invocation, *, apply: bool, dry_run: bool, at: str | None, rea
     status says that they had their time and that nobody touched for 30 days; never one of
     importance 1 or 2, and never one for its age alone. Each kind is one commit.
 
+    --plan lands what somebody decided, as one commit or not at all. Each line is a JSON object:
+    confirm, archive, update, move, merge-entries or keep, as docs/consolidation.md has them. The
+    report names the commit that it is about; what was changed since then is a conflict.
+
     \b
     Examples:
       gitmem consolidate
       gitmem consolidate --json --at 2026-02-08
       gitmem consolidate --apply --dry-run
+      gitmem consolidate --plan decisions.ndjson --dry-run
+      gitmem consolidate --plan - --base 51cc3e5 --reason "the weekly look" <decisions.ndjson
     """
-    if apply:
-        _apply(call, dry_run, at, reason)
-        return
-    if dry_run:
-        raise BadInput(
-            "a report changes nothing anyway", hint="add --apply, or leave out --dry-run"
-        )
+    _check_together(apply, plan, at, bool(base or skip_changed))
+    options = {"dry_run": dry_run, "reason": reason}
+    if plan is not None:
+        _decide(call, plan, base=base or "", skip_changed=skip_changed, **options)
+    elif apply:
+        _apply(call, **options)
+    elif dry_run:
+        raise BadInput("a report changes nothing anyway", hint="add --apply, or --plan FILE")
+    else:
+        _report(call, at)
+
+
+def _check_together(apply: bool, plan: str | None, at: str | None, about_a_plan: bool) -> None:
+    """Refuse options that make no sense together."""
+    if apply and plan is not None:
+        raise BadInput("--apply and --plan are two things", hint="do one after the other")
+    if at and (apply or plan is not None):
+        raise BadInput("the past cannot be changed", hint="--at goes with the report alone")
+    if about_a_plan and plan is None:
+        raise BadInput("--base and --skip-changed are about a plan", hint="add --plan FILE")
+
+
+def _report(call: Invocation, at: str | None) -> None:
     from gitmem.operations.report import report
 
     with call.group() as group:
@@ -55,16 +94,13 @@ def command(call: Invocation, *, apply: bool, dry_run: bool, at: str | None, rea
     call.answer(found, map(call.addressed, report_lines(call.style, found)), data=True)
 
 
-def _apply(call: Invocation, dry_run: bool, at: str | None, reason: str) -> None:
+def _apply(call: Invocation, **options: Any) -> None:
     from gitmem.operations.consolidate import consolidate
 
-    if at:
-        raise BadInput("the past cannot be changed", hint="--at goes with the report alone")
     with call.group() as group:
-        done = consolidate(group, reason=reason, dry_run=dry_run)
+        done = consolidate(group, **options)
     remark_found(call, done)
-    lines = map(call.addressed, _consolidated(call, done))
-    call.answer(done, lines, changed=done.changed)
+    call.answer(done, map(call.addressed, _consolidated(call, done)), changed=done.changed)
     for each in done.warnings:
         call.remark(each)
 
@@ -72,16 +108,54 @@ def _apply(call: Invocation, dry_run: bool, at: str | None, reason: str) -> None
 def _consolidated(call: Invocation, done: Consolidated) -> Iterator[str]:
     style = call.style
     verb = "would archive" if done.dry_run else style.good("archived")
-    commit = "" if done.dry_run else f" {style.name(short(done.commit))}"
     for each in (*done.logs, *done.entries):
-        yield f"{verb} {visible(each.source)} to {style.bold(visible(each.address))}{commit}"
+        yield f"{verb} {visible(each.source)} to {style.bold(visible(each.address))}"
     for left in done.left_alone:
         yield f"{style.warn('left alone')} {visible(left.address)}: {visible(left.why)}"
     if not done.changed:
         yield "nothing to archive"
-    elif done.logged:
-        yield f"{'would be ' if done.dry_run else ''}logged in {visible(done.logged)}"
-    if done.to_decide:
-        yield ""
-        yield style.bold(f"To decide ({len(done.to_decide):,})")
-        yield from (f"  {line}" for line in columns(decision_rows(done.to_decide)))
+    elif not done.dry_run:
+        logged = f", logged in {visible(done.logged)}" if done.logged else ""
+        undo = f"to take it back: gitmem undo --last {len(done.said)}"
+        yield f"{style.name(short(done.commit))}{logged}; {undo}"
+    yield from decision_lines(style, done.to_decide)
+
+
+def _decide(call: Invocation, plan: str, **options: Any) -> None:
+    from gitmem.core.decisions import read_plan
+    from gitmem.operations.decide import decide
+
+    decisions = read_plan(_plan_text(plan))
+    with call.group() as group:
+        done = decide(group, decisions, **options)
+    remark_found(call, done)
+    call.answer(done, map(call.addressed, _decided(call, done)))
+    for each in done.warnings:
+        call.remark(each)
+
+
+def _plan_text(plan: str) -> bytes:
+    if plan == STDIN:
+        return read_stdin("plan", hint="pipe the decisions in, or name a file")
+    try:
+        return Path(plan).read_bytes()
+    except OSError as error:
+        raise BadInput(
+            f"{plan} cannot be read: {error.strerror}", hint="name a file of decisions"
+        ) from error
+
+
+def _decided(call: Invocation, done: Decided) -> Iterator[str]:
+    style = call.style
+    for each in done.decisions:
+        there = f" -> {style.bold(visible(each.address))}" if each.address else ""
+        yield f"{style.good(each.action)} {visible(', '.join(each.addresses))}{there}"
+    for void in done.skipped:
+        what = visible(", ".join(void.addresses))
+        yield f"{style.warn('skipped')} {void.action} {what}: changed since {short(done.base)}"
+    yield from file_lines(style, done.files)
+    if not done.changed:
+        yield "nothing to change"
+    elif not done.dry_run:
+        commit = short(done.commit)
+        yield f"{style.name(commit)}; to take it back: gitmem undo {commit}"

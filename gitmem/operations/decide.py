@@ -1,0 +1,290 @@
+"""Land a plan: what a mind decided about entries becomes one commit, or nothing at all.
+
+Who decides looks at a commit, the base, and thinks without any lock, for minutes perhaps. What
+others write meanwhile stays: the decisions are carried out on what there is when they land. Only an
+entry that no longer says what it said makes its decision void, since it was about another text.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from gitmem.core.archives import archive_path
+from gitmem.core.decisions import Decision, Decisions, Problem
+from gitmem.core.guards import check_write
+from gitmem.core.messages import Note
+from gitmem.errors import BadInput, Conflict, GitmemError
+from gitmem.git.held import SetAside
+from gitmem.git.intake import Captured
+from gitmem.git.publish import Plan, Step
+from gitmem.git.repository import Snapshot
+from gitmem.operations.archive import provenance, shelves
+from gitmem.operations.capture import adopt_all
+from gitmem.operations.consolidate import traced
+from gitmem.operations.deeds import AWAY, DEEDS, SHELVING, Deed, Ground, Standing
+from gitmem.operations.draft import Draft
+from gitmem.operations.group import Group
+from gitmem.operations.layouts import layout_at
+from gitmem.operations.pending import scan_edits
+from gitmem.operations.plan_rows import Row, in_full, looked_up, refuse
+from gitmem.operations.resolve import resolve
+from gitmem.operations.seen import Seen, still_there
+from gitmem.operations.show import FileChange, describe_change
+
+OP = "consolidate"
+DECISION = "Gitmem-Decision"
+PARTICIPLES = {
+    "confirm": "confirmed",
+    "archive": "archived",
+    "update": "updated",
+    "move": "moved",
+    "merge-entries": "merged",
+    "keep": "kept",
+}
+
+
+class Landed(NamedTuple):
+    """A decision that was carried out."""
+
+    line: int
+    action: str
+    addresses: tuple[str, ...]
+    """What it was about, by the addresses of the base."""
+    address: str
+    """Where it stands now; empty where it stands as before."""
+    reason: str = ""
+
+
+class Skipped(NamedTuple):
+    """A decision about something that was changed since the base."""
+
+    line: int
+    action: str
+    addresses: tuple[str, ...]
+
+
+class Decided(NamedTuple):
+    """A plan that has landed, or would."""
+
+    commit: str
+    base: str
+    decisions: tuple[Landed, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    files: tuple[FileChange, ...] = ()
+    """What would change, where it was only tried."""
+    dry_run: bool = False
+    changed: bool = False
+    warnings: tuple[str, ...] = ()
+    captured: tuple[Captured, ...] = ()
+    pending: bool = False
+    set_aside: tuple[SetAside, ...] = ()
+
+
+def decide(
+    group: Group,
+    plan: Decisions,
+    *,
+    base: str = "",
+    skip_changed: bool = False,
+    reason: str = "",
+    dry_run: bool = False,
+) -> Decided:
+    """Carry out PLAN as one commit; what was changed since BASE makes it a Conflict.
+
+    SKIP_CHANGED lands the other decisions and names those. DRY_RUN only shows the change.
+    """
+    if base and plan.base and base != plan.base:
+        raise BadInput("the plan names another base", hint="leave out --base, or its first line")
+    note = group.note(OP, reason=reason)
+
+    def run() -> Decided:
+        seen = group.repository.snapshot(resolve(group, base or plan.base or None))
+        work = _Work(group, seen, plan.decisions, note, skip_changed)
+        return _tried(group, work) if dry_run else _landed(group, work)
+
+    return run() if dry_run else traced(group, run, _told)
+
+
+def _told(done: Decided) -> tuple[str, str]:
+    return "done" if done.changed else "nothing", _summed(done.decisions)
+
+
+def _tried(group: Group, work: _Work) -> Decided:
+    snapshot = group.repository.snapshot()
+    plan = work.plan(snapshot)
+    changes = plan.steps[0].files if plan else {}
+    files = (describe_change(path, snapshot.read(path), changes[path]) for path in sorted(changes))
+    return work.done._replace(
+        commit=snapshot.commit, files=tuple(files), dry_run=True, changed=bool(plan)
+    )
+
+
+def _landed(group: Group, work: _Work) -> Decided:
+    work.plan(group.repository.snapshot())  # what cannot be done is told before anything is
+    with group.writing() as writer:
+        places = work.places(writer.repository.snapshot())
+        adopt_all(writer, scan_edits(writer.repository, writer.worktree, places))
+        published = writer.publish(work.plan)
+        return work.done._replace(
+            commit=published.commit if published else writer.repository.tip().commit,
+            changed=published is not None,
+            captured=tuple(writer.captured),
+            pending=writer.pending,
+            set_aside=tuple(writer.set_aside),
+        )
+
+
+class _Work:
+    """Decisions, and what they were about; planned again when the branch moves in between."""
+
+    def __init__(
+        self,
+        group: Group,
+        base: Snapshot,
+        decisions: Iterable[Decision],
+        note: Note,
+        skip_changed: bool,
+    ) -> None:
+        self._group, self._note, self._skip = group, note, skip_changed
+        self._now = group.now()
+        self._rows, self._problems = looked_up(group, base, decisions)
+        self._base = base.commit
+        self.done = Decided("", base.commit)
+
+    def places(self, snapshot: Snapshot) -> list[str]:
+        """The files that may change: those that are meant, and where things may go."""
+        layout = layout_at(self._group, snapshot).layout
+        ground = Ground(self._group, layout, Draft(snapshot), self._now)
+        found = []
+        for decision, seen in self._rows:
+            found += [each.path for each in seen]
+            found += [ground.target(decision.target)] if decision.target else []
+            if decision.action in SHELVING:
+                wanted = [archive_path(layout, each.path) for each in seen]
+                found += [path for each in wanted for path in shelves(snapshot, each)]
+        return list(dict.fromkeys(found))
+
+    def plan(self, snapshot: Snapshot) -> Plan | None:
+        """All decisions carried out; one that cannot be makes the whole plan refused."""
+        layout = layout_at(self._group, snapshot).layout
+        ground = Ground(self._group, layout, Draft(snapshot), self._now)
+        rows, void = self._sorted_out(ground)
+        problems = list(self._problems)
+        landed: list[Landed] = []
+        warnings: list[str] = []
+        for decision, seen in rows:
+            try:
+                deed = _carried_out(ground, decision, seen)
+            except GitmemError as error:
+                problems.append(Problem(decision.line, in_full(error)))
+                continue
+            landed.append(_landed_row(decision, seen, deed))
+            warnings += deed.warnings
+        self._refuse(problems, void)
+        self.done = Decided(
+            "", self._base, tuple(landed), tuple(void), warnings=tuple(dict.fromkeys(warnings))
+        )
+        changes = {x: data for x, data in ground.draft.changes.items() if snapshot.read(x) != data}
+        return (
+            Plan((Step(changes, self._said(snapshot, tuple(landed), changes)),))
+            if changes
+            else None
+        )
+
+    def _sorted_out(self, ground: Ground) -> tuple[list[Row], list[Skipped]]:
+        """The decisions that still count, and those about what was changed since the base."""
+        rows: list[Row] = []
+        void: list[Skipped] = []
+        for decision, seen in self._rows:
+            if all(still_there(ground.draft, each) for each in seen):
+                rows.append(Row(decision, seen))
+            else:
+                addresses = tuple(each.address for each in seen)
+                void.append(Skipped(decision.line, decision.action, addresses))
+        return rows, void
+
+    def _refuse(self, problems: list[Problem], void: list[Skipped]) -> None:
+        """Refuse the whole plan where a line cannot be done, or is about what was changed."""
+        if self._skip:
+            refuse(problems)
+        elif problems:
+            refuse([*problems, *(Problem(each.line, f"{_changed(each)} since") for each in void)])
+        elif void:
+            raise _outdated(self._base, void)
+
+    def _said(self, snapshot: Snapshot, landed: tuple[Landed, ...], changes: Iterable[str]) -> Note:
+        left = [x for each in landed if each.action in AWAY for x in each.addresses]
+        shelved = [x for each in landed if each.action in SHELVING for x in each.addresses]
+        return self._note._replace(
+            title=_summed(landed),
+            paths=tuple(sorted(changes)),
+            extra=(
+                *((DECISION, _sentence(each)) for each in landed),
+                *(("Gitmem-From", each) for each in left),
+                *(provenance(self._group, snapshot, shelved) if shelved else ()),
+            ),
+        )
+
+
+def _carried_out(ground: Ground, decision: Decision, seen: Iterable[Seen]) -> Deed:
+    """Carry out one decision; where that fails, the draft is as before."""
+    before = dict(ground.draft.changes)
+    try:
+        deed = DEEDS[decision.action](ground, decision, [_standing(ground, each) for each in seen])
+        _check(ground, before)
+    except GitmemError:
+        ground.take(before)
+        raise
+    return deed
+
+
+def _standing(ground: Ground, seen: Seen) -> Standing:
+    entry = still_there(ground.draft, seen, ground.layout.layer_of(seen.path))
+    if entry is None:
+        raise Conflict(f"{seen.address} is changed by an earlier line of the plan")
+    return Standing(seen.path, entry)
+
+
+def _check(ground: Ground, before: dict[str, bytes | None]) -> None:
+    """Judge what a decision made of the files: what was there may stay, whatever it is."""
+    draft = ground.draft
+    then = Draft(draft.snapshot, before)
+    changed = [path for path, data in draft.changes.items() if then.read(path) != data]
+    known = b"\n".join(then.read(path) or b"" for path in changed)
+    for path in changed:
+        data = draft.changes[path]
+        if data is not None:
+            check_write(path, data, known, allow_shrink=True)
+    draft.check_policies(ground.layout)
+
+
+def _changed(void: Skipped) -> str:
+    return f"{', '.join(void.addresses)} changed"
+
+
+def _outdated(base: str, void: list[Skipped]) -> Conflict:
+    said = "; ".join(f"line {each.line}: {_changed(each)}" for each in void)
+    return Conflict(
+        f"{said} since {base[:7]}, which the plan is about",
+        hint="look at them again (`gitmem consolidate --json`), or repeat with --skip-changed",
+        changed=[each._asdict() for each in void],
+    )
+
+
+def _landed_row(decision: Decision, seen: Iterable[Seen], deed: Deed) -> Landed:
+    addresses = tuple(each.address for each in seen)
+    return Landed(decision.line, decision.action, addresses, deed.address, decision.reason)
+
+
+def _sentence(landed: Landed) -> str:
+    """A decision in one line."""
+    said = f"{landed.action} {', '.join(landed.addresses)}"
+    said += f" -> {landed.address}" if landed.address else ""
+    return f"{said}: {landed.reason}" if landed.reason else said
+
+
+def _summed(landed: Iterable[Landed]) -> str:
+    counts = Counter(each.action for each in landed)
+    return ", ".join(f"{counts[x]:,} {said}" for x, said in PARTICIPLES.items() if counts[x])

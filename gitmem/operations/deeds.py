@@ -1,0 +1,165 @@
+"""What each decision of a plan does to the files: one function for each action.
+
+They change a draft and nothing else; together they are one commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from gitmem.core.decisions import Decision
+from gitmem.core.entries import Entry, parse, put
+from gitmem.core.entry_blocks import same_title
+from gitmem.core.entry_lines import BOM
+from gitmem.core.entry_places import splice
+from gitmem.core.frontmatter import set_field
+from gitmem.core.layout import Layer, Layout
+from gitmem.core.paths import check_path
+from gitmem.core.remarks import judged
+from gitmem.errors import BadInput, Conflict
+from gitmem.operations.applying import Aim, Edit, applied
+from gitmem.operations.archive import archive_files
+from gitmem.operations.confirm import confirmed_files
+from gitmem.operations.draft import Draft
+from gitmem.operations.entries import file_of
+from gitmem.operations.group import Group
+from gitmem.operations.move_entry import EntryAim, moved_within
+from gitmem.operations.things import Thing
+
+
+class Standing(NamedTuple):
+    """A thing that a decision is about, as it stands in the draft."""
+
+    path: str
+    entry: Entry
+    """A file as a whole is an entry without a slug."""
+
+    @property
+    def thing(self) -> Thing:
+        """How others name it."""
+        return Thing(self.path, self.entry.slug)
+
+
+class Ground(NamedTuple):
+    """Where decisions are carried out."""
+
+    group: Group
+    layout: Layout
+    draft: Draft
+    now: datetime
+
+    def target(self, name: str) -> str:
+        """The file that a path, or the name of a layer of entries, stands for."""
+        return check_path(file_of(self.group, self.draft.snapshot, self.layout, name))
+
+    def take(self, changes: Mapping[str, bytes | None]) -> None:
+        """Let CHANGES be all that differs from the commit."""
+        self.draft.changes = dict(changes)
+
+
+class Deed(NamedTuple):
+    """What came of a decision."""
+
+    address: str = ""
+    """Where it stands now; empty where it stands as before."""
+    warnings: tuple[str, ...] = ()
+
+
+Doing = Callable[[Ground, Decision, Sequence[Standing]], Deed]
+
+
+def _keep(ground: Ground, decision: Decision, things: Sequence[Standing]) -> Deed:
+    return Deed()
+
+
+def _confirm(ground: Ground, decision: Decision, things: Sequence[Standing]) -> Deed:
+    draft, named = ground.draft, [each.thing for each in things]
+    day = ground.now.date()
+    ground.take(confirmed_files(ground.layout, draft.snapshot, named, day, draft.changes).changes)
+    return Deed()
+
+
+def _archive(ground: Ground, decision: Decision, things: Sequence[Standing]) -> Deed:
+    draft, named = ground.draft, [each.thing for each in things]
+    filed = archive_files(ground.layout, draft.snapshot, named, draft.changes)
+    ground.take(filed.changes)
+    return Deed(filed.moves[0].address)
+
+
+def _update(ground: Ground, decision: Decision, things: Sequence[Standing]) -> Deed:
+    (thing,) = things
+    layer, draft = ground.layout.layer_of(thing.path), ground.draft
+    if not thing.entry.slug:
+        edit = Edit(thing.path, decision.text, fields=decision.fields)
+        draft.put(thing.path, applied(Aim(edit), draft.read(thing.path)))
+        return Deed()
+    order = layer.fields if layer else ()
+    # By itself, so that no other entry of such a title is meant.
+    block = thing.entry.block.removeprefix(BOM)
+    (alone,) = parse(block, order)
+    changed = put(block, alone.slug, decision.fields, decision.text, order).text
+    draft.put(thing.path, splice(draft.text(thing.path), thing.entry, changed).encode())
+    return Deed(warnings=_judged(changed, layer))
+
+
+def _judged(block: str, layer: Layer | None) -> tuple[str, ...]:
+    if layer is None or layer.kind != "entries":
+        return ()
+    return judged(parse(block, layer.fields)[0], layer)
+
+
+def _move(ground: Ground, decision: Decision, things: Sequence[Standing]) -> Deed:
+    (thing,) = things
+    target, draft = ground.target(decision.target), ground.draft
+    if target == thing.path:
+        raise BadInput(f"{thing.path} is where it stands already", hint="to change it: update")
+    if thing.entry.slug:
+        aim = EntryAim(thing.path, thing.entry, target, ground.layout.layer_of(target))
+        place = moved_within(draft, aim, decision.fields)
+        return Deed(f"{target}#{place.entry.slug}", place.warnings)
+    ((_, new),) = draft.move(thing.path, target)
+    text = draft.text(new) if decision.fields else ""
+    for name, value in decision.fields:
+        text = set_field(text, name, value)
+    if decision.fields:
+        draft.put(new, text.encode())
+    return Deed(new)
+
+
+def _merge(ground: Ground, decision: Decision, things: Sequence[Standing]) -> Deed:
+    target, draft = ground.target(decision.target), ground.draft
+    layer = ground.layout.layer_of(target)
+    if layer is not None and layer.kind != "entries":
+        raise BadInput(
+            f"{target} belongs to {layer.name}, which has no entries",
+            hint="merge into a file of entries; a note takes the new text by 'update'",
+        )
+    _archive(ground, decision, things)
+    known = parse(draft.text(target))
+    twin = next((each for each in known if same_title(each.title, decision.title)), None)
+    if twin:
+        raise Conflict(
+            f"{target} has an entry {twin.title!r} already",
+            hint=f"name {target}#{twin.slug} among the addresses, or choose another title",
+        )
+    edit = Edit(target, decision.text, entry=decision.title, fields=decision.fields)
+    aim = Aim(edit, layer, day=f"{ground.now.date()}")
+    draft.put(target, applied(aim, draft.read(target)))
+    entry = next(x for x in parse(draft.text(target)) if same_title(x.title, decision.title))
+    return Deed(f"{target}#{entry.slug}", _judged(entry.block, layer))
+
+
+DEEDS: Mapping[str, Doing] = {
+    "confirm": _confirm,
+    "archive": _archive,
+    "update": _update,
+    "move": _move,
+    "merge-entries": _merge,
+    "keep": _keep,
+}
+AWAY = ("archive", "move", "merge-entries")
+"""Actions after which a thing no longer stands where it stood."""
+SHELVING = ("archive", "merge-entries")
+"""Actions that bring things to the archive."""
