@@ -113,13 +113,14 @@ def _told(done: Consolidated) -> tuple[str, str]:
 
 
 def _landed(group: Group, work: _Work, dry_run: bool) -> Consolidated:
-    if dry_run or work.is_idle:
+    if dry_run:
         work.plan(work.base)
-        return work.done._replace(commit=work.base.commit, dry_run=dry_run)
-    with group.writing() as writer:
-        # What somebody did to the files comes along, and what they changed is left alone.
+        return work.done._replace(commit=work.base.commit, dry_run=True)
+    with group.writing() as writer:  # also where there is nothing to do: one that died is finished
         places = work.places(writer.repository.snapshot())
-        adopt_all(writer, scan_edits(writer.repository, writer.worktree, places))
+        if places:
+            # What somebody did to the files comes along, and what they changed is left alone.
+            adopt_all(writer, scan_edits(writer.repository, writer.worktree, places))
         published = writer.publish(work.plan)
         return work.done._replace(
             commit=published.commit if published else writer.repository.tip().commit,
@@ -163,13 +164,10 @@ class _Work:
         self.base = base
         self.done = Consolidated("", base.commit)
 
-    @property
-    def is_idle(self) -> bool:
-        """True when there is nothing to do."""
-        return not (self._logs or self._entries)
-
     def places(self, snapshot: Snapshot) -> list[str]:
         """The files that may change: what moves, where it may go, and the log."""
+        if not (self._logs or self._entries):
+            return []
         layout = layout_at(self._group, snapshot).layout
         sources = [*sorted(self._logs), *dict.fromkeys(each.path for each in self._entries)]
         targets = [path for x in sources for path in shelves(snapshot, archive_path(layout, x))]
