@@ -52,6 +52,7 @@ __all__ = [
     "Entry",
     "Put",
     "add",
+    "add_all",
     "field_name",
     "find",
     "matching",
@@ -109,9 +110,16 @@ def take_all(text: str, entries: Sequence[Entry]) -> tuple[str, tuple[str, ...]]
 
 def add(text: str, block: str) -> str:
     """TEXT with the lines of an entry behind its last one, in the line endings of TEXT."""
-    changed = _appended(text, trimmed(split_lines(block)))
+    return add_all(text, [block])
+
+
+def add_all(text: str, blocks: Sequence[str]) -> str:
+    """TEXT with the lines of entries behind its last one, in the line endings of TEXT."""
+    parted = [line for each in blocks for line in (*trimmed(split_lines(each)), "\n")]
+    changed = _appended(text, parted[:-1])
     before, after = parse(text), parse(changed)
-    if len(after) != len(before) + 1 or wording(after[-1].block) != wording(block):
+    added = [wording(each.block) for each in after[len(before) :]]
+    if added != [wording(each) for each in blocks]:
         raise BadInput(
             "what would be added does not stay an entry of its own there",
             hint="look for a code block (```) or a comment (<!--) that is never closed",

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from gitmem.core.archives import archive_path, is_archived
-from gitmem.core.entries import Entry, add, find, parse, split_address, take_all
+from gitmem.core.entries import add, add_all, find, parse, split_address, take_all
 from gitmem.core.guards import check_message_text
 from gitmem.core.layout import Layout
 from gitmem.core.messages import Note, title_of_change
@@ -165,8 +165,25 @@ def _entries_filed(draft: Draft, layout: Layout, path: str, names: list[str]) ->
     rest, blocks = take_all(text, found)
     draft.put(path, rest.encode())
     wanted = archive_path(layout, path)
-    places = [_shelved(draft, wanted, block) for block in blocks]
-    return [_move(draft, path, *each) for each in zip(found, places, strict=True)]
+    places = _shelved_together(draft, wanted, blocks)
+    places = places or [_shelved(draft, wanted, block) for block in blocks]
+    slugs = {each: [x.slug for x in parse(draft.text(each))] for each in {x for x, _ in places}}
+    return [
+        Shelved(f"{path}#{entry.slug}", f"{target}#{slugs[target][number]}", path, entry.title)
+        for entry, (target, number) in zip(found, places, strict=True)
+    ]
+
+
+def _shelved_together(draft: Draft, wanted: str, blocks: Sequence[str]) -> list[tuple[str, int]]:
+    """Add BLOCKS to one file in one go, as one would each; nowhere where it cannot take all."""
+    _, is_free = next(draft.places(wanted))
+    if is_free or draft.is_file(wanted):
+        with suppress(BadInput, TooBig):
+            before = draft.text(wanted)
+            draft.put(wanted, add_all(before, blocks).encode())
+            first = len(parse(before))
+            return [(wanted, first + number) for number in range(len(blocks))]
+    return []
 
 
 def _shelved(draft: Draft, wanted: str, block: str) -> tuple[str, int]:
@@ -183,12 +200,6 @@ def _shelved(draft: Draft, wanted: str, block: str) -> tuple[str, int]:
             return path, len(parse(before))
     draft.put(path, add("", block).encode())
     return path, 0
-
-
-def _move(draft: Draft, path: str, entry: Entry, place: tuple[str, int]) -> Shelved:
-    target, number = place
-    slug = parse(draft.text(target))[number].slug
-    return Shelved(f"{path}#{entry.slug}", f"{target}#{slug}", path, entry.title)
 
 
 class _Work:

@@ -6,6 +6,8 @@ have another address, or say something else: only in the first case is it still 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from gitmem.core.entry_blocks import Entry, find, parse
@@ -35,7 +37,7 @@ def seen_in(snapshot: Snapshot, thing: Thing) -> Seen | None:
         return None
     if not thing.name:
         return Seen(thing.path, thing.path, "", key_of(data))
-    entry = find(parse(_text(data)), thing.name)
+    entry = find(_entries(data, ()), thing.name)
     return Seen(f"{thing.path}#{entry.slug}", thing.path, entry.slug, _key(entry))
 
 
@@ -46,10 +48,23 @@ def still_there(draft: Draft, seen: Seen, layer: Layer | None = None) -> Entry |
         return None
     if not seen.slug:
         return file_entry(seen.path, _text(data)) if key_of(data) == seen.key else None
-    entries = parse(_text(data), layer.fields if layer else ())
-    same = [each for each in entries if _key(each) == seen.key]
+    same = _by_key(data, layer.fields if layer else ()).get(seen.key, ())
     # Of several that say the same, rather the one of that name.
     return next((each for each in same if each.slug == seen.slug), next(iter(same), None))
+
+
+@lru_cache(maxsize=8)
+def _entries(data: bytes, known: tuple[str, ...]) -> tuple[Entry, ...]:
+    """The entries of a file: many are looked for in the same one."""
+    return parse(_text(data), known)
+
+
+@lru_cache(maxsize=8)
+def _by_key(data: bytes, known: tuple[str, ...]) -> Mapping[bytes, Sequence[Entry]]:
+    found: dict[bytes, list[Entry]] = {}
+    for each in _entries(data, known):
+        found.setdefault(_key(each), []).append(each)
+    return found
 
 
 def _text(data: bytes) -> str:
