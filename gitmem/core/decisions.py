@@ -130,7 +130,7 @@ def _decision(found: Mapping[str, object], number: int) -> Decision:
         read("to") or read("into"),
         read("title"),
         _fields(found.get("set", {})),
-        _text(found, "text", empty=True) if "text" in found else None,
+        _text(found, "text") if "text" in found else None,
         read("reason"),
     )
 

@@ -10,7 +10,7 @@ again: one that somebody has changed in between stays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 from gitmem.core.archives import archive_path
@@ -18,23 +18,21 @@ from gitmem.core.consolidation import counted_things, names_of, recommendations
 from gitmem.core.entry_blocks import Entry, split_address
 from gitmem.core.entry_rules import is_retired
 from gitmem.core.freshness import is_immune
-from gitmem.core.guards import check_message_text, check_size
+from gitmem.core.guards import check_message_text
 from gitmem.core.layout import Layer, Layout
 from gitmem.core.messages import Note
-from gitmem.core.remarks import remarks
-from gitmem.errors import GitmemError, SecretFound, TooBig
+from gitmem.errors import GitmemError, SecretFound
 from gitmem.git.held import SetAside
 from gitmem.git.intake import Captured
 from gitmem.git.publish import Plan, Step
 from gitmem.git.repository import Snapshot
-from gitmem.operations.aiming import HERE, aims
-from gitmem.operations.applying import Edit, applied
 from gitmem.operations.archive import OP, Filed, Shelved, archive_files, provenance, shelves
 from gitmem.operations.capture import adopt_all
 from gitmem.operations.draft import Changes, Draft
 from gitmem.operations.freshness import does_age
 from gitmem.operations.group import Group
 from gitmem.operations.layouts import layout_at
+from gitmem.operations.noting import day_log, noted
 from gitmem.operations.pending import scan_edits
 from gitmem.operations.pinning import moment_at
 from gitmem.operations.report import findings_of, old_logs, report_on
@@ -44,10 +42,10 @@ from gitmem.operations.things import Thing
 
 JOB = "consolidate"
 CONSOLIDATED = "Gitmem-Consolidated"
-WRITABLE = ("free", "append-only")
-"""Policies of logs that can be added to."""
 
 Done = TypeVar("Done")
+Trace = tuple[str, str, int]
+"""What a run has to say of itself: its outcome, the details, how many things it was about."""
 
 
 class LeftAlone(NamedTuple):
@@ -99,17 +97,17 @@ def consolidate(group: Group, *, reason: str = "", dry_run: bool = False) -> Con
     return run() if dry_run else traced(group, run, _told)
 
 
-def traced(group: Group, run: Callable[[], Done], tell: Callable[[Done], tuple[str, str]]) -> Done:
+def traced(group: Group, run: Callable[[], Done], tell: Callable[[Done], Trace]) -> Done:
     """Call RUN, and leave a trace of it, also where there was nothing to do."""
-    # SEAM: `jobs.traced(group, JOB, run, tell)` goes here; TELL gives outcome and detail.
+    # SEAM: return jobs.traced(group, JOB, run, lambda done: Told(*tell(done)))
     return run()
 
 
-def _told(done: Consolidated) -> tuple[str, str]:
+def _told(done: Consolidated) -> Trace:
     if not done.changed:
-        why = f"{len(done.left_alone):,} left alone" if done.left_alone else "nothing is old enough"
-        return "nothing", why
-    return "done", "; ".join(done.said)
+        left = len(done.left_alone)
+        return "nothing", f"{left:,} left alone" if left else "nothing is old and past", left
+    return "done", "; ".join(done.said), len(done.logs) + len(done.entries)
 
 
 def _landed(group: Group, work: _Work, dry_run: bool) -> Consolidated:
@@ -171,87 +169,91 @@ class _Work:
         layout = layout_at(self._group, snapshot).layout
         sources = [*sorted(self._logs), *dict.fromkeys(each.path for each in self._entries)]
         targets = [path for x in sources for path in shelves(snapshot, archive_path(layout, x))]
-        logs = [each.path for each in _log_layers(layout)[:1]]
-        return list(dict.fromkeys([*sources, *targets, *logs]))
+        log = day_log(layout)
+        return list(dict.fromkeys([*sources, *targets, *([log.path] if log else [])]))
 
     def plan(self, snapshot: Snapshot) -> Plan | None:
         """The log of what is done, then each kind as a commit of its own."""
         layout = layout_at(self._group, snapshot).layout
         self.done = Consolidated("", self.base.commit)
-        old = [x for x in old_logs(snapshot, layout, self._today) if x in self._logs]
-        logs = archive_files(layout, snapshot, [Thing(path) for path in old])
+        logs = self._logs_filed(snapshot, layout)
         entries = self._entries_filed(snapshot, layout, logs.changes)
         kinds = [each for each in _kinds(logs, entries) if each.filed.moves]
         said = tuple(each.line for each in kinds)
         self.done = self.done._replace(logs=logs.moves, entries=entries.moves, said=said)
         if not kinds:
             return None
+        Draft(snapshot, {**logs.changes, **entries.changes}).check_policies(layout)
         logged = self._logged(snapshot, layout, said)
         return Plan((*logged, *(self._step(snapshot, each, bool(logged)) for each in kinds)))
 
+    def _logs_filed(self, snapshot: Snapshot, layout: Layout) -> Filed:
+        """The logs that are still there, and old by the layout of now."""
+        old = [x for x in old_logs(snapshot, layout, self._today) if x in self._logs]
+        for path in [each for each in old if layout.policy_of(each) != "free"]:
+            self._leave(path, f"it is {layout.policy_of(path)} by the layout")
+            old.remove(path)
+        try:
+            return archive_files(layout, snapshot, [Thing(path) for path in old])
+        except GitmemError:
+            filed = Filed({}, ())
+            for path in old:
+                filed = self._one_more(snapshot, layout, filed, path, [Thing(path)])
+            return filed
+
     def _entries_filed(self, snapshot: Snapshot, layout: Layout, changed: Changes) -> Filed:
-        """The entries that may go, without what CHANGED before; one that cannot go stays."""
-        draft = Draft(snapshot, changed)
+        """The entries that may go, without what CHANGED before."""
+        draft, left = Draft(snapshot, changed), self.done.left_alone
         things = [thing for each in self._entries for thing in self._movable(draft, layout, each)]
         try:
             filed = archive_files(layout, snapshot, things, changed)
-        except GitmemError:
-            filed = self._one_by_one(snapshot, layout, changed)
+        except GitmemError:  # one of them cannot go: that one stays
+            self.done = self.done._replace(left_alone=left)
+            filed = Filed(dict(changed), ())
+            for each in self._entries:
+                found = self._movable(Draft(snapshot, filed.changes), layout, each)
+                filed = self._one_more(snapshot, layout, filed, each.address, found)
         known = dict(changed)
         new = {x: data for x, data in filed.changes.items() if x not in known or known[x] != data}
         return Filed(new, filed.moves)
 
-    def _one_by_one(self, snapshot: Snapshot, layout: Layout, changed: Changes) -> Filed:
-        self.done = self.done._replace(left_alone=())
-        filed = Filed(dict(changed), ())
-        for each in self._entries:
-            for thing in self._movable(Draft(snapshot, filed.changes), layout, each):
-                try:
-                    more = archive_files(layout, snapshot, [thing], filed.changes)
-                except GitmemError as error:
-                    self._leave(each, error.message)
-                else:
-                    filed = Filed(more.changes, (*filed.moves, *more.moves))
+    def _one_more(
+        self, snapshot: Snapshot, layout: Layout, filed: Filed, name: str, things: Iterable[Thing]
+    ) -> Filed:
+        """What was filed so far with THINGS, called NAME, if they can go."""
+        for thing in things:
+            try:
+                more = archive_files(layout, snapshot, [thing], filed.changes)
+            except GitmemError as error:
+                self._leave(name, error.message)
+            else:
+                filed = Filed(more.changes, (*filed.moves, *more.moves))
         return filed
 
     def _movable(self, draft: Draft, layout: Layout, each: Seen) -> Iterator[Thing]:
         """The entry as it stands there, if nothing speaks against its going."""
         layer = layout.layer_of(each.path)
         entry = still_there(draft, each, layer)
-        if entry is None or layer is None:
-            self._leave(each, "it was changed meanwhile")
-        elif not _had_its_time(entry, layer):
-            self._leave(each, "by the layout of now it has its time")
-        elif layer.policy != "free":
-            self._leave(
-                each, f"{layer.name} is {layer.policy}; see `gitmem archive --allow-policy`"
-            )
-        elif _is_unspeakable(each.address):
-            self._leave(each, "its name looks like a credential")
+        why = _obstacle(entry, layer, each.address)
+        if why or entry is None:
+            self._leave(each.address, why)
         else:
             yield Thing(each.path, entry.slug)
 
-    def _leave(self, each: Seen, why: str) -> None:
-        left = LeftAlone(each.address, why)
+    def _leave(self, address: str, why: str) -> None:
+        left = LeftAlone(address, why)
         self.done = self.done._replace(left_alone=(*self.done.left_alone, left))
 
     def _logged(self, snapshot: Snapshot, layout: Layout, said: Sequence[str]) -> tuple[Step, ...]:
-        """The log with lines about it; nothing where the layout has none that can be added to."""
+        """The log with lines about it; nothing where there is no log for that."""
         text = "".join(f"- {self._now:%H:%M} consolidate: {each}\n" for each in said)
-        for layer in _log_layers(layout)[:1]:
-            edit = Edit(f"{HERE}{layer.path}", text, append=True)
-            (aim,) = aims([edit], layout, snapshot, self._now)
-            data = applied(aim, snapshot.read(layer.path))
-            try:
-                check_size(layer.path, len(data))
-            except TooBig:
-                break
-            warnings = tuple(remarks(layer, layer.path, data, today=aim.day))
-            self.done = self.done._replace(logged=layer.path, warnings=warnings)
-            title = f"consolidated: {'; '.join(said)}"
-            note = self._note._replace(op="append", title=title, paths=(layer.path,))
-            return (Step({layer.path: data}, note),)
-        return ()
+        log = noted(snapshot, layout, text, self._now)
+        if log is None:
+            return ()
+        self.done = self.done._replace(logged=log.path, warnings=log.warnings)
+        title = f"consolidated: {'; '.join(said)}"
+        note = self._note._replace(op="append", title=title, paths=(log.path,))
+        return (Step({log.path: log.data}, note),)
 
     def _step(self, snapshot: Snapshot, kind: _Kind, logged: bool) -> Step:
         moves = kind.filed.moves
@@ -275,18 +277,23 @@ def _kinds(logs: Filed, entries: Filed) -> tuple[_Kind, _Kind]:
     )
 
 
-def _had_its_time(entry: Entry, layer: Layer) -> bool:
-    return is_retired(entry, layer) and does_age(layer) and not is_immune(entry.importance)
+def _obstacle(entry: Entry | None, layer: Layer | None, address: str) -> str:
+    """Why an entry stays where it is; empty when it may go."""
+    if entry is None or layer is None:
+        return "it was changed meanwhile"
+    past = is_retired(entry, layer) and does_age(layer) and not is_immune(entry.importance)
+    if not past:
+        return "by the layout of now it has its time"
+    if layer.policy != "free":
+        return f"{layer.name} is {layer.policy}; see `gitmem archive --allow-policy`"
+    unspeakable = _is_unspeakable(f"{address}\n{entry.title}")
+    return "its name looks like a credential" if unspeakable else ""
 
 
-def _is_unspeakable(address: str) -> bool:
-    """Whether the message of a commit may not name it."""
+def _is_unspeakable(name: str) -> bool:
+    """Whether the message of a commit may not say NAME."""
     try:
-        check_message_text("address", address)
+        check_message_text("name", name)
     except SecretFound:
         return True
     return False
-
-
-def _log_layers(layout: Layout) -> list[Layer]:
-    return [x for x in layout.layers if x.kind == "log" and x.policy in WRITABLE]

@@ -22,7 +22,7 @@ from gitmem.git.publish import Plan, Step
 from gitmem.git.repository import Snapshot
 from gitmem.operations.archive import provenance, shelves
 from gitmem.operations.capture import adopt_all
-from gitmem.operations.consolidate import traced
+from gitmem.operations.consolidate import Trace, traced
 from gitmem.operations.deeds import AWAY, DEEDS, SHELVING, Deed, Ground, Standing
 from gitmem.operations.draft import Draft
 from gitmem.operations.group import Group
@@ -107,8 +107,9 @@ def decide(
     return run() if dry_run else traced(group, run, _told)
 
 
-def _told(done: Decided) -> tuple[str, str]:
-    return "done" if done.changed else "nothing", _summed(done.decisions)
+def _told(done: Decided) -> Trace:
+    outcome = "done" if done.changed else "nothing"
+    return outcome, _summed(done.decisions), len(done.decisions)
 
 
 def _tried(group: Group, work: _Work) -> Decided:

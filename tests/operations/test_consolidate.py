@@ -23,7 +23,7 @@ from gitmem.operations.write import Edit, write
 from tests.support.clocks import Clock
 from tests.support.days import said_lines
 from tests.support.git import git
-from tests.support.histories import edit, put
+from tests.support.histories import by_hand, edit, put
 
 DECISIONS, IDEAS = "reference/decisions.md", "reference/ideas.md"
 CURRENT = "sessions/current.md"
@@ -376,3 +376,59 @@ def test_only_what_is_past_and_faded_goes_and_no_line_is_lost(
         undo(group, last=1)
         assert ages(group) == before
     group.close()
+
+
+def test_one_log_that_cannot_go_does_not_keep_the_others(old: Group) -> None:
+    by_hand_too_big(old, OLD_LOG)
+    done = consolidate(old)
+
+    assert [each.source for each in done.logs] == ["sessions/2025-11-01-1.md"]
+    assert [each.address for each in done.left_alone] == [OLD_LOG]
+    assert "Use tabs" in [each.title for each in done.entries]
+
+
+def by_hand_too_big(group: Group, path: str) -> None:
+    """Make a file larger than a memory file may be, as only plain git can."""
+    edit(group, path, b"- said\n" * 200_000)
+    by_hand(group, "add", path)
+    by_hand(group, "-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qm", "big")
+
+
+def test_an_old_log_that_a_layer_keeps_stays(old: Group) -> None:
+    text = text_of(old, "gitmem.yaml")
+    kept = "  kept:\n    kind: notes\n    path: sessions/2025*.md\n    policy: write-once\n"
+    put(old, "gitmem.yaml", text.replace("layers:\n", f"layers:\n{kept}"))
+    done = consolidate(old)
+
+    assert done.logs == ()
+    assert {each.why for each in done.left_alone} == {"it is write-once by the layout"}
+
+
+def test_a_log_that_is_full_leaves_it_to_the_commits(old: Group) -> None:
+    by_hand_too_big(old, CURRENT)
+    done = consolidate(old)
+
+    assert (done.logged, done.changed) == ("", True)
+    said = git(old.worktree, "log", "-1", "--format=%(trailers:key=Gitmem-Consolidated,valueonly)")
+    assert said.startswith("archived 1 past entry")
+
+
+def test_a_name_that_looks_like_a_credential_is_not_said(old: Group, clock: Clock) -> None:
+    token = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
+    edit(old, IDEAS, f"### {token}\n- **Status:** dropped\n")
+    by_hand(old, "add", IDEAS)
+    by_hand(
+        old,
+        "-c",
+        "user.name=a",
+        "-c",
+        "user.email=a@b.c",
+        "commit",
+        "-qm",
+        "x",
+        at="2026-02-08T12:00:00Z",
+    )
+    done = consolidate(old)
+
+    assert len(done.entries) == 1
+    assert token.lower() not in git(old.worktree, "log", "-3", "--format=%B").lower()

@@ -10,7 +10,7 @@ import pytest
 
 from gitmem.core.decisions import ACTIONS, read_plan
 from gitmem.core.entry_blocks import parse
-from gitmem.errors import BadInput, Conflict, MomentNotFound, PlanRefused
+from gitmem.errors import BadInput, Conflict, GitmemError, MomentNotFound, PlanRefused
 from gitmem.operations.archive import archive
 from gitmem.operations.decide import Decided, decide
 from gitmem.operations.deeds import DEEDS
@@ -417,6 +417,7 @@ MERGE = b'{"action": "merge-entries", "addresses": [%], "into": "c", "title": "t
         (b'{"action": "confirm", "address": "a#b", "text": "x"}', "confirm has no 'text'"),
         (b'{"action": "update", "address": "a#b"}', "update needs 'set' or 'text'"),
         (b'{"action": "update", "address": "a#b", "set": []}', "'set' must be an object"),
+        (b'{"action": "update", "address": "a#b", "text": " "}', "'text' is empty"),
         (b'{"action": "move", "address": "a#b"}', "move needs 'to'"),
         (MERGE.replace(b"%", b'"a#b"'), "one entry alone"),
         (MERGE.replace(b"%", b'"a#b", 3'), "'addresses' must be a list of texts"),
@@ -443,3 +444,31 @@ def test_a_plan_without_decisions_is_refused(data: bytes) -> None:
 
 def test_every_action_has_a_deed() -> None:
     assert list(DEEDS) == list(ACTIONS)
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        {"action": "update", "address": "ideas#try-elm", "text": "One.\n\n### Two\n\nThree."},
+        {"action": "update", "address": "ideas#try-elm", "text": "```\nnever closed"},
+        {**ALL[4], "title": "One\n### Two"},
+        {**ALL[4], "text": "One.\n\n### Two"},
+        {**ALL[4], "into": "facts/tea.md"},
+        {**ALL[4], "into": "gitmem.yaml"},
+        {"action": "move", "address": "ideas#try-elm", "to": "gitmem.yaml"},
+        {"action": "move", "address": "ideas#try-elm", "to": "ideas"},
+        {"action": "move", "address": FACT, "to": IDEAS},
+        {"action": "archive", "address": "gitmem.yaml"},
+        {"action": "confirm", "address": "state.md"},
+        {"action": "archive", "address": "reference"},
+    ],
+)
+def test_no_decision_can_smuggle_in_more_than_it_says(
+    group: Group, plan: dict[str, object]
+) -> None:
+    before = head(group)
+
+    with pytest.raises(GitmemError):
+        decided(group, plan)
+    assert head(group) == before
+    assert git(group.worktree, "status", "--porcelain") == ""
