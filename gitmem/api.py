@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gitmem.operations.compact import Compacted
     from gitmem.operations.confirm import Confirmed
     from gitmem.operations.consolidate import Consolidated
-    from gitmem.operations.decide import Decided
+    from gitmem.operations.decided import Decided
     from gitmem.operations.diff import Diffed
     from gitmem.operations.entries import ListedEntries
     from gitmem.operations.freshness import Freshness, LineDates

@@ -7,79 +7,32 @@ entry that no longer says what it said makes its decision void, since it was abo
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from gitmem.core.archives import archive_path
 from gitmem.core.decisions import Decision, Decisions, Problem
 from gitmem.core.guards import check_write
 from gitmem.core.messages import Note
 from gitmem.errors import BadInput, Conflict, GitmemError
-from gitmem.git.held import SetAside
-from gitmem.git.intake import Captured
 from gitmem.git.publish import Plan, Step
 from gitmem.git.repository import Snapshot
 from gitmem.operations.archive import provenance, shelves
 from gitmem.operations.capture import adopt_all
 from gitmem.operations.consolidate import Trace, traced
+from gitmem.operations.decided import Decided, Landed, Skipped, sentence, summed
 from gitmem.operations.deeds import AWAY, DEEDS, SHELVING, Deed, Ground, Standing
-from gitmem.operations.draft import Draft
+from gitmem.operations.draft import Changes, Draft
 from gitmem.operations.group import Group
 from gitmem.operations.layouts import layout_at
+from gitmem.operations.noting import day_log, noted
 from gitmem.operations.pending import scan_edits
 from gitmem.operations.plan_rows import Row, in_full, looked_up, refuse
 from gitmem.operations.resolve import resolve
 from gitmem.operations.seen import Seen, still_there
-from gitmem.operations.show import FileChange, describe_change
+from gitmem.operations.show import describe_change
 
 OP = "consolidate"
 DECISION = "Gitmem-Decision"
-PARTICIPLES = {
-    "confirm": "confirmed",
-    "archive": "archived",
-    "update": "updated",
-    "move": "moved",
-    "merge-entries": "merged",
-    "keep": "kept",
-}
-
-
-class Landed(NamedTuple):
-    """A decision that was carried out."""
-
-    line: int
-    action: str
-    addresses: tuple[str, ...]
-    """What it was about, by the addresses of the base."""
-    address: str
-    """Where it stands now; empty where it stands as before."""
-    reason: str = ""
-
-
-class Skipped(NamedTuple):
-    """A decision about something that was changed since the base."""
-
-    line: int
-    action: str
-    addresses: tuple[str, ...]
-
-
-class Decided(NamedTuple):
-    """A plan that has landed, or would."""
-
-    commit: str
-    base: str
-    decisions: tuple[Landed, ...] = ()
-    skipped: tuple[Skipped, ...] = ()
-    files: tuple[FileChange, ...] = ()
-    """What would change, where it was only tried."""
-    dry_run: bool = False
-    changed: bool = False
-    warnings: tuple[str, ...] = ()
-    captured: tuple[Captured, ...] = ()
-    pending: bool = False
-    set_aside: tuple[SetAside, ...] = ()
 
 
 def decide(
@@ -109,13 +62,13 @@ def decide(
 
 def _told(done: Decided) -> Trace:
     outcome = "done" if done.changed else "nothing"
-    return outcome, _summed(done.decisions), len(done.decisions)
+    return outcome, summed(done.decisions), len(done.decisions)
 
 
 def _tried(group: Group, work: _Work) -> Decided:
     snapshot = group.repository.snapshot()
     plan = work.plan(snapshot)
-    changes = plan.steps[0].files if plan else {}
+    changes = plan.steps[-1].files if plan else {}
     files = (describe_change(path, snapshot.read(path), changes[path]) for path in sorted(changes))
     return work.done._replace(
         commit=snapshot.commit, files=tuple(files), dry_run=True, changed=bool(plan)
@@ -158,7 +111,8 @@ class _Work:
         """The files that may change: those that are meant, and where things may go."""
         layout = layout_at(self._group, snapshot).layout
         ground = Ground(self._group, layout, Draft(snapshot), self._now)
-        found = []
+        log = day_log(layout)
+        found = [log.path] if log else []
         for decision, seen in self._rows:
             found += [each.path for each in seen]
             found += [ground.target(decision.target)] if decision.target else []
@@ -172,7 +126,16 @@ class _Work:
         layout = layout_at(self._group, snapshot).layout
         ground = Ground(self._group, layout, Draft(snapshot), self._now)
         rows, void = self._sorted_out(ground)
-        problems = list(self._problems)
+        self.done = Decided("", self._base, skipped=tuple(void))
+        self._refuse([*self._problems, *self._carry_out(ground, rows)], void)
+        changes = {x: data for x, data in ground.draft.changes.items() if snapshot.read(x) != data}
+        if not changes:
+            return None
+        return Plan((*self._logged(ground, changes), Step(changes, self._said(snapshot, changes))))
+
+    def _carry_out(self, ground: Ground, rows: Iterable[Row]) -> list[Problem]:
+        """Carry out decisions as far as possible; tell what is wrong with the others."""
+        problems: list[Problem] = []
         landed: list[Landed] = []
         warnings: list[str] = []
         for decision, seen in rows:
@@ -183,16 +146,9 @@ class _Work:
                 continue
             landed.append(_landed_row(decision, seen, deed))
             warnings += deed.warnings
-        self._refuse(problems, void)
-        self.done = Decided(
-            "", self._base, tuple(landed), tuple(void), warnings=tuple(dict.fromkeys(warnings))
-        )
-        changes = {x: data for x, data in ground.draft.changes.items() if snapshot.read(x) != data}
-        return (
-            Plan((Step(changes, self._said(snapshot, tuple(landed), changes)),))
-            if changes
-            else None
-        )
+        said = tuple(dict.fromkeys(warnings))
+        self.done = self.done._replace(decisions=tuple(landed), warnings=said)
+        return problems
 
     def _sorted_out(self, ground: Ground) -> tuple[list[Row], list[Skipped]]:
         """The decisions that still count, and those about what was changed since the base."""
@@ -215,14 +171,27 @@ class _Work:
         elif void:
             raise _outdated(self._base, void)
 
-    def _said(self, snapshot: Snapshot, landed: tuple[Landed, ...], changes: Iterable[str]) -> Note:
+    def _logged(self, ground: Ground, changes: Changes) -> tuple[Step, ...]:
+        """The log of the day with a line about it, unless the plan itself is about that log."""
+        said = f"decided: {summed(self.done.decisions)}"
+        text = f"- {self._now:%H:%M} consolidate: {said}\n"
+        log = noted(ground.draft.snapshot, ground.layout, text, self._now)
+        if log is None or log.path in changes:
+            return ()
+        warnings = (*self.done.warnings, *log.warnings)
+        self.done = self.done._replace(logged=log.path, warnings=warnings)
+        note = self._note._replace(op="append", title=f"consolidated: {said}", paths=(log.path,))
+        return (Step({log.path: log.data}, note),)
+
+    def _said(self, snapshot: Snapshot, changes: Changes) -> Note:
+        landed = self.done.decisions
         left = [x for each in landed if each.action in AWAY for x in each.addresses]
         shelved = [x for each in landed if each.action in SHELVING for x in each.addresses]
         return self._note._replace(
-            title=_summed(landed),
+            title=summed(landed),
             paths=tuple(sorted(changes)),
             extra=(
-                *((DECISION, _sentence(each)) for each in landed),
+                *((DECISION, sentence(each)) for each in landed),
                 *(("Gitmem-From", each) for each in left),
                 *(provenance(self._group, snapshot, shelved) if shelved else ()),
             ),
@@ -277,15 +246,3 @@ def _outdated(base: str, void: list[Skipped]) -> Conflict:
 def _landed_row(decision: Decision, seen: Iterable[Seen], deed: Deed) -> Landed:
     addresses = tuple(each.address for each in seen)
     return Landed(decision.line, decision.action, addresses, deed.address, decision.reason)
-
-
-def _sentence(landed: Landed) -> str:
-    """A decision in one line."""
-    said = f"{landed.action} {', '.join(landed.addresses)}"
-    said += f" -> {landed.address}" if landed.address else ""
-    return f"{said}: {landed.reason}" if landed.reason else said
-
-
-def _summed(landed: Iterable[Landed]) -> str:
-    counts = Counter(each.action for each in landed)
-    return ", ".join(f"{counts[x]:,} {said}" for x, said in PARTICIPLES.items() if counts[x])

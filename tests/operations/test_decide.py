@@ -12,7 +12,8 @@ from gitmem.core.decisions import ACTIONS, read_plan
 from gitmem.core.entry_blocks import parse
 from gitmem.errors import BadInput, Conflict, GitmemError, MomentNotFound, PlanRefused
 from gitmem.operations.archive import archive
-from gitmem.operations.decide import Decided, decide
+from gitmem.operations.decide import decide
+from gitmem.operations.decided import Decided
 from gitmem.operations.deeds import DEEDS
 from gitmem.operations.freshness import freshness
 from gitmem.operations.group import Group, Store, Who
@@ -26,6 +27,7 @@ from tests.support.days import said_lines
 from tests.support.git import git
 from tests.support.histories import edit, put
 
+CURRENT = "sessions/current.md"
 DECISIONS, IDEAS, FACT = "reference/decisions.md", "reference/ideas.md", "facts/tea.md"
 TEXT = """\
 # Decisions
@@ -120,9 +122,16 @@ def test_all_decisions_land_as_one_commit(group: Group) -> None:
     before = head(group)
     done = decided(group, *ALL, reason="the weekly look")
 
-    assert git(group.worktree, "rev-parse", "HEAD~1").strip() == before
-    (entry,) = log(group, limit=1)
-    assert (entry.op, entry.reason) == ("consolidate", "the weekly look")
+    assert git(group.worktree, "rev-parse", "HEAD~2").strip() == before
+    assert [(each.op, each.reason) for each in log(group, limit=2)] == [
+        ("consolidate", "the weekly look"),
+        ("append", "the weekly look"),
+    ]
+    (told,) = text_of(group, CURRENT).splitlines()[2:]
+    assert told.endswith(
+        " consolidate: decided: 1 confirmed, 1 archived, 1 updated, 1 moved, 1 merged, 1 kept"
+    )
+    assert done.logged == CURRENT
     assert titles(group, DECISIONS) == ["Use ESM only", "Use tabs", "Ship it"]
     assert titles(group, IDEAS) == ["Try a small language"]
     assert titles(group, "archive/reference/ideas.md") == ["Try Gleam", "Try Elm"]
@@ -186,6 +195,7 @@ def test_undo_brings_back_every_entry_with_its_date(group: Group) -> None:
     before = ages(group)
     done = decided(group, *ALL)
     undo(group, [done.commit])
+    files[CURRENT] = text_of(group, CURRENT)  # a log keeps what it told
 
     assert {x: text_of(group, x) for x in git(group.worktree, "ls-files").split()} == files
     assert ages(group) == before
@@ -472,3 +482,24 @@ def test_no_decision_can_smuggle_in_more_than_it_says(
         decided(group, plan)
     assert head(group) == before
     assert git(group.worktree, "status", "--porcelain") == ""
+
+
+def test_a_layout_without_a_log_has_a_plan_in_one_commit(group: Group) -> None:
+    text = text_of(group, "gitmem.yaml")
+    put(group, "gitmem.yaml", text[: text.index("  sessions:")])
+    before = head(group)
+    done = decided(group, ALL[0])
+
+    assert (done.logged, git(group.worktree, "rev-parse", "HEAD~1").strip()) == ("", before)
+
+
+def test_a_plan_about_the_log_itself_leaves_it_alone(group: Group) -> None:
+    put(group, CURRENT, "# Session Log: 2026-02-08\n\n### A thought\n\nSaid.\n")
+    put(
+        group, "gitmem.yaml", text_of(group, "gitmem.yaml").replace("    policy: append-only\n", "")
+    )
+    done = decided(group, {"action": "move", "address": f"{CURRENT}#a-thought", "to": "ideas"})
+
+    assert done.logged == ""
+    assert "A thought" in titles(group, IDEAS)
+    assert "A thought" not in text_of(group, CURRENT)

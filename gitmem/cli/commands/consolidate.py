@@ -20,7 +20,7 @@ from gitmem.errors import BadInput
 
 if TYPE_CHECKING:
     from gitmem.operations.consolidate import Consolidated
-    from gitmem.operations.decide import Decided
+    from gitmem.operations.decided import Decided
 
 
 @declare("consolidate")
