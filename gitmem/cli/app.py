@@ -33,6 +33,7 @@ SECTIONS = {
         "rm": "Move a file or a folder to the archive",
         "rotate": "Begin the log of a new day",
         "compact": "Keep the summary of a session",
+        "rollup": "Roll up the days of a week, or the weeks of a month",
         "snapshot": "Tag what memory holds today",
         "migrate": "Bring old files into the form of the layout",
     },

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from gitmem.core.layout import VERSION, Compaction, Layer, Layout, Migration
 
-FORM = 2
+FORM = 3
 """Counted up when the same file would be read into other values than before, or refused."""
 _SHAPES = (Layout, Layer, Compaction, Migration)
 _STANDING = "standing"

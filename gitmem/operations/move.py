@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from gitmem.core.guards import check_message_text, check_policy
@@ -57,11 +57,16 @@ def remove(group: Group, path: str, *, reason: str = "", allow_policy: bool = Fa
 
     def aim(snapshot: Snapshot) -> str:
         archive = _archive_of(layout_at(group, snapshot).layout, snapshot, path)
-        # As deep as can be, the outermost folder makes room for the archive.
-        room = MAX_DEPTH - len(archive.split("/"))
-        return _free(snapshot, "/".join([archive, *path.split("/")[-room:]]))
+        return free_path(snapshot, archive_path(archive, path))
 
     return _Move(group, path, aim, group.note("archive", reason=reason), allow_policy).done()
+
+
+def archive_path(archive: str, path: str) -> str:
+    """Where PATH goes in the folder ARCHIVE, if nothing of that name is there."""
+    # As deep as can be, the outermost folder makes room for the archive.
+    room = MAX_DEPTH - len(archive.split("/"))
+    return "/".join([archive, *path.split("/")[-room:]])
 
 
 def _archive_of(layout: Layout, snapshot: Snapshot, path: str) -> str:
@@ -87,10 +92,11 @@ def _named(group: Group, path: str) -> str:
     return named
 
 
-def _free(snapshot: Snapshot, wanted: str) -> str:
-    """WANTED, or with a number where that name is taken."""
+def free_path(snapshot: Snapshot, wanted: str, others: Collection[str] = ()) -> str:
+    """WANTED, or with a number where that name is taken; OTHERS will be there, too."""
     folder = wanted.rpartition("/")[0]
-    names = snapshot.folder(folder)
+    beside = [each.rpartition("/") for each in others]
+    names = [*snapshot.folder(folder), *(name for where, _, name in beside if where == folder)]
 
     def is_free(path: str) -> bool:
         name = path.rpartition("/")[2]
