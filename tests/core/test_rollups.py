@@ -149,7 +149,11 @@ def test_names_of_sources_are_read_in_every_form() -> None:
         (EPISODES, "episodes/2026-W07.md", "episodes/2026-02.md"),
         (DIARY, "diary/week/2026-W07.md", "diary/month/2026-02.md"),
         (DIARY._replace(path="{datetime}.md"), "week/2026-W07.md", "month/2026-02.md"),
-        (DIARY._replace(path="d/{date}/log.md"), "d/week/2026-W07/log.md", "d/month/2026-02/log.md"),
+        (
+            DIARY._replace(path="d/{date}/log.md"),
+            "d/week/2026-W07/log.md",
+            "d/month/2026-02/log.md",
+        ),
         (EPISODES._replace(path="log-{date}.md"), "log-2026-W07.md", "log-2026-02.md"),
     ],
 )

@@ -40,6 +40,8 @@ from gitmem.operations.pending import pending_edits
 from gitmem.operations.read import known_path, missing, read
 from gitmem.operations.resolve import resolve
 from gitmem.operations.restore import restore
+from gitmem.operations.rollup import rollup
+from gitmem.operations.rollups_due import rollups_due
 from gitmem.operations.rotate import rotate
 from gitmem.operations.show import show
 from gitmem.operations.snapshot import snapshot, snapshots
@@ -53,16 +55,16 @@ from tests.support.histories import put
 MARK = "their-own-business"
 
 NO_GROUP = {
-    "adopt_all", "aims", "applied", "by_day", "changed_at", "check_place", "check_target",
-    "checked", "checked_edit", "choose_layout", "dated_part", "decoded", "describe",
-    "describe_change", "digest_of", "draw", "effect_of", "encoded", "ended", "entries_in",
-    "entry_files", "entry_of", "file_changes", "find_earlier", "folder_of", "gather",
-    "has_content", "inventory", "is_adopted", "is_within", "isolate", "latest", "layer_files",
-    "layout_at", "layout_of", "make_note", "named_zone", "near_misses", "not_found",
-    "open_history", "overlap", "places", "plan_line", "read_folder", "read_history",
-    "remarks_on", "scan_edits", "settings_in", "shipped", "shipped_layout", "source_folder",
-    "starter_files", "text_bytes", "time_now", "why_not", "written_then", "zone_of",
-    "zone_problem", "zone_then",
+    "adopt_all", "aims", "applied", "archive_path", "by_day", "changed_at", "check_place",
+    "check_target", "checked", "checked_edit", "choose_layout", "dated_part", "decoded",
+    "describe", "describe_change", "digest_of", "digest_of_pages", "draw", "effect_of",
+    "encoded", "ended", "entries_in", "entry_files", "entry_of", "file_changes", "find_earlier",
+    "folder_of", "free_path", "gather", "has_content", "inventory", "is_adopted", "is_within",
+    "isolate", "latest", "layer_files", "layout_at", "layout_of", "make_note", "named_zone",
+    "near_misses", "not_found", "open_history", "overlap", "places", "plan_line", "read_folder",
+    "read_history", "remarks_on", "rolled_layer", "rolled_layers", "scan_edits", "settings_in",
+    "shelf_of", "shipped", "shipped_layout", "source_folder", "starter_files", "text_at",
+    "text_bytes", "time_now", "why_not", "written_then", "zone_of", "zone_problem", "zone_then",
 }  # fmt: skip
 """Functions that get what they work on handed over: they open no group themselves."""
 
@@ -206,6 +208,8 @@ PLAIN: dict[str, Call] = {
     "health_of": lambda g, _: health_of(g),
     "lint": lambda g, _: lint(g),
     "migrate": lambda g, _: (migrate(g, dry_run=True), migrate(g)),
+    "rollup": lambda g, _: rollup(g, "week", "2026-W01", "text", summary="one line"),
+    "rollups_due": lambda g, _: rollups_due(g),
     "rotate": lambda g, _: rotate(g),
     "snapshot": lambda g, _: (snapshot(g), snapshot(g, force=True)),
     "snapshots": lambda g, _: snapshots(g),
@@ -234,6 +238,8 @@ METHODS: dict[str, Callable[[Memory, str], object]] = {
     "read": lambda m, p: m.read(p),
     "remove": lambda m, p: m.remove(p),
     "restore": lambda m, p: m.restore(p),
+    "rollup": lambda m, p: m.rollup("week", p, p, summary=p, layer=p),
+    "rollups_due": lambda m, p: m.rollups_due(layer=p),
     "rotate": lambda m, p: m.rotate(reason=p),
     "show": lambda m, p: m.show(p),
     "snapshot": lambda m, p: m.snapshot(reason=p, force=True),
@@ -353,6 +359,7 @@ WRITING: dict[str, Call] = {
     "move_entry": BY_PATH["move_entry"],
     "restore of all": lambda g, _: restore(g, "", at="HEAD~1"),
     "undo": lambda g, _: undo(g),
+    "rollup": PLAIN["rollup"],
     "rotate": PLAIN["rotate"],
     "snapshot": PLAIN["snapshot"],
     "compact": PLAIN["compact"],
