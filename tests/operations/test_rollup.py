@@ -297,6 +297,15 @@ def test_a_summary_that_nobody_has_captured_yet_counts(weeks: Group) -> None:
     assert names(weeks, "archive") == []
 
 
+def test_a_summary_that_stands_among_the_days_of_a_diary_counts(weeks: Group) -> None:
+    put(weeks, "diary/2026-W06.md", "---\nsources: [2026-02-03]\n---\nby hand\n")
+
+    error = refused(weeks, Conflict, layer="diary")
+
+    assert (error.facts["outcome"], error.facts["path"]) == ("exists", "diary/2026-W06.md")
+    assert due(rollups_due(weeks)) == [("episodes", WEEK)]
+
+
 def test_a_period_without_pages_is_told(weeks: Group) -> None:
     error = refused(weeks, NotFound, "week", "2026-W04")
 
