@@ -7,7 +7,7 @@ All of it follows from the history, so it can be lost at any time.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from gitmem.core.freshness import KEY
@@ -47,30 +47,42 @@ class FileDates(NamedTuple):
     """For each line the mark of its commit."""
 
 
-class Memory:
-    """Records of one size, in the order in which they came; the newest are remembered."""
+class Forgotten(Exception):
+    """What was to be remembered is no longer where it was kept."""
 
-    def __init__(self, size: int, data: bytes = b"") -> None:
-        self.size = size
-        self.data = bytearray(data)
+
+class Memory:
+    """Records of one size, in the order in which they came; the newest are remembered.
+
+    Most of them are never asked for, so those of earlier are fetched when they are needed.
+    """
+
+    def __init__(self, size: int, fetch: Callable[[], bytes] = bytes) -> None:
+        self._size, self._fetch = size, fetch
+        self._old: bytes | None = None
+        self._new = bytearray()
 
     def add(self, record: bytes) -> None:
         """Remember one more."""
-        self.data += record
-        if len(self.data) > 2 * REMEMBERED * self.size:
-            self.trim()
+        self._new += record
+        if len(self._new) > 2 * REMEMBERED * self._size:
+            del self._new[: -REMEMBERED * self._size]
 
-    def trim(self) -> None:
-        """Let go of what is too old."""
-        del self.data[: max(0, len(self.data) - REMEMBERED * self.size)]
+    def all(self) -> bytes:
+        """Everything that is remembered; raises Forgotten."""
+        if self._old is None:
+            self._old = self._fetch()
+        return (self._old + self._new)[-REMEMBERED * self._size :]
 
     def last(self, key: bytes) -> bytes | None:
-        """The newest record that begins with KEY."""
-        first = max(0, len(self.data) - REMEMBERED * self.size)
-        at = self.data.rfind(key, first)
-        while at >= 0 and at % self.size:  # not at a border: it only looks like it
-            at = self.data.rfind(key, first, at + len(key) - 1)
-        return bytes(self.data[at : at + self.size]) if at >= 0 else None
+        """The newest record that begins with KEY; raises Forgotten."""
+        return self._last(self._new, key) or self._last(self.all(), key)
+
+    def _last(self, data: bytes | bytearray, key: bytes) -> bytes | None:
+        at = data.rfind(key)
+        while at >= 0 and at % self._size:  # across a border: it only looks like it
+            at = data.rfind(key, 0, at + len(key) - 1)
+        return bytes(data[at : at + self._size]) if at >= 0 else None
 
 
 class State:
@@ -135,8 +147,6 @@ class Chronicle:
 
     def tidy(self) -> None:
         """Let go of commits that nothing refers to any more, if there are many."""
-        self.past.trim()
-        self.seen.trim()
         if len(self.rows) <= 2 * self.live + ROOM:
             return
         files, dates = self.state.files, self.state.dates

@@ -60,16 +60,17 @@ class _File(NamedTuple):
 
 def bring_up(
     known: Chronicle | None, repository: Repository, commit: str, reading: Reading
-) -> Chronicle:
-    """What is known at COMMIT, going on from KNOWN where that is one of its ancestors.
+) -> tuple[Chronicle, int]:
+    """What is known at COMMIT, and by how many commits more than before.
 
-    KNOWN itself is changed, and worth nothing if this fails.
+    It goes on from KNOWN where that is one of its ancestors. KNOWN itself is changed, and worth
+    nothing if this fails.
     """
     steps = _steps_since(repository, commit, known.commit) if known else None
     if known is None or steps is None:
         known, steps = Chronicle(), _steps_since(repository, commit, "") or []
     _Walk(known, repository, reading).go(steps)
-    return known
+    return known, len(steps)
 
 
 def _steps_since(repository: Repository, commit: str, base: str) -> list[Step] | None:
@@ -292,14 +293,13 @@ class _Walk:
         found = {key: Touch(number, days.get(key, 0)) for key in keys}
         if step.op in MECHANICAL or len(parents) > 1:
             regained = self._regained(keys)
-            rest = [key for key in keys if key not in regained]
-            regained |= self._by_title(rest, file, parents)
+            found |= self._by_title([key for key in keys if key not in regained], file, parents)
         else:
             regained = self._brought_back(keys, file, step)
-        for key, touch in found.items():
+        for key, (row, day) in found.items():
             if key not in regained:
-                record = key + bytes.fromhex(step.oid) + touch.day.to_bytes(4, "little")
-                self._known.past.add(record)
+                oid = bytes.fromhex(self._known.rows[row].oid)
+                self._known.past.add(key + oid + day.to_bytes(4, "little"))
         return found | regained
 
     def _own_days(self, file: _File, step: Step) -> Mapping[bytes, int]:
