@@ -87,11 +87,8 @@ def _brought_up(
 ) -> Dates:
     """Go on from KNOWN, and keep what is new if that is much; a look at the past keeps nothing."""
     found, steps = bring_up(known, repository, commit, reading)
-    if found is known:
-        worth_keeping = steps >= FEW
-    else:
-        worth_keeping = commit == repository.tip().commit
-    if worth_keeping:
+    is_new = commit == repository.tip().commit
+    if steps >= FEW if found is known else is_new:
         save(*place, found)
     return Dates(found)
 
