@@ -16,9 +16,12 @@ from gitmem.operations.group import Group as OpenedGroup
 from gitmem.operations.group import Store, Who
 
 if TYPE_CHECKING:
+    from gitmem.operations.archive import Archived
+    from gitmem.operations.archived import ArchivedList
     from gitmem.operations.capture import CapturedAll
     from gitmem.operations.check import Checked
     from gitmem.operations.compact import Compacted
+    from gitmem.operations.confirm import Confirmed
     from gitmem.operations.diff import Diffed
     from gitmem.operations.entries import ListedEntries
     from gitmem.operations.freshness import Freshness, LineDates
@@ -183,7 +186,7 @@ class Group:
         reason: str | None = None,
         allow_secret: Iterable[str] = (),
     ) -> Restored:
-        """Bring back a file, a folder or everything, as a new commit."""
+        """Bring back a file, a folder, an entry by its address, or everything, as a new commit."""
         from gitmem.operations.restore import restore
         from gitmem.operations.write import Allowed
 
@@ -226,6 +229,33 @@ class Group:
         from gitmem.operations.move import remove
 
         return remove(self._group, path, reason=reason, allow_policy=allow_policy)
+
+    def archive(
+        self,
+        things: Sequence[str],
+        *,
+        reason: str | None = None,
+        allow_policy: bool = False,
+        dry_run: bool = False,
+    ) -> Archived:
+        """Move entries by address, and files, to the archive, as one commit."""
+        from gitmem.operations.archive import archive
+
+        return archive(
+            self._group, things, reason=reason or "", allow_policy=allow_policy, dry_run=dry_run
+        )
+
+    def archived(self) -> ArchivedList:
+        """What stands in the archive, from where, since when and why."""
+        from gitmem.operations.archived import archived
+
+        return archived(self._group)
+
+    def confirm(self, things: Sequence[str], *, reason: str | None = None) -> Confirmed:
+        """Write into entries, by address, that they are true today, as one commit."""
+        from gitmem.operations.confirm import confirm
+
+        return confirm(self._group, things, reason=reason or "")
 
     def entries(self, path: str = "", *, status: str = "", at: str | None = None) -> ListedEntries:
         """The entries of all layers, or of a layer, file, folder, pattern or address."""

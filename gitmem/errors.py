@@ -118,6 +118,12 @@ class EntryRefused(Refused):
     code = "entry-refused"
 
 
+class DoesNotAge(Refused):
+    """What cannot grow stale cannot be confirmed, either."""
+
+    code = "does-not-age"
+
+
 class Busy(GitmemError):
     """Somebody else holds a lock; nothing was written and a retry is safe."""
 

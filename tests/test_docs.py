@@ -32,7 +32,7 @@ def code_trailers() -> set[str]:
     for path in (ROOT / "gitmem").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                found |= set(re.findall(r"\AGitmem-[A-Z][a-z]+\Z", node.value))
+                found |= set(re.findall(r"\AGitmem-[A-Z][A-Za-z-]+\Z", node.value))
     return found
 
 
@@ -74,7 +74,7 @@ def test_the_documented_configuration_is_the_one_that_is_written() -> None:
 def test_the_documented_trailers_are_those_of_the_code() -> None:
     rows = [line.split("|")[1] for line in FORMAT_PAGE.splitlines() if line.startswith("| `Gitmem")]
 
-    assert set(re.findall(r"`(Gitmem-\w+)`", "".join(rows))) == code_trailers()
+    assert set(re.findall(r"`(Gitmem-[\w-]+)`", "".join(rows))) == code_trailers()
 
 
 def test_the_documented_operations_are_those_that_happen(tmp_path: Path) -> None:
@@ -91,6 +91,7 @@ def test_the_documented_operations_are_those_that_happen(tmp_path: Path) -> None
         memory.remove("b.md")
         memory.restore("a.md", previous=True)
         memory.undo()
+        memory.confirm(["decisions#drop-it"])
         (memory.worktree / "c.md").write_text("three\n")
         memory.capture()
         happened = {entry.op for entry in memory.log()}

@@ -31,6 +31,8 @@ SECTIONS = {
         "mv": "Move a file or a folder",
         "move-entry": "Move an entry to another file",
         "rm": "Move a file or a folder to the archive",
+        "archive": "Move entries and files to the archive, or list it",
+        "confirm": "Say that entries are still true",
         "rotate": "Begin the log of a new day",
         "compact": "Keep the summary of a session",
         "rollup": "Roll up the days of a week, or the weeks of a month",
@@ -50,7 +52,7 @@ SECTIONS = {
         "snapshots": "List the snapshots",
     },
     "Repair": {
-        "restore": "Bring back a file, a folder or the whole group",
+        "restore": "Bring back an entry, a file, a folder or the whole group",
         "undo": "Take back commits, and keep what came after",
         "held": "Decide on edits that may not enter git",
         "check": "Look for damage, and repair it",

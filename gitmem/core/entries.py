@@ -34,6 +34,7 @@ from gitmem.core.entry_lines import (
     NESTED,
     Lines,
     Spot,
+    bare,
     column,
     ending,
     fold,
@@ -42,6 +43,7 @@ from gitmem.core.entry_lines import (
     scan,
     split_lines,
     spots,
+    trimmed,
     written,
 )
 from gitmem.errors import BadInput
@@ -58,6 +60,7 @@ __all__ = [
     "slug_of",
     "split_address",
     "take",
+    "take_all",
 ]
 
 
@@ -88,19 +91,25 @@ def put(
 
 def take(text: str, name: str) -> tuple[str, str]:
     """TEXT without the entry NAME, and that entry's own lines."""
-    entry = find(parse(text), name)
+    rest, (block,) = take_all(text, [find(parse(text), name)])
+    return rest, block
+
+
+def take_all(text: str, entries: Sequence[Entry]) -> tuple[str, tuple[str, ...]]:
+    """TEXT without ENTRIES, which are entries of it, and the lines of each."""
     lines = split_lines(text)
-    block = _trimmed(lines[entry.start : entry.end])
-    rest = lines[: entry.start] + lines[entry.end :]
-    if entry.end == len(lines):
-        rest = _trimmed(rest)
-    mark = BOM if block[0].startswith(BOM) else ""
-    return mark + "".join(rest), "".join(block).removeprefix(BOM)
+    gone = {at for each in entries for at in range(each.start, each.end)}
+    rest = [line for at, line in enumerate(lines) if at not in gone]
+    if gone and max(gone) == len(lines) - 1:
+        rest = trimmed(rest)
+    mark = BOM if 0 in gone and text.startswith(BOM) else ""
+    blocks = ("".join(trimmed(lines[each.start : each.end])) for each in entries)
+    return mark + "".join(rest), tuple(each.removeprefix(BOM) for each in blocks)
 
 
 def add(text: str, block: str) -> str:
     """TEXT with the lines of an entry behind its last one, in the line endings of TEXT."""
-    changed = _appended(text, _trimmed(split_lines(block)))
+    changed = _appended(text, trimmed(split_lines(block)))
     before, after = parse(text), parse(changed)
     if len(after) != len(before) + 1 or wording(after[-1].block) != wording(block):
         raise BadInput(
@@ -127,7 +136,7 @@ def _appended(text: str, block: list[str]) -> str:
     at = entries[-1].end if entries else len(lines)
     newline = newline_before(lines, at)
     above, below = lines[:at], lines[at:]
-    added = [_bare(each) + newline for each in block] + [newline] * bool(below)
+    added = [bare(each) + newline for each in block] + [newline] * bool(below)
     if "".join(above) in ("", BOM):
         return "".join([*above, *added, *below])
     apart = [] if is_blank(above[-1]) else [newline]
@@ -159,7 +168,7 @@ def _with_field(text: str, start: int, pair: tuple[str, str], wish: Wanted) -> s
     newline = ending(lines[old.start]) or newline_before(lines, old.start)
     new = written(old.prefix, value, newline)
     if not ending(lines[old.end - 1]):
-        new[-1] = _bare(new[-1])
+        new[-1] = bare(new[-1])
     return "".join([*lines[: old.start], *new, *lines[old.end :]])
 
 
@@ -221,7 +230,7 @@ def _with_body(text: str, start: int, wish: Wanted) -> str:
     if free_text("".join(lines[first:last])) == wish.body:
         return text
     newline = newline_before(lines, first)
-    body = [_bare(each) + newline for each in split_lines(f"{wish.body}\n")]
+    body = [bare(each) + newline for each in split_lines(f"{wish.body}\n")]
     apart = [newline] if last < len(lines) and not is_blank(lines[last]) else []
     return "".join([*_ended(lines[:first], newline), newline, *body, *apart, *lines[last:]])
 
@@ -254,12 +263,3 @@ def _unreadable() -> BadInput:
         hint="look for a code block (```) or a comment (<!--) in the file that is never closed, "
         "and for indented text that would go on with a field",
     )
-
-
-def _bare(line: str) -> str:
-    return line.removesuffix("\n").removesuffix("\r")
-
-
-def _trimmed(lines: list[str]) -> list[str]:
-    said = [at for at, line in enumerate(lines) if not is_blank(line)]
-    return lines[: said[-1] + 1] if said else []

@@ -146,12 +146,20 @@ def matching(entries: Sequence[Entry], title: str) -> Entry | None:
 
 def find(entries: Sequence[Entry], name: str) -> Entry:
     """The entry at an address, or of a slug or title; NotFound tells of similar ones."""
+    found = named(entries, name)
+    if found is None:
+        raise _unknown(entries, name)
+    return found
+
+
+def named(entries: Sequence[Entry], name: str) -> Entry | None:
+    """The entry at an address, or of a slug or title, where there is one."""
     for wanted in dict.fromkeys((name, split_address(name)[1])):
         by_slug = next((each for each in entries if wanted and each.slug == wanted), None)
         found = by_slug or (matching(entries, wanted) if wanted else None)
         if found:
             return found
-    raise _unknown(entries, name)
+    return None
 
 
 def _unknown(entries: Sequence[Entry], name: str) -> NotFound:

@@ -105,6 +105,17 @@ def is_blank(line: str) -> bool:
     return not line.strip()
 
 
+def bare(line: str) -> str:
+    """LINE without its ending."""
+    return line.removesuffix("\n").removesuffix("\r")
+
+
+def trimmed(lines: list[str]) -> list[str]:
+    """LINES without the blank ones behind the last that says something."""
+    said = [at for at, line in enumerate(lines) if not is_blank(line)]
+    return lines[: said[-1] + 1] if said else []
+
+
 def fold(name: str) -> str:
     """NAME as it is compared: case, blanks and dashes do not matter."""
     return " ".join(name.casefold().replace("_", " ").replace("-", " ").split())

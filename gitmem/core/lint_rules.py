@@ -174,7 +174,7 @@ def _duplicate(first: Placed, second: Placed) -> Lint:
     message = f"{second.entry.title!r} stands in {first.address}, too"
     hint = (
         "keep it where it belongs: bring what is new together there, and put the other away: "
-        f"gitmem move-entry {second.address} archive/{second.path}"
+        f"gitmem archive {second.address}"
     )
     return Lint("duplicate", second.path, second.address, second.entry.line, message, hint)
 

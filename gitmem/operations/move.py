@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import NamedTuple
 
-from gitmem.core.guards import check_message_text, check_policy
-from gitmem.core.layout import FILE, Layout
+from gitmem.core.guards import check_message_text
 from gitmem.core.messages import Note
-from gitmem.core.paths import MAX_DEPTH, check_path, find_twin, numbered
-from gitmem.errors import BadInput, Conflict, PathNotFound
+from gitmem.core.paths import check_path
 from gitmem.git.held import SetAside
 from gitmem.git.intake import Captured
 from gitmem.git.publish import Plan, Step
 from gitmem.git.repository import Snapshot
+from gitmem.operations.archive import archive
 from gitmem.operations.capture import adopt_all
+from gitmem.operations.draft import Draft
 from gitmem.operations.group import Group
 from gitmem.operations.layouts import layout_at
 from gitmem.operations.pending import scan_edits
-from gitmem.operations.place import check_place
-
-ARCHIVE = "archive"
+from gitmem.operations.things import Thing, movable
 
 Aim = Callable[[Snapshot], str]
 
@@ -39,7 +37,7 @@ def move(
     group: Group, source: str, target: str, *, reason: str = "", allow_policy: bool = False
 ) -> Moved:
     """Move a file or a folder; into TARGET when that is a folder."""
-    source, into = _named(group, source), target.endswith("/")
+    source, into = movable(group, source), target.endswith("/")
     wanted = group.relative(target)
 
     def aim(snapshot: Snapshot) -> str:
@@ -53,56 +51,10 @@ def move(
 
 def remove(group: Group, path: str, *, reason: str = "", allow_policy: bool = False) -> Moved:
     """Move a file or a folder to the archive: nothing is ever deleted."""
-    path = _named(group, path)
-
-    def aim(snapshot: Snapshot) -> str:
-        archive = _archive_of(layout_at(group, snapshot).layout, snapshot, path)
-        return free_path(snapshot, archive_path(archive, path))
-
-    return _Move(group, path, aim, group.note("archive", reason=reason), allow_policy).done()
-
-
-def archive_path(archive: str, path: str) -> str:
-    """Where PATH goes in the folder ARCHIVE, if nothing of that name is there."""
-    # As deep as can be, the outermost folder makes room for the archive.
-    room = MAX_DEPTH - len(archive.split("/"))
-    return "/".join([archive, *path.split("/")[-room:]])
-
-
-def _archive_of(layout: Layout, snapshot: Snapshot, path: str) -> str:
-    """Where the layer wants its things to go that have had their time."""
-    first = next((each for each, _ in snapshot.files(path)), path)
-    layer = layout.layer_of(first)
-    archives = {ARCHIVE, *(each.archive for each in layout.layers)}
-    if any(path == each or path.startswith(f"{each}/") for each in archives):
-        raise Conflict(
-            f"{path} is in the archive already, where nothing is deleted",
-            hint="move it with `gitmem mv` if it stands in the way",
-        )
-    return layer.archive if layer else ARCHIVE
-
-
-def _named(group: Group, path: str) -> str:
-    named = group.relative(path)
-    if not named:
-        raise BadInput(
-            "a group cannot be moved as a whole",
-            hint="name a file or a folder; for the group itself see `gitmem groups`",
-        )
-    return named
-
-
-def free_path(snapshot: Snapshot, wanted: str, others: Collection[str] = ()) -> str:
-    """WANTED, or with a number where that name is taken; OTHERS will be there, too."""
-    folder = wanted.rpartition("/")[0]
-    beside = [each.rpartition("/") for each in others]
-    names = [*snapshot.folder(folder), *(name for where, _, name in beside if where == folder)]
-
-    def is_free(path: str) -> bool:
-        name = path.rpartition("/")[2]
-        return name not in names and not find_twin(name, names)
-
-    return next(path for path in numbered(wanted, 2) if is_free(path))
+    thing = Thing(movable(group, path))
+    done = archive(group, [thing], reason=reason, allow_policy=allow_policy)
+    moved = tuple((each.source, each.address) for each in done.archived)
+    return Moved(done.commit, moved, done.captured, done.pending, done.set_aside)
 
 
 class _Move:
@@ -136,44 +88,13 @@ class _Move:
 
     def _plan(self, snapshot: Snapshot) -> Plan:
         source, target = self._source, self._target(snapshot)
-        files = _files(snapshot, source, target)
-        if any(old == FILE for old, _ in files):
-            raise Conflict(
-                f"{FILE} says what this group is, and stays: without it the last one would count",
-                hint="for a group without layers: "
-                f"`gitmem write {FILE} 'gitmem: 1' --allow-shrink`",
-                path=FILE,
-            )
+        draft = Draft(snapshot)
+        self._moved = draft.move(source, target)
         if not self._allow_policy:
-            layout = layout_at(self._group, snapshot).layout
-            for (old, _), data in files.items():
-                check_policy(old, None, data, layout.policy_of(old))
-        self._moved = tuple(files)
-        changes: dict[str, bytes | None] = {old: None for old, _ in files}
-        changes.update({new: data for (_, new), data in files.items()})
-        extra = tuple(("Gitmem-From", old) for old, _ in files)
-        title = f"{source} -> {target}"
-        paths = (source,) if len(files) == 1 else tuple(old for old, _ in files)
-        note = self._note._replace(title=title, paths=paths, extra=extra)
-        return Plan((Step(changes, note),))
-
-
-def _files(snapshot: Snapshot, source: str, target: str) -> dict[tuple[str, str], bytes]:
-    """Each file to move as (old path, new path) and its bytes."""
-    if target.startswith(f"{source}/"):
-        raise Conflict(f"{source} cannot be moved into itself", path=source)
-    found = {}
-    sources = [path for path, _ in snapshot.files(source)]
-    for path in sources:
-        new = check_path(target + path.removeprefix(source))
-        if snapshot.node(new):
-            raise Conflict(f"{new} exists already", hint="choose another name", path=new)
-        check_place(snapshot, new, leaving=sources)
-        found[path, new] = snapshot.read(path) or b""
-    if not found:
-        raise PathNotFound(
-            f"there is no {source} to move",
-            hint="see what there is with `gitmem list`",
-            path=source,
+            draft.check_policies(layout_at(self._group, snapshot).layout)
+        note = self._note._replace(
+            title=f"{source} -> {target}",
+            paths=(source,) if len(self._moved) == 1 else tuple(old for old, _ in self._moved),
+            extra=tuple(("Gitmem-From", old) for old, _ in self._moved),
         )
-    return found
+        return Plan((Step(draft.changes, note),))

@@ -7,15 +7,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import tzinfo
 from itertools import islice
-from shlex import quote
-from typing import NamedTuple
 
 from gitmem.core.guards import check_secrets
 from gitmem.core.messages import Note
 from gitmem.core.paths import check_path
-from gitmem.errors import Conflict, PathNotFound, PathRefused
-from gitmem.git.held import SetAside
-from gitmem.git.intake import Captured
+from gitmem.errors import PathNotFound, PathRefused
 from gitmem.git.objects import ObjectDamaged, blob_id
 from gitmem.git.publish import Plan, Published, Step
 from gitmem.git.repository import Snapshot
@@ -27,31 +23,19 @@ from gitmem.operations.log import Entry, iter_log
 from gitmem.operations.pending import Scan, scan_edits
 from gitmem.operations.place import check_place
 from gitmem.operations.resolve import resolve
+from gitmem.operations.restore_archived import archived_file, restore_archived
+from gitmem.operations.restore_entry import is_address, restore_entry
+from gitmem.operations.versions import (
+    SEARCHED,
+    VERSIONS_SHOWN,
+    ChooseVersion,
+    Restored,
+    command,
+    version,
+)
 from gitmem.operations.write import Allowed, Change, describe
 
-VERSIONS_SHOWN = 10
-SEARCHED = 50
-"""How many commits of a path are looked at for versions to choose from."""
-
-
-class Restored(NamedTuple):
-    """Files that are as they were."""
-
-    commit: str
-    from_commit: str
-    changes: tuple[Change, ...]
-    captured: tuple[Captured, ...] = ()
-    """The damage, committed first: it can be looked at, and brought back, too."""
-    set_aside: tuple[SetAside, ...] = ()
-    kept_newer: tuple[str, ...] = ()
-    """Files of a restored folder that did not exist then; they stay."""
-    pending: bool = False
-
-
-class ChooseVersion(Conflict):
-    """Nothing is damaged that is not committed: somebody has to say which version."""
-
-    code = "choose-version"
+__all__ = ["ChooseVersion", "Restored", "restore"]
 
 
 def restore(
@@ -63,11 +47,17 @@ def restore(
     reason: str = "",
     allowed: Allowed = Allowed(),  # noqa: B008 - an immutable value
 ) -> Restored:
-    """Bring PATH (a file, a folder, or all with an empty path) back, as a new commit.
+    """Bring PATH (a file, a folder, an entry's address, or all if empty) back, as a new commit.
 
-    Without a moment: as it is at HEAD, where the work tree differs from it.
+    Without a moment: as it is at HEAD, where the work tree differs from it; a file or an entry that
+    is gone comes out of the archive, an entry also as it last stood.
     """
+    if is_address(group, path):
+        return restore_entry(group, path, at=at, previous=previous, reason=reason, allowed=allowed)
     path = group.relative(path)
+    shelf = "" if at or previous else archived_file(group, path)
+    if shelf:
+        return restore_archived(group, path, shelf, reason=reason)
     note = group.note("restore", reason=reason)
     source = resolve(group, at) if at else ""
     with group.writing(late=not (at or previous)) as writer:
@@ -156,7 +146,7 @@ def _files(then: Snapshot, path: str) -> dict[str, bytes]:
     if not found:
         raise PathNotFound(
             f"there was no {path or 'file'} at {then.commit[:10]}",
-            hint=f"see when it existed: `{_command('log', path)}`",
+            hint=f"see when it existed: `{command('log', path)}`",
             path=path,
         )
     return {each: then.repository.objects.read_as("blob", found[each].oid) for each in found}
@@ -185,10 +175,6 @@ def _sound(snapshot: Snapshot, path: str) -> bytes | None:
     return None
 
 
-def _command(*words: str) -> str:
-    return " ".join(["gitmem", *(quote(word) for word in words if word)])
-
-
 def _previous(group: Group, path: str) -> str:
     """The newest commit in which PATH was another version than now."""
     current = group.repository.snapshot().node(path)
@@ -198,7 +184,7 @@ def _previous(group: Group, path: str) -> str:
             return entry.commit
     raise PathNotFound(
         f"{path or 'this group'} has no earlier version",
-        hint=f"see its history: `{_command('log', path)}`",
+        hint=f"see its history: `{command('log', path)}`",
         path=path,
     )
 
@@ -213,7 +199,7 @@ def _choose(group: Group, path: str) -> ChooseVersion | PathNotFound:
     state = "is as it was last written" if now else "was removed"
     return ChooseVersion(
         f"{path or 'this group'} {state}; choose a version to bring back",
-        hint=f"take the one before with `{_command('restore', path or '.', '--previous')}`",
+        hint=f"take the one before with `{command('restore', path or '.', '--previous')}`",
         path=path,
         versions=[_version(group, path, *each) for each in known[:VERSIONS_SHOWN]],
     )
@@ -224,11 +210,4 @@ def _version(group: Group, path: str, entry: Entry, node: Node) -> dict[str, obj
     if not node.is_folder:
         with suppress(ObjectDamaged):
             size = len(group.repository.objects.read(node.oid)[1])
-    return {
-        "commit": entry.commit,
-        "bytes": size,
-        "op": entry.op,
-        "agent": entry.agent,
-        "time": entry.time,
-        "command": _command("restore", path or ".", "--at", entry.commit[:10]),
-    }
+    return version(path, entry, size)

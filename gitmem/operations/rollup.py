@@ -11,6 +11,7 @@ from datetime import datetime
 from shlex import quote
 from typing import NamedTuple
 
+from gitmem.core.archives import path_in
 from gitmem.core.guards import check_message_text, check_write
 from gitmem.core.layout import Layer, Layout
 from gitmem.core.messages import Note, title_of_change
@@ -28,11 +29,10 @@ from gitmem.git.repository import Snapshot
 from gitmem.git.writer import Writer
 from gitmem.operations.applying import Edit, encoded
 from gitmem.operations.capture import adopt_all
+from gitmem.operations.draft import Draft
 from gitmem.operations.group import Group
 from gitmem.operations.layouts import layout_at
-from gitmem.operations.move import archive_path, free_path
 from gitmem.operations.pending import scan_edits
-from gitmem.operations.place import check_place
 from gitmem.operations.retries import REQUEST, digest_of, find_earlier, written_then
 from gitmem.operations.shelves import digest_of_pages, rolled_layer, shelf_of
 
@@ -173,7 +173,7 @@ class _Work:
         _, layer, target = self._aim(snapshot)
         folder = layer.path.partition("{")[0].rpartition("/")[0]
         kept = layer.rollup == "keep"
-        return [folder, target, *([] if kept else [archive_path(layer.archive, folder)])]
+        return [folder, target, *([] if kept else [path_in(layer.archive, folder)])]
 
     def recognised(self, snapshot: Snapshot, digest: str) -> RolledUp:
         """What an earlier call with the same id did, in the commit of SNAPSHOT."""
@@ -199,8 +199,8 @@ class _Work:
         layout, layer, target = self._aim(snapshot)
         shelf = shelf_of(snapshot, layout, layer, self._asked.moment).shelf
         pages = self._sources(snapshot, shelf, layer, target)
-        moves = _moves(snapshot, layer, pages, target)
-        check_place(snapshot, target, leaving=[old for old, _ in moves])
+        draft = Draft(snapshot)
+        moves = () if layer.rollup == "keep" else _retired(draft, layer, pages)
         data = composed(self._asked.text, self._asked.summary, self._asked.period, pages)
         check_write(target, data, None, allow_secret=self._asked.allow_secret)
         self.done = self.done._replace(
@@ -210,9 +210,8 @@ class _Work:
             moved=moves,
             warnings=tuple(remarks(layer, target, data)) if layer.holds(target) else (),
         )
-        files: dict[str, bytes | None] = {old: None for old, _ in moves}
-        files.update({new: snapshot.read(old) for old, new in moves})
-        return Plan((Step({**files, target: data}, self._said(target, moves)),))
+        draft.put(target, data)
+        return Plan((Step(draft.changes, self._said(target, moves)),))
 
     def _sources(
         self, snapshot: Snapshot, shelf: Shelf, layer: Layer, target: str
@@ -242,20 +241,13 @@ class _Work:
         return self._note._replace(title=title, paths=(target,), extra=extra)
 
 
-def _moves(
-    snapshot: Snapshot, layer: Layer, pages: tuple[Page, ...], target: str
-) -> tuple[tuple[str, str], ...]:
-    """From where to where each page goes; nowhere in a layer that keeps them."""
-    found: dict[str, str] = {}
-    if layer.rollup == "keep":
-        return ()
-    leaving = [each.path for each in pages]
-    for path in leaving:
-        there = [target, *found.values()]
-        new = check_path(free_path(snapshot, archive_path(layer.archive, path), there))
-        check_place(snapshot, new, there, leaving=leaving)
-        found[path] = new
-    return tuple(found.items())
+def _retired(draft: Draft, layer: Layer, pages: tuple[Page, ...]) -> tuple[tuple[str, str], ...]:
+    """Move each page to the archive; tell from where to where."""
+    moves: list[tuple[str, str]] = []
+    for page in pages:
+        *_, (target, _) = draft.places(path_in(layer.archive, page.path))
+        moves += draft.move(page.path, target)
+    return tuple(moves)
 
 
 def _exists(period: Period, path: str) -> Conflict:
@@ -271,7 +263,7 @@ def _exists(period: Period, path: str) -> Conflict:
 
 def _no_sources(snapshot: Snapshot, period: Period, layer: Layer, target: str) -> NotFound:
     """Say that there is nothing to roll up, and where the pages are if they have been."""
-    old = archive_path(layer.archive, target)
+    old = path_in(layer.archive, target)
     gone = f"; {old} has what was rolled up before" if snapshot.node(old) else ""
     return NotFound(
         f"{layer.name} has no page from {period.first} to {period.last} "

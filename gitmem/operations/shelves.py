@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from hashlib import sha1
 from typing import NamedTuple
 
+from gitmem.core.archives import path_in
 from gitmem.core.journal import NEVER, TYPES, day_from, day_of, type_of
 from gitmem.core.layout import Layer, Layout
 from gitmem.core.periods import FORMS
@@ -16,7 +17,6 @@ from gitmem.core.rollups import Page, Shelf, named_sources, place_of
 from gitmem.errors import BadInput, Damaged
 from gitmem.git.repository import Snapshot
 from gitmem.operations.layer_files import dated_part, layer_files
-from gitmem.operations.move import archive_path
 
 ADD_KEY = "say so in gitmem.yaml: a journal with `rollup: move` or `rollup: keep`"
 DIGITS = 12
@@ -111,4 +111,4 @@ class _Reader:
     def _is_again(self, path: str) -> bool:
         """Whether a page of this name has been moved away before."""
         moves = self._layer.rollup == "move"
-        return moves and self._snapshot.node(archive_path(self._layer.archive, path)) is not None
+        return moves and self._snapshot.node(path_in(self._layer.archive, path)) is not None

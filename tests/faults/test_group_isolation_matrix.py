@@ -20,11 +20,15 @@ from gitmem.api import open_group
 from gitmem.core.layout import EMPTY
 from gitmem.errors import Damaged, GitmemError, GroupNotFound, GroupRefused
 from gitmem.operations.adopt import adopt
+from gitmem.operations.archive import archive
+from gitmem.operations.archived import archived
 from gitmem.operations.capture import capture
 from gitmem.operations.check import check, check_group
 from gitmem.operations.compact import compact
+from gitmem.operations.confirm import confirm
 from gitmem.operations.diff import diff
 from gitmem.operations.entries import address_parts, entries, file_of, locate_entry
+from gitmem.operations.freshness import freshness, line_dates, touched_of
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.groups import groups, remove_group, rename_group
 from gitmem.operations.held import held_accept, held_drop, held_list, held_show
@@ -37,34 +41,41 @@ from gitmem.operations.migrate import migrate
 from gitmem.operations.move import move, remove
 from gitmem.operations.move_entry import move_entry
 from gitmem.operations.pending import pending_edits
+from gitmem.operations.pinning import moment_at
 from gitmem.operations.read import known_path, missing, read
 from gitmem.operations.resolve import resolve
 from gitmem.operations.restore import restore
+from gitmem.operations.restore_archived import archived_file, restore_archived
+from gitmem.operations.restore_entry import is_address, restore_entry
 from gitmem.operations.rollup import rollup
 from gitmem.operations.rollups_due import rollups_due
 from gitmem.operations.rotate import rotate
 from gitmem.operations.show import show
 from gitmem.operations.snapshot import snapshot, snapshots
 from gitmem.operations.status import health_of, status
+from gitmem.operations.things import all_meant, movable
 from gitmem.operations.undo import undo
 from gitmem.operations.untouched import count_edits, is_untouched
-from gitmem.operations.write import Edit, write
+from gitmem.operations.write import Allowed, Edit, write
 from tests.support.git import git_bytes
 from tests.support.histories import put
 
 MARK = "their-own-business"
 
 NO_GROUP = {
-    "adopt_all", "aims", "applied", "archive_path", "by_day", "changed_at", "check_place",
-    "check_target", "checked", "checked_edit", "choose_layout", "dated_part", "decoded",
-    "describe", "describe_change", "digest_of", "digest_of_pages", "draw", "effect_of",
-    "encoded", "ended", "entries_in", "entry_files", "entry_of", "file_changes", "find_earlier",
-    "folder_of", "free_path", "gather", "has_content", "inventory", "is_adopted", "is_within",
-    "isolate", "latest", "layer_files", "layout_at", "layout_of", "make_note", "named_zone",
-    "near_misses", "not_found", "open_history", "overlap", "places", "plan_line", "read_folder",
-    "read_history", "remarks_on", "rolled_layer", "rolled_layers", "scan_edits", "settings_in",
-    "shelf_of", "shipped", "shipped_layout", "source_folder", "starter_files", "text_at",
-    "text_bytes", "time_now", "why_not", "written_then", "zone_of", "zone_problem", "zone_then",
+    "adopt_all", "age_of", "aged_entries", "ageing_files", "aims", "applied", "archive_files",
+    "arrival_of", "by_day", "cache_of", "changed_at", "check_place", "check_states",
+    "check_target", "checked", "checked_edit", "choose", "choose_layout", "command",
+    "confirmed_files", "dated_part", "dates_at", "dates_of", "decoded", "describe",
+    "describe_change", "digest_of", "digest_of_pages", "does_age", "draw", "effect_of", "encoded",
+    "ended", "entries_in", "entries_with_dates", "entry_files", "entry_of", "file_changes",
+    "find_earlier", "folder_of", "freshened", "gather", "has_content", "inventory", "is_adopted",
+    "is_within", "isolate", "latest", "layer_files", "layout_at", "layout_of", "make_note",
+    "named_zone", "near_misses", "not_found", "open_history", "overlap", "places", "plan_line",
+    "provenance", "read_folder", "read_history", "remarks_on", "rolled_layer", "rolled_layers",
+    "scan_edits", "settings_in", "shelf_of", "shelves", "shipped", "shipped_layout",
+    "source_folder", "starter_files", "text_at", "text_bytes", "time_now", "version", "version_at",
+    "versions", "why_not", "written_then", "zone_of", "zone_problem", "zone_then",
 }  # fmt: skip
 """Functions that get what they work on handed over: they open no group themselves."""
 
@@ -146,8 +157,13 @@ Call = Callable[[Group, str], object]
 
 BY_PATH: dict[str, Call] = {
     "adopt": lambda g, p: adopt(g.store, g.name, g.worktree / p, layout="none", acting=g.acting),
+    "all_meant": lambda g, p: all_meant(g, g.repository.snapshot(), EMPTY, [p, f"{p}#x"]),
+    "archive": lambda g, p: archive(g, [p]),
+    "archive of an entry": lambda g, p: archive(g, [f"{p}#x"]),
     "capture": lambda g, p: capture(g, [p]),
     "capture of all": lambda g, _: capture(g),
+    "confirm": lambda g, p: confirm(g, [p]),
+    "confirm an entry": lambda g, p: confirm(g, [f"{p}#x"]),
     "diff": lambda g, p: diff(g, path=p),
     "diff of all": lambda g, _: diff(g),
     "address_parts": lambda g, p: address_parts(g, g.repository.snapshot(), EMPTY, f"{p}#x"),
@@ -157,6 +173,10 @@ BY_PATH: dict[str, Call] = {
     "locate_entry": lambda g, p: locate_entry(g, g.repository.snapshot(), EMPTY, f"{p}#x"),
     "move_entry": lambda g, p: move_entry(g, f"{p}#x", "taken.md"),
     "move_entry to": lambda g, p: move_entry(g, "own.md#x", p),
+    "freshness": freshness,
+    "freshness of an entry": lambda g, p: freshness(g, f"{p}#x"),
+    "line_dates": line_dates,
+    "touched_of": lambda g, p: touched_of(g, g.repository.snapshot(), [p, f"{p}#x"]),
     "held_accept": held_accept,
     "held_drop": held_drop,
     "held_list": lambda g, _: held_list(g),
@@ -168,6 +188,7 @@ BY_PATH: dict[str, Call] = {
     "list_files": list_files,
     "log": log,
     "missing": lambda g, p: missing(g, g.repository.snapshot(), p),
+    "movable": movable,
     "move": lambda g, p: move(g, p, "taken.md"),
     "move onto": lambda g, p: move(g, "own.md", p),
     "move into": lambda g, p: move(g, "own.md", f"{p}/"),
@@ -175,6 +196,13 @@ BY_PATH: dict[str, Call] = {
     "read": read,
     "remove": remove,
     "restore": restore,
+    "archived_file": archived_file,
+    "restore_archived": lambda g, p: restore_archived(g, "taken.md", p, reason=""),
+    "restore_archived to": lambda g, p: restore_archived(g, p, "own.md", reason=""),
+    "is_address": lambda g, p: is_address(g, f"{p}#x"),
+    "restore_entry": lambda g, p: restore_entry(
+        g, f"{p}#x", at="", previous=False, reason="", allowed=Allowed()
+    ),
     "restore of the version before": lambda g, p: restore(g, p, previous=True),
     "restore at HEAD": lambda g, p: restore(g, p, at="HEAD"),
     "write": lambda g, p: write(g, [Edit(p, "mine now\n")]),
@@ -188,6 +216,9 @@ BY_MOMENT: dict[str, Call] = {
     "diff": diff,
     "diff to": lambda g, at: diff(g, "HEAD", at),
     "entries": lambda g, at: entries(g, at=at),
+    "freshness": lambda g, at: freshness(g, at=at),
+    "line_dates": lambda g, at: line_dates(g, "a.md", at=at),
+    "moment_at": moment_at,
     "inject": lambda g, at: inject(g, at=at),
     "list_files": lambda g, at: list_files(g, at=at),
     "log": lambda g, at: log(g, since=at),
@@ -202,6 +233,7 @@ BY_MOMENT: dict[str, Call] = {
 }
 
 PLAIN: dict[str, Call] = {
+    "archived": lambda g, _: archived(g),
     "check": lambda g, _: check(g),
     "check with repair": lambda g, _: check(g, repair=True),
     "compact": lambda g, _: compact(g, "a summary"),
@@ -219,11 +251,16 @@ PLAIN: dict[str, Call] = {
 }
 
 METHODS: dict[str, Callable[[Memory, str], object]] = {
+    "archive": lambda m, p: m.archive([p]),
+    "archived": lambda m, _: m.archived(),
     "capture": lambda m, p: m.capture([p]),
     "check": lambda m, _: m.check(repair=True),
     "compact": lambda m, p: m.compact(p, operation=p),
+    "confirm": lambda m, p: m.confirm([f"{p}#x"]),
     "diff": lambda m, p: m.diff(path=p),
     "entries": lambda m, p: m.entries(p),
+    "freshness": lambda m, p: m.freshness(p),
+    "line_dates": lambda m, p: m.line_dates(p),
     "held": lambda m, _: m.held(),
     "held_accept": lambda m, p: m.held_accept(p),
     "held_drop": lambda m, p: m.held_drop(p),
@@ -357,6 +394,7 @@ WRITING: dict[str, Call] = {
     **{name: BY_PATH[name] for name in ("capture", "capture of all", "held_accept", "held_drop")},
     **{name: BY_PATH[name] for name in ("move", "remove", "restore", "write", "append", "create")},
     "move_entry": BY_PATH["move_entry"],
+    **{name: BY_PATH[name] for name in ("archive", "archive of an entry", "confirm")},
     "restore of all": lambda g, _: restore(g, "", at="HEAD~1"),
     "undo": lambda g, _: undo(g),
     "rollup": PLAIN["rollup"],

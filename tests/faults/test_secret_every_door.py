@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import GitmemError, SecretFound
+from gitmem.operations.archive import archive
 from gitmem.operations.capture import capture
 from gitmem.operations.compact import compact
+from gitmem.operations.confirm import confirm
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.groups import rename_group
 from gitmem.operations.held import held_accept, held_drop, held_list, held_show
@@ -107,6 +109,9 @@ REFUSED: dict[str, Door] = {
     "move's target": lambda g, s: move(g, "a.md", f"{s}.md"),
     "move into a folder": lambda g, s: move(g, "a.md", f"{s}/"),
     "remove's reason": lambda g, s: remove(g, "a.md", reason=s),
+    "archive's reason": lambda g, s: archive(g, ["notes/c.md#one"], reason=s),
+    "confirmation's reason": lambda g, s: confirm(g, ["notes/c.md#one"], reason=s),
+    "restored entry's reason": lambda g, s: restore(g, "notes/c.md#one", reason=s),
     "group's name": lambda g, s: init(g.store, s),
     "init's agent": lambda g, s: init(g.store, "new", who=Who(s)),
     "group's new name": lambda g, s: rename_group(g.store, "main", s),
@@ -191,6 +196,9 @@ ON_THE_WAY: dict[str, Callable[[Group], object]] = {
     "move": lambda g: move(g, "a.md", "c.md"),
     "move onto it": lambda g: move(g, "notes/b.md", "a.md"),
     "remove": lambda g: remove(g, "a.md"),
+    "archive": lambda g: archive(g, ["a.md"]),
+    "archive of an entry": lambda g: archive(g, ["a.md#key"]),
+    "restore of an entry": lambda g: restore(g, "a.md#key"),
     "drop": lambda g: held_drop(g, "a.md"),
 }
 

@@ -37,16 +37,21 @@ def command(
     reason: str,
     allow_secret: tuple[str, ...],
 ) -> None:
-    """Bring back a file, a folder or the whole group
+    """Bring back an entry, a file, a folder or the whole group
 
     As a new commit: what stands there now stays in the history. Without a moment a file that was
     damaged, emptied or deleted in the work tree comes back as last written; where the damage is
     committed already, the versions to choose from are listed (exit 4).
 
+    PATH may be the address of an entry, as it was or as it is in the archive. What was archived
+    moves back; an entry that was deleted comes back to its place as it last stood in its file. With
+    a moment, only the lines of that entry become as they were then.
+
     \b
     Examples:
       gitmem restore state.md
       gitmem restore state.md --at yesterday
+      gitmem restore decisions#old-plan
       gitmem restore --all --at 2026-02-08
     """
     from gitmem.operations.restore import restore
@@ -77,6 +82,9 @@ def _check(path: str | None, at: str | None, previous: bool, everything: bool) -
 
 
 def _lines(call: Invocation, restored: Restored) -> Iterator[str]:
+    if restored.address and restored.changes:
+        yield _entry_line(call, restored)
+        return
     lines = change_lines("restored", restored.changes, restored.commit, call.style)
     origin = short(restored.from_commit)
     yield from (f"{line} from {origin}" for line in lines)
@@ -85,6 +93,13 @@ def _lines(call: Invocation, restored: Restored) -> Iterator[str]:
     if restored.kept_newer:
         count = counted(len(restored.kept_newer), "newer file")
         yield f"{count} kept: {visible(', '.join(restored.kept_newer[:5]))}"
+
+
+def _entry_line(call: Invocation, restored: Restored) -> str:
+    style = call.style
+    verb, what = style.good("restored"), style.bold(visible(restored.address))
+    origin = visible(restored.source) or short(restored.from_commit)
+    return f"{verb} {what} {style.name(short(restored.commit))} from {origin}"
 
 
 def draw_details(call: Invocation, facts: Mapping[str, Any]) -> None:

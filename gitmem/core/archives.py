@@ -1,0 +1,39 @@
+"""Where things go that have had their time: the archives of a layout, and the places in them."""
+
+from __future__ import annotations
+
+from gitmem.core.layout import Layout
+from gitmem.core.paths import MAX_DEPTH
+
+ARCHIVE = "archive"
+"""Where things go that belong to no layer."""
+
+
+def archives(layout: Layout) -> tuple[str, ...]:
+    """The folders to which things retire; none of them lies in another."""
+    folders = sorted({ARCHIVE, *(each.archive for each in layout.layers)})
+    return tuple(x for x in folders if not any(x.startswith(f"{each}/") for each in folders))
+
+
+def is_archived(layout: Layout, path: str) -> bool:
+    """Whether PATH is an archive, or in one."""
+    return archive_of(layout, path) != ""
+
+
+def archive_of(layout: Layout, path: str) -> str:
+    """The archive that PATH is, or is in; empty for what is still in use."""
+    holding = (each for each in archives(layout) if path == each or path.startswith(f"{each}/"))
+    return next(holding, "")
+
+
+def archive_path(layout: Layout, path: str, first: str = "") -> str:
+    """Where PATH goes, or an entry of it; of a folder, the layer of its FIRST file decides."""
+    layer = layout.layer_of(first or path)
+    return path_in(layer.archive if layer else ARCHIVE, path)
+
+
+def path_in(archive: str, path: str) -> str:
+    """Where PATH goes in the folder ARCHIVE, if nothing of that name is there."""
+    # As deep as can be, the outermost folder makes room for the archive.
+    room = MAX_DEPTH - len(archive.split("/"))
+    return "/".join([archive, *path.split("/")[-room:]])

@@ -1,0 +1,72 @@
+"""An entry in its place: changed where it stands, or put back where it stood."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from gitmem.core.entries import add, take_all
+from gitmem.core.entry_blocks import Entry, parse, wording
+from gitmem.core.entry_lines import BOM, bare, ending, newline_before, split_lines, trimmed
+from gitmem.core.merging import Differ, merge
+from gitmem.errors import BadInput
+
+
+def replace(text: str, entry: Entry, block: str) -> str:
+    """TEXT with the lines of BLOCK instead of those of ENTRY, in the line endings in use there."""
+    lines = split_lines(text)
+    newline = ending(lines[entry.start]) or newline_before(lines, entry.start)
+    return splice(text, entry, "".join(bare(each) + newline for each in split_lines(block)))
+
+
+def splice(text: str, entry: Entry, block: str) -> str:
+    """TEXT with BLOCK as it is instead of ENTRY; empty lines behind an entry are not its own."""
+    lines = split_lines(text)
+    old, new = trimmed(lines[entry.start : entry.end]), trimmed(split_lines(block))
+    if not ending(old[-1]):
+        new[-1] = bare(new[-1])
+    if old[0].startswith(BOM):
+        new[0] = BOM + new[0].removeprefix(BOM)
+    changed = "".join([*lines[: entry.start], *new, *lines[entry.start + len(old) :]])
+    if _wordings(changed) != _with(text, entry, block):
+        raise BadInput(
+            "what would stand there is not one entry, or changes another one",
+            hint="look for a code block (```) or a comment (<!--) that is never closed",
+        )
+    return changed
+
+
+def put_back(text: str, block: str, old: str, entry: Entry, differ: Differ) -> str:
+    """TEXT with BLOCK where ENTRY stood in OLD; behind the last entry if that cannot be told.
+
+    It is a merge: of OLD without the entry, OLD added the entry, and TEXT all that came since.
+    """
+    rest, (before,) = take_all(old, [entry])
+    then = old if wording(before) == wording(block) else replace(old, entry, block)
+    merged = merge(rest.encode(), text.encode(), then.encode(), differ)
+    found = merged.data.decode()
+    clear = not merged.conflicts and _is_more(text, found, block)
+    return found if clear else add(text, block)
+
+
+def _wordings(text: str) -> list[str]:
+    return [wording(each.block) for each in parse(text)]
+
+
+def _with(text: str, entry: Entry, block: str) -> list[str]:
+    """What the entries of TEXT say once BLOCK is said instead of ENTRY."""
+    known = parse(text)
+    return [wording(block if each.start == entry.start else each.block) for each in known]
+
+
+def _is_more(text: str, changed: str, block: str) -> bool:
+    """Whether CHANGED is TEXT with BLOCK as one more entry, and nothing else."""
+    before, after, said = _wordings(text), _wordings(changed), wording(block)
+    if said not in after or _said(changed) != _said(text) + _said(block):
+        return False
+    without = [after[:at] + after[at + 1 :] for at, each in enumerate(after) if each == said]
+    return before in without
+
+
+def _said(text: str) -> Counter[str]:
+    lines = (line.strip(f"{BOM} \t\r\n") for line in text.split("\n"))
+    return Counter(line for line in lines if line)

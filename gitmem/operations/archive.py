@@ -1,0 +1,267 @@
+"""Move entries and files to the archive, which is what removing means here.
+
+An archive collects: an entry goes behind those that its file has sent there before, a file to its
+own path below the archive, with a number where that name is taken. Nothing is ever deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from gitmem.core.archives import archive_path, is_archived
+from gitmem.core.entries import Entry, add, find, parse, split_address, take_all
+from gitmem.core.guards import check_message_text
+from gitmem.core.layout import Layout
+from gitmem.core.messages import Note, title_of_change
+from gitmem.core.paths import check_path
+from gitmem.errors import BadInput, Conflict, Damaged, PathNotFound, TooBig
+from gitmem.git.held import SetAside
+from gitmem.git.intake import Captured
+from gitmem.git.publish import Plan, Step
+from gitmem.git.repository import Snapshot
+from gitmem.operations.capture import adopt_all
+from gitmem.operations.draft import Changes, Draft
+from gitmem.operations.group import Group
+from gitmem.operations.layouts import layout_at
+from gitmem.operations.pending import scan_edits
+from gitmem.operations.read import missing
+from gitmem.operations.things import Thing, all_meant
+
+OP = "archive"
+
+
+class Shelved(NamedTuple):
+    """An entry or a file that stands in the archive now."""
+
+    source: str
+    """The address or path it had."""
+    address: str
+    """The address or path it has."""
+    path: str
+    """The file it was, or was in."""
+    title: str = ""
+    """The title of an entry."""
+
+    @property
+    def is_entry(self) -> bool:
+        """False for a file."""
+        return self.source != self.path
+
+
+class Archived(NamedTuple):
+    """What was moved to the archive, or would be."""
+
+    commit: str
+    archived: tuple[Shelved, ...]
+    dry_run: bool = False
+    captured: tuple[Captured, ...] = ()
+    pending: bool = False
+    set_aside: tuple[SetAside, ...] = ()
+
+
+class Filed(NamedTuple):
+    """The files of a commit after something was archived, and what moved."""
+
+    changes: dict[str, bytes | None]
+    moves: tuple[Shelved, ...]
+
+
+def archive(
+    group: Group,
+    things: Sequence[str | Thing],
+    *,
+    reason: str = "",
+    allow_policy: bool = False,
+    dry_run: bool = False,
+) -> Archived:
+    """Move THINGS, addresses of entries and paths, to the archive: one commit, all or nothing."""
+    if not things:
+        raise BadInput(
+            "there is nothing to archive",
+            hint="name entries or files: `gitmem entries` lists addresses, `gitmem list` paths",
+        )
+    work = _Work(group, things, group.note(OP, reason=reason), allow_policy)
+    if dry_run:
+        snapshot = group.repository.snapshot()
+        work.plan(snapshot)
+        return Archived(snapshot.commit, work.moves, dry_run=True)
+    provenance(group, group.repository.snapshot(), ())  # what takes long comes before the lock
+    with group.writing() as writer:
+        # What somebody did to the files comes along, and so does what stands in their way.
+        places = work.places(writer.repository.snapshot())
+        adopt_all(writer, scan_edits(writer.repository, writer.worktree, places))
+        published = writer.publish(work.plan)
+        return Archived(
+            published.commit if published else writer.repository.tip().commit,
+            work.moves,
+            captured=tuple(writer.captured),
+            pending=writer.pending,
+            set_aside=tuple(writer.set_aside),
+        )
+
+
+def archive_files(
+    layout: Layout, snapshot: Snapshot, things: Sequence[Thing], changed: Changes | None = None
+) -> Filed:
+    """The files of SNAPSHOT, of which CHANGED are different already, once THINGS are archived.
+
+    It writes nothing, so that others can archive as a part of a commit of their own.
+    """
+    draft = Draft(snapshot, changed)
+    chosen = _without_repeats(things)
+    for each in chosen:
+        _check_outside(layout, each.path)
+    names: dict[str, list[str]] = {}
+    for each in chosen:
+        if each.name:
+            names.setdefault(each.path, []).append(each.name)
+    moves = [move for path in names for move in _entries_filed(draft, layout, path, names[path])]
+    for each in chosen:
+        if not each.name:
+            *_, (target, _) = draft.places(_whole_path(draft, layout, each.path))
+            moves += [Shelved(old, new, old) for old, new in draft.move(each.path, target)]
+    return Filed(draft.changes, tuple(moves))
+
+
+def shelves(snapshot: Snapshot, wanted: str) -> Iterator[str]:
+    """The names that things which go to WANTED may have: all that are taken, and the next one."""
+    return (path for path, _ in Draft(snapshot).places(wanted))
+
+
+def _whole_path(draft: Draft, layout: Layout, path: str) -> str:
+    return archive_path(layout, path, next(iter(draft.files(path)), ""))
+
+
+def _without_repeats(things: Sequence[Thing]) -> list[Thing]:
+    """THINGS, each once; what goes along with a file or folder needs no mention of its own."""
+    wholes = {each.path for each in things if not each.name}
+
+    def is_covered(thing: Thing) -> bool:
+        parts = thing.path.split("/")
+        above = {"/".join(parts[:at]) for at in range(1, len(parts))}
+        return bool(above & wholes) or bool(thing.name and thing.path in wholes)
+
+    return [each for each in dict.fromkeys(things) if not is_covered(each)]
+
+
+def _check_outside(layout: Layout, path: str) -> None:
+    if is_archived(layout, path):
+        raise Conflict(
+            f"{path} is in the archive already, where nothing is deleted",
+            hint="move it with `gitmem mv` if it stands in the way",
+            path=path,
+        )
+
+
+def _entries_filed(draft: Draft, layout: Layout, path: str, names: list[str]) -> list[Shelved]:
+    """Take the entries NAMES of one file out of it; they are found before the first is gone."""
+    if not draft.is_file(path):
+        raise PathNotFound(f"there is no {path}", hint="see `gitmem entries`", path=path)
+    text = draft.text(path)
+    known = parse(text)
+    found = list(dict.fromkeys(find(known, name) for name in names))
+    rest, blocks = take_all(text, found)
+    draft.put(path, rest.encode())
+    wanted = archive_path(layout, path)
+    places = [_shelved(draft, wanted, block) for block in blocks]
+    return [_move(draft, path, *each) for each in zip(found, places, strict=True)]
+
+
+def _shelved(draft: Draft, wanted: str, block: str) -> tuple[str, int]:
+    """Add BLOCK to the archived entries of a file; tell where it is, by file and number.
+
+    Where that file cannot take it, being full or broken, the next number can.
+    """
+    for path, is_free in draft.places(wanted):
+        if is_free or not draft.is_file(path):
+            continue
+        with suppress(BadInput, TooBig):
+            before = draft.text(path)
+            draft.put(path, add(before, block).encode())
+            return path, len(parse(before))
+    draft.put(path, add("", block).encode())
+    return path, 0
+
+
+def _move(draft: Draft, path: str, entry: Entry, place: tuple[str, int]) -> Shelved:
+    target, number = place
+    slug = parse(draft.text(target))[number].slug
+    return Shelved(f"{path}#{entry.slug}", f"{target}#{slug}", path, entry.title)
+
+
+class _Work:
+    """What shall be archived, in one snapshot; planned again when the branch moves in between."""
+
+    def __init__(
+        self, group: Group, things: Sequence[str | Thing], note: Note, allow_policy: bool
+    ) -> None:
+        self._group, self._given = group, things
+        self._note, self._allow_policy = note, allow_policy
+        self.moves: tuple[Shelved, ...] = ()
+
+    def places(self, snapshot: Snapshot) -> list[str]:
+        """The files that may change: the things, and where they may go."""
+        layout = layout_at(self._group, snapshot).layout
+        things = all_meant(self._group, snapshot, layout, self._given)
+        targets = [_whole_path(Draft(snapshot), layout, each.path) for each in things]
+        shelved = [path for each in targets for path in shelves(snapshot, each)]
+        return list(dict.fromkeys([*(each.path for each in things), *map(check_path, shelved)]))
+
+    def plan(self, snapshot: Snapshot) -> Plan:
+        """The files as they will be."""
+        layout = layout_at(self._group, snapshot).layout
+        things = all_meant(self._group, snapshot, layout, self._given)
+        for each in things:
+            if each.name and not is_archived(layout, each.path) and not snapshot.oid(each.path):
+                raise missing(self._group, snapshot, each.path)
+        filed = archive_files(layout, snapshot, things)
+        self.moves = filed.moves
+        for move in filed.moves:
+            check_message_text("path", f"{move.source}\n{move.address}")
+        if not self._allow_policy:
+            Draft(snapshot, filed.changes).check_policies(layout)
+        return Plan((Step(filed.changes, self._noted(snapshot, things)),))
+
+    def _noted(self, snapshot: Snapshot, things: Sequence[Thing]) -> Note:
+        sources = [each.source for each in self.moves]
+        return self._note._replace(
+            title=_title(things, self.moves),
+            paths=tuple(sorted({each.path for each in self.moves})),
+            extra=(
+                *(("Gitmem-From", each) for each in sources),
+                *provenance(self._group, snapshot, sources),
+            ),
+        )
+
+
+def provenance(
+    group: Group, snapshot: Snapshot, sources: Sequence[str]
+) -> tuple[tuple[str, str], ...]:
+    """The trailers that say from which commit things came, and how old they were."""
+    from gitmem.operations.freshness import touched_of
+
+    touched: Mapping[str, datetime] = {}
+    with suppress(Damaged):  # a history that cannot be read any more is no reason to keep things
+        touched = touched_of(group, snapshot, sources)
+    known = [(each, touched[each]) for each in sources if each in touched]
+    ages = (("Gitmem-Touched", f"{each} {time.isoformat()}") for each, time in known)
+    return (("Gitmem-From-Commit", snapshot.commit), *ages)
+
+
+def _title(things: Sequence[Thing], moves: Sequence[Shelved]) -> str:
+    """What a subject says: from where to where for one thing, else what it is about."""
+    first = moves[0]
+    if len(things) > 1:
+        return f"{', '.join(_name(each) for each in moves)} -> archive"
+    if first.is_entry:
+        return f"{_name(first)} -> {split_address(first.address)[0]}"
+    path = things[0].path
+    return f"{path} -> {first.address.removesuffix(first.source.removeprefix(path))}"
+
+
+def _name(move: Shelved) -> str:
+    """What something is called in a subject; a credential in a title is not for all to see."""
+    said = title_of_change(None, f"### {move.title}".encode()) if move.is_entry else ""
+    return said or move.source

@@ -1,0 +1,186 @@
+"""Say of entries that they are still true: the day is written into each, and so they are fresh.
+
+It is a line of the file, so plain `git blame` knows it, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from typing import NamedTuple
+
+from gitmem.core import frontmatter
+from gitmem.core.archives import is_archived
+from gitmem.core.entries import find, parse, put
+from gitmem.core.entry_lines import BOM
+from gitmem.core.entry_places import splice
+from gitmem.core.layout import Layer, Layout
+from gitmem.core.messages import Note, title_of_change
+from gitmem.errors import BadInput, DoesNotAge, PathNotFound
+from gitmem.git.held import SetAside
+from gitmem.git.intake import Captured
+from gitmem.git.publish import Plan, Step
+from gitmem.git.repository import Snapshot
+from gitmem.operations.capture import adopt_all
+from gitmem.operations.draft import Changes, Draft
+from gitmem.operations.group import Group
+from gitmem.operations.layouts import layout_at
+from gitmem.operations.pending import scan_edits
+from gitmem.operations.read import missing
+from gitmem.operations.things import Thing, all_meant
+
+OP = "confirm"
+FIELD = "Confirmed"
+KEPT = ("write-once", "protected")
+"""Policies of layers whose things stay as they are, however old they get."""
+
+
+class Confirmed(NamedTuple):
+    """Entries that are known to be still true."""
+
+    commit: str
+    date: date
+    confirmed: tuple[str, ...]
+    """Addresses of entries, and paths of files that are entries."""
+    already: tuple[str, ...] = ()
+    """Those that were confirmed today before."""
+    captured: tuple[Captured, ...] = ()
+    pending: bool = False
+    set_aside: tuple[SetAside, ...] = ()
+
+
+class Signed(NamedTuple):
+    """The files of a commit after something was confirmed, and what that was."""
+
+    changes: dict[str, bytes | None]
+    confirmed: tuple[str, ...]
+    already: tuple[str, ...]
+
+
+def confirm(group: Group, things: Sequence[str | Thing], *, reason: str = "") -> Confirmed:
+    """Write into each of THINGS, addresses and paths, that it is true today: one commit for all."""
+    if not things:
+        raise BadInput(
+            "there is nothing to confirm",
+            hint="name entries by their addresses: `gitmem entries` lists them",
+        )
+    work = _Work(group, things, group.note(OP, reason=reason))
+    with group.writing() as writer:
+        places = work.places(writer.repository.snapshot())
+        adopt_all(writer, scan_edits(writer.repository, writer.worktree, places))
+        published = writer.publish(work.plan)
+        return work.done._replace(
+            commit=published.commit if published else writer.repository.tip().commit,
+            captured=tuple(writer.captured),
+            pending=writer.pending,
+            set_aside=tuple(writer.set_aside),
+        )
+
+
+def confirmed_files(
+    layout: Layout,
+    snapshot: Snapshot,
+    things: Sequence[Thing],
+    day: date,
+    changed: Changes | None = None,
+) -> Signed:
+    """The files of SNAPSHOT, of which CHANGED are different already, with THINGS confirmed on DAY.
+
+    It writes nothing, so that others can confirm as a part of a commit of their own.
+    """
+    draft = Draft(snapshot, changed)
+    confirmed: dict[str, bool] = {}
+    for thing in things:
+        if not draft.is_file(thing.path):
+            raise PathNotFound(f"there is no {thing.path}", hint="see `gitmem list`")
+        layer, before = _aging(layout, thing), draft.text(thing.path)
+        address, after = _signed(thing, before, layer, day)
+        if after != before:
+            draft.put(thing.path, after.encode())
+        confirmed.setdefault(address, after != before)
+    draft.check_policies(layout)
+    return Signed(
+        draft.changes,
+        tuple(each for each, is_new in confirmed.items() if is_new),
+        tuple(each for each, is_new in confirmed.items() if not is_new),
+    )
+
+
+def _signed(thing: Thing, text: str, layer: Layer, day: date) -> tuple[str, str]:
+    """The address of a thing, and its file with the day in it."""
+    if not thing.name:
+        known = frontmatter.read(text)
+        key = next((each for each in known if each.casefold() == FIELD.casefold()), FIELD.lower())
+        same = str(known.get(key, "")) == f"{day}"
+        return thing.path, text if same else frontmatter.set_field(text, key, f"{day}")
+    entry = find(parse(text, layer.fields), thing.name)
+    address = f"{thing.path}#{entry.slug}"
+    first, *more = entry.field(FIELD).split("\n")
+    if first == f"{day}":
+        return address, text
+    # By itself, so that no other entry of such a title is meant.
+    block = entry.block.removeprefix(BOM)
+    (alone,) = parse(block, layer.fields)
+    value = "\n".join([f"{day}", *more])  # what stands indented below may be no part of it
+    return address, splice(
+        text, entry, put(block, alone.slug, [(FIELD, value)], None, layer.fields).text
+    )
+
+
+def _aging(layout: Layout, thing: Thing) -> Layer:
+    """The layer of a thing that can grow stale; the others refuse, and say why."""
+    layer = layout.layer_of(thing.path)
+    if is_archived(layout, thing.path):
+        raise _refused(thing, "it is in the archive", "bring it back with `gitmem restore`")
+    if layer is None:
+        hint = "things age that belong to a layer with `ages: true` in gitmem.yaml"
+        raise _refused(thing, "no layer of memory holds it", hint)
+    if layer.kind not in ("entries", "notes") or not layer.ages:
+        why = f"the layer {layer.name} ({layer.kind}) does not"
+        raise _refused(thing, why, "to change what it says: `gitmem write`")
+    if layer.policy in KEPT:
+        raise _refused(thing, f"the layer {layer.name} is {layer.policy}", "it stays as it is")
+    if (layer.kind == "entries") != bool(thing.name):
+        raise BadInput(
+            f"{thing.path} is {'a file of entries' if not thing.name else 'one note, as a whole'}",
+            hint=f"name one of them: `gitmem entries {thing.path}`"
+            if not thing.name
+            else f"name the file: `gitmem confirm {thing.path}`",
+            path=thing.path,
+        )
+    return layer
+
+
+def _refused(thing: Thing, why: str, hint: str) -> DoesNotAge:
+    what = f"{thing.path}#{thing.name}" if thing.name else thing.path
+    return DoesNotAge(f"{what} does not grow stale: {why}", hint=hint, path=thing.path)
+
+
+class _Work:
+    """What shall be confirmed, in one snapshot; planned again when the branch moves in between."""
+
+    def __init__(self, group: Group, things: Sequence[str | Thing], note: Note) -> None:
+        self._group, self._given, self._note = group, things, note
+        self._day = group.now().date()
+        self.done = Confirmed("", self._day, ())
+
+    def places(self, snapshot: Snapshot) -> list[str]:
+        """The files that may change."""
+        layout = layout_at(self._group, snapshot).layout
+        return [each.path for each in all_meant(self._group, snapshot, layout, self._given)]
+
+    def plan(self, snapshot: Snapshot) -> Plan | None:
+        """The files with the day in them; nothing where all have it."""
+        layout = layout_at(self._group, snapshot).layout
+        things = all_meant(self._group, snapshot, layout, self._given)
+        for each in things:
+            if not snapshot.oid(each.path):
+                raise missing(self._group, snapshot, each.path)
+        signed = confirmed_files(layout, snapshot, things, self._day)
+        self.done = Confirmed("", self._day, signed.confirmed, signed.already)
+        if not signed.changes:
+            return None
+        titles = (title_of_change(None, each.encode()) for each in signed.confirmed)
+        paths = tuple(signed.changes)
+        note = self._note._replace(title=f"still true: {', '.join(titles)}", paths=paths)
+        return Plan((Step(signed.changes, note),))

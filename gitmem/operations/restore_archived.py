@@ -1,0 +1,75 @@
+"""Bring back a file out of the archive: it moves to the path it had."""
+
+from __future__ import annotations
+
+import os
+
+from gitmem.core.archives import archive_path
+from gitmem.core.messages import Note
+from gitmem.git.publish import Plan, Step
+from gitmem.git.repository import Snapshot
+from gitmem.operations.archive import shelves
+from gitmem.operations.archived import arrival_of
+from gitmem.operations.capture import adopt_all
+from gitmem.operations.draft import Draft
+from gitmem.operations.group import Group
+from gitmem.operations.layouts import layout_at
+from gitmem.operations.pending import scan_edits
+from gitmem.operations.versions import Restored
+from gitmem.operations.write import describe
+
+
+def archived_file(group: Group, path: str) -> str:
+    """The file of the archive that once was at PATH, where nothing stands now; the newest of them.
+
+    Empty when there is none.
+    """
+    snapshot = group.repository.snapshot()
+    if not path or snapshot.node(path) or os.path.lexists(group.worktree / path):
+        return ""
+    found = [each for each in _shelves(group, snapshot, path) if snapshot.oid(each)]
+    arrivals = [(arrival_of(snapshot, each), each) for each in found]
+    known = [(when.time, each) for when, each in arrivals if when and when.source == path]
+    return max(known)[1] if known else ""
+
+
+def _shelves(group: Group, snapshot: Snapshot, path: str) -> list[str]:
+    wanted = archive_path(layout_at(group, snapshot).layout, path)
+    return [each for each in shelves(snapshot, wanted) if each != path]
+
+
+def restore_archived(group: Group, path: str, shelf: str, *, reason: str) -> Restored:
+    """Move the archived file at SHELF back to PATH, as one commit."""
+    work = _Work(path, shelf, group.note("restore", reason=reason))
+    with group.writing() as writer:
+        adopt_all(writer, scan_edits(writer.repository, writer.worktree, [shelf, path]))
+        published = writer.publish(work.plan)
+        return work.done._replace(
+            commit=published.commit if published else writer.repository.tip().commit,
+            captured=tuple(writer.captured),
+            set_aside=tuple(writer.set_aside),
+            pending=writer.pending,
+        )
+
+
+class _Work:
+    """One file on its way back; planned again when the branch moves in between."""
+
+    def __init__(self, path: str, shelf: str, note: Note) -> None:
+        self._path, self._shelf, self._note = path, shelf, note
+        self.done = Restored("", "", ())
+
+    def plan(self, snapshot: Snapshot) -> Plan:
+        """The file at its path, and no longer in the archive."""
+        draft = Draft(snapshot)
+        draft.move(self._shelf, self._path)
+        changes = [describe(x, snapshot.read(x), data) for x, data in draft.changes.items()]
+        self.done = Restored(
+            "", snapshot.commit, tuple(changes), address=self._path, source=self._shelf
+        )
+        note = self._note._replace(
+            title=f"{self._shelf} -> {self._path}",
+            paths=(self._path,),
+            extra=(("Gitmem-From", self._shelf),),
+        )
+        return Plan((Step(draft.changes, note),))
