@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from typing import NamedTuple
 
 from gitmem.core.archives import archive_path, is_archived
