@@ -17,6 +17,7 @@ from gitmem.errors import BadInput, PathNotFound
 from gitmem.index.dates import load
 from gitmem.operations.adopt import adopt
 from gitmem.operations.capture import capture
+from gitmem.operations.check import check
 from gitmem.operations.freshness import AgedEntry, freshness, line_dates
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.init import init
@@ -131,6 +132,7 @@ def test_a_time_in_the_future_is_today(group: Group, clock: Clock) -> None:
     clock.set("2026-03-01T12:00:00+00:00")
 
     assert (only(group).age_days, only(group).state) == (0, "active")
+    assert "date-in-the-future" in {each.code for each in check(group).findings}
 
 
 def test_an_entry_says_who_touched_it_when_and_by_which_commit(group: Group, clock: Clock) -> None:
