@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import commands, injecting, writers, writes
+from benchmarks import commands, injecting, maintaining, writers, writes
 from benchmarks.table import Row, show
 
 PARTS = {
@@ -12,6 +12,7 @@ PARTS = {
     "commands": commands.rows,
     "writers": writers.rows,
     "injecting": injecting.rows,
+    "maintaining": maintaining.rows,
 }
 
 
