@@ -56,11 +56,25 @@ def append_job(gitdir: Path, job: Job) -> None:
 
 def read_jobs(gitdir: Path) -> list[Job]:
     """Every run that is remembered, oldest first."""
+    return [job for job in map(_decoded, _lines(gitdir)) if job]
+
+
+def last_runs(gitdir: Path) -> dict[str, Job]:
+    """The last run of each job, by name; only these lines are read to the end."""
+    found: dict[str, Job] = {}
+    for line in reversed(_lines(gitdir)):
+        name = line.partition(b'"job": "')[2].partition(b'"')[0].decode("utf-8", "replace")
+        job = None if name in found else _decoded(line)
+        if job:
+            found.setdefault(job.job, job)
+    return found
+
+
+def _lines(gitdir: Path) -> list[bytes]:
     try:
-        data = Path(jobs_path(gitdir)).read_bytes()
+        return Path(jobs_path(gitdir)).read_bytes().split(b"\n")
     except OSError:
         return []
-    return [job for job in map(_decoded, data.split(b"\n")) if job]
 
 
 def _encoded(job: Job) -> bytes:

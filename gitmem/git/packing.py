@@ -99,13 +99,18 @@ def _alone(gitdir: Path) -> Iterator[Path]:
     except Busy as error:
         raise Busy("another gitmem process is packing", hint="nothing is to be done") from error
     try:
-        _clear_dead_graph(gitdir, folder)
-        for name in os.listdir(folder):
-            if name != "lock":
-                os.unlink(folder / name)
+        _clear(folder)
         yield folder
     finally:
+        with suppress(OSError):
+            _clear(folder)  # at once: the disk may be full of it
         lock.release()
+
+
+def _clear(folder: Path) -> None:
+    for name in os.listdir(folder):
+        if name.startswith("new."):
+            os.unlink(folder / name)
 
 
 def _new_pack(
@@ -226,23 +231,25 @@ def _drop_packs(gitdir: Path, made: str, packs: Sequence[str]) -> None:
 
 def _write_graph(gitdir: Path, folder: Path, deadline: float) -> str:
     """git's own cache of the history, which makes `git log -- FILE` fast; what stopped it."""
-    ours = folder / "graph"
+    lock, ours = gitdir / f"{GRAPH}.lock", folder / "graph"
+    _clear_dead(lock, ours)
+    if lock.exists():
+        return "no commit-graph: another git is writing it"
     ours.touch(0o600)
     command = ("commit-graph", "write", "--reachable", "--changed-paths", "--no-progress")
     try:
         run_git(gitdir, *command, seconds=_left(deadline))
     except StorageFailed as error:
         if isinstance(error, GitTooSlow):
-            (gitdir / f"{GRAPH}.lock").unlink(missing_ok=True)  # of the git that was just stopped
+            lock.unlink(missing_ok=True)  # of the git that was just stopped
         return f"no commit-graph: {error.message}"
     finally:
         ours.unlink(missing_ok=True)
     return ""
 
 
-def _clear_dead_graph(gitdir: Path, folder: Path) -> None:
+def _clear_dead(lock: Path, ours: Path) -> None:
     """Remove the lock on the commit-graph if one of us died while its git was writing it."""
-    lock = gitdir / f"{GRAPH}.lock"
     with suppress(FileNotFoundError):
-        if (folder / "graph").exists() and time.time() - lock.stat().st_mtime > STALE:
+        if ours.exists() and time.time() - lock.stat().st_mtime > STALE:
             lock.unlink()

@@ -76,7 +76,7 @@ def run_git(
         )
     except subprocess.TimeoutExpired as error:
         raise GitTooSlow(
-            f"git {args[0]} took longer than {seconds:.0f} s and was stopped; nothing was changed",
+            f"git {args[0]} took too long and was stopped; nothing is lost",
             hint="run `gitmem maintain` again when the machine is idle",
         ) from error
     except OSError as error:
@@ -90,5 +90,5 @@ def _failed(verb: str, done: subprocess.CompletedProcess[bytes]) -> StorageFaile
     said = done.stderr.decode("utf-8", "replace").strip().splitlines()
     why = said[-1] if said else f"it exited with {done.returncode}"
     return StorageFailed(
-        f"git {verb} failed: {why}; nothing was changed", hint="run `gitmem check --repair`"
+        f"git {verb} failed: {why}; nothing is lost", hint="run `gitmem check --repair`"
     )

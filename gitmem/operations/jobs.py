@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 
 from gitmem.core.access import check_access
 from gitmem.errors import GitmemError, GroupRefused
-from gitmem.git.jobs import Job, append_job, read_jobs
+from gitmem.git.jobs import Job, append_job, last_runs
 from gitmem.operations.group import Group
 
 __all__ = ["Job", "Told", "last_jobs", "log_job", "traced"]
@@ -42,7 +42,7 @@ def log_job(
 
 def last_jobs(group: Group) -> tuple[Job, ...]:
     """The last run of each job, by name."""
-    last = {each.job: each for each in read_jobs(group.gitdir)}
+    last = last_runs(group.gitdir)
     return tuple(last[name] for name in sorted(last))
 
 

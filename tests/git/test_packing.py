@@ -259,6 +259,8 @@ def test_a_lock_on_the_graph_goes_only_if_one_of_us_died_with_it(
 
     assert lock.exists() is not goes
     assert bool(done.remark) is not goes
+    # Who is not sure yet leaves the mark for the next.
+    assert (scene.gitdir / "gitmem" / "packing" / "graph").exists() is (marked and not goes)
 
 
 def test_a_work_tree_that_is_not_there_does_not_matter(scene: Scene) -> None:

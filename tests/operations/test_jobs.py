@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.errors import Conflict, Damaged
+from gitmem.errors import Conflict, Damaged, SecretFound
 from gitmem.git.jobs import LONGEST, MOST_BYTES, Job, append_job, jobs_path, read_jobs
 from gitmem.operations.group import Group, Store
 from gitmem.operations.init import init
@@ -23,6 +23,7 @@ from tests.support.days import CURRENT, with_log
 from tests.support.git import git
 from tests.support.histories import put, truncate
 from tests.support.processes import Crowd, Voice
+from tests.support.samples import body
 
 
 def last(group: Group, job: str) -> Job:
@@ -194,6 +195,16 @@ def test_damage_leaves_a_trace(group: Group) -> None:
 
     assert last(group, "snapshot").outcome == "failed"
     assert "truncated" in last(group, "snapshot").detail
+
+
+def test_a_credential_in_what_was_asked_for_is_not_kept_in_the_log(group: Group) -> None:
+    secret = "AKIA" + body("ABCDEFGHIJKLMNOP", 16)
+
+    with pytest.raises(SecretFound):
+        rotate(group, reason=f"the key is {secret}")
+
+    assert last(group, "rotate").outcome == "failed"
+    assert secret not in Path(jobs_path(group.gitdir)).read_text()
 
 
 def test_who_may_not_write_to_a_group_leaves_no_trace_in_it(store: Store, clock: Clock) -> None:
