@@ -7,7 +7,6 @@ Each line is one JSON object. What a dead process left of a line is passed over 
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -78,6 +77,8 @@ def _lines(gitdir: Path) -> list[bytes]:
 
 
 def _encoded(job: Job) -> bytes:
+    import json  # only where there is a line to write
+
     detail = " ".join(job.detail.split())[:LONGEST]
     plain = job._replace(detail=detail, seconds=round(job.seconds, 4))._asdict()
     return json.dumps({**plain, "time": job.time.isoformat()}).encode() + b"\n"
@@ -85,6 +86,10 @@ def _encoded(job: Job) -> bytes:
 
 def _decoded(line: bytes) -> Job | None:
     """The run in one line; None where the line is torn, or of another form."""
+    if not line:
+        return None
+    import json  # only where there is a line to read
+
     try:
         facts = json.loads(line)
         moment = datetime.fromisoformat(facts["time"])

@@ -6,6 +6,8 @@ is not remembered here: it is looked for every time.
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,3 +46,9 @@ def keep_quiet(gitdir: Path, found: Quiet) -> None:
     """Remember that nothing is due, until something changes or the day ends."""
     lines = (FORM, *map(str, found), "")
     put(gitdir / "gitmem" / "maintained", "\n".join(lines).encode("ascii"))
+
+
+def forget_quiet(gitdir: Path) -> None:
+    """Forget it: something failed, and somebody should look again."""
+    with suppress(OSError):
+        os.unlink(f"{gitdir}/gitmem/maintained")

@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeVar
 from gitmem.core.access import check_access
 from gitmem.errors import GitmemError, GroupRefused
 from gitmem.git.jobs import Job, append_job, last_runs
+from gitmem.index.maintained import forget_quiet
 from gitmem.operations.group import Group
 
 __all__ = ["Job", "Told", "last_jobs", "log_job", "traced"]
@@ -37,6 +38,8 @@ def log_job(
         check_access(group.acting, group.name, write=True)
     except GroupRefused:
         return
+    if outcome == "failed":
+        forget_quiet(group.gitdir)  # so that the next maintenance looks at everything
     append_job(group.gitdir, Job(group.moment(), job, outcome, found, detail, seconds))
 
 

@@ -7,7 +7,7 @@ changed since nothing was due, that is seen at little more than the cost of open
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, time, timedelta
 from time import perf_counter
 from time import time as clock_time
@@ -22,7 +22,7 @@ from gitmem.git.lock import Lock, lock_path
 from gitmem.index.maintained import Quiet, keep_quiet, quiet
 from gitmem.operations.clock import ENV, Clock
 from gitmem.operations.group import Group, Store, Who, not_found, time_now
-from gitmem.operations.jobs import Told, log_job, why
+from gitmem.operations.jobs import Told, last_jobs, log_job, why
 from gitmem.operations.upkeep import STEPS, Limits, Step
 
 __all__ = ["Limits", "Maintained", "Stepped", "maintain", "maintain_all"]
@@ -95,7 +95,6 @@ def maintain_all(
         raise not_found(store, check_group(acting), acting)
     done = []
     for name in names:
-        began = perf_counter()
         try:
             group = Group(store, name, who=who, acting=acting, now=now)
             try:
@@ -103,10 +102,9 @@ def maintain_all(
             finally:
                 group.close()
         except (GitmemError, OSError) as error:
-            failed = _failure("open", error)
-            done.append(Maintained(name, "failed", (failed,), perf_counter() - began))
+            done.append(Maintained(name, "failed", (_failure("open", error),)))
             if not dry_run:
-                job = Job(time_now(now, UTC), JOB, "failed", 0, failed.detail, done[-1].seconds)
+                job = Job(time_now(now, UTC), JOB, "failed", detail=why(error))
                 append_job(store.gitdir(name), job)
         if progress:
             progress(len(done), len(names))
@@ -123,9 +121,22 @@ def _walked(
         done.append(_stepped(group, step, dry_run, limits or Limits()))
         if progress:
             progress(len(done), len(STEPS))
+    if not dry_run:
+        _clear_failures(group, done)
     if before and not dry_run and not limits and all(each.outcome == "nothing" for each in done):
         keep_quiet(group.gitdir, before)
     return tuple(done)
+
+
+def _clear_failures(group: Group, done: Sequence[Stepped]) -> None:
+    """A step that failed once and is not due any more says so, or it would be a concern for ever.
+
+    It may have been mended by hand, with `check --repair` or by a day going by.
+    """
+    failed = {each.job for each in last_jobs(group) if each.outcome in ("failed", "skipped")}
+    for each in done:
+        if each.outcome == "nothing" and each.step in failed:
+            log_job(group, each.step, "nothing", detail=each.detail)
 
 
 def _stepped(group: Group, step: Step, dry_run: bool, limits: Limits) -> Stepped:
@@ -140,8 +151,8 @@ def _stepped(group: Group, step: Step, dry_run: bool, limits: Limits) -> Stepped
         found, told = _failure(step.name, error), Told("failed", why(error))
     if found.outcome != "nothing" and not (dry_run or step.has_trace):
         took = perf_counter() - began
-        words = {"detail": told.detail, "found": told.found, "seconds": took}
-        log_job(group, step.name, told.outcome, **words)  # type: ignore[arg-type]
+        detail = told.detail
+        log_job(group, step.name, told.outcome, found=told.found, detail=detail, seconds=took)
     return found
 
 

@@ -30,9 +30,11 @@ from gitmem.operations.groups import groups, remove_group, rename_group
 from gitmem.operations.held import held_accept, held_drop, held_list, held_show
 from gitmem.operations.init import init
 from gitmem.operations.inject import inject
+from gitmem.operations.jobs import Told, last_jobs, log_job, traced
 from gitmem.operations.lint import lint
 from gitmem.operations.listing import list_files
 from gitmem.operations.log import iter_log, log
+from gitmem.operations.maintain import Limits, maintain, maintain_all
 from gitmem.operations.migrate import migrate
 from gitmem.operations.move import move, remove
 from gitmem.operations.move_entry import move_entry
@@ -61,7 +63,7 @@ NO_GROUP = {
     "layout_at", "layout_of", "make_note", "named_zone", "near_misses", "not_found",
     "open_history", "overlap", "places", "plan_line", "read_folder", "read_history",
     "remarks_on", "scan_edits", "settings_in", "shipped", "shipped_layout", "source_folder",
-    "starter_files", "text_bytes", "time_now", "why_not", "written_then", "zone_of",
+    "starter_files", "text_bytes", "time_now", "told", "why", "why_not", "written_then", "zone_of",
     "zone_problem", "zone_then",
 }  # fmt: skip
 """Functions that get what they work on handed over: they open no group themselves."""
@@ -204,7 +206,11 @@ PLAIN: dict[str, Call] = {
     "check with repair": lambda g, _: check(g, repair=True),
     "compact": lambda g, _: compact(g, "a summary"),
     "health_of": lambda g, _: health_of(g),
+    "last_jobs": lambda g, _: last_jobs(g),
     "lint": lambda g, _: lint(g),
+    "log_job": lambda g, _: log_job(g, "mine", "done"),
+    "maintain": lambda g, _: (maintain(g), maintain(g, limits=Limits(loose=0))),
+    "maintain_all": lambda g, _: maintain_all(g.store, acting=g.acting),
     "migrate": lambda g, _: (migrate(g, dry_run=True), migrate(g)),
     "rotate": lambda g, _: rotate(g),
     "snapshot": lambda g, _: (snapshot(g), snapshot(g, force=True)),
@@ -212,6 +218,7 @@ PLAIN: dict[str, Call] = {
     "count_edits": lambda g, _: count_edits(g, g.repository.snapshot()),
     "is_untouched": lambda g, _: is_untouched(g, g.repository.snapshot()),
     "status": lambda g, _: status(g),
+    "traced": lambda g, _: traced(g, "mine", lambda: 1, lambda _: Told("done")),
 }
 
 METHODS: dict[str, Callable[[Memory, str], object]] = {
@@ -228,6 +235,7 @@ METHODS: dict[str, Callable[[Memory, str], object]] = {
     "lint": lambda m, _: m.lint(),
     "list": lambda m, p: m.list(p),
     "log": lambda m, p: m.log(p),
+    "maintain": lambda m, _: m.maintain(),
     "migrate": lambda m, _: m.migrate(),
     "move": lambda m, p: m.move(p, "taken.md"),
     "move_entry": lambda m, p: m.move_entry(f"{p}#x", "taken.md"),
@@ -356,6 +364,7 @@ WRITING: dict[str, Call] = {
     "rotate": PLAIN["rotate"],
     "snapshot": PLAIN["snapshot"],
     "compact": PLAIN["compact"],
+    "maintain": PLAIN["maintain"],
     "migrate": lambda g, _: migrate(g),
     "check with repair": lambda g, _: check(g, repair=True),
     "writing": lambda g, _: g.writing(),

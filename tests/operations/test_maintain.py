@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.api import open_group
-from gitmem.errors import GroupNotFound, GroupRefused
+from gitmem.errors import Conflict, GroupNotFound, GroupRefused
 from gitmem.git.checks.fsck import VERIFIED
 from gitmem.git.fingerprint import SETTLED, fingerprint
 from gitmem.git.jobs import read_jobs
@@ -20,6 +20,7 @@ from gitmem.operations.init import init
 from gitmem.operations.jobs import last_jobs
 from gitmem.operations.log import log
 from gitmem.operations.maintain import Limits, Maintained, maintain, maintain_all
+from gitmem.operations.rotate import rotate
 from gitmem.operations.snapshot import snapshots
 from gitmem.operations.status import status
 from tests.support.clocks import Clock
@@ -205,6 +206,21 @@ def test_a_damaged_new_object_fails_the_step_and_stops_no_other(group: Group, wh
     assert git(group.gitdir, "rev-parse", VERIFIED) == verified
     assert ("scrub", "failed") in [each[1:3] for each in last_jobs(afresh)]
     afresh.close()
+
+
+def test_a_failure_that_was_mended_is_no_concern_any_more(group: Group) -> None:
+    put(group, "a.md", "one\n")
+    until_quiet(group)
+    git(group.worktree, "checkout", "-q", "--detach")
+    with pytest.raises(Conflict):
+        rotate(group)
+    git(group.worktree, "checkout", "-q", "main")
+    assert status(group).concerns == ("rotate failed",)
+
+    assert maintain(group).outcome == "nothing"
+
+    assert status(group).concerns == ()
+    assert last_jobs(group)[1][1:3] == ("rotate", "nothing")
 
 
 def test_a_branch_that_was_moved_back_is_not_called_sound(group: Group) -> None:
