@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from gitmem.operations.lint import Linted
     from gitmem.operations.listing import Listed
     from gitmem.operations.log import Entry
+    from gitmem.operations.maintain import Maintained
     from gitmem.operations.migrate import Migrated
     from gitmem.operations.move import Moved
     from gitmem.operations.move_entry import EntryMoved
@@ -438,6 +439,12 @@ class Group:
         from gitmem.operations.status import status
 
         return status(self._group)
+
+    def maintain(self, *, dry_run: bool = False) -> Maintained:
+        """Do what is due: capture, rotate, snapshot, verify, pack; or only say what that is."""
+        from gitmem.operations.maintain import maintain
+
+        return maintain(self._group, dry_run=dry_run)
 
     def check(self, *, repair: bool = False) -> Checked:
         """Verify the repository, and mend it if asked."""

@@ -56,6 +56,7 @@ SECTIONS = {
         "undo": "Take back commits, and keep what came after",
         "held": "Decide on edits that may not enter git",
         "check": "Look for damage, and repair it",
+        "maintain": "Do everything that is due",
         "lint": "Look for what memory should not say",
     },
 }

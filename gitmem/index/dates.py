@@ -29,7 +29,7 @@ from gitmem.core.chronicle import (
     State,
     Touch,
 )
-from gitmem.index.layouts import put
+from gitmem.index.files import put
 
 FORM = 1
 """Counted up when the same history would give other dates than before."""

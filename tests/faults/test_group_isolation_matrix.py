@@ -34,9 +34,11 @@ from gitmem.operations.groups import groups, remove_group, rename_group
 from gitmem.operations.held import held_accept, held_drop, held_list, held_show
 from gitmem.operations.init import init
 from gitmem.operations.inject import inject
+from gitmem.operations.jobs import Told, last_jobs, log_job, traced
 from gitmem.operations.lint import lint
 from gitmem.operations.listing import list_files
 from gitmem.operations.log import iter_log, log
+from gitmem.operations.maintain import Limits, maintain, maintain_all
 from gitmem.operations.migrate import migrate
 from gitmem.operations.move import move, remove
 from gitmem.operations.move_entry import move_entry
@@ -74,8 +76,9 @@ NO_GROUP = {
     "named_zone", "near_misses", "not_found", "open_history", "overlap", "places", "plan_line",
     "provenance", "read_folder", "read_history", "remarks_on", "rolled_layer", "rolled_layers",
     "scan_edits", "settings_in", "shelf_of", "shelves", "shipped", "shipped_layout",
-    "source_folder", "starter_files", "text_at", "text_bytes", "time_now", "version", "version_at",
-    "versions", "why_not", "written_then", "zone_of", "zone_problem", "zone_then",
+    "source_folder", "starter_files", "text_at", "text_bytes", "time_now", "told", "version",
+    "version_at", "versions", "why", "why_not", "written_then", "zone_of", "zone_problem",
+    "zone_then",
 }  # fmt: skip
 """Functions that get what they work on handed over: they open no group themselves."""
 
@@ -238,7 +241,11 @@ PLAIN: dict[str, Call] = {
     "check with repair": lambda g, _: check(g, repair=True),
     "compact": lambda g, _: compact(g, "a summary"),
     "health_of": lambda g, _: health_of(g),
+    "last_jobs": lambda g, _: last_jobs(g),
     "lint": lambda g, _: lint(g),
+    "log_job": lambda g, _: log_job(g, "mine", "done"),
+    "maintain": lambda g, _: (maintain(g), maintain(g, limits=Limits(loose=0))),
+    "maintain_all": lambda g, _: maintain_all(g.store, acting=g.acting),
     "migrate": lambda g, _: (migrate(g, dry_run=True), migrate(g)),
     "rollup": lambda g, _: rollup(g, "week", "2026-W01", "text", summary="one line"),
     "rollups_due": lambda g, _: rollups_due(g),
@@ -248,6 +255,7 @@ PLAIN: dict[str, Call] = {
     "count_edits": lambda g, _: count_edits(g, g.repository.snapshot()),
     "is_untouched": lambda g, _: is_untouched(g, g.repository.snapshot()),
     "status": lambda g, _: status(g),
+    "traced": lambda g, _: traced(g, "mine", lambda: 1, lambda _: Told("done")),
 }
 
 METHODS: dict[str, Callable[[Memory, str], object]] = {
@@ -269,6 +277,7 @@ METHODS: dict[str, Callable[[Memory, str], object]] = {
     "lint": lambda m, _: m.lint(),
     "list": lambda m, p: m.list(p),
     "log": lambda m, p: m.log(p),
+    "maintain": lambda m, _: m.maintain(),
     "migrate": lambda m, _: m.migrate(),
     "move": lambda m, p: m.move(p, "taken.md"),
     "move_entry": lambda m, p: m.move_entry(f"{p}#x", "taken.md"),
@@ -401,6 +410,7 @@ WRITING: dict[str, Call] = {
     "rotate": PLAIN["rotate"],
     "snapshot": PLAIN["snapshot"],
     "compact": PLAIN["compact"],
+    "maintain": PLAIN["maintain"],
     "migrate": lambda g, _: migrate(g),
     "check with repair": lambda g, _: check(g, repair=True),
     "writing": lambda g, _: g.writing(),
