@@ -113,11 +113,11 @@ class State:
     def leave(self, keys: Iterable[bytes]) -> None:
         """These texts stand once less."""
         for key in keys:
-            left = self.count[key] - 1
-            if left:
+            left = self.count.pop(key, 0) - 1
+            if left > 0:
                 self.count[key] = left
             else:
-                del self.count[key], self.dates[key]
+                self.dates.pop(key, None)
 
 
 class Chronicle:

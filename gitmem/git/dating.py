@@ -19,7 +19,7 @@ from gitmem.core.chronicle import MARK, OID, Chronicle, FileDates, Row, State, T
 from gitmem.core.freshness import ADOPTION, BY_HAND, KEY, MECHANICAL, part_that_differs
 from gitmem.errors import Damaged
 from gitmem.git.lines import Kept, common_ends, kept_lines, line_count
-from gitmem.git.renames import source_of
+from gitmem.git.renames import Renames
 from gitmem.git.repository import Repository
 from gitmem.git.steps import Step, Trees, read_step
 
@@ -133,8 +133,8 @@ class _Walk:
         parents = [self._states[each] for each in step.parents]
         state = self._inherited(step)
         files = [_File(*each) for each in self._changes(step, 0)]
-        gone = {each.path: each.old for each in files if not each.new}
-        files = [self._looked_at(each, step, number, parents, gone) for each in files]
+        renames = self._renames(files)
+        files = [self._looked_at(each, step, number, parents, renames) for each in files]
         for each in files:
             self._date(each, step, number, parents, state)
         for each in files:
@@ -149,7 +149,7 @@ class _Walk:
         self._states[step.oid] = state
 
     def _looked_at(
-        self, file: _File, step: Step, number: int, parents: list[State], gone: Mapping[str, str]
+        self, file: _File, step: Step, number: int, parents: list[State], renames: Renames | None
     ) -> _File:
         """FILE with its lines and with the entries that come and go."""
         mark = number.to_bytes(MARK, "little")
@@ -161,7 +161,7 @@ class _Walk:
             lines = _carried(origin.lines, kept_lines(old, new, *ends), mark)
         else:
             before, after = old, new
-            lines = self._lines(file, step, mark, parents, gone) if file.new else b""
+            lines = self._lines(file, step, mark, parents, renames) if file.new else b""
         return file._replace(
             lines=lines,
             come=self._keys(file.path, file.new, after),
@@ -223,11 +223,11 @@ class _Walk:
     # Lines
 
     def _lines(
-        self, file: _File, step: Step, mark: bytes, parents: list[State], gone: Mapping[str, str]
+        self, file: _File, step: Step, mark: bytes, parents: list[State], renames: Renames | None
     ) -> bytes:
         """The commit of each line of a file, as `git blame -w` has it."""
         data = self._content(file.new)
-        origins = self._origins(file, step, parents, gone)
+        origins = self._origins(file, step, parents, renames)
         if not origins:
             return mark * line_count(data)
         if origins[0].blob == file.new:
@@ -247,7 +247,7 @@ class _Walk:
         return kept_lines(old, data, *common_ends(old, data))
 
     def _origins(
-        self, file: _File, step: Step, parents: list[State], gone: Mapping[str, str]
+        self, file: _File, step: Step, parents: list[State], renames: Renames | None
     ) -> list[FileDates]:
         """What the file was in each parent; alone where it was the very same in one of them."""
         found = [each.files.get(file.path) for each in parents]
@@ -256,17 +256,19 @@ class _Walk:
             return [same]
         for at, state in enumerate(parents):
             if found[at] is None:
-                source = self._source(file, step, at, gone)
+                if at:
+                    renames = self._renames([_File(*each) for each in self._changes(step, at)])
+                source = renames.source_of(file.path, file.new) if renames else ""
                 found[at] = state.files.get(source)
                 if source and state.files[source].blob == file.new:
                     return [state.files[source]]
         return [each for each in found if each]
 
-    def _source(self, file: _File, step: Step, parent: int, gone: Mapping[str, str]) -> str:
-        if parent:
-            changes = self._changes(step, parent)
-            gone = {path: old for path, old, new in changes if not new}
-        return source_of(file.path, file.new, gone, self._content) if gone else ""
+    def _renames(self, files: Sequence[_File]) -> Renames | None:
+        """What new files may have been before; None where none is gone."""
+        gone = {each.path: each.old for each in files if not each.new}
+        come = sum(not each.old for each in files)
+        return Renames(gone, self._content, come) if gone and come else None
 
     # Entries
 

@@ -13,7 +13,7 @@ import pytest
 
 from gitmem.core.chronicle import Chronicle
 from gitmem.core.freshness import is_immune, state_of
-from gitmem.errors import BadInput, PathNotFound
+from gitmem.errors import BadInput, Damaged, PathNotFound
 from gitmem.index.dates import load
 from gitmem.operations.adopt import adopt
 from gitmem.operations.capture import capture
@@ -581,6 +581,20 @@ def test_a_lost_version_of_long_ago_stops_nothing(old: Group) -> None:
     os.unlink(old.repository.objects.loose_path(blob))
 
     assert set(ages(reopened(old))) >= {"Use tabs", "tea"}
+
+
+def test_a_version_that_was_lost_and_found_again_does_no_harm(old: Group) -> None:
+    place = Path(old.repository.objects.loose_path(old.repository.snapshot().oid(DECISIONS) or ""))
+    aside = place.rename(place.with_suffix(".aside"))
+    for number in range(20):  # enough to be kept
+        put(old, "state.md", f"busy {number}\n")
+    with pytest.raises(Damaged):
+        freshness(reopened(old))
+    aside.rename(place)
+
+    put(old, DECISIONS, TEXT.replace("twice", "thrice"))
+
+    assert ages(reopened(old))["Use tabs"] == 0
 
 
 def test_lines_are_those_of_git_blame(old: Group, clock: Clock) -> None:
