@@ -23,6 +23,7 @@ from gitmem.git.moves import SUBMODULE, compare_commit
 from gitmem.git.objects import ObjectDamaged
 from gitmem.git.repository import Commit, Repository, Snapshot
 from gitmem.git.trees import Node
+from gitmem.operations.entry_versions import version_at
 from gitmem.operations.group import Group
 from gitmem.operations.layouts import layout_at
 
@@ -163,7 +164,7 @@ class _Search:
         """Explain by COMMIT what it brought."""
         parents = [self._repository.commit(each) for each in commit.parents]
         compared = compare_commit(self._repository, commit, parents[0] if parents else None)
-        bringing = _Bringing(commit)
+        bringing = _Bringing(self._repository, commit)
         for path, _, new in compared.differences:
             if path in self._names and new is not None:
                 origin = compared.moves.get(path, "")
@@ -209,7 +210,8 @@ class _Search:
 class _Bringing:
     """A commit that brought something, and what it says about that."""
 
-    def __init__(self, commit: Commit) -> None:
+    def __init__(self, repository: Repository, commit: Commit) -> None:
+        self._repository = repository
         self._commit, self._note = commit, parse_message(commit.message)
         self._named = [each for each in self._note.all("Gitmem-From") if _is_address(each)]
 
@@ -222,19 +224,26 @@ class _Bringing:
         return Arrival(commit.oid, note.op, commit.time, agent, note.body, source, touched)
 
     def claimed(self, entry: Entry, shelf: str) -> str:
-        """The address that ENTRY of the file SHELF had: each is used once, in their order.
+        """The address that ENTRY of the file SHELF had; each is used once.
 
-        Of entries of that name, it is the one whose file the shelf is named after.
+        Of those of that name it is one that said the same, in the file SHELF is named after.
         """
         slug = re.escape(slug_of(entry.title))
         fits = [x for x in self._named if re.fullmatch(rf"{slug}(-[0-9]+)?", split_address(x)[1])]
-        found = max(fits, key=lambda each: _likeness(split_address(each)[0], shelf), default="")
+        found = max(fits, key=lambda each: self._likeness(each, entry, shelf), default="")
         if found:
             self._named.remove(found)
         return found
 
+    def _likeness(self, address: str, entry: Entry, shelf: str) -> tuple[bool, int]:
+        path, name = split_address(address)
+        parents = map(self._repository.snapshot, self._commit.parents)
+        before = (version_at(each, path, name) for each in parents)
+        said = wording(entry.block)
+        return any(each and each.says == said for each in before), _common_end(path, shelf)
 
-def _likeness(path: str, shelf: str) -> int:
+
+def _common_end(path: str, shelf: str) -> int:
     """How many parts at the end of SHELF, its number aside, are those of PATH."""
     bare = re.sub(r"-[0-9]+(?=(\.[^./]*)?$)", "", shelf)
     ends = (

@@ -155,7 +155,7 @@ class _Work:
         """The file with the entry in it, and the archive without it."""
         self.stands, self.done = "", Restored("", snapshot.commit, ())
         draft = Draft(snapshot)
-        standing = named(parse(draft.text(self._wanted.home)), self._wanted.name)
+        standing = self._standing(draft)
         if standing and not self._is_twin(draft, standing):
             return self._replaced(draft, standing)
         lost = self._wanted.asked or self.lately is not None  # and not put away
@@ -166,6 +166,14 @@ class _Work:
         if then is None:
             raise self._never(draft)
         return self._plan(draft, self._inserted(draft, then.entry.block), then.entry.block, then)
+
+    def _standing(self, draft: Draft) -> Entry | None:
+        """The entry that stands where this one shall; a slug may be another's by now."""
+        known, shelved = parse(draft.text(self._wanted.home)), self._wanted.shelf
+        if not shelved:
+            return named(known, self._wanted.name)
+        title = find(parse(draft.text(shelved)), self._wanted.shelved).title
+        return next((each for each in known if same_title(each.title, title)), None)
 
     def _is_twin(self, draft: Draft, standing: Entry) -> bool:
         """Whether an archived entry had others of its title beside it, of which STANDING is one."""

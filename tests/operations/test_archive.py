@@ -354,6 +354,17 @@ def test_entries_of_one_title_come_back_each_to_its_own_file(memory: Group) -> N
     }
 
 
+def test_twins_that_did_not_fit_into_one_file_are_told_apart(memory: Group) -> None:
+    put(memory, "a.md", "### One\n\n### One\n```\nnever closed\n")
+
+    done = archive(memory, ["a.md#one-2", "a.md#one"])
+
+    assert [each.address for each in done.archived] == ["archive/a.md#one", "archive/a-2.md#one"]
+    assert {row.address: row.source for row in archived(memory).archived} == {
+        each.address: each.source for each in done.archived
+    }
+
+
 def test_an_empty_archive_is_an_empty_list(memory: Group) -> None:
     assert archived(memory).archived == ()
 

@@ -104,6 +104,22 @@ def test_of_several_the_newest_comes_back_first(memory: Group) -> None:
         restore(memory, f"{SHELF}#old-plan")
 
 
+def test_a_slug_that_became_another_entrys_is_no_hindrance(memory: Group) -> None:
+    put(memory, "a.md", "### A\n1\n\n### a-2\n2\n\n### a\n3\n")
+    before = files(memory)
+    done = archive(memory, ["a.md#a", "a.md#a-2", "a.md#a-3"])
+    assert [each.address for each in done.archived] == [
+        *("archive/a.md#a", "archive/a.md#a-2", "archive/a.md#a-3")
+    ]
+
+    restore(memory, "archive/a.md#a-3")
+    restore(memory, "archive/a.md#a")
+    restore(memory, "archive/a.md#a-2")
+
+    assert files(memory).keys() == before.keys()
+    assert sorted(files(memory)["a.md"].split()) == sorted(before["a.md"].split())
+
+
 def test_an_entry_whose_file_was_archived_whole_comes_back_alone(memory: Group) -> None:
     remove(memory, HOME)
     before = said(memory.repository)
