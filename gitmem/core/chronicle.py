@@ -70,18 +70,26 @@ class Memory:
 
     def all(self) -> bytes:
         """Everything that is remembered; raises Forgotten."""
-        if self._old is None:
-            self._old = self._fetch()
-        return (self._old + self._new)[-REMEMBERED * self._size :]
+        return (self._fetched() + self._new)[-REMEMBERED * self._size :]
 
     def last(self, key: bytes) -> bytes | None:
         """The newest record that begins with KEY; raises Forgotten."""
-        return self._last(self._new, key) or self._last(self.all(), key)
+        room = REMEMBERED * self._size
+        found = self._last(self._new, key, len(self._new) - room)
+        return found or self._last(
+            self._fetched(), key, len(self._fetched()) + len(self._new) - room
+        )
 
-    def _last(self, data: bytes | bytearray, key: bytes) -> bytes | None:
-        at = data.rfind(key)
+    def _fetched(self) -> bytes:
+        if self._old is None:
+            self._old = self._fetch()
+        return self._old
+
+    def _last(self, data: bytes | bytearray, key: bytes, first: int) -> bytes | None:
+        first = max(0, first)
+        at = data.rfind(key, first)
         while at >= 0 and at % self._size:  # across a border: it only looks like it
-            at = data.rfind(key, 0, at + len(key) - 1)
+            at = data.rfind(key, first, at + len(key) - 1)
         return bytes(data[at : at + self._size]) if at >= 0 else None
 
 
