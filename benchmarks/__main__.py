@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import commands, injecting, writers, writes
+from benchmarks import commands, dating, injecting, maintaining, writers, writes
 from benchmarks.table import Row, show
 
 PARTS = {
@@ -12,6 +12,8 @@ PARTS = {
     "commands": commands.rows,
     "writers": writers.rows,
     "injecting": injecting.rows,
+    "dating": dating.rows,
+    "maintaining": maintaining.rows,
 }
 
 

@@ -65,6 +65,7 @@ def rows() -> Iterator[Row]:
         yield _as_command(long)
         short = build(root / "short", facts=200, days=400, commits=10)
         yield _compared("inject at 10,000 commits / at 10", long, short, 1.2)
+        yield _compared("the same, with how fresh each fact is", long, short, 1.2, annotate=True)
         few = build(root / "few", facts=10, days=40, commits=10)
         yield _compared("inject of 200 facts / of 10", short, few)
         many = build(root / "many", facts=10, days=4000, commits=10)
@@ -104,11 +105,12 @@ def _compared(
     limit: float | None = None,
     *,
     at: str | None = None,
+    annotate: bool = False,
     note: str = "",
 ) -> Row:
     def fresh(store: Store) -> None:
         group = Group(store, "main", now=lambda: NOW)
-        assert inject(group, at=at).text
+        assert inject(group, at=at, annotate=annotate).text
         group.close()
 
     ours, theirs = interleaved(lambda: fresh(one), lambda: fresh(other), CALLS)

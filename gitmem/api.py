@@ -32,12 +32,15 @@ if TYPE_CHECKING:
     from gitmem.operations.lint import Linted
     from gitmem.operations.listing import Listed
     from gitmem.operations.log import Entry
+    from gitmem.operations.maintain import Maintained
     from gitmem.operations.migrate import Migrated
     from gitmem.operations.move import Moved
     from gitmem.operations.move_entry import EntryMoved
     from gitmem.operations.read import Read
     from gitmem.operations.reported import Report
     from gitmem.operations.restore import Restored
+    from gitmem.operations.rollup import RolledUp
+    from gitmem.operations.rollups_due import RollupsDue
     from gitmem.operations.rotate import Rotated
     from gitmem.operations.show import Shown
     from gitmem.operations.snapshot import SnapshotRow, Snapshotted
@@ -426,6 +429,43 @@ class Group:
             allowed=Allowed(tuple(allow_secret)),
         )
 
+    def rollups_due(self, *, layer: str = "", texts: bool = True) -> RollupsDue:
+        """The weeks and months that are over and have no summary yet, with their pages."""
+        from gitmem.operations.rollups_due import rollups_due
+
+        return rollups_due(self._group, layer=layer, texts=texts)
+
+    def rollup(
+        self,
+        type: str,
+        period: str,
+        text: str,
+        *,
+        summary: str,
+        layer: str = "",
+        if_match: str | None = None,
+        reason: str | None = None,
+        operation: str | None = None,
+        allow_secret: Iterable[str] = (),
+        dry_run: bool = False,
+    ) -> RolledUp:
+        """Write the page of a week or month, and let the pages it sums up go to the archive."""
+        from gitmem.operations.rollup import rollup
+
+        return rollup(
+            self._group,
+            type,
+            period,
+            text,
+            summary=summary,
+            layer=layer,
+            if_match=if_match or "",
+            reason=reason or "",
+            operation=operation or "",
+            allow_secret=tuple(allow_secret),
+            dry_run=dry_run,
+        )
+
     def migrate(self, *, dry_run: bool = False, reason: str | None = None) -> Migrated:
         """Bring old files into the form that the layout wants."""
         from gitmem.operations.migrate import migrate
@@ -437,6 +477,12 @@ class Group:
         from gitmem.operations.status import status
 
         return status(self._group)
+
+    def maintain(self, *, dry_run: bool = False) -> Maintained:
+        """Do what is due: capture, rotate, snapshot, verify, pack; or only say what that is."""
+        from gitmem.operations.maintain import maintain
+
+        return maintain(self._group, dry_run=dry_run)
 
     def check(self, *, repair: bool = False) -> Checked:
         """Verify the repository, and mend it if asked."""

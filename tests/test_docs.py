@@ -81,6 +81,8 @@ def test_the_documented_operations_are_those_that_happen(tmp_path: Path) -> None
     with gitmem.open(store=tmp_path / "store", create=True) as memory:
         memory.rotate()
         memory.compact("what was said")
+        memory.write("episodes", "Long ago.\n", date="2026-01-01", fields={"summary": "then"})
+        memory.rollup("week", "2026-W01", "A week.\n", summary="a week")
         memory.write("ideas", "Soon.", entry="Drop it")
         memory.move_entry("reference/ideas.md#drop-it", "decisions")
         memory.decide('{"action": "update", "address": "decisions#drop-it", "text": "Now."}\n')

@@ -127,6 +127,15 @@ def test_these_are_the_layouts_that_ship() -> None:
     assert set(rows("# Layouts")) == set(NAMES)
 
 
+@pytest.mark.parametrize("name", ["arizuko", "standard"])
+def test_episodes_retire_when_they_are_rolled_up_and_a_diary_stays(name: str) -> None:
+    layout = shipped_layout(name)
+
+    assert layer(layout, "episodes").rollup == "move"
+    assert layer(layout, "diary").rollup == "keep"
+    assert [each.name for each in layout.layers if each.rollup] == ["diary", "episodes"]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_layout_that_ships_can_be_read_and_has_its_name(name: str) -> None:
     layout = shipped_layout(name)
@@ -546,7 +555,7 @@ def desk(tmp_path: Path) -> Path:
 
 def commands() -> list[list[str]]:
     """What the page types for its example, without the name of the program."""
-    typed = blocks("sh")[1]
+    typed = blocks("sh")[-1]
     return [shlex.split(line)[1:] for line in typed.splitlines()]
 
 

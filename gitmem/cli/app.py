@@ -36,6 +36,7 @@ SECTIONS = {
         "rotate": "Begin the log of a new day",
         "consolidate": "Report what is too big, faded or past, and put it in order",
         "compact": "Keep the summary of a session",
+        "rollup": "Roll up the days of a week, or the weeks of a month",
         "snapshot": "Tag what memory holds today",
         "migrate": "Bring old files into the form of the layout",
     },
@@ -56,6 +57,7 @@ SECTIONS = {
         "undo": "Take back commits, and keep what came after",
         "held": "Decide on edits that may not enter git",
         "check": "Look for damage, and repair it",
+        "maintain": "Do everything that is due",
         "lint": "Look for what memory should not say",
     },
 }

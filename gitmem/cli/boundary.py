@@ -58,6 +58,16 @@ def exit_code(kind: type[BaseException]) -> int:
     return next(EXIT_CODES[base] for base in kind.__mro__ if base in EXIT_CODES)
 
 
+def slug_code(slug: str) -> int:
+    """The exit code of an error that was told by its slug, as a step of a longer run is."""
+    kinds: list[type[errors.GitmemError]] = [errors.GitmemError]
+    for kind in kinds:  # grows on the way
+        if kind.code == slug:
+            return exit_code(kind)
+        kinds += kind.__subclasses__()
+    return UNEXPECTED
+
+
 def guarded(run: Callable[[], object], args: Sequence[str], call: Invocation) -> int:
     """Call RUN, which reads ARGS; report what it raises, and give the exit code of the process."""
     try:

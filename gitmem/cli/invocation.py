@@ -98,9 +98,9 @@ class Invocation:
             for line in lines:
                 click.echo(line)
 
-    def addressed(self, text: str) -> str:
-        """TEXT whose `gitmem` commands name the store and group that this call named."""
-        both = (("--store", self.flags.store), ("-g", self.flags.group))
+    def addressed(self, text: str, group: str = "") -> str:
+        """TEXT whose `gitmem` commands name the store and group that this call named, or GROUP."""
+        both = (("--store", self.flags.store), ("-g", group or self.flags.group))
         named = [(flag, value) for flag, value in both if value]
         if not named or "gitmem " not in text:
             return text

@@ -29,7 +29,11 @@ def archive_of(layout: Layout, path: str) -> str:
 def archive_path(layout: Layout, path: str, first: str = "") -> str:
     """Where PATH goes, or an entry of it; of a folder, the layer of its FIRST file decides."""
     layer = layout.layer_of(first or path)
-    archive = layer.archive if layer else ARCHIVE
+    return path_in(layer.archive if layer else ARCHIVE, path)
+
+
+def path_in(archive: str, path: str) -> str:
+    """Where PATH goes in the folder ARCHIVE, if nothing of that name is there."""
     # As deep as can be, the outermost folder makes room for the archive.
     room = MAX_DEPTH - len(archive.split("/"))
     return "/".join([archive, *path.split("/")[-room:]])

@@ -7,7 +7,7 @@ All of it follows from the history, so it can be lost at any time.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from gitmem.core.freshness import KEY
@@ -47,30 +47,50 @@ class FileDates(NamedTuple):
     """For each line the mark of its commit."""
 
 
-class Memory:
-    """Records of one size, in the order in which they came; the newest are remembered."""
+class Forgotten(Exception):
+    """What was to be remembered is no longer where it was kept."""
 
-    def __init__(self, size: int, data: bytes = b"") -> None:
-        self.size = size
-        self.data = bytearray(data)
+
+class Memory:
+    """Records of one size, in the order in which they came; the newest are remembered.
+
+    Most of them are never asked for, so those of earlier are fetched when they are needed.
+    """
+
+    def __init__(self, size: int, fetch: Callable[[], bytes] = bytes) -> None:
+        self._size, self._fetch = size, fetch
+        self._old: bytes | None = None
+        self._new = bytearray()
 
     def add(self, record: bytes) -> None:
         """Remember one more."""
-        self.data += record
-        if len(self.data) > 2 * REMEMBERED * self.size:
-            self.trim()
+        self._new += record
+        if len(self._new) > 2 * REMEMBERED * self._size:
+            del self._new[: -REMEMBERED * self._size]
 
-    def trim(self) -> None:
-        """Let go of what is too old."""
-        del self.data[: max(0, len(self.data) - REMEMBERED * self.size)]
+    def all(self) -> bytes:
+        """Everything that is remembered; raises Forgotten."""
+        return (self._fetched() + self._new)[-REMEMBERED * self._size :]
 
     def last(self, key: bytes) -> bytes | None:
-        """The newest record that begins with KEY."""
-        first = max(0, len(self.data) - REMEMBERED * self.size)
-        at = self.data.rfind(key, first)
-        while at >= 0 and at % self.size:  # not at a border: it only looks like it
-            at = self.data.rfind(key, first, at + len(key) - 1)
-        return bytes(self.data[at : at + self.size]) if at >= 0 else None
+        """The newest record that begins with KEY; raises Forgotten."""
+        room = REMEMBERED * self._size
+        found = self._last(self._new, key, len(self._new) - room)
+        return found or self._last(
+            self._fetched(), key, len(self._fetched()) + len(self._new) - room
+        )
+
+    def _fetched(self) -> bytes:
+        if self._old is None:
+            self._old = self._fetch()
+        return self._old
+
+    def _last(self, data: bytes | bytearray, key: bytes, first: int) -> bytes | None:
+        first = max(0, first)
+        at = data.rfind(key, first)
+        while at >= 0 and at % self._size:  # across a border: it only looks like it
+            at = data.rfind(key, first, at + len(key) - 1)
+        return bytes(data[at : at + self._size]) if at >= 0 else None
 
 
 class State:
@@ -101,11 +121,11 @@ class State:
     def leave(self, keys: Iterable[bytes]) -> None:
         """These texts stand once less."""
         for key in keys:
-            left = self.count[key] - 1
-            if left:
+            left = self.count.pop(key, 0) - 1
+            if left > 0:
                 self.count[key] = left
             else:
-                del self.count[key], self.dates[key]
+                self.dates.pop(key, None)
 
 
 class Chronicle:
@@ -135,8 +155,6 @@ class Chronicle:
 
     def tidy(self) -> None:
         """Let go of commits that nothing refers to any more, if there are many."""
-        self.past.trim()
-        self.seen.trim()
         if len(self.rows) <= 2 * self.live + ROOM:
             return
         files, dates = self.state.files, self.state.dates

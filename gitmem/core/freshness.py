@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from hashlib import sha1
 
 WHITE = b" \t\n\r\v\f"
+BOM = b"\xef\xbb\xbf"
 STATES = ("active", "aging", "fading", "stale")
 MECHANICAL = frozenset(
     ("rotate", "move", "archive", "move-entry", "restore", "undo", "migrate", "merge")
@@ -41,12 +42,16 @@ def is_immune(importance: int | None) -> bool:
 
 def key_of(text: bytes) -> bytes:
     """What an entry is known by: its text, white space aside."""
-    return sha1(text.translate(None, WHITE), usedforsecurity=False).digest()[:KEY]
+    return _digest(text.removeprefix(BOM).translate(None, WHITE))
 
 
 def key_of_file(data: bytes) -> bytes:
     """What an entry is known by that is a file: never mistaken for a block in one."""
-    return sha1(b"\0" + data.translate(None, WHITE), usedforsecurity=False).digest()[:KEY]
+    return _digest(b"\0" + data.removeprefix(BOM).translate(None, WHITE))
+
+
+def _digest(text: bytes) -> bytes:
+    return sha1(text, usedforsecurity=False).digest()[:KEY]
 
 
 def part_that_differs(old: bytes, new: bytes, head: int, tail: int) -> tuple[bytes, bytes]:

@@ -7,7 +7,7 @@ as its author left it. The marks of the YAML parser say where that value stands.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitmem.errors import FrontmatterRefused
@@ -70,8 +70,8 @@ def read(text: str) -> dict[str, object]:
     return {str(key): value for key, value in data.items()} if isinstance(data, dict) else {}
 
 
-def set_field(text: str, key: str, value: str) -> str:
-    """Return TEXT with KEY set to VALUE and every other byte as it was."""
+def set_field(text: str, key: str, value: str | Sequence[str]) -> str:
+    """Return TEXT with KEY set to VALUE, a text or a list of them, every other byte as it was."""
     block = split(text)
     if block is not None and (isinstance(_loaded(block), dict) or _is_empty(block.raw)):
         changed = text[: block.start] + _changed(block, key, value) + text[block.end :]
@@ -79,8 +79,8 @@ def set_field(text: str, key: str, value: str) -> str:
         changed = _with_new_block(text, key, value)
     check(changed)
     # The judge is the reader. Better no write than one that says something else.
-    found = read(changed).get(key)
-    if found != value and not (_is_day(value) and str(found) == value):
+    found, wanted = read(changed).get(key), value if isinstance(value, str) else list(value)
+    if found != wanted and not (_is_day(str(wanted)) and str(found) == wanted):
         raise _refused(
             2,
             "not-settable",
@@ -94,29 +94,29 @@ def _is_empty(raw: str) -> bool:
     return all(line.lstrip()[:1] in ("", "#") for line in raw.split("\n"))
 
 
-def _with_new_block(text: str, key: str, value: str) -> str:
+def _with_new_block(text: str, key: str, value: str | Sequence[str]) -> str:
     mark, body = (BOM, text[1:]) if text.startswith(BOM) else ("", text)
     first_line = body.partition("\n")[0]
     newline = "\r\n" if first_line.endswith("\r") and first_line != body else "\n"
-    return f"{mark}---{newline}{_scalar(key)}: {_scalar(value)}{newline}---{newline}{body}"
+    return f"{mark}---{newline}{_scalar(key)}: {_value(value)}{newline}---{newline}{body}"
 
 
-def _changed(block: Block, key: str, value: str) -> str:
+def _changed(block: Block, key: str, value: str | Sequence[str]) -> str:
     """The raw block with KEY set: in place where the key is there, else as the last one."""
     raw, root = block.raw, _composed(block.raw)
     if root is None:
-        return f"{raw}{_scalar(key)}: {_scalar(value)}{block.newline}"
+        return f"{raw}{_scalar(key)}: {_value(value)}{block.newline}"
     # Of a doubled key YAML takes the last, so that is the one to change.
     for name, old in reversed(root.value):
         if name.tag == _STRING and name.value == key:
-            return _with_value(raw, name, old, _scalar(value, quoted=bool(root.flow_style)))
+            return _with_value(raw, name, old, _value(value, quoted=bool(root.flow_style)))
     if root.flow_style:
-        field = f"{_scalar(key, quoted=True)}: {_scalar(value, quoted=True)}"
+        field = f"{_scalar(key, quoted=True)}: {_value(value, quoted=True)}"
         inside = _end(root) - 1
         comma = ", " if root.value and not _ends_with_comma(raw, root) else ""
         return raw[:inside] + comma + field + raw[inside:]
     indent = " " * root.start_mark.column
-    return f"{raw}{indent}{_scalar(key)}: {_scalar(value)}{block.newline}"
+    return f"{raw}{indent}{_scalar(key)}: {_value(value)}{block.newline}"
 
 
 def _ends_with_comma(raw: str, root: yaml.Node) -> bool:
@@ -158,6 +158,13 @@ def _end(node: yaml.Node) -> int:
         last = node.value[-1]
         node = last[1] if isinstance(last, tuple) else last
     return int(node.end_mark.index)
+
+
+def _value(value: str | Sequence[str], quoted: bool = False) -> str:
+    """VALUE as YAML on one line: a text, or a list of texts."""
+    if isinstance(value, str):
+        return _scalar(value, quoted)
+    return f"[{', '.join(_scalar(each, quoted=True) for each in value)}]"
 
 
 def _scalar(text: str, quoted: bool = False) -> str:

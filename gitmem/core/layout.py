@@ -25,6 +25,8 @@ FORMATS = ("xml", "sections", "markdown", "snippets", "json")
 TIMES = ("date", "datetime", "week", "month")
 """The variables that the clock fills in."""
 VARIABLES = (*TIMES, "user")
+ROLLUPS = ("move", "keep")
+"""What becomes of the pages of a journal whose week or month has its summary."""
 
 
 class Layer(NamedTuple):
@@ -69,6 +71,8 @@ class Layer(NamedTuple):
     """Layers with the same word here never hold the same thing twice."""
     lint: tuple[str, ...] = ()
     """Rules for its content: no-secrets, no-config-values."""
+    rollup: str = ""
+    """Whether its pages retire to the archive when they are rolled up, or stay; empty for never."""
 
     @property
     def heading(self) -> str:

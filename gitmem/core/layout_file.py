@@ -12,6 +12,7 @@ from gitmem.core.layout import (
     LOADS,
     POLICIES,
     RENDERINGS,
+    ROLLUPS,
     TIMES,
     VARIABLES,
     VERSION,
@@ -21,7 +22,7 @@ from gitmem.core.layout import (
     Migration,
     variables_in,
 )
-from gitmem.core.layout_patterns import fault_of, fault_of_kind, fault_of_rotated
+from gitmem.core.layout_patterns import fault_of, fault_of_kind, fault_of_rollup, fault_of_rotated
 from gitmem.core.layout_yaml import Keys, line_of, loaded, refuse
 
 MAX_BYTES = 64 * 1024
@@ -124,9 +125,10 @@ def _check_sense(layer: Layer, at: Keys) -> None:
     """Keys that are right by themselves may contradict each other."""
     if layer.load == "user" and "user" not in variables_in(layer.path):
         raise _Wrong((*at, "load"), "`load: user` needs {user} in the path")
-    fault = fault_of_kind(layer.kind, layer.path)
-    if fault:
-        raise _Wrong((*at, "path"), fault)
+    rolled = fault_of_rollup(layer.kind, layer.path) if layer.rollup else ""
+    for key, fault in (("path", fault_of_kind(layer.kind, layer.path)), ("rollup", rolled)):
+        if fault:
+            raise _Wrong((*at, key), fault)
     if layer.kind == "log" and not layer.rotated:
         raise _Wrong(at, "a log needs `rotated:`, a path with {date}")
     if layer.budget and layer.warn > layer.budget:
@@ -292,4 +294,5 @@ _LAYER = {
     "strict": Reading("strict", _flag),
     "exclusive": Reading("exclusive", _text),
     "lint": Reading("lint", _some_of(LINT_RULES)),
+    "rollup": Reading("rollup", _one_of(ROLLUPS)),
 }

@@ -71,6 +71,15 @@ def fault_of_kind(kind: str, pattern: str) -> str:
     return _fault_of_journal(pattern, used) if kind == "journal" else ""
 
 
+def fault_of_rollup(kind: str, pattern: str) -> str:
+    """What is wrong with rolling up a layer of that KIND whose files are at PATTERN."""
+    if kind != "journal":
+        return "only the pages of a journal are rolled up"
+    if len(variables_in(pattern)) > 1:
+        return "what is rolled up has one variable in its path, and no {user}"
+    return "there is nothing above a month" if "{month}" in pattern else ""
+
+
 def _fault_of_journal(pattern: str, used: Sequence[str]) -> str:
     times = [_FINER.index(each) for each in used if each in TIMES]
     if not times:

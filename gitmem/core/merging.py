@@ -11,14 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-
-class Hunk(NamedTuple):
-    """Lines `a0:a1` of the old text became lines `b0:b1` of the new one (half-open, from 0)."""
-
-    a0: int
-    a1: int
-    b0: int
-    b1: int
+from gitmem.core.hunks import Hunk
 
 
 class Merged(NamedTuple):

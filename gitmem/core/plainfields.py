@@ -17,6 +17,7 @@ _LINE = rf"({_KEY}): +([^ ].*)"
 _DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _NUMBER = r"[1-9][0-9]{0,8}"
 _QUOTED = r"""'([^']*)'|"((?:[^"\\]|\\["\\])*)\""""
+_LIST = r'\["[^"\\]*"(?:, "[^"\\]*")*\]'
 # What ends a plain text, or begins a comment or another key.
 _MARKS = (": ", " #")
 # Words that are no texts to YAML.
@@ -57,6 +58,8 @@ def _value(words: str) -> object:
         return None
     if words[0] in "'\"":
         return _unquoted(words)
+    if words[0] == "[":
+        return words[2:-2].split('", "') if re.fullmatch(_LIST, words) else None
     if words[0] in "0123456789":
         return _dated_or_counted(words)
     odd = words.endswith(":") or any(mark in words for mark in _MARKS)

@@ -19,7 +19,7 @@ from gitmem.core.chronicle import MARK, OID, Chronicle, FileDates, Row, State, T
 from gitmem.core.freshness import ADOPTION, BY_HAND, KEY, MECHANICAL, part_that_differs
 from gitmem.errors import Damaged
 from gitmem.git.lines import Kept, common_ends, kept_lines, line_count
-from gitmem.git.renames import source_of
+from gitmem.git.renames import Renames
 from gitmem.git.repository import Repository
 from gitmem.git.steps import Step, Trees, read_step
 
@@ -60,16 +60,17 @@ class _File(NamedTuple):
 
 def bring_up(
     known: Chronicle | None, repository: Repository, commit: str, reading: Reading
-) -> Chronicle:
-    """What is known at COMMIT, going on from KNOWN where that is one of its ancestors.
+) -> tuple[Chronicle, int]:
+    """What is known at COMMIT, and by how many commits more than before.
 
-    KNOWN itself is changed, and worth nothing if this fails.
+    It goes on from KNOWN where that is one of its ancestors. KNOWN itself is changed, and worth
+    nothing if this fails.
     """
     steps = _steps_since(repository, commit, known.commit) if known else None
     if known is None or steps is None:
         known, steps = Chronicle(), _steps_since(repository, commit, "") or []
     _Walk(known, repository, reading).go(steps)
-    return known
+    return known, len(steps)
 
 
 def _steps_since(repository: Repository, commit: str, base: str) -> list[Step] | None:
@@ -132,8 +133,8 @@ class _Walk:
         parents = [self._states[each] for each in step.parents]
         state = self._inherited(step)
         files = [_File(*each) for each in self._changes(step, 0)]
-        gone = {each.path: each.old for each in files if not each.new}
-        files = [self._looked_at(each, step, number, parents, gone) for each in files]
+        renames = self._renames(files)
+        files = [self._looked_at(each, step, number, parents, renames) for each in files]
         for each in files:
             self._date(each, step, number, parents, state)
         for each in files:
@@ -148,7 +149,7 @@ class _Walk:
         self._states[step.oid] = state
 
     def _looked_at(
-        self, file: _File, step: Step, number: int, parents: list[State], gone: Mapping[str, str]
+        self, file: _File, step: Step, number: int, parents: list[State], renames: Renames | None
     ) -> _File:
         """FILE with its lines and with the entries that come and go."""
         mark = number.to_bytes(MARK, "little")
@@ -160,7 +161,7 @@ class _Walk:
             lines = _carried(origin.lines, kept_lines(old, new, *ends), mark)
         else:
             before, after = old, new
-            lines = self._lines(file, step, mark, parents, gone) if file.new else b""
+            lines = self._lines(file, step, mark, parents, renames) if file.new else b""
         return file._replace(
             lines=lines,
             come=self._keys(file.path, file.new, after),
@@ -222,11 +223,11 @@ class _Walk:
     # Lines
 
     def _lines(
-        self, file: _File, step: Step, mark: bytes, parents: list[State], gone: Mapping[str, str]
+        self, file: _File, step: Step, mark: bytes, parents: list[State], renames: Renames | None
     ) -> bytes:
         """The commit of each line of a file, as `git blame -w` has it."""
         data = self._content(file.new)
-        origins = self._origins(file, step, parents, gone)
+        origins = self._origins(file, step, parents, renames)
         if not origins:
             return mark * line_count(data)
         if origins[0].blob == file.new:
@@ -246,7 +247,7 @@ class _Walk:
         return kept_lines(old, data, *common_ends(old, data))
 
     def _origins(
-        self, file: _File, step: Step, parents: list[State], gone: Mapping[str, str]
+        self, file: _File, step: Step, parents: list[State], renames: Renames | None
     ) -> list[FileDates]:
         """What the file was in each parent; alone where it was the very same in one of them."""
         found = [each.files.get(file.path) for each in parents]
@@ -255,17 +256,19 @@ class _Walk:
             return [same]
         for at, state in enumerate(parents):
             if found[at] is None:
-                source = self._source(file, step, at, gone)
+                if at:
+                    renames = self._renames([_File(*each) for each in self._changes(step, at)])
+                source = renames.source_of(file.path, file.new) if renames else ""
                 found[at] = state.files.get(source)
                 if source and state.files[source].blob == file.new:
                     return [state.files[source]]
         return [each for each in found if each]
 
-    def _source(self, file: _File, step: Step, parent: int, gone: Mapping[str, str]) -> str:
-        if parent:
-            changes = self._changes(step, parent)
-            gone = {path: old for path, old, new in changes if not new}
-        return source_of(file.path, file.new, gone, self._content) if gone else ""
+    def _renames(self, files: Sequence[_File]) -> Renames | None:
+        """What new files may have been before; None where none is gone."""
+        gone = {each.path: each.old for each in files if not each.new}
+        come = sum(not each.old for each in files)
+        return Renames(gone, self._content, come) if gone and come else None
 
     # Entries
 
@@ -292,14 +295,13 @@ class _Walk:
         found = {key: Touch(number, days.get(key, 0)) for key in keys}
         if step.op in MECHANICAL or len(parents) > 1:
             regained = self._regained(keys)
-            rest = [key for key in keys if key not in regained]
-            regained |= self._by_title(rest, file, parents)
+            found |= self._by_title([key for key in keys if key not in regained], file, parents)
         else:
             regained = self._brought_back(keys, file, step)
-        for key, touch in found.items():
+        for key, (row, day) in found.items():
             if key not in regained:
-                record = key + bytes.fromhex(step.oid) + touch.day.to_bytes(4, "little")
-                self._known.past.add(record)
+                oid = bytes.fromhex(self._known.rows[row].oid)
+                self._known.past.add(key + oid + day.to_bytes(4, "little"))
         return found | regained
 
     def _own_days(self, file: _File, step: Step) -> Mapping[bytes, int]:

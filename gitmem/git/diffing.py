@@ -5,7 +5,7 @@ from __future__ import annotations
 import pygit2
 from pygit2.enums import DiffOption
 
-from gitmem.core.merging import Hunk
+from gitmem.core.hunks import Hunk
 
 # Memory is text even where it holds a NUL byte; the indent heuristic is git's own default and
 # keeps a deleted or inserted entry in one piece with its heading.

@@ -23,7 +23,7 @@ CHECKSUM = 20
 _FANOUT = 8
 _NAMES = _FANOUT + 256 * 4
 _DEEPEST = 5000  # git's own limit is 4095 deltas in a row
-_REMEMBERED = 32 * 1024 * 1024  # a walk through the history meets the chains of many files at once
+_REMEMBERED = 16 * 1024 * 1024  # a walk through the history meets the chains of many files at once
 _PATIENCE = 20  # how often packs may be replaced under our eyes by a `git repack`
 
 

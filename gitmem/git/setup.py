@@ -134,7 +134,12 @@ def parse_config(text: str) -> dict[str, str]:
 
 def worktree_of(gitdir: Path) -> Path | None:
     """The work tree that the configuration names; None when it names none."""
-    named = read_config(gitdir).get("core.worktree")
+    return worktree_in(gitdir, read_config(gitdir))
+
+
+def worktree_in(gitdir: Path, config: dict[str, str]) -> Path | None:
+    """The same, for who has read the configuration."""
+    named = config.get("core.worktree")
     return Path(os.path.normpath(gitdir / named)) if named else None
 
 

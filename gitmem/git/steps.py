@@ -10,7 +10,7 @@ from gitmem.core.messages import parse
 from gitmem.git.objects import Objects
 from gitmem.git.repository import parse_commit
 
-HELD_ROWS = 200_000
+HELD_ROWS = 20_000
 """So many names of trees are kept at hand."""
 _HEAD = re.compile(
     rb"tree ([0-9a-f]{40})\n((?:parent [0-9a-f]{40}\n)*)"

@@ -3,49 +3,102 @@
 It is of one commit, and of one way to read files. Who finds another commit goes on from there, if
 that is a descendant; who finds the file torn, or none, begins at the root of the history. The file
 is replaced at once, so that two processes may do so, and a third may read.
+
+It has a line that says what it is, then the state, then the memory of texts and versions that stand
+nowhere any more. The memory grows with the history and is seldom needed, so it is read on its own.
 """
 
 from __future__ import annotations
 
 import marshal
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from zlib import crc32
 
-from gitmem.core.chronicle import Chronicle, FileDates, Row, State, Touch
-from gitmem.index.layouts import put
+from gitmem.core.chronicle import (
+    OID,
+    PAST,
+    Chronicle,
+    FileDates,
+    Forgotten,
+    Memory,
+    Row,
+    State,
+    Touch,
+)
+from gitmem.index.files import put
 
 FORM = 1
 """Counted up when the same history would give other dates than before."""
 NAME = "dates"
+LONGEST_HEAD = 300
+
+
+class _Head(NamedTuple):
+    """How long each part is, and what proves that it is whole."""
+
+    state: int
+    past: int
+    seen: int
+    check: int
+    memory_check: int
 
 
 def load(path: Path, reading: str) -> Chronicle | None:
     """What was kept by who read files in the same way; None where there is nothing to believe."""
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            line = file.readline(LONGEST_HEAD)
+            head = _head(line, reading)
+            data = file.read(head.state) if head else b""
     except OSError:
         return None
-    head, _, rest = data.partition(b"\n")
+    if head is None or len(data) != head.state or crc32(data) != head.check:
+        return None
+    start = len(line) + head.state
+
+    def part(offset: int, size: int) -> Callable[[], bytes]:
+        return lambda: _memory(path, line, head, start)[offset : offset + size]
+
+    return _restored(
+        data, Memory(PAST, part(0, head.past)), Memory(OID, part(head.past, head.seen))
+    )
+
+
+def _head(line: bytes, reading: str) -> _Head | None:
+    said, _, numbers = line.decode("ascii", "replace").rpartition(": ")
+    if said != _said(reading):
+        return None
     try:
-        said, *numbers = head.decode("ascii").rsplit(" ", 4)
-        state, past, seen, check = map(int, numbers)
-    except ValueError:
+        return _Head(*map(int, numbers.split()))
+    except (ValueError, TypeError):
         return None
-    if said != _said(reading) or len(rest) != state + past + seen or crc32(rest) != check:
-        return None
-    return _restored(rest[:state], rest[state : state + past], rest[state + past :])
+
+
+def _memory(path: Path, line: bytes, head: _Head, start: int) -> bytes:
+    """What stands behind the state, if it is still that of the same file."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        raise Forgotten from None
+    rest = data[start:]
+    if not data.startswith(line) or len(rest) != head.past + head.seen:
+        raise Forgotten
+    if crc32(rest) != head.memory_check:
+        raise Forgotten
+    return rest
 
 
 def save(path: Path, reading: str, known: Chronicle) -> None:
     """Keep what is known for the next command; a disk that cannot is no reason to fail."""
     known.tidy()
-    state, past, seen = marshal.dumps(_plain(known)), known.past.data, known.seen.data
-    rest = b"".join((state, past, seen))
-    head = f"{_said(reading)} {len(state)} {len(past)} {len(seen)} {crc32(rest)}\n"
-    put(path, head.encode("ascii") + rest)
+    state, past, seen = marshal.dumps(_plain(known)), known.past.all(), known.seen.all()
+    head = _Head(len(state), len(past), len(seen), crc32(state), crc32(seen, crc32(past)))
+    line = f"{_said(reading)}: {' '.join(map(str, head))}\n"
+    put(path, b"".join((line.encode("ascii"), state, past, seen)))
 
 
 def _said(reading: str) -> str:
@@ -60,13 +113,13 @@ def _plain(known: Chronicle) -> Any:
     return known.commit, known.live, rows, files, dates
 
 
-def _restored(state: bytes, past: bytes, seen: bytes) -> Chronicle | None:
+def _restored(data: bytes, past: Memory, seen: Memory) -> Chronicle | None:
     known = Chronicle()
+    known.past, known.seen = past, seen
     with suppress(ValueError, TypeError, EOFError):
-        known.commit, known.live, rows, files, dates = marshal.loads(state)
+        known.commit, known.live, rows, files, dates = marshal.loads(data)
         known.rows = [Row(*each) for each in rows]
         known.state = _state(files, dates)
-        known.past.data, known.seen.data = bytearray(past), bytearray(seen)
         return known
     return None
 

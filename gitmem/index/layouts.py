@@ -8,16 +8,15 @@ missing, up to which commit the history has been looked through and what was fou
 from __future__ import annotations
 
 import marshal
-import os
 import sys
-from contextlib import suppress
 from hashlib import sha1
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from gitmem.core.layout import VERSION, Compaction, Layer, Layout, Migration
+from gitmem.index.files import put
 
-FORM = 2
+FORM = 3
 """Counted up when the same file would be read into other values than before, or refused."""
 _SHAPES = (Layout, Layer, Compaction, Migration)
 _STANDING = "standing"
@@ -83,16 +82,3 @@ def _restored(plain: Any) -> Layout:
         compact=Compaction(*layout.compact),
         migrate=Migration(*layout.migrate),
     )
-
-
-def put(path: Path, data: bytes) -> None:
-    """Replace the file at once: two processes may do so, and a third may read."""
-    temp = f"{path}.{os.getpid()}.{os.urandom(4).hex()}"
-    with suppress(OSError):
-        try:
-            with open(os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-                file.write(data)
-            os.replace(temp, path)
-        except OSError:
-            os.unlink(temp)
-            raise

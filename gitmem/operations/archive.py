@@ -6,7 +6,7 @@ own path below the archive, with a number where that name is taken. Nothing is e
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from gitmem.core.guards import check_message_text
 from gitmem.core.layout import Layout
 from gitmem.core.messages import Note, title_of_change
 from gitmem.core.paths import check_path
-from gitmem.errors import BadInput, Conflict, PathNotFound, TooBig
+from gitmem.errors import BadInput, Conflict, Damaged, PathNotFound, TooBig
 from gitmem.git.held import SetAside
 from gitmem.git.intake import Captured
 from gitmem.git.publish import Plan, Step
@@ -88,6 +88,7 @@ def archive(
         snapshot = group.repository.snapshot()
         work.plan(snapshot)
         return Archived(snapshot.commit, work.moves, dry_run=True)
+    provenance(group, group.repository.snapshot(), ())  # what takes long comes before the lock
     with group.writing() as writer:
         # What somebody did to the files comes along, and so does what stands in their way.
         places = work.places(writer.repository.snapshot())
@@ -251,16 +252,14 @@ def provenance(
     group: Group, snapshot: Snapshot, sources: Sequence[str]
 ) -> tuple[tuple[str, str], ...]:
     """The trailers that say from which commit things came, and how old they were."""
-    touched = _touched(group, snapshot, sources)
+    from gitmem.operations.freshness import touched_of
+
+    touched: Mapping[str, datetime] = {}
+    with suppress(Damaged):  # a history that cannot be read any more is no reason to keep things
+        touched = touched_of(group, snapshot, sources)
     known = [(each, touched[each]) for each in sources if each in touched]
     ages = (("Gitmem-Touched", f"{each} {time.isoformat()}") for each, time in known)
     return (("Gitmem-From-Commit", snapshot.commit), *ages)
-
-
-def _touched(group: Group, snapshot: Snapshot, addresses: Sequence[str]) -> dict[str, datetime]:
-    """When each of ADDRESSES was last touched."""
-    # TO BE FILLED: return freshness.touched_of(group, snapshot, addresses)
-    return {}
 
 
 def _title(things: Sequence[Thing], moves: Sequence[Shelved]) -> str:

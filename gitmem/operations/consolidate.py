@@ -10,8 +10,8 @@ again: one that somebody has changed in between stays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from gitmem.core.archives import archive_path
 from gitmem.core.consolidation import counted_things, names_of, recommendations
@@ -31,6 +31,7 @@ from gitmem.operations.capture import adopt_all
 from gitmem.operations.draft import Changes, Draft
 from gitmem.operations.freshness import does_age
 from gitmem.operations.group import Group
+from gitmem.operations.jobs import Told, traced
 from gitmem.operations.layouts import layout_at
 from gitmem.operations.noting import day_log, noted
 from gitmem.operations.pending import scan_edits
@@ -42,10 +43,6 @@ from gitmem.operations.things import Thing
 
 JOB = "consolidate"
 CONSOLIDATED = "Gitmem-Consolidated"
-
-Done = TypeVar("Done")
-Trace = tuple[str, str, int]
-"""What a run has to say of itself: its outcome, the details, how many things it was about."""
 
 
 class LeftAlone(NamedTuple):
@@ -94,20 +91,14 @@ def consolidate(group: Group, *, reason: str = "", dry_run: bool = False) -> Con
         work = _Work(group, moment.snapshot, found, note)
         return _answer(_landed(group, work, dry_run), found)
 
-    return run() if dry_run else traced(group, run, _told)
+    return run() if dry_run else traced(group, JOB, run, _told)
 
 
-def traced(group: Group, run: Callable[[], Done], tell: Callable[[Done], Trace]) -> Done:
-    """Call RUN, and leave a trace of it, also where there was nothing to do."""
-    # SEAM: return jobs.traced(group, JOB, run, lambda done: Told(*tell(done)))
-    return run()
-
-
-def _told(done: Consolidated) -> Trace:
+def _told(done: Consolidated) -> Told:
     if not done.changed:
         left = len(done.left_alone)
-        return "nothing", f"{left:,} left alone" if left else "nothing is old and past", left
-    return "done", "; ".join(done.said), len(done.logs) + len(done.entries)
+        return Told("nothing", f"{left:,} left alone" if left else "nothing is old and past", left)
+    return Told("done", "; ".join(done.said), len(done.logs) + len(done.entries))
 
 
 def _landed(group: Group, work: _Work, dry_run: bool) -> Consolidated:

@@ -9,7 +9,7 @@ from hashlib import sha1
 from pathlib import Path
 from typing import NamedTuple
 
-from gitmem.core.chronicle import Chronicle
+from gitmem.core.chronicle import Chronicle, Forgotten
 from gitmem.core.freshness import blocks, key_of, key_of_file
 from gitmem.core.layout import Layout
 from gitmem.git.dating import Reading, bring_up
@@ -18,7 +18,9 @@ from gitmem.index.dates import load, save
 
 FILE_ITSELF = "/"
 """What a file is called that is an entry: no title can be like that."""
-HELD = 50_000
+HELD = 10_000
+FEW = 16
+"""Fewer new commits than these are gone over again next time: that costs less than to keep them."""
 
 
 class Touched(NamedTuple):
@@ -66,15 +68,28 @@ class Dates:
 def dates_at(repository: Repository, commit: str, layout: Layout, cache: Path) -> Dates:
     """The dates of what COMMIT holds.
 
-    CACHE has what was found out before. It serves where it is of an ancestor, and is replaced
-    unless it knows more: a look at the past leaves it alone.
+    CACHE has what was found out before, and serves where it is of an ancestor.
     """
-    signature = _signature(layout)
+    signature, reading = _signature(layout), _reading(layout)
     known = load(cache, signature)
-    base = known.commit if known else ""
-    found = bring_up(known, repository, commit, _reading(layout))
-    if base != commit and (found is known or commit == repository.tip().commit):
-        save(cache, signature, found)
+    try:
+        return _brought_up(known, repository, commit, reading, (cache, signature))
+    except Forgotten:  # somebody replaced or tore it meanwhile
+        return _brought_up(None, repository, commit, reading, (cache, signature))
+
+
+def _brought_up(
+    known: Chronicle | None,
+    repository: Repository,
+    commit: str,
+    reading: Reading,
+    place: tuple[Path, str],
+) -> Dates:
+    """Go on from KNOWN, and keep what is new if that is much; a look at the past keeps nothing."""
+    found, steps = bring_up(known, repository, commit, reading)
+    is_new = commit == repository.tip().commit
+    if steps >= FEW if found is known else is_new:
+        save(*place, found)
     return Dates(found)
 
 

@@ -7,22 +7,23 @@ entry that no longer says what it said makes its decision void, since it was abo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from gitmem.core.archives import archive_path
 from gitmem.core.decisions import Decision, Decisions, Problem
 from gitmem.core.guards import check_write
 from gitmem.core.messages import Note
-from gitmem.errors import BadInput, Conflict, GitmemError
+from gitmem.errors import BadInput, Conflict, GitmemError, MomentNotFound, PlanRefused
 from gitmem.git.publish import Plan, Step
 from gitmem.git.repository import Snapshot
 from gitmem.operations.archive import provenance, shelves
 from gitmem.operations.capture import adopt_all
-from gitmem.operations.consolidate import Trace, traced
+from gitmem.operations.consolidate import JOB
 from gitmem.operations.decided import Decided, Landed, Skipped, sentence, summed
 from gitmem.operations.deeds import AWAY, DEEDS, SHELVING, Deed, Ground, Standing
 from gitmem.operations.draft import Changes, Draft
 from gitmem.operations.group import Group
+from gitmem.operations.jobs import Told, traced, why
 from gitmem.operations.layouts import layout_at
 from gitmem.operations.noting import day_log, noted
 from gitmem.operations.pending import scan_edits
@@ -57,12 +58,29 @@ def decide(
         work = _Work(group, seen, plan.decisions, note, skip_changed)
         return _tried(group, work) if dry_run else _landed(group, work)
 
-    return run() if dry_run else traced(group, run, _told)
+    return run() if dry_run else _traced(group, run)
 
 
-def _told(done: Decided) -> Trace:
+def _traced(group: Group, run: Callable[[], Decided]) -> Decided:
+    """Call RUN, and leave a trace; a plan that is refused is no failure of ours, so it says why."""
+
+    def judged() -> Decided | GitmemError:
+        try:
+            return run()
+        except (PlanRefused, Conflict, MomentNotFound) as error:
+            return error
+
+    done = traced(group, JOB, judged, _told)
+    if isinstance(done, GitmemError):
+        raise done
+    return done
+
+
+def _told(done: Decided | GitmemError) -> Told:
+    if isinstance(done, GitmemError):
+        return Told("nothing", why(done))
     outcome = "done" if done.changed else "nothing"
-    return outcome, summed(done.decisions), len(done.decisions)
+    return Told(outcome, summed(done.decisions), len(done.decisions))
 
 
 def _tried(group: Group, work: _Work) -> Decided:

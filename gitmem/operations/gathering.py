@@ -34,6 +34,8 @@ class Wanted(NamedTuple):
     """full, pointer or none; nothing for what the layout says."""
     layers: tuple[str, ...] = ()
     """Just these, whatever their rule; nothing for all that are loaded."""
+    dated: bool = False
+    """Whether it is shown how fresh things are."""
 
 
 class LeftOut(NamedTuple):

@@ -17,7 +17,7 @@ from gitmem.core.paths import check_group, check_path
 from gitmem.errors import BadInput, Damaged, GitmemError, GroupNotFound, PathRefused
 from gitmem.git.lock import WAIT
 from gitmem.git.repository import Repository, Snapshot, seal
-from gitmem.git.setup import FORMAT, is_tied, leads_nowhere, read_config, tie, worktree_of
+from gitmem.git.setup import FORMAT, is_tied, leads_nowhere, read_config, tie, worktree_in
 
 if TYPE_CHECKING:
     from gitmem.git.writer import Writer
@@ -154,9 +154,9 @@ class Group:
     @cached_property
     def worktree(self) -> Path:
         """The folder where this group's files stand."""
-        found = worktree_of(self.gitdir)
-        if found is None and not self.gitdir.is_dir():
+        if not self.gitdir.is_dir():
             raise not_found(self.store, self.name, self.acting)  # removed or renamed meanwhile
+        found = worktree_in(self.gitdir, self._config)
         if found is None:
             raise Damaged(
                 f"the configuration of {self.name!r} names no work tree",
@@ -205,6 +205,10 @@ class Group:
     def now(self) -> datetime:
         """The time, in the group's zone."""
         return time_now(self._now, self.zone)
+
+    def moment(self) -> datetime:
+        """The time in UTC, for who needs no local day: to know the zone is to read the layout."""
+        return time_now(self._now, UTC)
 
     def note(self, op: str, *, reason: str = "", paths: tuple[str, ...] = ()) -> Note:
         """What a commit says of itself, in the name of whoever acts."""

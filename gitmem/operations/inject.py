@@ -6,7 +6,8 @@ prompt caches depend on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.access import GLOBAL
@@ -41,6 +42,8 @@ class Placed(NamedTuple):
     why: str
     date: str
     age: str
+    state: str
+    """How fresh it is, where that is shown."""
     chars: int
     """How many characters it takes, without what stands around it."""
     cut: str
@@ -110,9 +113,10 @@ def inject(
     moment = moment_at(group, at)
     layout = moment.loaded.layout
     _check(layout, format=format, user_mode=user_mode, budget=budget, layers=layers)
-    wanted = Wanted(moment.time, user, user_mode, tuple(layers))
     limit = (layout.budget or None) if budget is None else budget
     page = Page(format or layout.format, annotate=layout.annotate if annotate is None else annotate)
+    dated = page.annotate or page.format == "json"
+    wanted = Wanted(moment.time, user, user_mode, tuple(layers), dated)
     source = _read(group, moment, wanted)
     kept, dropped = _fitted([each for each in source.found.pieces if page.shows(each)], limit, page)
     text, untaken = page.text(kept), _untaken(group, moment)
@@ -185,10 +189,32 @@ def _read(group: Group, moment: Pinned, wanted: Wanted) -> _Source:
         theirs = _shared_at(shared, moment, trouble) if shared else None
         if theirs:
             pins[GLOBAL] = theirs.commit
-        return _Source(gather(layout, own, theirs, wanted), pins, trouble)
+        found = gather(layout, own, theirs, wanted)
+        if wanted.dated:
+            sources = {"": own, GLOBAL: theirs} if theirs else {"": own}
+            found = _freshened(found, moment, sources, group.gitdir, trouble)
+        return _Source(found, pins, trouble)
     finally:
         if shared:
             shared.close()
+
+
+def _freshened(
+    found: Gathered,
+    moment: Pinned,
+    sources: Mapping[str, Snapshot],
+    gitdir: Path,
+    trouble: list[str],
+) -> Gathered:
+    """What was found with how fresh each is; without it a prompt is better than none."""
+    from gitmem.operations.freshening import freshened
+
+    layout, now = moment.loaded.layout, moment.time
+    try:
+        return found._replace(pieces=freshened(found.pieces, layout, now, sources, gitdir))
+    except Damaged as error:
+        trouble.append(f"how fresh things are cannot be told: {error.message}")
+        return found
 
 
 def _shared_at(shared: Group, moment: Pinned, trouble: list[str]) -> Snapshot | None:
@@ -214,6 +240,7 @@ def _placed(page: Page, piece: Piece, commit: str) -> Placed:
         why=piece.why,
         date=piece.date,
         age=piece.age,
+        state=piece.state,
         chars=len(page.draw(piece).text),
         cut="" if piece.whole is None else f"{piece.size} of {piece.whole} bytes",
         lack=piece.lack,

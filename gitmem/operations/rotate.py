@@ -25,6 +25,7 @@ from gitmem.git.repository import Commit, Snapshot
 from gitmem.git.writer import Writer
 from gitmem.operations.capture import adopt_all
 from gitmem.operations.group import Group
+from gitmem.operations.jobs import Told, traced
 from gitmem.operations.layouts import layout_of
 from gitmem.operations.pending import scan_edits
 from gitmem.operations.place import check_place
@@ -54,6 +55,23 @@ class Rotated(NamedTuple):
 
 def rotate(group: Group, *, reason: str = "") -> Rotated:
     """Let each log of a day that is over go to its date; one of today stays as it is."""
+    return traced(group, "rotate", lambda: _rotate(group, reason), told)
+
+
+def told(done: Rotated) -> Told:
+    """What a rotation leaves as its trace."""
+    if not done.logs:
+        return Told("nothing", "the layout has no log")
+    if not done.changed:
+        return Told("nothing", f"{', '.join(done.logs)} is of today, {done.today}", len(done.logs))
+    made = [path for path in done.created if path not in dict(done.rotated)]
+    words = [f"{old} went to {new}" for old, new in done.rotated]
+    words += [f"{path} was made" for path in made]
+    words += [f"{path} got its header back" for path in done.headed]
+    return Told("done", ", ".join(words), len(done.logs))
+
+
+def _rotate(group: Group, reason: str) -> Rotated:
     note = group.note("rotate", reason=reason)
     with group.writing() as writer:
         today = group.now().date()

@@ -14,6 +14,7 @@ from gitmem.git.repository import Repository, differences
 from gitmem.git.tags import Tag, read_tag, replace_tag, sound_tags, tag_names, write_tag
 from gitmem.operations.capture import capture
 from gitmem.operations.group import Group
+from gitmem.operations.jobs import Told, traced
 
 PREFIX = "snapshot/"
 MESSAGE = "memory: daily snapshot {date}"
@@ -60,6 +61,19 @@ class SnapshotRow(NamedTuple):
 
 def snapshot(group: Group, *, force: bool = False, reason: str = "") -> Snapshotted:
     """Capture what was edited, then tag what the group holds; once a day unless FORCE."""
+    return traced(group, "snapshot", lambda: _snapshot(group, force, reason), told)
+
+
+def told(done: Snapshotted) -> Told:
+    """What a snapshot leaves as its trace."""
+    if done.outcome == "exists":
+        return Told("nothing", f"{done.name} was made before")
+    if done.outcome == "unchanged":
+        return Told("nothing", "no memory changes since the last one")
+    return Told("done", f"{done.name}, {done.changes:,} changed", done.changes)
+
+
+def _snapshot(group: Group, force: bool, reason: str) -> Snapshotted:
     note = group.note("snapshot", reason=reason)
     found = capture(group, reason=reason)
     with group.writing() as writer:

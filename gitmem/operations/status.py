@@ -17,6 +17,7 @@ from gitmem.git.repository import BRANCH, Snapshot
 from gitmem.operations.clock import zone_problem
 from gitmem.operations.group import Group
 from gitmem.operations.inventory import CoreFile, Inventory, inventory
+from gitmem.operations.jobs import Job, last_jobs
 from gitmem.operations.layouts import Loaded, layout_at
 from gitmem.operations.log import Entry, iter_log
 from gitmem.operations.pending import PendingEdit, pending_edits
@@ -62,6 +63,8 @@ class Status(NamedTuple):
     snapshot: LastSnapshot | None = None
     zone_problem: str = ""
     """What is wrong with the TZ of the store's `.env`; the system's zone counts meanwhile."""
+    jobs: tuple[Job, ...] = ()
+    """The last run of each job: rotations, snapshots, maintenance."""
 
 
 def status(group: Group) -> Status:
@@ -78,7 +81,8 @@ def status(group: Group) -> Status:
     aside = sum(1 for _ in HeldFolder(group.gitdir))
     loaded, holdings = _holdings(group, snapshot)
     wrong_zone = "" if loaded.layout.timezone else zone_problem(group.store.root)
-    concerns = tuple(_concerns(loaded, holdings.core, wrong_zone))
+    jobs = last_jobs(group)
+    concerns = (*_concerns(loaded, holdings.core, wrong_zone), *_failed(jobs))
     health = health_of(group)
     if health == "ok" and (scan.held or scan.edits):
         health = "held" if scan.held else "edited"
@@ -102,6 +106,7 @@ def status(group: Group) -> Status:
         holdings._replace(core=tuple(_with_times(holdings.core, recent))),
         _last_snapshot(group),
         wrong_zone,
+        jobs,
     )
 
 
@@ -122,6 +127,10 @@ def _concerns(loaded: Loaded, core: Sequence[CoreFile], wrong_zone: str) -> Iter
         yield f"{FILE} is not in order"
     if wrong_zone:
         yield "the time zone in .env is not known"
+
+
+def _failed(jobs: Sequence[Job]) -> Iterator[str]:
+    yield from (f"{each.job} failed" for each in jobs if each.outcome == "failed")
 
 
 def _with_times(core: Sequence[CoreFile], recent: Sequence[Entry]) -> Iterator[CoreFile]:

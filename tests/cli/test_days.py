@@ -257,6 +257,10 @@ def test_the_status_is_one_screen(gitmem: Run, files: Path) -> None:
         "  decisions.md  1 entry, 1 retired\n"
         "  diary         1 file, last 2026-02-07\n"
         "  log.md        of 2026-02-08, last rotated to log/2026-02-07.md\n"
+        "\n"
+        "jobs\n"
+        "  rotate    done  30 minutes ago  log.md went to log/2026-02-07.md\n"
+        "  snapshot  done  30 minutes ago  snapshot/2026-02-08, 7 changed\n"
     )
     due = gitmem("status", GITMEM_NOW=TOMORROW).out
     assert "of 2026-02-08, last rotated to log/2026-02-07.md; next: gitmem rotate" in due

@@ -9,6 +9,7 @@ import pytest
 from tests.support.cli import Run
 
 DAY = "---\nsummary: Shipped it\n---\nbody\n"
+SEEN = 'path="facts/a.md" date="2026-02-08" state="active"'
 FACTS = '<knowledge layer="facts">\nUse ESM only. ü\n</knowledge>'
 
 
@@ -59,7 +60,7 @@ def test_options_choose_the_user_the_layers_and_the_format(arizuko: Run) -> None
         "## facts\nUse ESM only. ü"
     )
     annotated = arizuko("inject", "--layer", "facts", "--annotate").out
-    assert annotated.endswith(FACTS.replace('"facts"', '"facts" path="facts/a.md"'))
+    assert annotated.endswith(FACTS.replace('"facts"', f'"facts" {SEEN}'))
     assert annotated.startswith("What follows was noted down earlier")
 
 

@@ -293,6 +293,20 @@ FIELDS = [
 BETWEEN = ["", "# a comment{nl}", "{nl}", "{nl}# a: b{nl}{nl}"]
 
 
+@given(st.lists(st.text(), max_size=5), st.lists(st.text(), max_size=5), st.booleans())
+def test_a_list_reads_back_as_the_texts_it_was_made_of(
+    one: list[str], other: list[str], flow: bool
+) -> None:
+    text = "---\n{a: 1}\n---\nbody\n" if flow else "---\na: 1\n---\nbody\n"
+
+    once = set_field(text, "k", one)
+    again = set_field(once, "k", other)
+
+    assert read(once) == {"a": 1, "k": one}
+    assert read(again) == {"a": 1, "k": other}
+    assert again.endswith("---\nbody\n")
+
+
 @st.composite
 def files(draw: st.DrawFn) -> tuple[str, str, str, list[str], str]:
     """A file as mark, opening, the pieces of its block, and the rest."""

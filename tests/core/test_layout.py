@@ -17,6 +17,7 @@ from gitmem.core.layout import (
     LOADS,
     POLICIES,
     RENDERINGS,
+    ROLLUPS,
     VARIABLES,
     Compaction,
     Layer,
@@ -140,6 +141,14 @@ def test_a_key_for_every_field_and_no_field_without_a_key() -> None:
     assert {each.field for each in _LAYOUT.values()} == set(Layout._fields)
     # `name` is the key under which a layer stands; `recent` is part of its load rule.
     assert {each.field for each in _LAYER.values()} == set(Layer._fields) - {"name", "recent"}
+
+
+@pytest.mark.parametrize("path", ["d/{date}.md", "d/{datetime}.md", "d/{week}.md"])
+@pytest.mark.parametrize("word", ROLLUPS)
+def test_a_journal_with_one_variable_may_be_rolled_up(word: str, path: str) -> None:
+    text = layered(f"rollup: {word}", kind="journal", path=path)
+
+    assert parse(text).layers[0].rollup == word
 
 
 def test_the_shortest_layout_has_no_layers() -> None:
@@ -359,6 +368,20 @@ def test_a_mistake_in_a_layer_is_told_with_its_line_and_its_key(mistake: str, ke
         (layered(kind="journal", path="d/{user}.md"), 5, "layers.one.path"),
         (layered(kind="profile"), 5, "layers.one.path"),
         (layered("warn: 2 KB", "budget: 1 KB"), 6, "layers.one.warn"),
+        (layered("rollup: keep"), 6, "layers.one.rollup"),
+        (layered("rollup: drop", kind="journal", path="d/{date}.md"), 6, "layers.one.rollup"),
+        (layered("rollup: true", kind="journal", path="d/{date}.md"), 6, "layers.one.rollup"),
+        (layered("rollup: keep", kind="journal", path="d/{month}.md"), 6, "layers.one.rollup"),
+        (
+            layered("rollup: move", kind="journal", path="d/{user}/{date}.md"),
+            6,
+            "layers.one.rollup",
+        ),
+        (
+            layered("rollup: move", kind="journal", path="d/{month}/{date}.md"),
+            6,
+            "layers.one.rollup",
+        ),
         (layered(kind="folder"), 4, "layers.one.kind"),
         (layered(path="a/{hour}.md", kind="notes"), 5, "layers.one.path"),
         (layered(path="../a.md"), 5, "layers.one.path"),

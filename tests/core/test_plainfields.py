@@ -22,7 +22,8 @@ values = st.lists(st.one_of(st.sampled_from(WORDS), st.text(max_size=4)), max_si
 quoted = st.tuples(st.sampled_from("'\""), values).map(lambda each: f"{each[0]}{each[1]}{each[0]}")
 keys = st.sampled_from(["summary", "date", "type", "yes", "Null", "on", "a_b", "x1", "1x", "a b"])
 marks = st.sampled_from([": ", ":  ", ":"])
-lines = st.tuples(keys, marks, st.one_of(values, quoted)).map("".join)
+listed = st.lists(st.one_of(quoted, values), max_size=3).map(lambda each: f"[{', '.join(each)}]")
+lines = st.tuples(keys, marks, st.one_of(values, quoted, listed)).map("".join)
 newlines = st.sampled_from(["\n", "\r\n"])
 
 
@@ -60,6 +61,7 @@ def test_lines_of_plain_words_agree(block: list[str]) -> None:
         ("summary: Über 修正\n", {"summary": "Über 修正"}),
         ("summary: one\ndate: 2026-02-08\nimportance: 2\n",
          {"summary": "one", "date": date(2026, 2, 8), "importance": 2}),
+        ('sources: ["2026-02-08", "a: b # c"]\n', {"sources": ["2026-02-08", "a: b # c"]}),
     ],
 )  # fmt: skip
 def test_the_usual_block_needs_no_parser(raw: str, fields: dict[str, object]) -> None:

@@ -28,23 +28,29 @@ from gitmem.operations.compact import compact
 from gitmem.operations.confirm import confirm
 from gitmem.operations.diff import diff
 from gitmem.operations.entries import address_parts, entries, file_of, locate_entry
+from gitmem.operations.freshness import freshness, line_dates, touched_of
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.groups import groups, remove_group, rename_group
 from gitmem.operations.held import held_accept, held_drop, held_list, held_show
 from gitmem.operations.init import init
 from gitmem.operations.inject import inject
+from gitmem.operations.jobs import Told, last_jobs, log_job, traced
 from gitmem.operations.lint import lint
 from gitmem.operations.listing import list_files
 from gitmem.operations.log import iter_log, log
+from gitmem.operations.maintain import Limits, maintain, maintain_all
 from gitmem.operations.migrate import migrate
 from gitmem.operations.move import move, remove
 from gitmem.operations.move_entry import move_entry
 from gitmem.operations.pending import pending_edits
+from gitmem.operations.pinning import moment_at
 from gitmem.operations.read import known_path, missing, read
 from gitmem.operations.resolve import resolve
 from gitmem.operations.restore import restore
 from gitmem.operations.restore_archived import archived_file, restore_archived
 from gitmem.operations.restore_entry import is_address, restore_entry
+from gitmem.operations.rollup import rollup
+from gitmem.operations.rollups_due import rollups_due
 from gitmem.operations.rotate import rotate
 from gitmem.operations.show import show
 from gitmem.operations.snapshot import snapshot, snapshots
@@ -59,18 +65,20 @@ from tests.support.histories import put
 MARK = "their-own-business"
 
 NO_GROUP = {
-    "adopt_all", "aims", "applied", "archive_files", "arrival_of", "by_day", "changed_at",
-    "check_place", "check_target", "choose", "command", "confirmed_files",
-    "provenance", "shelves", "version", "version_at", "versions",
-    "checked", "checked_edit", "choose_layout", "dated_part", "decoded", "describe",
-    "describe_change", "digest_of", "draw", "effect_of", "encoded", "ended", "entries_in",
-    "entry_files", "entry_of", "file_changes", "find_earlier", "folder_of", "gather",
-    "has_content", "inventory", "is_adopted", "is_within", "isolate", "latest", "layer_files",
-    "layout_at", "layout_of", "make_note", "named_zone", "near_misses", "not_found",
-    "open_history", "overlap", "places", "plan_line", "read_folder", "read_history",
-    "remarks_on", "scan_edits", "settings_in", "shipped", "shipped_layout", "source_folder",
-    "starter_files", "text_bytes", "time_now", "why_not", "written_then", "zone_of",
-    "zone_problem", "zone_then",
+    "adopt_all", "age_of", "aged_entries", "ageing_files", "aims", "applied", "archive_files",
+    "arrival_of", "by_day", "cache_of", "changed_at", "check_place", "check_states",
+    "check_target", "checked", "checked_edit", "choose", "choose_layout", "command",
+    "confirmed_files", "dated_part", "dates_at", "dates_of", "decoded", "describe",
+    "describe_change", "digest_of", "digest_of_pages", "does_age", "draw", "effect_of", "encoded",
+    "ended", "entries_in", "entries_with_dates", "entry_files", "entry_of", "file_changes",
+    "find_earlier", "folder_of", "freshened", "gather", "has_content", "inventory", "is_adopted",
+    "is_within", "isolate", "latest", "layer_files", "layout_at", "layout_of", "make_note",
+    "named_zone", "near_misses", "not_found", "open_history", "overlap", "places", "plan_line",
+    "provenance", "read_folder", "read_history", "remarks_on", "rolled_layer", "rolled_layers",
+    "scan_edits", "settings_in", "shelf_of", "shelves", "shipped", "shipped_layout",
+    "source_folder", "starter_files", "text_at", "text_bytes", "time_now", "told", "version",
+    "version_at", "versions", "why", "why_not", "written_then", "zone_of", "zone_problem",
+    "zone_then",
 }  # fmt: skip
 """Functions that get what they work on handed over: they open no group themselves."""
 
@@ -168,6 +176,10 @@ BY_PATH: dict[str, Call] = {
     "locate_entry": lambda g, p: locate_entry(g, g.repository.snapshot(), EMPTY, f"{p}#x"),
     "move_entry": lambda g, p: move_entry(g, f"{p}#x", "taken.md"),
     "move_entry to": lambda g, p: move_entry(g, "own.md#x", p),
+    "freshness": freshness,
+    "freshness of an entry": lambda g, p: freshness(g, f"{p}#x"),
+    "line_dates": line_dates,
+    "touched_of": lambda g, p: touched_of(g, g.repository.snapshot(), [p, f"{p}#x"]),
     "held_accept": held_accept,
     "held_drop": held_drop,
     "held_list": lambda g, _: held_list(g),
@@ -207,6 +219,9 @@ BY_MOMENT: dict[str, Call] = {
     "diff": diff,
     "diff to": lambda g, at: diff(g, "HEAD", at),
     "entries": lambda g, at: entries(g, at=at),
+    "freshness": lambda g, at: freshness(g, at=at),
+    "line_dates": lambda g, at: line_dates(g, "a.md", at=at),
+    "moment_at": moment_at,
     "inject": lambda g, at: inject(g, at=at),
     "list_files": lambda g, at: list_files(g, at=at),
     "log": lambda g, at: log(g, since=at),
@@ -226,14 +241,21 @@ PLAIN: dict[str, Call] = {
     "check with repair": lambda g, _: check(g, repair=True),
     "compact": lambda g, _: compact(g, "a summary"),
     "health_of": lambda g, _: health_of(g),
+    "last_jobs": lambda g, _: last_jobs(g),
     "lint": lambda g, _: lint(g),
+    "log_job": lambda g, _: log_job(g, "mine", "done"),
+    "maintain": lambda g, _: (maintain(g), maintain(g, limits=Limits(loose=0))),
+    "maintain_all": lambda g, _: maintain_all(g.store, acting=g.acting),
     "migrate": lambda g, _: (migrate(g, dry_run=True), migrate(g)),
+    "rollup": lambda g, _: rollup(g, "week", "2026-W01", "text", summary="one line"),
+    "rollups_due": lambda g, _: rollups_due(g),
     "rotate": lambda g, _: rotate(g),
     "snapshot": lambda g, _: (snapshot(g), snapshot(g, force=True)),
     "snapshots": lambda g, _: snapshots(g),
     "count_edits": lambda g, _: count_edits(g, g.repository.snapshot()),
     "is_untouched": lambda g, _: is_untouched(g, g.repository.snapshot()),
     "status": lambda g, _: status(g),
+    "traced": lambda g, _: traced(g, "mine", lambda: 1, lambda _: Told("done")),
 }
 
 METHODS: dict[str, Callable[[Memory, str], object]] = {
@@ -245,6 +267,8 @@ METHODS: dict[str, Callable[[Memory, str], object]] = {
     "confirm": lambda m, p: m.confirm([f"{p}#x"]),
     "diff": lambda m, p: m.diff(path=p),
     "entries": lambda m, p: m.entries(p),
+    "freshness": lambda m, p: m.freshness(p),
+    "line_dates": lambda m, p: m.line_dates(p),
     "held": lambda m, _: m.held(),
     "held_accept": lambda m, p: m.held_accept(p),
     "held_drop": lambda m, p: m.held_drop(p),
@@ -253,12 +277,15 @@ METHODS: dict[str, Callable[[Memory, str], object]] = {
     "lint": lambda m, _: m.lint(),
     "list": lambda m, p: m.list(p),
     "log": lambda m, p: m.log(p),
+    "maintain": lambda m, _: m.maintain(),
     "migrate": lambda m, _: m.migrate(),
     "move": lambda m, p: m.move(p, "taken.md"),
     "move_entry": lambda m, p: m.move_entry(f"{p}#x", "taken.md"),
     "read": lambda m, p: m.read(p),
     "remove": lambda m, p: m.remove(p),
     "restore": lambda m, p: m.restore(p),
+    "rollup": lambda m, p: m.rollup("week", p, p, summary=p, layer=p),
+    "rollups_due": lambda m, p: m.rollups_due(layer=p),
     "rotate": lambda m, p: m.rotate(reason=p),
     "show": lambda m, p: m.show(p),
     "snapshot": lambda m, p: m.snapshot(reason=p, force=True),
@@ -379,9 +406,11 @@ WRITING: dict[str, Call] = {
     **{name: BY_PATH[name] for name in ("archive", "archive of an entry", "confirm")},
     "restore of all": lambda g, _: restore(g, "", at="HEAD~1"),
     "undo": lambda g, _: undo(g),
+    "rollup": PLAIN["rollup"],
     "rotate": PLAIN["rotate"],
     "snapshot": PLAIN["snapshot"],
     "compact": PLAIN["compact"],
+    "maintain": PLAIN["maintain"],
     "migrate": lambda g, _: migrate(g),
     "check with repair": lambda g, _: check(g, repair=True),
     "writing": lambda g, _: g.writing(),

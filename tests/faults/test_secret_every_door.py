@@ -20,6 +20,7 @@ from gitmem.operations.init import init
 from gitmem.operations.move import move, remove
 from gitmem.operations.move_entry import move_entry
 from gitmem.operations.restore import restore
+from gitmem.operations.rollup import rollup
 from gitmem.operations.rotate import rotate
 from gitmem.operations.snapshot import snapshot
 from gitmem.operations.undo import undo
@@ -31,6 +32,7 @@ from tests.support.samples import LETTERS, UPPER, body
 KEY = "AKIA" + body(UPPER, 16, 7)
 TOKEN = "gh" + "p_" + body(LETTERS, 36, 7)
 HELD = ("gitmem", "held")
+WEEK = ("week", "2026-W01")
 
 
 @pytest.fixture
@@ -46,6 +48,7 @@ def group(store: Store) -> Iterator[Group]:
     put(group, "a.md", "one\n")
     put(group, "notes/b.md", "two\n")
     put(group, "notes/c.md", "### One\n")
+    put(group, "episodes/2026-01-01.md", "three\n")
     yield group
     group.close()
 
@@ -121,6 +124,9 @@ REFUSED: dict[str, Door] = {
     "frontmatter": lambda g, s: write(g, [Edit("a.md", fields=(("key", s),))]),
     "user": lambda g, s: write(g, [Edit("user", "text\n", user=s)]),
     "compaction": lambda g, s: compact(g, f"the key is {s}"),
+    "roll-up": lambda g, s: rollup(g, *WEEK, f"the key is {s}", summary="one line"),
+    "roll-up's summary": lambda g, s: rollup(g, *WEEK, "text", summary=f"the key is {s}"),
+    "roll-up's reason": lambda g, s: rollup(g, *WEEK, "text", summary="one line", reason=s),
     "snapshot's reason": lambda g, s: snapshot(g, reason=s),
     "rotation's reason": lambda g, s: rotate(g, reason=s),
     "moved entry's field": lambda g, s: move_entry(g, "notes/c.md#one", "b.md", fields={"Key": s}),

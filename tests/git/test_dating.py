@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from gitmem.core.chronicle import Chronicle
 from gitmem.git.dating import Reading, bring_up
 from gitmem.git.repository import Repository
-from tests.support.histories import import_history
+from tests.support.histories import Drawn, import_history
 from tests.support.lines import blamed, random_history
 
 NOTHING = Reading(lambda data: [], lambda path, data: None, lambda p, d: {}, lambda p, d: {})
@@ -39,6 +40,47 @@ def test_every_line_has_the_commit_that_git_blames(
     history = random_history(Random(seed), 25, long_lines=long_lines, moves=moves)
     repository = import_history(folder, history)
 
-    known = bring_up(None, repository, repository.tip().commit, NOTHING)
+    known, _ = bring_up(None, repository, repository.tip().commit, NOTHING)
 
     assert disagreements(repository, known) == []
+
+
+@given(st.integers(0, 2**32))
+def test_going_on_from_any_commit_gives_what_a_whole_walk_gives(
+    tmp_path_factory: pytest.TempPathFactory, seed: int
+) -> None:
+    random = Random(seed)
+    folder = tmp_path_factory.mktemp("history") / "x.git"
+    repository = import_history(folder, random_history(random, 25))
+    line = [each.oid for each in repository.history(repository.tip().commit)]
+    known, _ = bring_up(None, repository, random.choice(line), NOTHING)
+
+    known, _ = bring_up(known, repository, line[0], NOTHING)
+
+    whole, _ = bring_up(None, repository, line[0], NOTHING)
+    assert known.commit == whole.commit == line[0]
+    for path, _ in repository.snapshot().files():
+        assert lines_of(known, path) == lines_of(whole, path)
+
+
+@pytest.mark.slow
+def test_git_agrees_on_every_line_of_three_thousand_commits(tmp_path: Path) -> None:
+    repository = import_history(tmp_path / "x.git", random_history(Random(3), 3_000))
+
+    known, _ = bring_up(None, repository, repository.tip().commit, NOTHING)
+
+    assert disagreements(repository, known) == []
+
+
+def test_commits_that_nothing_refers_to_any_more_are_let_go(tmp_path: Path) -> None:
+    drawn = [
+        Drawn(1_600_000_000 + at, (at,) if at else (), {"a.md": f"{at}\nlast\n"})
+        for at in range(1100)
+    ]
+    repository = import_history(tmp_path / "x.git", drawn)
+    known, _ = bring_up(None, repository, repository.tip().commit, NOTHING)
+
+    known.tidy()
+
+    assert lines_of(known, "a.md") == blamed(repository.gitdir, "a.md")
+    assert len(known.rows) == 2

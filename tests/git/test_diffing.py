@@ -9,7 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gitmem.core.merging import Hunk, split_lines
+from gitmem.core.hunks import Hunk
+from gitmem.core.merging import split_lines
 from gitmem.git.diffing import hunks, unified
 from tests.support.git import git
 

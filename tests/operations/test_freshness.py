@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
 
+from gitmem.core.chronicle import Chronicle
 from gitmem.core.freshness import is_immune, state_of
-from gitmem.errors import BadInput, PathNotFound
+from gitmem.errors import BadInput, Damaged, PathNotFound
+from gitmem.index.dates import load
 from gitmem.operations.adopt import adopt
 from gitmem.operations.capture import capture
+from gitmem.operations.check import check
 from gitmem.operations.freshness import AgedEntry, freshness, line_dates
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.init import init
@@ -127,6 +132,7 @@ def test_a_time_in_the_future_is_today(group: Group, clock: Clock) -> None:
     clock.set("2026-03-01T12:00:00+00:00")
 
     assert (only(group).age_days, only(group).state) == (0, "active")
+    assert "date-in-the-future" in {each.code for each in check(group).findings}
 
 
 def test_an_entry_says_who_touched_it_when_and_by_which_commit(group: Group, clock: Clock) -> None:
@@ -456,10 +462,12 @@ def cache_of(group: Group) -> Path:
     return group.gitdir / "gitmem" / "dates"
 
 
-def test_what_is_kept_gives_the_same_as_the_history(old: Group, clock: Clock) -> None:
+@pytest.mark.parametrize("writes", [1, 40])
+def test_what_is_kept_gives_the_same_as_the_history(old: Group, clock: Clock, writes: int) -> None:
     freshness(old)
-    write(old, [Edit(DECISIONS, entry="Use tabs", fields=(("Status", "dropped"),))])
-    clock.advance(days=1)
+    for number in range(writes):
+        write(old, [Edit(DECISIONS, entry="Use tabs", fields=(("Status", f"now {number}"),))])
+        clock.advance(days=1)
     warm = freshness(old)
     os.unlink(cache_of(old))
 
@@ -481,6 +489,55 @@ def test_no_changed_byte_of_the_cache_is_believed(old: Group) -> None:
     for at in range(0, len(data), max(1, len(data) // 97)):
         cache_of(old).write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
         assert freshness(old) == before
+
+
+@pytest.mark.parametrize("how", ["gone", "torn", "replaced"])
+def test_a_memory_that_is_lost_at_the_wrong_moment_is_made_again(
+    old: Group, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    freshness(old)
+    put(old, DECISIONS, "stub\n")
+    restore(old, DECISIONS, previous=True)
+    data = cache_of(old).read_bytes()
+
+    def load_and_lose(path: Path, reading: str) -> Chronicle | None:
+        known = load(path, reading)
+        if how == "gone":
+            os.unlink(path)
+        else:
+            path.write_bytes(data[:-1] if how == "torn" else b"another\n")
+        return known
+
+    monkeypatch.setattr("gitmem.operations.dating.load", load_and_lose)
+    assert ages(old)["Use tabs"] == 100
+
+
+def test_many_processes_may_ask_and_write_at_once(old: Group) -> None:
+    script = (
+        "import sys; from gitmem.cli import main\n"
+        f"sys.argv = ['gitmem', '--store', {str(old.store.root)!r}, *sys.argv[1:]]\nmain()"
+    )
+
+    def started(*args: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [sys.executable, "-c", script, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+
+    for turn in range(3):
+        writes = [
+            started("write", "ideas", "--entry", f"Idea {turn} {number}", "--set", "Status=raw")
+            for number in range(4)
+        ]
+        asked = [started("freshness", "--json") for _ in range(4)]
+        for each in (*writes, *asked):
+            out, err = each.communicate(timeout=60)
+            assert each.returncode == 0, (out, err)
+        os.unlink(cache_of(old)) if turn == 1 else None
+
+    found = freshness(old)
+    os.unlink(cache_of(old))
+    assert freshness(old) == found
+    assert sum(each.layer == "ideas" for each in found.entries) == 12
 
 
 def test_a_cache_of_another_branch_is_not_believed(old: Group) -> None:
@@ -524,6 +581,20 @@ def test_a_lost_version_of_long_ago_stops_nothing(old: Group) -> None:
     os.unlink(old.repository.objects.loose_path(blob))
 
     assert set(ages(reopened(old))) >= {"Use tabs", "tea"}
+
+
+def test_a_version_that_was_lost_and_found_again_does_no_harm(old: Group) -> None:
+    place = Path(old.repository.objects.loose_path(old.repository.snapshot().oid(DECISIONS) or ""))
+    aside = place.rename(place.with_suffix(".aside"))
+    for number in range(20):  # enough to be kept
+        put(old, "state.md", f"busy {number}\n")
+    with pytest.raises(Damaged):
+        freshness(reopened(old))
+    aside.rename(place)
+
+    put(old, DECISIONS, TEXT.replace("twice", "thrice"))
+
+    assert ages(reopened(old))["Use tabs"] == 0
 
 
 def test_lines_are_those_of_git_blame(old: Group, clock: Clock) -> None:

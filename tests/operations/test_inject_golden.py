@@ -329,24 +329,27 @@ Busy.
 Ada, in German.
 </knowledge>
 
-<knowledge layer="facts" path="facts/build.md">
+<knowledge layer="facts" path="facts/build.md" date="2026-02-08" state="active">
 make test
 </knowledge>
 
-<knowledge layer="facts" path="facts/2026-02-01.md" date="2026-02-01">
+<knowledge layer="facts" path="facts/2026-02-01.md" date="2026-02-01" state="active">
 A dated fact.
 </knowledge>
 
-<knowledge layer="facts" group="global" path="facts/office.md">
+<knowledge layer="facts" group="global" path="facts/office.md" \
+date="2026-02-08" state="active">
 Closed on Fridays.
 </knowledge>
 
-<knowledge layer="preferences" path="reference/preferences.md#dark-mode">
+<knowledge layer="preferences" path="reference/preferences.md#dark-mode" \
+date="2026-02-08" state="active">
 ### Dark mode
 - **Applies to:** all
 </knowledge>
 
-<knowledge layer="preferences" path="reference/preferences.md#short-answers" date="2026-02-03">
+<knowledge layer="preferences" path="reference/preferences.md#short-answers" \
+date="2026-02-03" state="active">
 ### Short answers
 - **Date observed:** 2026-02-03
 - **Importance:** 1
@@ -422,7 +425,7 @@ Relevant memory snippets:
 {"layer": "episodes", "path": "episodes/2026-W05.md", "address": "episodes/2026-W05.md", \
 "date": "2026-02-01", "age": "1 week ago", "type": "week", "text": "A week of billing"},
 {"layer": "facts", "path": "facts/conventions.md", "address": "facts/conventions.md", \
-"text": "Use ESM only."}
+"date": "2026-02-08", "state": "active", "text": "Use ESM only."}
 ]
 }""",
 }
@@ -441,19 +444,19 @@ ANNOTATED = {
 === diary ===
 - today (diary/2026-02-08.md, 2026-02-08): Shipped the billing fix
 
-=== facts (facts/conventions.md) ===
+=== facts (facts/conventions.md, 2026-02-08, active) ===
 Use ESM only.""",
     "markdown": """\
 ## diary
 - today (diary/2026-02-08.md, 2026-02-08): Shipped the billing fix
 
-## facts (facts/conventions.md)
+## facts (facts/conventions.md, 2026-02-08, active)
 Use ESM only.""",
     "snippets": """\
 Relevant memory snippets:
 [1] (group: diary/2026-02-08.md, 2026-02-08) today: Shipped the billing fix
 
-[2] (group: facts/conventions.md) Use ESM only.""",
+[2] (group: facts/conventions.md, 2026-02-08, active) Use ESM only.""",
 }
 
 

@@ -10,12 +10,13 @@ import click
 from gitmem.cli.declare import at, named
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
-from gitmem.cli.style import Paint, columns, counted, plain, short, visible
+from gitmem.cli.style import Paint, columns, plain, short, visible
 from gitmem.errors import BadInput
 
 if TYPE_CHECKING:
     from gitmem.operations.freshness import AgedEntry, Freshness, LineDates
 
+FADED = ("fading", "stale")
 BARS = {"active": "####", "aging": "###.", "fading": "##..", "stale": "#..."}
 
 
@@ -88,9 +89,10 @@ def _summed(found: Freshness, states: tuple[str, ...]) -> str:
         return f"nothing is {' or '.join(states)}" if states else "there is no entry that ages yet"
     counts = {state: sum(each.state == state for each in found.entries) for state in BARS}
     said = ", ".join(f"{count:,} {state}" for state, count in counts.items() if count)
-    faded = next((each for each in found.entries if each.state in ("fading", "stale")), None)
-    way = f"; still true: gitmem confirm {faded.address}" if faded and not faded.immune else ""
-    return f"{counted(len(found.entries), 'entry').replace('entrys', 'entries')}: {said}{way}"
+    faded = [each for each in found.entries if each.state in FADED and not each.immune]
+    way = f"; still true: gitmem confirm {faded[0].address}" if faded else ""
+    many = "1 entry" if len(found.entries) == 1 else f"{len(found.entries):,} entries"
+    return f"{many}: {said}{way}"
 
 
 def _drawn_lines(call: Invocation, dated: LineDates) -> Iterator[str]:
@@ -99,4 +101,4 @@ def _drawn_lines(call: Invocation, dated: LineDates) -> Iterator[str]:
         for each in dated.lines
     ]
     for each, line in zip(dated.lines, columns(rows), strict=True):
-        yield _paint(call, each.state)(line) if each.state in ("fading", "stale") else line
+        yield _paint(call, each.state)(line) if each.state in FADED else line

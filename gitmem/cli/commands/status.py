@@ -25,7 +25,8 @@ def command(call: Invocation) -> None:
     """Show what there is and what needs a decision
 
     Each core file's size against its budget, entries, days and logs, the last write, snapshot and
-    rotation; edits that are not captured yet, versions that are held, captures that broke a rule.
+    rotation; the last run of each job; edits that are not captured yet, versions that are held,
+    captures that broke a rule.
 
     \b
     Examples:
@@ -47,6 +48,7 @@ def _lines(call: Invocation, found: Status, now: datetime) -> Iterator[str]:
     for problem in filter(None, (found.layout_problem, found.zone_problem)):
         yield call.style.warn(visible(f"        {problem}"))
     yield from holding_lines(call, found.holdings, now)
+    yield from _jobs(call, found, now)
     yield from _edits(call, found)
     yield from _held(call, found)
     yield from _violations(call, found)
@@ -72,6 +74,21 @@ def _last(found: Status, now: datetime) -> str:
         return "nothing yet"
     what = f"{entry.op or 'git'} {paths_of(entry)}"
     return f"{short(entry.commit)}  {ago(entry.time, now)}, {what} by {entry.agent}"
+
+
+def _jobs(call: Invocation, found: Status, now: datetime) -> Iterator[str]:
+    if not found.jobs:
+        return
+    yield "\njobs"
+    rows = [
+        (f"  {each.job}", each.outcome, ago(each.time, now), visible(each.detail))
+        for each in found.jobs
+    ]
+
+    def paint(outcome: str) -> str:
+        return call.style.warn(outcome) if outcome == "failed" else outcome
+
+    yield from columns(rows, (call.style.bold, paint))
 
 
 def _edits(call: Invocation, found: Status) -> Iterator[str]:

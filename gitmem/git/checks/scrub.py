@@ -1,0 +1,91 @@
+"""Reading what is new: every object that came since the last commit that was found sound.
+
+The cost is that of the new commits, however long the history before them is.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gitmem.git.checks.closure import GITLINK
+from gitmem.git.objects import ObjectDamaged
+from gitmem.git.repository import Commit, Repository, differences
+
+NEW, OLD = 1, 2
+
+
+class Scrubbed(NamedTuple):
+    """What was read, and what could not be."""
+
+    commits: int
+    files: int
+    """Versions of files; folders are read on the way."""
+    lacks: tuple[str, ...] = ()
+    """In words, each object once."""
+    rewound: bool = False
+    """True when the last sound commit is no longer part of the history."""
+
+
+def scrub(repository: Repository, tip: str, verified: str | None) -> Scrubbed:
+    """Read and hash everything that TIP reaches and VERIFIED does not."""
+    lacks: dict[str, str] = {}
+    seen: set[str] = set()
+    try:
+        commits, joined = _new_commits(repository, tip, verified)
+    except ObjectDamaged as damage:
+        return Scrubbed(0, 0, (damage.message,))
+    for commit in commits:
+        try:
+            for oid in _new_files(repository, commit):
+                if oid not in seen and oid not in lacks:
+                    seen.add(oid)
+                    _read(repository, oid, lacks)
+        except ObjectDamaged as damage:  # a folder
+            lacks[damage.oid] = damage.message
+    return Scrubbed(len(commits), len(seen), tuple(lacks.values()), not joined)
+
+
+def _read(repository: Repository, oid: str, lacks: dict[str, str]) -> None:
+    try:
+        repository.objects.read_as("blob", oid)
+    except ObjectDamaged as damage:
+        lacks[oid] = damage.message
+
+
+def _new_files(repository: Repository, commit: Commit) -> Iterator[str]:
+    """The blobs that a commit brought; folders are read, and so judged, on the way."""
+    before = repository.commit(commit.parents[0]).tree if commit.parents else None
+    for _, _, node in differences(repository, "", before, commit.tree):
+        if node and node.mode != GITLINK:
+            yield node.oid
+
+
+def _new_commits(
+    repository: Repository, tip: str, verified: str | None
+) -> tuple[list[Commit], bool]:
+    """The commits behind TIP and not behind VERIFIED; whether the one is behind the other."""
+    sides = {tip: NEW}
+    if verified:
+        sides[verified] = sides.get(verified, 0) | OLD
+    queue = [_waiting(repository, oid) for oid in sides]
+    heapq.heapify(queue)
+    found: dict[str, Commit] = {}
+    while any(sides[oid] == NEW for _, oid, _ in queue):
+        _, oid, commit = heapq.heappop(queue)
+        if sides[oid] == NEW:
+            found[oid] = commit
+        for parent in commit.parents:
+            side = sides.get(parent, 0)
+            if side | sides[oid] != side:
+                sides[parent] = side | sides[oid]
+                heapq.heappush(queue, _waiting(repository, parent))
+    fresh = [commit for oid, commit in found.items() if sides[oid] == NEW]
+    return fresh, not verified or sides[verified] == NEW | OLD
+
+
+def _waiting(repository: Repository, oid: str) -> tuple[int, str, Commit]:
+    """A commit in the queue: the newest comes out first."""
+    commit = repository.commit(oid)
+    return -commit.committed, oid, commit

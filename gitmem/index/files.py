@@ -1,0 +1,20 @@
+"""How a cache is written: whole or not at all, and a disk that cannot take it stops nobody."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+
+def put(path: Path, data: bytes) -> None:
+    """Replace the file at once: two processes may do so, and a third may read."""
+    temp = f"{path}.{os.getpid()}.{os.urandom(4).hex()}"
+    with suppress(OSError):
+        try:
+            with open(os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(data)
+            os.replace(temp, path)
+        except OSError:
+            os.unlink(temp)
+            raise

@@ -1,0 +1,54 @@
+"""What maintenance found out last: at which commit, and until when, nothing was due.
+
+So that a look at a thousand quiet groups costs little more than opening them. An interrupted write
+is not remembered here: it is looked for every time.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from gitmem.index.files import put
+
+FORM = "1"
+"""Counted up when there is something new that can be due."""
+
+
+class Quiet(NamedTuple):
+    """A state of a group in which nothing was due."""
+
+    commit: str
+    worktree: str
+    """The looks of the work tree."""
+    settings: str
+    """What tells one state of the store's `.env`, which names the zone of days, from another."""
+    since: float
+    until: float
+    """When the next local day begins."""
+
+
+def quiet(gitdir: Path) -> Quiet | None:
+    """What was remembered; None when nothing was, or it is torn, or by another gitmem."""
+    try:
+        with open(f"{gitdir}/gitmem/maintained", encoding="ascii") as file:
+            form, commit, worktree, settings, since, until, _ = file.read(1000).split("\n")
+        if form != FORM:
+            return None
+        return Quiet(commit, worktree, settings, float(since), float(until))
+    except (OSError, ValueError):
+        return None
+
+
+def keep_quiet(gitdir: Path, found: Quiet) -> None:
+    """Remember that nothing is due, until something changes or the day ends."""
+    lines = (FORM, *map(str, found), "")
+    put(gitdir / "gitmem" / "maintained", "\n".join(lines).encode("ascii"))
+
+
+def forget_quiet(gitdir: Path) -> None:
+    """Forget it: something failed, and somebody should look again."""
+    with suppress(OSError):
+        os.unlink(f"{gitdir}/gitmem/maintained")

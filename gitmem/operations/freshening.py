@@ -1,0 +1,56 @@
+"""How fresh the pieces of a prompt are, where their layers age."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from gitmem.core.freshness import state_of
+from gitmem.core.layout import Layout
+from gitmem.core.pieces import Piece
+from gitmem.git.repository import Snapshot
+from gitmem.operations.dating import Dates, Touched, dates_at
+from gitmem.operations.freshness import age_of, cache_of, does_age
+
+
+def freshened(
+    pieces: Sequence[Piece],
+    layout: Layout,
+    now: datetime,
+    sources: Mapping[str, Snapshot],
+    gitdir: Path,
+) -> tuple[Piece, ...]:
+    """PIECES with the state of those that age, and their date where they do not name one.
+
+    SOURCES are the commits that they come from, by the name of the group; nothing for its own.
+    """
+    ageing = {each.name for each in layout.layers if does_age(each)}
+    known: dict[str, Dates] = {}
+
+    def dates_of(group: str) -> Dates:
+        if group not in known:
+            # Those of another group are kept here: nobody writes in what is not its own.
+            cache, source = cache_of(gitdir, group), sources[group]
+            known[group] = dates_at(source.repository, source.commit, layout, cache)
+        return known[group]
+
+    def shown() -> Iterator[Piece]:
+        for piece in pieces:
+            plain = piece.render == "whole" and not piece.lack
+            ages = plain and piece.layer in ageing
+            touched = _touched(piece, dates_of(piece.group)) if ages else None
+            yield _with_state(piece, touched, now) if touched else piece
+
+    return tuple(shown())
+
+
+def _touched(piece: Piece, dates: Dates) -> Touched | None:
+    if piece.kind == "entries":
+        return dates.of_entry(piece.text)
+    return dates.of_file(piece.text.encode("utf-8", "surrogatepass"))
+
+
+def _with_state(piece: Piece, touched: Touched, now: datetime) -> Piece:
+    when, days = age_of(touched, now)
+    return piece._replace(state=state_of(days), date=piece.date or f"{when.date()}")

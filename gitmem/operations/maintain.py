@@ -1,0 +1,219 @@
+"""Everything that is due: safe to run at any time, from cron, a hook or by hand, and to repeat.
+
+Each step is looked at by itself: one that fails is told and stops no other. Where nothing has
+changed since nothing was due, that is seen at little more than the cost of opening the group.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, time, timedelta
+from time import perf_counter
+from time import time as clock_time
+from typing import NamedTuple
+
+from gitmem.core.access import MAIN, check_access
+from gitmem.core.paths import check_group
+from gitmem.errors import GitmemError, StorageFailed
+from gitmem.git.fingerprint import fingerprint
+from gitmem.git.jobs import Job, append_job
+from gitmem.git.lock import Lock, lock_path
+from gitmem.index.maintained import Quiet, keep_quiet, quiet
+from gitmem.operations.clock import ENV, Clock
+from gitmem.operations.group import Group, Store, Who, not_found, time_now
+from gitmem.operations.jobs import Told, last_jobs, log_job, why
+from gitmem.operations.upkeep import STEPS, Limits, Step
+
+__all__ = ["Limits", "Maintained", "Stepped", "maintain", "maintain_all"]
+
+Progress = Callable[[int, int], None]
+JOB = "maintain"
+OUTCOMES = ("failed", "done", "due", "skipped", "nothing")
+"""Of several steps the first of these is the outcome of all."""
+
+
+class Stepped(NamedTuple):
+    """What became of one step."""
+
+    step: str
+    outcome: str
+    """done, nothing (was due), skipped (though it was), failed, or due (in a dry run)"""
+    detail: str
+    """What was done, or why it was not."""
+    code: str = ""
+    """Of a step that failed, the slug of the error ..."""
+    hint: str = ""
+    """... and what to type next."""
+
+
+class Maintained(NamedTuple):
+    """What became of one group."""
+
+    group: str
+    outcome: str
+    steps: tuple[Stepped, ...]
+    seconds: float = 0.0
+
+    @property
+    def failed(self) -> tuple[Stepped, ...]:
+        """The steps that failed."""
+        return tuple(each for each in self.steps if each.outcome == "failed")
+
+
+def maintain(
+    group: Group,
+    *,
+    dry_run: bool = False,
+    limits: Limits | None = None,
+    progress: Progress | None = None,
+) -> Maintained:
+    """Do what is due; with DRY_RUN, only say what that is."""
+    check_access(group.acting, group.name, write=True)
+    began = perf_counter()
+    known = None if limits else _quiet_now(group)
+    steps = _all_quiet(known) if known else _walked(group, dry_run, limits, progress)
+    done = Maintained(group.name, _worst(steps), steps, perf_counter() - began)
+    if not dry_run:
+        _log(group, done)
+    return done
+
+
+def maintain_all(
+    store: Store,
+    *,
+    who: Who | None = None,
+    acting: str | None = None,
+    now: Clock | None = None,
+    dry_run: bool = False,
+    limits: Limits | None = None,
+    progress: Progress | None = None,
+) -> tuple[Maintained, ...]:
+    """The same for every group on which ACTING may act; one that is damaged stops no other."""
+    names = [name for name in store.names() if acting in (None, MAIN, name)]
+    if acting is not None and not names:
+        raise not_found(store, check_group(acting), acting)
+    done = []
+    for name in names:
+        try:
+            group = Group(store, name, who=who, acting=acting, now=now)
+            try:
+                done.append(maintain(group, dry_run=dry_run, limits=limits))
+            finally:
+                group.close()
+        except (GitmemError, OSError) as error:
+            done.append(Maintained(name, "failed", (_failure("open", error),)))
+            if not dry_run:
+                job = Job(time_now(now, UTC), JOB, "failed", detail=why(error))
+                append_job(store.gitdir(name), job)
+        if progress:
+            progress(len(done), len(names))
+    return tuple(done)
+
+
+def _walked(
+    group: Group, dry_run: bool, limits: Limits | None, progress: Progress | None
+) -> tuple[Stepped, ...]:
+    """Look at each step, do what is due, and remember if nothing was."""
+    before = _state(group)  # first: what comes meanwhile has not been looked at
+    done = []
+    for step in STEPS:
+        done.append(_stepped(group, step, dry_run, limits or Limits()))
+        if progress:
+            progress(len(done), len(STEPS))
+    if not dry_run:
+        _clear_failures(group, done)
+    if before and not dry_run and not limits and all(each.outcome == "nothing" for each in done):
+        keep_quiet(group.gitdir, before)
+    return tuple(done)
+
+
+def _clear_failures(group: Group, done: Sequence[Stepped]) -> None:
+    """A step that failed once and is not due any more says so, or it would be a concern for ever.
+
+    It may have been mended by hand, with `check --repair` or by a day going by.
+    """
+    failed = {each.job for each in last_jobs(group) if each.outcome in ("failed", "skipped")}
+    for each in done:
+        if each.outcome == "nothing" and each.step in failed:
+            log_job(group, each.step, "nothing", detail=each.detail)
+
+
+def _stepped(group: Group, step: Step, dry_run: bool, limits: Limits) -> Stepped:
+    began = perf_counter()
+    try:
+        due = step.due(group, limits)
+        if dry_run or not due.is_due:
+            return Stepped(step.name, "due" if due.is_due else "nothing", due.why)
+        told = step.do(group, limits)
+        found = Stepped(step.name, told.outcome, told.detail)
+    except (GitmemError, OSError) as error:
+        found, told = _failure(step.name, error), Told("failed", why(error))
+    if found.outcome != "nothing" and not (dry_run or step.has_trace):
+        took = perf_counter() - began
+        detail = told.detail
+        log_job(group, step.name, told.outcome, found=told.found, detail=detail, seconds=took)
+    return found
+
+
+def _failure(step: str, error: GitmemError | OSError) -> Stepped:
+    if isinstance(error, GitmemError):
+        return Stepped(step, "failed", error.message, error.code, error.hint)
+    return Stepped(step, "failed", why(error), StorageFailed.code, "run `gitmem check`")
+
+
+def _worst(steps: tuple[Stepped, ...]) -> str:
+    found = {each.outcome for each in steps}
+    return next((each for each in OUTCOMES if each in found), "nothing")
+
+
+def _log(group: Group, done: Maintained) -> None:
+    """One line for the whole run, also where it did nothing."""
+    told = [f"{each.step}: {each.detail}" for each in done.steps if each.outcome != "nothing"]
+    detail = "; ".join(told) or "nothing was due"
+    log_job(group, JOB, done.outcome, found=len(told), detail=detail, seconds=done.seconds)
+
+
+def _quiet_now(group: Group) -> Quiet | None:
+    """What was remembered, if nothing can have become due since."""
+    known = quiet(group.gitdir)
+    if known is None or not known.since <= group.moment().timestamp() < known.until:
+        return None
+    try:
+        same = (
+            known.commit == group.repository.tip().commit
+            and known.settings == _settings(group.store)
+            and known.worktree == fingerprint(str(group.worktree)).digest
+            and not Lock(lock_path(group.gitdir)).peek()
+        )
+    except (GitmemError, OSError):
+        return None
+    return known if same else None
+
+
+def _all_quiet(known: Quiet) -> tuple[Stepped, ...]:
+    then = datetime.fromtimestamp(known.since, UTC).isoformat(" ", "minutes")
+    return tuple(Stepped(each.name, "nothing", f"nothing since {then}") for each in STEPS)
+
+
+def _state(group: Group) -> Quiet | None:
+    """What will be remembered if nothing is due; None where an edit could go unseen."""
+    try:
+        now, tip = group.now(), group.repository.tip().commit
+        tomorrow = datetime.combine(now.date() + timedelta(days=1), time.min, now.tzinfo)
+        looks = fingerprint(str(group.worktree))
+    except (GitmemError, OSError, OverflowError):
+        return None
+    if not looks.is_settled(clock_time()):
+        return None
+    settings = _settings(group.store)
+    return Quiet(tip, looks.digest, settings, now.timestamp(), tomorrow.timestamp())
+
+
+def _settings(store: Store) -> str:
+    """The store's `.env` as it is: it may name the zone in which days begin."""
+    try:
+        found = os.stat(store.root / ENV)
+    except OSError:
+        return "none"
+    return f"{found.st_ino} {found.st_mtime_ns} {found.st_size}"

@@ -1,0 +1,193 @@
+"""The steps of maintenance: when each is due, and what it does.
+
+To look whether a step is due changes nothing and takes no lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from gitmem.errors import Busy, Damaged
+from gitmem.git.checks.fsck import VERIFIED
+from gitmem.git.lock import Lock, lock_path
+from gitmem.operations.group import Group
+from gitmem.operations.jobs import Told
+
+
+class Limits(NamedTuple):
+    """From where on something is too much."""
+
+    loose: int = 6000
+    """Objects that lie by themselves, about: from here they are packed."""
+    packs: int = 20
+    """Packs: from here they become one."""
+    seconds: float = 600.0
+    """How long packing may take."""
+
+
+class Due(NamedTuple):
+    """Whether a step is due, and why, or why not."""
+
+    is_due: bool
+    why: str
+
+
+class Step(NamedTuple):
+    """One thing that maintenance looks after."""
+
+    name: str
+    due: Callable[[Group, Limits], Due]
+    do: Callable[[Group, Limits], Told]
+    has_trace: bool = False
+    """True when it is a job of its own, which leaves its own trace."""
+
+
+def _recover_due(group: Group, limits: Limits) -> Due:
+    record = Lock(lock_path(group.gitdir)).peek()
+    if record is None:
+        return Due(False, "no write was interrupted")
+    paths = ", ".join(item.path for item in record.items)
+    return Due(True, f"a write to {paths or 'the group'} is not finished")
+
+
+def _recover(group: Group, limits: Limits) -> Told:
+    before = _recover_due(group, limits)
+    with group.writing() as writer:  # taking the lock is what does it
+        found = len(writer.captured)
+        pending = writer.pending
+    if pending:
+        return Told("skipped", f"{before.why}: somebody still has a file open")
+    return Told("done", before.why.replace("is not finished", "was finished"), found)
+
+
+def _capture_due(group: Group, limits: Limits) -> Due:
+    from gitmem.operations.pending import pending_edits
+
+    scan = pending_edits(group)
+    words = _counted(len(scan.edits), "edit") if scan.edits else "no edits"
+    return Due(bool(scan.edits), words + _held(len(scan.held)))
+
+
+def _capture(group: Group, limits: Limits) -> Told:
+    from gitmem.operations.capture import capture
+
+    done = capture(group)
+    paths = ", ".join(each.path for each in done.captured)
+    outcome = "done" if done.captured else "nothing"
+    found = len(done.captured) + len(done.held)
+    return Told(outcome, (paths or "no edits") + _held(len(done.held)), found)
+
+
+def _held(number: int) -> str:
+    return f", {number:,} held" if number else ""
+
+
+def _counted(number: int, unit: str) -> str:
+    return f"{number:,} {unit}{'' if number == 1 else 's'}"
+
+
+def _rotate_due(group: Group, limits: Limits) -> Due:
+    from gitmem.core.daylog import header_day
+    from gitmem.operations.layouts import layout_of
+
+    snapshot, today = group.repository.snapshot(), group.now().date()
+    logs = [each for each in layout_of(group).layers if each.kind == "log"]
+    if not logs:
+        return Due(False, "the layout has no log")
+    for layer in logs:
+        data = snapshot.read(layer.path)
+        if data is None:
+            return Due(True, f"there is no {layer.path} yet")
+        if header_day(layer, data) != today:
+            return Due(True, f"{layer.path} is not known to be of today")
+    return Due(False, f"{', '.join(each.path for each in logs)} is of today, {today}")
+
+
+def _rotate(group: Group, limits: Limits) -> Told:
+    from gitmem.operations.rotate import rotate, told
+
+    return told(rotate(group))
+
+
+def _snapshot_due(group: Group, limits: Limits) -> Due:
+    from gitmem.git.tags import read_tag
+    from gitmem.operations.snapshot import PREFIX, latest
+
+    repository, today = group.repository, group.now().date()
+    if read_tag(repository, f"{PREFIX}{today}"):
+        return Due(False, f"{PREFIX}{today} was made before")
+    last, tree = latest(repository), repository.commit(repository.tip().commit).tree
+    if last is None:
+        return Due(bool(repository.tree(tree)), "there is none yet")
+    if repository.commit(last.commit).tree == tree:
+        return Due(False, f"no memory changes since {last.name}")
+    return Due(True, f"memory changed since {last.name}")
+
+
+def _snapshot(group: Group, limits: Limits) -> Told:
+    from gitmem.operations.snapshot import snapshot, told
+
+    return told(snapshot(group))
+
+
+def _scrub_due(group: Group, limits: Limits) -> Due:
+    tip = group.repository.tip().commit
+    if group.repository.reference(VERIFIED) == tip:
+        return Due(False, "everything was read before")
+    return Due(True, "there are commits that nobody has read back")
+
+
+def _scrub(group: Group, limits: Limits) -> Told:
+    from gitmem.git.checks.scrub import scrub
+    from gitmem.git.repairs.pointing import point_if_free
+
+    tip = group.repository.tip().commit
+    found = scrub(group.repository, tip, group.repository.reference(VERIFIED))
+    if found.lacks:
+        more = f", and {len(found.lacks) - 1} more" if len(found.lacks) > 1 else ""
+        raise Damaged(found.lacks[0] + more, hint="run `gitmem check --repair`")
+    if found.rewound:
+        text = "the branch was moved back: what was last found sound is no longer part of it"
+        raise Damaged(text, hint="run `gitmem check`")
+    words = f"{_counted(found.commits, 'commit')} and {_counted(found.files, 'file')} are sound"
+    if not point_if_free(group.gitdir, VERIFIED, tip, "sound"):
+        return Told("skipped", f"{words}, but a writer was at work: they will be read again")
+    return Told("done", words, found.commits + found.files)
+
+
+def _pack_due(group: Group, limits: Limits) -> Due:
+    from gitmem.git.packing import loose_estimate, packs_of
+
+    loose, packs = loose_estimate(group.gitdir), len(packs_of(group.gitdir))
+    is_due = loose >= limits.loose or packs >= limits.packs
+    return Due(is_due, f"about {_counted(loose, 'loose object')}, {_counted(packs, 'pack')}")
+
+
+def _pack(group: Group, limits: Limits) -> Told:
+    from gitmem.git.packing import pack
+    from gitmem.git.program import find_git
+
+    if find_git() is None:
+        why = f"{_pack_due(group, limits).why}; packing needs git, which is not installed"
+        return Told("skipped", why)
+    try:
+        done = pack(group.gitdir, seconds=limits.seconds, most_packs=limits.packs)
+    except Busy as error:
+        return Told("skipped", error.message)
+    words = [f"{_counted(done.objects, 'object')} packed"] if done.objects else []
+    words += [f"{_counted(done.packs, 'pack')} became one"] if done.packs else []
+    return Told("done", "; ".join([*words, *filter(None, [done.remark])]), done.objects)
+
+
+STEPS = (
+    Step("recover", _recover_due, _recover),
+    Step("capture", _capture_due, _capture),
+    Step("rotate", _rotate_due, _rotate, has_trace=True),
+    Step("snapshot", _snapshot_due, _snapshot, has_trace=True),
+    # The weekly report of `consolidate` comes here, due when its last trace is a week old
+    # (`last_jobs`), as a step that has a trace.
+    Step("scrub", _scrub_due, _scrub),
+    Step("pack", _pack_due, _pack),
+)
+"""In the order in which they are done: what one brings, the next ones see."""
