@@ -68,6 +68,7 @@ class Problem(NamedTuple):
 
     line: int
     message: str
+    code: str = BadInput.code
 
 
 class _Wrong(Exception):

@@ -27,7 +27,7 @@ from gitmem.operations.jobs import Told, traced, why
 from gitmem.operations.layouts import layout_at
 from gitmem.operations.noting import day_log, noted
 from gitmem.operations.pending import scan_edits
-from gitmem.operations.plan_rows import Row, in_full, looked_up, refuse
+from gitmem.operations.plan_rows import Row, looked_up, problem_of, refuse
 from gitmem.operations.resolve import resolve
 from gitmem.operations.seen import Seen, still_there
 from gitmem.operations.show import describe_change
@@ -160,7 +160,7 @@ class _Work:
             try:
                 deed = _carried_out(ground, decision, seen)
             except GitmemError as error:
-                problems.append(Problem(decision.line, in_full(error)))
+                problems.append(problem_of(decision, error))
                 continue
             landed.append(_landed_row(decision, seen, deed))
             warnings += deed.warnings
@@ -185,7 +185,8 @@ class _Work:
         if self._skip:
             refuse(problems)
         elif problems:
-            refuse([*problems, *(Problem(each.line, f"{_changed(each)} since") for each in void)])
+            since = [Problem(x.line, f"{_changed(x)} since", Conflict.code) for x in void]
+            refuse([*problems, *since])
         elif void:
             raise _outdated(self._base, void)
 

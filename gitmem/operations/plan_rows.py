@@ -37,7 +37,7 @@ def looked_up(
             check_message_text("address, title or reason", "\n".join(_words(each)))
             rows.append(Row(each, tuple(_seen(group, base, layout, each, decided))))
         except GitmemError as error:
-            problems.append(Problem(each.line, in_full(error)))
+            problems.append(problem_of(each, error))
     return rows, problems
 
 
@@ -66,9 +66,10 @@ def _is_about(address: str, seen: Seen) -> bool:
     return within or address in (seen.address, seen.path)
 
 
-def in_full(error: GitmemError) -> str:
-    """An error with its hint, as a part of a longer message."""
-    return f"{error.message} ({error.hint})" if error.hint else error.message
+def problem_of(decision: Decision, error: GitmemError) -> Problem:
+    """What is wrong with the line of DECISION."""
+    said = f"{error.message} ({error.hint})" if error.hint else error.message
+    return Problem(decision.line, said, error.code)
 
 
 def refuse(problems: list[Problem]) -> None:

@@ -17,6 +17,7 @@ import pytest
 import gitmem.operations
 from gitmem.api import Group as Memory
 from gitmem.api import open_group
+from gitmem.core.decisions import Decision, Decisions
 from gitmem.core.layout import EMPTY
 from gitmem.errors import Damaged, GitmemError, GroupNotFound, GroupRefused
 from gitmem.operations.adopt import adopt
@@ -26,6 +27,8 @@ from gitmem.operations.capture import capture
 from gitmem.operations.check import check, check_group
 from gitmem.operations.compact import compact
 from gitmem.operations.confirm import confirm
+from gitmem.operations.consolidate import consolidate
+from gitmem.operations.decide import decide
 from gitmem.operations.diff import diff
 from gitmem.operations.entries import address_parts, entries, file_of, locate_entry
 from gitmem.operations.freshness import freshness, line_dates, touched_of
@@ -45,6 +48,7 @@ from gitmem.operations.move_entry import move_entry
 from gitmem.operations.pending import pending_edits
 from gitmem.operations.pinning import moment_at
 from gitmem.operations.read import known_path, missing, read
+from gitmem.operations.report import report
 from gitmem.operations.resolve import resolve
 from gitmem.operations.restore import restore
 from gitmem.operations.restore_archived import archived_file, restore_archived
@@ -68,17 +72,19 @@ NO_GROUP = {
     "adopt_all", "age_of", "aged_entries", "ageing_files", "aims", "applied", "archive_files",
     "arrival_of", "by_day", "cache_of", "changed_at", "check_place", "check_states",
     "check_target", "checked", "checked_edit", "choose", "choose_layout", "command",
-    "confirmed_files", "dated_part", "dates_at", "dates_of", "decoded", "describe",
-    "describe_change", "digest_of", "digest_of_pages", "does_age", "draw", "effect_of", "encoded",
-    "ended", "entries_in", "entries_with_dates", "entry_files", "entry_of", "file_changes",
-    "find_earlier", "folder_of", "freshened", "gather", "has_content", "inventory", "is_adopted",
-    "is_within", "isolate", "latest", "layer_files", "layout_at", "layout_of", "make_note",
-    "named_zone", "near_misses", "not_found", "open_history", "overlap", "places", "plan_line",
-    "provenance", "read_folder", "read_history", "remarks_on", "rolled_layer", "rolled_layers",
-    "scan_edits", "settings_in", "shelf_of", "shelves", "shipped", "shipped_layout",
-    "source_folder", "starter_files", "text_at", "text_bytes", "time_now", "told", "version",
-    "version_at", "versions", "why", "why_not", "written_then", "zone_of", "zone_problem",
-    "zone_then",
+    "confirmed_files", "dated_part", "dates_at", "dates_of", "day_log", "decoded", "describe",
+    "describe_change", "digest_of", "digest_of_pages", "does_age", "draw", "duplicates",
+    "effect_of", "encoded", "ended", "entries_in", "entries_with_dates", "entry_files", "entry_of",
+    "file_changes", "find_earlier", "findings_of", "folder_of", "freshened", "gather",
+    "has_content", "problem_of", "inventory", "is_adopted", "is_within", "isolate", "latest",
+    "layer_files", "layout_at", "layout_of", "looked_up", "make_note", "moved_within",
+    "named_zone", "near_misses", "not_found", "noted", "old_logs", "open_history", "overlap",
+    "past_logs", "places", "plan_line", "provenance", "read_folder", "read_history", "refuse",
+    "remarks_on", "report_on", "rolled_layer", "rolled_layers", "scan_edits", "seen_in",
+    "sentence", "settings_in", "shelf_of", "shelves", "shipped", "shipped_layout", "source_folder",
+    "starter_files", "still_there", "summed", "text_at", "text_bytes", "time_now", "told",
+    "version", "version_at", "versions", "why", "why_not", "written_then", "zone_of",
+    "zone_problem", "zone_then",
 }  # fmt: skip
 """Functions that get what they work on handed over: they open no group themselves."""
 
@@ -158,6 +164,12 @@ def moment_tricks(scene: Scene) -> list[str]:
 
 Call = Callable[[Group, str], object]
 
+
+def plan_about(source: str, target: str) -> Decisions:
+    """A plan of one decision that moves a file."""
+    return Decisions("", (Decision("move", (source,), 1, target),))
+
+
 BY_PATH: dict[str, Call] = {
     "adopt": lambda g, p: adopt(g.store, g.name, g.worktree / p, layout="none", acting=g.acting),
     "all_meant": lambda g, p: all_meant(g, g.repository.snapshot(), EMPTY, [p, f"{p}#x"]),
@@ -176,6 +188,8 @@ BY_PATH: dict[str, Call] = {
     "locate_entry": lambda g, p: locate_entry(g, g.repository.snapshot(), EMPTY, f"{p}#x"),
     "move_entry": lambda g, p: move_entry(g, f"{p}#x", "taken.md"),
     "move_entry to": lambda g, p: move_entry(g, "own.md#x", p),
+    "decide": lambda g, p: decide(g, plan_about(p, "own.md")),
+    "decide where to": lambda g, p: decide(g, plan_about("own.md", p)),
     "freshness": freshness,
     "freshness of an entry": lambda g, p: freshness(g, f"{p}#x"),
     "line_dates": line_dates,
@@ -219,7 +233,9 @@ BY_MOMENT: dict[str, Call] = {
     "diff": diff,
     "diff to": lambda g, at: diff(g, "HEAD", at),
     "entries": lambda g, at: entries(g, at=at),
+    "decide": lambda g, at: decide(g, plan_about("own.md", "taken.md"), base=at),
     "freshness": lambda g, at: freshness(g, at=at),
+    "report": lambda g, at: report(g, at=at),
     "line_dates": lambda g, at: line_dates(g, "a.md", at=at),
     "moment_at": moment_at,
     "inject": lambda g, at: inject(g, at=at),
@@ -247,6 +263,7 @@ PLAIN: dict[str, Call] = {
     "maintain": lambda g, _: (maintain(g), maintain(g, limits=Limits(loose=0))),
     "maintain_all": lambda g, _: maintain_all(g.store, acting=g.acting),
     "migrate": lambda g, _: (migrate(g, dry_run=True), migrate(g)),
+    "consolidate": lambda g, _: consolidate(g),
     "rollup": lambda g, _: rollup(g, "week", "2026-W01", "text", summary="one line"),
     "rollups_due": lambda g, _: rollups_due(g),
     "rotate": lambda g, _: rotate(g),
@@ -284,6 +301,9 @@ METHODS: dict[str, Callable[[Memory, str], object]] = {
     "read": lambda m, p: m.read(p),
     "remove": lambda m, p: m.remove(p),
     "restore": lambda m, p: m.restore(p),
+    "consolidate": lambda m, _: m.consolidate(),
+    "decide": lambda m, p: m.decide(f'{{"action": "archive", "address": "{p}"}}'),
+    "report": lambda m, p: m.report(at=p),
     "rollup": lambda m, p: m.rollup("week", p, p, summary=p, layer=p),
     "rollups_due": lambda m, p: m.rollups_due(layer=p),
     "rotate": lambda m, p: m.rotate(reason=p),
@@ -406,6 +426,8 @@ WRITING: dict[str, Call] = {
     **{name: BY_PATH[name] for name in ("archive", "archive of an entry", "confirm")},
     "restore of all": lambda g, _: restore(g, "", at="HEAD~1"),
     "undo": lambda g, _: undo(g),
+    "consolidate": PLAIN["consolidate"],
+    "decide": BY_PATH["decide"],
     "rollup": PLAIN["rollup"],
     "rotate": PLAIN["rotate"],
     "snapshot": PLAIN["snapshot"],

@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.errors import GitmemError, SecretFound
+from gitmem.core.decisions import Decision, Decisions
+from gitmem.errors import GitmemError, PlanRefused, SecretFound
 from gitmem.operations.archive import archive
 from gitmem.operations.capture import capture
 from gitmem.operations.compact import compact
 from gitmem.operations.confirm import confirm
+from gitmem.operations.consolidate import consolidate
+from gitmem.operations.decide import decide
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.groups import rename_group
 from gitmem.operations.held import held_accept, held_drop, held_list, held_show
@@ -124,6 +127,8 @@ REFUSED: dict[str, Door] = {
     "frontmatter": lambda g, s: write(g, [Edit("a.md", fields=(("key", s),))]),
     "user": lambda g, s: write(g, [Edit("user", "text\n", user=s)]),
     "compaction": lambda g, s: compact(g, f"the key is {s}"),
+    "plan's reason": lambda g, s: decide(g, Decisions("", ()), reason=s),
+    "consolidation's reason": lambda g, s: consolidate(g, reason=s),
     "roll-up": lambda g, s: rollup(g, *WEEK, f"the key is {s}", summary="one line"),
     "roll-up's summary": lambda g, s: rollup(g, *WEEK, "text", summary=f"the key is {s}"),
     "roll-up's reason": lambda g, s: rollup(g, *WEEK, "text", summary="one line", reason=s),
@@ -154,6 +159,35 @@ def test_it_is_refused_and_leaves_no_trace(
 
     assert secret not in str(caught.value) + caught.value.hint + repr(caught.value.facts)
     assert caught.value.facts["rule"] in ("aws-key-id", "github-token")
+    assert group.repository.tip().commit == head
+    assert traces(store, secret) == []
+
+
+ONE = ("notes/c.md#one",)
+DECISIONS: dict[str, Callable[[str], Decision]] = {
+    "plan's text": lambda s: Decision("update", ONE, 1, text=f"the key is {s}"),
+    "plan's field": lambda s: Decision("update", ONE, 1, fields=(("Key", s),)),
+    "plan's target": lambda s: Decision("move", ONE, 1, f"{s}.md"),
+    "plan's title": lambda s: Decision(
+        "merge-entries", ("a.md", *ONE), 1, "d.md", title=s, text="text"
+    ),
+    "decision's reason": lambda s: Decision("archive", ONE, 1, reason=s),
+}
+
+
+@pytest.mark.parametrize("secret", [KEY, TOKEN], ids=["key", "token"])
+@pytest.mark.parametrize("decision", DECISIONS.values(), ids=DECISIONS)
+def test_a_plan_that_holds_it_is_refused_and_leaves_no_trace(
+    store: Store, group: Group, decision: Callable[[str], Decision], secret: str
+) -> None:
+    head = group.repository.tip().commit
+
+    with pytest.raises(PlanRefused) as caught:
+        decide(group, Decisions("", (decision(secret),)))
+
+    (problem,) = caught.value.facts["problems"]  # type: ignore[misc]
+    assert (problem["line"], problem["code"]) == (1, "secret-found")
+    assert secret not in str(caught.value) + caught.value.hint + repr(caught.value.facts)
     assert group.repository.tip().commit == head
     assert traces(store, secret) == []
 
@@ -198,6 +232,7 @@ ON_THE_WAY: dict[str, Callable[[Group], object]] = {
     "remove": lambda g: remove(g, "a.md"),
     "archive": lambda g: archive(g, ["a.md"]),
     "archive of an entry": lambda g: archive(g, ["a.md#key"]),
+    "plan": lambda g: decide(g, Decisions("", (Decision("archive", ("a.md",), 1),))),
     "restore of an entry": lambda g: restore(g, "a.md#key"),
     "drop": lambda g: held_drop(g, "a.md"),
 }
