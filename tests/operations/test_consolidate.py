@@ -11,10 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitmem.core.freshness import state_of
+from gitmem.operations.archived import archived
 from gitmem.operations.consolidate import consolidate
 from gitmem.operations.freshness import freshness
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.init import init
+from gitmem.operations.jobs import last_jobs
 from gitmem.operations.log import log
 from gitmem.operations.move import remove
 from gitmem.operations.rotate import rotate
@@ -432,3 +434,25 @@ def test_a_name_that_looks_like_a_credential_is_not_said(old: Group, clock: Cloc
 
     assert len(done.entries) == 1
     assert token.lower() not in git(old.worktree, "log", "-3", "--format=%B").lower()
+
+
+def test_every_run_leaves_a_trace_and_a_dry_run_none(old: Group) -> None:
+    consolidate(old, dry_run=True)
+    assert [each for each in last_jobs(old) if each.job == "consolidate"] == []
+
+    consolidate(old)
+    (trace,) = [each for each in last_jobs(old) if each.job == "consolidate"]
+    assert (trace.outcome, trace.found) == ("done", 3)
+    assert "archived 2 old logs" in trace.detail
+
+    consolidate(old)
+    (trace,) = [each for each in last_jobs(old) if each.job == "consolidate"]
+    assert (trace.outcome, trace.detail) == ("nothing", "nothing is old and past")
+
+
+def test_the_archive_knows_when_an_entry_was_touched(old: Group) -> None:
+    consolidate(old)
+
+    (found,) = [each for each in archived(old).archived if each.title == "Use tabs"]
+    assert found.source == "reference/decisions.md#use-tabs"
+    assert found.touched.startswith("2026-02-08T12:00")

@@ -18,6 +18,7 @@ from gitmem.operations.deeds import DEEDS
 from gitmem.operations.freshness import freshness
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.init import init
+from gitmem.operations.jobs import last_jobs
 from gitmem.operations.log import log
 from gitmem.operations.restore import restore
 from gitmem.operations.undo import undo
@@ -503,3 +504,18 @@ def test_a_plan_about_the_log_itself_leaves_it_alone(group: Group) -> None:
     assert done.logged == ""
     assert "A thought" in titles(group, IDEAS)
     assert "A thought" not in text_of(group, CURRENT)
+
+
+def test_every_plan_leaves_a_trace_also_one_that_is_refused(group: Group) -> None:
+    decided(group, ALL[0], dry_run=True)
+    assert last_jobs(group) == ()
+
+    with pytest.raises(PlanRefused):
+        decided(group, {"action": "archive", "address": "decisions#none"})
+    (trace,) = last_jobs(group)
+    assert (trace.job, trace.outcome) == ("consolidate", "nothing")
+    assert "line 1: there is no entry" in trace.detail
+
+    decided(group, *ALL)
+    (trace,) = last_jobs(group)
+    assert (trace.outcome, trace.found) == ("done", 6)

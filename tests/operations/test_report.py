@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import date, timedelta
 
@@ -358,3 +359,31 @@ def test_a_recommendation_names_a_few_and_counts_the_rest() -> None:
 
     assert said.startswith("8 stale entries to look at")
     assert said.endswith("reference/x.md#4 and 3 more)")
+
+
+KEYS = {
+    "timestamp": None,
+    "memory_dir": None,
+    "totals": {"files", "size_bytes"},
+    "budgets": {"rules", "warn_thresholds", "checks", "over_budget", "near_budget"},
+    "reference_files": {
+        *("file", "exists", "size_bytes", "modified_at", "age_days", "freshness"),
+    },
+    "sessions": {"archive_candidates_older_than_30_days"},
+    "oldest_files": {"file", "size_bytes", "modified_at", "age_days"},
+    "largest_files": {"file", "size_bytes", "modified_at", "age_days"},
+    "recommendations": None,
+}
+CHECK = {
+    *("file", "exists", "size_bytes", "budget_bytes", "warn_bytes", "over_budget"),
+    *("near_budget", "budget_usage_pct", "modified_at"),
+}
+
+
+def test_who_knows_the_report_of_the_seed_finds_every_key_of_it(group: Group) -> None:
+    found = json.loads(document(report(group)))
+
+    for key, inner in KEYS.items():
+        value = found[key][0] if isinstance(found[key], list) and inner else found[key]
+        assert not inner or inner <= value.keys(), key
+    assert found["budgets"]["checks"][0].keys() >= CHECK
