@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from gitmem.cli.style import Style, counted, delta, short, visible
+from gitmem.cli.style import Style, delta, short, visible
+from gitmem.core.numbers import counted
 
 if TYPE_CHECKING:
     from gitmem.cli.invocation import Invocation

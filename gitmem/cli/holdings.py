@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gitmem.cli.invocation import ago
-from gitmem.cli.style import Paint, columns, counted, plain
+from gitmem.cli.style import Paint, columns, plain
+from gitmem.core.numbers import counted
 
 if TYPE_CHECKING:
     from datetime import datetime

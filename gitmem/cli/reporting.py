@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from gitmem.cli.style import Style, columns, counted, quoted, short
+from gitmem.cli.style import Style, columns, quoted, short
+from gitmem.core.numbers import counted
 
 if TYPE_CHECKING:
     from gitmem.operations.reported import Considered, Report
@@ -25,7 +26,7 @@ def report_lines(style: Style, found: Report) -> Iterator[str]:
     yield (
         f"{found.timestamp:%Y-%m-%d} {style.name(short(found.commit))}: "
         f"{counted(totals.files, 'file')}, {counted(totals.size_bytes, 'byte')}; "
-        f"{counted(totals.entries, 'entry').replace('entrys', 'entries')}: {states}{immune}"
+        f"{counted(totals.entries, 'entry')}: {states}{immune}"
     )
     for title, rows in _sections(found):
         yield from _section(style, title, rows)

@@ -58,11 +58,6 @@ def short(commit: str) -> str:
     return commit[:SHORT]
 
 
-def counted(number: int, unit: str) -> str:
-    """A number with its unit, in the plural where it is one."""
-    return f"{number:,} {unit}{'' if number == 1 else 's'}"
-
-
 def delta(added: int, removed: int) -> str:
     """How many lines came and went, as `+3 -1`."""
     return " ".join(filter(None, (f"+{added:,}" * bool(added), f"-{removed:,}" * bool(removed))))

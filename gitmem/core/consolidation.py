@@ -11,6 +11,7 @@ from datetime import date, timedelta
 from typing import NamedTuple
 
 from gitmem.core.budgets import KILO, human
+from gitmem.core.numbers import counted
 
 FADED = ("fading", "stale")
 """The states in which an entry is worth a look."""
@@ -92,12 +93,12 @@ def recommendations(found: Findings) -> Iterator[str]:
         yield f"{names_of(found.missing)} {_are(found.missing)} missing: write what belongs there"
     if found.logs:
         yield (
-            f"{_counted(found.logs, 'log')} of more than {LOG_DAYS} days ago: "
+            f"{counted(len(found.logs), 'log')} of more than {LOG_DAYS} days ago: "
             "`gitmem consolidate --apply` archives them"
         )
     if found.archivable:
         yield (
-            f"{_counted(found.archivable, 'entry')} had their time and faded since: "
+            f"{counted(len(found.archivable), 'entry')} had their time and faded since: "
             f"`gitmem consolidate --apply` archives them ({names_of(found.archivable)})"
         )
     yield from _to_look_at(found)
@@ -108,18 +109,19 @@ def _to_look_at(found: Findings) -> Iterator[str]:
     for state, addresses in (("stale", found.stale), ("fading", found.fading)):
         if addresses:
             yield (
-                f"{_counted(addresses, f'{state} entry')} to look at: still true, `gitmem confirm`;"
-                f" changed, `gitmem write`; over, `gitmem archive` ({names_of(addresses)})"
+                f"{counted(len(addresses), f'{state} entry')} to look at: "
+                "still true, `gitmem confirm`; changed, `gitmem write`; over, `gitmem archive` "
+                f"({names_of(addresses)})"
             )
     if found.profiles:
         yield (
-            f"{_counted(found.profiles, 'profile')} too long: summarise older notes of "
+            f"{counted(len(found.profiles), 'profile')} too long: summarise older notes of "
             + names_of(found.profiles)
         )
     if found.duplicates:
         stand = "stands" if len(found.duplicates) == 1 else "stand"
         yield (
-            f"{_counted(found.duplicates, 'entry')} {stand} in two places: bring what is new "
+            f"{counted(len(found.duplicates), 'entry')} {stand} in two places: bring what is new "
             f"together in one, and archive the other ({names_of(found.duplicates)})"
         )
     if found.near:
@@ -134,12 +136,3 @@ def names_of(things: Sequence[str]) -> str:
 
 def _are(things: Sequence[str]) -> str:
     return "is" if len(things) == 1 else "are"
-
-
-def _counted(things: Sequence[str], unit: str) -> str:
-    return counted_things(len(things), unit)
-
-
-def counted_things(number: int, unit: str) -> str:
-    """A number with its unit, in the plural where it is one."""
-    return f"{number:,} {unit if number == 1 else f'{unit}s'.replace('entrys', 'entries')}"

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from gitmem.index.files import put
 
-FORM = "1"
+FORM = "2"
 """Counted up when there is something new that can be due."""
 
 

@@ -14,13 +14,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from gitmem.core.archives import archive_path
-from gitmem.core.consolidation import counted_things, names_of, recommendations
+from gitmem.core.consolidation import names_of, recommendations
 from gitmem.core.entry_blocks import Entry, split_address
 from gitmem.core.entry_rules import is_retired
 from gitmem.core.freshness import is_immune
 from gitmem.core.guards import check_message_text
 from gitmem.core.layout import Layer, Layout
 from gitmem.core.messages import Note
+from gitmem.core.numbers import counted
 from gitmem.errors import GitmemError, SecretFound
 from gitmem.git.held import SetAside
 from gitmem.git.intake import Captured
@@ -263,8 +264,8 @@ class _Work:
 
 def _kinds(logs: Filed, entries: Filed) -> tuple[_Kind, _Kind]:
     return (
-        _Kind(logs, counted_things(len(logs.moves), "old log")),
-        _Kind(entries, counted_things(len(entries.moves), "past entry")),
+        _Kind(logs, counted(len(logs.moves), "old log")),
+        _Kind(entries, counted(len(entries.moves), "past entry")),
     )
 
 

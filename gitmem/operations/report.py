@@ -32,6 +32,7 @@ from gitmem.operations.entries import entries_in, entry_files
 from gitmem.operations.freshness import AgedEntry, age_of, aged_entries, ageing_files, dates_of
 from gitmem.operations.group import Group
 from gitmem.operations.inventory import CoreFile, inventory, past_logs
+from gitmem.operations.jobs import Told, traced
 from gitmem.operations.layer_files import layer_files
 from gitmem.operations.lint import duplicates
 from gitmem.operations.pinning import Pinned, moment_at
@@ -49,6 +50,9 @@ from gitmem.operations.reported import (
     Totals,
 )
 
+JOB = "report"
+SAID = 3
+MORE = "see `gitmem consolidate`"
 CONFIRMABLE = ("entries", "notes")
 """Kinds of layers of whose things somebody can say that they are still true."""
 
@@ -56,6 +60,17 @@ CONFIRMABLE = ("entries", "notes")
 def report(group: Group, *, at: str | None = None) -> Report:
     """Look at all that the group holds, now or AT a moment; nothing is written."""
     return report_on(group, moment_at(group, at))
+
+
+def made_report(group: Group) -> Report:
+    """The report of now, with a trace of its having been made."""
+    return traced(group, JOB, lambda: report(group), told)
+
+
+def told(found: Report) -> Told:
+    """What a report comes to, in a line."""
+    words = [*found.recommendations[:SAID], *([MORE] if found.recommendations else [])]
+    return Told("done", "; ".join(words) or "nothing to do", len(found.recommendations))
 
 
 def report_on(group: Group, moment: Pinned) -> Report:

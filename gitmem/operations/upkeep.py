@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from gitmem.core.numbers import counted
 from gitmem.errors import Busy, Damaged
 from gitmem.git.checks.fsck import VERIFIED
 from gitmem.git.lock import Lock, lock_path
 from gitmem.operations.group import Group
-from gitmem.operations.jobs import Told
+from gitmem.operations.jobs import Told, last_jobs
+
+WEEK = 7
 
 
 class Limits(NamedTuple):
@@ -65,7 +68,7 @@ def _capture_due(group: Group, limits: Limits) -> Due:
     from gitmem.operations.pending import pending_edits
 
     scan = pending_edits(group)
-    words = _counted(len(scan.edits), "edit") if scan.edits else "no edits"
+    words = counted(len(scan.edits), "edit") if scan.edits else "no edits"
     return Due(bool(scan.edits), words + _held(len(scan.held)))
 
 
@@ -81,10 +84,6 @@ def _capture(group: Group, limits: Limits) -> Told:
 
 def _held(number: int) -> str:
     return f", {number:,} held" if number else ""
-
-
-def _counted(number: int, unit: str) -> str:
-    return f"{number:,} {unit}{'' if number == 1 else 's'}"
 
 
 def _rotate_due(group: Group, limits: Limits) -> Due:
@@ -131,6 +130,22 @@ def _snapshot(group: Group, limits: Limits) -> Told:
     return told(snapshot(group))
 
 
+def _report_due(group: Group, limits: Limits) -> Due:
+    from gitmem.operations.report import JOB
+
+    last = next((each for each in last_jobs(group) if each.job == JOB), None)
+    if last is None or last.outcome != "done":
+        return Due(True, "there is none yet" if last is None else f"the last one {last.outcome}")
+    days = (group.now().date() - last.time.astimezone(group.zone).date()).days
+    return Due(days >= WEEK, f"the last one was made {counted(days, 'day')} ago")
+
+
+def _report(group: Group, limits: Limits) -> Told:
+    from gitmem.operations.report import made_report, told
+
+    return told(made_report(group))
+
+
 def _scrub_due(group: Group, limits: Limits) -> Due:
     tip = group.repository.tip().commit
     if group.repository.reference(VERIFIED) == tip:
@@ -150,7 +165,7 @@ def _scrub(group: Group, limits: Limits) -> Told:
     if found.rewound:
         text = "the branch was moved back: what was last found sound is no longer part of it"
         raise Damaged(text, hint="run `gitmem check`")
-    words = f"{_counted(found.commits, 'commit')} and {_counted(found.files, 'file')} are sound"
+    words = f"{counted(found.commits, 'commit')} and {counted(found.files, 'file')} are sound"
     if not point_if_free(group.gitdir, VERIFIED, tip, "sound"):
         return Told("skipped", f"{words}, but a writer was at work: they will be read again")
     return Told("done", words, found.commits + found.files)
@@ -161,7 +176,7 @@ def _pack_due(group: Group, limits: Limits) -> Due:
 
     loose, packs = loose_estimate(group.gitdir), len(packs_of(group.gitdir))
     is_due = loose >= limits.loose or packs >= limits.packs
-    return Due(is_due, f"about {_counted(loose, 'loose object')}, {_counted(packs, 'pack')}")
+    return Due(is_due, f"about {counted(loose, 'loose object')}, {counted(packs, 'pack')}")
 
 
 def _pack(group: Group, limits: Limits) -> Told:
@@ -175,8 +190,8 @@ def _pack(group: Group, limits: Limits) -> Told:
         done = pack(group.gitdir, seconds=limits.seconds, most_packs=limits.packs)
     except Busy as error:
         return Told("skipped", error.message)
-    words = [f"{_counted(done.objects, 'object')} packed"] if done.objects else []
-    words += [f"{_counted(done.packs, 'pack')} became one"] if done.packs else []
+    words = [f"{counted(done.objects, 'object')} packed"] if done.objects else []
+    words += [f"{counted(done.packs, 'pack')} became one"] if done.packs else []
     return Told("done", "; ".join([*words, *filter(None, [done.remark])]), done.objects)
 
 
@@ -185,8 +200,7 @@ STEPS = (
     Step("capture", _capture_due, _capture),
     Step("rotate", _rotate_due, _rotate, has_trace=True),
     Step("snapshot", _snapshot_due, _snapshot, has_trace=True),
-    # The weekly report of `consolidate` comes here, due when its last trace is a week old
-    # (`last_jobs`), as a step that has a trace.
+    Step("report", _report_due, _report, has_trace=True),
     Step("scrub", _scrub_due, _scrub),
     Step("pack", _pack_due, _pack),
 )

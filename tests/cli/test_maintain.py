@@ -21,6 +21,7 @@ def test_it_says_what_it_did_and_then_that_nothing_was_due(gitmem: Run, files: P
     assert said.out == (
         "main  capture   done  a.md\n"
         "main  snapshot  done  snapshot/2026-02-08, 1 changed\n"
+        "main  report    done  nothing to do\n"
         "main  scrub     done  2 commits and 1 file are sound\n"
     )
     assert gitmem("maintain").out == "nothing was due\n"
@@ -66,6 +67,7 @@ def test_all_groups_are_told_in_lines_and_the_quiet_ones_in_a_number(gitmem: Run
     assert said.code == 0
     assert said.out == (
         "research  snapshot  done  snapshot/2026-02-08, 1 changed\n"
+        "research  report    done  nothing to do\n"
         "research  scrub     done  2 commits and 1 file are sound\n"
         "nothing was due in 2 groups\n"
     )

@@ -7,7 +7,8 @@ from unicodedata import category
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.cli.style import Style, columns, counted, delta, visible, width
+from gitmem.cli.style import Style, columns, delta, visible, width
+from gitmem.core.numbers import counted
 
 
 def test_columns_are_aligned_and_lines_not_padded() -> None:

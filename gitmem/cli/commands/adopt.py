@@ -11,7 +11,8 @@ import click
 from gitmem.cli.declare import as_somebody, named, not_empty
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
-from gitmem.cli.style import counted, quoted, visible
+from gitmem.cli.style import quoted, visible
+from gitmem.core.numbers import counted
 
 if TYPE_CHECKING:
     from gitmem.operations.adopt import Adopted

@@ -10,7 +10,8 @@ import click
 from gitmem.cli import boundary
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
-from gitmem.cli.style import counted, visible
+from gitmem.cli.style import visible
+from gitmem.core.numbers import counted
 
 if TYPE_CHECKING:
     from gitmem.operations.check import Checked, Finding

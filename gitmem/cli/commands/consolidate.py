@@ -87,10 +87,10 @@ def _check_together(apply: bool, plan: str | None, at: str | None, about_a_plan:
 
 
 def _report(call: Invocation, at: str | None) -> None:
-    from gitmem.operations.report import report
+    from gitmem.operations.report import made_report, report
 
     with call.group() as group:
-        found = report(group, at=at)
+        found = report(group, at=at) if at else made_report(group)
     call.answer(found, map(call.addressed, report_lines(call.style, found)), data=True)
 
 

@@ -11,6 +11,7 @@ from gitmem.cli.declare import at, named
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import Paint, columns, plain, short, visible
+from gitmem.core.numbers import counted
 from gitmem.errors import BadInput
 
 if TYPE_CHECKING:
@@ -91,8 +92,7 @@ def _summed(found: Freshness, states: tuple[str, ...]) -> str:
     said = ", ".join(f"{count:,} {state}" for state, count in counts.items() if count)
     faded = [each for each in found.entries if each.state in FADED and not each.immune]
     way = f"; still true: gitmem confirm {faded[0].address}" if faded else ""
-    many = "1 entry" if len(found.entries) == 1 else f"{len(found.entries):,} entries"
-    return f"{many}: {said}{way}"
+    return f"{counted(len(found.entries), 'entry')}: {said}{way}"
 
 
 def _drawn_lines(call: Invocation, dated: LineDates) -> Iterator[str]:

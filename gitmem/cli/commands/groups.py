@@ -10,7 +10,8 @@ import click
 
 from gitmem.cli.declare import group
 from gitmem.cli.invocation import Invocation, ago
-from gitmem.cli.style import columns, counted, plain, visible
+from gitmem.cli.style import columns, plain, visible
+from gitmem.core.numbers import counted
 from gitmem.errors import BadInput
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ import click
 
 from gitmem.cli.declare import as_somebody, group, reason
 from gitmem.cli.invocation import Invocation
-from gitmem.cli.style import columns, counted, quoted, short, visible
+from gitmem.cli.style import columns, quoted, short, visible
+from gitmem.core.numbers import counted
 
 if TYPE_CHECKING:
     from gitmem.operations.held import HeldShown, HeldThing

@@ -12,7 +12,8 @@ from gitmem.cli.declare import at, named
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.stdin import STDIN, read_stdin
-from gitmem.cli.style import columns, counted, plain, short
+from gitmem.cli.style import columns, plain, short
+from gitmem.core.numbers import counted
 
 if TYPE_CHECKING:
     from gitmem.operations.inject import Injected

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from gitmem.cli import boundary
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
-from gitmem.cli.style import counted, visible
+from gitmem.cli.style import visible
+from gitmem.core.numbers import counted
 
 if TYPE_CHECKING:
     from gitmem.operations.lint import Linted

@@ -11,7 +11,8 @@ from gitmem.cli import boundary
 from gitmem.cli.declare import as_somebody
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
-from gitmem.cli.style import columns, counted, plain, visible
+from gitmem.cli.style import columns, plain, visible
+from gitmem.core.numbers import counted
 
 if TYPE_CHECKING:
     from gitmem.operations.maintain import Maintained

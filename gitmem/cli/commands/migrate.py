@@ -11,7 +11,8 @@ from gitmem.cli.changes import remark_found
 from gitmem.cli.declare import as_somebody, reason
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
-from gitmem.cli.style import counted, short, visible
+from gitmem.cli.style import short, visible
+from gitmem.core.numbers import counted
 
 if TYPE_CHECKING:
     from gitmem.operations.migrate import Migrated

@@ -12,7 +12,8 @@ from gitmem.cli.changes import change_lines, remark_found
 from gitmem.cli.declare import as_somebody, at, path_argument, reason
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation, ago
-from gitmem.cli.style import columns, counted, short, visible
+from gitmem.cli.style import columns, short, visible
+from gitmem.core.numbers import counted
 from gitmem.errors import BadInput
 
 if TYPE_CHECKING:

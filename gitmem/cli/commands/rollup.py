@@ -12,8 +12,9 @@ from gitmem.cli.declare import as_somebody, named, not_empty, reason
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.stdin import STDIN, read_stdin
-from gitmem.cli.style import columns, counted, plain, short, visible
+from gitmem.cli.style import columns, plain, short, visible
 from gitmem.cli.texts import TextCommand
+from gitmem.core.numbers import counted
 from gitmem.errors import BadInput
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ import click
 from gitmem.cli.declare import as_somebody, reason
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
-from gitmem.cli.style import counted, short
+from gitmem.cli.style import short
+from gitmem.core.numbers import counted
 
 if TYPE_CHECKING:
     from gitmem.operations.snapshot import Snapshotted

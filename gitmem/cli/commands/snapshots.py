@@ -9,7 +9,8 @@ import click
 
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation, ago
-from gitmem.cli.style import columns, counted, plain, short
+from gitmem.cli.style import columns, plain, short
+from gitmem.core.numbers import counted
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -9,7 +9,8 @@ from gitmem.cli.commands.log import paths_of
 from gitmem.cli.declare import command as declare
 from gitmem.cli.holdings import holding_lines
 from gitmem.cli.invocation import Invocation, ago
-from gitmem.cli.style import columns, counted, short, visible
+from gitmem.cli.style import columns, short, visible
+from gitmem.core.numbers import counted
 
 if TYPE_CHECKING:
     from datetime import datetime

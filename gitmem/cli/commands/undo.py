@@ -12,7 +12,8 @@ from gitmem.cli.changes import change_lines, remark_found
 from gitmem.cli.declare import command as declare
 from gitmem.cli.declare import named, reason
 from gitmem.cli.invocation import Invocation
-from gitmem.cli.style import counted, short, visible
+from gitmem.cli.style import short, visible
+from gitmem.core.numbers import counted
 
 if TYPE_CHECKING:
     from gitmem.operations.undo import Undone
