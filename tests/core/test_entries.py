@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from gitmem.core.entries import add, find, parse, put, slug_of, split_address, take
+from gitmem.core.entries import add, add_all, find, parse, put, slug_of, split_address, take
 from gitmem.core.entry_lines import KNOWN, fold, split_lines, tidy
 from gitmem.errors import BadInput, NotFound
 
@@ -692,3 +692,37 @@ def test_an_entry_that_swallows_the_rest_is_not_given_another_text(opened: str) 
 
     with pytest.raises(BadInput, match="never closed"):
         put(text, "One", (), "A new body.")
+
+
+BLOCKS = st.lists(
+    st.sampled_from(
+        ["### A\n", "### A\n- **Status:** raw\n\nText.\n\n\n", "### B\r\n\r\nText.\r\n", "### C"]
+    ),
+    min_size=1,
+    max_size=5,
+)
+PLACES = st.sampled_from(
+    [
+        "",
+        "\ufeff",
+        "# Title\n",
+        "# Title\n\n### One\n\nText.",
+        "### One\r\n\r\n",
+        "### One\n\n## Later\n",
+    ]
+)
+
+
+@given(PLACES, BLOCKS)
+def test_many_are_added_as_one_would_add_each(text: str, blocks: list[str]) -> None:
+    one_by_one = text
+    for each in blocks:
+        one_by_one = add(one_by_one, each)
+
+    assert add_all(text, blocks) == one_by_one
+
+
+@given(PLACES)
+def test_of_many_that_cannot_all_be_added_none_is(text: str) -> None:
+    with pytest.raises(BadInput):
+        add_all(text, ["### A\n\n```\nnever closed\n", "### B\n"])
