@@ -48,6 +48,9 @@ say "... and nothing is lost."
 run 'gitmem restore reference/decisions.md'
 run 'cat memory/groups/main/reference/decisions.md'
 
+say "Every entry knows when its meaning last changed; restoring did not change it."
+run 'gitmem freshness'
+
 say "The day is kept, and the state is one screen."
 run 'gitmem snapshot'
 run 'gitmem status'

@@ -90,7 +90,8 @@ def _summed(found: Freshness, states: tuple[str, ...]) -> str:
         return f"nothing is {' or '.join(states)}" if states else "there is no entry that ages yet"
     counts = {state: sum(each.state == state for each in found.entries) for state in BARS}
     said = ", ".join(f"{count:,} {state}" for state, count in counts.items() if count)
-    faded = [each for each in found.entries if each.state in FADED and not each.immune]
+    open_ = (each for each in found.entries if not (each.immune or each.retired))
+    faded = [each for each in open_ if each.state in FADED]
     way = f"; still true: gitmem confirm {faded[0].address}" if faded else ""
     return f"{counted(len(found.entries), 'entry')}: {said}{way}"
 
