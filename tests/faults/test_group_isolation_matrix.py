@@ -48,7 +48,7 @@ from gitmem.operations.move_entry import move_entry
 from gitmem.operations.pending import pending_edits
 from gitmem.operations.pinning import moment_at
 from gitmem.operations.read import known_path, missing, read
-from gitmem.operations.report import report
+from gitmem.operations.report import made_report, report
 from gitmem.operations.resolve import resolve
 from gitmem.operations.restore import restore
 from gitmem.operations.restore_archived import archived_file, restore_archived
@@ -262,6 +262,7 @@ PLAIN: dict[str, Call] = {
     "log_job": lambda g, _: log_job(g, "mine", "done"),
     "maintain": lambda g, _: (maintain(g), maintain(g, limits=Limits(loose=0))),
     "maintain_all": lambda g, _: maintain_all(g.store, acting=g.acting),
+    "made_report": lambda g, _: made_report(g),
     "migrate": lambda g, _: (migrate(g, dry_run=True), migrate(g)),
     "consolidate": lambda g, _: consolidate(g),
     "rollup": lambda g, _: rollup(g, "week", "2026-W01", "text", summary="one line"),

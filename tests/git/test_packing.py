@@ -202,6 +202,7 @@ def test_without_git_packing_is_skipped_with_a_word_and_the_rest_works(
 
     assert [(each.step, each.outcome) for each in done.steps if each.outcome != "nothing"] == [
         ("snapshot", "done"),
+        ("report", "done"),
         ("scrub", "done"),
         ("pack", "skipped"),
     ]
