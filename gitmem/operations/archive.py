@@ -25,6 +25,7 @@ from gitmem.git.repository import Snapshot
 from gitmem.operations.capture import adopt_all
 from gitmem.operations.draft import Changes, Draft
 from gitmem.operations.group import Group
+from gitmem.operations.landing import landing
 from gitmem.operations.layouts import layout_at
 from gitmem.operations.pending import scan_edits
 from gitmem.operations.read import missing
@@ -94,13 +95,7 @@ def archive(
         places = work.places(writer.repository.snapshot())
         adopt_all(writer, scan_edits(writer.repository, writer.worktree, places))
         published = writer.publish(work.plan)
-        return Archived(
-            published.commit if published else writer.repository.tip().commit,
-            work.moves,
-            captured=tuple(writer.captured),
-            pending=writer.pending,
-            set_aside=tuple(writer.set_aside),
-        )
+        return Archived(archived=work.moves, **landing(writer, published))
 
 
 def archive_files(

@@ -27,6 +27,7 @@ from gitmem.git.repository import Snapshot
 from gitmem.operations.applying import Aim, Edit, applied, encoded
 from gitmem.operations.capture import adopt_all
 from gitmem.operations.group import Group
+from gitmem.operations.landing import landing
 from gitmem.operations.layouts import layout_of
 from gitmem.operations.pending import scan_edits
 from gitmem.operations.place import check_place
@@ -95,14 +96,11 @@ def compact(
         work = _Work(group, path, text, now=now, note=note, allowed=allowed)
         published = writer.publish(work.plan)
         return Compacted(
-            request,
-            path,
-            published.commit if published else writer.repository.tip().commit,
-            _preview(text),
-            captured=tuple(writer.captured),
-            set_aside=tuple(writer.set_aside),
-            pending=writer.pending,
+            request_id=request,
+            path=path,
+            preview=_preview(text),
             warnings=work.warnings,
+            **landing(writer, published),
         )
 
 

@@ -24,6 +24,7 @@ from gitmem.git.repository import Snapshot
 from gitmem.operations.capture import adopt_all
 from gitmem.operations.draft import Changes, Draft
 from gitmem.operations.group import Group
+from gitmem.operations.landing import landing
 from gitmem.operations.layouts import layout_at
 from gitmem.operations.pending import scan_edits
 from gitmem.operations.read import missing
@@ -69,12 +70,7 @@ def confirm(group: Group, things: Sequence[str | Thing], *, reason: str = "") ->
         places = work.places(writer.repository.snapshot())
         adopt_all(writer, scan_edits(writer.repository, writer.worktree, places))
         published = writer.publish(work.plan)
-        return work.done._replace(
-            commit=published.commit if published else writer.repository.tip().commit,
-            captured=tuple(writer.captured),
-            pending=writer.pending,
-            set_aside=tuple(writer.set_aside),
-        )
+        return work.done._replace(**landing(writer, published))
 
 
 def confirmed_files(

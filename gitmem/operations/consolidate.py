@@ -33,6 +33,7 @@ from gitmem.operations.draft import Changes, Draft
 from gitmem.operations.freshness import does_age
 from gitmem.operations.group import Group
 from gitmem.operations.jobs import Told, traced
+from gitmem.operations.landing import landing
 from gitmem.operations.layouts import layout_at
 from gitmem.operations.noting import day_log, noted
 from gitmem.operations.pending import scan_edits
@@ -112,12 +113,7 @@ def _landed(group: Group, work: _Work, dry_run: bool) -> Consolidated:
             # What somebody did to the files comes along, and what they changed is left alone.
             adopt_all(writer, scan_edits(writer.repository, writer.worktree, places))
         published = writer.publish(work.plan)
-        return work.done._replace(
-            commit=published.commit if published else writer.repository.tip().commit,
-            captured=tuple(writer.captured),
-            pending=writer.pending,
-            set_aside=tuple(writer.set_aside),
-        )
+        return work.done._replace(**landing(writer, published))
 
 
 def _answer(done: Consolidated, found: Report) -> Consolidated:

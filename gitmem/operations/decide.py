@@ -24,6 +24,7 @@ from gitmem.operations.deeds import AWAY, DEEDS, SHELVING, Deed, Ground, Standin
 from gitmem.operations.draft import Changes, Draft
 from gitmem.operations.group import Group
 from gitmem.operations.jobs import Told, traced, why
+from gitmem.operations.landing import landing
 from gitmem.operations.layouts import layout_at
 from gitmem.operations.noting import day_log, noted
 from gitmem.operations.pending import scan_edits
@@ -99,13 +100,7 @@ def _landed(group: Group, work: _Work) -> Decided:
         places = work.places(writer.repository.snapshot())
         adopt_all(writer, scan_edits(writer.repository, writer.worktree, places))
         published = writer.publish(work.plan)
-        return work.done._replace(
-            commit=published.commit if published else writer.repository.tip().commit,
-            changed=published is not None,
-            captured=tuple(writer.captured),
-            pending=writer.pending,
-            set_aside=tuple(writer.set_aside),
-        )
+        return work.done._replace(changed=published is not None, **landing(writer, published))
 
 
 class _Work:

@@ -16,6 +16,7 @@ from gitmem.operations.archive import archive
 from gitmem.operations.capture import adopt_all
 from gitmem.operations.draft import Draft
 from gitmem.operations.group import Group
+from gitmem.operations.landing import landing
 from gitmem.operations.layouts import layout_at
 from gitmem.operations.pending import scan_edits
 from gitmem.operations.things import Thing, movable
@@ -73,13 +74,7 @@ class _Move:
             places = [self._source, target]
             adopt_all(writer, scan_edits(writer.repository, writer.worktree, places))
             published = writer.publish(self._plan)
-            return Moved(
-                published.commit if published else writer.repository.tip().commit,
-                self._moved,
-                tuple(writer.captured),
-                writer.pending,
-                tuple(writer.set_aside),
-            )
+            return Moved(moved=self._moved, **landing(writer, published))
 
     def _target(self, snapshot: Snapshot) -> str:
         target = check_path(self._aim(snapshot))

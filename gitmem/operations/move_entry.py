@@ -23,6 +23,7 @@ from gitmem.operations.capture import adopt_all
 from gitmem.operations.draft import Draft
 from gitmem.operations.entries import address_parts, file_of, locate_entry
 from gitmem.operations.group import Group
+from gitmem.operations.landing import landing
 from gitmem.operations.layouts import layout_at
 from gitmem.operations.pending import scan_edits
 
@@ -82,12 +83,7 @@ def move_entry(
         paths = work.paths(writer.repository.snapshot())
         adopt_all(writer, scan_edits(writer.repository, writer.worktree, paths))
         published = writer.publish(work.plan)
-        return work.moved._replace(
-            commit=published.commit if published else writer.repository.tip().commit,
-            captured=tuple(writer.captured),
-            pending=writer.pending,
-            set_aside=tuple(writer.set_aside),
-        )
+        return work.moved._replace(**landing(writer, published))
 
 
 class _Move:

@@ -13,6 +13,7 @@ from gitmem.operations.archived import arrival_of
 from gitmem.operations.capture import adopt_all
 from gitmem.operations.draft import Draft
 from gitmem.operations.group import Group
+from gitmem.operations.landing import landing
 from gitmem.operations.layouts import layout_at
 from gitmem.operations.pending import scan_edits
 from gitmem.operations.versions import Restored
@@ -44,12 +45,7 @@ def restore_archived(group: Group, path: str, shelf: str, *, reason: str) -> Res
     with group.writing() as writer:
         adopt_all(writer, scan_edits(writer.repository, writer.worktree, [shelf, path]))
         published = writer.publish(work.plan)
-        return work.done._replace(
-            commit=published.commit if published else writer.repository.tip().commit,
-            captured=tuple(writer.captured),
-            set_aside=tuple(writer.set_aside),
-            pending=writer.pending,
-        )
+        return work.done._replace(**landing(writer, published))
 
 
 class _Work:

@@ -30,6 +30,7 @@ from gitmem.operations.draft import Draft
 from gitmem.operations.entries import address_parts, locate_entry
 from gitmem.operations.entry_versions import EntryVersion, choose, version_at, versions
 from gitmem.operations.group import Group
+from gitmem.operations.landing import landing
 from gitmem.operations.layouts import layout_at
 from gitmem.operations.pending import scan_edits
 from gitmem.operations.resolve import resolve
@@ -86,12 +87,7 @@ def restore_entry(
         scan = scan_edits(writer.repository, writer.worktree, work.places(head))
         adopt_all(writer, scan)
         published = writer.publish(work.plan)
-        done = work.done._replace(
-            commit=published.commit if published else writer.repository.tip().commit,
-            captured=tuple(writer.captured),
-            set_aside=tuple(writer.set_aside),
-            pending=writer.pending,
-        )
+        done = work.done._replace(**landing(writer, published))
     if work.stands:
         raise choose(group.repository.snapshot(), wanted.home, work.stands)
     return done

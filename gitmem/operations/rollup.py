@@ -31,6 +31,7 @@ from gitmem.operations.applying import Edit, encoded
 from gitmem.operations.capture import adopt_all
 from gitmem.operations.draft import Draft
 from gitmem.operations.group import Group
+from gitmem.operations.landing import landing
 from gitmem.operations.layouts import layout_at
 from gitmem.operations.pending import scan_edits
 from gitmem.operations.retries import REQUEST, digest_of, find_earlier, written_then
@@ -145,13 +146,7 @@ def _written(writer: Writer, work: _Work) -> RolledUp:
     places = work.places(writer.repository.snapshot())
     adopt_all(writer, scan_edits(writer.repository, writer.worktree, places))
     published = writer.publish(work.plan)
-    return work.done._replace(
-        outcome=WRITTEN,
-        commit=published.commit if published else writer.repository.tip().commit,
-        captured=tuple(writer.captured),
-        set_aside=tuple(writer.set_aside),
-        pending=writer.pending,
-    )
+    return work.done._replace(outcome=WRITTEN, **landing(writer, published))
 
 
 class _Work:

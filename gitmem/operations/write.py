@@ -19,6 +19,7 @@ from gitmem.git.writer import GONE, Writer
 from gitmem.operations.aiming import HERE, aims, checked_edit, places
 from gitmem.operations.applying import Aim, BlobMismatch, Edit, applied, naming_line
 from gitmem.operations.group import Group
+from gitmem.operations.landing import landing
 from gitmem.operations.layouts import checked, layout_at
 from gitmem.operations.place import check_place
 from gitmem.operations.retries import REQUEST, digest_of, find_earlier, written_then
@@ -274,11 +275,4 @@ def _recognised(snapshot: Snapshot, operation: str, digest: str) -> Written:
 
 
 def _answer(writer: Writer, work: _Work, published: Published | None) -> Written:
-    return Written(
-        published.commit if published else writer.repository.tip().commit,
-        work.changes,
-        tuple(writer.captured),
-        tuple(writer.set_aside),
-        writer.pending,
-        warnings=work.warnings,
-    )
+    return Written(changes=work.changes, warnings=work.warnings, **landing(writer, published))
