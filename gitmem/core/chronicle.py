@@ -23,6 +23,11 @@ REMEMBERED = 1 << 17
 """How many texts, and how many versions of files, are remembered that stand nowhere any more."""
 
 
+def mark_of(number: int) -> bytes:
+    """How a line says which row is its commit."""
+    return array("I", [number]).tobytes()
+
+
 class Row(NamedTuple):
     """A commit as far as dates need it."""
 

@@ -10,21 +10,17 @@ A walk costs what the new commits cost. Where the history forks, each way goes o
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import NamedTuple
 
-from gitmem.core.chronicle import MARK, OID, Chronicle, FileDates, Row, State, Touch
+from gitmem.core.chronicle import OID, Chronicle, FileDates, Row, State, Touch, mark_of
 from gitmem.core.freshness import ADOPTION, BY_HAND, KEY, MECHANICAL, part_that_differs
-from gitmem.errors import Damaged
-from gitmem.git.lines import Kept, common_ends, kept_lines, line_count
+from gitmem.git.lines import common_ends, kept_lines
+from gitmem.git.origins import Contents, Origins, carried
 from gitmem.git.renames import Renames
 from gitmem.git.repository import Repository
 from gitmem.git.steps import Step, Trees, read_step
 
-HELD_BYTES = 8 * 1024 * 1024
-"""Contents that are kept at hand: most changes are of a file that was read just before."""
 HELD_KEYS = 4096
 A_DAY = 86400
 FIRST_DAY = 719163
@@ -108,8 +104,8 @@ class _Walk:
         self._known, self._reading = known, reading
         self._objects = repository.objects
         self._trees = Trees(self._objects)
-        self._contents: OrderedDict[str, bytes] = OrderedDict()
-        self._weight = 0
+        self._content = Contents(self._objects)
+        self._origins = Origins(self._content, self._changes)
         self._wholes: dict[tuple[str, str], bytes | None] = {}
         self._numbers = {row.oid: number for number, row in enumerate(known.rows)}
         self._states = {known.commit: known.state}
@@ -133,7 +129,7 @@ class _Walk:
         parents = [self._states[each] for each in step.parents]
         state = self._inherited(step)
         files = [_File(*each) for each in self._changes(step, 0)]
-        renames = self._renames(files)
+        renames = self._origins.renames([each[:3] for each in files])
         files = [self._looked_at(each, step, number, parents, renames) for each in files]
         for each in files:
             self._date(each, step, number, parents, state)
@@ -152,16 +148,18 @@ class _Walk:
         self, file: _File, step: Step, number: int, parents: list[State], renames: Renames | None
     ) -> _File:
         """FILE with its lines and with the entries that come and go."""
-        mark = number.to_bytes(MARK, "little")
+        mark = mark_of(number)
         old, new = self._content(file.old), self._content(file.new)
         if file.old and file.new and len(parents) == 1:
             ends = common_ends(old, new)
             before, after = part_that_differs(old, new, *ends)
             origin = parents[0].files[file.path]
-            lines = _carried(origin.lines, kept_lines(old, new, *ends), mark)
+            lines = carried(origin.lines, kept_lines(old, new, *ends), mark)
         else:
-            before, after = old, new
-            lines = self._lines(file, step, mark, parents, renames) if file.new else b""
+            before, after, lines = old, new, b""
+            if file.new:
+                origins = self._origins.of(file.path, file.new, step, parents, renames)
+                lines = self._origins.lines(file.new, origins, mark)
         return file._replace(
             lines=lines,
             come=self._keys(file.path, file.new, after),
@@ -200,77 +198,12 @@ class _Walk:
             self._roots[oid] = read_step(self._objects, oid).tree
         return self._trees.changes(self._roots[oid], step.tree)
 
-    def _content(self, blob: str) -> bytes:
-        """A version of a file; one that is lost is as good as empty for what came after it."""
-        data = self._contents.get(blob) if blob else b""
-        if data is None:
-            data = b""
-            with suppress(Damaged):
-                data = self._objects.read_as("blob", blob)
-            self._contents[blob] = data
-            self._weight += len(data)
-            while self._weight > HELD_BYTES:
-                self._weight -= len(self._contents.popitem(last=False)[1])
-        return data
-
     def _number(self, row: Row) -> int:
         number = self._numbers.get(row.oid)
         if number is None:
             number = self._numbers[row.oid] = len(self._known.rows)
             self._known.rows.append(row)
         return number
-
-    # Lines
-
-    def _lines(
-        self, file: _File, step: Step, mark: bytes, parents: list[State], renames: Renames | None
-    ) -> bytes:
-        """The commit of each line of a file, as `git blame -w` has it."""
-        data = self._content(file.new)
-        origins = self._origins(file, step, parents, renames)
-        if not origins:
-            return mark * line_count(data)
-        if origins[0].blob == file.new:
-            return origins[0].lines
-        if len(origins) == 1:
-            return _carried(origins[0].lines, self._kept(origins[0], data), mark)
-        marks = [b""] * line_count(data)
-        for origin in origins:  # the first of several parents that has a line gives it away
-            for a, b, count in self._kept(origin, data):
-                for at in range(count):
-                    start = (a + at) * MARK
-                    marks[b + at] = marks[b + at] or origin.lines[start : start + MARK]
-        return b"".join(each or mark for each in marks)
-
-    def _kept(self, origin: FileDates, data: bytes) -> tuple[Kept, ...]:
-        old = self._content(origin.blob)
-        return kept_lines(old, data, *common_ends(old, data))
-
-    def _origins(
-        self, file: _File, step: Step, parents: list[State], renames: Renames | None
-    ) -> list[FileDates]:
-        """What the file was in each parent; alone where it was the very same in one of them."""
-        found = [each.files.get(file.path) for each in parents]
-        same = next((each for each in found if each and each.blob == file.new), None)
-        if same:
-            return [same]
-        for at, state in enumerate(parents):
-            if found[at] is None:
-                if at:
-                    renames = self._renames([_File(*each) for each in self._changes(step, at)])
-                source = renames.source_of(file.path, file.new) if renames else ""
-                found[at] = state.files.get(source)
-                if source and state.files[source].blob == file.new:
-                    return [state.files[source]]
-        return [each for each in found if each]
-
-    def _renames(self, files: Sequence[_File]) -> Renames | None:
-        """What new files may have been before; None where none is gone."""
-        gone = {each.path: each.old for each in files if not each.new}
-        come = sum(not each.old for each in files)
-        return Renames(gone, self._content, come) if gone and come else None
-
-    # Entries
 
     def _date(
         self, file: _File, step: Step, number: int, parents: list[State], state: State
@@ -362,12 +295,3 @@ class _Walk:
 
     def _is_newer(self, one: Touch, other: Touch) -> bool:
         return self._known.rows[one.row].seconds > self._known.rows[other.row].seconds
-
-
-def _carried(lines: bytes, kept: Iterable[Kept], mark: bytes) -> bytes:
-    """The marks of LINES where they were kept, and MARK for the others."""
-    parts, at = [], 0
-    for a, b, count in kept:
-        parts += [mark * (b - at), lines[a * MARK : (a + count) * MARK]]
-        at = b + count
-    return b"".join(parts)
