@@ -20,7 +20,7 @@ PAST = KEY + OID + 4
 ROOM = 1024
 """So many commits may be kept for nothing."""
 REMEMBERED = 1 << 17
-"""How many texts, and how many versions of files, are remembered that stand nowhere any more."""
+"""How many texts are remembered that stand nowhere any more."""
 
 
 def mark_of(number: int) -> bytes:
@@ -144,8 +144,6 @@ class Chronicle:
         """How many of the rows were in use when they were last counted."""
         self.past = Memory(PAST)
         """Which texts were touched by which commit, in order."""
-        self.seen = Memory(OID)
-        """Which versions of files there have been."""
 
     def touched(self, key: bytes) -> tuple[Row, int] | None:
         """By which commit a text that stands somewhere was touched, and the day it names itself."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from gitmem.core.entry_lines import BOM, ENTRY_LEVEL, KNOWN, Heading, Lines, fold, scan, spots
@@ -84,6 +85,12 @@ def parse(text: str, known: Iterable[str] = ()) -> tuple[Entry, ...]:
 
     Any text can be parsed: what is no entry is left out.
     """
+    return _parsed(text, tuple(known))
+
+
+@lru_cache(maxsize=8)
+def _parsed(text: str, known: tuple[str, ...]) -> tuple[Entry, ...]:
+    """Who changes many entries of a file asks for the same text again and again."""
     found = scan(text)
     names = names_known(known)
     entries = [_entry(found, heading, end, names) for heading, end in _spans(found)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 from gitmem.core.entries import add, take_all
 from gitmem.core.entry_blocks import Entry, parse, wording
@@ -20,14 +21,23 @@ def replace(text: str, entry: Entry, block: str) -> str:
 
 def splice(text: str, entry: Entry, block: str) -> str:
     """TEXT with BLOCK as it is instead of ENTRY; empty lines behind an entry are not its own."""
-    lines = split_lines(text)
-    old, new = trimmed(lines[entry.start : entry.end]), trimmed(split_lines(block))
-    if not ending(old[-1]):
-        new[-1] = bare(new[-1])
-    if old[0].startswith(BOM):
-        new[0] = BOM + new[0].removeprefix(BOM)
-    changed = "".join([*lines[: entry.start], *new, *lines[entry.start + len(old) :]])
-    if _wordings(changed) != _with(text, entry, block):
+    return splice_all(text, [(entry, block)])
+
+
+def splice_all(text: str, blocks: Iterable[tuple[Entry, str]]) -> str:
+    """The same for several entries of TEXT at once."""
+    lines, said = split_lines(text), {each.start: wording(each.block) for each in parse(text)}
+    # From the end, so that the lines above keep their numbers.
+    for entry, block in sorted(blocks, key=lambda each: -each[0].start):
+        old, new = trimmed(lines[entry.start : entry.end]), trimmed(split_lines(block))
+        if not ending(old[-1]):
+            new[-1] = bare(new[-1])
+        if old[0].startswith(BOM):
+            new[0] = BOM + new[0].removeprefix(BOM)
+        lines[entry.start : entry.start + len(old)] = new
+        said[entry.start] = wording(block)
+    changed = "".join(lines)
+    if _wordings(changed) != list(said.values()):
         raise BadInput(
             "what would stand there is not one entry, or changes another one",
             hint="look for a code block (```) or a comment (<!--) that is never closed",
@@ -50,12 +60,6 @@ def put_back(text: str, block: str, old: str, entry: Entry, differ: Differ) -> s
 
 def _wordings(text: str) -> list[str]:
     return [wording(each.block) for each in parse(text)]
-
-
-def _with(text: str, entry: Entry, block: str) -> list[str]:
-    """What the entries of TEXT say once BLOCK is said instead of ENTRY."""
-    known = parse(text)
-    return [wording(block if each.start == entry.start else each.block) for each in known]
 
 
 def _is_more(text: str, changed: str, block: str) -> bool:

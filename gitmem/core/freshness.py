@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from hashlib import sha1
 
-WHITE = b" \t\n\r\v\f"
+WHITE = b" \t\n\r"
+"""What git takes for white space."""
 BOM = b"\xef\xbb\xbf"
 STATES = ("active", "aging", "fading", "stale")
 MECHANICAL = frozenset(

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gitmem.core.chronicle import OID, Chronicle, FileDates, Row, State, Touch, mark_of
-from gitmem.core.freshness import ADOPTION, BY_HAND, KEY, MECHANICAL, part_that_differs
+from gitmem.core.freshness import ADOPTION, BY_HAND, KEY, MECHANICAL, WHITE, part_that_differs
 from gitmem.git.lines import common_ends, kept_lines
 from gitmem.git.origins import Contents, Origins, carried
 from gitmem.git.renames import Renames
@@ -22,11 +22,10 @@ from gitmem.git.repository import Repository
 from gitmem.git.steps import Step, Trees, read_step
 
 HELD_KEYS = 4096
+NAMELESS = ("", b"")
 A_DAY = 86400
 FIRST_DAY = 719163
 """The ordinal of the day on which the clock of the commits begins."""
-BROUGHT_BACK = 2
-"""From so many entries at once on, an old version of a file is brought back, not typed again."""
 
 
 class Reading(NamedTuple):
@@ -36,9 +35,9 @@ class Reading(NamedTuple):
     """The keys of the entries in a file, or in a part of one."""
     whole: Callable[[str, bytes], bytes | None]
     """The key of a file that may be an entry itself."""
-    titles: Callable[[str, bytes], Mapping[bytes, str]]
-    """What each of them is called."""
-    days: Callable[[str, bytes], Mapping[bytes, int]]
+    texts: Callable[[bytes], Mapping[bytes, tuple[str, bytes]]]
+    """What each of them is called, and its lines."""
+    days: Callable[[bytes], Mapping[bytes, int]]
     """The day that an entry names itself, as an ordinal."""
 
 
@@ -139,7 +138,6 @@ class _Walk:
             state.leave(each.gone)
             if each.new:
                 state.files[each.path] = FileDates(each.new, each.lines)
-                self._known.seen.add(bytes.fromhex(each.new))
             else:
                 del state.files[each.path]
         self._states[step.oid] = state
@@ -226,11 +224,12 @@ class _Walk:
     ) -> dict[bytes, Touch]:
         days = self._own_days(file, step)
         found = {key: Touch(number, days.get(key, 0)) for key in keys}
+        regained: dict[bytes, Touch] = {}
         if step.op in MECHANICAL or len(parents) > 1:
             regained = self._regained(keys)
-            found |= self._by_title([key for key in keys if key not in regained], file, parents)
-        else:
-            regained = self._brought_back(keys, file, step)
+            found |= self._made_of_others([x for x in keys if x not in regained], file, parents)
+        elif step.op in BY_HAND:
+            regained = self._put_back(keys, file, parents)
         for key, (row, day) in found.items():
             if key not in regained:
                 oid = bytes.fromhex(self._known.rows[row].oid)
@@ -242,7 +241,7 @@ class _Walk:
         if step.op != ADOPTION or len(step.source) == 2 * OID:
             return {}
         latest = FIRST_DAY + step.seconds // A_DAY + 1  # where the day begins first, it is tomorrow
-        found = self._reading.days(file.path, self._content(file.new))
+        found = self._reading.days(self._content(file.new))
         return {key: day for key, day in found.items() if day <= latest}
 
     def _regained(self, keys: Iterable[bytes]) -> dict[bytes, Touch]:
@@ -262,36 +261,54 @@ class _Walk:
         step = read_step(self._objects, oid)
         return self._number(Row(oid, step.seconds, step.agent))
 
-    def _brought_back(self, keys: list[bytes], file: _File, step: Step) -> dict[bytes, Touch]:
-        """Where somebody put an old version of a file back by hand, its entries have their dates.
+    def _put_back(self, keys: list[bytes], file: _File, parents: list[State]) -> dict[bytes, Touch]:
+        """Where somebody put something back by hand that was gone, it has the date it had.
 
-        One entry alone may as well have been changed back on purpose.
+        What stood there under the same title was not gone: it was changed, if only back.
         """
-        if step.op not in BY_HAND or len(keys) < BROUGHT_BACK:
-            return {}
-        if not self._known.seen.last(bytes.fromhex(file.new)):
-            return {}
         found = self._regained(keys)
-        return found if len(found) >= BROUGHT_BACK else {}
+        standing = self._titles(file.path, parents) if found else {}
+        names = self._reading.texts(self._content(file.new)) if standing else {}
+        return {
+            key: each for key, each in found.items() if names.get(key, NAMELESS)[0] not in standing
+        }
 
-    def _by_title(self, keys: list[bytes], file: _File, parents: list[State]) -> dict[bytes, Touch]:
-        """A text that never stood before, made of others: it is as old as what it was made of."""
-        if not keys:
-            return {}
-        names = self._reading.titles(file.path, self._content(file.new))
-        found: dict[bytes, Touch] = {}
+    def _titles(self, path: str, parents: list[State]) -> dict[str, Touch]:
+        """The entries of a file as it was in the parents, by title; of several, the newest."""
+        found: dict[str, Touch] = {}
         for state in parents:
-            before = state.files.get(file.path)
-            if before is None:
-                continue
-            titles = self._reading.titles(file.path, self._content(before.blob))
-            known = {title: key for key, title in titles.items()}
-            for key in keys:
-                old = known.get(names.get(key, ""))
-                touch = state.dates.get(old) if old else None
-                if touch and (key not in found or self._is_newer(touch, found[key])):
-                    found[key] = touch
+            before = state.files.get(path)
+            known = self._reading.texts(self._content(before.blob)) if before else {}
+            for key, (title, _) in known.items():
+                touch = state.dates.get(key)
+                if touch and (title not in found or self._is_newer(touch, found[title])):
+                    found[title] = touch
         return found
+
+    def _made_of_others(
+        self, keys: list[bytes], file: _File, parents: list[State]
+    ) -> dict[bytes, Touch]:
+        """A text that never stood before, made of others: it is as old as what it was made of.
+
+        A merge can hold more than it merges: then it is touched.
+        """
+        standing = self._titles(file.path, parents) if keys else {}
+        names = self._reading.texts(self._content(file.new)) if standing else {}
+        merged = self._lines_of(file.path, parents) if len(parents) > 1 and standing else None
+        found = {}
+        for key in keys:
+            title, text = names.get(key, NAMELESS)
+            if title in standing and (merged is None or merged.issuperset(_bare_lines(text))):
+                found[key] = standing[title]
+        return found
+
+    def _lines_of(self, path: str, parents: list[State]) -> set[bytes]:
+        blobs = [each.files[path].blob for each in parents if path in each.files]
+        return {line for blob in blobs for line in _bare_lines(self._content(blob))}
 
     def _is_newer(self, one: Touch, other: Touch) -> bool:
         return self._known.rows[one.row].seconds > self._known.rows[other.row].seconds
+
+
+def _bare_lines(text: bytes) -> set[bytes]:
+    return {line.translate(None, WHITE) for line in text.split(b"\n")}

@@ -15,6 +15,8 @@ from gitmem.core.freshness import WHITE
 from gitmem.git.diffing import AS_GIT_DOES, as_hunk
 
 AS_BLAME_DOES = AS_GIT_DOES | pygit2.enums.DiffOption.IGNORE_WHITESPACE
+_AS_GIT_READS = bytes.maketrans(b"\v\f", b"\x0e\x0f")
+"""White space to libgit2, but not to git."""
 _TAIL = 1024
 """git cuts off a common tail in blocks of this size."""
 
@@ -116,7 +118,7 @@ def _bare(line: bytes) -> bytes:
 
 def _compared(old: bytes, new: bytes) -> tuple[Kept, ...]:
     cut = _cut(old, new)
-    a, b = old[: len(old) - cut], new[: len(new) - cut]
+    a, b = (each[: len(each) - cut].translate(_AS_GIT_READS) for each in (old, new))
     patch = pygit2.Patch.create_from(a, b, flag=AS_BLAME_DOES, context_lines=0, interhunk_lines=0)
     found, x, y = [], 0, 0
     for each in patch.hunks:

@@ -4,22 +4,20 @@ It is of one commit, and of one way to read files. Who finds another commit goes
 that is a descendant; who finds the file torn, or none, begins at the root of the history. The file
 is replaced at once, so that two processes may do so, and a third may read.
 
-It has a line that says what it is, then the state, then the memory of texts and versions that stand
-nowhere any more. The memory grows with the history and is seldom needed, so it is read on its own.
+It has a line that says what it is, then the state, then the memory of texts that stand nowhere any
+more. The memory grows with the history and is seldom needed, so it is read on its own.
 """
 
 from __future__ import annotations
 
 import marshal
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
 
 from gitmem.core.chronicle import (
-    OID,
     PAST,
     Chronicle,
     FileDates,
@@ -31,7 +29,7 @@ from gitmem.core.chronicle import (
 )
 from gitmem.index.files import put
 
-FORM = 1
+FORM = 3
 """Counted up when the same history would give other dates than before."""
 NAME = "dates"
 LONGEST_HEAD = 300
@@ -42,9 +40,8 @@ class _Head(NamedTuple):
 
     state: int
     past: int
-    seen: int
     check: int
-    memory_check: int
+    past_check: int
 
 
 def load(path: Path, reading: str) -> Chronicle | None:
@@ -59,13 +56,7 @@ def load(path: Path, reading: str) -> Chronicle | None:
     if head is None or len(data) != head.state or crc32(data) != head.check:
         return None
     start = len(line) + head.state
-
-    def part(offset: int, size: int) -> Callable[[], bytes]:
-        return lambda: _memory(path, line, head, start)[offset : offset + size]
-
-    return _restored(
-        data, Memory(PAST, part(0, head.past)), Memory(OID, part(head.past, head.seen))
-    )
+    return _restored(data, Memory(PAST, lambda: _memory(path, line, head, start)))
 
 
 def _head(line: bytes, reading: str) -> _Head | None:
@@ -85,9 +76,7 @@ def _memory(path: Path, line: bytes, head: _Head, start: int) -> bytes:
     except OSError:
         raise Forgotten from None
     rest = data[start:]
-    if not data.startswith(line) or len(rest) != head.past + head.seen:
-        raise Forgotten
-    if crc32(rest) != head.memory_check:
+    if not data.startswith(line) or len(rest) != head.past or crc32(rest) != head.past_check:
         raise Forgotten
     return rest
 
@@ -95,10 +84,10 @@ def _memory(path: Path, line: bytes, head: _Head, start: int) -> bytes:
 def save(path: Path, reading: str, known: Chronicle) -> None:
     """Keep what is known for the next command; a disk that cannot is no reason to fail."""
     known.tidy()
-    state, past, seen = marshal.dumps(_plain(known)), known.past.all(), known.seen.all()
-    head = _Head(len(state), len(past), len(seen), crc32(state), crc32(seen, crc32(past)))
+    state, past = marshal.dumps(_plain(known)), known.past.all()
+    head = _Head(len(state), len(past), crc32(state), crc32(past))
     line = f"{_said(reading)}: {' '.join(map(str, head))}\n"
-    put(path, b"".join((line.encode("ascii"), state, past, seen)))
+    put(path, b"".join((line.encode("ascii"), state, past)))
 
 
 def _said(reading: str) -> str:
@@ -113,9 +102,9 @@ def _plain(known: Chronicle) -> Any:
     return known.commit, known.live, rows, files, dates
 
 
-def _restored(data: bytes, past: Memory, seen: Memory) -> Chronicle | None:
+def _restored(data: bytes, past: Memory) -> Chronicle | None:
     known = Chronicle()
-    known.past, known.seen = past, seen
+    known.past = past
     with suppress(ValueError, TypeError, EOFError):
         known.commit, known.live, rows, files, dates = marshal.loads(data)
         known.rows = [Row(*each) for each in rows]

@@ -6,9 +6,8 @@ own path below the archive, with a number where that name is taken. Nothing is e
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import datetime
 from typing import NamedTuple
 
 from gitmem.core.archives import archive_path, is_archived
@@ -17,7 +16,7 @@ from gitmem.core.guards import check_message_text
 from gitmem.core.layout import Layout
 from gitmem.core.messages import Note, title_of_change
 from gitmem.core.paths import check_path
-from gitmem.errors import BadInput, Conflict, Damaged, PathNotFound, TooBig
+from gitmem.errors import BadInput, Conflict, PathNotFound, TooBig
 from gitmem.git.held import SetAside
 from gitmem.git.intake import Captured
 from gitmem.git.publish import Plan, Step
@@ -28,6 +27,7 @@ from gitmem.operations.group import Group
 from gitmem.operations.landing import landing
 from gitmem.operations.layouts import layout_at
 from gitmem.operations.pending import scan_edits
+from gitmem.operations.provenance import Provenance
 from gitmem.operations.read import missing
 from gitmem.operations.things import Thing, all_meant
 
@@ -89,7 +89,6 @@ def archive(
         snapshot = group.repository.snapshot()
         work.plan(snapshot)
         return Archived(snapshot.commit, work.moves, dry_run=True)
-    provenance(group, group.repository.snapshot(), ())  # what takes long comes before the lock
     with group.writing() as writer:
         # What somebody did to the files comes along, and so does what stands in their way.
         places = work.places(writer.repository.snapshot())
@@ -206,6 +205,7 @@ class _Work:
     ) -> None:
         self._group, self._given = group, things
         self._note, self._allow_policy = note, allow_policy
+        self._provenance = Provenance(group)
         self.moves: tuple[Shelved, ...] = ()
 
     def places(self, snapshot: Snapshot) -> list[str]:
@@ -238,23 +238,9 @@ class _Work:
             paths=tuple(sorted({each.path for each in self.moves})),
             extra=(
                 *(("Gitmem-From", each) for each in sources),
-                *provenance(self._group, snapshot, sources),
+                *self._provenance.trailers(snapshot, sources),
             ),
         )
-
-
-def provenance(
-    group: Group, snapshot: Snapshot, sources: Sequence[str]
-) -> tuple[tuple[str, str], ...]:
-    """The trailers that say from which commit things came, and how old they were."""
-    from gitmem.operations.freshness import touched_of
-
-    touched: Mapping[str, datetime] = {}
-    with suppress(Damaged):  # a history that cannot be read any more is no reason to keep things
-        touched = touched_of(group, snapshot, sources)
-    known = [(each, touched[each]) for each in sources if each in touched]
-    ages = (("Gitmem-Touched", f"{each} {time.isoformat()}") for each, time in known)
-    return (("Gitmem-From-Commit", snapshot.commit), *ages)
 
 
 def _title(things: Sequence[Thing], moves: Sequence[Shelved]) -> str:

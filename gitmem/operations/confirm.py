@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from gitmem.core import frontmatter
 from gitmem.core.archives import is_archived
-from gitmem.core.entries import find, parse, put
+from gitmem.core.entries import Entry, find, parse, put
 from gitmem.core.entry_lines import BOM
-from gitmem.core.entry_places import splice
-from gitmem.core.layout import Layer, Layout
+from gitmem.core.entry_places import splice_all
+from gitmem.core.layout import Layout
 from gitmem.core.messages import Note, title_of_change
 from gitmem.errors import BadInput, DoesNotAge, PathNotFound
 from gitmem.git.held import SetAside
@@ -22,6 +22,7 @@ from gitmem.git.intake import Captured
 from gitmem.git.publish import Plan, Step
 from gitmem.git.repository import Snapshot
 from gitmem.operations.capture import adopt_all
+from gitmem.operations.dating import does_age
 from gitmem.operations.draft import Changes, Draft
 from gitmem.operations.group import Group
 from gitmem.operations.landing import landing
@@ -32,8 +33,8 @@ from gitmem.operations.things import Thing, all_meant
 
 OP = "confirm"
 FIELD = "Confirmed"
-KEPT = ("write-once", "protected")
-"""Policies of layers whose things stay as they are, however old they get."""
+KINDS = ("entries", "notes")
+"""Kinds of layers of whose things somebody can say that they are still true."""
 
 
 class Confirmed(NamedTuple):
@@ -85,15 +86,24 @@ def confirmed_files(
     It writes nothing, so that others can confirm as a part of a commit of their own.
     """
     draft = Draft(snapshot, changed)
-    confirmed: dict[str, bool] = {}
+    names: dict[str, list[str]] = {}
     for thing in things:
         if not draft.is_file(thing.path):
             raise PathNotFound(f"there is no {thing.path}", hint="see `gitmem list`")
-        layer, before = _aging(layout, thing), draft.text(thing.path)
-        address, after = _signed(thing, before, layer, day)
+        _check_ages(layout, thing)
+        names.setdefault(thing.path, []).append(thing.name)
+    confirmed: dict[str, bool] = {}
+    for path, named in names.items():
+        before, layer = draft.text(path), layout.layer_of(path)
+        order = layer.fields if layer else ()
+        if named[0]:
+            found, after = _signed_entries(path, before, named, order, day)
+        else:
+            after = _signed_file(before, day)
+            found = {path: after != before}
+        confirmed |= found
         if after != before:
-            draft.put(thing.path, after.encode())
-        confirmed.setdefault(address, after != before)
+            draft.put(path, after.encode())
     draft.check_policies(layout)
     return Signed(
         draft.changes,
@@ -102,39 +112,50 @@ def confirmed_files(
     )
 
 
-def _signed(thing: Thing, text: str, layer: Layer, day: date) -> tuple[str, str]:
-    """The address of a thing, and its file with the day in it."""
-    if not thing.name:
-        known = frontmatter.read(text)
-        key = next((each for each in known if each.casefold() == FIELD.casefold()), FIELD.lower())
-        same = str(known.get(key, "")) == f"{day}"
-        return thing.path, text if same else frontmatter.set_field(text, key, f"{day}")
-    entry = find(parse(text, layer.fields), thing.name)
-    address = f"{thing.path}#{entry.slug}"
+def _signed_file(text: str, day: date) -> str:
+    """A file that is an entry, with the day in it."""
+    known = frontmatter.read(text)
+    key = next((each for each in known if each.casefold() == FIELD.casefold()), FIELD.lower())
+    same = str(known.get(key, "")) == f"{day}"
+    return text if same else frontmatter.set_field(text, key, f"{day}")
+
+
+def _signed_entries(
+    path: str, text: str, names: Sequence[str], order: Sequence[str], day: date
+) -> tuple[dict[str, bool], str]:
+    """The addresses of entries of one file, whether each is new to it, and the file with DAY."""
+    known = parse(text, order)
+    found = list(dict.fromkeys(find(known, name) for name in names))
+    signed = {each: _signed(each, order, day) for each in found}
+    new = [(each, block) for each, block in signed.items() if block]
+    addresses = {f"{path}#{each.slug}": bool(block) for each, block in signed.items()}
+    return addresses, splice_all(text, new) if new else text
+
+
+def _signed(entry: Entry, order: Sequence[str], day: date) -> str:
+    """The lines of ENTRY with the day in them; nothing where it has it already."""
     first, *more = entry.field(FIELD).split("\n")
     if first == f"{day}":
-        return address, text
+        return ""
     # By itself, so that no other entry of such a title is meant.
     block = entry.block.removeprefix(BOM)
-    (alone,) = parse(block, layer.fields)
+    (alone,) = parse(block, order)
     value = "\n".join([f"{day}", *more])  # what stands indented below may be no part of it
-    return address, splice(
-        text, entry, put(block, alone.slug, [(FIELD, value)], None, layer.fields).text
-    )
+    return put(block, alone.slug, [(FIELD, value)], None, order).text
 
 
-def _aging(layout: Layout, thing: Thing) -> Layer:
-    """The layer of a thing that can grow stale; the others refuse, and say why."""
+def _check_ages(layout: Layout, thing: Thing) -> None:
+    """Refuse a thing that cannot grow stale, and say why."""
     layer = layout.layer_of(thing.path)
     if is_archived(layout, thing.path):
         raise _refused(thing, "it is in the archive", "bring it back with `gitmem restore`")
     if layer is None:
         hint = "things age that belong to a layer with `ages: true` in gitmem.yaml"
         raise _refused(thing, "no layer of memory holds it", hint)
-    if layer.kind not in ("entries", "notes") or not layer.ages:
+    if layer.kind not in KINDS or not layer.ages:
         why = f"the layer {layer.name} ({layer.kind}) does not"
         raise _refused(thing, why, "to change what it says: `gitmem write`")
-    if layer.policy in KEPT:
+    if not does_age(layer):
         raise _refused(thing, f"the layer {layer.name} is {layer.policy}", "it stays as it is")
     if (layer.kind == "entries") != bool(thing.name):
         raise BadInput(
@@ -144,7 +165,6 @@ def _aging(layout: Layout, thing: Thing) -> Layer:
             else f"name the file: `gitmem confirm {thing.path}`",
             path=thing.path,
         )
-    return layer
 
 
 def _refused(thing: Thing, why: str, hint: str) -> DoesNotAge:

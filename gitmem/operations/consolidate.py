@@ -27,10 +27,10 @@ from gitmem.git.held import SetAside
 from gitmem.git.intake import Captured
 from gitmem.git.publish import Plan, Step
 from gitmem.git.repository import Snapshot
-from gitmem.operations.archive import OP, Filed, Shelved, archive_files, provenance, shelves
+from gitmem.operations.archive import OP, Filed, Shelved, archive_files, shelves
 from gitmem.operations.capture import adopt_all
+from gitmem.operations.dating import does_age
 from gitmem.operations.draft import Changes, Draft
-from gitmem.operations.freshness import does_age
 from gitmem.operations.group import Group
 from gitmem.operations.jobs import Told, traced
 from gitmem.operations.landing import landing
@@ -38,6 +38,7 @@ from gitmem.operations.layouts import layout_at
 from gitmem.operations.noting import day_log, noted
 from gitmem.operations.pending import scan_edits
 from gitmem.operations.pinning import moment_at
+from gitmem.operations.provenance import Provenance
 from gitmem.operations.report import findings_of, old_logs, report_on
 from gitmem.operations.reported import Considered, Report
 from gitmem.operations.seen import Seen, seen_in, still_there
@@ -142,6 +143,7 @@ class _Work:
     def __init__(self, group: Group, base: Snapshot, found: Report, note: Note) -> None:
         self._group, self._note = group, note
         self._now = group.now()
+        self._provenance = Provenance(group)
         self._today = found.timestamp.date()
         self._logs = frozenset(found.sessions.archive_candidates_older_than_30_days)
         past = [x.address for x in found.suggested if x.action == "archive"]
@@ -251,7 +253,7 @@ class _Work:
             paths=tuple(sorted({each.path for each in moves})),
             extra=(
                 *(("Gitmem-From", each) for each in sources),
-                *provenance(self._group, snapshot, sources),
+                *self._provenance.trailers(snapshot, sources),
                 *(((CONSOLIDATED, kind.line),) if not logged else ()),
             ),
         )

@@ -7,17 +7,23 @@ from datetime import date, datetime, time, tzinfo
 from functools import lru_cache
 from hashlib import sha1
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.chronicle import Chronicle, Forgotten
 from gitmem.core.freshness import blocks, key_of, key_of_file
-from gitmem.core.layout import Layout
+from gitmem.core.layout import Layer, Layout
 from gitmem.git.dating import Reading, bring_up
 from gitmem.git.repository import Repository
-from gitmem.index.dates import load, save
+from gitmem.index.dates import NAME, load, save
+
+if TYPE_CHECKING:
+    from gitmem.operations.group import Group
+    from gitmem.operations.pinning import Pinned
 
 FILE_ITSELF = "/"
 """What a file is called that is an entry: no title can be like that."""
+AGELESS = ("write-once", "protected")
+"""Policies of layers whose things do not age: nobody could say that they are still true."""
 HELD = 10_000
 FEW = 16
 """Fewer new commits than these are gone over again next time: that costs less than to keep them."""
@@ -93,11 +99,32 @@ def _brought_up(
     return Dates(found)
 
 
+def dates_of(group: Group, moment: Pinned) -> Dates:
+    """The dates of what the group holds at a moment."""
+    return dates_at(
+        group.repository, moment.snapshot.commit, moment.loaded.layout, cache_of(group.gitdir)
+    )
+
+
+def cache_of(gitdir: Path, of: str = "") -> Path:
+    """Where dates are kept: those of another group OF, too, since only its own writes there."""
+    return gitdir / "gitmem" / (f"{NAME}-{of}" if of else NAME)
+
+
+def age_of(touched: Touched, now: datetime) -> tuple[datetime, int]:
+    """When something was touched, where the clock NOW hangs, and how many days ago that is."""
+    when = touched.time(now.tzinfo or now.astimezone().tzinfo)  # type: ignore[arg-type]
+    return when, max(0, (now.date() - when.date()).days)
+
+
+def does_age(layer: Layer) -> bool:
+    """Whether the things of LAYER age."""
+    return layer.ages and layer.policy not in AGELESS
+
+
 def _signature(layout: Layout) -> str:
-    """What of a layout decides how files are read."""
-    rows = [
-        (each.kind, each.path, each.rotated) for each in layout.layers if _is_no_entry(each.kind)
-    ]
+    """What of a layout decides how files are read: of several layers, the first one counts."""
+    rows = [(_is_no_entry(each.kind), each.path, each.rotated) for each in layout.layers]
     return sha1(repr(rows).encode(), usedforsecurity=False).hexdigest()[:16]
 
 
@@ -128,26 +155,26 @@ def _reading(layout: Layout) -> Reading:
     def whole(path: str, data: bytes) -> bytes | None:
         return key_of_file(data) if is_entry(path) else None
 
-    return Reading(keys, whole, _titles, _days)
+    return Reading(keys, whole, _texts, _days)
 
 
-def _titles(path: str, data: bytes) -> Mapping[bytes, str]:
+def _texts(data: bytes) -> Mapping[bytes, tuple[str, bytes]]:
     from gitmem.core.paths import fold
 
-    found = {key: fold(title) for key, title, _ in _entries(data)}
-    return {key_of_file(data): FILE_ITSELF, **found}
+    found = {key_of(block): (fold(title), block) for title, block, _ in _entries(data)}
+    return {key_of_file(data): (FILE_ITSELF, data), **found}
 
 
-def _days(path: str, data: bytes) -> Mapping[bytes, int]:
-    found = {key: day.toordinal() for key, _, day in _entries(data) if day}
+def _days(data: bytes) -> Mapping[bytes, int]:
+    found = {key_of(block): day.toordinal() for _, block, day in _entries(data) if day}
     from gitmem.core.file_entries import own_day
 
     own = own_day(data)
     return {**found, key_of_file(data): own.toordinal()} if own else found
 
 
-def _entries(data: bytes) -> Iterator[tuple[bytes, str, date | None]]:
+def _entries(data: bytes) -> Iterator[tuple[str, bytes, date | None]]:
     from gitmem.core.entry_blocks import parse
 
     for each in parse(data.decode("utf-8", "surrogateescape")):
-        yield key_of(each.block.encode("utf-8", "surrogateescape")), each.title, each.date
+        yield each.title, each.block.encode("utf-8", "surrogateescape"), each.date

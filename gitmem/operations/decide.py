@@ -7,7 +7,7 @@ entry that no longer says what it said makes its decision void, since it was abo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from gitmem.core.archives import archive_path
 from gitmem.core.decisions import Decision, Decisions, Problem
@@ -16,25 +16,28 @@ from gitmem.core.messages import Note
 from gitmem.errors import BadInput, Conflict, GitmemError, MomentNotFound, PlanRefused
 from gitmem.git.publish import Plan, Step
 from gitmem.git.repository import Snapshot
-from gitmem.operations.archive import provenance, shelves
+from gitmem.operations.archive import shelves
 from gitmem.operations.capture import adopt_all
 from gitmem.operations.consolidate import JOB
 from gitmem.operations.decided import Decided, Landed, Skipped, sentence, summed
 from gitmem.operations.deeds import AWAY, DEEDS, SHELVING, Deed, Ground, Standing
 from gitmem.operations.draft import Changes, Draft
 from gitmem.operations.group import Group
-from gitmem.operations.jobs import Told, traced, why
+from gitmem.operations.jobs import Told, traced
 from gitmem.operations.landing import landing
 from gitmem.operations.layouts import layout_at
 from gitmem.operations.noting import day_log, noted
 from gitmem.operations.pending import scan_edits
 from gitmem.operations.plan_rows import Row, looked_up, problem_of, refuse
+from gitmem.operations.provenance import Provenance
 from gitmem.operations.resolve import resolve
 from gitmem.operations.seen import Seen, still_there
 from gitmem.operations.show import describe_change
 
 OP = "consolidate"
 DECISION = "Gitmem-Decision"
+REFUSALS = (PlanRefused, Conflict, MomentNotFound)
+"""What is wrong with a plan, and no failure of ours."""
 
 
 def decide(
@@ -59,27 +62,10 @@ def decide(
         work = _Work(group, seen, plan.decisions, note, skip_changed)
         return _tried(group, work) if dry_run else _landed(group, work)
 
-    return run() if dry_run else _traced(group, run)
+    return run() if dry_run else traced(group, JOB, run, _told, REFUSALS)
 
 
-def _traced(group: Group, run: Callable[[], Decided]) -> Decided:
-    """Call RUN, and leave a trace; a plan that is refused is no failure of ours, so it says why."""
-
-    def judged() -> Decided | GitmemError:
-        try:
-            return run()
-        except (PlanRefused, Conflict, MomentNotFound) as error:
-            return error
-
-    done = traced(group, JOB, judged, _told)
-    if isinstance(done, GitmemError):
-        raise done
-    return done
-
-
-def _told(done: Decided | GitmemError) -> Told:
-    if isinstance(done, GitmemError):
-        return Told("nothing", why(done))
+def _told(done: Decided) -> Told:
     outcome = "done" if done.changed else "nothing"
     return Told(outcome, summed(done.decisions), len(done.decisions))
 
@@ -116,6 +102,7 @@ class _Work:
     ) -> None:
         self._group, self._note, self._skip = group, note, skip_changed
         self._now = group.now()
+        self._provenance = Provenance(group)
         self._rows, self._problems = looked_up(group, base, decisions)
         self._base = base.commit
         self.done = Decided("", base.commit)
@@ -207,7 +194,7 @@ class _Work:
             extra=(
                 *((DECISION, sentence(each)) for each in landed),
                 *(("Gitmem-From", each) for each in left),
-                *(provenance(self._group, snapshot, shelved) if shelved else ()),
+                *(self._provenance.trailers(snapshot, shelved) if shelved else ()),
             ),
         )
 

@@ -10,8 +10,7 @@ from gitmem.core.freshness import state_of
 from gitmem.core.layout import Layout
 from gitmem.core.pieces import Piece
 from gitmem.git.repository import Snapshot
-from gitmem.operations.dating import Dates, Touched, dates_at
-from gitmem.operations.freshness import age_of, cache_of, does_age
+from gitmem.operations.dating import Dates, Touched, age_of, cache_of, dates_at, does_age
 
 
 def freshened(

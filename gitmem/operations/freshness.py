@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date, datetime
-from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.core.entry_blocks import Entry, find, parse, split_address
@@ -15,16 +14,12 @@ from gitmem.core.layout import Layer, Layout
 from gitmem.core.paths import glob_match
 from gitmem.errors import BadInput
 from gitmem.git.repository import Snapshot
-from gitmem.index.dates import NAME
-from gitmem.operations.dating import Dates, Touched, dates_at
+from gitmem.operations.dating import Dates, Touched, age_of, dates_of, does_age
 from gitmem.operations.entries import file_of
 from gitmem.operations.group import Group
 from gitmem.operations.layer_files import layer_files
 from gitmem.operations.pinning import Pinned, moment_at
 from gitmem.operations.read import known_path, missing
-
-AGELESS = ("write-once", "protected")
-"""Policies of layers whose things do not age: nobody could say that they are still true."""
 
 
 class AgedEntry(NamedTuple):
@@ -121,29 +116,6 @@ def line_dates(group: Group, path: str, *, at: str | None = None) -> LineDates:
         text = lines[number - 1].removesuffix("\r")
         rows.append(LineDate(number, when, each.commit, each.agent, days, state_of(days), text))
     return LineDates(path, snapshot.commit, today, tuple(rows))
-
-
-def dates_of(group: Group, moment: Pinned) -> Dates:
-    """The dates of what the group holds at a moment."""
-    return dates_at(
-        group.repository, moment.snapshot.commit, moment.loaded.layout, cache_of(group.gitdir)
-    )
-
-
-def cache_of(gitdir: Path, of: str = "") -> Path:
-    """Where dates are kept: those of another group OF, too, since only its own writes there."""
-    return gitdir / "gitmem" / (f"{NAME}-{of}" if of else NAME)
-
-
-def age_of(touched: Touched, now: datetime) -> tuple[datetime, int]:
-    """When something was touched, where the clock NOW hangs, and how many days ago that is."""
-    when = touched.time(now.tzinfo or now.astimezone().tzinfo)  # type: ignore[arg-type]
-    return when, max(0, (now.date() - when.date()).days)
-
-
-def does_age(layer: Layer) -> bool:
-    """Whether the things of LAYER age."""
-    return layer.ages and layer.policy not in AGELESS
 
 
 def ageing_files(snapshot: Snapshot, layout: Layout) -> Iterator[tuple[str, Layer]]:
@@ -249,20 +221,3 @@ def _is_below(path: str, named: str) -> bool:
 
 def _is_pattern(path: str) -> bool:
     return any(mark in path for mark in "*?[")
-
-
-def touched_of(group: Group, snapshot: Snapshot, addresses: Iterable[str]) -> dict[str, datetime]:
-    """When each of the entries at ADDRESSES was touched, as far as they are known to age or not."""
-    moment = moment_at(group, snapshot.commit)
-    dates, found = dates_of(group, moment), {}
-    for address in addresses:
-        path, slug = split_address(address)
-        data = snapshot.read(path) or b""
-        if slug:
-            entry = find(parse(data.decode("utf-8", "surrogateescape")), slug)
-            touched = dates.of_entry(entry.block)
-        else:
-            touched = dates.of_file(data)
-        if touched:
-            found[address] = touched.time(group.zone)
-    return found

@@ -49,8 +49,17 @@ def last_jobs(group: Group) -> tuple[Job, ...]:
     return tuple(last[name] for name in sorted(last))
 
 
-def traced(group: Group, job: str, run: Callable[[], Done], tell: Callable[[Done], Told]) -> Done:
-    """Call RUN and leave a trace of what TELL says of its result, or of why it failed."""
+def traced(
+    group: Group,
+    job: str,
+    run: Callable[[], Done],
+    tell: Callable[[Done], Told],
+    refusals: tuple[type[GitmemError], ...] = (),
+) -> Done:
+    """Call RUN and leave a trace of what TELL says of its result, or of why it failed.
+
+    REFUSALS are answers and no failures: what was asked for cannot be, or need not.
+    """
     began = perf_counter()
 
     def log(told: Told) -> None:
@@ -59,6 +68,9 @@ def traced(group: Group, job: str, run: Callable[[], Done], tell: Callable[[Done
 
     try:
         done = run()
+    except refusals as error:
+        log(Told("nothing", why(error)))
+        raise
     except BaseException as error:
         log(Told("failed", why(error)))
         raise

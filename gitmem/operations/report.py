@@ -27,9 +27,10 @@ from gitmem.core.lint_rules import Placed
 from gitmem.errors import Damaged
 from gitmem.git.moves import SUBMODULE
 from gitmem.git.repository import Snapshot
-from gitmem.operations.dating import Dates, Touched
+from gitmem.operations.confirm import KINDS as CONFIRMABLE
+from gitmem.operations.dating import Dates, Touched, age_of, dates_of
 from gitmem.operations.entries import entries_in, entry_files
-from gitmem.operations.freshness import AgedEntry, age_of, aged_entries, ageing_files, dates_of
+from gitmem.operations.freshness import AgedEntry, aged_entries, ageing_files
 from gitmem.operations.group import Group
 from gitmem.operations.inventory import CoreFile, inventory, past_logs
 from gitmem.operations.jobs import Told, traced
@@ -53,8 +54,6 @@ from gitmem.operations.reported import (
 JOB = "report"
 SAID = 3
 MORE = "see `gitmem consolidate`"
-CONFIRMABLE = ("entries", "notes")
-"""Kinds of layers of whose things somebody can say that they are still true."""
 
 
 def report(group: Group, *, at: str | None = None) -> Report:

@@ -15,6 +15,7 @@ from gitmem.core.archives import path_in
 from gitmem.core.guards import check_message_text, check_write
 from gitmem.core.layout import Layer, Layout
 from gitmem.core.messages import Note, title_of_change
+from gitmem.core.numbers import counted
 from gitmem.core.paths import check_path
 from gitmem.core.periods import Period, period_of
 from gitmem.core.plainfields import read_fields
@@ -31,6 +32,7 @@ from gitmem.operations.applying import Edit, encoded
 from gitmem.operations.capture import adopt_all
 from gitmem.operations.draft import Draft
 from gitmem.operations.group import Group
+from gitmem.operations.jobs import Told, traced
 from gitmem.operations.landing import landing
 from gitmem.operations.layouts import layout_at
 from gitmem.operations.pending import scan_edits
@@ -106,17 +108,27 @@ def rollup(
     note, moment, wanted = group.note(OP, reason=reason), group.now(), period_of(type, period)
     if operation:
         note = note._replace(id=operation, extra=((REQUEST, digest_of([request])),))
-    _check_over(wanted, moment)
     work = _Work(group, _Asked(wanted, layer, gist, text, if_match, moment, allow_secret), note)
     if dry_run:
+        _check_over(wanted, moment)
         snapshot = group.repository.snapshot()
         work.plan(snapshot)
         return work.done._replace(outcome=READY, commit=snapshot.commit, dry_run=True)
-    with group.writing() as writer:
-        earlier = find_earlier(writer.repository, operation) if operation else None
-        if earlier:
-            return work.recognised(writer.repository.snapshot(earlier), digest_of([request]))
-        return _written(writer, work)
+
+    def run() -> RolledUp:
+        _check_over(wanted, moment)
+        with group.writing() as writer:
+            earlier = find_earlier(writer.repository, operation) if operation else None
+            if earlier:
+                return work.recognised(writer.repository.snapshot(earlier), digest_of([request]))
+            return _written(writer, work)
+
+    return traced(group, OP, run, _told, (Conflict, NotFound))
+
+
+def _told(done: RolledUp) -> Told:
+    what = f"{done.path}: {counted(len(done.sources), 'page')}"
+    return Told("nothing" if done.recognised else "done", what, len(done.sources))
 
 
 def _check_said(gist: str, text: str, operation: str) -> None:

@@ -31,7 +31,7 @@ from gitmem.operations.consolidate import consolidate
 from gitmem.operations.decide import decide
 from gitmem.operations.diff import diff
 from gitmem.operations.entries import address_parts, entries, file_of, locate_entry
-from gitmem.operations.freshness import freshness, line_dates, touched_of
+from gitmem.operations.freshness import freshness, line_dates
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.groups import groups, remove_group, rename_group
 from gitmem.operations.held import held_accept, held_drop, held_list, held_show
@@ -79,7 +79,7 @@ NO_GROUP = {
     "has_content", "inventory", "is_adopted", "is_within", "isolate", "landing", "latest",
     "layer_files", "layout_at", "layout_of", "looked_up", "make_note", "moved_within",
     "named_zone", "near_misses", "not_found", "noted", "old_logs", "open_history", "overlap",
-    "past_logs", "places", "plan_line", "problem_of", "provenance", "read_folder", "read_history",
+    "past_logs", "places", "plan_line", "problem_of", "read_folder", "read_history",
     "refuse", "remarks_on", "report_on", "rolled_layer", "rolled_layers", "scan_edits", "seen_in",
     "sentence", "settings_in", "shelf_of", "shelves", "shipped", "shipped_layout", "source_folder",
     "starter_files", "still_there", "summed", "text_at", "text_bytes", "time_now", "told",
@@ -193,7 +193,6 @@ BY_PATH: dict[str, Call] = {
     "freshness": freshness,
     "freshness of an entry": lambda g, p: freshness(g, f"{p}#x"),
     "line_dates": line_dates,
-    "touched_of": lambda g, p: touched_of(g, g.repository.snapshot(), [p, f"{p}#x"]),
     "held_accept": held_accept,
     "held_drop": held_drop,
     "held_list": lambda g, _: held_list(g),

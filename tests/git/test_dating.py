@@ -15,7 +15,7 @@ from gitmem.git.repository import Repository
 from tests.support.histories import Drawn, import_history
 from tests.support.lines import blamed, random_history
 
-NOTHING = Reading(lambda data: [], lambda path, data: None, lambda p, d: {}, lambda p, d: {})
+NOTHING = Reading(lambda data: [], lambda path, data: None, lambda data: {}, lambda data: {})
 
 
 def lines_of(known: Chronicle, path: str) -> list[str]:

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from gitmem.git.lines import _compared, common_ends, kept_lines, line_count
 
 LINES = st.lists(
-    st.sampled_from(["", "a", "b", " a", "a ", "- x", "### a", "\r", "same", "same"]), max_size=12
+    st.sampled_from(["", "a", "b", " a", "a ", "- x", "### a", "\r", "same", "same", "\f", "\v a"]),
+    max_size=12,
 )
 ENDINGS = st.sampled_from(["", "\n"])
 

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.core.entries import parse
-from gitmem.core.layout import Layer
 from gitmem.errors import (
     BadInput,
     DoesNotAge,
@@ -20,7 +19,7 @@ from gitmem.errors import (
     PolicyRefused,
 )
 from gitmem.operations.archive import archive, archive_files
-from gitmem.operations.confirm import _signed, confirm, confirmed_files
+from gitmem.operations.confirm import _signed_entries, confirm, confirmed_files
 from gitmem.operations.entries import entries
 from gitmem.operations.group import Group
 from gitmem.operations.layouts import layout_of
@@ -227,10 +226,10 @@ def test_no_other_line_changes(bodies: list[str], data: st.DataObject) -> None:
     before = "# Here\n\n" + "".join(f"### T{at}\n{body}" for at, body in enumerate(bodies))
     known = parse(before)
     chosen = data.draw(st.integers(0, len(known) - 1))
-    layer = Layer("x", "entries", "x.md")
 
     try:
-        _, after = _signed(Thing("x.md", known[chosen].slug), before, layer, date(2026, 2, 8))
+        names = [known[chosen].slug]
+        _, after = _signed_entries("x.md", before, names, (), date(2026, 2, 8))
     except BadInput:  # better than a change that reads otherwise: there is no place for a field
         assert re.match(r"### T\d\n\s*    indented\n(.|\n)*####", known[chosen].block)
         return

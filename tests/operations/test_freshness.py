@@ -16,8 +16,10 @@ from gitmem.core.freshness import is_immune, state_of
 from gitmem.errors import BadInput, Damaged, PathNotFound
 from gitmem.index.dates import load
 from gitmem.operations.adopt import adopt
+from gitmem.operations.archive import archive
 from gitmem.operations.capture import capture
 from gitmem.operations.check import check
+from gitmem.operations.confirm import confirm
 from gitmem.operations.freshness import AgedEntry, freshness, line_dates
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.init import init
@@ -221,6 +223,23 @@ MECHANICAL: dict[str, Callable[[Group], object]] = {
         move(group, f"archive/{FACT}", FACT),
     ),
     "read and injected": lambda group: (read(group, DECISIONS), inject(group), ages(group)),
+    "archived and restored by address": lambda group: (
+        archive(group, [f"{DECISIONS}#tea-it-is-always", "decisions#use-tabs", FACT]),
+        restore(group, "decisions#tea-it-is-always"),
+        restore(group, f"archive/{DECISIONS}#use-tabs"),
+        restore(group, FACT),
+    ),
+    "deleted and restored by address": lambda group: (
+        put(group, DECISIONS, TEXT[: TEXT.index("### Use tabs")]),
+        restore(group, "decisions#use-tabs"),
+        restore(group, "decisions#tea-it-is-always"),
+    ),
+    "a note put back by hand": lambda group: (
+        os.unlink(group.worktree / FACT),
+        capture(group),
+        edit(group, FACT, "Ada drinks tea.\n"),
+        capture(group),
+    ),
     "rotated": rotate,
     "deleted and undone": lambda group: undo(
         group, [put(group, DECISIONS, "# Decisions\n\n### Use tabs\n- **Status:** x\n").commit]
@@ -307,6 +326,47 @@ def test_a_status_that_is_set_back_with_an_editor_is_a_change(old: Group) -> Non
     assert ages(old)["Use tabs"] == 0
 
 
+def test_several_that_are_set_back_with_an_editor_are_changed(old: Group) -> None:
+    for text in (TEXT.replace("active", "dropped"), TEXT):
+        edit(old, DECISIONS, text)
+        capture(old)
+
+    assert {ages(old)[each] for each in ("Use ESM only", "Use tabs")} == {0}
+    assert ages(old)["Tea it is, always"] == 100
+
+
+def test_two_entries_that_change_places_by_hand_keep_their_dates(old: Group) -> None:
+    put(old, IDEAS, "# Ideas\n\n### Try Gleam\n- **Status:** raw\n")
+    idea, tabs = "### Try Gleam\n- **Status:** raw\n", TEXT[TEXT.index("### Use tabs") :]
+    edit(old, DECISIONS, TEXT.replace(tabs, idea))
+    edit(old, IDEAS, f"# Ideas\n\n{tabs}")
+    capture(old)
+
+    assert ages(old)["Use tabs"] == ages(old)["Tea it is, always"] == 100
+    assert ages(old)["Try Gleam"] == 0
+
+
+def test_what_a_merge_itself_says_is_touched_by_it(old: Group, clock: Clock) -> None:
+    by_hand(old, "switch", "-q", "-c", "side")
+    (old.worktree / DECISIONS).write_text(TEXT.replace("asked twice", "asked on the side"))
+    by_hand(old, "commit", "-q", "-a", "-m", "side", at="2026-05-01T12:00:00Z")
+    by_hand(old, "switch", "-q", "main")
+    (old.worktree / DECISIONS).write_text(TEXT.replace("One module", "Just one module"))
+    by_hand(old, "commit", "-q", "-a", "-m", "main", at="2026-05-02T12:00:00Z")
+    clock.set("2026-06-01T12:00:00+00:00")
+    by_hand(old, "merge", "-q", "--no-commit", "side")
+    merged = (old.worktree / DECISIONS).read_text()
+    (old.worktree / DECISIONS).write_text(merged + "- **Status:** new in the merge\n")
+    by_hand(old, "commit", "-q", "-a", "-m", "merge", at="2026-06-01T10:00:00Z")
+
+    days = {each.title: f"{each.touched.date()}" for each in freshness(old, DECISIONS).entries}
+    assert days == {
+        "Use ESM only": "2026-05-02",
+        "Use tabs": "2026-05-01",
+        "Tea it is, always": "2026-06-01",
+    }
+
+
 def test_setting_a_field_on_the_way_to_another_file_is_a_change(old: Group) -> None:
     move_entry(old, f"{DECISIONS}#use-tabs", "ideas", fields={"Status": "raw"})
 
@@ -331,6 +391,14 @@ def test_where_nothing_moved_an_entry_is_as_old_as_its_newest_line(
             or (at > start and not any(x[1].startswith("#") for x in rows[start + 1 : at + 1]))
         ]
         assert max(day for day, _ in block) == f"{each.touched.date()}"
+
+
+def test_confirming_is_touching(old: Group) -> None:
+    confirm(old, ["decisions#use-tabs", FACT])
+
+    assert (ages(old)["Use tabs"], ages(old)["tea"], ages(old)["Use ESM only"]) == (0, 0, 100)
+    (tabs,) = freshness(old, "decisions#use-tabs").entries
+    assert tabs.confirmed == old.now().date()
 
 
 def test_the_past_can_be_asked(old: Group, clock: Clock) -> None:

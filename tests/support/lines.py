@@ -11,7 +11,18 @@ from tests.support.histories import Drawn
 # Few and repeated, so that a diff has many ways to go; some differ in white space alone.
 WORDS = (
     *("", "", "- **Status:** active", "- **Status:** paused", "- **Status:**  active", "### One"),
-    *("### Two", "some text", "some  text", "\tsome text", "other text", "  - nested", "}", "{"),
+    *(
+        "### Two",
+        "some text",
+        "some  text",
+        "\tsome text",
+        "other text",
+        "  - nested",
+        "}",
+        "{",
+        "some\ftext",
+        "\v",
+    ),
 )
 PATHS = ("a.md", "b.md", "deep/c.md")
 
