@@ -74,3 +74,39 @@ def _is_more(text: str, changed: str, block: str) -> bool:
 def _said(text: str) -> Counter[str]:
     lines = (line.strip(f"{BOM} \t\r\n") for line in text.split("\n"))
     return Counter(line for line in lines if line)
+
+
+def undone(before: str, after: str, current: str, differ: Differ) -> str | None:
+    """CURRENT without what AFTER changed in BEFORE, entry by entry.
+
+    For a change that only took entries out of a file or put some in. None where it did more than
+    that, or where what it put in is no longer there word for word.
+    """
+    old, new = _by_wording(before), _by_wording(after)
+    come = [new[said][at] for said in new for at in range(len(old.get(said, ())), len(new[said]))]
+    gone = [old[said][at] for said in old for at in range(len(new.get(said, ())), len(old[said]))]
+    if _said_outside(before) != _said_outside(after):
+        return None
+    now = _by_wording(current)
+    taken = [each for entry in come for each in now.get(wording(entry.block), ())[-1:]]
+    if len(taken) != len(come):
+        return None
+    text = take_all(current, taken)[0] if taken else current
+    for entry in sorted(gone, key=lambda each: each.start):
+        text = put_back(text, entry.block.removeprefix(BOM), before, entry, differ)
+    return text
+
+
+def _by_wording(text: str) -> dict[str, list[Entry]]:
+    found: dict[str, list[Entry]] = {}
+    for each in parse(text):
+        found.setdefault(wording(each.block), []).append(each)
+    return found
+
+
+def _said_outside(text: str) -> list[str]:
+    """The lines that belong to no entry."""
+    lines = split_lines(text)
+    inside = {at for each in parse(text) for at in range(each.start, each.end)}
+    rest = (line for at, line in enumerate(lines) if at not in inside)
+    return [line.strip() for line in rest if line.strip()]

@@ -6,10 +6,12 @@ import stat
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from gitmem.core.entry_places import undone
 from gitmem.core.merging import merge
+from gitmem.core.messages import parse
 from gitmem.core.paths import check_path
 from gitmem.core.secrets import new_findings
-from gitmem.errors import PathRefused
+from gitmem.errors import BadInput, PathRefused
 from gitmem.git.diffing import hunks
 from gitmem.git.moves import compare_commit
 from gitmem.git.objects import ObjectDamaged
@@ -97,6 +99,7 @@ class _Work:
         """Undo one commit as far as possible; tell what is left, and whether anything changed."""
         left, changed = [], False
         effects = effect_of(self._repository, commit)
+        known = dict(self.now)
         # What it made goes first, to make room for what it removed.
         for effect in sorted(effects, key=lambda each: each.old is not None):
             try:
@@ -111,7 +114,19 @@ class _Work:
             self.now.update(files)
             for path in files:
                 self._touched.setdefault(path, []).append(commit.oid)
+        if left and _moves_entries(commit):
+            # Both ends or none: half of it would leave an entry in two places, or in none.
+            self.now = known
+            return [*left, *self._rest(commit, left)], False
         return left, changed
+
+    def _rest(self, commit: Commit, left: Sequence[Left]) -> Iterator[Left]:
+        known = {each.path for each in left}
+        for effect in effect_of(self._repository, commit):
+            if effect.path not in known:
+                yield Left(
+                    commit.oid, effect.path, "it belongs together with what cannot be undone"
+                )
 
     def _reversed(self, effect: Effect) -> dict[str, bytes | None]:
         if not all(node is None or stat.S_ISREG(node.mode) for node in (effect.old, effect.new)):
@@ -153,9 +168,10 @@ class _Work:
         if after is None:
             raise _NotClean("the file was written again since")
         merged = merge(after, current, before or b"", hunks)
-        if merged.conflicts:
+        data = _entries_undone(before or b"", after, current) if merged.conflicts else merged.data
+        if data is None:
             raise _NotClean("the same lines were changed since")
-        return None if before is None and not merged.data.strip() else merged.data
+        return None if before is None and not data.strip() else data
 
     def _blob(self, node: Node | None) -> bytes | None:
         return self._repository.objects.read_as("blob", node.oid) if node else None
@@ -176,3 +192,17 @@ class _Work:
         before = None if current is None else current.decode("utf-8", "replace")
         found = new_findings(data.decode("utf-8", "replace"), before)
         return found[0].rule if found else ""
+
+
+def _moves_entries(commit: Commit) -> bool:
+    """Whether a commit took an entry out of one file and put it into another."""
+    return any("#" in each for each in parse(commit.message).all("Gitmem-From"))
+
+
+def _entries_undone(before: bytes, after: bytes, current: bytes) -> bytes | None:
+    """The reverse by entries, where lines are in each other's way; None where that cannot be."""
+    try:
+        found = undone(before.decode(), after.decode(), current.decode(), hunks)
+    except (UnicodeDecodeError, BadInput):
+        return None
+    return None if found is None else found.encode()
