@@ -67,7 +67,13 @@ def _sections(found: Report) -> Iterator[tuple[str, Rows]]:
 
 def _decisions(entries: Sequence[Considered]) -> Rows:
     """For each entry its state, why it is worth a look, and what to type."""
-    return [(x.state, x.why, f"{WAYS[x.action]} {quoted(x.address)}") for x in entries]
+    return [(x.state, x.why, f"{_way(x)} {quoted(x.address)}") for x in entries]
+
+
+def _way(entry: Considered) -> str:
+    """The command for it; a note has no entries to list."""
+    is_note = entry.action == "review" and "#" not in entry.address
+    return "gitmem read" if is_note else WAYS[entry.action]
 
 
 def _reasons(entries: Sequence[Considered]) -> Iterator[Sequence[str]]:

@@ -229,6 +229,17 @@ def _drop_packs(gitdir: Path, made: str, packs: Sequence[str]) -> None:
                     os.unlink(stem + ending)
 
 
+def has_graph(gitdir: Path) -> bool:
+    """Whether git has its cache of the history, in either form."""
+    return any(os.path.exists(f"{gitdir}/{each}") for each in (GRAPH, f"{GRAPH}s"))
+
+
+def write_graph(gitdir: Path, *, seconds: float) -> str:
+    """Write git's cache of the history; what stopped it, if anything did."""
+    with _alone(gitdir) as folder:
+        return _write_graph(gitdir, folder, time.monotonic() + seconds)
+
+
 def _write_graph(gitdir: Path, folder: Path, deadline: float) -> str:
     """git's own cache of the history, which makes `git log -- FILE` fast; what stopped it."""
     lock, ours = gitdir / f"{GRAPH}.lock", folder / "graph"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 ALIKE = 0.5
 SAME_NAME = 0.75
 """What is enough for the only other file of the same name, however alike the others are."""
-MANY = 10_000
+MANY = 250_000
 """Where more pairs than these would have to be compared, only equal files and names count."""
 _PIECE = 64
 

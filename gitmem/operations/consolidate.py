@@ -11,6 +11,7 @@ again: one that somebody has changed in between stays.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from gitmem.core.archives import archive_path
@@ -61,6 +62,8 @@ class Consolidated(NamedTuple):
     commit: str
     base: str
     """The commit that was looked at."""
+    commits: tuple[str, ...] = ()
+    """Those that archived something, the newest first."""
     logs: tuple[Shelved, ...] = ()
     entries: tuple[Shelved, ...] = ()
     left_alone: tuple[LeftAlone, ...] = ()
@@ -114,7 +117,9 @@ def _landed(group: Group, work: _Work, dry_run: bool) -> Consolidated:
             # What somebody did to the files comes along, and what they changed is left alone.
             adopt_all(writer, scan_edits(writer.repository, writer.worktree, places))
         published = writer.publish(work.plan)
-        return work.done._replace(**landing(writer, published))
+        done = work.done._replace(**landing(writer, published))
+        made = islice(writer.repository.history(done.commit), len(done.said))
+        return done._replace(commits=tuple(each.oid for each in made))
 
 
 def _answer(done: Consolidated, found: Report) -> Consolidated:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 FILE_ITSELF = "/"
 """What a file is called that is an entry: no title can be like that."""
-AGELESS = ("write-once", "protected")
-"""Policies of layers whose things do not age: nobody could say that they are still true."""
+AGELESS = ("append-only", "write-once", "protected")
+"""Policies of layers whose things do not age: nobody could write into them that they are true."""
 HELD = 10_000
 FEW = 16
 """Fewer new commits than these are gone over again next time: that costs less than to keep them."""
@@ -53,13 +53,14 @@ class Dates:
 
     def of_entry(self, block: str) -> Touched | None:
         """When the entry with these lines was touched."""
-        return self._of(key_of(block.encode("utf-8", "surrogateescape")))
+        return self.of_key(key_of(block.encode("utf-8", "surrogateescape")))
 
     def of_file(self, data: bytes) -> Touched | None:
         """When the file with this content was touched."""
-        return self._of(key_of_file(data))
+        return self.of_key(key_of_file(data))
 
-    def _of(self, key: bytes) -> Touched | None:
+    def of_key(self, key: bytes) -> Touched | None:
+        """When the text that is known by KEY was touched."""
         found = self._known.touched(key)
         if found is None:
             return None

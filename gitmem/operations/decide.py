@@ -7,7 +7,7 @@ entry that no longer says what it said makes its decision void, since it was abo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from gitmem.core.archives import archive_path
 from gitmem.core.decisions import Decision, Decisions, Problem
@@ -20,7 +20,7 @@ from gitmem.operations.archive import shelves
 from gitmem.operations.capture import adopt_all
 from gitmem.operations.consolidate import JOB
 from gitmem.operations.decided import Decided, Landed, Skipped, sentence, summed
-from gitmem.operations.deeds import AWAY, DEEDS, SHELVING, Deed, Ground, Standing
+from gitmem.operations.deeds import AWAY, DEEDS, SHELVING, TOGETHER, Asked, Deed, Ground, Standing
 from gitmem.operations.draft import Changes, Draft
 from gitmem.operations.group import Group
 from gitmem.operations.jobs import Told, traced
@@ -105,6 +105,7 @@ class _Work:
         self._provenance = Provenance(group)
         self._rows, self._problems = looked_up(group, base, decisions)
         self._base = base.commit
+        self._shelved: list[Seen] = []
         self.done = Decided("", base.commit)
 
     def places(self, snapshot: Snapshot) -> list[str]:
@@ -133,22 +134,39 @@ class _Work:
             return None
         return Plan((*self._logged(ground, changes), Step(changes, self._said(snapshot, changes))))
 
-    def _carry_out(self, ground: Ground, rows: Iterable[Row]) -> list[Problem]:
-        """Carry out decisions as far as possible; tell what is wrong with the others."""
+    def _carry_out(self, ground: Ground, rows: Sequence[Row]) -> list[Problem]:
+        """Carry out decisions; where that fails, one by one, to tell what is wrong with which."""
+        try:
+            deeds = _all_carried_out(ground, rows)
+        except GitmemError:
+            ground.take({})
+            return self._one_by_one(ground, rows)
+        self._remember(rows, deeds)
+        return []
+
+    def _one_by_one(self, ground: Ground, rows: Sequence[Row]) -> list[Problem]:
         problems: list[Problem] = []
-        landed: list[Landed] = []
-        warnings: list[str] = []
-        for decision, seen in rows:
+        done: list[Row] = []
+        deeds: list[Deed] = []
+        for row in rows:
+            before = dict(ground.draft.changes)
             try:
-                deed = _carried_out(ground, decision, seen)
+                found = _carried_out(ground, [row])
+                _check(ground, before)
             except GitmemError as error:
-                problems.append(problem_of(decision, error))
-                continue
-            landed.append(_landed_row(decision, seen, deed))
-            warnings += deed.warnings
-        said = tuple(dict.fromkeys(warnings))
-        self.done = self.done._replace(decisions=tuple(landed), warnings=said)
+                ground.take(before)
+                problems.append(problem_of(row.decision, error))
+            else:
+                done.append(row)
+                deeds += found
+        self._remember(done, deeds)
         return problems
+
+    def _remember(self, rows: Sequence[Row], deeds: Sequence[Deed]) -> None:
+        landed = [_landed_row(row, deed) for row, deed in zip(rows, deeds, strict=True)]
+        said = tuple(dict.fromkeys(each for deed in deeds for each in deed.warnings))
+        self.done = self.done._replace(decisions=tuple(landed), warnings=said)
+        self._shelved = [x for row in rows if row.decision.action in SHELVING for x in row.seen]
 
     def _sorted_out(self, ground: Ground) -> tuple[list[Row], list[Skipped]]:
         """The decisions that still count, and those about what was changed since the base."""
@@ -187,28 +205,34 @@ class _Work:
     def _said(self, snapshot: Snapshot, changes: Changes) -> Note:
         landed = self.done.decisions
         left = [x for each in landed if each.action in AWAY for x in each.addresses]
-        shelved = [x for each in landed if each.action in SHELVING for x in each.addresses]
         return self._note._replace(
             title=summed(landed),
             paths=tuple(sorted(changes)),
             extra=(
                 *((DECISION, sentence(each)) for each in landed),
                 *(("Gitmem-From", each) for each in left),
-                *(self._provenance.trailers(snapshot, shelved) if shelved else ()),
+                *self._provenance.of_seen(snapshot, self._shelved),
             ),
         )
 
 
-def _carried_out(ground: Ground, decision: Decision, seen: Iterable[Seen]) -> Deed:
-    """Carry out one decision; where that fails, the draft is as before."""
-    before = dict(ground.draft.changes)
-    try:
-        deed = DEEDS[decision.action](ground, decision, [_standing(ground, each) for each in seen])
-        _check(ground, before)
-    except GitmemError:
-        ground.take(before)
-        raise
-    return deed
+def _all_carried_out(ground: Ground, rows: Sequence[Row]) -> list[Deed]:
+    """Carry out all decisions, those of a kind together; each is about another thing."""
+    deeds: dict[int, Deed] = {}
+    for action in TOGETHER:
+        chosen = {row.decision.line: row for row in rows if row.decision.action == action}
+        found = _carried_out(ground, list(chosen.values())) if chosen else []
+        deeds |= dict(zip(chosen, found, strict=True))
+    for row in rows:
+        if row.decision.line not in deeds:
+            (deeds[row.decision.line],) = _carried_out(ground, [row])
+    _check(ground, {})
+    return [deeds[row.decision.line] for row in rows]
+
+
+def _carried_out(ground: Ground, rows: Sequence[Row]) -> list[Deed]:
+    asked = [Asked(row.decision, [_standing(ground, x) for x in row.seen]) for row in rows]
+    return DEEDS[rows[0].decision.action](ground, asked)
 
 
 def _standing(ground: Ground, seen: Seen) -> Standing:
@@ -244,6 +268,6 @@ def _outdated(base: str, void: list[Skipped]) -> Conflict:
     )
 
 
-def _landed_row(decision: Decision, seen: Iterable[Seen], deed: Deed) -> Landed:
-    addresses = tuple(each.address for each in seen)
+def _landed_row(row: Row, deed: Deed) -> Landed:
+    decision, addresses = row.decision, tuple(each.address for each in row.seen)
     return Landed(decision.line, decision.action, addresses, deed.address, decision.reason)

@@ -13,7 +13,7 @@ from gitmem.core.decisions import Decision
 from gitmem.core.entries import Entry, parse, put
 from gitmem.core.entry_blocks import same_title
 from gitmem.core.entry_lines import BOM
-from gitmem.core.entry_places import splice
+from gitmem.core.entry_places import splice_all
 from gitmem.core.frontmatter import set_field
 from gitmem.core.layout import Layer, Layout
 from gitmem.core.paths import check_path
@@ -35,6 +35,11 @@ class Standing(NamedTuple):
     path: str
     entry: Entry
     """A file as a whole is an entry without a slug."""
+
+    @property
+    def address(self) -> str:
+        """Where it stands."""
+        return f"{self.path}#{self.entry.slug}" if self.entry.slug else self.path
 
     @property
     def thing(self) -> Thing:
@@ -67,41 +72,60 @@ class Deed(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-Doing = Callable[[Ground, Decision, Sequence[Standing]], Deed]
+class Asked(NamedTuple):
+    """A decision, and the things that it is about."""
+
+    decision: Decision
+    things: Sequence[Standing]
 
 
-def _keep(ground: Ground, decision: Decision, things: Sequence[Standing]) -> Deed:
-    return Deed()
+Doing = Callable[[Ground, Sequence[Asked]], list[Deed]]
 
 
-def _confirm(ground: Ground, decision: Decision, things: Sequence[Standing]) -> Deed:
-    draft, named = ground.draft, [each.thing for each in things]
+def _keep(ground: Ground, rows: Sequence[Asked]) -> list[Deed]:
+    return [Deed() for _ in rows]
+
+
+def _confirm(ground: Ground, rows: Sequence[Asked]) -> list[Deed]:
+    draft, named = ground.draft, [each.thing for row in rows for each in row.things]
     day = ground.now.date()
     ground.take(confirmed_files(ground.layout, draft.snapshot, named, day, draft.changes).changes)
-    return Deed()
+    return [Deed() for _ in rows]
 
 
-def _archive(ground: Ground, decision: Decision, things: Sequence[Standing]) -> Deed:
-    draft, named = ground.draft, [each.thing for each in things]
+def _archive(ground: Ground, rows: Sequence[Asked]) -> list[Deed]:
+    draft, named = ground.draft, [each.thing for row in rows for each in row.things]
     filed = archive_files(ground.layout, draft.snapshot, named, draft.changes)
     ground.take(filed.changes)
-    return Deed(filed.moves[0].address)
+    places = {each.source: each.address for each in filed.moves}
+    return [Deed(places[row.things[0].address]) for row in rows]
 
 
-def _update(ground: Ground, decision: Decision, things: Sequence[Standing]) -> Deed:
-    (thing,) = things
-    layer, draft = ground.layout.layer_of(thing.path), ground.draft
-    if not thing.entry.slug:
-        edit = Edit(thing.path, decision.text, fields=decision.fields)
-        draft.put(thing.path, applied(Aim(edit), draft.read(thing.path)))
-        return Deed()
+def _update(ground: Ground, rows: Sequence[Asked]) -> list[Deed]:
+    """Entries of one file are changed together."""
+    deeds: list[Deed] = []
+    blocks: dict[str, list[tuple[Entry, str]]] = {}
+    for decision, (thing,) in rows:
+        layer = ground.layout.layer_of(thing.path)
+        if not thing.entry.slug:
+            edit = Edit(thing.path, decision.text, fields=decision.fields)
+            ground.draft.put(thing.path, applied(Aim(edit), ground.draft.read(thing.path)))
+            deeds.append(Deed())
+            continue
+        changed = _changed(thing.entry, decision, layer)
+        blocks.setdefault(thing.path, []).append((thing.entry, changed))
+        deeds.append(Deed(warnings=_judged(changed, layer)))
+    for path, pairs in blocks.items():
+        ground.draft.put(path, splice_all(ground.draft.text(path), pairs).encode())
+    return deeds
+
+
+def _changed(entry: Entry, decision: Decision, layer: Layer | None) -> str:
     order = layer.fields if layer else ()
     # By itself, so that no other entry of such a title is meant.
-    block = thing.entry.block.removeprefix(BOM)
+    block = entry.block.removeprefix(BOM)
     (alone,) = parse(block, order)
-    changed = put(block, alone.slug, decision.fields, decision.text, order).text
-    draft.put(thing.path, splice(draft.text(thing.path), thing.entry, changed).encode())
-    return Deed(warnings=_judged(changed, layer))
+    return put(block, alone.slug, decision.fields, decision.text, order).text
 
 
 def _judged(block: str, layer: Layer | None) -> tuple[str, ...]:
@@ -110,8 +134,8 @@ def _judged(block: str, layer: Layer | None) -> tuple[str, ...]:
     return judged(parse(block, layer.fields)[0], layer)
 
 
-def _move(ground: Ground, decision: Decision, things: Sequence[Standing]) -> Deed:
-    (thing,) = things
+def _move(ground: Ground, row: Asked) -> Deed:
+    decision, (thing,) = row
     target, draft = ground.target(decision.target), ground.draft
     if target == thing.path:
         raise BadInput(f"{thing.path} is where it stands already", hint="to change it: update")
@@ -128,7 +152,8 @@ def _move(ground: Ground, decision: Decision, things: Sequence[Standing]) -> Dee
     return Deed(new)
 
 
-def _merge(ground: Ground, decision: Decision, things: Sequence[Standing]) -> Deed:
+def _merge(ground: Ground, row: Asked) -> Deed:
+    decision, _ = row
     target, draft = ground.target(decision.target), ground.draft
     layer = ground.layout.layer_of(target)
     if layer is not None and layer.kind != "entries":
@@ -136,7 +161,7 @@ def _merge(ground: Ground, decision: Decision, things: Sequence[Standing]) -> De
             f"{target} belongs to {layer.name}, which has no entries",
             hint="merge into a file of entries; a note takes the new text by 'update'",
         )
-    _archive(ground, decision, things)
+    _archive(ground, [row])
     known = parse(draft.text(target))
     twin = next((each for each in known if same_title(each.title, decision.title)), None)
     if twin:
@@ -151,14 +176,20 @@ def _merge(ground: Ground, decision: Decision, things: Sequence[Standing]) -> De
     return Deed(f"{target}#{entry.slug}", _judged(entry.block, layer))
 
 
+def _each(doing: Callable[[Ground, Asked], Deed]) -> Doing:
+    return lambda ground, rows: [doing(ground, row) for row in rows]
+
+
 DEEDS: Mapping[str, Doing] = {
     "confirm": _confirm,
     "archive": _archive,
     "update": _update,
-    "move": _move,
-    "merge-entries": _merge,
+    "move": _each(_move),
+    "merge-entries": _each(_merge),
     "keep": _keep,
 }
+TOGETHER = ("confirm", "archive", "update")
+"""Actions that many decisions carry out at once: one after the other they read a file each time."""
 AWAY = ("archive", "move", "merge-entries")
 """Actions after which a thing no longer stands where it stood."""
 SHELVING = ("archive", "merge-entries")

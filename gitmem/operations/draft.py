@@ -73,9 +73,10 @@ class Draft:
     def put(self, path: str, data: bytes) -> None:
         """Let DATA be the file at PATH, where there is room for it."""
         check_size(path, len(data))
-        made = [each for each, new in self.changes.items() if new is not None]
-        gone = [each for each, new in self.changes.items() if new is None]
-        check_place(self.snapshot, path, made, leaving=gone)
+        if self.changes.get(path) is None:  # else it has its place already
+            made = [each for each, new in self.changes.items() if new is not None]
+            gone = {each for each, new in self.changes.items() if new is None}
+            check_place(self.snapshot, path, made, leaving=gone)
         self.changes[path] = data
 
     def drop(self, path: str) -> None:
@@ -97,8 +98,13 @@ class Draft:
         contents = [self.read(old) or b"" for old, _ in pairs]
         for old, _ in pairs:
             self.drop(old)
+        made = [each for each, new in self.changes.items() if new is not None]
+        gone = {each for each, new in self.changes.items() if new is None}
         for (_, new), data in zip(pairs, contents, strict=True):
-            self.put(new, data)
+            # Files that are moved together were no twins of each other before, either.
+            check_size(new, len(data))
+            check_place(self.snapshot, new, made, leaving=gone)
+            self.changes[new] = data
         return tuple(pairs)
 
     def _check_movable(self, pairs: list[tuple[str, str]]) -> None:

@@ -19,6 +19,7 @@ from gitmem.errors import GitmemError, StorageFailed
 from gitmem.git.fingerprint import fingerprint
 from gitmem.git.jobs import Job, append_job
 from gitmem.git.lock import Lock, lock_path
+from gitmem.git.repository import BRANCH
 from gitmem.index.maintained import Quiet, keep_quiet, quiet
 from gitmem.operations.clock import ENV, Clock
 from gitmem.operations.group import Group, Store, Who, not_found, time_now
@@ -182,6 +183,7 @@ def _quiet_now(group: Group) -> Quiet | None:
     try:
         same = (
             known.commit == group.repository.tip().commit
+            and group.repository.head_branch() == BRANCH
             and known.settings == _settings(group.store)
             and known.worktree == fingerprint(str(group.worktree)).digest
             and not Lock(lock_path(group.gitdir)).peek()

@@ -68,7 +68,9 @@ def _is_about(address: str, seen: Seen) -> bool:
 
 def problem_of(decision: Decision, error: GitmemError) -> Problem:
     """What is wrong with the line of DECISION."""
-    said = f"{error.message} ({error.hint})" if error.hint else error.message
+    # A plan has no options by which a guard is waived.
+    useful = error.hint and "repeat with --" not in error.hint
+    said = f"{error.message} ({error.hint})" if useful else error.message
     return Problem(decision.line, said, error.code)
 
 

@@ -5,15 +5,17 @@ Dates are found before anybody has to wait for the lock; what was changed since 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
-from gitmem.core.entry_blocks import find, parse, split_address
+from gitmem.core.entry_blocks import split_address
 from gitmem.errors import Damaged, NotFound
 from gitmem.git.repository import Snapshot
-from gitmem.operations.dating import Dates, Touched, dates_of
+from gitmem.operations.dating import Dates, dates_of
 from gitmem.operations.group import Group
 from gitmem.operations.pinning import moment_at
+from gitmem.operations.seen import Seen, seen_in
+from gitmem.operations.things import Thing
 
 Trailers = tuple[tuple[str, str], ...]
 
@@ -29,24 +31,21 @@ class Provenance:
 
     def trailers(self, snapshot: Snapshot, sources: Iterable[str]) -> Trailers:
         """The trailers for the things at SOURCES, addresses and paths of SNAPSHOT."""
-        found = dict(self._touched(snapshot, sources))
-        times = ((each, when.time(self._zone)) for each, when in found.items() if when)
+        return self._said(snapshot, self._keys(snapshot, sources))
+
+    def of_seen(self, snapshot: Snapshot, things: Sequence[Seen]) -> Trailers:
+        """The same for things whose addresses may be of an earlier commit; none for no things."""
+        return self._said(snapshot, ((x.address, x.key) for x in things)) if things else ()
+
+    def _said(self, snapshot: Snapshot, keys: Iterable[tuple[str, bytes]]) -> Trailers:
+        found = ((each, self._dates.of_key(key)) for each, key in keys) if self._dates else ()
+        times = ((each, when.time(self._zone)) for each, when in found if when)
         ages = (("Gitmem-Touched", f"{each} {time.isoformat()}") for each, time in times)
         return (("Gitmem-From-Commit", snapshot.commit), *ages)
 
-    def _touched(
-        self, snapshot: Snapshot, sources: Iterable[str]
-    ) -> Iterator[tuple[str, Touched | None]]:
-        texts: dict[str, bytes] = {}
-        for source in sources if self._dates else ():
-            path, slug = split_address(source)
-            if path not in texts:
-                texts[path] = snapshot.read(path) or b""
+    def _keys(self, snapshot: Snapshot, sources: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        for source in sources:
             with suppress(NotFound):
-                yield source, self._touch(texts[path], slug)
-
-    def _touch(self, data: bytes, slug: str) -> Touched | None:
-        if self._dates is None or not slug:
-            return self._dates.of_file(data) if self._dates else None
-        entry = find(parse(data.decode("utf-8", "surrogateescape")), slug)
-        return self._dates.of_entry(entry.block)
+                found = seen_in(snapshot, Thing(*split_address(source)))
+                if found:
+                    yield source, found.key

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from gitmem.core.entry_blocks import Entry, find, parse
 from gitmem.core.file_entries import file_entry
-from gitmem.core.freshness import key_of
+from gitmem.core.freshness import key_of, key_of_file
 from gitmem.core.layout import Layer
 from gitmem.git.repository import Snapshot
 from gitmem.operations.draft import Draft
@@ -36,7 +36,7 @@ def seen_in(snapshot: Snapshot, thing: Thing) -> Seen | None:
     if data is None:
         return None
     if not thing.name:
-        return Seen(thing.path, thing.path, "", key_of(data))
+        return Seen(thing.path, thing.path, "", key_of_file(data))
     entry = find(_entries(data, ()), thing.name)
     return Seen(f"{thing.path}#{entry.slug}", thing.path, entry.slug, _key(entry))
 
@@ -47,7 +47,7 @@ def still_there(draft: Draft, seen: Seen, layer: Layer | None = None) -> Entry |
     if data is None:
         return None
     if not seen.slug:
-        return file_entry(seen.path, _text(data)) if key_of(data) == seen.key else None
+        return file_entry(seen.path, _text(data)) if key_of_file(data) == seen.key else None
     same = _by_key(data, layer.fields if layer else ()).get(seen.key, ())
     # Of several that say the same, rather the one of that name.
     return next((each for each in same if each.slug == seen.slug), next(iter(same), None))

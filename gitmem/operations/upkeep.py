@@ -195,6 +195,27 @@ def _pack(group: Group, limits: Limits) -> Told:
     return Told("done", "; ".join([*words, *filter(None, [done.remark])]), done.objects)
 
 
+def _graph_due(group: Group, limits: Limits) -> Due:
+    from gitmem.git.packing import has_graph, packs_of
+
+    if has_graph(group.gitdir):
+        return Due(False, "there is one, and packing makes it anew")
+    return Due(bool(packs_of(group.gitdir)), "there is none yet")
+
+
+def _graph(group: Group, limits: Limits) -> Told:
+    from gitmem.git.packing import write_graph
+    from gitmem.git.program import find_git
+
+    if find_git() is None:
+        return Told("skipped", "the commit-graph needs git, which is not installed")
+    try:
+        problem = write_graph(group.gitdir, seconds=limits.seconds)
+    except Busy as error:
+        problem = error.message
+    return Told("skipped", problem) if problem else Told("done", "the commit-graph was written")
+
+
 STEPS = (
     Step("recover", _recover_due, _recover),
     Step("capture", _capture_due, _capture),
@@ -203,5 +224,6 @@ STEPS = (
     Step("report", _report_due, _report, has_trace=True),
     Step("scrub", _scrub_due, _scrub),
     Step("pack", _pack_due, _pack),
+    Step("commit-graph", _graph_due, _graph),
 )
 """In the order in which they are done: what one brings, the next ones see."""

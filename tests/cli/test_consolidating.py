@@ -74,7 +74,9 @@ def test_apply_says_what_it_did_and_how_to_take_it_back(memory: Run, files: Path
     said = memory("consolidate", "--apply", **LATER)
     assert said.code == 0
     assert f"archived {HOME}#use-tabs to archive/{HOME}#use-tabs\n" in said.out
-    assert "logged in sessions/current.md; to take it back: gitmem undo --last 2\n" in said.out
+    last, before = memory("log", "-n", "2", "--json").document["entries"]
+    way = f"gitmem undo {last['commit'][:7]} {before['commit'][:7]}\n"
+    assert f"logged in sessions/current.md; to take it back: {way}" in said.out
     assert "To decide (1)" in said.out
     assert "consolidate: archived 1 old log" in (files / "sessions/current.md").read_text()
 

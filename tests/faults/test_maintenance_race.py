@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.errors import Busy
 from gitmem.operations.read import read
 from gitmem.operations.write import Edit, write
 from tests.support.faults import Scene, assert_sound, commits_of, line, new_scene, tokens_in_history
@@ -34,7 +35,11 @@ def write_until_told(voice: Voice, root: str, name: int) -> None:
             turn += 1
             token = f"w{name}.{turn}"
             path = FILES[(name + turn) % 3] if turn % 3 else f"own {name}.md"
-            done = write(group, [Edit(path, line(token), append=turn % 3 > 0)])
+            try:
+                done = write(group, [Edit(path, line(token), append=turn % 3 > 0)])
+            except Busy:
+                voice.say("busy", token)
+                continue
             assert line(token).encode() in read(group, path, at=done.commit).data
             voice.say("ack", token, done.commit)
 
@@ -64,9 +69,11 @@ def beside_writers(folder: Path, chores: list[list[str]], seconds: float, writer
             child.hear()
             child.say(seconds)
         assert run_chores(scene, chores, other, seconds)
-        acks = [said[1:] for _, said in crowd.hear_out() if said[0] == "ack"]
+        said = [each for _, each in crowd.hear_out()]
 
+    acks = [each[1:] for each in said if each[0] == "ack"]
     assert len(acks) > writers
+    assert not [each for each in said if each[0] == "busy"]
     assert {f"token-{token}" for token, _ in acks} <= tokens_in_history(scene.gitdir)
     assert {commit for _, commit in acks} <= commits_of(scene.gitdir)
     scene.write(Edit("again.md", line("again")))

@@ -28,7 +28,7 @@ from tests.support.days import CURRENT, header, with_log
 from tests.support.git import git
 from tests.support.histories import edit, put, truncate
 
-STEPS = ("recover", "capture", "rotate", "snapshot", "report", "scrub", "pack")
+STEPS = ("recover", "capture", "rotate", "snapshot", "report", "scrub", "pack", "commit-graph")
 FEW = Limits(loose=1, packs=3)
 
 
@@ -69,6 +69,7 @@ def test_all_that_is_due_is_done_once(group: Group) -> None:
         "report": "done",
         "scrub": "done",
         "pack": "nothing",
+        "commit-graph": "nothing",
     }
     assert detail(done, "capture") == "by hand.md"
     assert detail(done, "rotate") == f"{CURRENT} was made"
@@ -107,6 +108,26 @@ def test_a_day_on_which_nothing_changed_gets_no_snapshot(group: Group, clock: Cl
 
     assert done.outcome == "nothing"
     assert detail(done, "snapshot") == "no memory changes since snapshot/2026-02-08"
+
+
+def test_a_packed_history_gets_its_commit_graph(group: Group) -> None:
+    put(group, "a.md", "one\n")
+    git(group.gitdir, "repack", "-adq")
+    assert not (group.gitdir / "objects/info/commit-graph").exists()
+
+    assert outcomes(maintain(group))["commit-graph"] == "done"
+
+    assert (group.gitdir / "objects/info/commit-graph").exists()
+    assert git(group.gitdir, "commit-graph", "verify") == ""
+    assert outcomes(maintain(group))["commit-graph"] == "nothing"
+
+
+def test_a_head_that_is_damaged_is_not_quiet(group: Group) -> None:
+    put(group, "a.md", "one\n")
+    until_quiet(group)
+    (group.gitdir / "HEAD").write_text("garbage\n")
+
+    assert "nothing since" not in detail(maintain(group), "capture")
 
 
 def test_the_report_is_made_once_a_week(group: Group, clock: Clock) -> None:
@@ -157,6 +178,7 @@ def test_a_dry_run_says_what_is_due_and_changes_nothing(group: Group) -> None:
         "report": "due",
         "scrub": "due",
         "pack": "nothing",
+        "commit-graph": "nothing",
     }
     assert detail(done, "capture") == "1 edit"
     assert (refs(group), sorted(os.listdir(group.gitdir / "gitmem"))) == before

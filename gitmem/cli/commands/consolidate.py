@@ -116,7 +116,7 @@ def _consolidated(call: Invocation, done: Consolidated) -> Iterator[str]:
         yield "nothing to archive"
     elif not done.dry_run:
         logged = f", logged in {visible(done.logged)}" if done.logged else ""
-        undo = f"to take it back: gitmem undo --last {len(done.said)}"
+        undo = f"to take it back: gitmem undo {' '.join(map(short, done.commits))}"
         yield f"{style.name(short(done.commit))}{logged}; {undo}"
     yield from decision_lines(style, done.to_decide)
 

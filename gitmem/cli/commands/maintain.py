@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 def command(call: Invocation, everywhere: bool, dry_run: bool) -> int:
     """Do everything that is due
 
-    Finishes interrupted writes, captures edits, rotates logs, makes the snapshot of the day, reads
-    back what was written since the last time, and packs objects when there are many. It can be run
+    Finishes interrupted writes, captures edits, rotates logs, makes the snapshot of the day and the
+    report of the week, reads back what was written since the last time, packs objects when there
+    are many, and writes a commit-graph for git. It can be run
     at any time and as often as you like: from cron, from a hook, by hand. A step that fails stops
     no other; the exit code is the highest of their codes. `gitmem status` shows the last run.
 
