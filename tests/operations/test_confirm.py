@@ -16,7 +16,6 @@ from gitmem.errors import (
     GitmemError,
     NotFound,
     PathNotFound,
-    PolicyRefused,
 )
 from gitmem.operations.archive import archive, archive_files
 from gitmem.operations.confirm import _signed_entries, confirm, confirmed_files
@@ -164,7 +163,7 @@ def test_a_layer_that_does_not_age_or_is_only_added_to_refuses(memory: Group) ->
         "gitmem.yaml",
         LAYOUT.replace("ages: true", "ages: true\n    policy: append-only", 1),
     )
-    with pytest.raises(PolicyRefused, match="append-only"):
+    with pytest.raises(DoesNotAge, match="append-only"):
         confirm(memory, [ESM])
 
 
