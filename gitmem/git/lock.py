@@ -13,7 +13,7 @@ import os
 import time
 import zlib
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from gitmem.errors import Busy, GroupNotFound
 
@@ -53,17 +53,8 @@ def lock_path(gitdir: Path) -> str:
     return f"{gitdir}/gitmem/lock"
 
 
-POLITE = 0.004
-"""Seconds that somebody who comes again lets others go first ..."""
-CROWDED = 0.5
-"""... for so long after it had to wait itself."""
-
-
 class Lock:
     """The lock of one repository. One object for each taking: threads exclude each other too."""
-
-    crowded_until: ClassVar[float] = 0.0
-    """Until when this process takes it that others wait for locks, too."""
 
     def __init__(self, path: str | Path) -> None:
         self._path = str(path)
@@ -81,12 +72,9 @@ class Lock:
         """Take the lock or raise Busy after WAIT seconds.
 
         One at a time waits for it, behind a lock on its folder: whoever has just let go and comes
-        again has to queue, and cannot be first for ever. Who had to wait lately lets others go
-        first: they are asleep when the queue gets free, and it would be first there, too.
+        again has to queue, and cannot be first for ever.
         """
         deadline = time.monotonic() + wait
-        if time.monotonic() < Lock.crowded_until:
-            time.sleep(min(wait, POLITE))
         queue = self._open(os.path.dirname(self._path), os.O_RDONLY | os.O_DIRECTORY)
         try:
             while not _flocked(queue, needed=False):
@@ -104,7 +92,6 @@ class Lock:
         left = deadline - time.monotonic()
         if left <= 0:
             raise self._busy(wait)
-        Lock.crowded_until = time.monotonic() + CROWDED
         import random  # only for who has to wait
 
         # Who has waited longer asks more often, and so comes before a newcomer.
