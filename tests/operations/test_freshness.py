@@ -643,6 +643,15 @@ def test_another_layout_reads_the_files_anew(old: Group) -> None:
     assert "tea" not in ages(old)
 
 
+def test_the_order_of_the_layers_decides_how_a_file_is_read(group: Group) -> None:
+    notes = "  notes: {kind: notes, path: facts/*.md, ages: true}\n"
+    special = "  special: {kind: entries, path: facts/special.md, ages: true}\n"
+    put(group, "facts/special.md", "### One\n- **Status:** active\n\n### Two\n")
+    for layers, titles in ((notes + special, {"special"}), (special + notes, {"One", "Two"})):
+        put(group, "gitmem.yaml", f"gitmem: 1\nlayers:\n{layers}")
+        assert set(ages(group)) == titles
+
+
 def test_a_lost_version_of_long_ago_stops_nothing(old: Group) -> None:
     blob = old.repository.snapshot().oid(DECISIONS) or ""
     put(old, DECISIONS, TEXT.replace("twice", "thrice"))
