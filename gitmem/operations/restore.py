@@ -23,7 +23,7 @@ from gitmem.operations.log import Entry, iter_log
 from gitmem.operations.pending import Scan, scan_edits
 from gitmem.operations.place import check_place
 from gitmem.operations.resolve import resolve
-from gitmem.operations.restore_archived import archived_file, restore_archived
+from gitmem.operations.restore_archived import archived_file, archived_home, restore_archived
 from gitmem.operations.restore_entry import is_address, restore_entry
 from gitmem.operations.versions import (
     SEARCHED,
@@ -55,6 +55,9 @@ def restore(
     if is_address(group, path):
         return restore_entry(group, path, at=at, previous=previous, reason=reason, allowed=allowed)
     path = group.relative(path)
+    home = "" if at or previous else archived_home(group, path)
+    if home:
+        return restore_archived(group, home, path, reason=reason)
     shelf = "" if at or previous else archived_file(group, path)
     if shelf:
         return restore_archived(group, path, shelf, reason=reason)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
-from gitmem.core.archives import archive_path
+from gitmem.core.archives import archive_path, is_archived
+from gitmem.core.entry_blocks import split_address
 from gitmem.core.messages import Note
 from gitmem.git.publish import Plan, Step
 from gitmem.git.repository import Snapshot
@@ -32,6 +34,22 @@ def archived_file(group: Group, path: str) -> str:
     arrivals = [(arrival_of(snapshot, each), each) for each in found]
     known = [(when.time, each) for when, each in arrivals if when and when.source == path]
     return max(known)[1] if known else ""
+
+
+def archived_home(group: Group, path: str) -> str:
+    """Where the file at PATH was, if that is in the archive, sound, and its old place is free."""
+    snapshot = group.repository.snapshot()
+    data = snapshot.read(path) if path and snapshot.oid(path) else None
+    if data is None or not is_archived(layout_at(group, snapshot).layout, path):
+        return ""
+    with suppress(OSError):
+        if (group.worktree / path).read_bytes() != data:
+            return ""  # damaged: it shall come back where it stands
+        arrival = arrival_of(snapshot, path)
+        home = arrival.source if arrival and not split_address(arrival.source)[1] else ""
+        free = home and not snapshot.node(home) and not os.path.lexists(group.worktree / home)
+        return home if free else ""
+    return ""
 
 
 def _shelves(group: Group, snapshot: Snapshot, path: str) -> list[str]:

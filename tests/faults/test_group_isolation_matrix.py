@@ -51,7 +51,7 @@ from gitmem.operations.read import known_path, missing, read
 from gitmem.operations.report import made_report, report
 from gitmem.operations.resolve import resolve
 from gitmem.operations.restore import restore
-from gitmem.operations.restore_archived import archived_file, restore_archived
+from gitmem.operations.restore_archived import archived_file, archived_home, restore_archived
 from gitmem.operations.restore_entry import is_address, restore_entry
 from gitmem.operations.rollup import rollup
 from gitmem.operations.rollups_due import rollups_due
@@ -213,6 +213,7 @@ BY_PATH: dict[str, Call] = {
     "remove": remove,
     "restore": restore,
     "archived_file": archived_file,
+    "archived_home": archived_home,
     "restore_archived": lambda g, p: restore_archived(g, "taken.md", p, reason=""),
     "restore_archived to": lambda g, p: restore_archived(g, p, "own.md", reason=""),
     "is_address": lambda g, p: is_address(g, f"{p}#x"),

@@ -10,6 +10,7 @@ import pytest
 
 from gitmem.core.decisions import ACTIONS, read_plan
 from gitmem.core.entry_blocks import parse
+from gitmem.core.messages import parse as parse_message
 from gitmem.errors import BadInput, Conflict, GitmemError, MomentNotFound, PlanRefused
 from gitmem.operations.archive import archive
 from gitmem.operations.decide import decide
@@ -317,6 +318,22 @@ def test_a_plan_is_about_a_text_and_not_about_a_place(group: Group) -> None:
 
     assert "A third." in text_of(group, DECISIONS)
     assert "Tabs, since May." not in text_of(group, DECISIONS)
+
+
+def test_a_plan_records_the_date_of_the_text_that_it_archived(group: Group, clock: Clock) -> None:
+    same = "### Same\n- **Status:** active\n{}\n\n"
+    put(group, DECISIONS, f"# D\n\n{same.format('first')}{same.format('second')}")
+    then = group.now().date()
+    clock.advance(days=20)
+    put(group, DECISIONS, text_of(group, DECISIONS) + same.format("third"))
+    base = head(group)
+    archive(group, ["decisions#same"])
+
+    done = decided(group, {"action": "archive", "address": "decisions#same-2"}, base=base)
+
+    (said,) = parse_message(group.repository.commit(done.commit).message).all("Gitmem-Touched")
+    assert said.startswith(f"{DECISIONS}#same-2 {then}")
+    assert "second" in text_of(group, f"archive/{DECISIONS}")
 
 
 def test_an_edit_in_the_work_tree_counts_as_a_change(group: Group) -> None:

@@ -329,6 +329,27 @@ def test_an_archived_file_moves_back_to_its_path(memory: Group, path: str) -> No
     assert is_clean(memory)
 
 
+def test_an_archived_file_can_be_named_where_it_stands_now(memory: Group) -> None:
+    put(memory, "facts/tea.md", "Ada drinks tea.\n")
+    archive(memory, ["facts/tea.md"])
+
+    done = restore(memory, "archive/facts/tea.md")
+
+    assert [each.path for each in done.changes if each.change == "created"] == ["facts/tea.md"]
+    assert memory.repository.snapshot().oid("archive/facts/tea.md") is None
+
+
+def test_a_damaged_file_of_the_archive_comes_back_where_it_stands(memory: Group) -> None:
+    put(memory, "facts/tea.md", "Ada drinks tea.\n")
+    archive(memory, ["facts/tea.md"])
+    (memory.worktree / "archive/facts/tea.md").write_text("")
+
+    restore(memory, "archive/facts/tea.md")
+
+    assert (memory.worktree / "archive/facts/tea.md").read_text() == "Ada drinks tea.\n"
+    assert not (memory.worktree / "facts/tea.md").exists()
+
+
 def test_of_several_archived_files_the_newest_moves_back(memory: Group) -> None:
     for text_ in ("one\n", "two\n"):
         put(memory, "a.md", text_)
