@@ -108,6 +108,9 @@ def archive_files(
     chosen = _without_repeats(things)
     for each in chosen:
         _check_outside(layout, each.path)
+    for each in set(things).difference(chosen):
+        if each.name:  # it goes along with its file; a name that is none is still a mistake
+            find(parse(draft.text(each.path)), each.name)
     names: dict[str, list[str]] = {}
     for each in chosen:
         if each.name:

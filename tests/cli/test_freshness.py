@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from click.testing import CliRunner
 
+from gitmem.cli.app import app
+from gitmem.cli.invocation import Invocation
+from gitmem.cli.style import Style
 from tests.support.cli import Run
 
 OLD, LATER = "2025-10-01T12:00:00Z", "2026-01-20T12:00:00Z"
@@ -30,6 +34,16 @@ def test_the_most_faded_comes_first_in_a_table(aged: Run) -> None:
     ]
     assert [line.split()[1:3] for line in rest] == [["aging", "19d"], ["aging", "19d"]]
     assert said.err == "note: 3 entries: 2 aging, 1 stale\n"
+
+
+@pytest.mark.usefixtures("aged")
+def test_a_terminal_shows_the_state_in_colour(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Invocation, "style", Style(colour=True))
+
+    stale, aging, _ = CliRunner().invoke(app, ["freshness"], color=True).stdout.splitlines()
+
+    assert stale.startswith("\x1b[31m#...\x1b[0m  stale")
+    assert aging.startswith("###.  aging")
 
 
 def test_json_has_every_key(aged: Run) -> None:

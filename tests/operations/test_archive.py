@@ -167,9 +167,14 @@ def test_twins_in_one_call_keep_their_addresses(memory: Group) -> None:
 
 
 def test_what_is_named_twice_goes_once(memory: Group) -> None:
-    done = archive(memory, [OLD, "decisions#Old plan", "facts", "facts/tea.md", "facts/tea.md#x"])
+    done = archive(memory, [OLD, "decisions#Old plan", "facts", "facts/tea.md"])
 
     assert [each.source for each in done.archived] == [OLD, "facts/tea.md"]
+
+
+def test_a_name_that_is_none_is_a_mistake_also_beside_its_file(memory: Group) -> None:
+    with pytest.raises(NotFound, match="typo"):
+        archive(memory, ["facts", "facts/tea.md#typo"])
 
 
 def test_removing_is_archiving(memory: Group, clock: Clock) -> None:

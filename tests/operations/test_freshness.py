@@ -24,6 +24,7 @@ from gitmem.operations.freshness import AgedEntry, freshness, line_dates
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.init import init
 from gitmem.operations.inject import inject
+from gitmem.operations.migrate import migrate
 from gitmem.operations.move import move, remove
 from gitmem.operations.move_entry import move_entry
 from gitmem.operations.read import read
@@ -285,6 +286,17 @@ def test_what_changes_no_meaning_changes_no_date(old: Group, what: str) -> None:
 def line_dates_by_title(group: Group) -> dict[str, int]:
     found = line_dates(group, "reference/old/decisions.md").lines
     return {each.text: each.age_days for each in found}
+
+
+def test_what_a_migration_renames_keeps_its_date(group: Group, clock: Clock) -> None:
+    layers = "layers:\n  facts: {kind: notes, path: facts/*.md, ages: true}\n"
+    put(group, "gitmem.yaml", f"gitmem: 1\nmigrate: {{from: old.md, to: facts/new.md}}\n{layers}")
+    put(group, "old.md", "Ada drinks tea.\n")
+    clock.advance(days=100)
+
+    assert migrate(group).changed
+
+    assert ages(group) == {"new": 100}
 
 
 def test_undoing_one_of_two_changes_leaves_the_date_of_the_other(old: Group, clock: Clock) -> None:
