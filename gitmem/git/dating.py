@@ -22,10 +22,15 @@ from gitmem.git.repository import Repository
 from gitmem.git.steps import Step, Trees, read_step
 
 HELD_KEYS = 4096
+LONG = 4096
+"""After so many commits what is known is worth keeping, should the walk be cut short."""
 NAMELESS = ("", b"")
 A_DAY = 86400
 FIRST_DAY = 719163
 """The ordinal of the day on which the clock of the commits begins."""
+
+
+Keep = Callable[[Chronicle], None]
 
 
 class Reading(NamedTuple):
@@ -54,17 +59,21 @@ class _File(NamedTuple):
 
 
 def bring_up(
-    known: Chronicle | None, repository: Repository, commit: str, reading: Reading
+    known: Chronicle | None,
+    repository: Repository,
+    commit: str,
+    reading: Reading,
+    keep: Keep = lambda known: None,
 ) -> tuple[Chronicle, int]:
     """What is known at COMMIT, and by how many commits more than before.
 
     It goes on from KNOWN where that is one of its ancestors. KNOWN itself is changed, and worth
-    nothing if this fails.
+    nothing if this fails. A long walk is given to KEEP now and then: it may be cut short.
     """
     steps = _steps_since(repository, commit, known.commit) if known else None
     if known is None or steps is None:
         known, steps = Chronicle(), _steps_since(repository, commit, "") or []
-    _Walk(known, repository, reading).go(steps)
+    _Walk(known, repository, reading).go(steps, keep)
     return known, len(steps)
 
 
@@ -107,21 +116,23 @@ class _Walk:
         self._origins = Origins(self._content, self._changes)
         self._wholes: dict[tuple[str, str], bytes | None] = {}
         self._numbers = {row.oid: number for number, row in enumerate(known.rows)}
-        self._states = {known.commit: known.state}
+        self._states = {known.commit: known.state} if known.commit else {}
         self._roots: dict[str, str] = {}
         self._children: dict[str, int] = {}
 
-    def go(self, steps: list[Step]) -> None:
+    def go(self, steps: list[Step], keep: Keep) -> None:
         """Carry dates on over STEPS, parents first."""
         for step in steps:
             self._roots[step.oid] = step.tree
             for parent in step.parents:
                 self._children[parent] = self._children.get(parent, 0) + 1
-        for step in steps:
+        for number, step in enumerate(steps, 1):
             self._take(step)
-        if steps:
-            self._known.commit = steps[-1].oid
-            self._known.state = self._states[steps[-1].oid]
+            if number == len(steps) or (number % LONG == 0 and len(self._states) == 1):
+                self._known.commit, self._known.state = step.oid, self._states[step.oid]
+                if number < len(steps):
+                    keep(self._known)  # which may give the rows other numbers
+                    self._numbers = {row.oid: at for at, row in enumerate(self._known.rows)}
 
     def _take(self, step: Step) -> None:
         number = self._number(Row(step.oid, step.seconds, step.agent))

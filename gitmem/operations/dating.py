@@ -93,8 +93,13 @@ def _brought_up(
     place: tuple[Path, str],
 ) -> Dates:
     """Go on from KNOWN, and keep what is new if that is much; a look at the past keeps nothing."""
-    found, steps = bring_up(known, repository, commit, reading)
     is_new = commit == repository.tip().commit
+
+    def keep(known: Chronicle) -> None:
+        if is_new:
+            save(*place, known)
+
+    found, steps = bring_up(known, repository, commit, reading, keep)
     if steps >= FEW if found is known else is_new:
         save(*place, found)
     return Dates(found)

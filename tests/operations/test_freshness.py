@@ -14,6 +14,7 @@ import pytest
 from gitmem.core.chronicle import Chronicle
 from gitmem.core.freshness import is_immune, state_of
 from gitmem.errors import BadInput, Damaged, PathNotFound
+from gitmem.git import dating
 from gitmem.index.dates import load
 from gitmem.operations.adopt import adopt
 from gitmem.operations.archive import archive
@@ -618,6 +619,34 @@ def test_many_processes_may_ask_and_write_at_once(old: Group) -> None:
     os.unlink(cache_of(old))
     assert freshness(old) == found
     assert sum(each.layer == "ideas" for each in found.entries) == 12
+
+
+def test_a_long_walk_that_is_cut_short_is_not_begun_anew(
+    old: Group, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(40):
+        write(old, [Edit(DECISIONS, entry="Use tabs", fields=(("Status", f"now {number}"),))])
+        clock.advance(days=1)
+    whole = freshness(old)
+    os.unlink(cache_of(old))
+    monkeypatch.setattr(dating, "LONG", 10)
+    last, taken = old.repository.tip().commit, []
+    take = dating._Walk._take
+
+    def cut_short(walk: dating._Walk, step: dating.Step) -> None:
+        if step.oid == last and not taken:
+            taken.append(step.oid)
+            raise KeyboardInterrupt
+        take(walk, step)
+
+    monkeypatch.setattr(dating._Walk, "_take", cut_short)
+    with pytest.raises(KeyboardInterrupt):
+        freshness(old)
+    known = load(cache_of(old), cache_of(old).read_bytes().split(b" ")[3][:-1].decode())
+
+    assert known is not None
+    assert known.commit != last
+    assert freshness(old) == whole
 
 
 def test_a_cache_of_another_branch_is_not_believed(old: Group) -> None:
