@@ -6,7 +6,6 @@ import os
 import signal
 import stat
 import time
-from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import pytest
 
 import gitmem.git.packing
 import gitmem.git.publish
-from gitmem.errors import Busy, Damaged, StorageFailed
+from gitmem.errors import Damaged, StorageFailed
 from gitmem.git.packing import pack, packs_of
 from gitmem.git.program import find_git
 from gitmem.operations.read import read
@@ -152,6 +151,8 @@ def read_until_told(voice: Voice, root: str, commit: str) -> None:
             assert read(old, "a.md", at=commit).data == line("v0").encode()
             with scene.opened() as fresh:
                 assert read(fresh, "a.md", at=commit).data == line("v0").encode()
+            # Who takes every core for itself keeps a virtual disk from answering for seconds.
+            time.sleep(0.005)
     voice.say("read", turns)
 
 
@@ -169,16 +170,14 @@ def beside_everybody(folder: Path, seconds: float, writers: int, readers: int) -
             child.say(seconds)
         stop = time.monotonic() + seconds
         while time.monotonic() < stop:
-            # A disk may stall for longer than anybody waits; the next round goes on.
-            with suppress(Busy):
-                pack(scene.gitdir, seconds=60, most_packs=3)
-                rounds += 1
+            pack(scene.gitdir, seconds=60, most_packs=3)
+            rounds += 1
         said = [each for _, each in crowd.hear_out()]
 
     acks = [each[1:] for each in said if each[0] == "ack"]
     assert rounds > 1
     assert len(acks) > writers
-    assert sum(each[0] == "busy" for each in said) <= len(acks) / 10
+    assert not [each for each in said if each[0] == "busy"]
     assert all(each[1] > 0 for each in said if each[0] == "read")
     assert {f"token-{token}" for token, _ in acks} <= tokens_in_history(scene.gitdir)
     assert {commit for _, commit in acks} <= commits_of(scene.gitdir)
