@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
+from gitmem.core.entry_blocks import parse, wording
 from gitmem.core.entry_places import undone
 from gitmem.core.merging import merge
-from gitmem.core.messages import parse
 from gitmem.core.paths import check_path
 from gitmem.core.secrets import new_findings
 from gitmem.errors import BadInput, PathRefused
@@ -91,6 +92,7 @@ class _Work:
         self.now: dict[str, bytes | None] = {}
         self._touched: dict[str, list[str]] = {}
         self._together: dict[str, str] = {}  # both ends of a move: one goes with the other
+        self._bound: dict[str, set[str]] = {}  # the files among which a commit moved entries
 
     def _read(self, path: str) -> bytes | None:
         return self.now[path] if path in self.now else self._snapshot.read(path)
@@ -98,11 +100,12 @@ class _Work:
     def take_back(self, commit: Commit) -> tuple[list[Left], bool]:
         """Undo one commit as far as possible; tell what is left, and whether anything changed."""
         left, changed = [], False
-        effects = effect_of(self._repository, commit)
-        known = dict(self.now)
+        effects = list(effect_of(self._repository, commit))
+        known, moved = dict(self.now), self._moved_entries(effects)
         # What it made goes first, to make room for what it removed.
         for effect in sorted(effects, key=lambda each: each.old is not None):
             try:
+                self._check_still_there(effect, moved)
                 files = self._reversed(effect)
             except _NotClean as error:
                 left.append(Left(commit.oid, effect.path, str(error)))
@@ -114,19 +117,37 @@ class _Work:
             self.now.update(files)
             for path in files:
                 self._touched.setdefault(path, []).append(commit.oid)
-        if left and _moves_entries(commit):
+            if moved:
+                self._bound.setdefault(commit.oid, set()).update(files)
+        if left and moved:
             # Both ends or none: half of it would leave an entry in two places, or in none.
             self.now = known
-            return [*left, *self._rest(commit, left)], False
+            return [*left, *_rest(commit, effects, left)], False
         return left, changed
 
-    def _rest(self, commit: Commit, left: Sequence[Left]) -> Iterator[Left]:
-        known = {each.path for each in left}
-        for effect in effect_of(self._repository, commit):
-            if effect.path not in known:
-                yield Left(
-                    commit.oid, effect.path, "it belongs together with what cannot be undone"
-                )
+    def _moved_entries(self, effects: Sequence[Effect]) -> frozenset[str]:
+        """What the entries say that a commit took out of one file and put into another."""
+        gone: set[str] = set()
+        come: set[str] = set()
+        for effect in effects:
+            old, new = (_said(self._sound(each)) for each in (effect.old, effect.new))
+            gone.update(old - new)
+            come.update(new - old)
+        return frozenset(gone & come)
+
+    def _sound(self, node: Node | None) -> bytes:
+        with suppress(ObjectDamaged):
+            if node is None or stat.S_ISREG(node.mode):
+                return self._blob(node) or b""
+        return b""
+
+    def _check_still_there(self, effect: Effect, moved: frozenset[str]) -> None:
+        """An entry that has gone on from where it was put cannot come back from there."""
+        if not moved or effect.new is None:
+            return
+        brought = _said(self._sound(effect.new)) - _said(self._sound(effect.old))
+        if (brought & moved) - _said(self._read(effect.path) or b""):
+            raise _NotClean("an entry that was put there is not there any more, as it was")
 
     def _reversed(self, effect: Effect) -> dict[str, bytes | None]:
         if not all(node is None or stat.S_ISREG(node.mode) for node in (effect.old, effect.new)):
@@ -179,12 +200,15 @@ class _Work:
     def without_secrets(self) -> Iterator[Left]:
         """Leave files as they are that would hold a credential again."""
         for path, data in list(self.now.items()):
-            rule = self._credential(path, data) if data else ""
+            rule = self._credential(path, data) if data and path in self.now else ""
             if rule:
                 why = f"it would bring back what looks like a credential ({rule})"
                 yield from (Left(commit, path, why) for commit in self._touched[path])
                 del self.now[path]
                 self.now.pop(self._together.get(path, ""), None)
+                for commit in self._touched[path]:
+                    for other in self._bound.get(commit, ()):
+                        self.now.pop(other, None)
 
     def _credential(self, path: str, data: bytes) -> str:
         """The rule by which DATA holds a credential that the file does not hold now."""
@@ -194,9 +218,16 @@ class _Work:
         return found[0].rule if found else ""
 
 
-def _moves_entries(commit: Commit) -> bool:
-    """Whether a commit took an entry out of one file and put it into another."""
-    return any("#" in each for each in parse(commit.message).all("Gitmem-From"))
+def _said(data: bytes) -> set[str]:
+    """What the entries of a file say."""
+    return {wording(each.block) for each in parse(data.decode("utf-8", "surrogateescape"))}
+
+
+def _rest(commit: Commit, effects: Sequence[Effect], left: Sequence[Left]) -> Iterator[Left]:
+    known = {each.path for each in left}
+    for effect in effects:
+        if effect.path not in known:
+            yield Left(commit.oid, effect.path, "it belongs together with what cannot be undone")
 
 
 def _entries_undone(before: bytes, after: bytes, current: bytes) -> bytes | None:
