@@ -17,3 +17,13 @@ def read_stdin(what: str, hint: str) -> bytes:
         raise BadInput(f"there is no {what}: standard input is a terminal", hint=hint)
     source: BinaryIO = sys.stdin.buffer
     return source.read()
+
+
+def text_or_stdin(given: str | None, what: str, example: str) -> str:
+    """A text as it was GIVEN, or from standard input for `-` and for none."""
+    if given is not None and given != STDIN:
+        return given
+    try:
+        return read_stdin(what, example).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadInput(f"the {what} is not UTF-8 at byte {error.start}", hint=example) from error

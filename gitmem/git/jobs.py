@@ -53,11 +53,6 @@ def append_job(gitdir: Path, job: Job) -> None:
             _shorten(jobs_path(gitdir))
 
 
-def read_jobs(gitdir: Path) -> list[Job]:
-    """Every run that is remembered, oldest first."""
-    return [job for job in map(_decoded, _lines(gitdir)) if job]
-
-
 def last_runs(gitdir: Path) -> dict[str, Job]:
     """The last run of each job, by name; only these lines are read to the end."""
     found: dict[str, Job] = {}

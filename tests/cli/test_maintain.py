@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import pty
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,8 @@ import pytest
 from gitmem.cli import boundary
 from tests.support.cli import Run
 from tests.support.git import git
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_it_says_what_it_did_and_then_that_nothing_was_due(gitmem: Run, files: Path) -> None:
@@ -125,3 +130,20 @@ def test_a_group_may_maintain_itself_only(gitmem: Run) -> None:
     said = gitmem("maintain", "--all", "--json", GITMEM_GROUP="research")
 
     assert [each["group"] for each in said.document["groups"]] == ["research"]
+
+
+def test_a_terminal_is_shown_how_far_it_is(gitmem: Run, home: Path) -> None:
+    for number in range(3):
+        gitmem("init", "-g", f"group{number}", "--layout", "none")
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "gitmem", "--store", str(home), "maintain", "--all"]
+    done = subprocess.run(
+        command, stdin=theirs, stdout=subprocess.PIPE, stderr=theirs, check=True, timeout=60,
+        env={**os.environ, "TERM": "xterm", "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    os.close(theirs)
+    shown = os.read(ours, 65_536).decode()
+    os.close(ours)
+
+    assert "maintaining groups" in shown
+    assert b"maintaining groups" not in done.stdout

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import Conflict, Damaged, SecretFound
-from gitmem.git.jobs import LONGEST, MOST_BYTES, Job, append_job, jobs_path, read_jobs
+from gitmem.git.jobs import LONGEST, MOST_BYTES, Job, append_job, jobs_path
 from gitmem.operations.group import Group, Store
 from gitmem.operations.init import init
 from gitmem.operations.jobs import last_jobs, log_job
@@ -22,6 +22,7 @@ from tests.support.clocks import START, Clock
 from tests.support.days import CURRENT, with_log
 from tests.support.git import git
 from tests.support.histories import put, truncate
+from tests.support.jobs import read_jobs
 from tests.support.processes import Crowd, Voice
 from tests.support.samples import body
 

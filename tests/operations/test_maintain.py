@@ -13,7 +13,6 @@ from gitmem.api import open_group
 from gitmem.errors import Conflict, GroupNotFound, GroupRefused
 from gitmem.git.checks.fsck import VERIFIED
 from gitmem.git.fingerprint import SETTLED, fingerprint
-from gitmem.git.jobs import read_jobs
 from gitmem.git.lock import Lock, Record, lock_path
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.init import init
@@ -27,6 +26,7 @@ from tests.support.clocks import Clock
 from tests.support.days import CURRENT, header, with_log
 from tests.support.git import git
 from tests.support.histories import edit, put, truncate
+from tests.support.jobs import read_jobs
 
 STEPS = ("recover", "capture", "rotate", "snapshot", "report", "scrub", "pack", "commit-graph")
 FEW = Limits(loose=1, packs=3)

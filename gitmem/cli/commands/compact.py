@@ -11,9 +11,8 @@ from gitmem.cli.changes import remark_found
 from gitmem.cli.declare import as_somebody, named, reason
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
-from gitmem.cli.stdin import STDIN, read_stdin
+from gitmem.cli.stdin import text_or_stdin
 from gitmem.cli.style import short, visible
-from gitmem.errors import BadInput
 
 if TYPE_CHECKING:
     from gitmem.operations.compact import Compacted
@@ -50,7 +49,7 @@ def command(
     from gitmem.operations.compact import compact
     from gitmem.operations.write import Allowed
 
-    text = _summary(summary)
+    text = text_or_stdin(summary, "summary", EXAMPLE)
     with call.group() as group:
         done = compact(
             group,
@@ -64,15 +63,6 @@ def command(
     for each in done.warnings:
         call.remark(each)
     call.answer(done, _lines(call, done))
-
-
-def _summary(given: str | None) -> str:
-    if given is not None and given != STDIN:
-        return given
-    try:
-        return read_stdin("summary", EXAMPLE).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise BadInput(f"the summary is not UTF-8 at byte {error.start}", hint=EXAMPLE) from error
 
 
 def _lines(call: Invocation, done: Compacted) -> Iterator[str]:

@@ -11,7 +11,7 @@ from gitmem.cli.changes import remark_found
 from gitmem.cli.declare import as_somebody, named, not_empty, reason
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
-from gitmem.cli.stdin import STDIN, read_stdin
+from gitmem.cli.stdin import text_or_stdin
 from gitmem.cli.style import columns, plain, short, visible
 from gitmem.cli.texts import TextCommand
 from gitmem.core.numbers import counted
@@ -84,7 +84,7 @@ def command(
         raise BadInput("there is no summary: the one line that a prompt shows", hint=EXAMPLE)
     from gitmem.operations.rollup import rollup
 
-    content = _content(text)
+    content = text_or_stdin(text, "text", EXAMPLE)
     with call.group() as group:
         done = rollup(
             group,
@@ -108,15 +108,6 @@ def command(
 
 def _changed(done: RolledUp) -> bool:
     return not (done.dry_run or done.recognised)
-
-
-def _content(given: str | None) -> str:
-    if given is not None and given != STDIN:
-        return given
-    try:
-        return read_stdin("text", EXAMPLE).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise BadInput(f"the text is not UTF-8 at byte {error.start}", hint=EXAMPLE) from error
 
 
 def _lines(call: Invocation, done: RolledUp) -> Iterator[str]:
