@@ -303,13 +303,12 @@ class Group:
         dry_run: bool = False,
     ) -> Decided:
         """Carry out a plan, NDJSON with one decision in each line, as one commit."""
-        from gitmem.core.decisions import read_plan
         from gitmem.operations.decide import decide
 
         data = plan.encode() if isinstance(plan, str) else plan
         return decide(
             self._group,
-            read_plan(data),
+            data,
             base=base,
             skip_changed=skip_changed,
             reason=reason,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from gitmem.core.archives import archive_path
-from gitmem.core.decisions import Decision, Decisions, Problem
+from gitmem.core.decisions import Decision, Problem, read_plan
 from gitmem.core.guards import check_write
 from gitmem.core.messages import Note
 from gitmem.errors import BadInput, Conflict, GitmemError, MomentNotFound, PlanRefused
@@ -36,30 +36,31 @@ from gitmem.operations.show import describe_change
 
 OP = "consolidate"
 DECISION = "Gitmem-Decision"
-REFUSALS = (PlanRefused, Conflict, MomentNotFound)
+REFUSALS = (BadInput, PlanRefused, Conflict, MomentNotFound)
 """What is wrong with a plan, and no failure of ours."""
 
 
 def decide(
     group: Group,
-    plan: Decisions,
+    plan: bytes,
     *,
     base: str = "",
     skip_changed: bool = False,
     reason: str = "",
     dry_run: bool = False,
 ) -> Decided:
-    """Carry out PLAN as one commit; what was changed since BASE makes it a Conflict.
+    """Carry out PLAN, NDJSON, as one commit; what was changed since BASE makes it a Conflict.
 
     SKIP_CHANGED lands the other decisions and names those. DRY_RUN only shows the change.
     """
-    if base and plan.base and base != plan.base:
-        raise BadInput("the plan names another base", hint="leave out --base, or its first line")
     note = group.note(OP, reason=reason)
 
     def run() -> Decided:
-        seen = group.repository.snapshot(resolve(group, base or plan.base or None))
-        work = _Work(group, seen, plan.decisions, note, skip_changed)
+        named, decisions = read_plan(plan)
+        if base and named and base != named:
+            raise BadInput("the plan names another base", hint="leave out --base, or that line")
+        seen = group.repository.snapshot(resolve(group, base or named or None))
+        work = _Work(group, seen, decisions, note, skip_changed)
         return _tried(group, work) if dry_run else _landed(group, work)
 
     return run() if dry_run else traced(group, JOB, run, _told, REFUSALS)

@@ -79,6 +79,8 @@ def traced(
 
 
 def why(error: BaseException) -> str:
-    """An error in a line."""
+    """An error in a line; a credential that somebody mistyped into it is blanked out."""
+    from gitmem.core.secrets import redact  # only where something went wrong
+
     said = error.message if isinstance(error, GitmemError) else str(error)
-    return said or type(error).__name__
+    return redact(said)[0] or type(error).__name__

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.core.decisions import read_plan
 from gitmem.errors import Conflict
 from gitmem.operations.consolidate import consolidate
 from gitmem.operations.decide import decide
@@ -152,7 +151,7 @@ def test_fifty_writes_survive_a_plan_that_takes_its_time(tmp_path: Path) -> None
         {"action": "confirm", "address": f"{HOME}#use-esm"},
     ]
 
-    done = decide(group, read_plan("\n".join(map(json.dumps, plan)).encode()))
+    done = decide(group, "\n".join(map(json.dumps, plan)).encode())
 
     assert len(done.decisions) == 2
     assert b"- **Confirmed:** 2026-03-30\n" in scene.files()[HOME]
@@ -189,7 +188,7 @@ def test_an_entry_that_somebody_rewrote_meanwhile_is_not_archived_unseen(tmp_pat
     assert done.entries == ()
     assert [each.address for each in done.left_alone] == [f"{HOME}#use-tabs"]
     assert b"Tabs again." in scene.files()[HOME]
-    plan = read_plan(json.dumps({"action": "archive", "address": f"{HOME}#use-tabs"}).encode())
+    plan = json.dumps({"action": "archive", "address": f"{HOME}#use-tabs"}).encode()
     with pytest.raises(Conflict):
         decide(group, plan, base=done.base)
     assert b"Tabs again." in scene.files()[HOME]

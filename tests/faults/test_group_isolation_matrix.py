@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import os
 import pkgutil
 import shutil
@@ -17,7 +18,6 @@ import pytest
 import gitmem.operations
 from gitmem.api import Group as Memory
 from gitmem.api import open_group
-from gitmem.core.decisions import Decision, Decisions
 from gitmem.core.layout import EMPTY
 from gitmem.errors import Damaged, GitmemError, GroupNotFound, GroupRefused
 from gitmem.operations.adopt import adopt
@@ -165,9 +165,9 @@ def moment_tricks(scene: Scene) -> list[str]:
 Call = Callable[[Group, str], object]
 
 
-def plan_about(source: str, target: str) -> Decisions:
+def plan_about(source: str, target: str) -> bytes:
     """A plan of one decision that moves a file."""
-    return Decisions("", (Decision("move", (source,), 1, target),))
+    return json.dumps({"action": "move", "address": source, "to": target}).encode()
 
 
 BY_PATH: dict[str, Call] = {

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from gitmem.core.decisions import Decision, Decisions
-from gitmem.errors import GitmemError, PlanRefused, SecretFound
+from gitmem.errors import BadInput, GitmemError, PlanRefused, SecretFound
 from gitmem.operations.archive import archive
 from gitmem.operations.capture import capture
 from gitmem.operations.compact import compact
@@ -20,6 +20,7 @@ from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.groups import rename_group
 from gitmem.operations.held import held_accept, held_drop, held_list, held_show
 from gitmem.operations.init import init
+from gitmem.operations.jobs import last_jobs
 from gitmem.operations.move import move, remove
 from gitmem.operations.move_entry import move_entry
 from gitmem.operations.restore import restore
@@ -127,7 +128,7 @@ REFUSED: dict[str, Door] = {
     "frontmatter": lambda g, s: write(g, [Edit("a.md", fields=(("key", s),))]),
     "user": lambda g, s: write(g, [Edit("user", "text\n", user=s)]),
     "compaction": lambda g, s: compact(g, f"the key is {s}"),
-    "plan's reason": lambda g, s: decide(g, Decisions("", ()), reason=s),
+    "plan's reason": lambda g, s: decide(g, b"", reason=s),
     "consolidation's reason": lambda g, s: consolidate(g, reason=s),
     "roll-up": lambda g, s: rollup(g, *WEEK, f"the key is {s}", summary="one line"),
     "roll-up's summary": lambda g, s: rollup(g, *WEEK, "text", summary=f"the key is {s}"),
@@ -163,32 +164,54 @@ def test_it_is_refused_and_leaves_no_trace(
     assert traces(store, secret) == []
 
 
-ONE = ("notes/c.md#one",)
-DECISIONS: dict[str, Callable[[str], Decision]] = {
-    "plan's text": lambda s: Decision("update", ONE, 1, text=f"the key is {s}"),
-    "plan's field": lambda s: Decision("update", ONE, 1, fields=(("Key", s),)),
-    "plan's target": lambda s: Decision("move", ONE, 1, f"{s}.md"),
-    "plan's title": lambda s: Decision(
-        "merge-entries", ("a.md", *ONE), 1, "d.md", title=s, text="text"
-    ),
-    "decision's reason": lambda s: Decision("archive", ONE, 1, reason=s),
+def row(action: str, **said: object) -> bytes:
+    """A plan of one decision."""
+    return json.dumps({"action": action, "address": "notes/c.md#one", **said}).encode()
+
+
+DECISIONS: dict[str, Callable[[str], bytes]] = {
+    "plan's text": lambda s: row("update", text=f"the key is {s}"),
+    "plan's field": lambda s: row("update", set={"Key": s}),
+    "plan's target": lambda s: row("move", to=f"{s}.md"),
+    "plan's title": lambda s: json.dumps(
+        {
+            "action": "merge-entries",
+            "addresses": ["a.md", "notes/c.md#one"],
+            "into": "d.md",
+            "title": s,
+            "text": "text",
+        }
+    ).encode(),
+    "decision's reason": lambda s: row("archive", reason=s),
 }
 
 
 @pytest.mark.parametrize("secret", [KEY, TOKEN], ids=["key", "token"])
 @pytest.mark.parametrize("decision", DECISIONS.values(), ids=DECISIONS)
 def test_a_plan_that_holds_it_is_refused_and_leaves_no_trace(
-    store: Store, group: Group, decision: Callable[[str], Decision], secret: str
+    store: Store, group: Group, decision: Callable[[str], bytes], secret: str
 ) -> None:
     head = group.repository.tip().commit
 
     with pytest.raises(PlanRefused) as caught:
-        decide(group, Decisions("", (decision(secret),)))
+        decide(group, decision(secret))
 
     (problem,) = caught.value.facts["problems"]  # type: ignore[misc]
     assert (problem["line"], problem["code"]) == (1, "secret-found")
     assert secret not in str(caught.value) + caught.value.hint + repr(caught.value.facts)
     assert group.repository.tip().commit == head
+    assert traces(store, secret) == []
+
+
+@pytest.mark.parametrize("secret", [KEY, TOKEN], ids=["key", "token"])
+def test_a_plan_that_cannot_be_read_leaves_a_trace_without_it(
+    store: Store, group: Group, secret: str
+) -> None:
+    with pytest.raises(BadInput):
+        decide(group, row(secret))
+
+    (trace,) = last_jobs(group)
+    assert trace.outcome == "nothing"
     assert traces(store, secret) == []
 
 
@@ -232,7 +255,7 @@ ON_THE_WAY: dict[str, Callable[[Group], object]] = {
     "remove": lambda g: remove(g, "a.md"),
     "archive": lambda g: archive(g, ["a.md"]),
     "archive of an entry": lambda g: archive(g, ["a.md#key"]),
-    "plan": lambda g: decide(g, Decisions("", (Decision("archive", ("a.md",), 1),))),
+    "plan": lambda g: decide(g, row("archive", address="a.md")),
     "restore of an entry": lambda g: restore(g, "a.md#key"),
     "drop": lambda g: held_drop(g, "a.md"),
 }

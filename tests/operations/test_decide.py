@@ -84,7 +84,7 @@ def lines(*decisions: dict[str, object]) -> bytes:
 
 
 def decided(group: Group, *decisions: dict[str, object], **options: object) -> Decided:
-    return decide(group, read_plan(lines(*decisions)), **options)  # type: ignore[arg-type]
+    return decide(group, lines(*decisions), **options)  # type: ignore[arg-type]
 
 
 def text_of(group: Group, path: str) -> str:
@@ -532,6 +532,11 @@ def test_every_plan_leaves_a_trace_also_one_that_is_refused(group: Group) -> Non
     (trace,) = last_jobs(group)
     assert (trace.job, trace.outcome) == ("consolidate", "nothing")
     assert "line 1: there is no entry" in trace.detail
+
+    with pytest.raises(BadInput):
+        decide(group, b"{no json\n")
+    (trace,) = last_jobs(group)
+    assert (trace.outcome, "line 1" in trace.detail) == ("nothing", True)
 
     decided(group, *ALL)
     (trace,) = last_jobs(group)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from gitmem.core import entry_blocks
-from gitmem.core.decisions import read_plan
 from gitmem.operations.archive import archive
 from gitmem.operations.archived import archived
 from gitmem.operations.confirm import confirm
@@ -41,7 +40,7 @@ DEEDS: dict[str, Callable[[Group, int], object]] = {
     "list": lambda group, count: (archive(group, addresses(count)), archived(group)),
     **{
         f"plan to {action}": lambda group, count, action=action: decide(
-            group, read_plan(plan_of(action, count))
+            group, plan_of(action, count)
         )
         for action in ("confirm", "archive", "update")
     },

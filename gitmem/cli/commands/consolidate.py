@@ -122,12 +122,11 @@ def _consolidated(call: Invocation, done: Consolidated) -> Iterator[str]:
 
 
 def _decide(call: Invocation, plan: str, **options: Any) -> None:
-    from gitmem.core.decisions import read_plan
     from gitmem.operations.decide import decide
 
-    decisions = read_plan(_plan_text(plan))
+    data = _plan_text(plan)
     with call.group() as group:
-        done = decide(group, decisions, **options)
+        done = decide(group, data, **options)
     remark_found(call, done)
     call.answer(done, map(call.addressed, _decided(call, done)))
     for each in done.warnings:
