@@ -1,0 +1,199 @@
+"""A derived SQLite file: asked at one state of the truth, brought there first, never trusted.
+
+Whoever asks says at which state the answer has to be, and how a file is brought there from
+wherever it is. If another process is at it just now, if the state is one of the past, or if the
+disk takes nothing, the same is done on a copy in memory: nobody waits long, and nobody fails.
+A file that is torn or of another form is begun anew.
+
+Readers and one writer work at the same time (WAL). Only to throw the files away one must be alone:
+a log left beside a new file would be played into it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+Answer = TypeVar("Answer")
+Connection = sqlite3.Connection
+
+PATIENCE = 0.25
+"""Seconds to wait for another process that brings the file up to date."""
+BESIDE = ("-wal", "-shm", "-journal")
+
+
+class Form(NamedTuple):
+    """What such a file has in it."""
+
+    number: int
+    """Counted up when the tables, or the rules by which they are filled, change."""
+    tables: str
+    """The statements that make them."""
+
+
+class Question(NamedTuple):
+    """At which state something is asked, and how to get there; each takes an open connection."""
+
+    is_there: Callable[[Connection], bool]
+    bring: Callable[[Connection], None]
+    keep: bool = True
+    """False for a state of the past: the file stays where it is."""
+
+
+class _Locked(Exception):
+    """Somebody else is writing the file."""
+
+
+class _Unusable(Exception):
+    """The file cannot be read, or cannot be made."""
+
+
+def ask(
+    path: Path, form: Form, question: Question, answer: Callable[[Connection], Answer]
+) -> Answer:
+    """What ANSWER finds at the state that QUESTION names."""
+    for attempt in range(2):
+        try:
+            with _opened(path, form) as connection:
+                return _asked(connection, question, answer)
+        except (sqlite3.Error, _Unusable):
+            if attempt or not _forget(path):
+                break
+    with _in_memory(form) as connection:
+        question.bring(connection)
+        return answer(connection)
+
+
+def _asked(
+    connection: Connection, question: Question, answer: Callable[[Connection], Answer]
+) -> Answer:
+    with _transaction(connection, "DEFERRED"):
+        if question.is_there(connection):
+            return answer(connection)
+    if question.keep:
+        with suppress(_Locked), _transaction(connection, "IMMEDIATE"):
+            if not question.is_there(connection):
+                question.bring(connection)
+            return answer(connection)
+    with _copied(connection) as copy:
+        if not question.is_there(copy):
+            question.bring(copy)
+        return answer(copy)
+
+
+@contextmanager
+def _transaction(connection: Connection, kind: str) -> Iterator[None]:
+    try:
+        connection.execute(f"BEGIN {kind}")
+    except sqlite3.OperationalError as error:
+        if kind == "IMMEDIATE" and _is_busy(error):
+            raise _Locked from error
+        raise
+    try:
+        yield
+    except BaseException:
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+    with suppress(sqlite3.OperationalError):  # a full disk: the answer stands all the same
+        connection.execute("COMMIT")
+
+
+def _is_busy(error: sqlite3.OperationalError) -> bool:
+    return "locked" in str(error) or "busy" in str(error)
+
+
+@contextmanager
+def _opened(path: Path, form: Form) -> Iterator[Connection]:
+    """The file with its tables; nobody throws it away as long as it is open."""
+    with _guard(path, fcntl.LOCK_SH), _connected(path) as connection:
+        found = connection.execute("PRAGMA user_version").fetchone()[0]
+        if found != form.number:
+            if found:
+                raise _Unusable
+            _prepare(connection, form)
+        yield connection
+
+
+@contextmanager
+def _connected(path: Path) -> Iterator[Connection]:
+    try:
+        # Made by us, so that nobody else may read it; SQLite gives its other files the same mode.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+    except OSError as error:
+        raise _Unusable from error
+    connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def _prepare(connection: Connection, form: Form) -> None:
+    """Make the tables, unless another process does so at this moment."""
+    connection.execute("PRAGMA journal_mode=WAL")
+    try:
+        with _transaction(connection, "IMMEDIATE"):
+            if not connection.execute("PRAGMA user_version").fetchone()[0]:
+                _make(connection, form)
+    except _Locked as error:
+        raise sqlite3.OperationalError("locked") from error
+
+
+def _make(connection: Connection, form: Form) -> None:
+    for statement in filter(str.strip, form.tables.split(";")):
+        connection.execute(statement)
+    connection.execute(f"PRAGMA user_version={form.number}")
+
+
+@contextmanager
+def _in_memory(form: Form) -> Iterator[Connection]:
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        _make(connection, form)
+        yield connection
+    finally:
+        connection.close()
+
+
+@contextmanager
+def _copied(connection: Connection) -> Iterator[Connection]:
+    copy = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        connection.backup(copy)
+        yield copy
+    finally:
+        copy.close()
+
+
+@contextmanager
+def _guard(path: Path, kind: int) -> Iterator[None]:
+    try:
+        fd = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise _Unusable from error
+    try:
+        try:
+            fcntl.flock(fd, kind | fcntl.LOCK_NB)
+        except OSError as error:
+            raise _Unusable from error
+        yield
+    finally:
+        os.close(fd)
+
+
+def _forget(path: Path) -> bool:
+    """Throw the files away; False when somebody else has them open, or they cannot be removed."""
+    try:
+        with _guard(path, fcntl.LOCK_EX):
+            for each in [f"{path}{end}" for end in (*BESIDE, "")]:
+                with suppress(FileNotFoundError):
+                    os.unlink(each)
+    except (OSError, _Unusable):
+        return False
+    return True
