@@ -42,9 +42,16 @@ if TYPE_CHECKING:
     from gitmem.operations.rollup import RolledUp
     from gitmem.operations.rollups_due import RollupsDue
     from gitmem.operations.rotate import Rotated
+    from gitmem.operations.search import Searched
     from gitmem.operations.show import Shown
     from gitmem.operations.snapshot import SnapshotRow, Snapshotted
     from gitmem.operations.status import Status
+    from gitmem.operations.transcript_add import Spoken, TranscriptAdded
+    from gitmem.operations.transcript_checkpoint import TranscriptCheckpointed
+    from gitmem.operations.transcript_pending import TranscriptPending
+    from gitmem.operations.transcript_prune import TranscriptPruned
+    from gitmem.operations.transcript_show import TranscriptList, TranscriptShown
+    from gitmem.operations.transcript_status import TranscriptStatus
     from gitmem.operations.undo import Undone
     from gitmem.operations.write import Edit, Written
 
@@ -367,6 +374,8 @@ class Group:
         user: str | None = None,
         user_mode: str | None = None,
         prompt: str | None = None,
+        top: int | None = None,
+        chars: int | None = None,
         at: str | None = None,
         format: str | None = None,
         budget: int | None = None,
@@ -381,12 +390,100 @@ class Group:
             user=user or "",
             user_mode=user_mode or "",
             prompt=prompt,
+            top=top,
+            chars=chars,
             at=at,
             format=format or "",
             budget=budget,
             layers=tuple(layers),
             annotate=annotate,
         )
+
+    def search(
+        self,
+        query: str,
+        *,
+        source: str = "all",
+        limit: int = 8,
+        since: str | None = None,
+        layers: Iterable[str] = (),
+        include_archive: bool = False,
+    ) -> Searched:
+        """What fits a question best, in memory and in what was said."""
+        from gitmem.operations.search import search
+
+        return search(
+            self._group,
+            query,
+            source=source,
+            limit=limit,
+            since=since or "",
+            layers=tuple(layers),
+            include_archive=include_archive,
+        )
+
+    def memory_get(self, path: str = "MEMORY.md", *, group_folder: str = "") -> Read:
+        """A file that the layout allows to be read by this name; `main` may name a group."""
+        from gitmem.operations.memory_actions import memory_get
+
+        return memory_get(self._group, path, group_folder=group_folder)
+
+    def memory_search(
+        self, query: str, *, top_k: int = 8, sources: str = "all", group_folder: str = ""
+    ) -> Searched:
+        """What fits a question best, in such files and in what was said."""
+        from gitmem.operations.memory_actions import memory_search
+
+        return memory_search(
+            self._group, query, top_k=top_k, sources=sources, group_folder=group_folder
+        )
+
+    def transcript_add(self, messages: Sequence[Spoken]) -> TranscriptAdded:
+        """Keep what was said as one commit; messages whose ids are known are passed over."""
+        from gitmem.operations.transcript_add import transcript_add
+
+        return transcript_add(self._group, messages)
+
+    def transcript_list(self) -> TranscriptList:
+        """The chats."""
+        from gitmem.operations.transcript_show import transcript_list
+
+        return transcript_list(self._group)
+
+    def transcript_show(self, chat: str, *, last: int = 0) -> TranscriptShown:
+        """The messages of a chat, or the last ones."""
+        from gitmem.operations.transcript_show import transcript_show
+
+        return transcript_show(self._group, chat, last=last)
+
+    def transcript_pending(
+        self, *, chat: str = "", chars: int | None = None, take_over: bool = False
+    ) -> TranscriptPending:
+        """The oldest range that is not summarised, for this process alone until it is closed."""
+        from gitmem.operations.transcript_pending import CHARS, transcript_pending
+
+        size = CHARS if chars is None else chars
+        return transcript_pending(self._group, chat=chat, chars=size, take_over=take_over)
+
+    def transcript_checkpoint(
+        self, summary: str, *, token: str = "", covers: Iterable[str] = ()
+    ) -> TranscriptCheckpointed:
+        """Close the range that was handed out, as one commit."""
+        from gitmem.operations.transcript_checkpoint import transcript_checkpoint
+
+        return transcript_checkpoint(self._group, summary, token=token, covers=tuple(covers))
+
+    def transcript_status(self) -> TranscriptStatus:
+        """What is summarised, what is not, and whether somebody is at it."""
+        from gitmem.operations.transcript_status import transcript_status
+
+        return transcript_status(self._group)
+
+    def transcript_prune(self, before: str, *, dry_run: bool = False) -> TranscriptPruned:
+        """Drop what was said before a date, where it is summarised: for good."""
+        from gitmem.operations.transcript_prune import transcript_prune
+
+        return transcript_prune(self._group, before, dry_run=dry_run)
 
     def rotate(self, *, reason: str | None = None) -> Rotated:
         """Begin the log of a new day, where one has begun."""

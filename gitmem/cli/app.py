@@ -38,10 +38,12 @@ SECTIONS = {
         "compact": "Keep the summary of a session",
         "rollup": "Roll up the days of a week, or the weeks of a month",
         "snapshot": "Tag what memory holds today",
+        "transcript": "Keep what was said, and summarise it exactly once",
         "migrate": "Bring old files into the form of the layout",
     },
     "Read": {
         "inject": "Print what the model should see",
+        "search": "Find what memory holds, and what was said",
         "read": "Print a file, as it is or was",
         "list": "List the files, as they are or were",
         "entries": "List entries: decisions, projects, preferences, ideas",

@@ -1,13 +1,16 @@
-"""The lines of `gitmem write --batch`: NDJSON, one edit each."""
+"""Batches on standard input: NDJSON, one edit or one message a line."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BadInput
 
 if TYPE_CHECKING:
+    from gitmem.operations.transcript_add import Spoken
     from gitmem.operations.write import Edit
 
 OPERATIONS = ("write", "append", "create")
@@ -15,14 +18,50 @@ TEXTS = ("op", "path", "text", "if_match", "entry", "user", "date")
 KEYS = (*TEXTS, "set")
 NAMES = ("path", "entry", "user", "date")
 """Keys that name something: an empty name is a mistake, not all of it."""
+MESSAGE = ("id", "chat", "from", "at", "text")
+SAID = '{"id": "17", "chat": "main", "from": "ada", "text": "On Monday."}'
 EXAMPLE = '{"op": "append", "path": "log.md", "text": "Done.\\n"}'
 
 
 def parse_batch(data: bytes) -> list[Edit]:
     """The edits that DATA asks for, in order; an error names the line."""
+    return [_edit(number, line) for number, line in _lines(data)]
+
+
+def parse_messages(data: bytes) -> list[Spoken]:
+    """The messages that DATA holds, in order; an error names the line."""
+    return [_message(number, line) for number, line in _lines(data)]
+
+
+def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
     # Not splitlines(), which also breaks at characters that JSON allows inside a string.
     lines = enumerate(data.split(b"\n"), 1)
-    return [_edit(number, line) for number, line in lines if line.strip()]
+    return ((number, line) for number, line in lines if line.strip())
+
+
+def _message(number: int, line: bytes) -> Spoken:
+    from gitmem.operations.transcript_add import Spoken
+
+    given = _parsed(number, line, SAID)
+    unknown = [key for key in given if key not in MESSAGE]
+    if unknown:
+        raise _bad(number, f"unknown key {unknown[0]!r}; there are {', '.join(MESSAGE)}", SAID)
+    missing = [key for key in ("chat", "from", "text") if key not in given]
+    if missing:
+        raise _bad(number, f"{missing[0]!r} is missing", SAID)
+    wrong = [key for key, value in given.items() if not isinstance(value, str)]
+    if wrong:
+        raise _bad(number, f"{wrong[0]!r} must be a text", SAID)
+    found = {key: str(value) for key, value in given.items()}
+    at = _moment(number, found["at"]) if found.get("at") else None
+    return Spoken(found["chat"], found["from"], found["text"], at, found.get("id", ""), number)
+
+
+def _moment(number: int, text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError as error:
+        raise _bad(number, f"'at' is {text!r}, which is no ISO time", SAID) from error
 
 
 def _edit(number: int, line: bytes) -> Edit:
@@ -54,13 +93,13 @@ def _fields(number: int, given: object) -> tuple[tuple[str, str], ...]:
     return tuple(given.items())
 
 
-def _parsed(number: int, line: bytes) -> dict[str, object]:
+def _parsed(number: int, line: bytes, example: str = EXAMPLE) -> dict[str, object]:
     try:
         found = json.loads(line)
-    except ValueError as error:  # also for bytes that are no UTF-8
-        raise _bad(number, f"this is no JSON ({error})") from error
+    except (ValueError, RecursionError) as error:  # also for bytes that are no UTF-8
+        raise _bad(number, f"this is no JSON ({error})", example) from error
     if not isinstance(found, dict):
-        raise _bad(number, "this is no JSON object")
+        raise _bad(number, "this is no JSON object", example)
     return found
 
 
@@ -82,7 +121,7 @@ def _checked(number: int, found: dict[str, object]) -> dict[str, str]:
     return values
 
 
-def _bad(number: int, message: str) -> BadInput:
+def _bad(number: int, message: str, example: str = EXAMPLE) -> BadInput:
     return BadInput(
-        f"line {number}: {message}", hint=f"a line looks like {EXAMPLE}", batch_line=number
+        f"line {number}: {message}", hint=f"a line looks like {example}", batch_line=number
     )

@@ -142,11 +142,13 @@ class CommandGroup(_WithGlobals, click.Group):
         """The commands as they are declared."""
         return list(self.commands)
 
-    def declare(self, name: str) -> Callable[[Callable[..., Any]], click.Command]:
+    def declare(
+        self, name: str, **attributes: Any
+    ) -> Callable[[Callable[..., Any]], click.Command]:
         """Declare a command of this group; its function takes the invocation first."""
 
         def add(function: Callable[..., Any]) -> click.Command:
-            made = command(name)(function)
+            made = command(name, **attributes)(function)
             self.add_command(made)
             return made
 

@@ -40,7 +40,8 @@ def as_plain(value: object) -> object:
 def _as_plain_many(value: object) -> object:
     fields = getattr(value, "_fields", None)
     if fields is not None:
-        return {name: as_plain(getattr(value, name)) for name in fields}
+        # `from` is a word of Python: a field of that name ends in `_`.
+        return {name.rstrip("_"): as_plain(getattr(value, name)) for name in fields}
     if isinstance(value, list | tuple):
         return [as_plain(each) for each in value]
     if isinstance(value, set | frozenset):

@@ -43,6 +43,10 @@ class Style:
         """Somebody should look."""
         return self._painted("33", text)
 
+    def mark(self, text: str) -> str:
+        """What was looked for, also where there are no colours."""
+        return self._painted("1;4", text) if self.colour else f"[{text}]"
+
     def name(self, text: str) -> str:
         """A commit."""
         return self._painted("36", text)

@@ -74,7 +74,7 @@ def scan(text: str) -> Lines:
     found = []
     for at, line in enumerate(lines):
         if not quoted[at] and (line[0] == "#" or at == 0):
-            heading = _heading(at, line)
+            heading = heading_of(at, line)
             if heading and heading.level <= ENTRY_LEVEL:
                 found.append(heading)
     return Lines(lines, quoted, found)
@@ -177,7 +177,8 @@ def _as_heading(said: str) -> re.Match[str] | None:
     return re.fullmatch(_HEADING, said) or re.fullmatch(_GLUED, said)
 
 
-def _heading(at: int, line: str) -> Heading | None:
+def heading_of(at: int, line: str) -> Heading | None:
+    """The heading that LINE is, which stands at AT; of any level."""
     said = (line[len(BOM) :] if at == 0 and line.startswith(BOM) else line).rstrip("\r\n")
     found = _as_heading(said)
     if not found:

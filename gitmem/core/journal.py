@@ -23,6 +23,12 @@ _MONTH = r"([0-9]{4})-([0-9]{2})"
 _TIME = r"(?:[01][0-9]|2[0-3])-[0-5][0-9]-[0-5][0-9]"
 _WEEK_DAYS = 7
 _DATE = len("2026-02-08")
+# Not by strftime, which speaks the language of whoever runs it.
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 class Day(NamedTuple):
@@ -119,3 +125,13 @@ def _last_day(name: str) -> str:
         return ""
     first = date(int(month[1]), int(month[2]), 1)
     return f"{(first + timedelta(days=31)).replace(day=1) - timedelta(days=1)}"
+
+
+def spelled(day: str) -> str:
+    """A day as people name it, for a YYYY-MM-DD: `8 February 2026, Sunday`; nothing for no day."""
+    try:
+        found = date.fromisoformat(day)
+    except ValueError:
+        return ""
+    month, weekday = _MONTHS[found.month - 1], _WEEKDAYS[found.weekday()]
+    return f"{found.day} {month} {found.year}, {weekday}"

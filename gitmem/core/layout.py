@@ -107,6 +107,23 @@ class Migration(NamedTuple):
     """... move here."""
 
 
+class Retrieval(NamedTuple):
+    """How much a prompt may call for, and when it calls for nothing."""
+
+    top: int = 8
+    """Passages."""
+    chars: int = 6000
+    gate: float = 0.3
+    """How much of a sentence the best passage has to have in it, by how rare the words are."""
+
+
+class Saying(NamedTuple):
+    """What is asked of conversations."""
+
+    threshold: int = 30
+    """More unsummarised messages than these are too many."""
+
+
 class Layout(NamedTuple):
     """What a group's `gitmem.yaml` says."""
 
@@ -119,6 +136,10 @@ class Layout(NamedTuple):
     layers: tuple[Layer, ...] = ()
     compact: Compaction = Compaction()
     migrate: Migration = Migration()
+    retrieve: Retrieval = Retrieval()
+    transcripts: Saying = Saying()
+    allow: tuple[str, ...] = ()
+    """Patterns of files that the memory actions may read; nothing for all."""
     recognise: tuple[str, ...] = ()
     """Files by which a folder that somebody already has is known to be of this kind."""
 
@@ -133,6 +154,10 @@ class Layout(NamedTuple):
     def before(self, layer: Layer) -> tuple[Layer, ...]:
         """The layers that LAYER stands behind: a file that fits one of them is not its own."""
         return self.layers[: self.layers.index(layer)]
+
+    def allows(self, path: str) -> bool:
+        """Whether the memory actions may read the file at PATH."""
+        return not self.allow or any(_fits(each, path) for each in self.allow)
 
     def policy_of(self, path: str) -> str:
         """How the file at PATH may be written; the layout itself always freely."""

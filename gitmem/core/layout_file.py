@@ -20,6 +20,8 @@ from gitmem.core.layout import (
     Layer,
     Layout,
     Migration,
+    Retrieval,
+    Saying,
     variables_in,
 )
 from gitmem.core.layout_patterns import fault_of, fault_of_kind, fault_of_rollup, fault_of_rotated
@@ -260,6 +262,39 @@ def _migration(value: object, at: Keys) -> Migration:
     return Migration(**_fields(_mapping(value, at), readings, at))  # type: ignore[arg-type]
 
 
+def _within(least: float, most: float) -> Callable[[object, Keys], float]:
+    """How a number is read that has limits; a whole one where they are."""
+
+    def read(value: object, at: Keys) -> float:
+        kinds = int if isinstance(least, int) else int | float
+        if isinstance(value, bool) or not isinstance(value, kinds) or not least <= value <= most:
+            raise _Wrong(at, f"{value!r} is no number from {least} to {most}")
+        return value
+
+    return read
+
+
+_RETRIEVAL = {
+    "top": Reading("top", _within(1, 32)),
+    "chars": Reading("chars", _within(1000, 50_000)),
+    "gate": Reading("gate", _within(0.0, 1.0)),
+}
+_TRANSCRIPTS = {"threshold": Reading("threshold", _within(1, 1_000_000))}
+
+
+def _retrieval(value: object, at: Keys) -> Retrieval:
+    return Retrieval(**_fields(_mapping(value, at), _RETRIEVAL, at))  # type: ignore[arg-type]
+
+
+def _saying(value: object, at: Keys) -> Saying:
+    return Saying(**_fields(_mapping(value, at), _TRANSCRIPTS, at))  # type: ignore[arg-type]
+
+
+def _patterns(value: object, at: Keys) -> tuple[str, ...]:
+    found = _texts(value, at)
+    return tuple(_any_pattern(each, (*at, number)) for number, each in enumerate(found))
+
+
 _LAYOUT = {
     "layout": Reading("name", _text),
     "timezone": Reading("timezone", _zone),
@@ -269,6 +304,9 @@ _LAYOUT = {
     "layers": Reading("layers", _layers),
     "compact": Reading("compact", _compaction),
     "migrate": Reading("migrate", _migration),
+    "retrieve": Reading("retrieve", _retrieval),
+    "transcripts": Reading("transcripts", _saying),
+    "allow": Reading("allow", _patterns),
     "recognise": Reading("recognise", _texts),
 }
 _LAYER = {

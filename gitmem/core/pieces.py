@@ -41,6 +41,10 @@ class Piece(NamedTuple):
     """For which rule it is here."""
     lack: str = ""
     """missing, empty or unreadable, in place of a text."""
+    lines: str = ""
+    """Which lines of its file it is, where it is a part of one."""
+    score: float = 0.0
+    """How well it fits a prompt, where that is why it is here."""
     whole: int | None = None
     """How many bytes it had before it was cut; None when it was not."""
 

@@ -49,9 +49,10 @@ class Drawn(NamedTuple):
 class Page:
     """A format, and the pieces that were drawn in it."""
 
-    def __init__(self, format: str, *, annotate: bool = False) -> None:
+    def __init__(self, format: str, *, annotate: bool = False, notice: bool | None = None) -> None:
         self.format = format
         self.annotate = annotate
+        self._notice = annotate if notice is None else notice
         self._draw = _DRAWN_BY[format]
         self._drawn: dict[int, tuple[Piece, Drawn]] = {}
 
@@ -75,9 +76,9 @@ class Page:
         if not drawn:
             return ""
         if self.format == "json":
-            return _document(drawn, self.annotate)
+            return _document(drawn, self._notice)
         blocks = _snippets(drawn) if self.format == "snippets" else _blocks(drawn)
-        return "\n\n".join((NOTICE, *blocks) if self.annotate else blocks)
+        return "\n\n".join((NOTICE, *blocks) if self._notice else blocks)
 
     def size(self, pieces: Sequence[Piece]) -> int:
         """The characters of the page with PIECES."""
@@ -108,10 +109,10 @@ def _snippets(drawn: list[Drawn]) -> Iterator[str]:
         yield f"{head}[{number}] {each.text}"
 
 
-def _document(drawn: list[Drawn], annotate: bool) -> str:
+def _document(drawn: list[Drawn], noted: bool) -> str:
     import json
 
-    notice = f'"notice": {json.dumps(NOTICE)},\n' if annotate else ""
+    notice = f'"notice": {json.dumps(NOTICE)},\n' if noted else ""
     pieces = ",\n".join(each.text for each in drawn)
     return f'{{\n{notice}"pieces": [\n{pieces}\n]\n}}'
 
@@ -205,6 +206,7 @@ def _json(piece: Piece, annotate: bool) -> Drawn:
         "date": piece.date,
         "age": piece.age,
         "type": piece.type,
+        "lines": piece.lines,
         "state": piece.state,
         "lack": piece.lack,
         "cut_from_bytes": piece.whole,

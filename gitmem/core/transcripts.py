@@ -9,12 +9,23 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from hashlib import sha1
 from typing import NamedTuple
 
 REF = "refs/gitmem/transcripts"
 """Where transcripts live: apart from memory, and in no work tree."""
+OP = "transcript"
+"""What commits there say they did."""
+NUMBERS = "Gitmem-Messages"
+"""The trailer with the numbers that a commit brought, or the last one ever given."""
+BEGAN = "Gitmem-Began"
+"""The trailer with the moment when the first message came in, in seconds."""
+FORGOTTEN = "forgotten"
+"""The file with the keys of messages that were dropped: they are not taken in again."""
 SUFFIX = ".jsonl"
 DIGITS = 10
+KEY = 8
+"""The bytes by which a message is known."""
 
 
 class Message(NamedTuple):
@@ -22,12 +33,18 @@ class Message(NamedTuple):
 
     number: int
     id: str
-    """By which it is known where it comes from: no id is taken in twice."""
+    """By which it is known where it comes from: no id of a chat is taken in twice."""
     chat: str
     sender: str
     """Who said it; `from` in JSON."""
     at: datetime
     text: str
+
+
+def key_of(chat: str, id: str) -> bytes:
+    """What a message is known by."""
+    text = f"{chat}\0{id}".encode("utf-8", "surrogatepass")
+    return sha1(text, usedforsecurity=False).digest()[:KEY]
 
 
 def batch_path(came: datetime, first: int) -> str:
@@ -38,11 +55,9 @@ def batch_path(came: datetime, first: int) -> str:
     return f"{came.astimezone(UTC):%Y-%m-%d/%H}/{first:0{DIGITS}}{SUFFIX}"
 
 
-def first_number(path: str) -> int:
-    """The number of the first message in the batch at PATH; 0 for what is no batch."""
-    name = path.rpartition("/")[2]
-    digits = name.removesuffix(SUFFIX)
-    return int(digits) if name.endswith(SUFFIX) and digits.isascii() and digits.isdigit() else 0
+def is_batch(path: str) -> bool:
+    """Whether the file at PATH holds messages."""
+    return path.endswith(SUFFIX)
 
 
 def encode(messages: Iterable[Message]) -> bytes:
@@ -56,6 +71,30 @@ def decode(data: bytes) -> Iterator[Message]:
         found = _message(line) if line else None
         if found:
             yield found
+
+
+def encode_keys(keys: Iterable[bytes]) -> bytes:
+    """The keys of dropped messages as their file has them."""
+    return b"".join(each.hex().encode() + b"\n" for each in sorted(set(keys)))
+
+
+def decode_keys(data: bytes) -> Iterator[bytes]:
+    """The keys in a file of dropped messages."""
+    for line in data.split(b"\n"):
+        try:
+            key = bytes.fromhex(line.decode("ascii"))
+        except ValueError:
+            continue
+        if len(key) == KEY:
+            yield key
+
+
+def span(text: str) -> tuple[int, int]:
+    """The first and last number that `12-45` names; 0 and 0 where it names none."""
+    first, dash, last = text.partition("-")
+    if dash and first.isdecimal() and last.isdecimal() and text.isascii():
+        return int(first), int(last)
+    return 0, 0
 
 
 def _line(message: Message) -> bytes:

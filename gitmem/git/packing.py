@@ -72,24 +72,24 @@ def packs_of(gitdir: Path) -> list[str]:
 def pack(gitdir: Path, *, seconds: float, most_packs: int) -> Packed:
     """Put what is loose into one pack, and all packs into one where there are MOST_PACKS."""
     deadline = time.monotonic() + seconds
-    with _alone(gitdir) as folder:
+    with alone(gitdir) as folder:
         loose = list(loose_names(gitdir))
         if loose:
-            made = _new_pack(gitdir, folder, loose, deadline, unpacked=True)
+            made = new_pack(gitdir, folder, loose, deadline, unpacked=True)
             publish.reached("packed")
             _drop_loose(gitdir, made, loose)
         packs = packs_of(gitdir)
         many = len(packs) >= most_packs
         if many:
-            made = _new_pack(gitdir, folder, _names_in(packs), deadline)
+            made = new_pack(gitdir, folder, names_in(packs), deadline)
             publish.reached("repacked")
-            _drop_packs(gitdir, made, packs)
+            drop_packs(gitdir, made, packs)
         remark = _write_graph(gitdir, folder, deadline)
     return Packed(len(loose), len(packs) if many else 0, remark)
 
 
 @contextmanager
-def _alone(gitdir: Path) -> Iterator[Path]:
+def alone(gitdir: Path) -> Iterator[Path]:
     """The folder in which packs are made, ours alone; what a dead one left there is removed."""
     folder = gitdir / "gitmem" / "packing"
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -113,7 +113,7 @@ def _clear(folder: Path) -> None:
             os.unlink(folder / name)
 
 
-def _new_pack(
+def new_pack(
     gitdir: Path, folder: Path, oids: Collection[str], deadline: float, *, unpacked: bool = False
 ) -> str:
     """A pack with all of OIDS, in its place, durable and read to the end; its path, no ending."""
@@ -201,7 +201,8 @@ def _stands(stem: str) -> bool:
     return os.path.exists(f"{stem}.pack") and os.path.exists(f"{stem}.idx")
 
 
-def _names_in(packs: Sequence[str]) -> list[str]:
+def names_in(packs: Sequence[str]) -> list[str]:
+    """Every object that is in one of PACKS."""
     names: set[str] = set()
     for stem in packs:
         try:
@@ -216,10 +217,10 @@ def _names_in(packs: Sequence[str]) -> list[str]:
     return sorted(names)
 
 
-def _drop_packs(gitdir: Path, made: str, packs: Sequence[str]) -> None:
-    """Remove the packs that MADE replaces, and git's notes on where an object is in them."""
+def drop_packs(gitdir: Path, made: str, packs: Sequence[str]) -> None:
+    """Remove the packs that MADE replaces, if any does, and git's notes on what is in them."""
     with Lock(lock_path(gitdir)):
-        if not _stands(made):
+        if made and not _stands(made):
             return
         for path in (gitdir / "objects" / "pack").glob("multi-pack-index*"):
             path.unlink(missing_ok=True)
@@ -236,7 +237,7 @@ def has_graph(gitdir: Path) -> bool:
 
 def write_graph(gitdir: Path, *, seconds: float) -> str:
     """Write git's cache of the history; what stopped it, if anything did."""
-    with _alone(gitdir) as folder:
+    with alone(gitdir) as folder:
         return _write_graph(gitdir, folder, time.monotonic() + seconds)
 
 

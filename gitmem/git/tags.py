@@ -5,23 +5,17 @@ Needs the repository's lock for everything that writes.
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from datetime import datetime
-from pathlib import Path
 from typing import NamedTuple
 
-import pygit2
-
-from gitmem.errors import Busy, Conflict, Damaged
+from gitmem.errors import Damaged
 from gitmem.git import publish
-from gitmem.git.commits import EMAIL, signature
-from gitmem.git.deadlocks import GRACE
+from gitmem.git.commits import signature
 from gitmem.git.history import peel
-from gitmem.git.objects import sync_folder
 from gitmem.git.publish import translated
+from gitmem.git.refs import close, moving
 from gitmem.git.repository import Repository, parse_signature
 
 TAGS = "refs/tags/"
@@ -106,63 +100,13 @@ def _write_object(repository: Repository, tag: Tag) -> str:
         return repository.objects.write("tag", text.encode("utf-8", "backslashreplace"))
 
 
-class _moving:  # noqa: N801 - reads as a statement: with _moving(repository, name)
-    """Translate what can go wrong with a ref; the lock of a writer that died goes first."""
-
-    def __init__(self, repository: Repository, name: str) -> None:
-        self._repository, self._name = repository, name
-        self._lock = repository.gitdir / f"{TAGS}{name}.lock"
-
-    def __enter__(self) -> None:
-        _make_folders(self._repository.gitdir, self._name)
-        if _is_dead(self._repository, self._lock):
-            self._lock.unlink(missing_ok=True)
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if not isinstance(error, pygit2.GitError | ValueError | OSError):
-            return
-        if self._lock.exists():
-            raise Busy(
-                f"git holds {self._lock.name}, so the tag {self._name} was not made",
-                hint="repeat; if no git command is running, `gitmem check --repair` removes it",
-                lock=str(self._lock),
-            ) from error
-        raise Conflict(
-            f"the tag {self._name} could not be made: {error}",
-            hint="see which tags there are with `gitmem snapshots`",
-            tag=self._name,
-        ) from error
-
-
-def _make_folders(gitdir: Path, name: str) -> None:
-    """The folders of a tag, closed to others: libgit2 would leave their mode to the umask."""
-    place = gitdir / "refs" / "tags"
-    for part in ["", *name.split("/")[:-1]]:
-        place = place / part
-        with suppress(FileExistsError, NotADirectoryError):
-            place.mkdir(mode=0o700)
-            sync_folder(place.parent)
-
-
-def _is_dead(repository: Repository, lock: Path) -> bool:
-    """True for a lock that one of us left when it died: we hold the group's, so nobody lives."""
-    try:
-        content = lock.read_bytes().strip(b"\0\n").decode("ascii", "replace")
-        age = time.time() - lock.stat().st_mtime
-    except OSError:
-        return False
-    if not content:
-        return age > GRACE
-    with suppress(Damaged, OSError, ValueError):
-        kind, data = repository.objects.read(content)
-        return kind == "tag" and f"<{EMAIL}> ".encode() in data.partition(b"\n\n")[0]
-    return False
+def _moving(repository: Repository, name: str) -> AbstractContextManager[None]:
+    return moving(repository, TAGS + name, f"the tag {name}")
 
 
 def _close(repository: Repository, name: str) -> None:
     publish.reached("named")
-    with suppress(OSError):  # libgit2 leaves its mode to the umask
-        os.chmod(f"{repository.gitdir}/{TAGS}{name}", 0o600)
+    close(repository, TAGS + name)
 
 
 def sound_tags(repository: Repository, names: list[str]) -> Iterator[Tag]:

@@ -45,6 +45,10 @@ class Question(NamedTuple):
     """False for a state of the past: the file stays where it is."""
 
 
+class Spoilt(Exception):
+    """Raised in bringing: the file holds what it must not hold any more, and is begun anew."""
+
+
 class _Locked(Exception):
     """Somebody else is writing the file."""
 
@@ -54,15 +58,17 @@ class _Unusable(Exception):
 
 
 def ask(
-    path: Path, form: Form, question: Question, answer: Callable[[Connection], Answer]
+    path: Path | None, form: Form, question: Question, answer: Callable[[Connection], Answer]
 ) -> Answer:
-    """What ANSWER finds at the state that QUESTION names."""
+    """What ANSWER finds at the state that QUESTION names; without a PATH nothing is kept."""
     for attempt in range(2):
+        if path is None:
+            break
         try:
             with _opened(path, form) as connection:
                 return _asked(connection, question, answer)
-        except (sqlite3.Error, _Unusable):
-            if attempt or not _forget(path):
+        except (sqlite3.Error, _Unusable, Spoilt):
+            if attempt or not throw_away(path):
                 break
     with _in_memory(form) as connection:
         question.bring(connection)
@@ -129,6 +135,8 @@ def _connected(path: Path) -> Iterator[Connection]:
         raise _Unusable from error
     connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
     try:
+        # Whole after a crash, and what a power cut takes of it is found again.
+        connection.execute("PRAGMA synchronous=NORMAL")
         yield connection
     finally:
         connection.close()
@@ -187,8 +195,8 @@ def _guard(path: Path, kind: int) -> Iterator[None]:
         os.close(fd)
 
 
-def _forget(path: Path) -> bool:
-    """Throw the files away; False when somebody else has them open, or they cannot be removed."""
+def throw_away(path: Path) -> bool:
+    """Remove the files; False when somebody else has them open, or they cannot be removed."""
     try:
         with _guard(path, fcntl.LOCK_EX):
             for each in [f"{path}{end}" for end in (*BESIDE, "")]:

@@ -13,12 +13,20 @@ from hashlib import sha1
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gitmem.core.layout import VERSION, Compaction, Layer, Layout, Migration
+from gitmem.core.layout import (
+    VERSION,
+    Compaction,
+    Layer,
+    Layout,
+    Migration,
+    Retrieval,
+    Saying,
+)
 from gitmem.index.files import put
 
-FORM = 3
+FORM = 4
 """Counted up when the same file would be read into other values than before, or refused."""
-_SHAPES = (Layout, Layer, Compaction, Migration)
+_SHAPES = (Layout, Layer, Compaction, Migration, Retrieval, Saying)
 _STANDING = "standing"
 
 
@@ -81,4 +89,6 @@ def _restored(plain: Any) -> Layout:
         layers=tuple(Layer(*each) for each in layout.layers),
         compact=Compaction(*layout.compact),
         migrate=Migration(*layout.migrate),
+        retrieve=Retrieval(*layout.retrieve),
+        transcripts=Saying(*layout.transcripts),
     )

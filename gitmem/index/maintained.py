@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from gitmem.index.files import put
 
-FORM = "2"
+FORM = "3"
 """Counted up when there is something new that can be due."""
 
 

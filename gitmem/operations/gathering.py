@@ -36,6 +36,8 @@ class Wanted(NamedTuple):
     """Just these, whatever their rule; nothing for all that are loaded."""
     dated: bool = False
     """Whether it is shown how fresh things are."""
+    prompted: bool = False
+    """Whether a prompt chooses from the layers that are there for that."""
 
 
 class LeftOut(NamedTuple):
@@ -61,7 +63,7 @@ def gather(layout: Layout, snapshot: Snapshot, shared: Snapshot | None, wanted: 
     for number, layer in enumerate(layout.layers):
         why = _reason(layer, wanted)
         if not why:
-            if not wanted.layers:
+            if not wanted.layers and not (wanted.prompted and layer.load == "query"):
                 left.append(LeftOut(layer.name, "", layer.path, NOT_LOADED[layer.load]))
             continue
         for source, group in ((snapshot, ""), (shared if layer.shared else None, "global")):
@@ -83,7 +85,8 @@ def _reason(layer: Layer, wanted: Wanted) -> str:
         return "always loaded"
     if layer.load == "user":
         return "the file of the user"
-    return "named by --layer" if wanted.layers else ""
+    chosen = wanted.prompted and layer.load == "query"
+    return "named by --layer" if wanted.layers and not chosen else ""
 
 
 def _model(layer: Layer, group: str, why: str) -> Piece:

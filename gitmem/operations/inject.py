@@ -6,19 +6,18 @@ prompt caches depend on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem.core.access import GLOBAL
-from gitmem.core.layout import FORMATS, Layout
+from gitmem.core.layout import FORMATS, Layout, Retrieval
 from gitmem.core.pieces import Piece
 from gitmem.core.rendering import Page
-from gitmem.errors import BadInput, Damaged, GitmemError, GroupNotFound, MomentNotFound
-from gitmem.git.repository import Snapshot
+from gitmem.errors import BadInput, Damaged, GitmemError
 from gitmem.operations.gathering import BROKEN, Gathered, LeftOut, Wanted, gather
 from gitmem.operations.group import Group
 from gitmem.operations.pinning import Pinned, moment_at
+from gitmem.operations.sources import Sources, sources_at
 
 if TYPE_CHECKING:
     from gitmem.operations.untouched import Untaken
@@ -27,7 +26,8 @@ LOADED = ("always", "recent", "user")
 """Load rules that need no prompt."""
 USER_MODES = ("full", "pointer", "none")
 OVER_BUDGET = "no room within the budget"
-NO_RETRIEVAL = "a prompt adds nothing yet: retrieval comes with search"
+BETWEEN = 2
+"""Characters between what is loaded by rule and what a prompt adds."""
 
 
 class Placed(NamedTuple):
@@ -50,6 +50,10 @@ class Placed(NamedTuple):
     """`N of M bytes` for a piece that was cut."""
     lack: str
     """missing, empty or unreadable, in place of a text."""
+    lines: str = ""
+    """Which lines of its file, for what a prompt chose ..."""
+    score: float = 0.0
+    """... and how well it fits."""
 
 
 class Manifest(NamedTuple):
@@ -85,13 +89,18 @@ class Injected(NamedTuple):
     zone: str
     chars: int
     manifest: Manifest
+    prompted: bool = False
+    """Whether a prompt was given."""
 
 
-class _Source:
-    """What was read, and from which commits."""
+class _Read(NamedTuple):
+    """What the layout loads by rule, as far as there is room, and what a prompt adds."""
 
-    def __init__(self, found: Gathered, pins: dict[str, str], trouble: list[str]) -> None:
-        self.found, self.pins, self.trouble = found, pins, trouble
+    found: Gathered
+    kept: Sequence[Piece]
+    dropped: Sequence[Piece]
+    chosen: Sequence[Piece] = ()
+    left_out: tuple[LeftOut, ...] = ()
 
 
 def inject(
@@ -100,6 +109,8 @@ def inject(
     user: str = "",
     user_mode: str = "",
     prompt: str | None = None,
+    top: int | None = None,
+    chars: int | None = None,
     at: str | None = None,
     format: str = "",
     budget: int | None = None,
@@ -108,24 +119,31 @@ def inject(
 ) -> Injected:
     """The memory that a prompt should hold, now or as it was at a moment.
 
-    Its layout says which layers are shown and how; the options change that for this once.
+    Its layout says which layers are shown and how; the options change that for this once. With a
+    PROMPT, passages that fit its end are added: at most TOP, with at most CHARS characters.
     """
     moment = moment_at(group, at)
     layout = moment.loaded.layout
     _check(layout, format=format, user_mode=user_mode, budget=budget, layers=layers)
+    retrieval = _retrieval(layout, top, chars)
     limit = (layout.budget or None) if budget is None else budget
     page = Page(format or layout.format, annotate=layout.annotate if annotate is None else annotate)
     dated = page.annotate or page.format == "json"
-    wanted = Wanted(moment.time, user, user_mode, tuple(layers), dated)
-    source = _read(group, moment, wanted)
-    kept, dropped = _fitted([each for each in source.found.pieces if page.shows(each)], limit, page)
-    text, untaken = page.text(kept), _untaken(group, moment)
+    wanted = Wanted(moment.time, user, user_mode, tuple(layers), dated, prompt is not None)
+    with sources_at(group, moment, shared=_needs_shared(layout, wanted)) as sources:
+        reader = _Reader(group, moment, sources, page, limit)
+        read = reader.loaded(wanted)
+        if prompt is not None:
+            read = reader.with_prompt(read, prompt, retrieval, wanted.layers)
+    system, context = page.text(read.kept), _context_page(page).text(read.chosen)
+    text, untaken = _text(page, read), _untaken(group, moment)
+    pins = {name or group.name: each.commit for name, each in sources.by_group.items()}
     return Injected(
         group=group.name,
         text=text,
-        system_prompt=text,
-        memory_context="",
-        pins=source.pins,
+        system_prompt=system,
+        memory_context=context,
+        pins=pins,
         layout=layout.name,
         layout_blob=moment.loaded.blob,
         format=page.format,
@@ -135,14 +153,41 @@ def inject(
         zone=_zone_name(moment),
         chars=len(text),
         manifest=Manifest(
-            tuple(_placed(page, each, source.pins[each.group or group.name]) for each in kept),
-            _left_out(source.found, page, dropped),
+            tuple(_placed(page, each, pins[each.group or group.name]) for each in _all(read)),
+            _left_out(read, page),
             untaken.edits if untaken else None,
-            (*([] if prompt is None else [NO_RETRIEVAL]), *source.trouble, *_remarks(source)),
+            (*sources.trouble, *_remarks(read.found)),
             moment.loaded.problem,
             untaken.held if untaken else 0,
         ),
+        prompted=prompt is not None,
     )
+
+
+def _all(read: _Read) -> Sequence[Piece]:
+    return (*read.kept, *read.chosen)
+
+
+def _retrieval(layout: Layout, top: int | None, chars: int | None) -> Retrieval:
+    """How much a prompt may call for: as the layout says, or as the caller does."""
+    for name, value, least, most in (("top", top, 1, 32), ("chars", chars, 1000, 50_000)):
+        if value is not None and not least <= value <= most:
+            raise BadInput(f"{name} must be from {least:,} to {most:,}", hint="leave it out")
+    known = layout.retrieve
+    return known._replace(top=top or known.top, chars=chars or known.chars)
+
+
+def _context_page(page: Page, *, notice: bool | None = None) -> Page:
+    """How that is drawn which a prompt chose: each piece says where it comes from."""
+    return Page(page.format, annotate=True, notice=page.annotate if notice is None else notice)
+
+
+def _text(page: Page, read: _Read) -> str:
+    """Both parts as one text, which has one notice and, in JSON, is one document."""
+    if page.format == "json":
+        return page.text(_all(read))
+    context = _context_page(page, notice=None if not read.kept else False).text(read.chosen)
+    return "\n\n".join(filter(None, (page.text(read.kept), context)))
 
 
 def _check(
@@ -153,6 +198,11 @@ def _check(
             raise BadInput(f"there is no {what} {word!r}", hint=f"use one of {', '.join(words)}")
     if budget is not None and budget < 0:
         raise BadInput("a budget cannot be less than nothing", hint="give characters, or no budget")
+    check_layers(layout, layers)
+
+
+def check_layers(layout: Layout, layers: Sequence[str]) -> None:
+    """Refuse the name of a layer that there is not."""
     known = [each.name for each in layout.layers]
     unknown = [each for each in layers if each not in known]
     if unknown:
@@ -165,68 +215,78 @@ def _check(
         )
 
 
-def _needs_shared(group: Group, layout: Layout, wanted: Wanted) -> bool:
+def _needs_shared(layout: Layout, wanted: Wanted) -> bool:
     """Whether `global` contributes to anything that is to be shown."""
-    if group.name == GLOBAL or not group.store.gitdir(GLOBAL).is_dir():
-        return False
-    return any(
+    return wanted.prompted or any(
         each.shared and (each.name in wanted.layers if wanted.layers else each.load in LOADED)
         for each in layout.layers
     )
 
 
-def _read(group: Group, moment: Pinned, wanted: Wanted) -> _Source:
-    """Everything that the layout chooses, from this group and from `global`."""
-    layout, own = moment.loaded.layout, moment.snapshot
-    pins, shared = {group.name: own.commit}, None
-    trouble: list[str] = []
-    if _needs_shared(group, layout, wanted):
-        try:
-            shared = Group(group.store, GLOBAL, acting=group.acting)
-        except (GroupNotFound, Damaged) as error:
-            trouble.append(f"the group {GLOBAL} cannot be read: {error.message}")
-    try:
-        theirs = _shared_at(shared, moment, trouble) if shared else None
-        if theirs:
-            pins[GLOBAL] = theirs.commit
-        found = gather(layout, own, theirs, wanted)
+class _Reader:
+    """Where everything is read from, and how it will be drawn."""
+
+    def __init__(
+        self, group: Group, moment: Pinned, sources: Sources, page: Page, limit: int | None
+    ) -> None:
+        self._group, self._moment, self._sources = group, moment, sources
+        self._page, self._limit = page, limit
+
+    def loaded(self, wanted: Wanted) -> _Read:
+        """Everything that the layout chooses, from this group and from `global`."""
+        sources = self._sources
+        found = gather(self._moment.loaded.layout, sources.own, sources.shared, wanted)
         if wanted.dated:
-            sources = {"": own, GLOBAL: theirs} if theirs else {"": own}
-            found = _freshened(found, moment, sources, group.gitdir, trouble)
-        return _Source(found, pins, trouble)
-    finally:
-        if shared:
-            shared.close()
+            found = _freshened(found, self._moment, sources, self._group.gitdir)
+        return _Read(found, *self._fitted(found, self._limit))
+
+    def with_prompt(
+        self, read: _Read, prompt: str, limits: Retrieval, layers: tuple[str, ...]
+    ) -> _Read:
+        """READ with what the prompt adds; where there is a limit, up to half of it is for that."""
+        from gitmem.operations.retrieving import Asked, retrieve  # opens a database
+
+        limit, page = self._limit, _context_page(self._page)
+        if limit is not None:
+            free = max(limit // 2, limit - self._page.size(read.kept) - BETWEEN)
+            limits = limits._replace(chars=min(limits.chars, free))
+        asked = Asked(prompt, limits, page, layers, _shown(read.kept))
+        found = retrieve(self._group, self._moment, self._sources, asked)
+        if limit is not None and found.pieces:
+            room = max(0, limit - page.size(found.pieces) - BETWEEN)
+            kept, dropped = self._fitted(read.found, room)
+            read = read._replace(kept=kept, dropped=dropped)
+        return read._replace(chosen=found.pieces, left_out=found.left_out)
+
+    def _fitted(
+        self, found: Gathered, limit: int | None
+    ) -> tuple[Sequence[Piece], Sequence[Piece]]:
+        """What there is room for, and what had to go."""
+        pieces = [each for each in found.pieces if self._page.shows(each)]
+        if limit is None:
+            return pieces, ()
+        from gitmem.core.fitting import fit  # only where there is a limit
+
+        return fit(pieces, limit, self._page.size)
 
 
-def _freshened(
-    found: Gathered,
-    moment: Pinned,
-    sources: Mapping[str, Snapshot],
-    gitdir: Path,
-    trouble: list[str],
-) -> Gathered:
+def _shown(pieces: Sequence[Piece]) -> frozenset[tuple[str, str]]:
+    """What stands whole in a prompt: group and address of each."""
+    whole = (each for each in pieces if each.render == "whole" and each.whole is None)
+    return frozenset((each.group, each.address) for each in whole)
+
+
+def _freshened(found: Gathered, moment: Pinned, sources: Sources, gitdir: Path) -> Gathered:
     """What was found with how fresh each is; without it a prompt is better than none."""
     from gitmem.operations.freshening import freshened
 
     layout, now = moment.loaded.layout, moment.time
     try:
-        return found._replace(pieces=freshened(found.pieces, layout, now, sources, gitdir))
+        pieces = freshened(found.pieces, layout, now, sources.by_group, gitdir)
     except Damaged as error:
-        trouble.append(f"how fresh things are cannot be told: {error.message}")
+        sources.trouble.append(f"how fresh things are cannot be told: {error.message}")
         return found
-
-
-def _shared_at(shared: Group, moment: Pinned, trouble: list[str]) -> Snapshot | None:
-    """The commit of `global` at that moment, if there was one; it is never locked."""
-    repository, instant = shared.repository, moment.instant
-    try:
-        return repository.snapshot(repository.at_time(instant).oid if instant else None)
-    except MomentNotFound:
-        return None
-    except Damaged as error:
-        trouble.append(f"the group {GLOBAL} cannot be read: {error.message}")
-        return None
+    return found._replace(pieces=pieces)
 
 
 def _placed(page: Page, piece: Piece, commit: str) -> Placed:
@@ -244,21 +304,13 @@ def _placed(page: Page, piece: Piece, commit: str) -> Placed:
         chars=len(page.draw(piece).text),
         cut="" if piece.whole is None else f"{piece.size} of {piece.whole} bytes",
         lack=piece.lack,
+        lines=piece.lines,
+        score=piece.score,
     )
 
 
-def _fitted(
-    pieces: list[Piece], limit: int | None, page: Page
-) -> tuple[Sequence[Piece], Sequence[Piece]]:
-    """What there is room for, and what had to go."""
-    if limit is None:
-        return pieces, ()
-    from gitmem.core.fitting import fit  # only where there is a limit
-
-    return fit(pieces, limit, page.size)
-
-
-def _left_out(found: Gathered, page: Page, dropped: Sequence[Piece]) -> tuple[LeftOut, ...]:
+def _left_out(read: _Read, page: Page) -> tuple[LeftOut, ...]:
+    found, dropped = read.found, read.dropped
     absent = [(each, f"it is {each.lack}") for each in found.pieces if not page.shows(each)]
     return (
         *found.left_out,
@@ -266,12 +318,13 @@ def _left_out(found: Gathered, page: Page, dropped: Sequence[Piece]) -> tuple[Le
             LeftOut(each.layer, each.group, each.address or each.path, why)
             for each, why in (*absent, *((each, OVER_BUDGET) for each in dropped))
         ),
+        *read.left_out,
     )
 
 
-def _remarks(source: _Source) -> Iterator[str]:
+def _remarks(found: Gathered) -> Iterator[str]:
     """What somebody should mend."""
-    for each in source.found.left_out:
+    for each in found.left_out:
         if each.why == BROKEN:
             yield f"{each.address}: {each.why}, so its summary is not shown"
 

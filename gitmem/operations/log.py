@@ -72,7 +72,7 @@ def iter_log(
     op: str = "",
 ) -> Iterator[Entry]:
     """The same, one by one: what is not asked for is not looked up."""
-    start = _start_of(group, since) if since else 0.0
+    start = start_of(group, since) if since else 0.0
     for visit in _visits(group, path, start):
         note = parse(visit.commit.message)
         facts = (note.session, note.agent or visit.commit.author, note.op)
@@ -85,7 +85,8 @@ def entry_of(repository: Repository, commit: Commit) -> Entry:
     return _entry(repository, Visit(commit, ""), parse(commit.message))
 
 
-def _start_of(group: Group, since: str) -> float:
+def start_of(group: Group, since: str) -> float:
+    """The moment at which SINCE begins, in seconds."""
     moment = parse_moment(since, group.now(), group.zone)
     if moment is None:
         raise BadInput(f"{since!r} is no date", hint=FORMS, since=since)

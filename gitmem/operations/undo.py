@@ -32,7 +32,7 @@ class Undone(NamedTuple):
     @property
     def changed(self) -> bool:
         """False when there was nothing to take back."""
-        return bool(self.changes)
+        return bool(self.changes or self.undone)
 
 
 def undo(
@@ -56,21 +56,27 @@ def undo(
         chosen = _chosen(group.repository, wanted, last, session, agent)
         for path in _touched(group.repository, chosen):
             writer.adopt(path)
-        work = Reversal(chosen)
+        work, words = Reversal(chosen), _only_words(group.repository, chosen)
 
         def plan(snapshot: Snapshot) -> Plan | None:
             files = work.files(snapshot)
-            if not files:
+            if not files and not words:
                 return None
-            extra = tuple(("Gitmem-Undoes", each) for each in work.undone)
+            extra = tuple(("Gitmem-Undoes", each) for each in (*work.undone, *words))
             done = note._replace(title=_title(chosen), paths=tuple(files), extra=extra)
             return Plan((Step(files, done),))
 
         published = writer.publish(plan)
         commit = published.commit if published else group.repository.tip().commit
-        undone = tuple(work.undone)
+        undone = (*work.undone, *words)
         captured = tuple(writer.captured)
         return Undone(commit, undone, work.changes, tuple(work.left), captured, writer.pending)
+
+
+def _only_words(repository: Repository, commits: Sequence[Commit]) -> tuple[str, ...]:
+    """Those of COMMITS that changed no file: a checkpoint, or what took one back."""
+    said = (each for each in commits if parse(each.message).op in ("checkpoint", "undo"))
+    return tuple(each.oid for each in said if not any(effect_of(repository, each)))
 
 
 def _touched(repository: Repository, commits: Sequence[Commit]) -> list[str]:

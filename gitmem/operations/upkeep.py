@@ -171,6 +171,26 @@ def _scrub(group: Group, limits: Limits) -> Told:
     return Told("done", words, found.commits + found.files)
 
 
+def _forget_due(group: Group, limits: Limits) -> Due:
+    from gitmem.git.forgetting import dropped
+
+    found = bool(dropped(group.gitdir))
+    return Due(found, "what was dropped is still on the disk" if found else "nothing was dropped")
+
+
+def _forget(group: Group, limits: Limits) -> Told:
+    from gitmem.git.forgetting import forget_dropped
+    from gitmem.git.program import find_git
+
+    if find_git() is None:
+        return Told("skipped", "to write packs anew needs git, which is not installed")
+    try:
+        gone = forget_dropped(group.gitdir, seconds=limits.seconds)
+    except Busy as error:
+        return Told("skipped", error.message)
+    return Told("done", f"{counted(gone.objects, 'object')} removed for good", gone.objects)
+
+
 def _pack_due(group: Group, limits: Limits) -> Due:
     from gitmem.git.packing import loose_estimate, packs_of
 
@@ -223,6 +243,7 @@ STEPS = (
     Step("snapshot", _snapshot_due, _snapshot, has_trace=True),
     Step("report", _report_due, _report, has_trace=True),
     Step("scrub", _scrub_due, _scrub),
+    Step("forget", _forget_due, _forget),
     Step("pack", _pack_due, _pack),
     Step("commit-graph", _graph_due, _graph),
 )

@@ -25,7 +25,9 @@ HELD = "not shown, because it may not enter git: {}; decide with: gitmem held"
 @declare("inject")
 @named("--user", metavar="ID", help="Who is spoken to")
 @click.option("--user-mode", metavar="MODE", default="", help="full, pointer or none")
-@click.option("--prompt", metavar="TEXT", help="What the model is asked; - is stdin")
+@click.option("--prompt", metavar="TEXT", help="Add what fits this prompt; - is stdin")
+@click.option("--top", metavar="K", type=int, help="With a prompt: at most so many passages (8)")
+@click.option("--chars", metavar="N", type=int, help="With a prompt: at most so many characters")
 @at
 @click.option(
     "--format", "form", metavar="F", default="", help="xml, sections, markdown, snippets or json"
@@ -40,6 +42,8 @@ def command(
     user: str | None,
     user_mode: str,
     prompt: str | None,
+    top: int | None,
+    chars: int | None,
     at: str | None,
     form: str,
     budget: int | None,
@@ -52,10 +56,14 @@ def command(
     From commits alone, never from the work tree: the same commits, options and day give the same
     bytes. The layout in gitmem.yaml says which layers are shown, in which order and form.
 
+    With --prompt, passages that fit the end of the prompt are added, each with its path, date and
+    state, and nothing where none really does. --explain says why each is there, or nearly was.
+
     \b
     Examples:
       gitmem inject
       gitmem inject --user telegram:123456 --budget 9000
+      gitmem inject --prompt "Why did we choose ESM?" --explain
       gitmem inject --at yesterday --explain
     """
     from gitmem.operations.inject import inject
@@ -66,6 +74,8 @@ def command(
             user=user or "",
             user_mode=user_mode,
             prompt=_prompt(prompt),
+            top=top,
+            chars=chars,
             at=at,
             format=form,
             budget=budget,
@@ -121,6 +131,8 @@ def _why_nothing(found: Injected) -> str:
         )
     if _dropped(found):
         return f"nothing fits in {counted(found.budget or 0, 'character')}"
+    if found.prompted:
+        return "nothing in memory fits the prompt; see how near it came: --explain"
     if any(each.why == BY_PROMPT for each in found.manifest.left_out):
         return (
             f"nothing is shown: {_layout(found, 'the layout ')} chooses by a prompt; "

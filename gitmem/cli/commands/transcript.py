@@ -1,0 +1,440 @@
+"""`gitmem transcript`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from gitmem.cli.declare import as_somebody, group, named
+from gitmem.cli.invocation import Invocation
+from gitmem.cli.stdin import STDIN, read_stdin, text_or_stdin
+from gitmem.cli.style import columns, short, visible
+from gitmem.cli.texts import TextCommand
+from gitmem.core.numbers import counted
+from gitmem.errors import BadInput
+
+if TYPE_CHECKING:
+    from gitmem.operations.transcript_add import Spoken, TranscriptAdded
+    from gitmem.operations.transcript_import import TranscriptImported
+    from gitmem.operations.transcript_pending import SaidRow, TranscriptPending
+    from gitmem.operations.transcript_prune import TranscriptPruned
+    from gitmem.operations.transcript_status import TranscriptStatus
+
+EXAMPLE = 'for example `gitmem transcript add --chat main --from ada "Deploy on Monday"`'
+
+
+@group("transcript")
+@click.pass_context
+def command(context: click.Context, call: Invocation) -> None:
+    """Keep what was said, and summarise it exactly once
+
+    Messages live on a ref of their own, refs/gitmem/transcripts, in no work tree. Credentials in
+    them are blanked out. `gitmem search` finds them.
+
+    \b
+    Examples:
+      gitmem transcript add --chat telegram:1 --from ada "We deploy on Monday"
+      gitmem transcript import claude-code --all
+      gitmem transcript pending
+      gitmem transcript checkpoint --summary "Deploys moved to Monday"
+    """
+    if context.invoked_subcommand is None:
+        _status(call)
+
+
+@command.declare("add", cls=TextCommand)
+@click.argument("text", required=False)
+@named("--chat", metavar="ID", help="Where it was said")
+@named("--from", "sender", metavar="NAME", help="Who said it")
+@named("--at", metavar="TIME", help="When it was said, if not now")
+@named("--id", metavar="ID", help="Recognise it by this id when it comes again")
+@click.option("--batch", metavar="FILE", help="Take messages from NDJSON lines; - is stdin")
+@as_somebody
+def add(
+    call: Invocation,
+    *,
+    text: str | None,
+    chat: str | None,
+    sender: str | None,
+    at: str | None,
+    id: str | None,
+    batch: str | None,
+) -> None:
+    """Keep a message, or a batch of them
+
+    Each line of a batch is an object with "chat", "from" and "text", and where known "id" and "at"
+    (an ISO time). A message whose id came before in the same chat is passed over. All lines are one
+    commit.
+
+    \b
+    Examples:
+      gitmem transcript add --chat telegram:1 --from ada "We deploy on Monday"
+      some-gateway | gitmem transcript add --batch -
+    """
+    from gitmem.operations.transcript_add import Spoken, transcript_add
+
+    if batch is not None:
+        if any((text, chat, sender, at, id)):
+            raise BadInput("in a batch each line says it all", hint="leave the rest out")
+        messages = _batch(batch)
+    else:
+        if not chat or not sender:
+            raise BadInput("a message needs --chat and --from", hint=EXAMPLE)
+        said = text_or_stdin(text, "message", EXAMPLE)
+        messages = [Spoken(chat, sender, said, None, id or "")]
+    with call.group() as group:
+        if at and not batch:
+            messages = [messages[0]._replace(at=_time(at, group.now()))]
+        added = transcript_add(group, messages)
+    call.answer(added, [_added(call, added)])
+
+
+def _batch(source: str) -> list[Spoken]:
+    from pathlib import Path
+
+    from gitmem.cli.batch import parse_messages
+
+    if source == STDIN:
+        return parse_messages(read_stdin("message", EXAMPLE))
+    try:
+        return parse_messages(Path(source).read_bytes())
+    except OSError as error:
+        raise BadInput(
+            f"{source} cannot be read: {error.strerror}", hint="use - for standard input"
+        ) from error
+
+
+def _time(text: str, now: datetime) -> datetime:
+    from gitmem.core.moments import FORMS, parse_moment
+
+    found = parse_moment(text, now, now.tzinfo)  # type: ignore[arg-type]
+    if found is None:
+        raise BadInput(f"{text!r} is no time", hint=FORMS)
+    return found.start
+
+
+def _added(call: Invocation, added: TranscriptAdded) -> str:
+    known = f", {counted(added.known, 'message')} known before" if added.known else ""
+    blanked = f", {counted(added.redacted, 'credential')} blanked out" if added.redacted else ""
+    if not added.added:
+        return f"nothing new{known}"
+    span = f"{added.first}-{added.last}" if added.added > 1 else f"{added.first}"
+    commit = call.style.name(short(added.commit))
+    return f"kept {counted(added.added, 'message')} ({span}){known}{blanked} {commit}"
+
+
+@command.declare("import")
+@click.argument("host", metavar="claude-code|codex")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@named("--project", metavar="DIR", help="All conversations in this folder")
+@click.option("--all", "everything", is_flag=True, help="All conversations there are")
+@named("--since", metavar="MOMENT", help="Only what was said since")
+@click.option("--dry-run", is_flag=True, help="Only say what would be taken in")
+@as_somebody
+def import_(
+    call: Invocation,
+    *,
+    host: str,
+    paths: tuple[str, ...],
+    project: str | None,
+    everything: bool,
+    since: str | None,
+    dry_run: bool,
+) -> None:
+    """Take in the conversations that another program keeps
+
+    Only what people and the model said to each other: no thinking, no tools and what they
+    answered. A file that grows is read on from where it was left; a line that is half written is
+    picked up the next time.
+
+    \b
+    Examples:
+      gitmem transcript import claude-code --project .
+      gitmem transcript import codex --all --since "30 days ago" --dry-run
+      gitmem transcript import claude-code ~/.claude/projects/-home-ada-shop/4f3a.jsonl
+    """
+    from gitmem.hosts.importing import import_transcripts
+
+    with call.group() as group, call.progress("reading") as progress:
+        done = import_transcripts(
+            group,
+            host,
+            paths=paths,
+            project=project or "",
+            everything=everything,
+            since=since or "",
+            dry_run=dry_run,
+            environ=call.environ,
+            progress=progress,
+        )
+    call.answer(done, _imported(done))
+    for each in done.problems:
+        call.remark(each)
+
+
+def _imported(done: TranscriptImported) -> Iterator[str]:
+    verb = "would keep" if done.dry_run else "kept"
+    yield f"{verb} {counted(done.added, 'message')} from {counted(done.files, 'file')}"
+    for count, what in (
+        (done.known, "known before"),
+        (done.earlier, "said earlier"),
+        (done.redacted, "credentials blanked out"),
+    ):
+        if count:
+            yield f"  {count:,} {what}"
+    for why, count in done.passed.items():
+        yield f"  {counted(count, 'line')} passed over: {why}"
+
+
+@command.declare("list")
+def list_(call: Invocation) -> None:
+    """List the chats
+
+    \b
+    Examples:
+      gitmem transcript list
+      gitmem transcript list --json
+    """
+    from gitmem.operations.transcript_show import transcript_list
+
+    with call.group() as group:
+        found = transcript_list(group)
+        zone = group.zone
+    rows = [
+        (
+            each.chat,
+            counted(each.messages, "message"),
+            f"{each.since.astimezone(zone):%Y-%m-%d}",
+            f"{each.until.astimezone(zone):%Y-%m-%d %H:%M}",
+            ", ".join(each.senders),
+        )
+        for each in found.chats
+    ]
+    call.answer(found, columns(rows, (call.style.bold,)) if rows else (), data=True)
+    if not rows:
+        call.remark("nothing was said yet")
+
+
+@command.declare("show")
+@click.argument("chat")
+@click.option(
+    "--last", metavar="N", type=click.IntRange(min=0), default=0, help="The newest N; 0 is all"
+)
+def show(call: Invocation, chat: str, last: int) -> None:
+    """Show what was said in a chat
+
+    \b
+    Examples:
+      gitmem transcript show telegram:1 --last 20
+    """
+    from gitmem.operations.transcript_show import transcript_show
+
+    with call.group() as group:
+        shown = transcript_show(group, chat, last=last)
+        now = group.now()
+    call.answer(shown, _messages(call, shown.messages, now), data=True)
+
+
+def _messages(
+    call: Invocation, messages: Sequence[SaidRow], now: datetime, *, chats: bool = False
+) -> Iterator[str]:
+    for each in messages:
+        at = f"{each.at.astimezone(now.tzinfo):%Y-%m-%d %H:%M}"
+        where = f" ({visible(each.chat)})" if chats else ""
+        head = f"[{each.number}] {at} {call.style.bold(visible(each.from_))}{where}: "
+        first, *rest = visible(each.text.rstrip("\n")).split("\n")
+        yield head + first
+        yield from (f"    {line}" for line in rest)
+
+
+@command.declare("pending")
+@named("--chat", metavar="ID", help="Only of this chat")
+@click.option(
+    "--chars", metavar="N", type=click.IntRange(min=0), help="About so much at once; 0 is all"
+)
+@click.option("--take-over", is_flag=True, help="Though somebody else has it")
+@as_somebody
+def pending(call: Invocation, *, chat: str | None, chars: int | None, take_over: bool) -> None:
+    """Hand out what is not summarised yet
+
+    The oldest range, to one at a time: until it is closed with `checkpoint` nobody else gets it,
+    unless who has it is dead, asks again, or has had it for 30 minutes.
+
+    \b
+    Examples:
+      gitmem transcript pending
+      gitmem transcript pending --chat telegram:1 --json
+    """
+    from gitmem.operations.leases import calling_process
+    from gitmem.operations.transcript_pending import CHARS, transcript_pending
+
+    with call.group() as group:
+        found = transcript_pending(
+            group,
+            chat=chat or "",
+            chars=CHARS if chars is None else chars,
+            take_over=take_over,
+            holder=calling_process(),
+        )
+        now = group.now()
+    call.answer(found, _pending(call, found, now), data=True)
+    if found.messages:
+        more = f"; {counted(found.more, 'message')} more come after it" if found.more else ""
+        call.remark(
+            "when it is written down: gitmem transcript checkpoint "
+            f"--token {found.token} --summary TEXT{more}"
+        )
+
+
+def _pending(call: Invocation, found: TranscriptPending, now: datetime) -> Iterator[str]:
+    from gitmem.operations.transcript_pending import NONE
+
+    if found.action:
+        yield found.action
+    if not found.messages:
+        yield NONE
+        return
+    yield (
+        f"[Unsummarized Range] begin={found.begin} end={found.end} "
+        f"count={len(found.messages)} token={found.token}"
+    )
+    yield from _messages(call, found.messages, now, chats=not found.chat)
+
+
+@command.declare("checkpoint", cls=TextCommand)
+@click.option("--summary", metavar="TEXT", help="What was said; - is stdin")
+@named("--token", metavar="TOKEN", help="Which range; that of this session if not said")
+@named("--covers", metavar="COMMIT", multiple=True, help="Memory that holds it; repeatable")
+@as_somebody
+def checkpoint(
+    call: Invocation, *, summary: str | None, token: str | None, covers: tuple[str, ...]
+) -> None:
+    """Close the range that was handed out
+
+    One commit of the branch, which `gitmem log` shows. It names the commits that this session made
+    since it got the range, or those of --covers: whoever undoes one of them, or the checkpoint,
+    opens the range again. Messages that came in between stay pending.
+
+    \b
+    Examples:
+      gitmem transcript checkpoint --summary "Deploys moved to Monday; Ada is away until June"
+    """
+    from gitmem.operations.leases import calling_process
+    from gitmem.operations.transcript_checkpoint import transcript_checkpoint
+
+    example = 'for example `gitmem transcript checkpoint --summary "what was said"`'
+    if summary is None:
+        raise BadInput("a checkpoint needs a --summary", hint=example)
+    text = text_or_stdin(summary, "summary", example)
+    with call.group() as group:
+        done = transcript_checkpoint(
+            group, text, token=token or "", covers=covers, holder=calling_process()
+        )
+    again = " before under this token" if done.recognised else ""
+    line = (
+        f"summarised {done.begin}-{done.end} ({counted(done.messages, 'message')}){again} "
+        f"{call.style.name(short(done.commit))}"
+    )
+    call.answer(done, [line])
+
+
+@command.declare("status")
+def status(call: Invocation) -> None:
+    """Show what is summarised and what is not
+
+    \b
+    Examples:
+      gitmem transcript status
+      gitmem transcript status --json
+    """
+    _status(call)
+
+
+def _status(call: Invocation) -> None:
+    from gitmem.operations.transcript_status import transcript_status
+
+    with call.group() as group:
+        found = transcript_status(group)
+        now = group.now()
+    call.answer(found, _status_lines(call, found, now), data=True)
+
+
+def _status_lines(call: Invocation, found: TranscriptStatus, now: datetime) -> Iterator[str]:
+    from gitmem.operations.transcript_pending import NONE_NEW
+
+    if not found.messages and not found.last:
+        yield "nothing was said yet"
+        return
+    yield from columns(_status_rows(call, found, now), (call.style.dim,))
+    if found.unreadable:
+        yield call.addressed("some of it cannot be read; see: gitmem check")
+    if found.action or not found.pending:
+        yield found.action or NONE_NEW
+
+
+def _status_rows(
+    call: Invocation, found: TranscriptStatus, now: datetime
+) -> Iterator[tuple[str, str]]:
+    from gitmem.cli.invocation import ago
+
+    where = f" in {counted(found.chats, 'chat')}" if found.messages else ""
+    yield "kept", f"{counted(found.messages, 'message')}{where}"
+    span = f" ({found.begin}-{found.end})" if found.pending else ""
+    yield "pending", f"{found.pending:,} of at most {found.threshold:,}{span}"
+    if found.in_flight:
+        out = found.in_flight
+        who = out.session or out.agent
+        dead = "" if out.alive else ", who may be dead"
+        yield "in flight", f"{out.begin}-{out.end}, {who} since {ago(out.since, now)}{dead}"
+    last = found.checkpoint
+    if last:
+        when = ago(last.time, now)
+        line = " ".join(last.summary.split())
+        yield "last", f"{last.range.first}-{last.range.last} {when}: {line}"
+    if found.reopened:
+        yield "reopened", counted(len(found.reopened), "range")
+
+
+@command.declare("prune")
+@named("--before", metavar="DATE", required=True, help="What was said before this day")
+@click.option("--dry-run", is_flag=True, help="Only say what would go")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask")
+@as_somebody
+def prune(call: Invocation, *, before: str, dry_run: bool, yes: bool) -> None:
+    """Drop what was said long ago, where it is summarised
+
+    For good: this is no move to an archive. Whole batches go, if all that came in with them is
+    summarised and older; memory and its history are not touched. The next `gitmem maintain`
+    removes it from the disk.
+
+    \b
+    Examples:
+      gitmem transcript prune --before 2026-01-01 --dry-run
+      gitmem transcript prune --before "90 days ago" --yes
+    """
+    from gitmem.operations.transcript_prune import transcript_prune
+
+    with call.group() as group:
+        if not dry_run and not yes and sys.stdin is not None and sys.stdin.isatty():
+            planned = transcript_prune(group, before, dry_run=True)
+            if planned.messages:
+                click.echo("\n".join(_pruned(planned)), err=True)
+                click.confirm("Drop it for good?", abort=True, err=True)
+        done = transcript_prune(group, before, dry_run=dry_run)
+    call.answer(done, _pruned(done))
+    if done.messages and not dry_run:
+        call.remark("to remove it from the disk now: gitmem maintain")
+
+
+def _pruned(done: TranscriptPruned) -> Iterator[str]:
+    verb = "would drop" if done.dry_run else "dropped"
+    chats = f" in {counted(len(done.chats), 'chat')}" if done.chats else ""
+    yield f"{verb} {counted(done.messages, 'message')}{chats} from before {done.before:%Y-%m-%d}"
+    if done.kept_pending:
+        yield f"  kept: {counted(done.kept_pending, 'message')} not summarised"
+    if done.kept_with_them:
+        yield f"  kept: {counted(done.kept_with_them, 'message')} that came in with others"

@@ -1,0 +1,77 @@
+"""What a prompt asks for: its last sentences, each by the words that tell something.
+
+A prompt is more than a question: it greets, quotes a log of a chat, wants something else first. So
+each sentence is looked for by itself, and whatever fits one of them well counts.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from gitmem.core.passages import sentences
+from gitmem.core.words import asked, telling
+
+LAST = 12
+"""So many sentences at the end of a prompt count."""
+LONGEST = 400
+"""Characters after which a sentence without an end is parted."""
+TAIL = 20_000
+"""Characters at the end of a prompt that are looked at."""
+QUESTION_MARKS = ("?", "\uff1f", "\u061f")
+QUESTION = 1.3
+"""How much more a question counts than what is merely said."""
+
+_FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_TAG = re.compile(r"</?[A-Za-z][\w:-]*(?:\s[^<>]*)?/?>")
+_BRACKETS = re.compile(r"\s*(?:\[[^\[\]\n]{1,80}\]\s*)+")
+_SENDER = re.compile(r"[^:\n]{1,80}?:\s+")
+_ROLE = re.compile(r"\s*(?:user|human|assistant|ai|system)\s*:\s+", re.IGNORECASE)
+
+
+class Sentence(NamedTuple):
+    """One sentence, as it is looked for."""
+
+    terms: tuple[str, ...]
+    weight: float = 1.0
+
+
+def sentences_asked(prompt: str, *, anything: bool = False) -> tuple[Sentence, ...]:
+    """The sentences of PROMPT that count, in order; none where it tells nothing.
+
+    ANYTHING: then common words count, too. Who looks for `who` means it.
+    """
+    found = [part for each in sentences(said(prompt)) for part in _parted(each)][-LAST:]
+    made = [_sentence(each) for each in found if telling(each)]
+    if anything and not made:
+        made = [_sentence(each) for each in found]
+    return tuple(each for each in made if each.terms)
+
+
+def said(prompt: str) -> str:
+    """The end of PROMPT without what a chat's log puts around it: times, names, tags, code."""
+    text = prompt[-TAIL:]
+    plain = _TAG.sub(" ", _FENCED.sub("\n", text))
+    text = plain if any(map(str.isalnum, plain)) else text
+    return "\n".join(map(_without_prefix, text.splitlines()))
+
+
+def _without_prefix(line: str) -> str:
+    """LINE without `[time] sender:`, or the role of who speaks."""
+    brackets = _BRACKETS.match(line)
+    if not brackets:
+        return _ROLE.sub("", line, count=1)
+    rest = line[brackets.end() :]
+    sender = _SENDER.match(rest)
+    return rest[sender.end() :] if sender else rest
+
+
+def _parted(sentence: str) -> list[str]:
+    if len(sentence) <= LONGEST:
+        return [sentence]
+    return re.findall(rf"\S.{{0,{LONGEST - 1}}}(?=\s|\Z)|\S{{{LONGEST}}}", sentence)
+
+
+def _sentence(text: str) -> Sentence:
+    is_question = text.rstrip("\"')] ").endswith(QUESTION_MARKS)
+    return Sentence(tuple(asked(text)), QUESTION if is_question else 1.0)

@@ -1,0 +1,225 @@
+"""A text in passages: small enough that one alone is worth reading, large enough to make sense.
+
+Borders are those that a reader sees: a heading, an entry, a paragraph or an item of a list; only
+what is too long without any is parted at lines, at sentences, and at last at words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+from gitmem.core.entry_blocks import Entry, parse
+from gitmem.core.entry_lines import ENTRY_LEVEL, Heading, Lines, heading_of, is_blank, scan
+from gitmem.core.frontmatter import split
+
+MOST = 800
+"""Characters of a passage, about: an entry or paragraph of so many is not parted."""
+ENOUGH = 320
+"""From here on a passage takes in no further paragraph."""
+NEAR = 200
+"""Characters of its neighbours by which a passage can be found, too."""
+ABOVE = " > "
+_ITEM = re.compile(r" ?(?:[-*+]|[0-9]{1,9}[.)])[ \t]")
+_WIDE_END = "\u3002\uff01\uff1f"
+_SENTENCE_END = re.compile(rf"(?<=[.!?\u2026{_WIDE_END}])[\"')\]]*\s+|(?<=[{_WIDE_END}])")
+
+
+class Passage(NamedTuple):
+    """A part of a text: its characters from START to STOP, its lines from LINE to LAST."""
+
+    start: int
+    stop: int
+    line: int
+    last: int
+    heading: str
+    """The headings it stands under, the outermost first."""
+    entry: Entry | None = None
+    """The entry it belongs to."""
+
+
+class _Section(NamedTuple):
+    """What stands under one heading: the lines from START to END; its own BODY begins later."""
+
+    start: int
+    body: int
+    end: int
+    titles: tuple[str, ...]
+    entry: Entry | None = None
+
+
+def passages(text: str) -> list[Passage]:
+    """The passages of TEXT, in order; what is blank or a comment is in none."""
+    found = scan(text)
+    offsets = list(accumulate(map(len, found.lines), initial=0))
+    parts: list[Passage] = []
+    for section in _whole_entries(_sections(found, text)):
+        heading = ABOVE.join(filter(None, section.titles))
+        for start, stop in _parts(text, found, offsets, section):
+            line = _line_at(offsets, section.start, start)
+            last = _line_at(offsets, line, stop - 1)
+            parts.append(Passage(start, stop, line + 1, last + 1, heading, section.entry))
+    return _with_frontmatter(text, parts)
+
+
+def _with_frontmatter(text: str, parts: list[Passage]) -> list[Passage]:
+    """A summary leads to what it sums up: the two are one passage where there is room."""
+    block = split(text)
+    if block is None or len(parts) < 2 or parts[0].start >= block.body:  # noqa: PLR2004 - a pair
+        return parts
+    head, first, *rest = parts
+    if first.entry is not None or first.stop - head.start > MOST:
+        return parts
+    return [first._replace(start=head.start, line=head.line), *rest]
+
+
+def parted(text: str) -> Iterator[tuple[int, int]]:
+    """Where the passages of a text without any form begin and stop: something that was said."""
+    if len(text) <= MOST:
+        return _trimmed(text, [(0, len(text))])
+    return _packed(_trimmed(text, _shortened(text, [(0, len(text))])))
+
+
+def ending(text: str) -> str:
+    """The end of TEXT, from a word on."""
+    return text if len(text) <= NEAR else text[-NEAR:].partition(" ")[2]
+
+
+def beginning(text: str) -> str:
+    """The beginning of TEXT, up to a word."""
+    return text if len(text) <= NEAR else text[:NEAR].rpartition(" ")[0]
+
+
+def sentences(text: str) -> list[str]:
+    """TEXT by its sentences; a line is never part of two."""
+    lines = (line for line in text.splitlines() if line.strip())
+    parts = (part.strip() for line in lines for part in _SENTENCE_END.split(line))
+    return [part for part in parts if part]
+
+
+def _sections(found: Lines, text: str) -> Iterator[_Section]:
+    entries = {each.start: each for each in parse(text)} if "###" in text else {}
+    headings = [*_headings(found), Heading(len(found.lines), 0, "")]
+    if headings[0].line:
+        yield _Section(0, 0, headings[0].line, ())
+    titles: list[str] = []
+    levels: list[int] = []
+    entry: Entry | None = None
+    for (line, level, title), following in pairwise(headings):
+        above = sum(each < level for each in levels)
+        titles[above:], levels[above:] = [title], [level]
+        entry = entries.get(line) if level <= ENTRY_LEVEL else entry
+        section = _Section(line, line + 1, following.line, tuple(titles), entry)
+        # A heading right above a deeper one is part of that one's name, and nothing by itself.
+        if following.level <= level or not all(map(is_blank, found.lines[line + 1 : section.end])):
+            yield section
+
+
+def _headings(found: Lines) -> Sequence[Heading]:
+    """Those that begin or end an entry, and the deeper ones."""
+    deeper = (
+        heading_of(at, line)
+        for at, line in enumerate(found.lines)
+        if line.startswith("####") and not found.quoted[at]
+    )
+    below = [each for each in deeper if each]
+    return sorted((*found.headings, *below)) if below else found.headings
+
+
+def _whole_entries(sections: Iterable[_Section]) -> Iterator[_Section]:
+    """An entry with headings of its own is one section where it is short."""
+    last = None
+    for section in sections:
+        entry = section.entry
+        if entry is None or not _is_short(entry):
+            yield section
+        elif entry is not last:
+            yield section._replace(start=entry.start, end=entry.end)
+        last = entry
+
+
+def _is_short(entry: Entry) -> bool:
+    return len(entry.block) <= MOST
+
+
+def _parts(
+    text: str, found: Lines, offsets: Sequence[int], section: _Section
+) -> Iterator[tuple[int, int]]:
+    """Where the passages of a section begin and stop."""
+    if section.entry is not None and _is_short(section.entry):
+        return _trimmed(text, [(offsets[section.start], offsets[section.end])])
+    starts = list(_starts(found, section)) or [section.end]
+    starts[0] = section.start
+    ends = [*starts[1:], section.end]
+    spans = ((offsets[one], offsets[other]) for one, other in zip(starts, ends, strict=True))
+    return _packed(_trimmed(text, _shortened(text, spans)))
+
+
+def _starts(found: Lines, section: _Section) -> Iterator[int]:
+    """The lines on which a paragraph or an item of a list begins."""
+    blank = True
+    for at in range(section.body, section.end):
+        line = found.lines[at]
+        inside = found.quoted[at] and at > section.body and found.quoted[at - 1]
+        if not inside and not is_blank(line) and (blank or _ITEM.match(line)):
+            yield at
+        blank = is_blank(line) and not inside
+
+
+def _shortened(text: str, spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """SPANS with those that are too long parted: at lines, at sentences, or else at blanks."""
+    for start, stop in spans:
+        if stop - start <= MOST:
+            yield start, stop
+        else:
+            yield from _packed(_cut(text, start, stop), MOST)
+
+
+def _cut(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    for line in re.finditer(r"[^\n]*\n?", text[start:stop]):
+        if len(line[0]) <= MOST:
+            if line[0]:
+                yield start + line.start(), start + line.end()
+            continue
+        at = start + line.start()
+        ends = [at + each.end() for each in _SENTENCE_END.finditer(line[0])]
+        for end in [*ends, start + line.end()]:
+            while end - at > MOST:
+                blank = text.rfind(" ", at + 1, at + MOST)
+                cut = blank + 1 if blank > 0 else at + MOST
+                yield at, cut
+                at = cut
+            if end > at:
+                yield at, end
+            at = end
+
+
+def _trimmed(text: str, spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """SPANS without the white space around them, and without those that say nothing to a reader."""
+    for start, stop in spans:
+        said = text[start:stop]
+        bare = said.strip()
+        if bare and not (bare.startswith("<!--") and bare.endswith("-->")):
+            at = start + len(said) - len(said.lstrip())
+            yield at, at + len(bare)
+
+
+def _packed(spans: Iterable[tuple[int, int]], enough: int = ENOUGH) -> Iterator[tuple[int, int]]:
+    """Neighbours put together until a passage has ENOUGH."""
+    begun: tuple[int, int] | None = None
+    for start, stop in spans:
+        if begun and (begun[1] - begun[0] >= enough or stop - begun[0] > MOST):
+            yield begun
+            begun = None
+        begun = (begun[0] if begun else start), stop
+    if begun:
+        yield begun
+
+
+def _line_at(offsets: Sequence[int], line: int, at: int) -> int:
+    """The line in which the character AT stands, which is not before LINE."""
+    while offsets[line + 1] <= at:
+        line += 1
+    return line

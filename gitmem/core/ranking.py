@@ -1,0 +1,78 @@
+"""In which order passages come, and which of them a prompt gets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+DOCUMENT = 0.5
+"""How much the best passage of a document lifts the others of it."""
+FRESH = {"active": 1.0, "aging": 0.99, "fading": 0.98, "stale": 0.97}
+IMPORTANT = {1: 1.0, 2: 0.995, 3: 0.985, 4: 0.975, 5: 0.965}
+"""A gentle push: of two that fit alike the fresher and more important one comes first."""
+DEFAULT_IMPORTANCE = 3
+NOT_NAMED = 0.8
+"""What somebody else said counts so much, where a question names one person."""
+
+
+class Found(NamedTuple):
+    """A passage that has something of what is asked."""
+
+    id: int
+    document: int
+    score: float
+    """How well it fits: above 0, and 1 at most."""
+    sentence: int
+    """Which sentence it fits best."""
+
+
+def lifted(found: Sequence[Found]) -> list[Found]:
+    """FOUND with what the best passage of each document adds to the others; the order stays open.
+
+    A document counts by its best passage, never by how many it has.
+    """
+    best: dict[int, float] = {}
+    for each in found:
+        best[each.document] = max(each.score, best.get(each.document, 0.0))
+    whole = 1 + DOCUMENT
+    return [
+        each._replace(score=(each.score + DOCUMENT * best[each.document]) / whole) for each in found
+    ]
+
+
+def push(state: str, importance: int | None) -> float:
+    """By how much freshness and importance lower a score: a few percent at most."""
+    rank = importance or DEFAULT_IMPORTANCE
+    return FRESH.get(state, FRESH["active"]) * IMPORTANT.get(rank, IMPORTANT[DEFAULT_IMPORTANCE])
+
+
+class Limits(NamedTuple):
+    """How much a prompt gets at most."""
+
+    top: int
+    per_file: int
+
+
+def choose(
+    files: Sequence[object], limits: Limits, fits: Callable[[Sequence[int]], bool]
+) -> list[str]:
+    """Of those that were ranked, each in one of FILES: nothing for what is taken, else why not.
+
+    At first only so many of one file, so that others have their turn; if room is left, the rest.
+    """
+    taken: list[int] = []
+    why = [""] * len(files)
+    for most in (limits.per_file, limits.top):
+        for at in range(len(files)):
+            if at in taken:
+                continue
+            if sum(files[each] == files[at] for each in taken) >= most:
+                why[at] = f"{most} of its file come before it"
+            elif len(taken) >= limits.top:
+                why[at] = f"only {limits.top} are taken"
+            elif not fits(sorted((*taken, at))):
+                why[at] = "no room is left"
+            else:
+                why[at] = ""
+                taken.append(at)
+    return why

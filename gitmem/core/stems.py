@@ -1,0 +1,147 @@
+"""What an English word is known by: its stem, by the rules that Martin Porter published.
+
+Of his two rules for a last `y` it is the later one: `deploy` and `deployment` have the same stem.
+Forms that no rule leads back (`went`, `bought`, `children`) are looked up first. A word of another
+language, or with digits in it, is its own stem.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+_FORMS = """
+arise arose arisen|beat beaten|become became|begin began begun|bend bent|bite bit bitten|bleed bled
+blow blew blown|break broke broken|breed bred|bring brought|build built|burn burnt|buy bought
+catch caught|child children|choose chose chosen|cling clung|come came|creep crept|deal dealt|dig dug
+draw drew drawn|dream dreamt|drink drank drunk|drive drove driven|eat ate eaten|fall fell fallen
+feed fed|feel felt|fight fought|find found|flee fled|fling flung|fly flew flown|foot feet
+forbid forbade forbidden|forget forgot forgotten|forgive forgave forgiven|freeze froze frozen
+get got gotten|give gave given|go went gone|grow grew grown|hang hung|hear heard|hide hid hidden
+hold held|index indices|keep kept|know knew known|lay laid|lead led|leap leapt|learn learnt
+leave left|lend lent|life lives|lose lost|make made|man men|matrix matrices|mean meant|meet met
+mouse mice|pay paid|person people|ride rode ridden|ring rang rung|rise rose risen|run ran|say said
+see saw seen|seek sought|sell sold|send sent|shake shook shaken|shine shone|shoot shot|show shown
+shrink shrank shrunk|sing sang sung|sink sank sunk|sit sat|sleep slept|slide slid|speak spoke spoken
+speed sped|spend spent|spin spun|spring sprang sprung|stand stood|steal stole stolen|stick stuck
+sting stung|strike struck|swear swore sworn|sweep swept|swim swam swum|swing swung|take took taken
+teach taught|tear tore torn|tell told|think thought|throw threw thrown|tooth teeth
+understand understood|vertex vertices|wake woke woken|wear wore worn|weave wove woven|weep wept
+win won|withdraw withdrew withdrawn|wife wives|woman women|write wrote written
+"""
+SHORTEST = 3
+"""Words below this length are their own stems."""
+
+_SECOND_ENDINGS = """
+ational ate|tional tion|enci ence|anci ance|izer ize|bli ble|alli al|entli ent|eli e|ousli ous
+ization ize|ation ate|ator ate|alism al|iveness ive|fulness ful|ousness ous|aliti al|iviti ive
+biliti ble|logi log
+"""
+_THIRD_ENDINGS = "icate ic|ative|alize al|iciti ic|ical ic|ful|ness"
+_FOURTH_ENDINGS = "al ance ence er ic able ible ant ement ment ent ion ou ism ate iti ous ive ize"
+
+
+def _rows(table: str) -> list[list[str]]:
+    return [row.split() for row in re.split(r"[|\n]", table) if row]
+
+
+IRREGULAR: Mapping[str, str] = {form: base for base, *forms in _rows(_FORMS) for form in forms}
+"""What a form of a word is a form of, where no rule says so."""
+_SECOND, _THIRD = (
+    {ending: "".join(rest) for ending, *rest in _rows(table)}
+    for table in (_SECOND_ENDINGS, _THIRD_ENDINGS)
+)
+_FOURTH = dict.fromkeys(_FOURTH_ENDINGS.split(), "")
+_LONGEST = 7
+"""The letters of the longest of these endings."""
+
+
+def stem(word: str) -> str:
+    """The stem of WORD, which is in small letters."""
+    word = IRREGULAR.get(word, word)
+    if len(word) < SHORTEST or not (word.isascii() and word.isalpha()):
+        return word
+    word = _without_ending(_singular(word))
+    if word[-1] == "y" and len(word) >= SHORTEST and _shape(word)[-2] == "c":
+        word = word[:-1] + "i"
+    word = _replaced(_replaced(word, _SECOND), _THIRD)
+    return _without_e(_without_suffix(word))
+
+
+def _singular(word: str) -> str:
+    if word.endswith(("sses", "ies")):
+        return word[:-2]
+    return word[:-1] if word[-1] == "s" and word[-2] != "s" else word
+
+
+def _without_ending(word: str) -> str:
+    """Without `ed` or `ing`, where what is left can be a word."""
+    if word.endswith("eed"):
+        return word[:-1] if _measure(word[:-3]) else word
+    for ending in ("ed", "ing"):
+        left = word.removesuffix(ending)
+        if left != word and _has_vowel(left):
+            return _mended(left)
+    return word
+
+
+def _mended(word: str) -> str:
+    """The end of a word after it has lost its own: `hoped` is a form of `hope`."""
+    if word.endswith(("at", "bl", "iz")):
+        return word + "e"
+    if word[-1:] == word[-2:-1] and _shape(word)[-1] == "c" and word[-1] not in "lsz":
+        return word[:-1]
+    return word + "e" if _measure(word) == 1 and _ends_short(word) else word
+
+
+def _ending(word: str, table: Mapping[str, str]) -> str:
+    """The longest ending of TABLE that WORD has; nothing where it has none."""
+    sizes = range(min(_LONGEST, len(word)), 1, -1)
+    return next((word[-size:] for size in sizes if word[-size:] in table), "")
+
+
+def _replaced(word: str, table: Mapping[str, str]) -> str:
+    """WORD with its ending replaced, if enough of it is left."""
+    found = _ending(word, table)
+    left = word.removesuffix(found)
+    return left + table[found] if found and _measure(left) else word
+
+
+def _without_suffix(word: str) -> str:
+    found = _ending(word, _FOURTH)
+    left = word.removesuffix(found)
+    if not found or _measure(left) <= 1 or (found == "ion" and left[-1] not in "st"):
+        return word
+    return left
+
+
+def _without_e(word: str) -> str:
+    if word[-1] == "e":
+        left = word[:-1]
+        measure = _measure(left)
+        if measure > 1 or (measure == 1 and not _ends_short(left)):
+            word = left
+    return word[:-1] if word.endswith("ll") and _measure(word) > 1 else word
+
+
+def _shape(word: str) -> str:
+    """WORD as vowels and consonants: a `y` behind a consonant is a vowel."""
+    shape = ""
+    for char in word:
+        vowel = char in "aeiou" or (char == "y" and shape[-1:] == "c")
+        shape += "v" if vowel else "c"
+    return shape
+
+
+def _measure(word: str) -> int:
+    """How many times vowels are followed by consonants."""
+    return len(re.findall("v+c+", _shape(word)))
+
+
+def _has_vowel(word: str) -> bool:
+    return "v" in _shape(word)
+
+
+def _ends_short(word: str) -> bool:
+    """Whether WORD ends in consonant, vowel, consonant, as `hop` does; `snow` and `box` do not."""
+    return _shape(word).endswith("cvc") and word[-1] not in "wxy"

@@ -1,0 +1,165 @@
+"""The words of a text as they are looked for: in any language, whatever their case and form.
+
+A word is known by its term: the stem of an English word, else the word in small letters without
+accents. Scripts that put no blanks between words are taken in overlapping pairs of characters, so
+that any part of a sentence can be found. A term holds no blank and no ASCII sign.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+
+from gitmem.core.stems import IRREGULAR, stem
+
+_UNSPACED = (
+    "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+)
+"""Thai, Lao, Tibetan, Burmese, Khmer, Japanese, Chinese; Korean, whose particles stick to words."""
+_SIGNS = "\u2600-\u27bf\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff"
+"""Signs that people look for: each is a word."""
+# Letters and digits; the marks of Indian scripts, and accents, belong to the letters before them.
+_MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670"
+_LETTERS = rf"[^\W_{_UNSPACED}]|[{_MARKS}\u0900-\u0963\u0966-\u0dff]"
+_WORD = re.compile(rf"[{_UNSPACED}]+|[{_SIGNS}]|(?:{_LETTERS})+")
+_ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
+_PLAIN = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
+_UNSPACED_RUN = re.compile(rf"[{_UNSPACED}]+")
+_ACCENTS = re.compile(f"[{_MARKS}\u0640]+")
+LONGEST = 64
+"""Characters of a word that count: what is longer is a digest or a picture."""
+HELD = 100_000
+
+_COMMON = """
+a about above actually after again against ago all almost already also although always am an and
+another any anybody anyone anything anyway are aren around as ask at away back be because been
+before being below between both but by bye can cannot cant come could couldn currently d did didn
+do does doesn doing don done down during each either else ever every everybody everyone everything
+few for from further get getting give go goes going good got great had hadn happen has hasn have
+haven having he hello help her here hers herself hey hi him himself his how however i if in
+instead into is isn it its itself just kind know let lets like likely ll look lot m many maybe me
+mean might mine more most much must my myself need neither never no nobody none nor not nothing
+now of off oh ok okay on once one only onto or other others ought our ours ourselves out over own
+perhaps please quite rather re really right s said same say see shall she should shouldn show
+since so some somebody someone something sorry still such sure t take tell than thank thanks that
+the their theirs them themselves then there these they thing things think this those though
+through thus till to today together too under until up upon us ve very via want was wasn way we
+well were weren what whatever when where whether which while who whoever whole whom whose why will
+with within without won would wouldn yeah yes yet you your yours yourself yourselves
+"""
+STOP_WORDS = frozenset(_COMMON.split())
+"""Words that a question is made of, whatever it is about."""
+
+
+class _Known(dict[str, str]):
+    """The terms of words that were met, each computed once."""
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= HELD:
+            self.clear()
+        found = self[word] = " ".join(_terms(word))
+        return found
+
+
+_known = _Known()
+
+
+def terms_of(text: str) -> str:
+    """The terms of TEXT in order, with blanks between them."""
+    return " ".join(map(_known.__getitem__, words_of(text)))
+
+
+def words_of(text: str) -> list[str]:
+    """The words of TEXT as they stand there; those of plain ASCII in small letters."""
+    if text.isascii():
+        return text.translate(_PLAIN).split()
+    return _WORD.findall(text)
+
+
+def telling(text: str) -> list[str]:
+    """The words of TEXT that say what it is about."""
+    return [each for each in words_of(text) if not _is_common(each.lower())]
+
+
+def asked(text: str) -> list[str]:
+    """The terms by which to look for TEXT, each once; of common words only if it has no other.
+
+    A single character of a script without blanks ends in `*`: whatever begins so.
+    """
+    found: dict[str, None] = {}
+    for word in telling(text) or words_of(text):
+        found.update(dict.fromkeys(_sought(word)))
+    return list(found)
+
+
+def _is_common(word: str) -> bool:
+    return word in STOP_WORDS or IRREGULAR.get(word, "") in STOP_WORDS
+
+
+def marked(text: str, wanted: Collection[str]) -> Iterator[tuple[int, int]]:
+    """Where in TEXT the words stand that one of the terms WANTED means."""
+    plain = {each for each in wanted if not each.endswith("*")}
+    begin = tuple(each[:-1] for each in wanted if each.endswith("*"))
+    pattern = _ASCII_WORD if text.isascii() else _WORD
+    for found in pattern.finditer(text):
+        if _UNSPACED_RUN.fullmatch(found[0]):
+            yield from _marked_run(found[0], found.start(), plain, begin)
+        elif not plain.isdisjoint(_known[found[0]].split()):
+            yield found.span()
+
+
+def _terms(word: str) -> list[str]:
+    """The terms of one word as it stands in a text."""
+    if word.isascii():
+        return [stem(word.lower()[:LONGEST])]
+    plain = folded(word)
+    if _UNSPACED_RUN.fullmatch(plain):
+        return _pairs(plain)
+    # Signs such as ligatures, fractions or full-width letters come apart.
+    parts = _WORD.findall(plain)
+    if parts == [plain]:
+        return [stem(plain[:LONGEST])]
+    return [each for part in parts for each in _terms(part)]
+
+
+def folded(word: str) -> str:
+    """WORD in small letters, without accents and in one Unicode form."""
+    from unicodedata import normalize  # a megabyte that plain text never needs
+
+    bare = _ACCENTS.sub("", normalize("NFKD", normalize("NFKC", word).casefold()))
+    return normalize("NFC", bare)
+
+
+def _pairs(run: str) -> list[str]:
+    """Every two characters that follow each other, and the last one: so each begins a term."""
+    return [*(run[at : at + 2] for at in range(len(run) - 1)), run[-1]]
+
+
+def _sought(word: str) -> list[str]:
+    terms = _known[word].split()
+    if not _UNSPACED_RUN.fullmatch(word) or not terms:
+        return terms
+    return terms[:-1] if len(terms) > 1 else [f"{terms[0]}*"]
+
+
+def _marked_run(
+    run: str, at: int, plain: Collection[str], begin: tuple[str, ...]
+) -> Iterator[tuple[int, int]]:
+    """The parts of a run without blanks that are meant; what overlaps is one part."""
+    start = end = -1
+    for offset in range(len(run)):
+        pair = folded(run[offset : offset + 2])
+        if pair in plain and len(pair) > 1:
+            reach = offset + 2
+        elif begin and pair.startswith(begin):
+            reach = offset + 1
+        else:
+            continue
+        if offset > end and start >= 0:
+            yield at + start, at + end
+            start = -1
+        start = offset if start < 0 else start
+        end = reach
+    if start >= 0:
+        yield at + start, at + end

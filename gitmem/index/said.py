@@ -1,0 +1,391 @@
+"""What was said, by its words and by its numbers: derived from the batches of messages.
+
+A message is found by its own words, by those of its neighbours in the same chat, and by who said it
+and when. The text itself stays where it is: in its batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import NamedTuple
+
+from gitmem.core.intervals import Range
+from gitmem.core.journal import spelled
+from gitmem.core.passages import beginning, ending, parted
+from gitmem.core.transcripts import Message, key_of
+from gitmem.core.words import terms_of
+from gitmem.index.database import Connection, Form
+from gitmem.index.scoring import BALLAST, WORDS
+
+FORM = Form(
+    1,
+    f"""
+    CREATE TABLE states (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE batches (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, blob TEXT NOT NULL);
+    CREATE TABLE forgotten (key BLOB PRIMARY KEY) WITHOUT ROWID;
+    CREATE TABLE chats (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+    CREATE TABLE days (
+        id INTEGER PRIMARY KEY, chat INTEGER NOT NULL, day TEXT NOT NULL, UNIQUE (chat, day)
+    );
+    CREATE TABLE messages (
+        number INTEGER PRIMARY KEY, key BLOB NOT NULL, batch INTEGER NOT NULL,
+        chat INTEGER NOT NULL, sender TEXT NOT NULL, at REAL NOT NULL
+    );
+    CREATE INDEX messages_by_key ON messages (key);
+    CREATE INDEX messages_of ON messages (chat, number);
+    CREATE TABLE senders (name TEXT PRIMARY KEY, terms TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE passages (
+        id INTEGER PRIMARY KEY, document INTEGER NOT NULL, number INTEGER NOT NULL,
+        start INTEGER NOT NULL, stop INTEGER NOT NULL
+    );
+    CREATE INDEX passages_of ON passages (number);
+    CREATE TABLE deeds (
+        place INTEGER PRIMARY KEY, oid TEXT NOT NULL UNIQUE, undoes TEXT NOT NULL,
+        first INTEGER NOT NULL, last INTEGER NOT NULL, chat TEXT NOT NULL, covers TEXT NOT NULL
+    );
+    {WORDS};
+    {BALLAST}
+    """,
+)
+MANY = 500
+"""Rows that are handed over in one go."""
+TREE, TIP, UNREADABLE = "tree", "tip", "unreadable"
+"""The tree and the commit of the branch that were read, and whether something could not be."""
+
+
+class Where(NamedTuple):
+    """A passage of a message, and where that is."""
+
+    id: int
+    number: int
+    start: int
+    stop: int
+    path: str
+    blob: str
+    """The batch."""
+    sender: str
+    chat: str
+    at: float
+
+
+class Row(NamedTuple):
+    """A message without its text."""
+
+    number: int
+    key: bytes
+    chat: str
+    at: float
+
+
+class Deed(NamedTuple):
+    """A commit of the branch that closes a range, or takes others back."""
+
+    oid: str
+    undoes: tuple[str, ...] = ()
+    closes: Range | None = None
+    covers: tuple[str, ...] = ()
+
+
+class Chat(NamedTuple):
+    """One chat, by what is known of its messages."""
+
+    chat: str
+    messages: int
+    first: int
+    last: int
+    since: datetime
+    until: datetime
+    senders: tuple[str, ...]
+
+
+def state(connection: Connection, name: str) -> str:
+    """What the tables were brought to; nothing where they never were."""
+    row = connection.execute("SELECT value FROM states WHERE name = ?", (name,)).fetchone()
+    return str(row[0]) if row else ""
+
+
+def set_state(connection: Connection, name: str, value: str) -> None:
+    """Say what the tables were brought to."""
+    connection.execute("INSERT OR REPLACE INTO states VALUES (?, ?)", (name, value))
+
+
+def clear(connection: Connection) -> None:
+    """Forget all that was said."""
+    tables = ("batches", "forgotten", "chats", "days", "messages", "senders", "passages")
+    for each in tables:
+        connection.execute(f"DELETE FROM {each}")
+    connection.execute("DELETE FROM words WHERE rowid > 0")
+    connection.execute("DELETE FROM states WHERE name = ?", (TREE,))
+
+
+def put(connection: Connection, batches: Iterable[tuple[str, str, Sequence[Message]]]) -> None:
+    """Take in batches, each with its path and its blob, in the order of their numbers."""
+    work = _Work(connection)
+    for path, blob, messages in batches:
+        work.put(path, blob, messages)
+    work.flush()
+
+
+def forget(connection: Connection, keys: Iterable[bytes]) -> None:
+    """Remember messages that were dropped."""
+    connection.executemany("INSERT OR IGNORE INTO forgotten VALUES (?)", ((key,) for key in keys))
+
+
+def known(connection: Connection, keys: Sequence[bytes]) -> set[bytes]:
+    """Those of KEYS by which a message is known, or was before it was dropped."""
+    found: set[bytes] = set()
+    for at in range(0, len(keys), MANY):
+        part = keys[at : at + MANY]
+        marks = ", ".join("?" * len(part))
+        for table in ("messages", "forgotten"):
+            query = f"SELECT key FROM {table} WHERE key IN ({marks})"
+            found.update(key for (key,) in connection.execute(query, part))
+    return found
+
+
+def places(connection: Connection, ids: Sequence[int]) -> Mapping[int, Where]:
+    """The passages with these ids."""
+    marks = ", ".join("?" * len(ids))
+    rows = connection.execute(
+        "SELECT p.id, p.number, p.start, p.stop, b.path, b.blob, m.sender, c.name, m.at"
+        " FROM passages AS p JOIN messages AS m ON m.number = p.number"
+        " JOIN batches AS b ON b.id = m.batch JOIN chats AS c ON c.id = m.chat"
+        f" WHERE p.id IN ({marks})",
+        ids,
+    )
+    return {row[0]: Where(*row) for row in rows}
+
+
+def senders(connection: Connection) -> dict[str, frozenset[str]]:
+    """Who has said anything, and by which terms each is known."""
+    rows = connection.execute("SELECT name, terms FROM senders")
+    return {name: frozenset(terms.split()) for name, terms in rows}
+
+
+def day_of(connection: Connection, document: int) -> str:
+    """The day of a document, which is what was said on one day in one chat."""
+    row = connection.execute("SELECT day FROM days WHERE id = ?", (document,)).fetchone()
+    return str(row[0])
+
+
+def last_number(connection: Connection) -> int:
+    """The number of the newest message that is there."""
+    return int(connection.execute("SELECT max(number) FROM messages").fetchone()[0] or 0)
+
+
+def counts(connection: Connection) -> tuple[int, int]:
+    """How many messages there are, and in how many chats."""
+    row = connection.execute(
+        "SELECT (SELECT count(*) FROM messages), (SELECT count(*) FROM chats)"
+    ).fetchone()
+    return int(row[0]), int(row[1])
+
+
+def is_unreadable(connection: Connection) -> bool:
+    """Whether some batch could not be read: then all is read again next time."""
+    return state(connection, UNREADABLE) != ""
+
+
+def numbers_in(connection: Connection, wanted: Range) -> Iterator[tuple[int, str]]:
+    """The numbers in a range that there are, each with its chat, in order."""
+    query = (
+        "SELECT m.number, c.name FROM messages AS m JOIN chats AS c ON c.id = m.chat"
+        " WHERE m.number BETWEEN ? AND ?"
+    )
+    values: tuple[object, ...] = (wanted.first, wanted.last)
+    if wanted.chat:
+        query, values = f"{query} AND c.name = ?", (*values, wanted.chat)
+    return connection.execute(f"{query} ORDER BY m.number", values)
+
+
+def batches_of(connection: Connection, numbers: Sequence[int]) -> list[tuple[str, str]]:
+    """The paths and blobs of the batches with these messages, in order of their numbers."""
+    found: dict[tuple[str, str], None] = {}
+    for at in range(0, len(numbers), MANY):
+        part = numbers[at : at + MANY]
+        marks = ", ".join("?" * len(part))
+        rows = connection.execute(
+            "SELECT b.path, b.blob FROM messages AS m JOIN batches AS b ON b.id = m.batch"
+            f" WHERE m.number IN ({marks}) ORDER BY m.number",
+            part,
+        )
+        found.update(dict.fromkeys(rows))
+    return list(found)
+
+
+def by_batch(connection: Connection) -> Iterator[tuple[str, list[Row]]]:
+    """The messages of each batch, with its path, in order."""
+    rows = connection.execute(
+        "SELECT b.path, m.number, m.key, c.name, m.at FROM messages AS m"
+        " JOIN batches AS b ON b.id = m.batch JOIN chats AS c ON c.id = m.chat ORDER BY m.number"
+    )
+    for path, group in groupby(rows, key=lambda row: str(row[0])):
+        yield path, [Row(*each[1:]) for each in group]
+
+
+def newest(connection: Connection, chat: str, count: int) -> list[int]:
+    """The numbers of the last COUNT messages of a chat, in order; 0 is all."""
+    rows = connection.execute(
+        "SELECT m.number FROM messages AS m JOIN chats AS c ON c.id = m.chat WHERE c.name = ?"
+        " ORDER BY m.number DESC LIMIT ?",
+        (chat, count or -1),
+    )
+    return sorted(number for (number,) in rows)
+
+
+def chats(connection: Connection) -> list[Chat]:
+    """All chats, the one in which something was said last first."""
+    rows = connection.execute(
+        "SELECT c.name, count(*), min(m.number), max(m.number), min(m.at), max(m.at)"
+        " FROM messages AS m JOIN chats AS c ON c.id = m.chat GROUP BY c.id"
+        " ORDER BY max(m.at) DESC, c.name"
+    ).fetchall()
+    return [
+        Chat(name, count, first, last, _time(since), _time(until), _senders_of(connection, name))
+        for name, count, first, last, since, until in rows
+    ]
+
+
+def _senders_of(connection: Connection, chat: str) -> tuple[str, ...]:
+    rows = connection.execute(
+        "SELECT m.sender FROM messages AS m JOIN chats AS c ON c.id = m.chat WHERE c.name = ?"
+        " GROUP BY m.sender ORDER BY count(*) DESC, m.sender LIMIT 10",
+        (chat,),
+    )
+    return tuple(sender for (sender,) in rows)
+
+
+def _time(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def deeds(connection: Connection) -> list[Deed]:
+    """The deeds that were put, the newest first."""
+    rows = connection.execute(
+        "SELECT oid, undoes, first, last, chat, covers FROM deeds ORDER BY place DESC"
+    )
+    return [
+        Deed(
+            oid,
+            tuple(undoes.split()),
+            Range(first, last, chat) if last else None,
+            tuple(covers.split()),
+        )
+        for oid, undoes, first, last, chat, covers in rows
+    ]
+
+
+def put_deeds(connection: Connection, found: Iterable[Deed], *, anew: bool) -> None:
+    """Take in deeds, the oldest first; ANEW: those before are none any more."""
+    if anew:
+        connection.execute("DELETE FROM deeds")
+    for each in found:
+        closes = each.closes or Range(0, 0)
+        connection.execute(
+            "INSERT INTO deeds(oid, undoes, first, last, chat, covers) VALUES (?, ?, ?, ?, ?, ?)",
+            (each.oid, " ".join(each.undoes), *closes, " ".join(each.covers)),
+        )
+
+
+class _Work:
+    """Rows on their way into the tables."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._passage = int(connection.execute("SELECT max(id) FROM passages").fetchone()[0] or 0)
+        self._chats = dict(connection.execute("SELECT name, id FROM chats"))
+        self._senders = {name for (name,) in connection.execute("SELECT name FROM senders")}
+        self._days: dict[tuple[int, str], int] = {}
+        self._last: dict[int, list[object]] = {}
+        self._rows: dict[str, list[Sequence[object]]] = {name: [] for name in _INSERTS}
+        self._written: set[int] = set()
+
+    def put(self, path: str, blob: str, messages: Sequence[Message]) -> None:
+        """Take in one batch."""
+        row = self._connection.execute(
+            "INSERT INTO batches(path, blob) VALUES (?, ?)", (path, blob)
+        )
+        for each in messages:
+            self._message(each, int(row.lastrowid or 0))
+        if len(self._rows["words"]) >= MANY:
+            self.flush()
+
+    def _message(self, message: Message, batch: int) -> None:
+        chat = self._chat(message.chat)
+        facts = (key_of(message.chat, message.id), batch, chat, message.sender)
+        self._rows["messages"].append((message.number, *facts, message.at.timestamp()))
+        self._know(message.sender)
+        document = self._day(chat, f"{message.at.date()}")
+        named = terms_of(f"{message.sender} {message.at.date()} {spelled(str(message.at.date()))}")
+        for start, stop in parted(message.text):
+            self._passage += 1
+            own = terms_of(message.text[start:stop])
+            before = self._before(chat, own)
+            row: list[object] = [self._passage, own, ending(before), "", named]
+            self._rows["passages"].append((self._passage, document, message.number, start, stop))
+            self._rows["words"].append(row)
+            self._last[chat] = row
+
+    def _before(self, chat: int, own: str) -> str:
+        """The terms that stand before those of a new passage, which is told what comes after."""
+        row = self._last.get(chat) or self._stored(chat)
+        if row is None:
+            return ""
+        row[3] = beginning(own)
+        if row[0] in self._written:
+            self._connection.execute("UPDATE words SET after = ? WHERE rowid = ?", (row[3], row[0]))
+        return str(row[1])
+
+    def _stored(self, chat: int) -> list[object] | None:
+        """The last passage of a chat that is in the tables already."""
+        found = self._connection.execute(
+            "SELECT p.id, w.text, w.before, w.after, w.head FROM passages AS p"
+            " JOIN words AS w ON w.rowid = p.id"
+            " WHERE p.number = (SELECT max(number) FROM messages WHERE chat = ?)"
+            " ORDER BY p.id DESC LIMIT 1",
+            (chat,),
+        ).fetchone()
+        if found is None:
+            return None
+        self._written.add(found[0])
+        return list(found)
+
+    def _chat(self, name: str) -> int:
+        if name not in self._chats:
+            row = self._connection.execute("INSERT INTO chats(name) VALUES (?)", (name,))
+            self._chats[name] = int(row.lastrowid or 0)
+        return int(self._chats[name])
+
+    def _day(self, chat: int, day: str) -> int:
+        """What a message of that day counts as a part of."""
+        if (chat, day) not in self._days:
+            self._connection.execute(
+                "INSERT OR IGNORE INTO days(chat, day) VALUES (?, ?)", (chat, day)
+            )
+            row = self._connection.execute(
+                "SELECT id FROM days WHERE chat = ? AND day = ?", (chat, day)
+            )
+            self._days[chat, day] = int(row.fetchone()[0])
+        return self._days[chat, day]
+
+    def _know(self, sender: str) -> None:
+        if sender not in self._senders:
+            self._senders.add(sender)
+            values = sender, terms_of(sender)
+            self._connection.execute("INSERT OR IGNORE INTO senders VALUES (?, ?)", values)
+
+    def flush(self) -> None:
+        """Hand over what has gathered."""
+        for name, rows in self._rows.items():
+            self._connection.executemany(_INSERTS[name], rows)
+            rows.clear()
+        self._written = {int(str(row[0])) for row in self._last.values()}
+
+
+_INSERTS = {
+    "messages": "INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?)",
+    "passages": "INSERT INTO passages VALUES (?, ?, ?, ?, ?)",
+    "words": "INSERT INTO words(rowid, text, before, after, head) VALUES (?, ?, ?, ?, ?)",
+}

@@ -1,0 +1,217 @@
+"""Passages of memory that fit what is asked, from an index that is brought to the commits first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from gitmem.core.access import MAIN
+from gitmem.core.asking import Sentence
+from gitmem.core.freshness import state_of
+from gitmem.core.layout import FILE, Layer, Layout
+from gitmem.core.ranking import Found, lifted, push
+from gitmem.errors import Damaged
+from gitmem.git.repository import Snapshot
+from gitmem.git.steps import Trees
+from gitmem.index import passages
+from gitmem.index.database import Connection, Question, ask
+from gitmem.index.passages import Content, Place
+from gitmem.index.scoring import Rarity, find, terms_in
+from gitmem.operations.dating import Dates, Touched, age_of, cache_of, dates_at, does_age
+from gitmem.operations.group import Group
+from gitmem.operations.pinning import Pinned
+from gitmem.operations.sources import Sources
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAME = "search.db"
+CANDIDATES = 100
+"""Passages that are ranked, for each sentence."""
+MANY = 20
+LOOKED_AT = 40
+"""Of those, so many are compared with the sentence word for word."""
+Wanted = Callable[[str, str], bool]
+"""Whether a file counts: the group it is of, nothing for the own one, and its path."""
+
+
+class Match(NamedTuple):
+    """A passage that fits, and how well."""
+
+    place: Place
+    layer: Layer | None
+    score: float
+    coverage: float
+    """How much of the sentence that it fits best stands in it, by how rare the words are."""
+    sentence: Sentence
+    touched: Touched | None
+    when: datetime | None
+    state: str
+    """How fresh it is, where its layer ages."""
+
+    @property
+    def address(self) -> str:
+        """The path, and for an entry its name behind `#`."""
+        is_entry = self.place.slug and self.layer and self.layer.kind == "entries"
+        return f"{self.place.path}#{self.place.slug}" if is_entry else self.place.path
+
+
+def find_passages(
+    group: Group,
+    moment: Pinned,
+    sources: Sources,
+    sentences: Sequence[Sentence],
+    wanted: Wanted,
+    *,
+    thorough: bool = False,
+) -> list[Match]:
+    """The passages that fit one of SENTENCES best, the best first.
+
+    THOROUGH: many more of them, for who will leave most of them out.
+    """
+    if not sentences:
+        return []
+    question = at_commits(sources.by_group, keep=moment.instant is None)
+
+    limit = CANDIDATES * MANY if thorough else CANDIDATES
+
+    def answer(connection: Connection) -> list[tuple[Found, Place, float]]:
+        return _looked_up(connection, sentences, wanted, limit)
+
+    rows = ask(cache_path(group), passages.FORM, question, answer)
+    dated = _Dated(group, moment, sources)
+    found = [_match(each, sentences, dated, moment) for each in rows]
+    return sorted(found, key=_order)
+
+
+def cache_path(group: Group) -> Path | None:
+    """Where the index lies; nowhere for who only reads the group."""
+    owns = group.acting in (None, MAIN, group.name)
+    return group.gitdir / "gitmem" / NAME if owns else None
+
+
+def text_of(sources: Sources, place: Place) -> str:
+    """What a passage says, from the commit it stands in."""
+    repository = sources.by_group[place.source].repository
+    data = repository.objects.read_as("blob", place.blob)
+    return data.decode("utf-8", "replace")[place.start : place.stop]
+
+
+def at_commits(snapshots: Mapping[str, Snapshot], *, keep: bool) -> Question:
+    """How the index is brought to the files of SNAPSHOTS."""
+    trees = {source: each.root for source, each in snapshots.items()}
+
+    def is_there(connection: Connection) -> bool:
+        return passages.states(connection) == trees and not passages.unread(connection)
+
+    def bring(connection: Connection) -> None:
+        known = passages.states(connection)
+        for source in known.keys() - trees.keys():
+            passages.forget_all(connection, source)
+        for source, snapshot in snapshots.items():
+            _bring(connection, source, known.get(source, ""), snapshot)
+
+    return Question(is_there, bring, keep)
+
+
+def _bring(connection: Connection, source: str, known: str, snapshot: Snapshot) -> None:
+    """Bring one group from the tree that is KNOWN to that of SNAPSHOT: what differs is read."""
+    repository = snapshot.repository
+    try:
+        changes = Trees(repository.objects).changes(known, snapshot.root)
+    except Damaged:
+        if not known:
+            raise
+        passages.forget_all(connection, source)
+        changes = Trees(repository.objects).changes("", snapshot.root)
+    gone = [path for path, _, new in changes if not new and path != FILE]
+    come = {path: new for path, _, new in changes if new and path != FILE}
+    come.update(
+        {path: blob for owner, path, blob in passages.unread(connection) if owner == source}
+    )
+    passages.forget(connection, source, gone)
+    passages.put(connection, source, _contents(snapshot, come))
+    passages.set_state(connection, source, snapshot.root)
+
+
+def _contents(snapshot: Snapshot, blobs: Mapping[str, str]) -> Iterator[Content]:
+    for path, blob in sorted(blobs.items()):
+        data = None
+        with suppress(Damaged):  # one file that cannot be read hides no other
+            data = snapshot.repository.objects.read_as("blob", blob)
+        yield Content(path, blob, data)
+
+
+def _looked_up(
+    connection: Connection, sentences: Sequence[Sentence], wanted: Wanted, limit: int
+) -> list[tuple[Found, Place, float]]:
+    @cache
+    def counts(document: int) -> bool:
+        return wanted(*passages.file_of(connection, document))
+
+    rarity = Rarity(connection, sentences)
+    found = find(connection, sentences, rarity, limit=limit, wanted=counts)
+    found = sorted(lifted(found), key=lambda each: -each.score)[:limit]
+    numbers = [each.id for each in found]
+    places = passages.places(connection, numbers)
+    terms = terms_in(connection, numbers[:LOOKED_AT])
+    return [
+        (each, places[each.id], rarity.coverage(sentences[each.sentence], terms.get(each.id, ())))
+        for each in found
+    ]
+
+
+def _match(
+    row: tuple[Found, Place, float], sentences: Sequence[Sentence], dated: _Dated, moment: Pinned
+) -> Match:
+    found, place, coverage = row
+    layer = moment.loaded.layout.layer_of(place.path)
+    touched = dated.touched(place, layer)
+    when, days = age_of(touched, moment.time) if touched else (None, 0)
+    state = state_of(days) if touched and layer and does_age(layer) else ""
+    importance = place.importance or (layer.importance if layer else None)
+    score = found.score * push(state, importance)
+    sentence = sentences[found.sentence]
+    return Match(place, layer, score, coverage, sentence, touched, when, state)
+
+
+def _order(match: Match) -> tuple[object, ...]:
+    """The best first; of equals the group's own before that of others, then by place."""
+    place = match.place
+    return (-match.score, place.source, place.path, place.start)
+
+
+class _Dated:
+    """When passages were last touched, looked up where somebody asks."""
+
+    def __init__(self, group: Group, moment: Pinned, sources: Sources) -> None:
+        self._group, self._moment = group, moment
+        self._sources = sources.by_group
+        self._known: dict[str, Dates | None] = {}
+
+    def touched(self, place: Place, layer: Layer | None) -> Touched | None:
+        """By which commit: an entry or a note as a whole, of other files the newest line of it."""
+        dates = self._dates(place.source)
+        if dates is None:
+            return None
+        kind = layer.kind if layer else ""
+        if (kind == "entries" and place.slug) or kind in ("notes", "profile"):
+            return dates.of_key(place.key)
+        lines = dates.lines(place.path)[place.line - 1 : place.last]
+        return max(lines, key=lambda each: each.seconds, default=None)
+
+    def _dates(self, source: str) -> Dates | None:
+        if source not in self._known:
+            self._known[source] = self._looked_up(source)
+        return self._known[source]
+
+    def _looked_up(self, source: str) -> Dates | None:
+        layout: Layout = self._moment.loaded.layout
+        snapshot = self._sources[source]
+        with suppress(Damaged):
+            cache = cache_of(self._group.gitdir, source)
+            return dates_at(snapshot.repository, snapshot.commit, layout, cache)
+        return None

@@ -1,0 +1,116 @@
+"""Messages that fit what is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, date, datetime, timedelta
+from functools import cache
+from typing import NamedTuple
+
+from gitmem.core.asking import Sentence
+from gitmem.core.ranking import NOT_NAMED, Found, lifted
+from gitmem.core.transcripts import Message, decode
+from gitmem.core.words import terms_of
+from gitmem.errors import Damaged
+from gitmem.index import said
+from gitmem.index.database import Connection
+from gitmem.index.said import Where
+from gitmem.index.scoring import Rarity, find
+from gitmem.operations.group import Group
+from gitmem.operations.transcripts import Said, ask_said
+
+CANDIDATES = 100
+
+
+class Heard(NamedTuple):
+    """A passage of a message that fits."""
+
+    message: Message
+    where: Where
+    score: float
+    sentence: Sentence
+
+
+def find_messages(
+    group: Group,
+    tip: Said,
+    query: str,
+    sentences: Sequence[Sentence],
+    *,
+    limit: int,
+    since: float = 0.0,
+) -> list[Heard]:
+    """The passages of messages that fit one of SENTENCES best, the best first."""
+    if not sentences:
+        return []
+
+    def answer(connection: Connection) -> list[tuple[Found, Where]]:
+        return _looked_up(connection, sentences, set(terms_of(query).split()), since)
+
+    rows = ask_said(group, tip, answer)
+    rows.sort(key=lambda row: (-row[0].score, -row[1].number, row[1].start))
+    heard: list[Heard] = []
+    messages = _Messages(group)
+    for found, where in rows:
+        message = messages.get(where)
+        if message and len(heard) < limit:
+            heard.append(Heard(message, where, found.score, sentences[found.sentence]))
+    return heard
+
+
+def _looked_up(
+    connection: Connection, sentences: Sequence[Sentence], asked: set[str], since: float
+) -> list[tuple[Found, Where]]:
+    earliest = _day_before(since)
+
+    @cache
+    def counts(document: int) -> bool:
+        return said.day_of(connection, document) >= earliest
+
+    rarity = Rarity(connection, sentences)
+    wanted = counts if since else None
+    found = find(connection, sentences, rarity, limit=CANDIDATES, wanted=wanted)
+    found = sorted(lifted(found), key=lambda each: -each.score)[:CANDIDATES]
+    places = said.places(connection, [each.id for each in found])
+    named = _named(said.senders(connection), asked)
+    return [
+        (each._replace(score=each.score * _share(places[each.id], named)), places[each.id])
+        for each in found
+        if places[each.id].at >= since
+    ]
+
+
+def _day_before(since: float) -> str:
+    """A day that is surely not after SINCE, in whatever zone its messages were said."""
+    day: date = datetime.fromtimestamp(since, UTC).date()
+    return f"{day - timedelta(days=1)}" if since else ""
+
+
+def _named(senders: Mapping[str, frozenset[str]], asked: set[str]) -> str:
+    """The one person whom a question names; nothing where it names none or several."""
+    named = [name for name, terms in senders.items() if terms and terms <= asked]
+    return named[0] if len(named) == 1 else ""
+
+
+def _share(where: Where, named: str) -> float:
+    return 1.0 if named in ("", where.sender) else NOT_NAMED
+
+
+class _Messages:
+    """Messages by their place; each batch is read once."""
+
+    def __init__(self, group: Group) -> None:
+        self._objects = group.repository.objects
+        self._known: dict[str, dict[int, Message]] = {}
+
+    def get(self, where: Where) -> Message | None:
+        """The message; None where its batch is damaged."""
+        if where.blob not in self._known:
+            self._known[where.blob] = dict(self._read(where.blob))
+        return self._known[where.blob].get(where.number)
+
+    def _read(self, blob: str) -> Iterator[tuple[int, Message]]:
+        with suppress(Damaged):
+            for each in decode(self._objects.read_as("blob", blob)):
+                yield each.number, each

@@ -1,0 +1,174 @@
+"""Who is summarising: a range that was handed out, to whom, and whether that one still lives.
+
+It is kept in the git directory, as long as it lasts. To lose it costs nothing: the range is handed
+out again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from gitmem.core.intervals import Range
+from gitmem.index.files import put
+
+NAME = "sync"
+LASTS = timedelta(minutes=30)
+"""After that whoever asks gets the range, though its holder may be alive."""
+SHELLS = frozenset(
+    ("sh", "bash", "dash", "zsh", "fish", "ash", "ksh", "csh", "tcsh", "env", "timeout", "sudo")
+)
+"""Programs that end with the command they run, and so say nothing about who asked."""
+TOKEN_BYTES = 8
+
+
+class Holder(NamedTuple):
+    """A process, so that it can be told from a later one with the same number."""
+
+    pid: int
+    started: str
+    place: str
+    """The machine, since it was started, and the part of it in which the number counts."""
+
+
+class Lease(NamedTuple):
+    """A range that was handed out."""
+
+    token: str
+    range: Range
+    session: str
+    agent: str
+    holder: Holder
+    since: datetime
+    base: str
+    """The commit of the branch at that moment: what its holder writes comes after it."""
+
+    @property
+    def owner(self) -> str:
+        """Who has it, in words."""
+        named = f"the session {self.session}" if self.session else ""
+        return named or f"{self.agent} (pid {self.holder.pid})"
+
+    def belongs_to(self, session: str, holder: Holder) -> bool:
+        """Whether who asks is who has it: by the session, or without any by the process."""
+        return self.session == session if self.session or session else self.holder == holder
+
+    def is_open(self, pending: Iterable[tuple[int, str]]) -> bool:
+        """Whether anything of the range is among what is PENDING."""
+        return any(self.range.has(number, chat) for number, chat in pending)
+
+    def is_over(self, now: datetime) -> bool:
+        """Whether it has lasted long enough, or was made by a clock that is ahead."""
+        return not timedelta() <= now - self.since < LASTS
+
+
+def new_token() -> str:
+    """A token that nobody has."""
+    return os.urandom(TOKEN_BYTES).hex()
+
+
+def read_lease(gitdir: Path) -> Lease | None:
+    """The range that is out; None where none is, or nobody can tell."""
+    try:
+        row = json.loads((gitdir / "gitmem" / NAME).read_bytes())
+        return Lease(
+            str(row["token"]),
+            Range(int(row["first"]), int(row["last"]), str(row["chat"])),
+            str(row["session"]),
+            str(row["agent"]),
+            Holder(int(row["pid"]), str(row["started"]), str(row["place"])),
+            datetime.fromisoformat(row["since"]),
+            str(row["base"]),
+        )
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def write_lease(gitdir: Path, lease: Lease) -> None:
+    """Remember that a range is out."""
+    row = {
+        "token": lease.token,
+        **lease.range._asdict(),
+        "session": lease.session,
+        "agent": lease.agent,
+        **lease.holder._asdict(),
+        "since": lease.since.isoformat(),
+        "base": lease.base,
+    }
+    put(gitdir / "gitmem" / NAME, json.dumps(row).encode())
+
+
+def drop_lease(gitdir: Path) -> None:
+    """No range is out any more."""
+    with suppress(FileNotFoundError):
+        os.unlink(gitdir / "gitmem" / NAME)
+
+
+def this_process() -> Holder:
+    """The process that we are."""
+    return _holder(os.getpid())
+
+
+def calling_process() -> Holder:
+    """Who called us: the nearest process above that does not end with this command."""
+    found = os.getppid()
+    above = found
+    while above > 1:
+        name, parent = _status(above)
+        if name and name.lstrip("-") not in SHELLS:
+            return _holder(above)
+        found, above = above, parent
+    return _holder(found)
+
+
+def is_alive(holder: Holder) -> bool:
+    """Whether a process lives; of one that cannot be seen from here nobody knows, so it does."""
+    here = _holder(holder.pid)
+    if here.place != holder.place:
+        return True
+    try:
+        os.kill(holder.pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass
+    return here.started == holder.started
+
+
+def _holder(pid: int) -> Holder:
+    return Holder(pid, _started(pid), _place())
+
+
+def _place() -> str:
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+        return f"{boot} {os.readlink('/proc/self/ns/pid')}"
+    except OSError:
+        return os.uname().nodename
+
+
+def _started(pid: int) -> str:
+    """When a process began, in the ticks of its machine; nothing where that cannot be seen."""
+    fields = _fields(pid)
+    return fields[19] if len(fields) > 19 else ""  # noqa: PLR2004 - see proc(5)
+
+
+def _status(pid: int) -> tuple[str, int]:
+    """The name of a process, and the one that started it."""
+    with suppress(OSError, ValueError):
+        name = Path(f"/proc/{pid}/comm").read_text("utf-8", "replace").strip()
+        return name, int(_fields(pid)[1])
+    return "", 0
+
+
+def _fields(pid: int) -> list[str]:
+    """What stands behind the name in the status of a process."""
+    with suppress(OSError):
+        text = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
+        return text.rpartition(")")[2].split()
+    return []

@@ -1,0 +1,73 @@
+"""Two actions that agents of one of the seed systems know by name: read a file, look something up.
+
+A layout may name the files that they may touch; where it names none, all of the group's are fine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from gitmem.errors import BadInput, PathRefused
+from gitmem.operations.group import Group
+from gitmem.operations.layouts import layout_of
+from gitmem.operations.read import Read, read
+from gitmem.operations.search import ALL, MEMORY, TRANSCRIPTS, Searched, search
+
+DEFAULT_PATH = "MEMORY.md"
+TOP_K, LEAST, MOST = 8, 1, 64
+SOURCES = {"memory": MEMORY, "sessions": TRANSCRIPTS, "transcripts": TRANSCRIPTS, "all": ALL}
+
+
+def memory_get(group: Group, path: str = DEFAULT_PATH, *, group_folder: str = "") -> Read:
+    """A file of memory that the layout allows to be read so; of GROUP_FOLDER only for `main`."""
+    with _meant(group, group_folder) as meant:
+        wanted = path.replace("\\", "/").removeprefix("./") or DEFAULT_PATH
+        layout = layout_of(meant)
+        if not layout.allows(wanted):
+            raise PathRefused(
+                f"{path} is no memory file that may be read here",
+                hint=f"there are: {', '.join(layout.allow)}",
+                path=path,
+                rule="allow",
+            )
+        return read(meant, _as_spelled(meant, wanted))
+
+
+def memory_search(
+    group: Group,
+    query: str,
+    *,
+    top_k: int = TOP_K,
+    sources: str = "all",
+    group_folder: str = "",
+) -> Searched:
+    """What fits QUERY best, in the files that the layout allows and in what was said."""
+    if sources not in SOURCES:
+        raise BadInput(f"there is no source {sources!r}", hint=f"use one of {', '.join(SOURCES)}")
+    with _meant(group, group_folder) as meant:
+        limit = min(max(top_k, LEAST), MOST)
+        return search(meant, query, source=SOURCES[sources], limit=limit, allowed_only=True)
+
+
+def _as_spelled(group: Group, path: str) -> str:
+    """The durable file is written in capitals; where only the other spelling is there, that one."""
+    if path.lower() != DEFAULT_PATH.lower():
+        return path
+    snapshot = group.repository.snapshot()
+    spellings = (path, DEFAULT_PATH, DEFAULT_PATH[:-3].lower() + ".md")
+    return next((each for each in spellings if snapshot.oid(each)), path)
+
+
+@contextmanager
+def _meant(group: Group, folder: str) -> Iterator[Group]:
+    """The group itself, or the one that `main` names; any other is refused that."""
+    if folder in ("", group.name):
+        yield group
+        return
+    acting = group.acting or group.name
+    other = Group(group.store, folder, who=group.who, acting=acting, now=group.moment)
+    try:
+        yield other
+    finally:
+        other.close()

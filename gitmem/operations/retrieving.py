@@ -1,0 +1,161 @@
+"""What a prompt calls for: passages of memory that fit it, or nothing at all.
+
+The gate is the best passage: where it has too little of what is asked for, the prompt is about
+something else, and memory stays silent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from gitmem.core.asking import sentences_asked
+from gitmem.core.layout import Layer, Layout, Retrieval
+from gitmem.core.pieces import Piece, trimmed
+from gitmem.core.ranking import Limits, choose
+from gitmem.core.rendering import Page
+from gitmem.errors import Damaged
+from gitmem.operations.finding import Match, find_passages, text_of
+from gitmem.operations.gathering import LeftOut
+from gitmem.operations.group import Group
+from gitmem.operations.pinning import Pinned
+from gitmem.operations.sources import Sources
+
+PER_FILE = 2
+"""So many passages of a file, unless room is left."""
+LOOKED_AT = 24
+"""Passages that may be taken, or of which it is told why they are not."""
+NEAR = 8
+"""Near misses that are told of."""
+RETRIEVED = ("always", "recent", "query")
+"""Load rules of layers in which a prompt may find something: `never` is never, and what belongs to
+one person is not for others."""
+PASSAGE = "passage"
+"""The kind of such a piece."""
+HALF = 0.5
+"""What is behind the best one needs so much of the gate."""
+
+
+class Retrieved(NamedTuple):
+    """What a prompt gets, and what it nearly got."""
+
+    pieces: tuple[Piece, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+class Asked(NamedTuple):
+    """What a prompt is looked up with."""
+
+    prompt: str
+    limits: Retrieval
+    page: Page
+    """How what is found will be drawn."""
+    layers: tuple[str, ...] = ()
+    """Only in these; nothing for all in which a prompt may find something."""
+    shown: frozenset[tuple[str, str]] = frozenset()
+    """The group and the path or address of what the prompt has whole already."""
+
+
+class _Candidate(NamedTuple):
+    piece: Piece
+    match: Match
+    why_not: str = ""
+
+
+def retrieve(group: Group, moment: Pinned, sources: Sources, asked: Asked) -> Retrieved:
+    """The passages that fit the end of a prompt best, within its limits."""
+    sentences = sentences_asked(asked.prompt)
+    eligible = _eligible(moment.loaded.layout, asked.layers)
+    matches = find_passages(group, moment, sources, sentences, eligible)
+    found = _candidates(matches, sources, asked)
+    open_ = [each for each in found if not each.why_not]
+    chosen = dict(zip(map(id, open_), _reasons(open_, asked), strict=True))
+    judged = [(each, chosen.get(id(each), each.why_not)) for each in found]
+    left = [_left(each, why) for each, why in judged if why]
+    return Retrieved(tuple(each.piece for each, why in judged if not why), tuple(left[:NEAR]))
+
+
+def _eligible(layout: Layout, layers: Sequence[str]) -> Callable[[str, str], bool]:
+    def is_eligible(source: str, path: str) -> bool:
+        layer = layout.layer_of(path)
+        if layer is None or (source and not layer.shared) or "{user}" in layer.path:
+            return False
+        return layer.load in RETRIEVED and (not layers or layer.name in layers)
+
+    return is_eligible
+
+
+def _candidates(matches: Sequence[Match], sources: Sources, asked: Asked) -> list[_Candidate]:
+    """Those that say something by themselves, with what stands against some of them."""
+    found: list[_Candidate] = []
+    for match in matches:
+        layer, place = match.layer, match.place
+        if layer is None or (layer.kind == "entries" and not place.slug):
+            continue  # what stands above the entries of a file is there for who writes them
+        try:
+            text = trimmed(text_of(sources, place))
+        except Damaged:
+            continue
+        if re.fullmatch(r"(?:#.*\s*)+", text):
+            continue
+        found.append(_Candidate(_piece(match, layer, text), match, _obstacle(match, layer, asked)))
+        if len(found) >= LOOKED_AT:
+            break
+    return found
+
+
+def _obstacle(match: Match, layer: Layer, asked: Asked) -> str:
+    place = match.place
+    if {(place.source, place.path), (place.source, match.address)} & asked.shown:
+        return "it is shown whole already"
+    return f"it is {place.status}" if place.status in layer.retired else ""
+
+
+def _piece(match: Match, layer: Layer, text: str) -> Piece:
+    place = match.place
+    return Piece(
+        layer.name,
+        PASSAGE,
+        text,
+        heading=layer.heading,
+        group=place.source,
+        path=place.path,
+        address=match.address,
+        date=f"{match.when.date()}" if match.when else "",
+        state=match.state,
+        importance=place.importance or layer.importance,
+        blob=place.blob,
+        why=f"fits the prompt: has {match.coverage:.0%} of what it asks for",
+        lines=f"{place.line}-{place.last}",
+        score=round(match.score, 6),
+    )
+
+
+def _reasons(found: Sequence[_Candidate], asked: Asked) -> list[str]:
+    """Why each of FOUND is left out; nothing for what is taken."""
+    gate = asked.limits.gate
+    if not found or found[0].match.coverage < gate:
+        return [_behind_the_gate(each.match, gate) for each in found]
+    strong = [each for each in found if each.match.coverage >= gate * HALF]
+    pieces = [each.piece for each in strong]
+
+    def fits(taken: Sequence[int]) -> bool:
+        return asked.page.size([pieces[at] for at in taken]) <= asked.limits.chars
+
+    limits = Limits(asked.limits.top, PER_FILE)
+    why = iter(choose([(each.group, each.path) for each in pieces], limits, fits))
+    return [next(why) if each in strong else _too_weak(each.match, gate * HALF) for each in found]
+
+
+def _behind_the_gate(match: Match, gate: float) -> str:
+    return f"below the gate: has {match.coverage:.0%} of what is asked for, {gate:.0%} is needed"
+
+
+def _too_weak(match: Match, needed: float) -> str:
+    return f"has {match.coverage:.0%} of what is asked for, {needed:.0%} is needed behind the best"
+
+
+def _left(candidate: _Candidate, why: str) -> LeftOut:
+    piece = candidate.piece
+    return LeftOut(piece.layer, piece.group, f"{piece.address} {piece.lines}", why)

@@ -1,0 +1,194 @@
+"""Look for something in memory and in what was said; the best comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime
+from typing import NamedTuple
+
+from gitmem.core.archives import is_archived
+from gitmem.core.asking import Sentence, sentences_asked
+from gitmem.core.layout import Layout
+from gitmem.errors import BadInput, Damaged
+from gitmem.operations.finding import Match, find_passages, text_of
+from gitmem.operations.group import Group
+from gitmem.operations.inject import check_layers
+from gitmem.operations.log import start_of
+from gitmem.operations.pinning import Pinned, moment_at
+from gitmem.operations.sources import Sources, sources_at
+from gitmem.operations.transcripts import Said, tip_of
+
+MEMORY, TRANSCRIPTS, ALL = "memory", "transcripts", "all"
+SOURCES = (MEMORY, TRANSCRIPTS, ALL)
+LIMIT = 8
+ARCHIVED = "archived"
+NO_WORDS = "there is no word in it that could be looked for"
+
+
+class Hit(NamedTuple):
+    """A passage of memory, or something that was said."""
+
+    source: str
+    """memory or transcript"""
+    group: str
+    """The group it belongs to."""
+    path: str
+    address: str
+    """The path, and for an entry its name behind `#`."""
+    heading: str
+    lines: tuple[int, int] | None
+    text: str
+    score: float
+    """How well it fits: above 0, and 1 at most."""
+    touched: datetime | None
+    """When its meaning last changed ..."""
+    state: str
+    """How fresh that makes it, where its layer ages."""
+    commit: str
+    """... and by which commit."""
+    chat: str = ""
+    id: str = ""
+    from_: str = ""
+    """Who said it."""
+    at: datetime | None = None
+    terms: tuple[str, ...] = ()
+    """What was looked for."""
+
+
+class Searched(NamedTuple):
+    """What was found."""
+
+    hits: tuple[Hit, ...]
+    pins: dict[str, str]
+    """The commit of each group that was read."""
+    notes: tuple[str, ...] = ()
+
+
+def search(
+    group: Group,
+    query: str,
+    *,
+    source: str = ALL,
+    limit: int = LIMIT,
+    since: str = "",
+    layers: Sequence[str] = (),
+    include_archive: bool = False,
+    allowed_only: bool = False,
+) -> Searched:
+    """The passages of this group and of `global`, and the messages, that fit QUERY best.
+
+    ALLOWED_ONLY: of files just those that the layout allows for the memory actions.
+    """
+    if source not in SOURCES:
+        raise BadInput(f"there is no source {source!r}", hint=f"use one of {', '.join(SOURCES)}")
+    if not query.strip():
+        raise BadInput("there is nothing to look for", hint="for example `gitmem search billing`")
+    if limit < 1:
+        raise BadInput("at least one hit has to be wanted", hint="leave the limit out for 8")
+    moment = moment_at(group, None)
+    check_layers(moment.loaded.layout, layers)
+    start = start_of(group, since) if since else 0.0
+    sentences = sentences_asked(query, anything=True)
+    asked = _Asked(query, sentences, start, tuple(layers), include_archive, allowed_only)
+    hits: list[Hit] = []
+    notes = [] if sentences else [NO_WORDS]
+    pins: dict[str, str] = {}
+    if source != TRANSCRIPTS:
+        with sources_at(group, moment, shared=True) as sources:
+            hits += _in_memory(group, moment, sources, asked, limit)
+            notes += sources.trouble
+            pins = {name or group.name: each.commit for name, each in sources.by_group.items()}
+    tip = tip_of(group) if source != MEMORY else None
+    if tip:
+        hits += _in_transcripts(group, moment, tip, asked, limit)
+        pins[TRANSCRIPTS] = tip.commit
+    hits.sort(key=lambda each: -each.score)
+    return Searched(tuple(hits[:limit]), pins, tuple(notes))
+
+
+class _Asked(NamedTuple):
+    query: str
+    sentences: tuple[Sentence, ...]
+    since: float
+    layers: tuple[str, ...]
+    include_archive: bool
+    allowed_only: bool
+
+
+def _in_memory(
+    group: Group, moment: Pinned, sources: Sources, asked: _Asked, limit: int
+) -> Iterator[Hit]:
+    layout = moment.loaded.layout
+
+    def wanted(source: str, path: str) -> bool:
+        if asked.allowed_only and not layout.allows(path):
+            return False
+        layer = layout.layer_of(path)
+        if asked.layers:
+            return layer is not None and layer.name in asked.layers
+        return asked.include_archive or not is_archived(layout, path)
+
+    found = find_passages(
+        group, moment, sources, asked.sentences, wanted, thorough=bool(asked.since)
+    )
+    count = 0
+    for each in found:
+        if asked.since and not (each.touched and each.touched.seconds >= asked.since):
+            continue
+        with suppress(Damaged):  # the index knows it still, the disk does not
+            yield _hit(group, sources, each, layout)
+            count += 1
+        if count >= limit:
+            return
+
+
+def _in_transcripts(
+    group: Group, moment: Pinned, tip: Said, asked: _Asked, limit: int
+) -> Iterator[Hit]:
+    from gitmem.operations.hearing import find_messages
+
+    if asked.layers:
+        return
+    zone = moment.time.tzinfo
+    for heard in find_messages(
+        group, tip, asked.query, asked.sentences, limit=limit, since=asked.since
+    ):
+        message, where = heard.message, heard.where
+        at = message.at.astimezone(zone)
+        yield Hit(
+            source="transcript",
+            group=group.name,
+            path=where.path,
+            address=f"{message.chat}#{message.number}",
+            heading="",
+            lines=None,
+            text=message.text[where.start : where.stop],
+            score=round(heard.score, 6),
+            touched=at,
+            state="",
+            commit=tip.commit,
+            chat=message.chat,
+            id=message.id,
+            from_=message.sender,
+            at=at,
+            terms=heard.sentence.terms,
+        )
+
+
+def _hit(group: Group, sources: Sources, match: Match, layout: Layout) -> Hit:
+    place = match.place
+    return Hit(
+        source="memory",
+        group=place.source or group.name,
+        path=place.path,
+        address=match.address,
+        heading=place.heading,
+        lines=(place.line, place.last),
+        text=text_of(sources, place),
+        score=round(match.score, 6),
+        touched=match.when,
+        state=ARCHIVED if is_archived(layout, place.path) else match.state,
+        commit=match.touched.commit if match.touched else "",
+        terms=match.sentence.terms,
+    )

@@ -1,0 +1,61 @@
+"""The commits that a question is answered from: that of the group, and that of `global` then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from gitmem.core.access import GLOBAL
+from gitmem.errors import Damaged, GroupNotFound, MomentNotFound
+from gitmem.git.repository import Snapshot
+from gitmem.operations.group import Group
+from gitmem.operations.pinning import Pinned
+
+
+class Sources:
+    """What can be read, by the name of the group it belongs to; nothing for the group itself."""
+
+    def __init__(self, own: Snapshot, shared: Snapshot | None, trouble: list[str]) -> None:
+        self.own, self.shared = own, shared
+        self.trouble = trouble
+        """Why `global` is not among them, where there is such a group."""
+
+    @property
+    def by_group(self) -> dict[str, Snapshot]:
+        """The commits by group."""
+        return {"": self.own, GLOBAL: self.shared} if self.shared else {"": self.own}
+
+
+def has_shared(group: Group) -> bool:
+    """Whether there is a group `global` beside this one."""
+    return group.name != GLOBAL and group.store.gitdir(GLOBAL).is_dir()
+
+
+@contextmanager
+def sources_at(group: Group, moment: Pinned, *, shared: bool) -> Iterator[Sources]:
+    """The commits of a moment; that of `global` where it is SHARED. It is never locked."""
+    trouble: list[str] = []
+    other: Group | None = None
+    if shared and has_shared(group):
+        try:
+            other = Group(group.store, GLOBAL, acting=group.acting)
+        except (GroupNotFound, Damaged) as error:
+            trouble.append(f"the group {GLOBAL} cannot be read: {error.message}")
+    try:
+        theirs = _shared_at(other, moment, trouble) if other else None
+        yield Sources(moment.snapshot, theirs, trouble)
+    finally:
+        if other:
+            other.close()
+
+
+def _shared_at(shared: Group, moment: Pinned, trouble: list[str]) -> Snapshot | None:
+    """The commit of `global` at that moment, if there was one."""
+    repository, instant = shared.repository, moment.instant
+    try:
+        return repository.snapshot(repository.at_time(instant).oid if instant else None)
+    except MomentNotFound:
+        return None
+    except Damaged as error:
+        trouble.append(f"the group {GLOBAL} cannot be read: {error.message}")
+        return None

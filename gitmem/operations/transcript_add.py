@@ -1,0 +1,183 @@
+"""Keep what somebody said: messages become a batch on their own ref."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from gitmem.core.access import check_access
+from gitmem.core.guards import SHORTEST_SECRET
+from gitmem.core.messages import visible
+from gitmem.core.numbers import counted
+from gitmem.core.secrets import redact
+from gitmem.core.transcripts import (
+    BEGAN,
+    NUMBERS,
+    OP,
+    REF,
+    Message,
+    batch_path,
+    encode,
+    key_of,
+)
+from gitmem.errors import BadInput, TooBig
+from gitmem.git.sideline import sideline
+from gitmem.index import said
+from gitmem.operations.group import Group
+from gitmem.operations.transcripts import Said, ask_said, tip_of
+
+MAX_TEXT = 1024 * 1024
+MAX_NAME = 200
+BATCH_MESSAGES = 200
+BATCH_BYTES = 128 * 1024
+"""From here on a batch is full."""
+
+
+class Spoken(NamedTuple):
+    """One thing that somebody said, on its way in."""
+
+    chat: str
+    sender: str
+    text: str
+    at: datetime | None = None
+    """When; now where that is not known."""
+    id: str = ""
+    """By which it is recognised when it comes again; a new one where there is none."""
+    line: int = 0
+    """The line of a batch where it stands, for errors."""
+
+
+class TranscriptAdded(NamedTuple):
+    """What became of some messages."""
+
+    commit: str
+    """The commit that holds them; the last one where there was nothing new."""
+    added: int
+    first: int
+    last: int
+    """The numbers they got; 0 where there was nothing new."""
+    known: int
+    """How many had come before: they are recognised by their ids."""
+    redacted: int
+    """How many credentials were blanked out."""
+
+
+def transcript_add(
+    group: Group, messages: Sequence[Spoken], *, dry_run: bool = False
+) -> TranscriptAdded:
+    """Keep MESSAGES as one commit; those that are known are passed over."""
+    check_access(group.acting, group.name, write=True)
+    if not messages:
+        raise BadInput("there is nothing that was said", hint="give at least one message")
+    fresh, redacted = _clean([_checked(each) for each in messages])
+    came = group.now()
+    note = group.note(OP)
+    before = tip_of(group)
+    unknown = _unknown(group, before, fresh)
+    if dry_run:
+        count = len(unknown)
+        return TranscriptAdded("", count, 0, 0, len(messages) - count, redacted)
+    if unknown:
+        with sideline(group.repository, REF, note.id) as line:
+            tip = tip_of(group)
+            if tip != before:  # another came in between: what it brought is known now
+                unknown = _unknown(group, tip, unknown)
+            if unknown:
+                first = (tip.last if tip else 0) + 1
+                heard = list(_numbered(unknown, first, came))
+                numbers = (NUMBERS, f"{first}-{heard[-1].number}")
+                began = (BEGAN, str(tip.began if tip else int(came.timestamp())))
+                said_ = note._replace(title=_title(heard), extra=(numbers, began))
+                commit = line.append(dict(_batches(heard, came)), said_, came)
+                known = len(messages) - len(heard)
+                return TranscriptAdded(commit, len(heard), first, heard[-1].number, known, redacted)
+            before = tip
+    return TranscriptAdded(before.commit if before else "", 0, 0, 0, len(messages), 0)
+
+
+def _checked(message: Spoken) -> Spoken:
+    where = f"line {message.line}: " if message.line else ""
+    facts = {"batch_line": message.line} if message.line else {}
+    for name, value in (("chat", message.chat), ("from", message.sender)):
+        if not value.strip():
+            raise BadInput(f"{where}{name!r} is empty", hint="say who said it, and where", **facts)
+    for name, value in (("chat", message.chat), ("from", message.sender), ("id", message.id)):
+        if len(value) > MAX_NAME:
+            text = f"{where}{name!r} has {len(value):,} characters; {MAX_NAME} is the most"
+            raise BadInput(text, hint="give it a shorter name", **facts)
+    if not message.text.strip():
+        raise BadInput(f"{where}the text is empty", hint="leave such messages out", **facts)
+    size = len(message.text.encode("utf-8", "surrogatepass"))
+    if size > MAX_TEXT:
+        raise TooBig(
+            f"{where}the text has {size:,} bytes; {MAX_TEXT:,} is the most",
+            hint="a file belongs elsewhere; keep what was said about it",
+            limit=MAX_TEXT,
+            **facts,
+        )
+    return message
+
+
+def _clean(messages: Sequence[Spoken]) -> tuple[list[Spoken], int]:
+    """MESSAGES without credentials, each id once, and how many credentials there were."""
+    found: dict[object, Spoken] = {}
+    count = 0
+    for each in messages:
+        (chat, a), (sender, b), (text, c) = map(_redacted, (each.chat, each.sender, each.text))
+        clean = Spoken(visible(chat), visible(sender), text, each.at, _plain_id(each.id))
+        key = (clean.chat, clean.id) if clean.id else len(found)
+        if found.setdefault(key, clean) is clean:
+            count += a + b + c
+    return list(found.values()), count
+
+
+def _plain_id(id: str) -> str:
+    """An id as it can be kept: one that looks like a credential only by a digest of it."""
+    if not _redacted(id)[1]:
+        return id
+    from hashlib import sha256
+
+    return sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _redacted(text: str) -> tuple[str, int]:
+    return redact(text) if len(text) >= SHORTEST_SECRET else (text, 0)
+
+
+def _unknown(group: Group, tip: Said | None, messages: Sequence[Spoken]) -> list[Spoken]:
+    """Those of MESSAGES that have not come before."""
+    keys = [key_of(each.chat, each.id) for each in messages if each.id]
+    if tip is None or not keys:
+        return list(messages)
+    there = ask_said(group, tip, lambda connection: said.known(connection, keys))
+    return [each for each in messages if not each.id or key_of(each.chat, each.id) not in there]
+
+
+def _numbered(messages: Sequence[Spoken], first: int, came: datetime) -> Iterator[Message]:
+    for number, each in enumerate(messages, first):
+        at = each.at or came
+        at = (at if at.tzinfo else at.replace(tzinfo=came.tzinfo)).replace(microsecond=0)
+        id = each.id or os.urandom(8).hex()
+        yield Message(number, id, each.chat, each.sender, at, each.text)
+
+
+def _batches(messages: Sequence[Message], came: datetime) -> Iterator[tuple[str, bytes]]:
+    """The files of MESSAGES: none of them large, so that one is read fast."""
+    begun: list[Message] = []
+    size = 0
+    for each in messages:
+        begun.append(each)
+        size += len(each.text)
+        if len(begun) >= BATCH_MESSAGES or size >= BATCH_BYTES:
+            yield batch_path(came, begun[0].number), encode(begun)
+            begun, size = [], 0
+    if begun:
+        yield batch_path(came, begun[0].number), encode(begun)
+
+
+def _title(messages: Sequence[Message]) -> str:
+    chats = sorted({each.chat for each in messages})
+    where = chats[0] if len(chats) == 1 else counted(len(chats), "chat")
+    return f"{counted(len(messages), 'message')} in {where}"

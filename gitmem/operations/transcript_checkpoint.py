@@ -1,0 +1,148 @@
+"""Close the range that was handed out: what was said in it is summarised, once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from gitmem.core.intervals import Range
+from gitmem.core.messages import parse, title_of
+from gitmem.core.numbers import counted
+from gitmem.errors import BadInput, Conflict
+from gitmem.git.publish import Plan, Step
+from gitmem.git.repository import Commit
+from gitmem.git.writer import Writer
+from gitmem.index.database import Connection
+from gitmem.operations.group import Group
+from gitmem.operations.leases import Holder, Lease, drop_lease, read_lease, this_process
+from gitmem.operations.resolve import resolve
+from gitmem.operations.retries import find_earlier
+from gitmem.operations.transcripts import (
+    CHAT,
+    CHECKPOINT,
+    COVERS,
+    RANGE,
+    ask_said,
+    pending_numbers,
+    read_checkpoint,
+    standing,
+    tip_of,
+)
+
+
+class StaleToken(Conflict):
+    """The range is no longer that of who wants to close it."""
+
+    code = "stale-token"
+
+
+class TranscriptCheckpointed(NamedTuple):
+    """A range that is summarised."""
+
+    commit: str
+    begin: int
+    end: int
+    chat: str
+    messages: int
+    """How many messages that closed."""
+    summary: str
+    covers: tuple[str, ...]
+    """The commits of memory that hold what was said: to undo one of them opens the range again."""
+    recognised: bool = False
+    """True when an earlier call with the same token had closed it."""
+
+
+def transcript_checkpoint(
+    group: Group,
+    summary: str,
+    *,
+    token: str = "",
+    covers: Sequence[str] = (),
+    holder: Holder | None = None,
+) -> TranscriptCheckpointed:
+    """Close the range that TOKEN, or who asks, was given; messages that came since stay open."""
+    if not summary.strip():
+        raise BadInput("the summary is empty", hint="say what was said, in a few lines")
+    note = group.note(CHECKPOINT, reason=summary.strip())
+    named = tuple(resolve(group, each) for each in covers)
+    with group.writing() as writer:
+        lease = read_lease(group.gitdir)
+        earlier = find_earlier(group.repository, token) if token else None
+        if earlier:
+            return _recognised(group.repository.commit(earlier), summary)
+        lease = _checked(lease, group, token, holder or this_process())
+        count = _open_in(group, lease.range)
+        if not count:
+            drop_lease(group.gitdir)
+            raise StaleToken(
+                f"the range {lease.range.first}-{lease.range.last} is summarised already",
+                hint="see `gitmem log --op checkpoint`",
+            )
+        found = named or tuple(_since(group, lease))
+        where = ((CHAT, lease.range.chat),) if lease.range.chat else ()
+        facts = ((RANGE, f"{lease.range.first}-{lease.range.last}"), *where)
+        title = f"{counted(count, 'message')}: {title_of(summary)}"
+        extra = (*facts, *((COVERS, each) for each in found))
+        done = note._replace(id=lease.token, title=title, extra=extra)
+        commit = _published(writer, Step({}, done))
+        drop_lease(group.gitdir)
+    return TranscriptCheckpointed(commit, *lease.range, count, summary.strip(), found)
+
+
+def _published(writer: Writer, step: Step) -> str:
+    published = writer.publish(lambda _: Plan((step,)))
+    return published.commit if published else ""
+
+
+def _checked(lease: Lease | None, group: Group, token: str, holder: Holder) -> Lease:
+    """The lease, if it is that of who asks."""
+    hint = "ask for the range again: `gitmem transcript pending`"
+    if lease is None:
+        raise StaleToken("no range is handed out, so there is none to close", hint=hint)
+    mine = lease.belongs_to(group.who.session, holder)
+    if token == lease.token or (not token and mine):
+        return lease
+    if token:
+        text = "this token is stale: the range was handed out again, or is closed"
+        raise StaleToken(text, hint=hint)
+    raise StaleToken(
+        f"the range {lease.range.first}-{lease.range.last} was handed out to {lease.owner}",
+        hint="close it with its --token, or take it over: `gitmem transcript pending --take-over`",
+    )
+
+
+def _open_in(group: Group, wanted: Range) -> int:
+    """How many messages of a range are not summarised."""
+
+    def answer(connection: Connection) -> int:
+        numbers = pending_numbers(connection, standing(connection).closed, wanted.chat)
+        return sum(wanted.has(number, chat) for number, chat in numbers)
+
+    return ask_said(group, tip_of(group), answer)
+
+
+def _since(group: Group, lease: Lease) -> Iterator[str]:
+    """The commits that the holder of a range has made since it was handed out, the oldest first."""
+    found = []
+    for commit in group.repository.history(group.repository.tip().commit):
+        if commit.oid == lease.base:
+            break
+        note = parse(commit.message)
+        mine = note.session == lease.session if lease.session else note.agent == lease.agent
+        if mine and note.op not in ("", "undo", CHECKPOINT):
+            found.append(commit.oid)
+    return reversed(found)
+
+
+def _recognised(commit: Commit, summary: str) -> TranscriptCheckpointed:
+    note = parse(commit.message)
+    if note.op != CHECKPOINT or note.body.split() != summary.split():
+        raise StaleToken(
+            f"this token has closed its range before, in {commit.oid[:10]}",
+            hint=f"see what was said then: `gitmem show {commit.oid[:10]}`",
+            commit=commit.oid,
+        )
+    found = read_checkpoint(commit)
+    return TranscriptCheckpointed(
+        commit.oid, *found.range, 0, found.summary, note.all(COVERS), recognised=True
+    )

@@ -1,0 +1,185 @@
+"""Take in what another program has written down, a part at a time, and never twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from hashlib import sha1
+from pathlib import Path
+from stat import S_ISREG
+from typing import NamedTuple
+
+from gitmem.core.access import check_access
+from gitmem.errors import BadInput, GitmemError
+from gitmem.index.offsets import Offset, keep_offsets, read_offsets
+from gitmem.operations.group import Group
+from gitmem.operations.log import start_of
+from gitmem.operations.transcript_add import MAX_TEXT, Spoken, transcript_add
+
+PART_MESSAGES = 1000
+PART_CHARS = 1024 * 1024
+"""So much is kept in one commit."""
+HEAD = 512
+"""Bytes at the beginning of a file by which it is known."""
+TOO_LONG = "too long"
+Progress = Callable[[int, int], None]
+
+
+class Line(NamedTuple):
+    """What a line of a file became, and the offset behind it."""
+
+    said: Spoken | None
+    passed: str
+    """Why it was passed over."""
+    offset: int
+
+
+Lines = Callable[[Path, int], Iterator[Line]]
+"""How a file is read from an offset on."""
+
+
+class TranscriptImported(NamedTuple):
+    """What was taken in."""
+
+    added: int
+    known: int
+    """Messages that had come before."""
+    earlier: int
+    """Messages that were said before the moment that was asked for."""
+    redacted: int
+    files: int
+    """How many files had something new in them."""
+    passed: Mapping[str, int]
+    """How many lines were passed over, and why."""
+    problems: tuple[str, ...]
+    """Files that could not be read."""
+    commit: str
+    dry_run: bool
+
+
+def transcript_import(
+    group: Group,
+    files: Iterable[Path],
+    lines: Lines,
+    *,
+    since: str = "",
+    dry_run: bool = False,
+    progress: Progress | None = None,
+) -> TranscriptImported:
+    """Keep what FILES hold that is new, and remember how far each was read."""
+    check_access(group.acting, group.name, write=True)
+    start = start_of(group, since) if since else 0.0
+    work = _Work(group, lines, start, dry_run)
+    sizes = {path: _size(path) for path in files}
+    done, total = 0, sum(sizes.values())
+    for path, size in sizes.items():
+        work.read(path, _reporting(progress, done, total))
+        done += size
+    work.flush()
+    return work.answer()
+
+
+def _reporting(progress: Progress | None, done: int, total: int) -> Callable[[int], None]:
+    """How far a file was read, said as how far all of them were."""
+    return lambda at: progress(done + at, total) if progress else None
+
+
+class _Work:
+    """Messages on their way in."""
+
+    def __init__(self, group: Group, lines: Lines, since: float, dry_run: bool) -> None:
+        self._group, self._lines, self._since, self._dry_run = group, lines, since, dry_run
+        self._offsets = read_offsets(group.gitdir)
+        self._reached: dict[str, Offset] = {}
+        self._messages: list[Spoken] = []
+        self._size = 0
+        self._counts = dict.fromkeys(("added", "known", "earlier", "redacted", "files"), 0)
+        self._passed: dict[str, int] = {}
+        self._problems: list[str] = []
+        self._commit = ""
+
+    def read(self, path: Path, report: Callable[[int], None]) -> None:
+        """Take in one file from where it was left."""
+        try:
+            self._read(path, report)
+        except (GitmemError, OSError) as error:
+            said = error.message if isinstance(error, GitmemError) else f"{path}: {error.strerror}"
+            self._problems.append(said)
+
+    def _read(self, path: Path, report: Callable[[int], None]) -> None:
+        here = str(path.resolve())
+        known = self._known(here, path)
+        offset, earlier, fresh = known.offset, known.since, False
+        for line in self._lines(path, offset):
+            fresh, offset = True, line.offset
+            if self._take(line):
+                earlier = max(earlier, self._since)
+            self._reached[here] = known._replace(offset=offset, since=earlier)
+            report(offset)
+            if len(self._messages) >= PART_MESSAGES or self._size >= PART_CHARS:
+                self.flush()
+        self._counts["files"] += fresh
+
+    def _known(self, here: str, path: Path) -> Offset:
+        """How far a file was read; not at all if it is another one by now, or less was wanted."""
+        status = path.stat()
+        if not S_ISREG(status.st_mode):
+            raise BadInput(f"{path} is no regular file", hint="give the path of a transcript")
+        with path.open("rb") as file:
+            head = file.read(HEAD)
+        known = self._offsets.get(here)
+        if known:
+            digest = _digest(head[: int(known.head.partition(":")[0])])
+            same = known.inode == status.st_ino and known.head == digest
+            if same and status.st_size >= known.offset and known.since <= self._since:
+                return known
+        return Offset(0, status.st_ino, _digest(head))
+
+    def _take(self, line: Line) -> bool:
+        """Take in one line; True where it was said too early."""
+        said = line.said
+        if said is None or len(said.text.encode("utf-8", "replace")) > MAX_TEXT:
+            why = TOO_LONG if said else line.passed
+            self._passed[why] = self._passed.get(why, 0) + 1
+            return False
+        if self._since and said.at and said.at.timestamp() < self._since:
+            self._counts["earlier"] += 1
+            return True
+        self._messages.append(said)
+        self._size += len(said.text)
+        return False
+
+    def flush(self) -> None:
+        """Keep what has gathered, and only then remember how far the files were read."""
+        if self._messages:
+            done = transcript_add(self._group, self._messages, dry_run=self._dry_run)
+            for name in ("added", "known", "redacted"):
+                self._counts[name] += getattr(done, name)
+            self._commit = done.commit or self._commit
+        self._messages, self._size = [], 0
+        if not self._dry_run and self._reached:
+            for path, offset in self._reached.items():
+                self._offsets.pop(path, None)  # those that were read last come last
+                self._offsets[path] = offset
+            keep_offsets(self._group.gitdir, self._offsets)
+        self._reached = {}
+
+    def answer(self) -> TranscriptImported:
+        """What became of it all."""
+        return TranscriptImported(
+            passed=dict(sorted(self._passed.items())),
+            problems=tuple(self._problems),
+            commit=self._commit,
+            dry_run=self._dry_run,
+            **self._counts,
+        )
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _digest(head: bytes) -> str:
+    return f"{len(head)}:{sha1(head, usedforsecurity=False).hexdigest()[:16]}"

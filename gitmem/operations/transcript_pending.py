@@ -1,0 +1,178 @@
+"""Hand out what is not summarised yet, to one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from gitmem.core.access import check_access
+from gitmem.core.intervals import Range
+from gitmem.core.numbers import counted
+from gitmem.core.transcripts import Message
+from gitmem.errors import Busy
+from gitmem.git.lock import Lock, lock_path
+from gitmem.index.database import Connection
+from gitmem.operations.group import Group
+from gitmem.operations.layouts import layout_of
+from gitmem.operations.leases import (
+    LASTS,
+    Holder,
+    Lease,
+    is_alive,
+    new_token,
+    read_lease,
+    this_process,
+    write_lease,
+)
+from gitmem.operations.transcripts import (
+    ask_said,
+    messages_of,
+    pending_numbers,
+    standing,
+    tip_of,
+)
+
+CHARS = 100_000
+"""Characters of a range that is handed out, about: what is left comes next."""
+SKILL = "/gitmem-memory"
+NONE = "No unsummarized conversations."
+NONE_NEW = "No new conversations since last checkpoint."
+
+
+class SyncInFlight(Busy):
+    """Somebody else is summarising just now."""
+
+    code = "sync-in-flight"
+
+
+class SaidRow(NamedTuple):
+    """A message, as it is shown."""
+
+    number: int
+    id: str
+    chat: str
+    from_: str
+    at: datetime
+    text: str
+
+
+class TranscriptPending(NamedTuple):
+    """A range that is not summarised, and was handed out."""
+
+    pending: int
+    """How many messages are not summarised, all in all."""
+    begin: int
+    end: int
+    """The range; 0 where nothing is pending."""
+    chat: str
+    messages: tuple[SaidRow, ...]
+    token: str
+    """What closes the range: `transcript checkpoint --token`."""
+    until: datetime | None
+    """As long as nobody else gets it."""
+    more: int
+    """How many are left for the next time."""
+    threshold: int
+    action: str
+    """What is said when too many are pending; empty below the threshold."""
+
+
+def action_required(pending: int, threshold: int) -> str:
+    """The line that asks an agent to summarise; nothing up to the threshold."""
+    if pending <= threshold:
+        return ""
+    return (
+        f"[Action Required] There are {pending} unsummarized conversations. "
+        f"Please invoke {SKILL} to process them."
+    )
+
+
+def transcript_pending(
+    group: Group,
+    *,
+    chat: str = "",
+    chars: int = CHARS,
+    take_over: bool = False,
+    holder: Holder | None = None,
+) -> TranscriptPending:
+    """The oldest range that is not summarised, for HOLDER alone until it is closed."""
+    check_access(group.acting, group.name, write=True)
+    threshold = layout_of(group).transcripts.threshold
+    ask_said(group, tip_of(group), lambda _: None)  # before others have to wait for us
+
+    def answer(connection: Connection) -> tuple[list[tuple[int, str]], list[Message], Lease | None]:
+        closed = standing(connection).closed
+        numbers = pending_numbers(connection, closed, chat)
+        chosen = [number for number, _ in numbers]
+        lease = read_lease(group.gitdir)
+        if lease and not lease.is_open(pending_numbers(connection, closed)):
+            lease = None
+        return numbers, _first(group, connection, chosen, chars), lease
+
+    with Lock(lock_path(group.gitdir)):  # so that of two who ask one is the first
+        numbers, messages, lease = ask_said(group, tip_of(group), answer)
+        now = group.moment()
+        holder = holder or this_process()
+        if lease and not take_over:
+            _check_free(lease, group, holder, now)
+        action = action_required(len(numbers), threshold)
+        if not messages:
+            return TranscriptPending(0, 0, 0, chat, (), "", None, 0, threshold, action)
+        out = Lease(
+            new_token(),
+            Range(messages[0].number, messages[-1].number, chat),
+            group.who.session,
+            group.who.agent,
+            holder,
+            now,
+            group.repository.tip().commit,
+        )
+        write_lease(group.gitdir, out)
+    return TranscriptPending(
+        len(numbers),
+        out.range.first,
+        out.range.last,
+        chat,
+        tuple(SaidRow(*each) for each in messages),
+        out.token,
+        now + LASTS,
+        len(numbers) - len(messages),
+        threshold,
+        action,
+    )
+
+
+def _first(
+    group: Group, connection: Connection, numbers: Sequence[int], chars: int
+) -> list[Message]:
+    """As many of the oldest messages as CHARS allow, and one at least."""
+    found: list[Message] = []
+    size = 0
+    for at in range(0, len(numbers), 200):
+        for each in messages_of(group, connection, numbers[at : at + 200]):
+            size += len(each.text)
+            if found and chars and size > chars:
+                return found
+            found.append(each)
+    return found
+
+
+def _check_free(lease: Lease, group: Group, holder: Holder, now: datetime) -> None:
+    """Raise unless the range may be handed out again."""
+    same = lease.belongs_to(group.who.session, holder)
+    if same or lease.is_over(now) or not is_alive(lease.holder):
+        return
+    minutes = int((now - lease.since).total_seconds() // 60)
+    until = (lease.since + LASTS).astimezone(UTC)
+    raise SyncInFlight(
+        f"a sync is in flight: {lease.owner} has the range {lease.range.first}-{lease.range.last} "
+        f"since {counted(minutes, 'minute')}",
+        hint=f"wait until {until:%H:%M} UTC, or take it: `gitmem transcript pending --take-over`",
+        session=lease.session,
+        agent=lease.agent,
+        begin=lease.range.first,
+        end=lease.range.last,
+        since=lease.since,
+        until=until,
+    )

@@ -1,0 +1,65 @@
+"""Read what was said: the chats, and the messages of one."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gitmem.core.transcripts import Message
+from gitmem.errors import BadInput, NotFound
+from gitmem.index import said
+from gitmem.index.database import Connection
+from gitmem.index.said import Chat
+from gitmem.operations.group import Group
+from gitmem.operations.transcript_pending import SaidRow
+from gitmem.operations.transcripts import ask_said, messages_of, tip_of
+
+NEAR_SHOWN = 3
+
+
+class TranscriptList(NamedTuple):
+    """The chats, the one in which something was said last first."""
+
+    commit: str
+    chats: tuple[Chat, ...]
+
+
+class TranscriptShown(NamedTuple):
+    """Messages of one chat, in order."""
+
+    chat: str
+    messages: tuple[SaidRow, ...]
+    total: int
+    """How many messages the chat has."""
+
+
+def transcript_list(group: Group) -> TranscriptList:
+    """All chats."""
+    tip = tip_of(group)
+    found = ask_said(group, tip, said.chats) if tip else []
+    return TranscriptList(tip.commit if tip else "", tuple(found))
+
+
+def transcript_show(group: Group, chat: str, *, last: int = 0) -> TranscriptShown:
+    """The messages of CHAT, or the LAST ones."""
+    if last < 0:
+        raise BadInput("there are no fewer than 0 messages", hint="leave it out for all")
+    tip = tip_of(group)
+
+    def answer(connection: Connection) -> tuple[list[Message], int, list[str]]:
+        numbers = said.newest(connection, chat, last)
+        names = [] if numbers else [each.chat for each in said.chats(connection)]
+        total = len(said.newest(connection, chat, 0))
+        return list(messages_of(group, connection, numbers)), total, names
+
+    messages, total, names = ask_said(group, tip, answer)
+    if not total:
+        raise _unknown(chat, names)
+    return TranscriptShown(chat, tuple(SaidRow(*each) for each in messages), total)
+
+
+def _unknown(chat: str, names: list[str]) -> NotFound:
+    from difflib import get_close_matches  # only where something was mistyped
+
+    near = get_close_matches(chat, names, NEAR_SHOWN, 0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else "see `gitmem transcript list`"
+    return NotFound(f"nothing was said in a chat {chat!r}", hint=hint, chat=chat, near=near)
