@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import commands, dating, injecting, maintaining, writers, writes
+from benchmarks import commands, dating, injecting, maintaining, searching, writers, writes
 from benchmarks.table import Row, show
 
 PARTS = {
@@ -14,6 +14,7 @@ PARTS = {
     "injecting": injecting.rows,
     "dating": dating.rows,
     "maintaining": maintaining.rows,
+    "searching": searching.rows,
 }
 
 

@@ -34,22 +34,24 @@ def build(root: Path, *, facts: int, days: int, commits: int) -> Store:
     store = Store(root)
     init(store, "main", layout="arizuko")
     files = dict([*map(_fact, range(facts)), *map(_day, range(days))])
-    stream = _commit("all of it", files, on="from refs/heads/main^0\n")
+    stream = commit_text("all of it", files, on="from refs/heads/main^0\n")
     # What is shown in the end is the same, however long the way there was.
     for number in range(commits):
-        stream += _commit(f"again {number}", {"notes/changing.md": f"Change {number}.\n"})
+        stream += commit_text(f"again {number}", {"notes/changing.md": f"Change {number}.\n"})
     git = ["git", f"--git-dir={store.gitdir('main')}"]
-    _quietly(*git, "fast-import", "--quiet", input=stream.encode())
-    _quietly(*git, "repack", "-adq")
-    _quietly(*git, f"--work-tree={store.default_worktree('main')}", "reset", "--hard")
+    quietly(*git, "fast-import", "--quiet", input=stream.encode())
+    quietly(*git, "repack", "-adq")
+    quietly(*git, f"--work-tree={store.default_worktree('main')}", "reset", "--hard")
     return store
 
 
-def _quietly(*command: str, input: bytes = b"") -> None:
+def quietly(*command: str, input: bytes = b"") -> None:
+    """Run a command that has nothing to say."""
     subprocess.run(command, check=True, capture_output=True, input=input, env=ENVIRONMENT)
 
 
-def _commit(message: str, files: dict[str, str], *, on: str = "") -> str:
+def commit_text(message: str, files: dict[str, str], *, on: str = "") -> str:
+    """A commit for `git fast-import`."""
     text = "commit refs/heads/main\ncommitter a <a@example.org> 1770000000 +0000\n"
     text += f"data {len(message)}\n{message}\n{on}"
     for path, content in files.items():

@@ -95,7 +95,13 @@ def test_the_documented_operations_are_those_that_happen(tmp_path: Path) -> None
         memory.confirm(["decisions#drop-it"])
         (memory.worktree / "c.md").write_text("three\n")
         memory.capture()
+        memory.transcript_add([gitmem.Spoken("c", "ada", "hello")])
+        memory.transcript_pending()
+        memory.transcript_checkpoint("they met")
         happened = {entry.op for entry in memory.log()}
+        trailer = "--format=%(trailers:key=Gitmem-Op,valueonly)"
+        gitdir = tmp_path / "store" / "repos" / "main.git"
+        happened |= set(git(gitdir, "log", trailer, "refs/gitmem/transcripts").split())
 
     row = next(line for line in FORMAT_PAGE.splitlines() if line.startswith("| `Gitmem-Op`"))
     documented = set(row.split("|")[2].strip().split(", "))
@@ -105,6 +111,9 @@ def test_the_documented_operations_are_those_that_happen(tmp_path: Path) -> None
 def test_the_documented_tree_is_the_real_one(tmp_path: Path) -> None:
     with gitmem.open(store=tmp_path / "store", create=True, layout="soul") as memory:
         memory.write("a.md", "one\n")
+        memory.transcript_add([gitmem.Spoken("c", "ada", "hello")])
+        memory.transcript_pending()
+        memory.search("hello")
     tree = blocks(FORMAT_PAGE)[0]
 
     for path in (tmp_path / "store").rglob("*"):

@@ -7,6 +7,7 @@ what is too long without any is parted at lines, at sentences, and at last at wo
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
@@ -21,10 +22,14 @@ ENOUGH = 320
 """From here on a passage takes in no further paragraph."""
 NEAR = 200
 """Characters of its neighbours by which a passage can be found, too."""
+NAMED = 200
+"""Characters of a heading by which what stands below it is found."""
 ABOVE = " > "
 _ITEM = re.compile(r" ?(?:[-*+]|[0-9]{1,9}[.)])[ \t]")
 _WIDE_END = "\u3002\uff01\uff1f"
-_SENTENCE_END = re.compile(rf"(?<=[.!?\u2026{_WIDE_END}])[\"')\]]*\s+|(?<=[{_WIDE_END}])")
+_ENDS = f".!?\u2026\u061f\u06d4\u0964\u0965{_WIDE_END}"
+_SENTENCE_END = re.compile(rf"(?<=[{_ENDS}])[\"')\]]*\s+|(?<=[{_WIDE_END}])")
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
 class Passage(NamedTuple):
@@ -51,16 +56,15 @@ class _Section(NamedTuple):
 
 
 def passages(text: str) -> list[Passage]:
-    """The passages of TEXT, in order; what is blank or a comment is in none."""
+    """The passages of TEXT, in order; what is blank or nothing but a comment is in none."""
     found = scan(text)
     offsets = list(accumulate(map(len, found.lines), initial=0))
     parts: list[Passage] = []
     for section in _whole_entries(_sections(found, text)):
         heading = ABOVE.join(filter(None, section.titles))
         for start, stop in _parts(text, found, offsets, section):
-            line = _line_at(offsets, section.start, start)
-            last = _line_at(offsets, line, stop - 1)
-            parts.append(Passage(start, stop, line + 1, last + 1, heading, section.entry))
+            line, last = bisect_right(offsets, start), bisect_right(offsets, stop - 1)
+            parts.append(Passage(start, stop, line, last, heading, section.entry))
     return _with_frontmatter(text, parts)
 
 
@@ -100,7 +104,8 @@ def sentences(text: str) -> list[str]:
 
 
 def _sections(found: Lines, text: str) -> Iterator[_Section]:
-    entries = {each.start: each for each in parse(text)} if "###" in text else {}
+    found_entries = parse(text) if "###" in text else ()
+    entries = {each.start: each for each in found_entries if len(each.title) <= MOST}
     headings = [*_headings(found), Heading(len(found.lines), 0, "")]
     if headings[0].line:
         yield _Section(0, 0, headings[0].line, ())
@@ -109,11 +114,13 @@ def _sections(found: Lines, text: str) -> Iterator[_Section]:
     entry: Entry | None = None
     for (line, level, title), following in pairwise(headings):
         above = sum(each < level for each in levels)
-        titles[above:], levels[above:] = [title], [level]
+        titles[above:], levels[above:] = [title[:NAMED]], [level]
         entry = entries.get(line) if level <= ENTRY_LEVEL else entry
         section = _Section(line, line + 1, following.line, tuple(titles), entry)
         # A heading right above a deeper one is part of that one's name, and nothing by itself.
-        if following.level <= level or not all(map(is_blank, found.lines[line + 1 : section.end])):
+        leads = following.level > level and all(map(is_blank, found.lines[line + 1 : section.end]))
+        is_whole = entry is not None and entry.start == line and _is_short(entry)
+        if is_whole or not leads:
             yield section
 
 
@@ -154,7 +161,7 @@ def _parts(
     starts[0] = section.start
     ends = [*starts[1:], section.end]
     spans = ((offsets[one], offsets[other]) for one, other in zip(starts, ends, strict=True))
-    return _packed(_trimmed(text, _shortened(text, spans)))
+    return _packed(_trimmed(text, _shortened(text, _trimmed(text, spans))))
 
 
 def _starts(found: Lines, section: _Section) -> Iterator[int]:
@@ -201,9 +208,15 @@ def _trimmed(text: str, spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int,
     for start, stop in spans:
         said = text[start:stop]
         bare = said.strip()
-        if bare and not (bare.startswith("<!--") and bare.endswith("-->")):
+        if bare and not _is_comment(bare):
             at = start + len(said) - len(said.lstrip())
             yield at, at + len(bare)
+
+
+def _is_comment(said: str) -> bool:
+    if not (said.startswith("<!--") and said.endswith("-->")):
+        return False
+    return not _COMMENT.sub("", said).strip()
 
 
 def _packed(spans: Iterable[tuple[int, int]], enough: int = ENOUGH) -> Iterator[tuple[int, int]]:
@@ -216,10 +229,3 @@ def _packed(spans: Iterable[tuple[int, int]], enough: int = ENOUGH) -> Iterator[
         begun = (begun[0] if begun else start), stop
     if begun:
         yield begun
-
-
-def _line_at(offsets: Sequence[int], line: int, at: int) -> int:
-    """The line in which the character AT stands, which is not before LINE."""
-    while offsets[line + 1] <= at:
-        line += 1
-    return line

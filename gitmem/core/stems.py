@@ -1,8 +1,9 @@
 """What an English word is known by: its stem, by the rules that Martin Porter published.
 
 Of his two rules for a last `y` it is the later one: `deploy` and `deployment` have the same stem.
-Forms that no rule leads back (`went`, `bought`, `children`) are looked up first. A word of another
-language, or with digits in it, is its own stem.
+Forms that no rule leads back (`went`, `bought`, `children`) are looked up first, also with an `s`
+behind them: `thoughts` is found where `thought` is. A word of another language, or with digits in
+it, is its own stem.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ feed fed|feel felt|fight fought|find found|flee fled|fling flung|fly flew flown|
 forbid forbade forbidden|forget forgot forgotten|forgive forgave forgiven|freeze froze frozen
 get got gotten|give gave given|go went gone|grow grew grown|hang hung|hear heard|hide hid hidden
 hold held|index indices|keep kept|know knew known|lay laid|lead led|leap leapt|learn learnt
-leave left|lend lent|life lives|lose lost|make made|man men|matrix matrices|mean meant|meet met
+leave left|lend lent|lose lost|make made|man men|matrix matrices|mean meant|meet met
 mouse mice|pay paid|person people|ride rode ridden|ring rang rung|rise rose risen|run ran|say said
 see saw seen|seek sought|sell sold|send sent|shake shook shaken|shine shone|shoot shot|show shown
 shrink shrank shrunk|sing sang sung|sink sank sunk|sit sat|sleep slept|slide slid|speak spoke spoken
@@ -58,7 +59,7 @@ _LONGEST = 7
 
 def stem(word: str) -> str:
     """The stem of WORD, which is in small letters."""
-    word = IRREGULAR.get(word, word)
+    word = IRREGULAR.get(word) or IRREGULAR.get(word.removesuffix("s"), word)
     if len(word) < SHORTEST or not (word.isascii() and word.isalpha()):
         return word
     word = _without_ending(_singular(word))

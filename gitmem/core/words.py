@@ -8,7 +8,7 @@ that any part of a sentence can be found. A term holds no blank and no ASCII sig
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from gitmem.core.stems import IRREGULAR, stem
 
@@ -17,8 +17,10 @@ _UNSPACED = (
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 )
 """Thai, Lao, Tibetan, Burmese, Khmer, Japanese, Chinese; Korean, whose particles stick to words."""
-_SIGNS = "\u2600-\u27bf\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff"
+_SIGNS = "\u231a-\u23fa\u2600-\u27bf\u2b05-\u2b55\U0001f000-\U0001faff"
 """Signs that people look for: each is a word."""
+_JAMO = re.compile("[\u1100-\u11ff]")
+"""The parts of Korean characters: macOS writes names with them."""
 # Letters and digits; the marks of Indian scripts, and accents, belong to the letters before them.
 _MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670"
 _LETTERS = rf"[^\W_{_UNSPACED}]|[{_MARKS}\u0900-\u0963\u0966-\u0dff]"
@@ -67,19 +69,23 @@ _known = _Known()
 
 def terms_of(text: str) -> str:
     """The terms of TEXT in order, with blanks between them."""
-    return " ".join(map(_known.__getitem__, words_of(text)))
+    return " ".join(filter(None, map(_known.__getitem__, words_of(text))))
 
 
 def words_of(text: str) -> list[str]:
     """The words of TEXT as they stand there; those of plain ASCII in small letters."""
     if text.isascii():
         return text.translate(_PLAIN).split()
+    if _JAMO.search(text):
+        from unicodedata import normalize  # a megabyte that plain text never needs
+
+        text = normalize("NFC", text)
     return _WORD.findall(text)
 
 
 def telling(text: str) -> list[str]:
     """The words of TEXT that say what it is about."""
-    return [each for each in words_of(text) if not _is_common(each.lower())]
+    return [each for each in words_of(text) if _known[each] and not _is_common(each.lower())]
 
 
 def asked(text: str) -> list[str]:
@@ -105,8 +111,13 @@ def marked(text: str, wanted: Collection[str]) -> Iterator[tuple[int, int]]:
     for found in pattern.finditer(text):
         if _UNSPACED_RUN.fullmatch(found[0]):
             yield from _marked_run(found[0], found.start(), plain, begin)
-        elif not plain.isdisjoint(_known[found[0]].split()):
+        elif _are_meant(_known[found[0]].split(), plain, begin):
             yield found.span()
+
+
+def _are_meant(terms: Sequence[str], plain: set[str], begin: tuple[str, ...]) -> bool:
+    met = not plain.isdisjoint(terms)
+    return met or (bool(begin) and any(each.startswith(begin) for each in terms))
 
 
 def _terms(word: str) -> list[str]:
@@ -125,7 +136,7 @@ def _terms(word: str) -> list[str]:
 
 def folded(word: str) -> str:
     """WORD in small letters, without accents and in one Unicode form."""
-    from unicodedata import normalize  # a megabyte that plain text never needs
+    from unicodedata import normalize
 
     bare = _ACCENTS.sub("", normalize("NFKD", normalize("NFKC", word).casefold()))
     return normalize("NFC", bare)
@@ -144,15 +155,19 @@ def _sought(word: str) -> list[str]:
 
 
 def _marked_run(
-    run: str, at: int, plain: Collection[str], begin: tuple[str, ...]
+    run: str, at: int, plain: set[str], begin: tuple[str, ...]
 ) -> Iterator[tuple[int, int]]:
     """The parts of a run without blanks that are meant; what overlaps is one part."""
+    terms = _known[run].split()
+    if len(terms) != len(run):  # it has another form than its terms: they cannot be told apart
+        if _are_meant(terms, plain, begin):
+            yield at, at + len(run)
+        return
     start = end = -1
-    for offset in range(len(run)):
-        pair = folded(run[offset : offset + 2])
-        if pair in plain and len(pair) > 1:
-            reach = offset + 2
-        elif begin and pair.startswith(begin):
+    for offset, term in enumerate(terms):
+        if term in plain:
+            reach = offset + len(term)
+        elif begin and term.startswith(begin):
             reach = offset + 1
         else:
             continue

@@ -2,32 +2,37 @@
 
 Everything else that no ref reaches is kept; these are not. A list names the commits that were let
 go. An object goes only if they reach it and nothing else does: no ref, no log of one, not the
-index. That is looked up without the lock, and once more, for what came since, with it.
+index. That is looked up without the lock, and once more, for what came since, with it. Before the
+first one goes all of them are on the list, so that whoever dies on the way leaves nothing that
+nobody knows of.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from gitmem.errors import Damaged
+from gitmem.errors import Busy, Damaged
 from gitmem.git import publish, trees
 from gitmem.git.checks.reffiles import ZERO, all_refs, is_id, read_log
 from gitmem.git.indexbytes import IndexUnreadable
 from gitmem.git.indexfile import IndexFile
 from gitmem.git.lock import Lock, lock_path
-from gitmem.git.objects import ObjectDamaged, Objects
-from gitmem.git.packing import GRAPH, alone, drop_packs, names_in, new_pack, packs_of
+from gitmem.git.objects import ObjectDamaged, ObjectMissing, Objects, sync_folder
+from gitmem.git.packing import GRAPH, alone, names_in, new_pack, packs_of, remove_packs
+from gitmem.git.refs import put_durably, ref_tip
 from gitmem.git.repository import parse_commit
-from gitmem.git.setup import write_durably
 
 NAME = "dropped"
 HEADS = "*_HEAD"
 """Files in which git remembers a commit for a while."""
+ROUNDS = 5
+"""How often it is begun anew because others were at work."""
 
 
 class Gone(NamedTuple):
@@ -38,63 +43,164 @@ class Gone(NamedTuple):
     """How many packs were written anew without it."""
 
 
-def note_dropped(gitdir: Path, commit: str) -> None:
-    """Remember that what only COMMIT reaches shall go: before it is let go."""
-    known = dropped(gitdir)
+def note_dropped(gitdir: Path, commit: str, ref: str) -> None:
+    """Remember that what only COMMIT reaches shall go: before REF lets go of it.
+
+    Needs the group's lock.
+    """
+    known = _listed(gitdir)
     if commit not in known:
-        write_durably(gitdir / "gitmem" / NAME, "\n".join([*known, commit, ""]).encode())
+        _keep(gitdir, {**known, commit: ref})
 
 
 def dropped(gitdir: Path) -> list[str]:
-    """The commits that were let go, and may still be on the disk."""
+    """What was let go, and may still be on the disk."""
+    return list(_listed(gitdir))
+
+
+def _listed(gitdir: Path) -> dict[str, str]:
+    """The same, with the ref that each commit was on; an object that they reach was on none."""
     try:
         text = (gitdir / "gitmem" / NAME).read_text("ascii", "replace")
     except OSError:
-        return []
-    return [line for line in text.split("\n") if is_id(line)]
+        return {}
+    rows = (line.partition(" ") for line in text.split("\n"))
+    return {oid: ref for oid, _, ref in rows if is_id(oid)}
+
+
+def _keep(gitdir: Path, listed: dict[str, str]) -> None:
+    path = gitdir / "gitmem" / NAME
+    if listed:
+        lines = (f"{oid} {ref}".strip() for oid, ref in listed.items())
+        put_durably(path, "\n".join([*lines, ""]).encode(), path.with_suffix(".new"))
+    else:
+        path.unlink(missing_ok=True)
 
 
 def forget_dropped(gitdir: Path, *, seconds: float) -> Gone:
     """Remove from the disk what only dropped commits reach."""
-    commits = dropped(gitdir)
-    objects = Objects(gitdir, stand_ins=False)
-    try:
-        with alone(gitdir) as folder:
-            return _forget(gitdir, objects, commits, folder, time.monotonic() + seconds)
-    finally:
-        objects.close()
+    deadline = time.monotonic() + seconds
+    with alone(gitdir) as folder:
+        for _ in range(ROUNDS):
+            work = _Forgetting(gitdir)
+            try:
+                if work.run(folder, deadline):
+                    return work.gone
+            finally:
+                work.close()
+    raise Busy("others were at work all the time; nothing is lost", hint="run it again later")
 
 
-def _forget(
-    gitdir: Path, objects: Objects, commits: list[str], folder: Path, deadline: float
-) -> Gone:
-    doomed = _Reach(objects, forgiving=True)
-    doomed.add(commits)
-    needed = _Reach(objects)
-    needed.add(_roots(gitdir))
-    going = doomed.seen - needed.seen
-    packs = packs_of(gitdir)
-    names = set(names_in(packs))
-    made = ""
-    if going & names and names - going:
-        made = new_pack(gitdir, folder, sorted(names - going), deadline)
-    publish.reached("repacked")
-    with Lock(lock_path(gitdir)):
-        needed.add(_roots(gitdir))  # what came since; the rest was seen
-        if going & needed.seen:
+class _Forgetting:
+    """One attempt."""
+
+    def __init__(self, gitdir: Path) -> None:
+        self._gitdir = gitdir
+        self._objects = Objects(gitdir, stand_ins=False)
+        self._listed = _listed(gitdir)
+        self._needed = _Reach(self._objects)
+        self.gone = Gone(0, 0)
+
+    def close(self) -> None:
+        """Give back file handles."""
+        self._objects.close()
+
+    def run(self, folder: Path, deadline: float) -> bool:
+        """Remove what can go; False when others have changed too much meanwhile."""
+        gitdir, before = self._gitdir, self._lines()
+        self._needed.add(before, whole=True)
+        commits = {oid for oid, ref in self._listed.items() if ref}
+        in_use = commits & self._needed.seen  # whoever noted them died before letting them go
+        self._look()
+        doomed = _Reach(self._objects, forgiving=True)
+        doomed.add(self._listed)
+        going = doomed.seen - self._needed.seen
+        packs = packs_of(gitdir) if going else []
+        names = set(names_in(packs))
+        made = ""
+        if going & names and names - going:
+            made = new_pack(gitdir, folder, sorted(names - going), deadline)
+        publish.reached("repacked")
+        with Lock(lock_path(gitdir)):
+            now = self._lines()
+            self._needed.add(now, whole=True)
+            self._look()  # what came since; the rest was seen
+            moved = in_use and now != before
+            repacked = going and {*packs_of(gitdir)} != {*packs, made} - {""}
+            if going & self._needed.seen or moved or repacked:
+                return False
+            self._remove(going, made, packs if going & names else [])
+            held, kept = commits - going - in_use, going & _packed(gitdir)
+            self._unlist(going, held | kept)
+        _tell(held, kept)
+        return True
+
+    def _lines(self) -> list[str]:
+        """Where the refs are now that something was let go from."""
+        return [self._line(ref) for ref in sorted({*self._listed.values()} - {""})]
+
+    def _line(self, ref: str) -> str:
+        found = ref_tip(self._gitdir, ref)
+        if found is None:
             raise Damaged(
-                "what was dropped is needed again; nothing was removed",
-                hint="run `gitmem maintain` again",
+                f"{ref} is lost, so what it needs cannot be told; nothing was removed",
+                hint="run `gitmem check --repair`",
+                ref=ref,
             )
+        return found
+
+    def _look(self) -> None:
+        """See all from which a reader may start."""
+        self._needed.add(_roots(self._gitdir))
+        self._needed.seen.update(_files(self._gitdir))
+
+    def _remove(self, going: Collection[str], made: str, packs: list[str]) -> None:
+        """Remove GOING in all forms it has; MADE stands in for PACKS."""
+        gitdir = self._gitdir
+        _keep(gitdir, {**dict.fromkeys(going, ""), **_listed(gitdir)})
+        publish.reached("listed")
         for name in (GRAPH, f"{GRAPH}s/commit-graph-chain"):
             with suppress(FileNotFoundError):  # it names commits that will not be there
                 os.unlink(gitdir / name)
-        removed = sum(_unlinked(objects.loose_path(oid)) for oid in going)
-    if going & names:
-        drop_packs(gitdir, made, packs)
-    with suppress(FileNotFoundError):
-        os.unlink(gitdir / "gitmem" / NAME)
-    return Gone(len(going & names) + removed, len(packs) if going & names else 0)
+        packed = {*names_in(packs)}.intersection(going)
+        remove_packs(gitdir, made, packs)
+        publish.reached("unpacked")
+        places = {oid: self._objects.loose_path(oid) for oid in sorted(going)}
+        loose = {oid for oid, path in places.items() if _unlinked(path)}
+        aside = gitdir / "gitmem" / "quarantine"
+        for path in aside.iterdir() if aside.is_dir() else ():
+            if path.name.partition(".")[0] in going:
+                path.unlink(missing_ok=True)
+        for folder in {os.path.dirname(places[oid]) for oid in loose}:
+            sync_folder(folder)
+        sync_folder(gitdir / "objects" / "pack")
+        publish.reached("removed")
+        self.gone = Gone(len(packed | loose), len(packs))
+
+    def _unlist(self, going: AbstractSet[str], held: AbstractSet[str]) -> None:
+        """Forget what is done: what is HELD by somebody waits, and what was noted since."""
+        listed = _listed(self._gitdir)
+        done = (self._listed.keys() | going) - held
+        _keep(self._gitdir, {oid: ref for oid, ref in listed.items() if oid not in done})
+
+
+def _packed(gitdir: Path) -> set[str]:
+    """What is in any pack, also in one that somebody wants to keep."""
+    return {*names_in([str(each)[:-4] for each in (gitdir / "objects" / "pack").glob("*.idx")])}
+
+
+def _tell(held: Collection[str], kept: Collection[str]) -> None:
+    """Say where something is left that should have gone."""
+    if held:
+        raise Busy(
+            f"another ref, or the log of one, leads to {min(held)[:10]}, which was dropped",
+            hint="see `git for-each-ref --contains` and `git reflog --all` in the group",
+        )
+    if kept:
+        raise Busy(
+            f"{len(kept):,} objects that were dropped are in a pack that is marked to be kept",
+            hint="remove its .keep file in objects/pack",
+        )
 
 
 def _unlinked(path: str) -> bool:
@@ -116,6 +222,10 @@ def _roots(gitdir: Path) -> Iterator[str]:
     for path in gitdir.glob(HEADS):
         found = path.read_text("ascii", "replace")[:40]
         yield from (found,) if is_id(found) else ()
+
+
+def _files(gitdir: Path) -> Iterator[str]:
+    """The files that the index and the record of a writer name: nothing is below them."""
     with suppress(FileNotFoundError, IndexUnreadable):
         index = IndexFile.parse((gitdir / "index").read_bytes())
         yield from (entry.oid.hex() for entry in index.entries())
@@ -131,16 +241,16 @@ class _Reach:
         self._objects, self._forgiving = objects, forgiving
         self.seen: set[str] = set()
 
-    def add(self, roots: Iterable[str]) -> None:
-        """See all that ROOTS reach."""
+    def add(self, roots: Iterable[str], *, whole: bool = False) -> None:
+        """See all that ROOTS reach; WHOLE: nothing of it may be missing."""
         waiting = list(roots)
         while waiting:
             oid = waiting.pop()
             if oid not in self.seen:
                 self.seen.add(oid)
-                waiting += self._below(oid)
+                waiting += self._below(oid, whole)
 
-    def _below(self, oid: str) -> list[str]:
+    def _below(self, oid: str, whole: bool) -> list[str]:
         try:
             kind, data = self._objects.read(oid)
             if kind == "commit":
@@ -150,18 +260,13 @@ class _Reach:
                 return [data.partition(b"\n")[0].removeprefix(b"object ").decode("ascii")]
             return self._entries(trees.parse(data)) if kind == "tree" else []
         except (ObjectDamaged, ValueError) as error:
-            if self._forgiving or self._is_no_loss(oid):
+            # An old line of a log may name what git has removed, and history may have a hole.
+            if self._forgiving or (isinstance(error, ObjectMissing) and not whole):
                 return []
             raise Damaged(
                 f"what object {oid[:10]} needs cannot be told, so nothing was removed",
                 hint="run `gitmem check --repair`",
             ) from error
-
-    def _is_no_loss(self, oid: str) -> bool:
-        """An old line of a log may name what git itself has removed."""
-        return not os.path.exists(self._objects.loose_path(oid)) and not any(
-            pack.offset(oid) is not None for pack in self._objects.packs
-        )
 
     def _entries(self, tree: trees.Tree) -> list[str]:
         """The folders of a tree; its files are seen at once, since nothing is below them."""

@@ -220,14 +220,19 @@ def names_in(packs: Sequence[str]) -> list[str]:
 def drop_packs(gitdir: Path, made: str, packs: Sequence[str]) -> None:
     """Remove the packs that MADE replaces, if any does, and git's notes on what is in them."""
     with Lock(lock_path(gitdir)):
-        if made and not _stands(made):
-            return
-        for path in (gitdir / "objects" / "pack").glob("multi-pack-index*"):
-            path.unlink(missing_ok=True)
-        for stem in packs:
-            for ending in BESIDE if stem != made else ():
-                with suppress(FileNotFoundError):
-                    os.unlink(stem + ending)
+        remove_packs(gitdir, made, packs)
+
+
+def remove_packs(gitdir: Path, made: str, packs: Sequence[str]) -> None:
+    """The same. Needs the group's lock."""
+    if made and not _stands(made):
+        return
+    for path in (gitdir / "objects" / "pack").glob("multi-pack-index*"):
+        path.unlink(missing_ok=True)
+    for stem in packs:
+        for ending in BESIDE if stem != made else ():
+            with suppress(FileNotFoundError):
+                os.unlink(stem + ending)
 
 
 def has_graph(gitdir: Path) -> bool:

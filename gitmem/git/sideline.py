@@ -1,31 +1,31 @@
 """A line of commits beside the branch: files that stand in no work tree and in no index.
 
-It is written as the branch is: the lock, a record, the objects, then the ref. Whoever dies on the
-way leaves what nobody reaches, and the next one goes on from the same commit.
+It is written as the branch is: the lock, the objects, then the ref. Whoever dies on the way leaves
+what nobody reaches, and the next one goes on from the same commit. No record is needed for that:
+the one in the lock, and the note of the index, belong to those who write to the branch.
 """
 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
-import pygit2
-
 from gitmem.core.messages import Note, subject
-from gitmem.errors import Damaged
 from gitmem.git import publish
 from gitmem.git.commits import commit_bytes, write_tree
-from gitmem.git.deadlocks import remove_dead_files
-from gitmem.git.lock import WAIT, Lock, Record, lock_path
-from gitmem.git.objects import sync_folder
+from gitmem.git.lock import WAIT, Lock, lock_path
+from gitmem.git.objects import TEMP_PREFIX
 from gitmem.git.publish import translated
-from gitmem.git.refs import close, moving
+from gitmem.git.refs import Move, move_ref, ref_tip
 from gitmem.git.repository import Repository
 
 Files = Mapping[str, bytes | None]
+STALE = 60.0
+"""Seconds after which an object that is still without its name was left by somebody dead."""
 
 
 class Sideline:
@@ -38,25 +38,17 @@ class Sideline:
         """The newest commit; None where there is none yet."""
         return line_tip(self._repository, self._ref)
 
-    def append(self, files: Files, note: Note, when: datetime) -> str:
-        """Add FILES as one commit on top of the newest."""
-        reference = self._reference()
-        parent = str(reference.target) if reference else None
-        root = self._repository.commit(parent).tree if parent else None
-        return self._landed(reference, self._written(root, parent, files, note, when), note)
+    def append(self, base: str | None, files: Files, note: Note, when: datetime) -> str:
+        """Add FILES as one commit on top of BASE, which has to be the newest."""
+        root = self._repository.commit(base).tree if base else None
+        commit = self._written(root, base, files, note, when)
+        return self._landed(base, commit, note, when)
 
-    def restart(self, root: str, files: Files, note: Note, when: datetime) -> str:
-        """Begin anew with the tree ROOT and FILES: what came before is reached by nobody."""
-        reference = self._reference()
-        commit = self._landed(reference, self._written(root, None, files, note, when), note)
-        log = self._repository.gitdir / "logs" / self._ref
-        with translated("expiring the log of a ref"), suppress(FileNotFoundError):
-            os.truncate(log, 0)
-        return commit
-
-    def _reference(self) -> pygit2.Reference | None:
-        """The ref as it is now: moving it compares with this very value."""
-        return self._repository.raw.lookup_reference(self._ref) if self.tip() else None
+    def restart(self, base: str, files: Files, note: Note, when: datetime) -> str:
+        """Begin anew with all that BASE has, and FILES: what came before is reached by nobody."""
+        root = self._repository.commit(base).tree
+        commit = self._written(root, None, files, note, when)
+        return self._landed(base, commit, note, when, anew=True)
 
     def _written(
         self, root: str | None, parent: str | None, files: Files, note: Note, when: datetime
@@ -71,34 +63,24 @@ class Sideline:
         publish.reached("objects")
         return commit
 
-    def _landed(self, reference: pygit2.Reference | None, commit: str, note: Note) -> str:
-        raw, name = self._repository.raw, self._ref
-        _ensure_log(self._repository.gitdir, name)
-        with moving(self._repository, name, name):
-            try:
-                if reference:
-                    reference.set_target(commit, subject(note))
-                else:
-                    raw.create_reference(name, commit, force=False, message=subject(note))
-            except (pygit2.GitError, OSError, ValueError):
-                if self.tip() != commit:  # an exception is not "not written"
-                    raise
+    def _landed(
+        self, base: str | None, commit: str, note: Note, when: datetime, *, anew: bool = False
+    ) -> str:
+        move = Move(base, commit, subject(note), int(when.timestamp()), anew)
+        with translated(f"moving {self._ref}"):
+            move_ref(self._repository.gitdir, self._ref, move)
         publish.reached("branch")
-        close(self._repository, name)
         return commit
 
 
 def line_tip(repository: Repository, ref: str) -> str | None:
     """The newest commit of a line; None where there is none, Damaged where it cannot be read."""
-    found = repository.reference(ref)
-    if found is None and os.path.exists(repository.gitdir / ref):
-        raise Damaged(f"{ref} cannot be read", hint="run `gitmem check --repair`", ref=ref)
-    return found
+    return ref_tip(repository.gitdir, ref)
 
 
 @contextmanager
-def sideline(repository: Repository, ref: str, name: str, wait: float = WAIT) -> Iterator[Sideline]:
-    """Hold the group's lock to write to a line; NAME is the operation.
+def sideline(repository: Repository, ref: str, wait: float = WAIT) -> Iterator[Sideline]:
+    """Hold the group's lock to write to a line.
 
     The record of a writer who died is left for who finishes it: that one's work and ours have
     nothing in common but the objects.
@@ -107,29 +89,19 @@ def sideline(repository: Repository, ref: str, name: str, wait: float = WAIT) ->
     with translated("working on this group"):
         lock.acquire(wait)
         try:
-            pending, remark = lock.record(), lock.remark()
-            if pending and not pending.items:
-                remove_dead_files(repository, pending)
-            ours = not (pending and pending.items)
-            if ours:
-                lock.note(Record(name, "", os.getpid(), False, ()))
-            publish.reached("recorded")
-            try:
-                yield Sideline(repository, ref)
-            finally:
-                repository.objects.discard()
-                if ours:
-                    lock.clear(remark)
+            _remove_dead_objects(repository.gitdir)
+            publish.reached("locked")
+            yield Sideline(repository, ref)
         finally:
+            with suppress(OSError):  # what has landed has landed
+                repository.objects.discard()
             lock.release()
 
 
-def _ensure_log(gitdir: Path, ref: str) -> None:
-    """A ref of this kind has a log only where there is one: it tells where a lost ref was."""
-    log = gitdir / "logs" / ref
-    with suppress(FileExistsError):
-        for parent in reversed(log.relative_to(gitdir).parents[:-1]):
-            if not (gitdir / parent).is_dir():
-                (gitdir / parent).mkdir(mode=0o700)
-                sync_folder((gitdir / parent).parent)
-        os.close(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+def _remove_dead_objects(gitdir: Path) -> None:
+    """Remove what somebody was writing who died; young ones may be of who needs no lock for it."""
+    with suppress(OSError):
+        for name in os.listdir(gitdir / "objects"):
+            path = gitdir / "objects" / name
+            if name.startswith(TEMP_PREFIX) and time.time() - path.lstat().st_mtime > STALE:
+                path.unlink()

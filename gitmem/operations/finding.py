@@ -32,8 +32,6 @@ NAME = "search.db"
 CANDIDATES = 100
 """Passages that are ranked, for each sentence."""
 MANY = 20
-LOOKED_AT = 40
-"""Of those, so many are compared with the sentence word for word."""
 Wanted = Callable[[str, str], bool]
 """Whether a file counts: the group it is of, nothing for the own one, and its path."""
 
@@ -157,9 +155,9 @@ def _looked_up(
     found = sorted(lifted(found), key=lambda each: -each.score)[:limit]
     numbers = [each.id for each in found]
     places = passages.places(connection, numbers)
-    terms = terms_in(connection, numbers[:LOOKED_AT])
+    terms = terms_in(connection, numbers)
     return [
-        (each, places[each.id], rarity.coverage(sentences[each.sentence], terms.get(each.id, ())))
+        (each, places[each.id], rarity.coverage(sentences[each.sentence], terms[each.id]))
         for each in found
     ]
 

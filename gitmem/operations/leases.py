@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.core.intervals import Range
+from gitmem.errors import StorageFailed
 from gitmem.index.files import put
 
 NAME = "sync"
@@ -76,13 +77,16 @@ def read_lease(gitdir: Path) -> Lease | None:
     """The range that is out; None where none is, or nobody can tell."""
     try:
         row = json.loads((gitdir / "gitmem" / NAME).read_bytes())
+        since = datetime.fromisoformat(row["since"])
+        if since.tzinfo is None:
+            return None
         return Lease(
             str(row["token"]),
             Range(int(row["first"]), int(row["last"]), str(row["chat"])),
             str(row["session"]),
             str(row["agent"]),
             Holder(int(row["pid"]), str(row["started"]), str(row["place"])),
-            datetime.fromisoformat(row["since"]),
+            since,
             str(row["base"]),
         )
     except (OSError, ValueError, TypeError, KeyError):
@@ -90,7 +94,7 @@ def read_lease(gitdir: Path) -> Lease | None:
 
 
 def write_lease(gitdir: Path, lease: Lease) -> None:
-    """Remember that a range is out."""
+    """Remember that a range is out; StorageFailed where that cannot be."""
     row = {
         "token": lease.token,
         **lease.range._asdict(),
@@ -101,6 +105,11 @@ def write_lease(gitdir: Path, lease: Lease) -> None:
         "base": lease.base,
     }
     put(gitdir / "gitmem" / NAME, json.dumps(row).encode())
+    if read_lease(gitdir) != lease:  # a token that nobody knows closes nothing
+        raise StorageFailed(
+            "the range cannot be handed out: the disk does not take the note of it",
+            hint="free some space and repeat",
+        )
 
 
 def drop_lease(gitdir: Path) -> None:
@@ -137,7 +146,12 @@ def is_alive(holder: Holder) -> bool:
         return False
     except OSError:
         pass
-    return here.started == holder.started
+    return here.started == holder.started and not _is_zombie(holder.pid)
+
+
+def _is_zombie(pid: int) -> bool:
+    """Whether a process has ended, and only its parent has not taken note yet."""
+    return _fields(pid)[:1] in (["Z"], ["X"])
 
 
 def _holder(pid: int) -> Holder:

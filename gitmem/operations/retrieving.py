@@ -24,10 +24,10 @@ from gitmem.operations.sources import Sources
 
 PER_FILE = 2
 """So many passages of a file, unless room is left."""
-LOOKED_AT = 24
-"""Passages that may be taken, or of which it is told why they are not."""
 NEAR = 8
 """Near misses that are told of."""
+MORE = 16
+"""Beyond those that may be taken, so many are looked at."""
 RETRIEVED = ("always", "recent", "query")
 """Load rules of layers in which a prompt may find something: `never` is never, and what belongs to
 one person is not for others."""
@@ -100,7 +100,7 @@ def _candidates(matches: Sequence[Match], sources: Sources, asked: Asked) -> lis
         if re.fullmatch(r"(?:#.*\s*)+", text):
             continue
         found.append(_Candidate(_piece(match, layer, text), match, _obstacle(match, layer, asked)))
-        if len(found) >= LOOKED_AT:
+        if len(found) >= asked.limits.top + MORE:
             break
     return found
 

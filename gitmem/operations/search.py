@@ -136,6 +136,8 @@ def _in_memory(
     for each in found:
         if asked.since and not (each.touched and each.touched.seconds >= asked.since):
             continue
+        if not each.coverage:
+            continue  # only its neighbours have it, and they come themselves
         with suppress(Damaged):  # the index knows it still, the disk does not
             yield _hit(group, sources, each, layout)
             count += 1

@@ -80,7 +80,7 @@ def transcript_add(
         count = len(unknown)
         return TranscriptAdded("", count, 0, 0, len(messages) - count, redacted)
     if unknown:
-        with sideline(group.repository, REF, note.id) as line:
+        with sideline(group.repository, REF) as line:
             tip = tip_of(group)
             if tip != before:  # another came in between: what it brought is known now
                 unknown = _unknown(group, tip, unknown)
@@ -88,9 +88,10 @@ def transcript_add(
                 first = (tip.last if tip else 0) + 1
                 heard = list(_numbered(unknown, first, came))
                 numbers = (NUMBERS, f"{first}-{heard[-1].number}")
-                began = (BEGAN, str(tip.began if tip else int(came.timestamp())))
+                began = (BEGAN, tip.began if tip else group.repository.tip().commit)
                 said_ = note._replace(title=_title(heard), extra=(numbers, began))
-                commit = line.append(dict(_batches(heard, came)), said_, came)
+                base = tip.commit if tip else None
+                commit = line.append(base, dict(_batches(heard, came)), said_, came)
                 known = len(messages) - len(heard)
                 return TranscriptAdded(commit, len(heard), first, heard[-1].number, known, redacted)
             before = tip
@@ -126,20 +127,22 @@ def _clean(messages: Sequence[Spoken]) -> tuple[list[Spoken], int]:
     count = 0
     for each in messages:
         (chat, a), (sender, b), (text, c) = map(_redacted, (each.chat, each.sender, each.text))
-        clean = Spoken(visible(chat), visible(sender), text, each.at, _plain_id(each.id))
+        id, d = _plain_id(each.id)
+        clean = Spoken(visible(chat), visible(sender), text, each.at, id)
         key = (clean.chat, clean.id) if clean.id else len(found)
         if found.setdefault(key, clean) is clean:
-            count += a + b + c
+            count += a + b + c + d
     return list(found.values()), count
 
 
-def _plain_id(id: str) -> str:
+def _plain_id(id: str) -> tuple[str, int]:
     """An id as it can be kept: one that looks like a credential only by a digest of it."""
-    if not _redacted(id)[1]:
-        return id
+    count = _redacted(id)[1]
+    if not count:
+        return id, 0
     from hashlib import sha256
 
-    return sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:16], count
 
 
 def _redacted(text: str) -> tuple[str, int]:

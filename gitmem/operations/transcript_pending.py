@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from gitmem.core.access import check_access
-from gitmem.core.intervals import Range
+from gitmem.core.intervals import Range, gaps
 from gitmem.core.numbers import counted
 from gitmem.core.transcripts import Message
 from gitmem.errors import Busy
 from gitmem.git.lock import Lock, lock_path
+from gitmem.index import said
 from gitmem.index.database import Connection
 from gitmem.operations.group import Group
 from gitmem.operations.layouts import layout_of
@@ -105,6 +106,8 @@ def transcript_pending(
         closed = standing(connection).closed
         numbers = pending_numbers(connection, closed, chat)
         chosen = [number for number, _ in numbers]
+        if said.is_unreadable(connection):
+            chosen = _up_to_a_hole(connection, closed, chosen)
         lease = read_lease(group.gitdir)
         if lease and not lease.is_open(pending_numbers(connection, closed)):
             lease = None
@@ -141,6 +144,16 @@ def transcript_pending(
         threshold,
         action,
     )
+
+
+def _up_to_a_hole(connection: Connection, closed: Sequence[Range], numbers: list[int]) -> list[int]:
+    """Those before what cannot be read: it may be healed, and is not summarised until then."""
+    for gap in gaps(closed, said.last_number(connection)):
+        there = {number for number, _ in said.numbers_in(connection, gap)}
+        for each in range(max(gap.first, *numbers[:1], 1), gap.last + 1):
+            if each not in there:
+                return [number for number in numbers if number < each]
+    return numbers
 
 
 def _first(

@@ -65,23 +65,30 @@ def transcript_prune(group: Group, before: str, *, dry_run: bool = False) -> Tra
     chosen = _chosen(group, tip, start)
     if tip is None or dry_run or not chosen.paths:
         return _answer(tip.commit if tip else "", start, chosen, dry_run=dry_run)
-    with sideline(group.repository, REF, note.id) as line:
+    with sideline(group.repository, REF) as line:
         now = tip_of(group) or tip
-        if now != tip:
-            chosen = _chosen(group, now, start)
-        facts = ((NUMBERS, f"{now.last}-{now.last}"), (BEGAN, str(now.began)))
+        chosen = _chosen(group, now, start)  # again: a checkpoint may have been taken back
+        if not chosen.paths:
+            return _answer(now.commit, start, chosen)
+        facts = ((NUMBERS, f"{now.last}-{now.last}"), (BEGAN, now.began))
         title = f"{counted(len(chosen.keys), 'message')} from before {start.date()} dropped"
         known = group.repository.snapshot(now.commit).read(FORGOTTEN) or b""
         files: dict[str, bytes | None] = dict.fromkeys(chosen.paths)
         files[FORGOTTEN] = encode_keys([*decode_keys(known), *chosen.keys])
-        note_dropped(group.gitdir, now.commit)
+        note_dropped(group.gitdir, now.commit, REF)
+        _forget_words(group)  # before as well: who dies now leaves none
         done = note._replace(title=title, extra=facts)
-        commit = line.restart(now.tree, files, done, group.now())
+        commit = line.restart(now.commit, files, done, group.now())
+    _forget_words(group)
+    return _answer(commit, start, chosen)
+
+
+def _forget_words(group: Group) -> None:
+    """No cache shall know what is dropped, nor that nothing is to be done."""
     path = said_path(group)
     if path:
         throw_away(path)
     forget_quiet(group.gitdir)
-    return _answer(commit, start, chosen)
 
 
 def _chosen(group: Group, tip: Said | None, before: datetime) -> _Chosen:

@@ -52,8 +52,8 @@ class Said(NamedTuple):
     tree: str
     last: int
     """The last number that was ever given."""
-    began: int
-    """When the first message came in, in seconds."""
+    began: str
+    """The commit of the branch at which the first message came in: no deed is older."""
 
 
 class Standing(NamedTuple):
@@ -90,9 +90,7 @@ def tip_of(group: Group) -> Said | None:
         return None
     commit = group.repository.commit(oid)
     note = parse(commit.message)
-    began = note.get(BEGAN)
-    when = int(began) if began.isdecimal() else commit.committed
-    return Said(oid, commit.tree, span(note.get(NUMBERS))[1], when)
+    return Said(oid, commit.tree, span(note.get(NUMBERS))[1], note.get(BEGAN))
 
 
 def ask_said(group: Group, tip: Said | None, answer: Callable[[Connection], Answer]) -> Answer:
@@ -172,7 +170,7 @@ def _bring_deeds(connection: Connection, group: Group, tip: Said | None, branch:
     found, met = [], False
     for commit in group.repository.history(branch):
         met = commit.oid == known
-        if met or commit.committed < tip.began:
+        if met or commit.oid == tip.began:
             break
         deed = _deed(commit)
         found += [deed] if deed else []

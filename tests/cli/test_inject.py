@@ -106,12 +106,54 @@ def test_a_report_says_what_is_in_it_and_why(arizuko: Run) -> None:
     assert ["user", "users/{user}.md", "no", "user", "was", "named"] in lines
 
 
-def test_a_prompt_adds_nothing_yet_and_says_so(arizuko: Run) -> None:
-    note = "note: a prompt adds nothing yet: retrieval comes with search\n"
+def test_a_prompt_adds_what_fits_it(arizuko: Run) -> None:
+    arizuko("write", "diary/2025-12-24.md", "---\nsummary: Birds\n---\nSaw a heron.\n")
 
-    assert arizuko("inject", "--prompt", "what?").err == note
-    by_stdin = arizuko("inject", "--prompt", "-", input=b"what \xff?")
-    assert (by_stdin.out, by_stdin.err) == (PRINTED, note)
+    asked = arizuko("inject", "--prompt", "When did I see the heron?")
+    by_stdin = arizuko("inject", "--prompt", "-", input=b"heron \xff?")
+    silent = arizuko("inject", "--prompt", "Write a poem about the sea.")
+
+    assert "Saw a heron." in asked.out
+    assert "Saw a heron." in by_stdin.out
+    assert "heron" not in silent.out
+
+
+def test_a_prompt_that_nothing_fits_is_told_on_the_side(run: Run) -> None:
+    run("init", "--layout", "nano")
+
+    said = run("inject", "--layer", "notes", "--prompt", "Where is the heron?")
+
+    assert (said.code, said.out) == (0, "")
+    assert said.err == (
+        "note: nothing in memory fits the prompt; see how near it came: --explain\n"
+    )
+
+
+def test_why_each_came_and_each_near_miss_did_not(run: Run) -> None:
+    run("init", "--layout", "nano")
+    run("write", "memory/birds.md", "The heron lives in the canal.")
+
+    near = run("inject", "--prompt", "Is a heron larger than an ostrich or an emu?", "--explain")
+    there = run("inject", "--prompt", "Where does the heron live?", "--explain")
+
+    assert "memory/birds.md 1-1  below the gate: has " in near.out
+    assert "fits the prompt: has 100% of what it asks for" in there.out
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("--top", "0"), "top must be from 1 to 32"),
+        (("--top", "33"), "top must be from 1 to 32"),
+        (("--chars", "999"), "chars must be from 1,000 to 50,000"),
+    ],
+)
+def test_limits_that_cannot_be_are_refused(
+    arizuko: Run, options: tuple[str, ...], why: str
+) -> None:
+    said = arizuko("inject", "--prompt", "x", *options)
+
+    assert (said.code, why in said.err) == (2, True)
 
 
 def test_a_moment_shows_the_prompt_of_then(arizuko: Run) -> None:

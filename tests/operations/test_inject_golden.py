@@ -262,12 +262,19 @@ def test_nano_shows_its_soul_and_leaves_the_rest_to_a_prompt(make: Make) -> None
     files = {"SOUL.md": "Be kind.\n", "MEMORY.md": "Ada likes tea.\n", "memory/b.md": "Bob."}
     group = make("nano", files)
 
-    found = inject(group, prompt="what does Ada like?")
+    found = inject(group)
 
     assert found.text == "Relevant memory snippets:\n[1] (group) Be kind."
     assert found.memory_context == ""
-    assert found.manifest.notes == ("a prompt adds nothing yet: retrieval comes with search",)
     assert ("memory", "chosen by a prompt") in reasons(found)
+
+    asked = inject(group, prompt="what does Ada like?")
+
+    assert asked.system_prompt == found.text
+    assert asked.memory_context == (
+        "Relevant memory snippets:\n[1] (group: MEMORY.md, 2026-02-08) Ada likes tea."
+    )
+    assert asked.text == f"{asked.system_prompt}\n\n{asked.memory_context}"
 
 
 def test_nano_without_a_soul_prints_nothing(make: Make) -> None:

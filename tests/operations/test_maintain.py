@@ -28,7 +28,10 @@ from tests.support.git import git
 from tests.support.histories import edit, put, truncate
 from tests.support.jobs import read_jobs
 
-STEPS = ("recover", "capture", "rotate", "snapshot", "report", "scrub", "pack", "commit-graph")
+STEPS = (
+    *("recover", "capture", "rotate", "snapshot", "report", "scrub", "forget", "pack"),
+    "commit-graph",
+)
 FEW = Limits(loose=1, packs=3)
 
 
@@ -68,6 +71,7 @@ def test_all_that_is_due_is_done_once(group: Group) -> None:
         "snapshot": "done",
         "report": "done",
         "scrub": "done",
+        "forget": "nothing",
         "pack": "nothing",
         "commit-graph": "nothing",
     }
@@ -177,6 +181,7 @@ def test_a_dry_run_says_what_is_due_and_changes_nothing(group: Group) -> None:
         "snapshot": "due",
         "report": "due",
         "scrub": "due",
+        "forget": "nothing",
         "pack": "nothing",
         "commit-graph": "nothing",
     }

@@ -259,3 +259,61 @@ FIRST: Sequence[str] = (
     "Let us go on where we stopped yesterday with the landing page.",
 )
 """What people say before they come to the point."""
+
+LONG_ABOUT_NOTES: Sequence[str] = (
+    (
+        "I am about to prepare the release of the new checkout page with the redesigned basket "
+        "and would like to know whether I may deploy it this Friday evening or better wait until "
+        "next week"
+    ),
+    (
+        "Please set up the deployment pipeline for our billing service so that it goes live on "
+        "Friday."
+    ),
+    (
+        "I am writing the onboarding page for new colleagues and have to explain how they install "
+        "all packages of the monorepo on a fresh laptop with pnpm or npm"
+    ),
+    (
+        "We got a complaint from a customer who says that the picture of the blue chair is still "
+        "the old one although marketing uploaded another image this morning and the cache should "
+        "be empty"
+    ),
+    (
+        "Before I book the table for our dinner on Thursday evening in the Italian place around "
+        "the corner tell me if somebody of the team has an allergy or eats only vegetarian"
+    ),
+    (
+        "Can you prepare the text of the job advert for the backend position and mention how our "
+        "process with the take-home exercise works and what we pay"
+    ),
+)
+"""Long sentences of which a note answers a part."""
+
+LONG_ELSEWHERE: Sequence[str] = (
+    (
+        "Write a long and detailed essay on the causes and consequences of the French revolution "
+        "for a school class of fourteen year old pupils who have never heard of it"
+    ),
+    (
+        "Please plan a trip of two weeks through the south of Japan in autumn with good food, hot "
+        "springs, little hiking and not more than three hotels"
+    ),
+    (
+        "I would like to understand how neural networks learn from examples, what a gradient is "
+        "and why the learning rate must not be too large at the beginning"
+    ),
+    (
+        "Implement a function in Python that takes a list of intervals and merges those that "
+        "overlap, with tests for empty input, one interval and many nested ones"
+    ),
+    (
+        "Tell me the story of the first expedition to the south pole and explain why the one team "
+        "survived and the other one did not come back"
+    ),
+    (
+        "Compare the taste of five kinds of apples and tell me which of them is best for a cake "
+        "with cinnamon and walnuts in winter"
+    ),
+)
+"""Long sentences that no note has to do with."""

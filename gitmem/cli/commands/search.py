@@ -80,7 +80,7 @@ def _lines(call: Invocation, hits: tuple[Hit, ...]) -> Iterator[str]:
             yield ""
         yield _headline(call, hit)
         for line in _marked(call, hit).splitlines():
-            yield INDENT + line
+            yield INDENT + line if line else ""
 
 
 def _headline(call: Invocation, hit: Hit) -> str:

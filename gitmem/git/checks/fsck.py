@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from gitmem.core.transcripts import REF
 from gitmem.git.behind import logged_after
 from gitmem.git.checks import upkeep
 from gitmem.git.checks.closure import Lack, Walk, check_loose, loose_names
@@ -18,6 +19,7 @@ from gitmem.git.checks.reffiles import ZERO, all_refs, loose_refs, packed_refs, 
 from gitmem.git.checks.rewound import rewound_findings
 from gitmem.git.checks.standing import date_findings, file_findings, index_findings
 from gitmem.git.objects import ObjectDamaged, Objects
+from gitmem.git.refs import ref_tip
 from gitmem.git.repository import BRANCH
 from gitmem.git.setup import worktree_of
 from gitmem.git.trees import Node
@@ -158,7 +160,20 @@ def _refs(gitdir: Path, survey: Survey) -> Iterator[Finding]:
         history = ", though the group has a history" if _had_history(gitdir) else ""
         yield error("branch-missing", f"the branch is missing{history}", path=BRANCH)
     yield from _behind(gitdir)
+    yield from _said(gitdir)
     yield from _logs(gitdir, survey)
+
+
+def _said(gitdir: Path) -> Iterator[Finding]:
+    """The ref of what was said, where its file is lost and only its log knows of it."""
+    if os.path.exists(gitdir / REF):
+        return
+    packed, last = packed_refs(gitdir)[0].get(REF), ref_tip(gitdir, REF)
+    if last != packed and not upkeep.is_held(gitdir):
+        what = "older than its log" if packed else "missing"
+        text = f"{REF} is {what}, which has seen it at {(last or '')[:10]}"
+        hint = "nothing is lost: the next `gitmem transcript add` puts it back"
+        yield warning("ref-missing", text, path=REF, hint=hint)
 
 
 def _logs(gitdir: Path, survey: Survey) -> Iterator[Finding]:
@@ -238,6 +253,9 @@ def _lack_findings(gitdir: Path, lack: Lack, entries: list[tuple[str, Node]]) ->
 
 def _where(lack: Lack, *, replaced: bool) -> tuple[Callable[..., Finding], str]:
     """How bad it is that LACK is lacking, and for what."""
+    if lack.ref == REF:
+        what = f"{lack.path} of what was said" if lack.path else "what was said"
+        return error, f"{what} cannot be read"
     if lack.kind == "commit" and replaced:
         return warning, f"a commit is lost before {lack.commit[:10]}, and another stands in for it"
     if lack.kind == "commit":

@@ -9,8 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from gitmem.core.messages import parse
+from gitmem.core.transcripts import OP, REF
 from gitmem.git.checks.closure import loose_names
 from gitmem.git.checks.reffiles import ZERO, all_refs, is_id, packed_refs, read_log
+from gitmem.git.forgetting import dropped
 from gitmem.git.objects import ObjectDamaged, Objects
 from gitmem.git.repairs.healing import Healer
 from gitmem.git.repository import BRANCH, Commit, parse_commit
@@ -91,7 +94,11 @@ class LostRefs:
 
     @cached_property
     def _ends(self) -> list[Commit]:
-        """The commits that no other is built on, newest first."""
+        """The commits of memory that no other is built on, newest first."""
+        return [commit for commit in self._all_ends if not _is_said(commit)]
+
+    @cached_property
+    def _all_ends(self) -> list[Commit]:
         parents = {parent for commit in self._commits.values() for parent in commit.parents}
         ends = [commit for oid, commit in self._commits.items() if oid not in parents]
         return sorted(ends, key=lambda commit: -commit.committed)
@@ -121,13 +128,16 @@ class LostRefs:
         return self._commit(oid) if is_id(oid) else None
 
     def other(self, name: str) -> str:
-        """Where another ref was: its packed value, its reflog, or a tag object of its name."""
+        """Where another ref was: by its log, what was packed of it, or by what there is."""
+        for line in reversed(read_log(self._gitdir, name)[0]):  # newer than what was packed
+            if self._commit(line.new):
+                return line.new
         packed, _ = packed_refs(self._gitdir)
         if name in packed:
             return packed[name]
-        for line in reversed(read_log(self._gitdir, name)[0]):
-            if self._commit(line.new):
-                return line.new
+        if name == REF:
+            gone = dropped(self._gitdir)
+            return next((e.oid for e in self._all_ends if _is_said(e) and e.oid not in gone), "")
         return self._tag_object(name.removeprefix(TAGS)) if name.startswith(TAGS) else ""
 
     def _tag_object(self, short: str) -> str:
@@ -152,3 +162,8 @@ class LostRefs:
         older = (end for end in self._ends if end.committed <= child.committed)
         # Not one of those that came after: history must never lead back to where it began.
         return next((end.oid for end in older if not self._leads_to(end, commit, child.oid)), "")
+
+
+def _is_said(commit: Commit) -> bool:
+    """True for a commit of what was said, which is no memory."""
+    return parse(commit.message).op == OP

@@ -1,0 +1,493 @@
+"""Search finds what HEAD holds and what was said, the best first, however its index fares."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gitmem.errors import BadInput
+from gitmem.git.lock import Lock, lock_path
+from gitmem.operations.archive import archive
+from gitmem.operations.finding import NAME
+from gitmem.operations.group import Group, Store, Who
+from gitmem.operations.init import init
+from gitmem.operations.move import move
+from gitmem.operations.restore import restore
+from gitmem.operations.search import Hit, Searched, search
+from gitmem.operations.transcript_add import Spoken, transcript_add
+from gitmem.operations.undo import undo
+from gitmem.operations.write import Edit, write
+from tests.support.clocks import Clock
+from tests.support.histories import by_hand, edit, put, reopened, truncate
+
+
+@pytest.fixture
+def group(store: Store, clock: Clock) -> Iterator[Group]:
+    init(store, "main", layout="standard", now=clock)
+    opened = Group(store, "main", who=Who("ada"), now=clock)
+    yield opened
+    opened.close()
+
+
+def paths(found: Searched) -> list[str]:
+    return [each.path for each in found.hits]
+
+
+def found_in(group: Group, query: str, **options: object) -> list[str]:
+    return paths(search(group, query, source="memory", **options))  # type: ignore[arg-type]
+
+
+def index_of(group: Group) -> Path:
+    return group.gitdir / "gitmem" / NAME
+
+
+def entry(group: Group, title: str, text: str, **fields: str) -> None:
+    write(group, [Edit("decisions", text, entry=title, fields=tuple(fields.items()))])
+
+
+class TestAHit:
+    def test_it_says_where_it_stands_how_fresh_it_is_and_by_which_commit(
+        self, group: Group, clock: Clock
+    ) -> None:
+        entry(group, "Use ESM only", "The bundler drops CommonJS.", Importance="2")
+        touched = group.repository.tip().commit
+        clock.advance(days=10)
+        put(group, "notes/other.md", "Something else.\n")
+
+        (hit,) = search(group, "bundler").hits
+
+        assert hit == Hit(
+            source="memory",
+            group="main",
+            path="reference/decisions.md",
+            address="reference/decisions.md#use-esm-only",
+            heading="Decisions > Use ESM only",
+            lines=(11, 15),
+            text="### Use ESM only\n- **Date:** 2026-02-08\n- **Importance:** 2\n\n"
+            "The bundler drops CommonJS.",
+            score=hit.score,
+            touched=hit.touched,
+            state="aging",
+            commit=touched,
+            terms=("bundler",),
+        )
+        assert 0 < hit.score <= 1
+        assert f"{hit.touched}".startswith("2026-02-08 12:00")
+
+    def test_of_a_long_file_the_passage_comes_and_its_own_date(
+        self, group: Group, clock: Clock
+    ) -> None:
+        text = "".join(f"## Part {n}\n\nAbout number {n}, at length.\n\n" for n in range(40))
+        put(group, "long.md", text)
+        clock.advance(days=3)
+        changed = put(group, "long.md", text.replace("number 17,", "number 17 and the heron,"))
+
+        (hit,) = search(group, "heron").hits
+
+        assert hit.text == "## Part 17\n\nAbout number 17 and the heron, at length."
+        assert (hit.lines, hit.commit, hit.state) == ((69, 71), changed.commit, "")
+        assert f"{hit.touched}".startswith("2026-02-11")
+
+    def test_what_was_said_has_its_chat_its_id_who_and_when(self, group: Group) -> None:
+        said = datetime(2026, 2, 1, 9, 30, tzinfo=UTC)
+        added = transcript_add(
+            group, [Spoken("telegram:1", "Ada", "The heron stands in the canal.", said, "17")]
+        )
+
+        (hit,) = search(group, "heron").hits
+
+        assert (hit.source, hit.chat, hit.id, hit.from_) == (
+            "transcript",
+            "telegram:1",
+            "17",
+            "Ada",
+        )
+        assert (hit.at, hit.touched, hit.commit) == (said, said, added.commit)
+        assert hit.text == "The heron stands in the canal."
+        assert hit.address == "telegram:1#1"
+
+
+class TestWhatIsFound:
+    def test_the_group_and_global_together_and_no_other_group(
+        self, group: Group, store: Store, clock: Clock
+    ) -> None:
+        for name in ("global", "theirs"):
+            init(store, name, now=clock)
+            other = Group(store, name, now=clock)
+            put(other, "notes/x.md", f"The heron of {name}.\n")
+            other.close()
+        put(group, "notes/x.md", "The heron of main.\n")
+
+        found = search(group, "heron")
+
+        assert {(hit.group, hit.text) for hit in found.hits} == {
+            ("main", "The heron of main."),
+            ("global", "The heron of global."),
+        }
+        assert set(found.pins) == {"main", "global"}
+        mine = Group(store, "theirs", acting="theirs", now=clock)
+        assert {hit.group for hit in search(mine, "heron").hits} == {"theirs", "global"}
+        mine.close()
+
+    def test_an_edit_that_is_not_committed_is_not_found(self, group: Group) -> None:
+        edit(group, "notes/x.md", "A heron.\n")
+
+        assert found_in(group, "heron") == []
+
+    def test_the_archive_only_if_it_is_wanted(self, group: Group) -> None:
+        put(group, "notes/x.md", "A heron.\n")
+        archive(group, ["notes/x.md"])
+
+        assert found_in(group, "heron") == []
+        (hit,) = search(group, "heron", include_archive=True).hits
+        assert (hit.path, hit.state) == ("archive/notes/x.md", "archived")
+
+    def test_only_in_a_layer(self, group: Group) -> None:
+        entry(group, "Herons", "About the heron.")
+        put(group, "facts/x.md", "A heron.\n")
+        transcript_add(group, [Spoken("c", "Ada", "heron")])
+
+        assert paths(search(group, "heron", layers=["decisions"])) == ["reference/decisions.md"]
+        with pytest.raises(BadInput, match="no layer 'decision'"):
+            search(group, "heron", layers=["decision"])
+
+    def test_only_what_was_touched_or_said_since(self, group: Group, clock: Clock) -> None:
+        put(group, "facts/old.md", "An old heron.\n")
+        transcript_add(group, [Spoken("c", "Ada", "old heron")])
+        clock.advance(days=20)
+        put(group, "facts/new.md", "A new heron.\n")
+        transcript_add(group, [Spoken("c", "Ada", "new heron")])
+
+        found = search(group, "heron", since="7 days ago")
+
+        assert {hit.text for hit in found.hits} == {"A new heron.", "new heron"}
+        with pytest.raises(BadInput, match="is no date"):
+            search(group, "heron", since="whenever")
+
+    def test_only_from_one_source(self, group: Group) -> None:
+        put(group, "facts/x.md", "A heron.\n")
+        transcript_add(group, [Spoken("c", "Ada", "heron")])
+
+        def sources(source: str) -> set[str]:
+            return {hit.source for hit in search(group, "heron", source=source).hits}
+
+        assert sources("memory") == {"memory"}
+        assert sources("transcripts") == {"transcript"}
+        assert sources("all") == {"memory", "transcript"}
+        with pytest.raises(BadInput, match="no source 'everything'"):
+            sources("everything")
+
+    @pytest.mark.parametrize("query", ["", "  \n", "\t"])
+    def test_nothing_cannot_be_looked_for(self, group: Group, query: str) -> None:
+        with pytest.raises(BadInput, match="nothing to look for"):
+            search(group, query)
+
+    @pytest.mark.parametrize("query", ["???", "-- ;", "\u200b", '""', "()*^:"])
+    def test_signs_alone_find_nothing_and_that_is_said(self, group: Group, query: str) -> None:
+        put(group, "facts/x.md", "A heron? () \n")
+
+        found = search(group, query)
+
+        assert found.hits == ()
+        assert found.notes == ("there is no word in it that could be looked for",)
+
+    def test_as_many_as_are_wanted(self, group: Group) -> None:
+        write(group, [Edit(f"facts/f{n}.md", f"Heron number {n}.\n") for n in range(20)])
+
+        assert len(search(group, "heron").hits) == 8
+        assert len(search(group, "heron", limit=15).hits) == 15
+        assert len(search(group, "heron", limit=500).hits) == 20
+        with pytest.raises(BadInput, match="at least one"):
+            search(group, "heron", limit=0)
+
+
+LANGUAGES = [
+    ("我们决定周五不发布新版本。", "周五 发布"),
+    ("我们决定周五不发布新版本。", "版"),
+    ("昨日の会議で東京タワーの話をした。", "東京タワー"),
+    ("우리는 서울에서 만나기로 했다.", "서울"),
+    ("เราจะไม่ปล่อยเวอร์ชันใหม่ในวันศุกร์", "วันศุกร์"),
+    ("Мы решили не выпускать по пятницам.", "ПЯТНИЦАМ"),
+    ("हम शुक्रवार को जारी नहीं करते।", "शुक्रवार"),
+    ("لا نُصدر يوم الجمعة.", "الجمعة"),
+    ("Straße und Café in Zürich", "strasse cafe zurich"),
+    ("cafe\u0301 au lait", "café"),
+    ("ＦＵＬＬ　ＷＩＤＴＨ", "full width"),
+    ("we shipped 🚀 it", "🚀"),
+    ("she went there and bought a house", "go buy"),
+    ("three children were deploying", "child deployment"),
+]
+
+
+@pytest.mark.parametrize(("text", "query"), LANGUAGES)
+def test_any_language_and_any_form_of_a_word(group: Group, text: str, query: str) -> None:
+    put(group, "facts/that.md", f"{text}\n")
+    put(group, "facts/other.md", "Nothing of the kind.\n")
+
+    assert found_in(group, query)[:1] == ["facts/that.md"]
+
+
+class TestRanking:
+    def test_the_best_comes_first(self, group: Group) -> None:
+        put(group, "facts/a.md", "The heron.\n")
+        put(group, "facts/b.md", "The heron stands in the canal of Leipzig.\n")
+        put(group, "facts/c.md", "Leipzig has a canal, and many other things to see there.\n")
+
+        found = search(group, "heron in the canal of Leipzig")
+
+        assert paths(found) == ["facts/b.md", "facts/c.md", "facts/a.md"]
+        scores = [hit.score for hit in found.hits]
+        assert scores == sorted(scores, reverse=True)
+        assert all(0 < score <= 1 for score in scores)
+
+    def test_a_document_counts_by_its_best_passage_not_by_how_many_it_has(
+        self, group: Group
+    ) -> None:
+        weak = "".join(f"## Part {n}\n\nThe canal, and {n} other things.\n\n" for n in range(30))
+        put(group, "facts/many.md", weak)
+        put(group, "facts/one.md", "A heron in the canal.\n")
+
+        assert found_in(group, "heron canal")[0] == "facts/one.md"
+
+    def test_of_two_that_fit_alike_the_fresher_one_comes_first(
+        self, group: Group, clock: Clock
+    ) -> None:
+        put(group, "facts/a.md", "The heron is grey.\n")
+        clock.advance(days=200)
+        put(group, "facts/b.md", "The heron is blue.\n")
+
+        assert found_in(group, "heron") == ["facts/b.md", "facts/a.md"]
+
+    def test_of_two_that_fit_alike_the_more_important_one_comes_first(self, group: Group) -> None:
+        entry(group, "A grey one", "The heron.", Importance="5")
+        entry(group, "A blue one", "The heron.", Importance="1")
+
+        addresses = [hit.address for hit in search(group, "heron").hits]
+
+        assert addresses == [
+            "reference/decisions.md#a-blue-one",
+            "reference/decisions.md#a-grey-one",
+        ]
+
+    def test_neither_freshness_nor_importance_bury_an_exact_match(
+        self, group: Group, clock: Clock
+    ) -> None:
+        entry(group, "Old", "The heron stands in the canal.", Importance="5")
+        clock.advance(days=400)
+        entry(group, "New", "The heron stands in the river.", Importance="1")
+        entry(group, "Newer", "The stork stands in the canal.", Importance="1")
+
+        hits = search(group, "heron in the canal").hits
+
+        assert hits[0].address == "reference/decisions.md#old"
+        assert hits[0].state == "stale"
+
+    def test_the_order_does_not_depend_on_how_the_index_came_about(
+        self, group: Group, store: Store
+    ) -> None:
+        for number in range(30):
+            put(group, f"facts/f{number % 7}.md", f"Heron and canal, version {number}.\n")
+            search(group, "heron")
+        before = search(group, "heron canal", limit=50)
+
+        os.unlink(index_of(group))
+
+        assert search(group, "heron canal", limit=50) == before
+
+    def test_documents_and_messages_are_one_ranking(self, group: Group) -> None:
+        put(group, "facts/weak.md", "There is a canal, and much else to be seen in this town.\n")
+        transcript_add(group, [Spoken("c", "Ada", "a heron in the canal of Leipzig")])
+        put(group, "facts/strong.md", "A heron in the canal of Leipzig at night.\n")
+
+        found = search(group, "heron in the canal of Leipzig at night")
+
+        assert [hit.source for hit in found.hits] == ["memory", "transcript", "memory"]
+
+    def test_what_stands_beside_a_message_leads_to_it(self, group: Group) -> None:
+        said = ["Where did the heron go?", "To the canal, I think.", "Lunch?", "Yes.", "Good."]
+        transcript_add(group, [Spoken("c", "Ada", text) for text in said])
+
+        texts = [hit.text for hit in search(group, "heron").hits]
+
+        assert texts[:2] == ["Where did the heron go?", "To the canal, I think."]
+
+    def test_of_what_several_said_that_of_the_one_who_is_named_comes_first(
+        self, group: Group
+    ) -> None:
+        said = [("Bob", "I saw the heron"), ("Ada", "the heron saw me"), ("Bob", "a heron it was")]
+        transcript_add(group, [Spoken(f"c{n}", *each) for n, each in enumerate(said)])
+
+        assert search(group, "what did Ada say about the heron").hits[0].from_ == "Ada"
+        assert search(group, "what did Bob say about the heron").hits[0].from_ == "Bob"
+
+
+class TestTheIndex:
+    def test_it_follows_whatever_happens_to_the_files(self, group: Group) -> None:
+        put(group, "facts/x.md", "A heron.\n")
+        assert found_in(group, "heron") == ["facts/x.md"]
+        move(group, "facts/x.md", "notes/y.md")
+        assert found_in(group, "heron") == ["notes/y.md"]
+        put(group, "notes/y.md", "A stork.\n")
+        assert found_in(group, "heron") == []
+        assert found_in(group, "stork") == ["notes/y.md"]
+        undo(group)
+        assert found_in(group, "heron") == ["notes/y.md"]
+        edit(group, "notes/z.md", "A heron of a person.\n")
+        by_hand(group, "add", "-A")
+        by_hand(group, "commit", "-qm", "by hand")
+        assert sorted(found_in(group, "heron")) == ["notes/y.md", "notes/z.md"]
+        restore(group, "facts/x.md", at="HEAD~4")
+        assert "facts/x.md" in found_in(group, "heron")
+
+    def test_a_branch_that_was_moved_elsewhere_is_followed(self, group: Group) -> None:
+        put(group, "facts/x.md", "A heron.\n")
+        here = group.repository.tip().commit
+        put(group, "facts/y.md", "A stork.\n")
+        assert found_in(group, "stork") == ["facts/y.md"]
+
+        by_hand(group, "reset", "-q", "--hard", here)
+
+        assert found_in(reopened(group), "stork") == []
+        assert found_in(reopened(group), "heron") == ["facts/x.md"]
+
+    @pytest.mark.parametrize(
+        "damage", [b"", b"garbage" * 5000, b"SQLite format 3\0" + b"\0" * 4080], ids=len
+    )
+    def test_a_torn_one_is_made_anew(self, group: Group, damage: bytes) -> None:
+        put(group, "facts/x.md", "A heron.\n")
+        assert found_in(group, "heron") == ["facts/x.md"]
+        index_of(group).write_bytes(damage)
+
+        assert found_in(group, "heron") == ["facts/x.md"]
+
+    def test_a_page_of_it_that_changed_is_no_reason_to_fail(self, group: Group) -> None:
+        write(group, [Edit(f"facts/f{n}.md", f"Heron {n} of many.\n" * 20) for n in range(50)])
+        expected = found_in(group, "heron", limit=50)
+        whole = index_of(group).read_bytes()
+        for at in range(0, len(whole), 4096):
+            index_of(group).write_bytes(whole[:at] + b"\xff" * 64 + whole[at + 64 :])
+            for each in ("-wal", "-shm"):
+                with suppress(FileNotFoundError):
+                    os.unlink(f"{index_of(group)}{each}")
+
+            assert set(found_in(group, "heron", limit=50)) <= set(expected), at
+
+    def test_one_of_another_form_is_made_anew(self, group: Group) -> None:
+        put(group, "facts/x.md", "A heron.\n")
+        found_in(group, "heron")
+        table = sqlite3.connect(index_of(group))
+        table.execute("PRAGMA user_version=999")
+        table.close()
+
+        assert found_in(group, "heron") == ["facts/x.md"]
+
+    def test_a_damaged_file_hides_no_other_and_is_found_when_it_is_healed(
+        self, group: Group
+    ) -> None:
+        put(group, "facts/x.md", "A heron.\n")
+        put(group, "facts/y.md", "A heron, too.\n")
+        oid = group.repository.snapshot().oid("facts/x.md") or ""
+        place = Path(group.repository.objects.loose_path(oid))
+        sound = place.read_bytes()
+        truncate(group.repository, oid)
+
+        assert found_in(group, "heron") == ["facts/y.md"]
+
+        os.chmod(place, 0o600)
+        place.write_bytes(sound)
+        assert sorted(found_in(group, "heron")) == ["facts/x.md", "facts/y.md"]
+
+    def test_a_file_damaged_since_it_was_read_is_left_out(self, group: Group) -> None:
+        put(group, "facts/x.md", "A heron.\n")
+        put(group, "facts/y.md", "A heron, too.\n")
+        assert len(found_in(group, "heron")) == 2
+        truncate(group.repository, group.repository.snapshot().oid("facts/x.md") or "")
+
+        assert found_in(reopened(group), "heron") == ["facts/y.md"]
+
+    def test_it_never_waits_for_a_writer_and_stops_none(self, group: Group) -> None:
+        put(group, "facts/x.md", "A heron.\n")
+        with Lock(lock_path(group.gitdir)):
+            assert found_in(group, "heron") == ["facts/x.md"]
+        with locked(index_of(group)):
+            put(group, "facts/y.md", "A heron, too.\n")
+            assert sorted(found_in(group, "heron")) == ["facts/x.md", "facts/y.md"]
+
+    def test_others_may_not_read_it(self, group: Group) -> None:
+        put(group, "facts/x.md", "A heron.\n")
+        transcript_add(group, [Spoken("c", "Ada", "heron")])
+        search(group, "heron")
+
+        modes = {path.stat().st_mode & 0o777 for path in (group.gitdir / "gitmem").glob("*.db*")}
+        assert modes == {0o600}
+
+    def test_a_disk_that_takes_nothing_is_no_reason_to_fail(self, group: Group) -> None:
+        put(group, "facts/x.md", "A heron.\n")
+        index_of(group).mkdir()
+
+        assert found_in(group, "heron") == ["facts/x.md"]
+
+    def test_what_is_no_text_and_the_layout_itself_are_not_found(self, group: Group) -> None:
+        put(group, "picture.png", b"\x89PNG\0heron\0")
+
+        assert found_in(group, "heron") == []
+        assert "gitmem.yaml" not in found_in(group, "layers timezone budget", limit=50)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Somebody else is writing the index."""
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        other.close()
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+@given(st.text(min_size=1))
+def test_no_text_makes_a_search_fail(group: Group, query: str) -> None:
+    if index_of(group).exists() is False:
+        put(group, "facts/x.md", 'A "heron" AND OR NOT NEAR( * ^ column: - + {a b} 茶\n')
+        transcript_add(group, [Spoken("c", "Ada", "heron")])
+    try:
+        found = search(group, query)
+    except BadInput:
+        assert not query.strip()
+    else:
+        assert len(found.hits) <= 8
+
+
+def test_a_hundred_kilobytes_are_a_question_like_any_other(group: Group) -> None:
+    put(group, "facts/x.md", "A heron.\n")
+    long = "lorem ipsum dolor sit amet. " * 4000
+
+    assert found_in(group, f"{long} Where is the heron?") == ["facts/x.md"]
+    assert search(group, f"Where is the heron? {long}").hits == ()
+
+
+def test_a_group_that_only_looks_keeps_nothing_in_the_other(
+    group: Group, store: Store, clock: Clock
+) -> None:
+    init(store, "global", now=clock)
+    init(store, "theirs", now=clock)
+    owner = Group(store, "global", now=clock)
+    put(owner, "facts/x.md", "A heron.\n")
+    before = sorted((owner.gitdir / "gitmem").iterdir())
+
+    reader = Group(store, "global", acting="theirs", who=Who("them"), now=clock)
+
+    assert found_in(reader, "heron") == ["facts/x.md"]
+    kept = [each for each in (owner.gitdir / "gitmem").iterdir() if each not in before]
+    assert not [each for each in kept if each.suffix == ".db"]
+    reader.close()
+    owner.close()
