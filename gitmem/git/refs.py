@@ -93,9 +93,9 @@ def move_ref(gitdir: Path, name: str, move: Move) -> None:
                 ref=name,
             )
         publish.reached("held")
-        _log(gitdir, name, move)
-        publish.reached("logged")
-        os.rename(lock, place)
+        with _logged(gitdir, name, move):
+            publish.reached("logged")
+            os.rename(lock, place)
     except BaseException:
         clear_dead_lock(gitdir, name)  # ours alone: nobody else may be kept out by it
         raise
@@ -144,27 +144,34 @@ def _take(ours: Path, lock: Path) -> None:
             time.sleep(0.005)
 
 
-def _log(gitdir: Path, name: str, move: Move) -> None:
-    """Say where the ref goes, durably, before it does."""
+@contextmanager
+def _logged(gitdir: Path, name: str, move: Move) -> Iterator[None]:
+    """Say where the ref goes, durably, before it does in the block; if it fails to, unsay it."""
     path = gitdir / "logs" / name
     _make_folders(gitdir / "logs", name)
     old = _NOBODY if move.anew or not move.old else move.old
     line = f"{old} {move.new} {COMMITTER} {move.when} +0000\t{move.message}\n".encode()
-    if move.anew or not path.exists():
-        put_durably(path, line, gitdir / LOG)
-        return
-    fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+    size = path.stat().st_size if path.exists() else 0
     try:
-        size = os.fstat(fd).st_size
-        torn = size and os.pread(fd, 1, size - 1) != b"\n"
-        try:
-            os.write(fd, b"\n" * bool(torn) + line)
-            os.fsync(fd)
-        except OSError:
-            os.ftruncate(fd, size)
-            raise
-    finally:
-        os.close(fd)
+        if move.anew or not size:
+            put_durably(path, line, gitdir / LOG)
+        else:
+            _append(path, line)
+        yield
+    except OSError:
+        if not move.anew:
+            os.truncate(path, size)
+        raise
+
+
+def _append(path: Path, line: bytes) -> None:
+    fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+    with open(fd, "r+b", buffering=0) as file:
+        end = os.fstat(fd).st_size - 1
+        whole = line if os.pread(fd, 1, end) == b"\n" else b"\n" + line
+        while whole:  # a disk may be full in the middle of it
+            whole = whole[file.write(whole) :]
+        os.fsync(fd)
 
 
 def _held(lock: Path, but: str) -> Busy:
