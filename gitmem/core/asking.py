@@ -22,9 +22,13 @@ QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 QUESTION = 1.3
 """How much more a question counts than what is merely said."""
 
-_FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_FENCED = re.compile(
+    r"^[ \t]*(`{3,}(?=[^`\n]*$)|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*\r?$|\Z)",
+    re.DOTALL | re.MULTILINE,
+)
 _TAG = re.compile(r"</?[A-Za-z][\w:-]*(?:\s[^<>]*)?/?>")
 _BRACKETS = re.compile(r"\s*(?:\[[^\[\]\n]{1,80}\]\s*)+")
+_TIME = re.compile(r"\d:\d|\d{4}")
 _SENDER = re.compile(r"[^:\n]{1,80}?:\s+")
 _ROLE = re.compile(r"\s*(?:user|human|assistant|ai|system)\s*:\s+", re.IGNORECASE)
 
@@ -50,20 +54,23 @@ def sentences_asked(prompt: str, *, anything: bool = False) -> tuple[Sentence, .
 
 def said(prompt: str) -> str:
     """The end of PROMPT without what a chat's log puts around it: times, names, tags, code."""
-    text = prompt[-TAIL:]
-    plain = _TAG.sub(" ", _FENCED.sub("\n", text))
-    text = plain if any(map(str.isalnum, plain)) else text
+    # Code is taken out first: the end of a long block must not be taken for a beginning.
+    plain = _TAG.sub(" ", _FENCED.sub("\n", prompt)[-TAIL:])
+    text = plain if any(map(str.isalnum, plain)) else prompt[-TAIL:]
     return "\n".join(map(_without_prefix, text.splitlines()))
 
 
 def _without_prefix(line: str) -> str:
     """LINE without `[time] sender:`, or the role of who speaks."""
     brackets = _BRACKETS.match(line)
-    if not brackets:
-        return _ROLE.sub("", line, count=1)
-    rest = line[brackets.end() :]
-    sender = _SENDER.match(rest)
-    return rest[sender.end() :] if sender else rest
+    if brackets and _TIME.search(brackets[0]):
+        return _without(_SENDER, line[brackets.end() :])
+    return _without(_ROLE, line)
+
+
+def _without(prefix: re.Pattern[str], line: str) -> str:
+    found = prefix.match(line)
+    return line[found.end() :] if found else line
 
 
 def _parted(sentence: str) -> list[str]:

@@ -22,7 +22,7 @@ class Range(NamedTuple):
 def gaps(closed: Iterable[Range], last: int) -> list[Range]:
     """What is left of the messages up to LAST without those that are CLOSED in all chats."""
     found, begin = [], 1
-    for each in sorted(each for each in closed if not each.chat):
+    for each in sorted(each for each in closed if not each.chat and each.first <= each.last):
         if each.first > begin:
             found.append(Range(begin, min(each.first - 1, last)))
         begin = max(begin, each.last + 1)

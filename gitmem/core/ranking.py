@@ -66,10 +66,10 @@ def choose(
         for at in range(len(files)):
             if at in taken:
                 continue
-            if sum(files[each] == files[at] for each in taken) >= most:
+            if len(taken) >= limits.top:
+                why[at] = why[at] or f"only {limits.top} are taken"
+            elif sum(files[each] == files[at] for each in taken) >= most:
                 why[at] = f"{most} of its file come before it"
-            elif len(taken) >= limits.top:
-                why[at] = f"only {limits.top} are taken"
             elif not fits(sorted((*taken, at))):
                 why[at] = "no room is left"
             else:

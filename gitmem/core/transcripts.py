@@ -7,6 +7,7 @@ of them can be named; numbers only grow and are never given twice, also after ol
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from hashlib import sha1
@@ -24,6 +25,8 @@ FORGOTTEN = "forgotten"
 """The file with the keys of messages that were dropped: they are not taken in again."""
 SUFFIX = ".jsonl"
 DIGITS = 10
+MOST = 10**18
+"""No number is greater than this."""
 KEY = 8
 """The bytes by which a message is known."""
 
@@ -91,10 +94,8 @@ def decode_keys(data: bytes) -> Iterator[bytes]:
 
 def span(text: str) -> tuple[int, int]:
     """The first and last number that `12-45` names; 0 and 0 where it names none."""
-    first, dash, last = text.partition("-")
-    if dash and first.isdecimal() and last.isdecimal() and text.isascii():
-        return int(first), int(last)
-    return 0, 0
+    found = re.fullmatch(r"([0-9]{1,18})-([0-9]{1,18})", text)
+    return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
 def _line(message: Message) -> bytes:
@@ -115,8 +116,9 @@ def _message(line: bytes) -> Message | None:
         at = datetime.fromisoformat(row["at"])
         at = at if at.tzinfo else at.replace(tzinfo=UTC)
         words = (row["id"], row["chat"], row["from"], row["text"])
-        if not all(isinstance(each, str) for each in words):
+        is_number = type(row["n"]) is int and 0 < row["n"] <= MOST
+        if not is_number or not all(isinstance(each, str) for each in words):
             return None
-        return Message(int(row["n"]), row["id"], row["chat"], row["from"], at, row["text"])
+        return Message(row["n"], row["id"], row["chat"], row["from"], at, row["text"])
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return None

@@ -33,6 +33,9 @@ HEADS = "*_HEAD"
 """Files in which git remembers a commit for a while."""
 ROUNDS = 5
 """How often it is begun anew because others were at work."""
+FRESH = 60.0
+"""Seconds in which a pack without an index may be somebody's who is just about to give it one."""
+_PACK = "pack-"
 
 
 class Gone(NamedTuple):
@@ -59,13 +62,13 @@ def dropped(gitdir: Path) -> list[str]:
 
 
 def _listed(gitdir: Path) -> dict[str, str]:
-    """The same, with the ref that each commit was on; an object that they reach was on none."""
+    """The same, with the ref that each commit was on; what else is to go was on none."""
     try:
         text = (gitdir / "gitmem" / NAME).read_text("ascii", "replace")
     except OSError:
         return {}
     rows = (line.partition(" ") for line in text.split("\n"))
-    return {oid: ref for oid, _, ref in rows if is_id(oid)}
+    return {oid: ref for oid, _, ref in rows if is_id(oid.removeprefix(_PACK))}
 
 
 def _keep(gitdir: Path, listed: dict[str, str]) -> None:
@@ -98,6 +101,7 @@ class _Forgetting:
         self._gitdir = gitdir
         self._objects = Objects(gitdir, stand_ins=False)
         self._listed = _listed(gitdir)
+        self._oids = {oid for oid in self._listed if is_id(oid)}
         self._needed = _Reach(self._objects)
         self.gone = Gone(0, 0)
 
@@ -108,12 +112,13 @@ class _Forgetting:
     def run(self, folder: Path, deadline: float) -> bool:
         """Remove what can go; False when others have changed too much meanwhile."""
         gitdir, before = self._gitdir, self._lines()
+        _remove_headless(gitdir, self._listed.keys() - self._oids)
         self._needed.add(before, whole=True)
         commits = {oid for oid, ref in self._listed.items() if ref}
         in_use = commits & self._needed.seen  # whoever noted them died before letting them go
         self._look()
         doomed = _Reach(self._objects, forgiving=True)
-        doomed.add(self._listed)
+        doomed.add(self._oids)
         going = doomed.seen - self._needed.seen
         packs = packs_of(gitdir) if going else []
         names = set(names_in(packs))
@@ -157,7 +162,8 @@ class _Forgetting:
     def _remove(self, going: Collection[str], made: str, packs: list[str]) -> None:
         """Remove GOING in all forms it has; MADE stands in for PACKS."""
         gitdir = self._gitdir
-        _keep(gitdir, {**dict.fromkeys(going, ""), **_listed(gitdir)})
+        stems = (os.path.basename(each) for each in packs if each != made)
+        _keep(gitdir, {**dict.fromkeys((*sorted(going), *stems), ""), **_listed(gitdir)})
         publish.reached("listed")
         for name in (GRAPH, f"{GRAPH}s/commit-graph-chain"):
             with suppress(FileNotFoundError):  # it names commits that will not be there
@@ -180,8 +186,27 @@ class _Forgetting:
     def _unlist(self, going: AbstractSet[str], held: AbstractSet[str]) -> None:
         """Forget what is done: what is HELD by somebody waits, and what was noted since."""
         listed = _listed(self._gitdir)
-        done = (self._listed.keys() | going) - held
-        _keep(self._gitdir, {oid: ref for oid, ref in listed.items() if oid not in done})
+        done = (self._oids | going) - held
+        left = {oid: ref for oid, ref in listed.items() if oid not in done and is_id(oid)}
+        _keep(self._gitdir, left)
+
+
+def _remove_headless(gitdir: Path, ours: Collection[str]) -> None:
+    """Remove the packs that one of us had begun to remove: without its index none is seen."""
+    folder = gitdir / "objects" / "pack"
+    for path in sorted(folder.glob(f"{_PACK}*.pack")):
+        if path.with_suffix(".idx").exists():
+            continue
+        if path.stem in ours:
+            for each in folder.glob(f"{path.stem}.*"):
+                each.unlink(missing_ok=True)
+        elif time.time() - path.stat().st_mtime < FRESH:
+            raise Busy("somebody else is packing", hint="run it again later")
+        else:
+            raise Damaged(
+                f"{path.name} has no index, so what is in it cannot be told; nothing was removed",
+                hint="run `gitmem check --repair`",
+            )
 
 
 def _packed(gitdir: Path) -> set[str]:

@@ -160,7 +160,8 @@ def _logged(gitdir: Path, name: str, move: Move) -> Iterator[None]:
         yield
     except OSError:
         if not move.anew:
-            os.truncate(path, size)
+            with suppress(OSError):
+                os.truncate(path, size)
         raise
 
 

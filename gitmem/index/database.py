@@ -14,17 +14,20 @@ from __future__ import annotations
 import fcntl
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 Answer = TypeVar("Answer")
+Value = TypeVar("Value")
 Connection = sqlite3.Connection
 
 PATIENCE = 0.25
 """Seconds to wait for another process that brings the file up to date."""
 BESIDE = ("-wal", "-shm", "-journal")
+MANY = 500
+"""Rows that are handed over, or asked for, in one go: old libraries take 999 values."""
 
 
 class Form(NamedTuple):
@@ -67,8 +70,8 @@ def ask(
         try:
             with _opened(path, form) as connection:
                 return _asked(connection, question, answer)
-        except (sqlite3.Error, _Unusable, Spoilt):
-            if attempt or not throw_away(path):
+        except (sqlite3.Error, _Unusable, Spoilt) as error:
+            if attempt or not (_is_busy(error) or throw_away(path)):
                 break
     with _in_memory(form) as connection:
         question.bring(connection)
@@ -110,8 +113,9 @@ def _transaction(connection: Connection, kind: str) -> Iterator[None]:
         connection.execute("COMMIT")
 
 
-def _is_busy(error: sqlite3.OperationalError) -> bool:
-    return "locked" in str(error) or "busy" in str(error)
+def _is_busy(error: Exception) -> bool:
+    is_ours = isinstance(error, sqlite3.OperationalError)
+    return is_ours and ("locked" in str(error) or "busy" in str(error))
 
 
 @contextmanager
@@ -128,11 +132,7 @@ def _opened(path: Path, form: Form) -> Iterator[Connection]:
 
 @contextmanager
 def _connected(path: Path) -> Iterator[Connection]:
-    try:
-        # Made by us, so that nobody else may read it; SQLite gives its other files the same mode.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
-    except OSError as error:
-        raise _Unusable from error
+    _create(path)
     connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
     try:
         # Whole after a crash, and what a power cut takes of it is found again.
@@ -140,6 +140,20 @@ def _connected(path: Path) -> Iterator[Connection]:
         yield connection
     finally:
         connection.close()
+
+
+def _create(path: Path) -> None:
+    """Make the file, so that nobody else may read it; SQLite gives its others the same mode.
+
+    One that is there is not opened: to close it would end the locks of another thread on it.
+    """
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError as error:
+        if path.is_symlink():
+            raise _Unusable from error
+    except OSError as error:
+        raise _Unusable from error
 
 
 def _prepare(connection: Connection, form: Form) -> None:
@@ -205,3 +219,10 @@ def throw_away(path: Path) -> bool:
     except (OSError, _Unusable):
         return False
     return True
+
+
+def portions(values: Sequence[Value]) -> Iterator[tuple[Sequence[Value], str]]:
+    """VALUES in parts that one statement can take, each with so many question marks."""
+    for at in range(0, len(values), MANY):
+        part = values[at : at + MANY]
+        yield part, ", ".join("?" * len(part))

@@ -15,15 +15,15 @@ from gitmem.core.journal import day_of, spelled
 from gitmem.core.passages import Passage, beginning, ending, passages
 from gitmem.core.plainfields import read_fields
 from gitmem.core.words import terms_of
-from gitmem.index.database import Connection, Form
+from gitmem.index.database import MANY, Connection, Form, portions
 from gitmem.index.scoring import BALLAST, WORDS
 
 FORM = Form(
-    1,
+    2,
     f"""
     CREATE TABLE states (source TEXT PRIMARY KEY, tree TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE files (
-        id INTEGER PRIMARY KEY, source TEXT NOT NULL, path TEXT NOT NULL, blob TEXT NOT NULL,
+        id INTEGER PRIMARY KEY, source TEXT NOT NULL, path BLOB NOT NULL, blob TEXT NOT NULL,
         key BLOB NOT NULL, importance INTEGER, status TEXT NOT NULL, is_read INTEGER NOT NULL,
         UNIQUE (source, path)
     );
@@ -39,8 +39,6 @@ FORM = Form(
 )
 Known = dict[tuple[str, ...], list[int]]
 """Rows by the terms they have."""
-MANY = 500
-"""Rows that are handed over in one go."""
 
 
 class Place(NamedTuple):
@@ -85,7 +83,7 @@ def set_state(connection: Connection, source: str, tree: str) -> None:
 def unread(connection: Connection) -> list[tuple[str, str, str]]:
     """Source, path and blob of the files that could not be read."""
     rows = connection.execute("SELECT source, path, blob FROM files WHERE NOT is_read")
-    return rows.fetchall()
+    return [(source, _path(raw), blob) for source, raw, blob in rows]
 
 
 def forget(connection: Connection, source: str, paths: Iterable[str]) -> None:
@@ -100,7 +98,7 @@ def forget(connection: Connection, source: str, paths: Iterable[str]) -> None:
 def forget_all(connection: Connection, source: str) -> None:
     """This source is no more."""
     rows = connection.execute("SELECT path FROM files WHERE source = ?", (source,)).fetchall()
-    forget(connection, source, (path for (path,) in rows))
+    forget(connection, source, (_path(raw) for (raw,) in rows))
     connection.execute("DELETE FROM states WHERE source = ?", (source,))
 
 
@@ -131,7 +129,7 @@ class _Work:
         text = _text(content.data)
         importance, status = _said(text)
         facts = (key_of_file(content.data or b""), importance, status, content.data is not None)
-        self._rows["files"].append((row, source, content.path, content.blob, *facts))
+        self._rows["files"].append((row, source, _raw(content.path), content.blob, *facts))
         self._add(row, content.path, text, known)
         _delete(self._connection, known.values())
         if len(self._rows["words"]) >= MANY:
@@ -164,22 +162,34 @@ _INSERTS = {
 
 def places(connection: Connection, ids: Sequence[int]) -> Mapping[int, Place]:
     """The passages with these ids."""
-    marks = ", ".join("?" * len(ids))
-    rows = connection.execute(
-        "SELECT p.id, f.source, f.path, f.blob, p.start, p.stop, p.line, p.last, p.heading,"
-        " p.slug, CASE p.slug WHEN '' THEN f.key ELSE p.key END,"
-        " CASE p.slug WHEN '' THEN f.importance ELSE p.importance END,"
-        " CASE p.slug WHEN '' THEN f.status ELSE p.status END"
-        f" FROM passages AS p JOIN files AS f ON f.id = p.document WHERE p.id IN ({marks})",
-        ids,
-    )
-    return {row[0]: Place(*row) for row in rows}
+    found: dict[int, Place] = {}
+    for part, marks in portions(ids):
+        rows = connection.execute(
+            "SELECT p.id, f.source, f.path, f.blob, p.start, p.stop, p.line, p.last, p.heading,"
+            " p.slug, CASE p.slug WHEN '' THEN f.key ELSE p.key END,"
+            " CASE p.slug WHEN '' THEN f.importance ELSE p.importance END,"
+            " CASE p.slug WHEN '' THEN f.status ELSE p.status END"
+            f" FROM passages AS p JOIN files AS f ON f.id = p.document WHERE p.id IN ({marks})",
+            part,
+        )
+        for number, source, raw, *rest in rows:
+            found[number] = Place(number, source, _path(raw), *rest)
+    return found
 
 
 def file_of(connection: Connection, document: int) -> tuple[str, str]:
     """The source and path of a file by its number."""
     row = connection.execute("SELECT source, path FROM files WHERE id = ?", (document,)).fetchone()
-    return row[0], row[1]
+    return row[0], _path(row[1])
+
+
+def _raw(path: str) -> bytes:
+    """PATH as git has it: not every name is a text."""
+    return path.encode("utf-8", "surrogateescape")
+
+
+def _path(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogateescape")
 
 
 def _last(connection: Connection, table: str) -> int:
@@ -189,7 +199,7 @@ def _last(connection: Connection, table: str) -> int:
 
 def _row_of(connection: Connection, source: str, path: str) -> int | None:
     wanted = "SELECT id FROM files WHERE source = ? AND path = ?"
-    found = connection.execute(wanted, (source, path)).fetchone()
+    found = connection.execute(wanted, (source, _raw(path))).fetchone()
     return None if found is None else int(found[0])
 
 

@@ -16,11 +16,11 @@ from gitmem.core.journal import spelled
 from gitmem.core.passages import beginning, ending, parted
 from gitmem.core.transcripts import Message, key_of
 from gitmem.core.words import terms_of
-from gitmem.index.database import Connection, Form
+from gitmem.index.database import MANY, Connection, Form, portions
 from gitmem.index.scoring import BALLAST, WORDS
 
 FORM = Form(
-    1,
+    2,
     f"""
     CREATE TABLE states (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE batches (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, blob TEXT NOT NULL);
@@ -49,8 +49,6 @@ FORM = Form(
     {BALLAST}
     """,
 )
-MANY = 500
-"""Rows that are handed over in one go."""
 TREE, TIP, UNREADABLE = "tree", "tip", "unreadable"
 """The tree and the commit of the branch that were read, and whether something could not be."""
 
@@ -136,9 +134,7 @@ def forget(connection: Connection, keys: Iterable[bytes]) -> None:
 def known(connection: Connection, keys: Sequence[bytes]) -> set[bytes]:
     """Those of KEYS by which a message is known, or was before it was dropped."""
     found: set[bytes] = set()
-    for at in range(0, len(keys), MANY):
-        part = keys[at : at + MANY]
-        marks = ", ".join("?" * len(part))
+    for part, marks in portions(keys):
         for table in ("messages", "forgotten"):
             query = f"SELECT key FROM {table} WHERE key IN ({marks})"
             found.update(key for (key,) in connection.execute(query, part))
@@ -147,15 +143,17 @@ def known(connection: Connection, keys: Sequence[bytes]) -> set[bytes]:
 
 def places(connection: Connection, ids: Sequence[int]) -> Mapping[int, Where]:
     """The passages with these ids."""
-    marks = ", ".join("?" * len(ids))
-    rows = connection.execute(
-        "SELECT p.id, p.number, p.start, p.stop, b.path, b.blob, m.sender, c.name, m.at"
-        " FROM passages AS p JOIN messages AS m ON m.number = p.number"
-        " JOIN batches AS b ON b.id = m.batch JOIN chats AS c ON c.id = m.chat"
-        f" WHERE p.id IN ({marks})",
-        ids,
-    )
-    return {row[0]: Where(*row) for row in rows}
+    found: dict[int, Where] = {}
+    for part, marks in portions(ids):
+        rows = connection.execute(
+            "SELECT p.id, p.number, p.start, p.stop, b.path, b.blob, m.sender, c.name, m.at"
+            " FROM passages AS p JOIN messages AS m ON m.number = p.number"
+            " JOIN batches AS b ON b.id = m.batch JOIN chats AS c ON c.id = m.chat"
+            f" WHERE p.id IN ({marks})",
+            part,
+        )
+        found.update((row[0], Where(*row)) for row in rows)
+    return found
 
 
 def senders(connection: Connection) -> dict[str, frozenset[str]]:
@@ -196,16 +194,14 @@ def numbers_in(connection: Connection, wanted: Range) -> Iterator[tuple[int, str
     )
     values: tuple[object, ...] = (wanted.first, wanted.last)
     if wanted.chat:
-        query, values = f"{query} AND c.name = ?", (*values, wanted.chat)
+        query, values = f"{query} AND c.name = ?", (*values, _kept(wanted.chat))
     return connection.execute(f"{query} ORDER BY m.number", values)
 
 
 def batches_of(connection: Connection, numbers: Sequence[int]) -> list[tuple[str, str]]:
     """The paths and blobs of the batches with these messages, in order of their numbers."""
     found: dict[tuple[str, str], None] = {}
-    for at in range(0, len(numbers), MANY):
-        part = numbers[at : at + MANY]
-        marks = ", ".join("?" * len(part))
+    for part, marks in portions(numbers):
         rows = connection.execute(
             "SELECT b.path, b.blob FROM messages AS m JOIN batches AS b ON b.id = m.batch"
             f" WHERE m.number IN ({marks}) ORDER BY m.number",
@@ -230,7 +226,7 @@ def newest(connection: Connection, chat: str, count: int) -> list[int]:
     rows = connection.execute(
         "SELECT m.number FROM messages AS m JOIN chats AS c ON c.id = m.chat WHERE c.name = ?"
         " ORDER BY m.number DESC LIMIT ?",
-        (chat, count or -1),
+        (_kept(chat), count or -1),
     )
     return sorted(number for (number,) in rows)
 
@@ -258,7 +254,15 @@ def _senders_of(connection: Connection, chat: str) -> tuple[str, ...]:
 
 
 def _time(seconds: float) -> datetime:
-    return datetime.fromtimestamp(seconds, UTC)
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except ValueError:  # in UTC it is outside of the calendar
+        return (datetime.min if seconds < 0 else datetime.max).replace(tzinfo=UTC)
+
+
+def _kept(name: str) -> str:
+    """NAME as a table takes it: without halves of characters."""
+    return name if name.isascii() else name.encode("utf-8", "replace").decode()
 
 
 def deeds(connection: Connection) -> list[Deed]:
@@ -313,12 +317,13 @@ class _Work:
             self.flush()
 
     def _message(self, message: Message, batch: int) -> None:
-        chat = self._chat(message.chat)
-        facts = (key_of(message.chat, message.id), batch, chat, message.sender)
+        chat, sender = self._chat(_kept(message.chat)), _kept(message.sender)
+        day = message.at.date()
+        facts = (key_of(message.chat, message.id), batch, chat, sender)
         self._rows["messages"].append((message.number, *facts, message.at.timestamp()))
-        self._know(message.sender)
-        document = self._day(chat, f"{message.at.date()}")
-        named = terms_of(f"{message.sender} {message.at.date()} {spelled(str(message.at.date()))}")
+        self._know(sender)
+        document = self._day(chat, f"{day}")
+        named = terms_of(f"{sender} {day} {spelled(str(day))}")
         for start, stop in parted(message.text):
             self._passage += 1
             own = terms_of(message.text[start:stop])
@@ -341,10 +346,9 @@ class _Work:
     def _stored(self, chat: int) -> list[object] | None:
         """The last passage of a chat that is in the tables already."""
         found = self._connection.execute(
-            "SELECT p.id, w.text, w.before, w.after, w.head FROM passages AS p"
-            " JOIN words AS w ON w.rowid = p.id"
-            " WHERE p.number = (SELECT max(number) FROM messages WHERE chat = ?)"
-            " ORDER BY p.id DESC LIMIT 1",
+            "SELECT rowid, text, before, after, head FROM words WHERE rowid = ("
+            " SELECT p.id FROM messages AS m CROSS JOIN passages AS p ON p.number = m.number"
+            " WHERE m.chat = ? ORDER BY m.number DESC, p.id DESC LIMIT 1)",
             (chat,),
         ).fetchone()
         if found is None:

@@ -12,7 +12,7 @@ from math import log
 
 from gitmem.core.asking import Sentence
 from gitmem.core.ranking import Found
-from gitmem.index.database import Connection
+from gitmem.index.database import Connection, portions
 
 WEIGHTS = {"text": 1.0, "before": 0.5, "after": 0.25, "head": 1.0}
 """How much a term counts: in a passage, in what stands before and behind it, and above it."""
@@ -114,7 +114,7 @@ def _matching(
             return found
         # Which of several that fit equally well come last is chance: then none of them does.
         found = [each for each in found if each.score > rows[-1][1] + SAME]
-        if len(found) >= limit // 2:
+        if len(found) >= max(limit // 2, 1):
             return found
         most *= MORE
 
@@ -131,9 +131,12 @@ def _rows(connection: Connection, expression: str, most: int) -> list[tuple[int,
 
 def terms_in(connection: Connection, ids: Sequence[int]) -> Mapping[int, set[str]]:
     """The terms of passages, and of what stands above them."""
-    marks = ", ".join("?" * len(ids))
-    rows = connection.execute(f"SELECT rowid, text, head FROM words WHERE rowid IN ({marks})", ids)
-    return {row: {*text.split(), *head.split()} for row, text, head in rows}
+    found: dict[int, set[str]] = {}
+    for part, marks in portions(ids):
+        query = f"SELECT rowid, text, head FROM words WHERE rowid IN ({marks})"
+        for row, text, head in connection.execute(query, part):
+            found[row] = {*text.split(), *head.split()}
+    return found
 
 
 def _stands(term: str, there: set[str]) -> bool:

@@ -87,6 +87,7 @@ def test_a_text_is_found_by_each_term_that_it_is_asked_for_by(text: str) -> None
 
 
 @given(TEXTS)
+@example("M:\u0300")
 def test_what_is_asked_for_is_asked_for_once(text: str) -> None:
     terms = asked(text)
 
@@ -179,6 +180,11 @@ def test_of_common_words_a_question_is_made_only_if_it_has_no_other() -> None:
     assert asked("what is this") == ["what", "is", "thi"]
     assert asked("what is this invoice") == ["invoic"]
     assert {each for each in STOP_WORDS if telling(each)} == set()
+
+
+@pytest.mark.parametrize("word", ["फ़्रैंकफ़र्ट", "கோப்பு", "ব্যাকআপ", "مُحَمَّد", "cafe\u0301", "йод"])
+def test_marks_belong_to_the_letters_before_them(word: str) -> None:
+    assert words_of(word) == [word]
 
 
 def test_a_single_character_of_a_script_without_blanks_is_what_something_begins_with() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -26,7 +27,14 @@ from gitmem.operations.move_entry import move_entry
 from gitmem.operations.restore import restore
 from gitmem.operations.rollup import rollup
 from gitmem.operations.rotate import rotate
+from gitmem.operations.search import search
 from gitmem.operations.snapshot import snapshot
+from gitmem.operations.transcript_add import Spoken, transcript_add
+from gitmem.operations.transcript_checkpoint import transcript_checkpoint
+from gitmem.operations.transcript_import import Line, transcript_import
+from gitmem.operations.transcript_pending import transcript_pending
+from gitmem.operations.transcript_prune import transcript_prune
+from gitmem.operations.transcript_show import transcript_show
 from gitmem.operations.undo import undo
 from gitmem.operations.write import Allowed, Edit, write
 from tests.support.git import git, git_bytes
@@ -136,7 +144,23 @@ REFUSED: dict[str, Door] = {
     "snapshot's reason": lambda g, s: snapshot(g, reason=s),
     "rotation's reason": lambda g, s: rotate(g, reason=s),
     "moved entry's field": lambda g, s: move_entry(g, "notes/c.md#one", "b.md", fields={"Key": s}),
+    "checkpoint's summary": lambda g, s: checkpointed(g, f"the key is {s}"),
+    "checkpoint's agent": lambda g, s: checkpointed(named(g, agent=s), "fine"),
+    "message's agent": lambda g, s: transcript_add(named(g, agent=s), [Spoken("c", "ada", "hi")]),
+    "message's session": lambda g, s: transcript_add(
+        named(g, session=s), [Spoken("c", "ada", "hi")]
+    ),
+    "prune's source": lambda g, s: transcript_prune(named(g, source=s), "2026-01-01"),
 }
+
+
+def checkpointed(group: Group, summary: str) -> object:
+    """A range that is handed out to one whose words are fine, and closed by these."""
+    fine = Group(group.store, "main", who=Who("ada", "s-1"))
+    transcript_add(fine, [Spoken("c", "ada", "hello")])
+    token = transcript_pending(fine).token
+    fine.close()
+    return transcript_checkpoint(group, summary, token=token)
 
 
 def folder(group: Group, name: str, text: str, more: str = "") -> str:
@@ -341,4 +365,95 @@ def test_a_writer_that_meets_it_in_the_last_moment_sets_it_aside(
 
     assert (group.worktree / "a.md").read_text() == "two\n"
     assert [Path(each.location).read_text() for each in held_list(group)] == [f"key {TOKEN}\n"]
+    assert traces(store, TOKEN) == []
+
+
+SAID: dict[str, Callable[[str], Spoken]] = {
+    "text": lambda s: Spoken("c", "ada", f"hello, the key is {s}, keep it"),
+    "nothing but the text": lambda s: Spoken("c", "ada", s),
+    "sender": lambda s: Spoken("c", s, "hello"),
+    "sender among words": lambda s: Spoken("c", f"ada ({s})", "hello"),
+    "chat": lambda s: Spoken(s, "ada", "hello"),
+    "chat among words": lambda s: Spoken(f"telegram:{s}", "ada", "hello"),
+    "id": lambda s: Spoken("c", "ada", "hello", None, s),
+    "id among words": lambda s: Spoken("c", "ada", "hello", None, f"message {s}"),
+    "everywhere": lambda s: Spoken(s, s, s, None, s),
+}
+
+
+@pytest.mark.parametrize("secret", [KEY, TOKEN], ids=["key", "token"])
+@pytest.mark.parametrize("said", SAID.values(), ids=SAID)
+def test_a_message_is_kept_without_it(
+    store: Store, group: Group, said: Callable[[str], Spoken], secret: str
+) -> None:
+    messages = [said(secret), Spoken("c", "bob", "hello to you", None, "fine")]
+
+    done = transcript_add(group, messages)
+
+    assert done.added == 2
+    assert done.redacted == (4 if said is SAID["everywhere"] else 1)
+    assert len(search(group, "hello", source="transcripts").hits) in (1, 2)
+    assert traces(store, secret) == []
+    if messages[0].id:  # it is recognised by it all the same
+        again = transcript_add(group, messages)
+        assert (again.added, again.known) == (0, 2)
+    found = transcript_pending(group)
+    assert secret not in repr(found)
+    transcript_checkpoint(group, "hello", token=found.token)
+    assert traces(store, secret) == []
+
+
+def wrapped(text: str) -> str:
+    coded = base64.b64encode(f"token={text}".encode()).decode()
+    return f"{coded[:40]}\n{coded[40:]}\n"
+
+
+DRESSED: dict[str, Callable[[str], str]] = {
+    **HIDDEN,
+    "in base64": lambda s: base64.b64encode(f"token={s}".encode()).decode(),
+    "in base64, cut by a line break": wrapped,
+    "in a quotation": lambda s: f"> {s[:20]}\n> {s[20:]}\n",
+    "twice": lambda s: f"{s}\nand again {s}\n",
+}
+
+
+@pytest.mark.parametrize("dress", DRESSED.values(), ids=DRESSED)
+def test_a_message_is_kept_without_it_however_it_is_dressed(
+    store: Store, group: Group, dress: Callable[[str], str]
+) -> None:
+    text = f"hello {dress(TOKEN)} and more"
+
+    done = transcript_add(group, [Spoken("c", "ada", text, None, "1")])
+
+    assert (done.added, done.redacted > 0) == (1, True)
+    (kept,) = transcript_show(group, "c").messages
+    assert kept.text.startswith("hello")
+    assert "[redacted: " in kept.text
+    search(group, "hello", source="transcripts")
+    for word in dress(TOKEN).split():
+        assert len(word) < 16 or word.strip("`,") not in kept.text
+    for half in (TOKEN, TOKEN[:24], TOKEN[20:]):
+        assert traces(store, half) == []
+
+
+def test_an_import_is_kept_without_it(store: Store, group: Group, tmp_path: Path) -> None:
+    file = tmp_path / "session.jsonl"
+    file.write_text("one line\n")
+
+    def lines(path: Path, offset: int) -> Iterator[Line]:
+        yield Line(Spoken("c", "ada", f"hello {TOKEN}", None, KEY), "", offset + 9)
+
+    done = transcript_import(group, [file], lines)
+
+    assert (done.added, done.redacted) == (1, 2)
+    search(group, "hello", source="transcripts")
+    assert traces(store, TOKEN) == []
+    assert traces(store, KEY) == []
+
+
+def test_looking_for_it_leaves_no_trace(store: Store, group: Group) -> None:
+    transcript_add(group, [Spoken("c", "ada", "hello")])
+
+    search(group, f"where is {TOKEN}?")
+
     assert traces(store, TOKEN) == []
