@@ -35,7 +35,7 @@ def read_offsets(gitdir: Path) -> dict[str, Offset]:
         if form != FORM:
             return {}
         return {path: Offset(int(a), int(b), str(c), float(d)) for path, (a, b, c, d) in rows}
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, OverflowError, RecursionError):
         return {}
 
 

@@ -18,8 +18,12 @@ import pytest
 import gitmem.operations
 from gitmem.api import Group as Memory
 from gitmem.api import open_group
+from gitmem.core.asking import sentences_asked
 from gitmem.core.layout import EMPTY
+from gitmem.core.transcripts import REF
 from gitmem.errors import Damaged, GitmemError, GroupNotFound, GroupRefused
+from gitmem.hosts.importing import import_transcripts
+from gitmem.index import said
 from gitmem.operations.adopt import adopt
 from gitmem.operations.archive import archive
 from gitmem.operations.archived import archived
@@ -31,17 +35,20 @@ from gitmem.operations.consolidate import consolidate
 from gitmem.operations.decide import decide
 from gitmem.operations.diff import diff
 from gitmem.operations.entries import address_parts, entries, file_of, locate_entry
+from gitmem.operations.finding import cache_path, find_passages
 from gitmem.operations.freshness import freshness, line_dates
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.groups import groups, remove_group, rename_group
+from gitmem.operations.hearing import find_messages
 from gitmem.operations.held import held_accept, held_drop, held_list, held_show
 from gitmem.operations.init import init
 from gitmem.operations.inject import inject
 from gitmem.operations.jobs import Told, last_jobs, log_job, traced
 from gitmem.operations.lint import lint
 from gitmem.operations.listing import list_files
-from gitmem.operations.log import iter_log, log
+from gitmem.operations.log import iter_log, log, start_of
 from gitmem.operations.maintain import Limits, maintain, maintain_all
+from gitmem.operations.memory_actions import memory_get, memory_search
 from gitmem.operations.migrate import migrate
 from gitmem.operations.move import move, remove
 from gitmem.operations.move_entry import move_entry
@@ -56,10 +63,20 @@ from gitmem.operations.restore_entry import is_address, restore_entry
 from gitmem.operations.rollup import rollup
 from gitmem.operations.rollups_due import rollups_due
 from gitmem.operations.rotate import rotate
+from gitmem.operations.search import search
 from gitmem.operations.show import show
 from gitmem.operations.snapshot import snapshot, snapshots
+from gitmem.operations.sources import has_shared, sources_at
 from gitmem.operations.status import health_of, status
 from gitmem.operations.things import all_meant, movable
+from gitmem.operations.transcript_add import Spoken, transcript_add
+from gitmem.operations.transcript_checkpoint import transcript_checkpoint
+from gitmem.operations.transcript_import import TranscriptImported, transcript_import
+from gitmem.operations.transcript_pending import transcript_pending
+from gitmem.operations.transcript_prune import transcript_prune
+from gitmem.operations.transcript_show import transcript_list, transcript_show
+from gitmem.operations.transcript_status import transcript_status
+from gitmem.operations.transcripts import ask_said, messages_of, said_path, tip_of
 from gitmem.operations.undo import undo
 from gitmem.operations.untouched import count_edits, is_untouched
 from gitmem.operations.write import Allowed, Edit, write
@@ -67,6 +84,8 @@ from tests.support.git import git_bytes
 from tests.support.histories import put
 
 MARK = "their-own-business"
+ASKED = "whose own business is it, theirs?"
+"""What finds theirs, if anything does."""
 
 NO_GROUP = {
     "adopt_all", "age_of", "aged_entries", "ageing_files", "aims", "applied", "archive_files",
@@ -85,6 +104,9 @@ NO_GROUP = {
     "starter_files", "still_there", "summed", "text_at", "text_bytes", "time_now", "told",
     "version", "version_at", "versions", "why", "why_not", "written_then", "zone_of",
     "zone_problem", "zone_then",
+    "action_required", "at_commits", "calling_process", "check_layers", "drop_lease", "is_alive",
+    "new_token", "pending_numbers", "read_checkpoint", "read_lease", "retrieve", "standing",
+    "text_of", "this_process", "write_lease",
 }  # fmt: skip
 """Functions that get what they work on handed over: they open no group themselves."""
 
@@ -96,12 +118,13 @@ class Scene(NamedTuple):
     mine: Group
     theirs: Group
 
-    def state_of_theirs(self) -> tuple[str, dict[str, bytes], list[str]]:
+    def state_of_theirs(self) -> tuple[object, ...]:
         """Everything that must not change."""
         root = self.theirs.worktree
         files = {str(path): path.read_bytes() for path in root.rglob("*") if path.is_file()}
         held = [str(path) for path in (self.theirs.gitdir / "gitmem").rglob("*")]
-        return self.theirs.repository.tip().commit, files, held
+        line = (self.theirs.gitdir / REF).read_text()
+        return self.theirs.repository.tip().commit, line, files, held
 
 
 @pytest.fixture
@@ -112,8 +135,11 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
     theirs = Group(store, "theirs", who=Who("them"))
     put(theirs, "a.md", f"{MARK} one\n", reason=MARK)
     put(theirs, f"notes/{MARK}.md", f"{MARK} two\n", reason=MARK)
+    transcript_add(theirs, [Spoken(MARK, MARK, f"{MARK} {n}", None, f"{n}") for n in range(3)])
+    transcript_checkpoint(theirs, MARK, token=transcript_pending(theirs).token)
     mine = Group(store, "mine", who=Who("me"), acting="mine")
     put(mine, "own.md", "my own\n")
+    transcript_add(mine, [Spoken("own", "me", "my own", None, "1")])
     yield Scene(store, mine, theirs)
     mine.close()
     theirs.close()
@@ -168,6 +194,44 @@ Call = Callable[[Group, str], object]
 def plan_about(source: str, target: str) -> bytes:
     """A plan of one decision that moves a file."""
     return json.dumps({"action": "move", "address": source, "to": target}).encode()
+
+
+def imported(group: Group, path: str) -> TranscriptImported:
+    """What a host would take in from there."""
+    return import_transcripts(group, "claude-code", environ={}, paths=[path])
+
+
+def in_sources(group: Group) -> object:
+    """All that a question may be answered from."""
+    with sources_at(group, moment_at(group, None), shared=True) as found:
+        return [
+            (name, each.commit, [(path, each.read(path)) for path, _ in each.files()])
+            for name, each in found.by_group.items()
+        ]
+
+
+def all_passages(group: Group) -> object:
+    moment = moment_at(group, None)
+    with sources_at(group, moment, shared=True) as found:
+        return find_passages(group, moment, found, sentences_asked(ASKED), lambda *_: True)
+
+
+def all_heard(group: Group) -> object:
+    tip = tip_of(group)
+    return tip and find_messages(group, tip, ASKED, sentences_asked(ASKED), limit=9)
+
+
+def closed(group: Group, summary: str, covers: str) -> object:
+    """A range of one's own, closed with what is tried."""
+    token = transcript_pending(group, take_over=True).token
+    return transcript_checkpoint(group, summary, token=token, covers=[covers])
+
+
+def all_told(group: Group) -> object:
+    """Every message that the tables know."""
+    return ask_said(
+        group, tip_of(group), lambda it: (said.chats(it), list(messages_of(group, it, range(9))))
+    )
 
 
 BY_PATH: dict[str, Call] = {
@@ -227,6 +291,18 @@ BY_PATH: dict[str, Call] = {
     "write an entry": lambda g, p: write(g, [Edit(p, "mine now", entry="Mine")]),
     "append": lambda g, p: write(g, [Edit(p, "mine now\n", append=True)]),
     "create": lambda g, p: write(g, [Edit("x.md", "x\n"), Edit(p, "mine now\n", create=True)]),
+    "memory_get": memory_get,
+    "memory_get of a group": lambda g, p: memory_get(g, "a.md", group_folder=p),
+    "memory_search": lambda g, p: (memory_search(g, p), memory_search(g, ASKED, top_k=64)),
+    "memory_search in a group": lambda g, p: memory_search(g, ASKED, group_folder=p),
+    "search": lambda g, p: (search(g, p), search(g, ASKED, limit=99, include_archive=True)),
+    "search in a layer": lambda g, p: search(g, ASKED, layers=[p]),
+    "search from a source": lambda g, p: search(g, ASKED, source=p),
+    "transcript_add": lambda g, p: transcript_add(g, [Spoken(p, p, p, None, p)]),
+    "transcript_import": imported,
+    "transcript_import of lines": lambda g, p: transcript_import(g, [Path(p)], lambda *_: iter(())),
+    "transcript_pending": lambda g, p: transcript_pending(g, chat=p, take_over=True),
+    "transcript_show": transcript_show,
 }
 
 BY_MOMENT: dict[str, Call] = {
@@ -249,6 +325,11 @@ BY_MOMENT: dict[str, Call] = {
     "show": show,
     "undo": lambda g, at: undo(g, [at]),
     "undo of an agent": lambda g, _: undo(g, agent="them"),
+    "search since": lambda g, at: search(g, ASKED, since=at),
+    "start_of": start_of,
+    "transcript_checkpoint": lambda g, at: closed(g, "fine", at),
+    "transcript_checkpoint of a token": lambda g, at: transcript_checkpoint(g, "fine", token=at),
+    "transcript_prune": lambda g, at: (transcript_prune(g, at), transcript_prune(g, "2999-01-01")),
 }
 
 PLAIN: dict[str, Call] = {
@@ -274,6 +355,18 @@ PLAIN: dict[str, Call] = {
     "is_untouched": lambda g, _: is_untouched(g, g.repository.snapshot()),
     "status": lambda g, _: status(g),
     "traced": lambda g, _: traced(g, "mine", lambda: 1, lambda _: Told("done")),
+    "ask_said": lambda g, _: all_told(g),
+    "cache_path": lambda g, _: cache_path(g),
+    "find_messages": lambda g, _: all_heard(g),
+    "find_passages": lambda g, _: all_passages(g),
+    "has_shared": lambda g, _: has_shared(g),
+    "inject for a prompt": lambda g, _: inject(g, prompt=ASKED),
+    "messages_of": lambda g, _: all_told(g),
+    "said_path": lambda g, _: said_path(g),
+    "sources_at": lambda g, _: in_sources(g),
+    "tip_of": lambda g, _: tip_of(g),
+    "transcript_list": lambda g, _: transcript_list(g),
+    "transcript_status": lambda g, _: transcript_status(g),
 }
 
 METHODS: dict[str, Callable[[Memory, str], object]] = {
@@ -315,6 +408,16 @@ METHODS: dict[str, Callable[[Memory, str], object]] = {
     "undo": lambda m, p: m.undo([p]),
     "write": lambda m, p: m.write(p, "mine now\n"),
     "write_batch": lambda m, p: m.write_batch([Edit("x.md", "x\n"), Edit(p, "mine now\n")]),
+    "memory_get": lambda m, p: (m.memory_get(p), m.memory_get(group_folder=p)),
+    "memory_search": lambda m, p: (m.memory_search(ASKED), m.memory_search(p, group_folder=p)),
+    "search": lambda m, p: (m.search(ASKED), m.search(ASKED, layers=[p])),
+    "transcript_add": lambda m, p: m.transcript_add([Spoken(p, p, p, None, p)]),
+    "transcript_checkpoint": lambda m, p: m.transcript_checkpoint("fine", token=p, covers=[p]),
+    "transcript_list": lambda m, _: m.transcript_list(),
+    "transcript_pending": lambda m, p: m.transcript_pending(chat=p, take_over=True),
+    "transcript_prune": lambda m, p: (m.transcript_prune("2999-01-01"), m.transcript_prune(p)),
+    "transcript_show": lambda m, p: m.transcript_show(p),
+    "transcript_status": lambda m, _: m.transcript_status(),
 }
 
 
@@ -436,6 +539,12 @@ WRITING: dict[str, Call] = {
     "maintain": PLAIN["maintain"],
     "migrate": lambda g, _: migrate(g),
     "check with repair": lambda g, _: check(g, repair=True),
+    "transcript_add": BY_PATH["transcript_add"],
+    "transcript_checkpoint": lambda g, _: transcript_checkpoint(g, "fine", token="0" * 16),
+    "transcript_import": BY_PATH["transcript_import of lines"],
+    "transcript_pending": BY_PATH["transcript_pending"],
+    "transcript_prune": lambda g, _: transcript_prune(g, "2999-01-01"),
+    "transcript_prune, a dry run": lambda g, _: transcript_prune(g, "2999-01-01", dry_run=True),
     "writing": lambda g, _: g.writing(),
     "revive_worktree": lambda g, _: g.revive_worktree(),
 }
@@ -458,6 +567,80 @@ def test_global_is_read_by_all_and_written_by_main(scene: Scene, name: str) -> N
     assert (owner.repository.tip().commit, sorted(os.listdir(owner.worktree))) == before
     owner.close()
     reader.close()
+
+
+def looks_of(folder: Path) -> dict[str, tuple[object, ...]]:
+    """Everything in a folder: what it is, and whether it was so much as touched."""
+    return {
+        str(path): (
+            found.st_ino,
+            found.st_mode,
+            found.st_size,
+            found.st_mtime_ns,
+            path.read_bytes() if path.is_file() else None,
+        )
+        for path in sorted(folder.rglob("*"))
+        for found in (path.lstat(),)
+    }
+
+
+READING: dict[str, Call] = {
+    **{name: BY_PATH[name] for name in ("memory_get", "memory_search", "search")},
+    "inject for a prompt": PLAIN["inject for a prompt"],
+    "search for what was said": lambda g, _: search(g, "common", source="transcripts"),
+    "ask_said": PLAIN["ask_said"],
+    "find_messages": PLAIN["find_messages"],
+    "find_passages": PLAIN["find_passages"],
+    "transcript_list": PLAIN["transcript_list"],
+    "transcript_show": lambda g, _: transcript_show(g, "hall"),
+    "transcript_status": PLAIN["transcript_status"],
+}
+
+
+@pytest.mark.parametrize("name", READING)
+@pytest.mark.parametrize("by", ["mine", "global"])
+def test_who_only_reads_global_leaves_it_untouched(scene: Scene, name: str, by: str) -> None:
+    owner = Group(scene.store, "global", acting="main")
+    put(owner, "MEMORY.md", "what is common to all\n")
+    transcript_add(owner, [Spoken("hall", "ada", "common to all", None, "1")])
+    search(owner, "common")
+    put(owner, "a.md", "what came later\n")
+    transcript_add(owner, [Spoken("hall", "ada", "common as well", None, "2")])
+    owner.close()
+    before = looks_of(owner.gitdir), looks_of(owner.worktree)
+    reader = Group(scene.store, by, acting="mine")
+
+    heard = told(lambda: READING[name](reader, "common"))
+
+    reader.close()
+    assert "common to all" in heard or name not in ("search", "memory_search")
+    assert (looks_of(owner.gitdir), looks_of(owner.worktree)) == before
+
+
+def test_what_is_asked_finds_theirs_where_it_may_be_found(scene: Scene) -> None:
+    hits = search(scene.theirs, ASKED, limit=99).hits
+
+    assert {hit.source for hit in hits if MARK in hit.text} == {"memory", "transcript"}
+    assert MARK in told(lambda: all_told(scene.theirs))
+    assert MARK in told(lambda: all_heard(scene.theirs))
+    assert MARK in told(lambda: all_passages(scene.theirs))
+    assert MARK in told(lambda: in_sources(scene.theirs))
+
+
+def test_a_search_finds_what_is_in_global_and_of_what_was_said_only_one_s_own(
+    scene: Scene,
+) -> None:
+    owner = Group(scene.store, "global", acting="main")
+    put(owner, "a.md", "the lighthouse is common to all\n")
+    transcript_add(owner, [Spoken("hall", "ada", "the lighthouse was seen", None, "1")])
+    owner.close()
+    put(scene.mine, "b.md", "a lighthouse of my own\n")
+    transcript_add(scene.mine, [Spoken("own", "me", "my lighthouse was seen", None, "2")])
+
+    hits = search(scene.mine, "lighthouse", limit=99).hits
+
+    found = {(hit.source, hit.group) for hit in hits}
+    assert found == {("memory", "global"), ("memory", "mine"), ("transcript", "mine")}
 
 
 def test_a_work_tree_that_is_itself_a_link_is_not_entered(scene: Scene) -> None:
