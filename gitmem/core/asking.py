@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from gitmem.core.passages import sentences
+from gitmem.core.sentences import sentences
 from gitmem.core.words import asked, telling
 
 LAST = 12
@@ -22,15 +22,12 @@ QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 QUESTION = 1.3
 """How much more a question counts than what is merely said."""
 
-_FENCED = re.compile(
-    r"^[ \t]*(`{3,}(?=[^`\n]*$)|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*\r?$|\Z)",
-    re.DOTALL | re.MULTILINE,
-)
-_TAG = re.compile(r"</?[A-Za-z][\w:-]*(?:\s[^<>]*)?/?>")
-_BRACKETS = re.compile(r"\s*(?:\[[^\[\]\n]{1,80}\]\s*)+")
-_TIME = re.compile(r"\d:\d|\d{4}")
-_SENDER = re.compile(r"[^:\n]{1,80}?:\s+")
-_ROLE = re.compile(r"\s*(?:user|human|assistant|ai|system)\s*:\s+", re.IGNORECASE)
+_FENCED = r"(?ms)^[ \t]*(`{3,}(?=[^`\n]*$)|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*\r?$|\Z)"
+_TAG = r"</?[A-Za-z][\w:-]*(?:\s[^<>]*)?/?>"
+_BRACKETS = r"\s*(?:\[[^\[\]\n]{1,80}\]\s*)+"
+_TIME = r"\d:\d|\d{4}"
+_SENDER = r"[^:\n]{1,80}?:\s+"
+_ROLE = r"(?i)\s*(?:user|human|assistant|ai|system)\s*:\s+"
 
 
 class Sentence(NamedTuple):
@@ -55,21 +52,26 @@ def sentences_asked(prompt: str, *, anything: bool = False) -> tuple[Sentence, .
 def said(prompt: str) -> str:
     """The end of PROMPT without what a chat's log puts around it: times, names, tags, code."""
     # Code is taken out first: the end of a long block must not be taken for a beginning.
-    plain = _TAG.sub(" ", _FENCED.sub("\n", prompt)[-TAIL:])
+    plain = _blanked(_TAG, _blanked(_FENCED, prompt, "```", "~~~")[-TAIL:], "<")
     text = plain if any(map(str.isalnum, plain)) else prompt[-TAIL:]
     return "\n".join(map(_without_prefix, text.splitlines()))
 
 
+def _blanked(pattern: str, text: str, *marks: str) -> str:
+    """TEXT without what fits PATTERN, which has one of MARKS in it."""
+    return re.sub(pattern, "\n", text) if any(mark in text for mark in marks) else text
+
+
 def _without_prefix(line: str) -> str:
     """LINE without `[time] sender:`, or the role of who speaks."""
-    brackets = _BRACKETS.match(line)
-    if brackets and _TIME.search(brackets[0]):
+    brackets = re.match(_BRACKETS, line) if "[" in line else None
+    if brackets and re.search(_TIME, brackets[0]):
         return _without(_SENDER, line[brackets.end() :])
-    return _without(_ROLE, line)
+    return _without(_ROLE, line) if ":" in line else line
 
 
-def _without(prefix: re.Pattern[str], line: str) -> str:
-    found = prefix.match(line)
+def _without(prefix: str, line: str) -> str:
+    found = re.match(prefix, line)
     return line[found.end() :] if found else line
 
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from gitmem.core.entry_blocks import Entry, parse
 from gitmem.core.entry_lines import ENTRY_LEVEL, Heading, Lines, heading_of, is_blank, scan
 from gitmem.core.frontmatter import split
+from gitmem.core.sentences import SENTENCE_END
 
 MOST = 800
 """Characters of a passage, about: an entry or paragraph of so many is not parted."""
@@ -26,9 +27,6 @@ NAMED = 200
 """Characters of a heading by which what stands below it is found."""
 ABOVE = " > "
 _ITEM = re.compile(r" ?(?:[-*+]|[0-9]{1,9}[.)])[ \t]")
-_WIDE_END = "\u3002\uff01\uff1f"
-_ENDS = f".!?\u2026\u061f\u06d4\u0964\u0965{_WIDE_END}"
-_SENTENCE_END = re.compile(rf"(?<=[{_ENDS}])[\"')\]]*\s+|(?<=[{_WIDE_END}])")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
@@ -94,13 +92,6 @@ def ending(text: str) -> str:
 def beginning(text: str) -> str:
     """The beginning of TEXT, up to a word."""
     return text if len(text) <= NEAR else text[:NEAR].rpartition(" ")[0]
-
-
-def sentences(text: str) -> list[str]:
-    """TEXT by its sentences; a line is never part of two."""
-    lines = (line for line in text.splitlines() if line.strip())
-    parts = (part.strip() for line in lines for part in _SENTENCE_END.split(line))
-    return [part for part in parts if part]
 
 
 def _sections(found: Lines, text: str) -> Iterator[_Section]:
@@ -191,7 +182,7 @@ def _cut(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
                 yield start + line.start(), start + line.end()
             continue
         at = start + line.start()
-        ends = [at + each.end() for each in _SENTENCE_END.finditer(line[0])]
+        ends = [at + each.end() for each in SENTENCE_END.finditer(line[0])]
         for end in [*ends, start + line.end()]:
             while end - at > MOST:
                 blank = text.rfind(" ", at + 1, at + MOST)

@@ -107,12 +107,15 @@ def _line(message: Message) -> bytes:
         "at": message.at.isoformat(),
         "text": message.text,
     }
+
     return json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
 
 
 def _message(line: bytes) -> Message | None:
+    from json import loads
+
     try:
-        row = json.loads(line)
+        row = loads(line)
         at = datetime.fromisoformat(row["at"])
         at = at if at.tzinfo else at.replace(tzinfo=UTC)
         words = (row["id"], row["chat"], row["from"], row["text"])

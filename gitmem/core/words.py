@@ -19,16 +19,17 @@ _UNSPACED = (
 """Thai, Lao, Tibetan, Burmese, Khmer, Japanese, Chinese; Korean, whose particles stick to words."""
 _SIGNS = "\u231a-\u23fa\u2600-\u27bf\u2b05-\u2b55\U0001f000-\U0001faff"
 """Signs that people look for: each is a word."""
-_JAMO = re.compile("[\u1100-\u11ff]")
+_JAMO = "[\u1100-\u11ff]"
 """The parts of Korean characters: macOS writes names with them."""
 # Letters and digits; the marks of Indian scripts, and accents, belong to the letters before them.
 _MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670"
 _LETTERS = rf"[^\W_{_UNSPACED}]|[{_MARKS}\u0900-\u0963\u0966-\u0dff]"
-_WORD = re.compile(rf"[{_UNSPACED}]+|[{_SIGNS}]|(?:{_LETTERS})+")
-_ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
+# Strings: to compile the scripts of the world takes milliseconds that plain text never needs.
+_WORD = rf"[{_UNSPACED}]+|[{_SIGNS}]|(?:{_LETTERS})+"
+_ASCII_WORD = r"[A-Za-z0-9]+"
 _PLAIN = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
-_UNSPACED_RUN = re.compile(rf"[{_UNSPACED}]+")
-_ACCENTS = re.compile(f"[{_MARKS}\u0640]+")
+_UNSPACED_RUN = rf"[{_UNSPACED}]+"
+_ACCENTS = f"[{_MARKS}\u0640]+"
 LONGEST = 64
 """Characters of a word that count: what is longer is a digest or a picture."""
 HELD = 100_000
@@ -76,11 +77,11 @@ def words_of(text: str) -> list[str]:
     """The words of TEXT as they stand there; those of plain ASCII in small letters."""
     if text.isascii():
         return text.translate(_PLAIN).split()
-    if _JAMO.search(text):
+    if re.search(_JAMO, text):
         from unicodedata import normalize  # a megabyte that plain text never needs
 
         text = normalize("NFC", text)
-    return _WORD.findall(text)
+    return re.findall(_WORD, text)
 
 
 def telling(text: str) -> list[str]:
@@ -108,8 +109,8 @@ def marked(text: str, wanted: Collection[str]) -> Iterator[tuple[int, int]]:
     plain = {each for each in wanted if not each.endswith("*")}
     begin = tuple(each[:-1] for each in wanted if each.endswith("*"))
     pattern = _ASCII_WORD if text.isascii() else _WORD
-    for found in pattern.finditer(text):
-        if _UNSPACED_RUN.fullmatch(found[0]):
+    for found in re.finditer(pattern, text):
+        if _is_run(found[0]):
             yield from _marked_run(found[0], found.start(), plain, begin)
         elif _are_meant(_known[found[0]].split(), plain, begin):
             yield found.span()
@@ -125,20 +126,25 @@ def _terms(word: str) -> list[str]:
     if word.isascii():
         return [stem(word.lower()[:LONGEST])]
     plain = folded(word)
-    if _UNSPACED_RUN.fullmatch(plain):
+    if _is_run(plain):
         return _pairs(plain)
     # Signs such as ligatures, fractions or full-width letters come apart.
-    parts = _WORD.findall(plain)
+    parts = re.findall(_WORD, plain)
     if parts == [plain]:
         return [stem(plain[:LONGEST])]
     return [each for part in parts for each in _terms(part)]
+
+
+def _is_run(word: str) -> bool:
+    """Whether WORD is of a script without blanks."""
+    return not word.isascii() and re.fullmatch(_UNSPACED_RUN, word) is not None
 
 
 def folded(word: str) -> str:
     """WORD in small letters, without accents and in one Unicode form."""
     from unicodedata import normalize
 
-    bare = _ACCENTS.sub("", normalize("NFKD", normalize("NFKC", word).casefold()))
+    bare = re.sub(_ACCENTS, "", normalize("NFKD", normalize("NFKC", word).casefold()))
     return normalize("NFC", bare)
 
 
@@ -149,7 +155,7 @@ def _pairs(run: str) -> list[str]:
 
 def _sought(word: str) -> list[str]:
     terms = _known[word].split()
-    if not _UNSPACED_RUN.fullmatch(word) or not terms:
+    if not _is_run(word) or not terms:
         return terms
     return terms[:-1] if len(terms) > 1 else [f"{terms[0]}*"]
 

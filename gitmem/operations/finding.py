@@ -117,6 +117,8 @@ def at_commits(snapshots: Mapping[str, Snapshot], *, keep: bool) -> Question:
 
 def _bring(connection: Connection, source: str, known: str, snapshot: Snapshot) -> None:
     """Bring one group from the tree that is KNOWN to that of SNAPSHOT: what differs is read."""
+    from gitmem.index.filling import put  # only where something changed
+
     repository = snapshot.repository
     try:
         changes = Trees(repository.objects).changes(known, snapshot.root)
@@ -131,7 +133,7 @@ def _bring(connection: Connection, source: str, known: str, snapshot: Snapshot) 
         {path: blob for owner, path, blob in passages.unread(connection) if owner == source}
     )
     passages.forget(connection, source, gone)
-    passages.put(connection, source, _contents(snapshot, come))
+    put(connection, source, _contents(snapshot, come))
     passages.set_state(connection, source, snapshot.root)
 
 
@@ -152,10 +154,12 @@ def _looked_up(
 
     rarity = Rarity(connection, sentences)
     found = find(connection, sentences, rarity, limit=limit, wanted=counts)
-    found = sorted(lifted(found), key=lambda each: -each.score)[:limit]
-    numbers = [each.id for each in found]
-    places = passages.places(connection, numbers)
-    terms = terms_in(connection, numbers)
+    found = lifted(found)
+    places = passages.places(connection, [each.id for each in found])
+    # By place, too: which of several that fit alike were put in first must make no difference.
+    found.sort(key=lambda each: (-each.score, *_spot(places[each.id])))
+    del found[limit:]
+    terms = terms_in(connection, [each.id for each in found])
     return [
         (each, places[each.id], rarity.coverage(sentences[each.sentence], terms[each.id]))
         for each in found
@@ -178,8 +182,11 @@ def _match(
 
 def _order(match: Match) -> tuple[object, ...]:
     """The best first; of equals the group's own before that of others, then by place."""
-    place = match.place
-    return (-match.score, place.source, place.path, place.start)
+    return (-match.score, *_spot(match.place))
+
+
+def _spot(place: Place) -> tuple[str, str, int]:
+    return place.source, place.path, place.start
 
 
 class _Dated:

@@ -71,8 +71,10 @@ def _looked_up(
     rarity = Rarity(connection, sentences)
     wanted = counts if since else None
     found = find(connection, sentences, rarity, limit=CANDIDATES, wanted=wanted)
-    found = sorted(lifted(found), key=lambda each: -each.score)[:CANDIDATES]
+    found = lifted(found)
     places = said.places(connection, [each.id for each in found])
+    found.sort(key=lambda each: (-each.score, -places[each.id].number, places[each.id].start))
+    del found[CANDIDATES:]
     named = _named(said.senders(connection), asked)
     return [
         (each._replace(score=each.score * _share(places[each.id], named)), places[each.id])

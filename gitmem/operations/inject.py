@@ -16,6 +16,7 @@ from gitmem.core.rendering import Page
 from gitmem.errors import BadInput, Damaged, GitmemError
 from gitmem.operations.gathering import BROKEN, Gathered, LeftOut, Wanted, gather
 from gitmem.operations.group import Group
+from gitmem.operations.layouts import check_layers
 from gitmem.operations.pinning import Pinned, moment_at
 from gitmem.operations.sources import Sources, sources_at
 
@@ -199,20 +200,6 @@ def _check(
     if budget is not None and budget < 0:
         raise BadInput("a budget cannot be less than nothing", hint="give characters, or no budget")
     check_layers(layout, layers)
-
-
-def check_layers(layout: Layout, layers: Sequence[str]) -> None:
-    """Refuse the name of a layer that there is not."""
-    known = [each.name for each in layout.layers]
-    unknown = [each for each in layers if each not in known]
-    if unknown:
-        there = f"there are: {', '.join(known)}" if known else "this group has no layout"
-        raise BadInput(
-            f"there is no layer {unknown[0]!r}",
-            hint=f"{there}; see `gitmem read gitmem.yaml`",
-            layer=unknown[0],
-            layers=known,
-        )
 
 
 def _needs_shared(layout: Layout, wanted: Wanted) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import tzinfo
 from pathlib import Path
@@ -37,6 +37,20 @@ class Loaded(NamedTuple):
     """The version of `gitmem.yaml` it was read from; empty where the group never had one."""
     problem: str = ""
     """What is wrong with the commit's own, if an older one has to serve."""
+
+
+def check_layers(layout: Layout, layers: Sequence[str]) -> None:
+    """Refuse the name of a layer that there is not."""
+    known = [each.name for each in layout.layers]
+    unknown = [each for each in layers if each not in known]
+    if unknown:
+        there = f"there are: {', '.join(known)}" if known else "this group has no layout"
+        raise BadInput(
+            f"there is no layer {unknown[0]!r}",
+            hint=f"{there}; see `gitmem read gitmem.yaml`",
+            layer=unknown[0],
+            layers=known,
+        )
 
 
 def layout_of(group: Group) -> Layout:

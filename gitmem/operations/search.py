@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import datetime
-from typing import NamedTuple
+from datetime import datetime, tzinfo
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.archives import is_archived
 from gitmem.core.asking import Sentence, sentences_asked
 from gitmem.core.layout import Layout
+from gitmem.core.transcripts import REF
 from gitmem.errors import BadInput, Damaged
 from gitmem.operations.finding import Match, find_passages, text_of
 from gitmem.operations.group import Group
-from gitmem.operations.inject import check_layers
+from gitmem.operations.layouts import check_layers
 from gitmem.operations.log import start_of
 from gitmem.operations.pinning import Pinned, moment_at
 from gitmem.operations.sources import Sources, sources_at
-from gitmem.operations.transcripts import Said, tip_of
+
+if TYPE_CHECKING:
+    from gitmem.operations.hearing import Heard
 
 MEMORY, TRANSCRIPTS, ALL = "memory", "transcripts", "all"
 SOURCES = (MEMORY, TRANSCRIPTS, ALL)
@@ -99,10 +102,9 @@ def search(
             hits += _in_memory(group, moment, sources, asked, limit)
             notes += sources.trouble
             pins = {name or group.name: each.commit for name, each in sources.by_group.items()}
-    tip = tip_of(group) if source != MEMORY else None
-    if tip:
-        hits += _in_transcripts(group, moment, tip, asked, limit)
-        pins[TRANSCRIPTS] = tip.commit
+    if source != MEMORY and group.repository.reference(REF):
+        heard, pins[TRANSCRIPTS] = _in_transcripts(group, moment, asked, limit)
+        hits += heard
     hits.sort(key=lambda each: -each.score)
     return Searched(tuple(hits[:limit]), pins, tuple(notes))
 
@@ -146,36 +148,41 @@ def _in_memory(
 
 
 def _in_transcripts(
-    group: Group, moment: Pinned, tip: Said, asked: _Asked, limit: int
-) -> Iterator[Hit]:
-    from gitmem.operations.hearing import find_messages
+    group: Group, moment: Pinned, asked: _Asked, limit: int
+) -> tuple[list[Hit], str]:
+    """The messages that fit, and the commit that was read; a layer holds none."""
+    from gitmem.operations.hearing import find_messages  # only where something was said
+    from gitmem.operations.transcripts import tip_of
 
-    if asked.layers:
-        return
-    zone = moment.time.tzinfo
-    for heard in find_messages(
-        group, tip, asked.query, asked.sentences, limit=limit, since=asked.since
-    ):
-        message, where = heard.message, heard.where
-        at = message.at.astimezone(zone)
-        yield Hit(
-            source="transcript",
-            group=group.name,
-            path=where.path,
-            address=f"{message.chat}#{message.number}",
-            heading="",
-            lines=None,
-            text=message.text[where.start : where.stop],
-            score=round(heard.score, 6),
-            touched=at,
-            state="",
-            commit=tip.commit,
-            chat=message.chat,
-            id=message.id,
-            from_=message.sender,
-            at=at,
-            terms=heard.sentence.terms,
-        )
+    tip = tip_of(group)
+    if tip is None:
+        return [], ""
+    query, sentences, since = asked.query, () if asked.layers else asked.sentences, asked.since
+    found = find_messages(group, tip, query, sentences, limit=limit, since=since)
+    return [_heard(group, each, tip.commit, moment.time.tzinfo) for each in found], tip.commit
+
+
+def _heard(group: Group, heard: Heard, commit: str, zone: tzinfo | None) -> Hit:
+    message, where = heard.message, heard.where
+    at = message.at.astimezone(zone)
+    return Hit(
+        source="transcript",
+        group=group.name,
+        path=where.path,
+        address=f"{message.chat}#{message.number}",
+        heading="",
+        lines=None,
+        text=message.text[where.start : where.stop],
+        score=round(heard.score, 6),
+        touched=at,
+        state="",
+        commit=commit,
+        chat=message.chat,
+        id=message.id,
+        from_=message.sender,
+        at=at,
+        terms=heard.sentence.terms,
+    )
 
 
 def _hit(group: Group, sources: Sources, match: Match, layout: Layout) -> Hit:

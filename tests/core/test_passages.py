@@ -21,8 +21,8 @@ from gitmem.core.passages import (
     ending,
     parted,
     passages,
-    sentences,
 )
+from gitmem.core.sentences import sentences
 
 WORDS = st.text("abc .!?\u3002é漢#-*`<>:", max_size=40)
 LONG = st.integers(1, 60).map(lambda count: "Words without end, and more of them. " * count)

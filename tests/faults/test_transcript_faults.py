@@ -21,11 +21,13 @@ import pytest
 
 import gitmem as package
 import gitmem.git.publish
+import gitmem.operations.transcript_add
 from gitmem.core.messages import parse
 from gitmem.core.transcripts import NUMBERS, REF, Message, decode, is_batch, span
 from gitmem.errors import StorageFailed
+from gitmem.git.sideline import Sideline, sideline
 from gitmem.operations.group import Group, Store, Who
-from gitmem.operations.leases import is_alive, read_lease, this_process
+from gitmem.operations.leases import Holder, is_alive, read_lease, this_process
 from gitmem.operations.search import search
 from gitmem.operations.transcript_add import Spoken, TranscriptAdded, transcript_add
 from gitmem.operations.transcript_checkpoint import StaleToken, transcript_checkpoint
@@ -475,6 +477,29 @@ def test_eight_at_once_lose_nothing_and_get_no_errors(tmp_path: Path) -> None:
     is_sound(scene)
 
 
+def test_what_another_brings_in_the_last_moment_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = new_scene(tmp_path / "store")
+    add(scene, "0.0")
+
+    @contextmanager
+    def slowly(*args: object) -> Iterator[Sideline]:
+        """Somebody is faster than who waits for the lock."""
+        monkeypatch.undo()
+        add(scene, "1.0", "1.1")
+        with sideline(*args) as found:  # type: ignore[arg-type]
+            yield found
+
+    monkeypatch.setattr(gitmem.operations.transcript_add, "sideline", slowly)
+    done = add(scene, "1.1", "1.2")
+
+    assert (done.added, done.known, done.first) == (1, 1, 4)
+    judge(scene, ["0.0", "1.0", "1.1", "1.2"])
+    monkeypatch.setattr(gitmem.operations.transcript_add, "sideline", slowly)
+    assert add(scene, "1.0", "1.1").added == 0
+
+
 def write_in_turns(voice: Voice, root: str, name: int, rounds: int) -> None:
     with Scene(Path(root)).opened(f"writer {name}") as group:
         for turn in range(rounds):
@@ -691,10 +716,13 @@ def test_a_lease_of_no_zone_counts_for_nothing(said: Scene) -> None:
     assert transcript_pending(session(said, "s-2")).begin == 1
 
 
-def die_closing_at(voice: Voice, root: str, name: str, step: str) -> None:
+def die_closing_at(
+    voice: Voice, root: str, name: str, step: str, holder: list[object] | None = None
+) -> None:
     """Somebody who gets the range and dies while closing it; `before` is before that."""
     group = session(Scene(Path(root)), name)
-    found = transcript_pending(group)
+    host = Holder(*holder) if holder else None  # type: ignore[arg-type]
+    found = transcript_pending(group, holder=host)
     voice.say("got", found.token)
 
     def reached(point: str) -> None:
@@ -734,6 +762,21 @@ def test_whoever_dies_between_getting_a_range_and_forgetting_the_lease(
     assert transcript_pending(group).messages == ()
     assert transcript_status(group).in_flight is None
     writes_on(said)
+
+
+def test_a_lease_that_outlives_its_range_is_in_nobody_s_way_though_its_host_lives(
+    said: Scene,
+) -> None:
+    alone(die_closing_at, str(said.root), "s-1", "branch", this_process())
+    lease = read_lease(said.gitdir)
+    assert lease
+    assert is_alive(lease.holder)
+    add(said, "1.0")
+
+    found = transcript_pending(session(said, "s-2"))
+
+    assert (found.begin, found.end) == (5, 5)
+    assert checkpoints(said) == [(1, 4)]
 
 
 def writes_on(scene: Scene) -> None:

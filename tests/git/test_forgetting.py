@@ -170,6 +170,7 @@ NEEDED: dict[str, Callable[[Scene], object]] = {
     "only in the log of the branch": lambda scene: (
         scene.write(Edit("same.md", GONE)),
         git(scene.worktree, "reset", "-q", "--hard", "HEAD~1"),
+        (scene.gitdir / "ORIG_HEAD").unlink(),
     ),
     "in the index": indexed,
     "in a stash": lambda scene: (indexed(scene), git(scene.worktree, "stash", "-q")),

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from gitmem.core.asking import sentences_asked
 from gitmem.core.freshness import key_of, key_of_file
 from gitmem.index.database import Connection
+from gitmem.index.filling import put
 from gitmem.index.passages import (
     FORM,
     Content,
@@ -22,7 +23,6 @@ from gitmem.index.passages import (
     forget,
     forget_all,
     places,
-    put,
     set_state,
     states,
     unread,

@@ -1,0 +1,124 @@
+"""Putting files into the table of passages.
+
+A file that changed gives up the passages that are no more and gets those that are new; the others
+keep their rows, so that a line added to a large file costs that line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from gitmem.core.freshness import key_of, key_of_file
+from gitmem.core.journal import day_of, spelled
+from gitmem.core.passages import Passage, beginning, ending, passages
+from gitmem.core.plainfields import read_fields
+from gitmem.core.words import terms_of
+from gitmem.index.database import MANY, Connection
+from gitmem.index.passages import Content, Known, delete, raw_path, row_of, rows_in
+
+
+def put(connection: Connection, source: str, contents: Iterable[Content]) -> None:
+    """These files are as they are given."""
+    work = _Work(connection)
+    for each in contents:
+        work.put(source, each)
+    work.flush()
+
+
+class _Work:
+    """Rows on their way into the tables."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._file, self._passage = _last(connection, "files"), _last(connection, "passages")
+        self._is_new = not self._file
+        self._rows: dict[str, list[tuple[object, ...]]] = {name: [] for name in _INSERTS}
+
+    def put(self, source: str, content: Content) -> None:
+        """Take in one file."""
+        row = None if self._is_new else row_of(self._connection, source, content.path)
+        known = {} if row is None else rows_in(self._connection, row)
+        if row is None:
+            self._file += 1
+            row = self._file
+        text = _text(content.data)
+        importance, status = _said(text)
+        facts = (key_of_file(content.data or b""), importance, status, content.data is not None)
+        self._rows["files"].append((row, source, raw_path(content.path), content.blob, *facts))
+        self._add(row, content.path, text, known)
+        delete(self._connection, known.values())
+        if len(self._rows["words"]) >= MANY:
+            self.flush()
+
+    def _add(self, row: int, path: str, text: str, known: Known) -> None:
+        parts = passages(text)
+        for part, words in zip(parts, _words(text, parts, _named(path)), strict=True):
+            if not words[0]:
+                continue  # a line across the page: nothing to look for, and nothing to show
+            same = known.get(words)
+            if same:
+                self._rows["passages"].append(_place(same.pop(), row, part))
+                continue
+            self._passage += 1
+            self._rows["passages"].append(_place(self._passage, row, part))
+            self._rows["words"].append((self._passage, *words))
+
+    def flush(self) -> None:
+        """Hand over what has gathered."""
+        for name, rows in self._rows.items():
+            self._connection.executemany(_INSERTS[name], rows)
+            rows.clear()
+
+
+_INSERTS = {
+    "files": f"INSERT OR REPLACE INTO files VALUES ({', '.join('?' * 8)})",
+    "passages": f"INSERT OR REPLACE INTO passages VALUES ({', '.join('?' * 11)})",
+    "words": "INSERT INTO words(rowid, text, before, after, head) VALUES (?, ?, ?, ?, ?)",
+}
+
+
+def _last(connection: Connection, table: str) -> int:
+    found = connection.execute(f"SELECT max(id) FROM {table}").fetchone()[0]
+    return int(found or 0)
+
+
+def _text(data: bytes | None) -> str:
+    """What of a file can be looked for; nothing of one that is no text."""
+    if data is None or b"\0" in data:
+        return ""
+    return data.decode("utf-8", "replace")
+
+
+def _said(text: str) -> tuple[int | None, str]:
+    """Importance and status that the frontmatter names."""
+    fields = read_fields(text) if text.startswith(("---", "\ufeff---")) else {}
+    found, status = fields.get("importance"), fields.get("status")
+    is_number = isinstance(found, int) and not isinstance(found, bool) and 1 <= found <= 5  # noqa: PLR2004
+    return found if is_number else None, status.lower() if isinstance(status, str) else ""  # type: ignore[return-value]
+
+
+def _named(path: str) -> str:
+    """What the name of a file tells: its words, and the day it is of."""
+    name = path.rpartition("/")[2].partition(".")[0]
+    return terms_of(f"{path.removesuffix('.md')} {spelled(day_of(name).date)}")
+
+
+def _words(text: str, parts: Sequence[Passage], named: str) -> Iterator[tuple[str, ...]]:
+    """By which terms each passage is found: its own, those around it, those above it."""
+    own = [terms_of(text[part.start : part.stop]) for part in parts]
+    for at, part in enumerate(parts):
+        before, after = max(at - 1, 0), min(at + 1, len(parts) - 1)
+        # An entry stands for itself: what its neighbours say is about something else.
+        led = before < at and parts[before].entry == part.entry
+        followed = after > at and parts[after].entry == part.entry
+        around = ending(own[before]) if led else "", beginning(own[after]) if followed else ""
+        yield own[at], *around, f"{terms_of(part.heading)} {named}"
+
+
+def _place(number: int, row: int, part: Passage) -> tuple[object, ...]:
+    entry = part.entry
+    spot = (number, row, part.start, part.stop, part.line, part.last, part.heading)
+    if entry is None:
+        return (*spot, "", b"", None, "")
+    key = key_of(entry.block.encode("utf-8", "surrogateescape"))
+    return (*spot, entry.slug, key, entry.importance, entry.status)
