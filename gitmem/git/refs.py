@@ -20,8 +20,6 @@ from gitmem.git.repository import Repository
 
 PATIENCE = 1.0
 """Seconds to wait for a git that moves the same ref."""
-OURS = "gitmem/ref.new"
-"""The lock of a ref is a hard link to this file: so it can be told from that of a living git."""
 LOG = "gitmem/log.new"
 """The log of a ref that begins, for the moment it takes to put it in place."""
 _NOBODY = "0" * 40
@@ -80,7 +78,7 @@ def move_ref(gitdir: Path, name: str, move: Move) -> None:
 
     Nothing fails behind the rename: what is moved is moved. Needs the group's lock.
     """
-    ours, lock, place = gitdir / OURS, gitdir / f"{name}.lock", gitdir / name
+    ours, lock, place = _ours(gitdir, name), gitdir / f"{name}.lock", gitdir / name
     clear_dead_lock(gitdir, name)
     _make_folders(gitdir, name)
     try:
@@ -106,7 +104,7 @@ def move_ref(gitdir: Path, name: str, move: Move) -> None:
 
 def clear_dead_lock(gitdir: Path, name: str) -> None:
     """After a crash or a failure: remove the lock of a ref if one of us made it."""
-    ours, lock = gitdir / OURS, gitdir / f"{name}.lock"
+    ours, lock = _ours(gitdir, name), gitdir / f"{name}.lock"
     with suppress(FileNotFoundError):
         mine = os.stat(ours)
         with suppress(FileNotFoundError):
@@ -114,6 +112,11 @@ def clear_dead_lock(gitdir: Path, name: str) -> None:
             if (found.st_ino, found.st_dev) == (mine.st_ino, mine.st_dev):
                 os.unlink(lock)
         os.unlink(ours)
+
+
+def _ours(gitdir: Path, name: str) -> Path:
+    """The file to which the lock is a hard link: so it can be told from that of a living git."""
+    return gitdir / "gitmem" / f"ref-{name.rpartition('/')[2]}.new"
 
 
 def put_durably(path: Path, data: bytes, temp: Path) -> None:

@@ -308,7 +308,7 @@ def told_the_truth(scene: Scene, failure: Failure, answer: Said) -> None:
 
 @pytest.mark.parametrize(("name", "start"), [("first", 3), ("next", 0)])
 def test_ioerr_every_call(tmp_path: Path, name: str, start: int) -> None:
-    fail_at(tmp_path, PROGRAMS[name], every=13, start=start)
+    fail_at(tmp_path, PROGRAMS[name], every=19, start=start)
 
 
 @pytest.mark.slow

@@ -222,6 +222,7 @@ def die_at(voice: Voice, root: str, step: str, anew: bool = False) -> None:
 def test_whoever_dies_is_in_nobody_s_way(scene: Scene, step: str, then: str, first: str) -> None:
     before = append(scene, "1.jsonl") if first == "next" else None
     assert alone(die_at, str(scene.root), step) == [["dies", step]]
+    assert (scene.gitdir / f"{REF}.lock").exists() is (step in ("held", "logged"))
     if step not in ("logged", "branch"):
         assert tip(scene) == before
 
@@ -235,7 +236,7 @@ def test_whoever_dies_is_in_nobody_s_way(scene: Scene, step: str, then: str, fir
     assert "2.jsonl" in kept
     assert ("1.jsonl" in kept) is (first == "next")
     assert ("dead.jsonl" in kept) or step != "branch"
-    assert not (scene.gitdir / "gitmem" / "ref.new").exists()
+    assert [*(scene.gitdir / "gitmem").glob("*.new")] == []
     assert_sound(scene)
 
 
