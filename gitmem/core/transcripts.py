@@ -20,9 +20,10 @@ OP = "transcript"
 NUMBERS = "Gitmem-Messages"
 """The trailer with the numbers that a commit brought, or the last one ever given."""
 BEGAN = "Gitmem-Began"
-"""The trailer with the moment when the first message came in, in seconds."""
+"""The trailer with the commit of the branch at which the first message came in."""
 FORGOTTEN = "forgotten"
 """The file with the keys of messages that were dropped: they are not taken in again."""
+_UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 SUFFIX = ".jsonl"
 DIGITS = 10
 MOST = 10**18
@@ -45,8 +46,12 @@ class Message(NamedTuple):
 
 
 def key_of(chat: str, id: str) -> bytes:
-    """What a message is known by."""
-    text = f"{chat}\0{id}".encode("utf-8", "surrogatepass")
+    """What a message is known by: its chat and its id; a UUID is one in whatever chat it comes.
+
+    Hosts copy what was said into the file of a session that goes on from another one.
+    """
+    where = "" if re.fullmatch(_UUID, id) else chat
+    text = f"{where}\0{id}".encode("utf-8", "surrogatepass")
     return sha1(text, usedforsecurity=False).digest()[:KEY]
 
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from itertools import groupby
 from typing import NamedTuple
 
-from gitmem.core.intervals import Range
+from gitmem.core.intervals import Range, read_range
 from gitmem.core.journal import spelled
 from gitmem.core.passages import beginning, ending, parted
 from gitmem.core.transcripts import Message, key_of
@@ -20,7 +20,7 @@ from gitmem.index.database import MANY, Connection, Form, portions
 from gitmem.index.scoring import BALLAST, WORDS
 
 FORM = Form(
-    2,
+    3,
     f"""
     CREATE TABLE states (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE batches (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, blob TEXT NOT NULL);
@@ -43,7 +43,7 @@ FORM = Form(
     CREATE INDEX passages_of ON passages (number);
     CREATE TABLE deeds (
         place INTEGER PRIMARY KEY, oid TEXT NOT NULL UNIQUE, undoes TEXT NOT NULL,
-        first INTEGER NOT NULL, last INTEGER NOT NULL, chat TEXT NOT NULL, covers TEXT NOT NULL
+        closes TEXT NOT NULL, chat TEXT NOT NULL, covers TEXT NOT NULL
     );
     {WORDS};
     {BALLAST}
@@ -268,16 +268,16 @@ def _kept(name: str) -> str:
 def deeds(connection: Connection) -> list[Deed]:
     """The deeds that were put, the newest first."""
     rows = connection.execute(
-        "SELECT oid, undoes, first, last, chat, covers FROM deeds ORDER BY place DESC"
+        "SELECT oid, undoes, closes, chat, covers FROM deeds ORDER BY place DESC"
     )
     return [
         Deed(
             oid,
             tuple(undoes.split()),
-            Range(first, last, chat) if last else None,
+            read_range(closes, chat),
             tuple(covers.split()),
         )
-        for oid, undoes, first, last, chat, covers in rows
+        for oid, undoes, closes, chat, covers in rows
     ]
 
 
@@ -286,10 +286,10 @@ def put_deeds(connection: Connection, found: Iterable[Deed], *, anew: bool) -> N
     if anew:
         connection.execute("DELETE FROM deeds")
     for each in found:
-        closes = each.closes or Range(0, 0)
+        closes, chat = (str(each.closes), each.closes.chat) if each.closes else ("", "")
         connection.execute(
-            "INSERT INTO deeds(oid, undoes, first, last, chat, covers) VALUES (?, ?, ?, ?, ?, ?)",
-            (each.oid, " ".join(each.undoes), *closes, " ".join(each.covers)),
+            "INSERT INTO deeds(oid, undoes, closes, chat, covers) VALUES (?, ?, ?, ?, ?)",
+            (each.oid, " ".join(each.undoes), closes, chat, " ".join(each.covers)),
         )
 
 
@@ -299,6 +299,7 @@ class _Work:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._passage = int(connection.execute("SELECT max(id) FROM passages").fetchone()[0] or 0)
+        self._number = last_number(connection)
         self._chats = dict(connection.execute("SELECT name, id FROM chats"))
         self._senders = {name for (name,) in connection.execute("SELECT name FROM senders")}
         self._days: dict[tuple[int, str], int] = {}
@@ -312,7 +313,9 @@ class _Work:
             "INSERT INTO batches(path, blob) VALUES (?, ?)", (path, blob)
         )
         for each in messages:
-            self._message(each, int(row.lastrowid or 0))
+            if each.number > self._number:  # they only grow, unless somebody has made it up
+                self._number = each.number
+                self._message(each, int(row.lastrowid or 0))
         if len(self._rows["words"]) >= MANY:
             self.flush()
 

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from gitmem.core.intervals import Range
+from gitmem.core.intervals import Range, read_range
 from gitmem.errors import StorageFailed
 from gitmem.index.files import put
 
@@ -82,7 +82,7 @@ def read_lease(gitdir: Path) -> Lease | None:
             return None
         return Lease(
             str(row["token"]),
-            Range(int(row["first"]), int(row["last"]), str(row["chat"])),
+            _range(row),
             str(row["session"]),
             str(row["agent"]),
             Holder(int(row["pid"]), str(row["started"]), str(row["place"])),
@@ -93,11 +93,19 @@ def read_lease(gitdir: Path) -> Lease | None:
         return None
 
 
+def _range(row: dict[str, object]) -> Range:
+    found = read_range(str(row["range"]), str(row["chat"]))
+    if found is None:
+        raise ValueError("no range")
+    return found
+
+
 def write_lease(gitdir: Path, lease: Lease) -> None:
     """Remember that a range is out; StorageFailed where that cannot be."""
     row = {
         "token": lease.token,
-        **lease.range._asdict(),
+        "range": str(lease.range),
+        "chat": lease.range.chat,
         "session": lease.session,
         "agent": lease.agent,
         **lease.holder._asdict(),

@@ -102,11 +102,16 @@ def search(
             hits += _in_memory(group, moment, sources, asked, limit)
             notes += sources.trouble
             pins = {name or group.name: each.commit for name, each in sources.by_group.items()}
-    if source != MEMORY and group.repository.reference(REF):
+    if source != MEMORY and _has_transcripts(group):
         heard, pins[TRANSCRIPTS] = _in_transcripts(group, moment, asked, limit)
         hits += heard
     hits.sort(key=lambda each: -each.score)
     return Searched(tuple(hits[:limit]), pins, tuple(notes))
+
+
+def _has_transcripts(group: Group) -> bool:
+    """Whether anything was ever said: the log knows of it also where the ref is lost."""
+    return bool(group.repository.reference(REF)) or (group.gitdir / "logs" / REF).exists()
 
 
 class _Asked(NamedTuple):

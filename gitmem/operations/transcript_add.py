@@ -30,6 +30,8 @@ from gitmem.operations.transcripts import Said, ask_said, tip_of
 
 MAX_TEXT = 1024 * 1024
 MAX_NAME = 200
+FIRST_YEAR, LAST_YEAR = 1970, 9998
+"""What was said before or after that has no time in every zone."""
 BATCH_MESSAGES = 200
 BATCH_BYTES = 128 * 1024
 """From here on a batch is full."""
@@ -108,6 +110,8 @@ def _checked(message: Spoken) -> Spoken:
         if len(value) > MAX_NAME:
             text = f"{where}{name!r} has {len(value):,} characters; {MAX_NAME} is the most"
             raise BadInput(text, hint="give it a shorter name", **facts)
+    if message.at and not FIRST_YEAR <= message.at.year <= LAST_YEAR:
+        raise BadInput(f"{where}nothing was said in {message.at.year}", hint="see 'at'", **facts)
     if not message.text.strip():
         raise BadInput(f"{where}the text is empty", hint="leave such messages out", **facts)
     size = len(message.text.encode("utf-8", "surrogatepass"))
@@ -129,7 +133,7 @@ def _clean(messages: Sequence[Spoken]) -> tuple[list[Spoken], int]:
         (chat, a), (sender, b), (text, c) = map(_redacted, (each.chat, each.sender, each.text))
         id, d = _plain_id(each.id)
         clean = Spoken(visible(chat), visible(sender), text, each.at, id)
-        key = (clean.chat, clean.id) if clean.id else len(found)
+        key = key_of(clean.chat, clean.id) if clean.id else len(found)
         if found.setdefault(key, clean) is clean:
             count += a + b + c + d
     return list(found.values()), count

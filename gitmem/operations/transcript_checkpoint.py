@@ -69,6 +69,7 @@ def transcript_checkpoint(
         lease = read_lease(group.gitdir)
         earlier = find_earlier(group.repository, token) if token else None
         if earlier:
+            _check_counts(group, earlier)
             return _recognised(group.repository.commit(earlier), summary)
         lease = _checked(lease, group, token, holder or this_process())
         count = _open_in(group, lease.range)
@@ -80,13 +81,14 @@ def transcript_checkpoint(
             )
         found = named or tuple(_since(group, lease))
         where = ((CHAT, lease.range.chat),) if lease.range.chat else ()
-        facts = ((RANGE, f"{lease.range.first}-{lease.range.last}"), *where)
+        facts = ((RANGE, str(lease.range)), *where)
         title = f"{counted(count, 'message')}: {title_of(summary)}"
         extra = (*facts, *((COVERS, each) for each in found))
         done = note._replace(id=lease.token, title=title, extra=extra)
         commit = _published(writer, Step({}, done))
         drop_lease(group.gitdir)
-    return TranscriptCheckpointed(commit, *lease.range, count, summary.strip(), found)
+    begin, end, chat, _ = lease.range
+    return TranscriptCheckpointed(commit, begin, end, chat, count, summary.strip(), found)
 
 
 def _published(writer: Writer, step: Step) -> str:
@@ -134,6 +136,17 @@ def _since(group: Group, lease: Lease) -> Iterator[str]:
     return reversed(found)
 
 
+def _check_counts(group: Group, commit: str) -> None:
+    """Refuse a token whose checkpoint was taken back since: its range is open again."""
+    reopened = ask_said(group, tip_of(group), lambda connection: standing(connection).reopened)
+    if any(each.oid == commit for each in reopened):
+        raise StaleToken(
+            f"the range that this token closed in {commit[:10]} was opened again since",
+            hint="ask for the range again: `gitmem transcript pending`",
+            commit=commit,
+        )
+
+
 def _recognised(commit: Commit, summary: str) -> TranscriptCheckpointed:
     note = parse(commit.message)
     if note.op != CHECKPOINT or note.body.split() != summary.split():
@@ -143,6 +156,5 @@ def _recognised(commit: Commit, summary: str) -> TranscriptCheckpointed:
             commit=commit.oid,
         )
     found = read_checkpoint(commit)
-    return TranscriptCheckpointed(
-        commit.oid, *found.range, 0, found.summary, note.all(COVERS), recognised=True
-    )
+    place = (found.commit, found.begin, found.end, found.chat)
+    return TranscriptCheckpointed(*place, 0, found.summary, note.all(COVERS), recognised=True)

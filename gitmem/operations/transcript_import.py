@@ -13,7 +13,13 @@ from gitmem.errors import BadInput, GitmemError
 from gitmem.index.offsets import Offset, keep_offsets, read_offsets
 from gitmem.operations.group import Group
 from gitmem.operations.log import start_of
-from gitmem.operations.transcript_add import MAX_TEXT, Spoken, transcript_add
+from gitmem.operations.transcript_add import (
+    FIRST_YEAR,
+    LAST_YEAR,
+    MAX_TEXT,
+    Spoken,
+    transcript_add,
+)
 
 PART_MESSAGES = 1000
 PART_CHARS = 1024 * 1024
@@ -128,7 +134,8 @@ class _Work:
             head = file.read(HEAD)
         known = self._offsets.get(here)
         if known:
-            digest = _digest(head[: int(known.head.partition(":")[0])])
+            size = known.head.partition(":")[0]
+            digest = _digest(head[: int(size)]) if size.isdecimal() else ""
             same = known.inode == status.st_ino and known.head == digest
             if same and status.st_size >= known.offset and known.since <= self._since:
                 return known
@@ -137,8 +144,8 @@ class _Work:
     def _take(self, line: Line) -> bool:
         """Take in one line; True where it was said too early."""
         said = line.said
-        if said is None or len(said.text.encode("utf-8", "replace")) > MAX_TEXT:
-            why = TOO_LONG if said else line.passed
+        why = line.passed if said is None else _obstacle(said)
+        if said is None or why:
             self._passed[why] = self._passed.get(why, 0) + 1
             return False
         if self._since and said.at and said.at.timestamp() < self._since:
@@ -172,6 +179,13 @@ class _Work:
             dry_run=self._dry_run,
             **self._counts,
         )
+
+
+def _obstacle(said: Spoken) -> str:
+    """Why a message cannot be kept; nothing where it can."""
+    if len(said.text.encode("utf-8", "replace")) > MAX_TEXT:
+        return TOO_LONG
+    return "" if said.at is None or FIRST_YEAR <= said.at.year <= LAST_YEAR else "no such time"
 
 
 def _size(path: Path) -> int:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from gitmem.core.access import check_access
-from gitmem.core.intervals import Range, gaps
+from gitmem.core.intervals import Range, gaps, range_of
 from gitmem.core.numbers import counted
 from gitmem.core.transcripts import Message
 from gitmem.errors import Busy
@@ -79,6 +79,14 @@ class TranscriptPending(NamedTuple):
     """What is said when too many are pending; empty below the threshold."""
 
 
+class _Found(NamedTuple):
+    pending: int
+    messages: list[Message]
+    range: Range | None
+    """What is handed out, and nothing of what is summarised in between."""
+    lease: Lease | None
+
+
 def action_required(pending: int, threshold: int) -> str:
     """The line that asks an agent to summarise; nothing up to the threshold."""
     if pending <= threshold:
@@ -102,7 +110,7 @@ def transcript_pending(
     threshold = layout_of(group).transcripts.threshold
     ask_said(group, tip_of(group), lambda _: None)  # before others have to wait for us
 
-    def answer(connection: Connection) -> tuple[list[tuple[int, str]], list[Message], Lease | None]:
+    def answer(connection: Connection) -> _Found:
         closed = standing(connection).closed
         numbers = pending_numbers(connection, closed, chat)
         chosen = [number for number, _ in numbers]
@@ -111,20 +119,26 @@ def transcript_pending(
         lease = read_lease(group.gitdir)
         if lease and not lease.is_open(pending_numbers(connection, closed)):
             lease = None
-        return numbers, _first(group, connection, chosen, chars), lease
+        messages = _first(group, connection, chosen, chars)
+        given = [each.number for each in messages]
+        out = Range(given[0], given[-1], chat) if given else None
+        there = said.numbers_in(connection, out) if out else ()
+        exact = range_of(given, (number for number, _ in there), chat) if out else None
+        return _Found(len(numbers), messages, exact, lease)
 
     with Lock(lock_path(group.gitdir)):  # so that of two who ask one is the first
-        numbers, messages, lease = ask_said(group, tip_of(group), answer)
+        found = ask_said(group, tip_of(group), answer)
+        pending, messages, lease = found.pending, found.messages, found.lease
         now = group.moment()
         holder = holder or this_process()
         if lease and not take_over:
             _check_free(lease, group, holder, now)
-        action = action_required(len(numbers), threshold)
-        if not messages:
+        action = action_required(pending, threshold)
+        if found.range is None:
             return TranscriptPending(0, 0, 0, chat, (), "", None, 0, threshold, action)
         out = Lease(
             new_token(),
-            Range(messages[0].number, messages[-1].number, chat),
+            found.range,
             group.who.session,
             group.who.agent,
             holder,
@@ -133,14 +147,14 @@ def transcript_pending(
         )
         write_lease(group.gitdir, out)
     return TranscriptPending(
-        len(numbers),
+        pending,
         out.range.first,
         out.range.last,
         chat,
         tuple(SaidRow(*each) for each in messages),
         out.token,
         now + LASTS,
-        len(numbers) - len(messages),
+        pending - len(messages),
         threshold,
         action,
     )

@@ -120,4 +120,5 @@ def _in_flight(group: Group, pending: list[tuple[int, str]]) -> InFlight | None:
         return None
     alive = not lease.is_over(group.moment()) and is_alive(lease.holder)
     until = lease.since + LASTS
-    return InFlight(*lease.range, lease.session, lease.agent, lease.since, until, alive)
+    begin, end, chat, _ = lease.range
+    return InFlight(begin, end, chat, lease.session, lease.agent, lease.since, until, alive)

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from gitmem.core.access import MAIN
-from gitmem.core.intervals import Range, gaps, is_closed
+from gitmem.core.intervals import Range, gaps, is_closed, read_range
 from gitmem.core.messages import parse
 from gitmem.core.transcripts import (
     BEGAN,
@@ -70,7 +70,9 @@ class Checkpoint(NamedTuple):
     """A commit that closed a range."""
 
     commit: str
-    range: Range
+    begin: int
+    end: int
+    chat: str
     summary: str
     time: datetime
     agent: str
@@ -79,8 +81,9 @@ class Checkpoint(NamedTuple):
 def read_checkpoint(commit: Commit) -> Checkpoint:
     """What a checkpoint says."""
     note = parse(commit.message)
-    closed = Range(*span(note.get(RANGE)), note.get(CHAT))
-    return Checkpoint(commit.oid, closed, note.body, commit.time, note.agent or commit.author)
+    begin, end, chat, _ = read_range(note.get(RANGE), note.get(CHAT)) or Range(0, 0)
+    agent = note.agent or commit.author
+    return Checkpoint(commit.oid, begin, end, chat, note.body, commit.time, agent)
 
 
 def tip_of(group: Group) -> Said | None:
@@ -180,10 +183,9 @@ def _bring_deeds(connection: Connection, group: Group, tip: Said | None, branch:
 def _deed(commit: Commit) -> Deed | None:
     note = parse(commit.message)
     undoes = note.all(UNDOES)
-    first, last = span(note.get(RANGE)) if note.op == CHECKPOINT else (0, 0)
-    if not undoes and not last:
+    closes = read_range(note.get(RANGE), note.get(CHAT)) if note.op == CHECKPOINT else None
+    if not undoes and not closes:
         return None
-    closes = Range(first, last, note.get(CHAT)) if last else None
     return Deed(commit.oid, undoes, closes, note.all(COVERS))
 
 

@@ -181,9 +181,12 @@ def _forget_due(group: Group, limits: Limits) -> Due:
 def _forget(group: Group, limits: Limits) -> Told:
     from gitmem.git.forgetting import forget_dropped
     from gitmem.git.program import find_git
+    from gitmem.operations.transcripts import ask_said, tip_of
 
     if find_git() is None:
         return Told("skipped", "to write packs anew needs git, which is not installed")
+    # Whoever had the cache open while it was thrown away has kept its words.
+    ask_said(group, tip_of(group), lambda _: None)
     try:
         gone = forget_dropped(group.gitdir, seconds=limits.seconds)
     except Busy as error:

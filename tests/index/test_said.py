@@ -370,7 +370,14 @@ DEEDS = st.builds(
     Deed,
     st.integers(1, 10**6).map(lambda number: f"{number:040x}"),
     st.lists(st.sampled_from(["a" * 40, "b" * 40])).map(tuple),
-    st.none() | st.builds(Range, st.integers(1, 9), st.integers(1, 10**17), st.text("ab 漢")),
+    st.none()
+    | st.builds(
+        Range,
+        st.integers(1, 9),
+        st.integers(50, 10**17),
+        st.text("ab 漢"),
+        st.sampled_from([(), ((20, 20),), ((12, 14), (18, 30))]),
+    ),
     st.lists(st.sampled_from(["c" * 40, "d" * 40])).map(tuple),
 )
 

@@ -99,6 +99,15 @@ class TestAdding:
         nothing = transcript_add(group, rows)
         assert (nothing.added, nothing.known, nothing.commit) == (0, 2, both.commit)
 
+    def test_a_uuid_is_the_same_in_whatever_chat_it_comes(self, group: Group) -> None:
+        """A session that goes on from another one has a copy of what was said there."""
+        uuid = "0199a1b2-0000-7000-8000-00000000abcd"
+        transcript_add(group, [Spoken("first", "Ada", "text", None, uuid)])
+
+        again = transcript_add(group, [Spoken("second", "Ada", "text", None, uuid)])
+
+        assert (again.added, again.known) == (0, 1)
+
     def test_messages_without_an_id_are_never_taken_for_each_other(self, group: Group) -> None:
         say(group, "ok", "ok")
         say(group, "ok")
@@ -118,6 +127,8 @@ class TestAdding:
             (Spoken("c", " ", "x"), "'from' is empty"),
             (Spoken("c", "Ada", " \n"), "the text is empty"),
             (Spoken("c" * 300, "Ada", "x"), "'chat' has 300 characters"),
+            (Spoken("c", "Ada", "x", datetime(1, 1, 1, tzinfo=UTC)), "nothing was said in 1"),
+            (Spoken("c", "Ada", "x", datetime(9999, 12, 31, tzinfo=UTC)), "said in 9999"),
             (Spoken("c", "Ada", "x", None, "i" * 300), "'id' has 300 characters"),
         ],
     )
@@ -284,6 +295,19 @@ class TestPending:
         assert texts(transcript_pending(group)) == ["b1"]
         assert transcript_pending(group, chat="a").messages == ()
 
+    def test_what_others_have_summarised_in_between_is_not_part_of_it(self, group: Group) -> None:
+        say(group, "a1", chat="a")
+        say(group, "b1", chat="b")
+        say(group, "a2", chat="a")
+        transcript_pending(group, chat="b")
+        of_b = close(group)
+        transcript_pending(group)
+        close(group)
+
+        assert "Gitmem-Range: 1-1,3-3" in git(group.gitdir, "log", "-1", "--format=%B")
+        undo(group, [of_b.commit])
+        assert texts(transcript_pending(group)) == ["b1"]
+
     def test_a_long_range_is_handed_out_in_parts(self, group: Group) -> None:
         say(group, *("x" * 100 for _ in range(10)))
 
@@ -332,6 +356,15 @@ class TestPending:
         with pytest.raises(StaleToken, match="closed its range before"):
             close(group, "They never met.", token=token)
         assert len(log(group, op="checkpoint")) == 1
+
+    def test_a_token_whose_checkpoint_was_taken_back_is_stale(self, group: Group) -> None:
+        say(group, "one")
+        token = transcript_pending(group).token
+        close(group, "They met.", token=token)
+        undo(group)
+
+        with pytest.raises(StaleToken, match="was opened again since"):
+            close(group, "They met.", token=token)
 
     def test_a_summary_is_needed_and_holds_no_credential(self, group: Group) -> None:
         say(group, "one")
@@ -548,7 +581,8 @@ class TestPruning:
         assert search(said, "heron").hits == ()
         history = git(said.gitdir, "rev-list", "--count", REF).strip()
         assert history == "1"
-        assert (said.gitdir / "logs" / REF).read_text() == ""
+        (line,) = (said.gitdir / "logs" / REF).read_text().splitlines()
+        assert line.startswith(f"{'0' * 40} {done.commit} ")
 
     def test_memory_is_not_touched(self, said: Group) -> None:
         put(said, "a.md", "x\n")
@@ -612,7 +646,7 @@ class TestPruning:
         last = transcript_status(said).checkpoint
 
         assert last is not None
-        assert (last.range.last, last.summary) == (2, "they talked")
+        assert (last.end, last.summary) == (2, "they talked")
 
 
 def test_a_batch_of_writes_counts_as_one_commit(group: Group) -> None:

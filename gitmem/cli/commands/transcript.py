@@ -394,7 +394,7 @@ def _status_rows(
     if last:
         when = ago(last.time, now)
         line = " ".join(last.summary.split())
-        yield "last", f"{last.range.first}-{last.range.last} {when}: {line}"
+        yield "last", f"{last.begin}-{last.end} {when}: {line}"
     if found.reopened:
         yield "reopened", counted(len(found.reopened), "range")
 

@@ -9,6 +9,7 @@ from datetime import datetime
 
 import pygit2
 
+from gitmem.core.transcripts import REF
 from gitmem.git.behind import logged_after
 from gitmem.git.checks.closure import Lack
 from gitmem.git.checks.fsck import REPLACED, VERIFIED
@@ -83,6 +84,15 @@ class RefRepair:
                 if target and point(self._repository, ref.name, target, "found again"):
                     text = f"it is at {target[:10]} again"
                 yield Done("ref-malformed", text, ref.name)
+        yield from self._said()
+
+    def _said(self) -> Iterator[Done]:
+        """The ref of what was said, where its file is lost and its log knows where it was."""
+        if os.path.exists(self._gitdir / REF):
+            return
+        target = self._lost.other(REF)
+        if target and point(self._repository, REF, target, "found again"):
+            yield Done("ref-missing", f"it is at {target[:10]} again", REF)
 
     def _behind(self) -> Iterator[Done]:
         newer = logged_after(self._gitdir, self._repository.objects)
