@@ -6,7 +6,6 @@ of them can be named; numbers only grow and are never given twice, also after ol
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -104,6 +103,8 @@ def span(text: str) -> tuple[int, int]:
 
 
 def _line(message: Message) -> bytes:
+    from json import dumps  # not for who only wants to know whether anything was said
+
     row = {
         "n": message.number,
         "id": message.id,
@@ -112,8 +113,7 @@ def _line(message: Message) -> bytes:
         "at": message.at.isoformat(),
         "text": message.text,
     }
-
-    return json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+    return dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
 
 
 def _message(line: bytes) -> Message | None:

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from gitmem.core.archives import is_archived
 from gitmem.core.asking import Sentence, sentences_asked
 from gitmem.core.layout import Layout
-from gitmem.core.transcripts import REF
 from gitmem.errors import BadInput, Damaged
 from gitmem.operations.finding import Match, find_passages, text_of
 from gitmem.operations.group import Group
 from gitmem.operations.layouts import check_layers
 from gitmem.operations.log import start_of
 from gitmem.operations.pinning import Pinned, moment_at
-from gitmem.operations.sources import Sources, sources_at
+from gitmem.operations.sources import Sources, has_transcripts, sources_at
 
 if TYPE_CHECKING:
     from gitmem.operations.hearing import Heard
@@ -102,16 +101,11 @@ def search(
             hits += _in_memory(group, moment, sources, asked, limit)
             notes += sources.trouble
             pins = {name or group.name: each.commit for name, each in sources.by_group.items()}
-    if source != MEMORY and _has_transcripts(group):
+    if source != MEMORY and has_transcripts(group):
         heard, pins[TRANSCRIPTS] = _in_transcripts(group, moment, asked, limit)
         hits += heard
     hits.sort(key=lambda each: -each.score)
     return Searched(tuple(hits[:limit]), pins, tuple(notes))
-
-
-def _has_transcripts(group: Group) -> bool:
-    """Whether anything was ever said: the log knows of it also where the ref is lost."""
-    return bool(group.repository.reference(REF)) or (group.gitdir / "logs" / REF).exists()
 
 
 class _Asked(NamedTuple):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from gitmem.core.access import GLOBAL
+from gitmem.core.transcripts import REF
 from gitmem.errors import Damaged, GroupNotFound, MomentNotFound
 from gitmem.git.repository import Snapshot
 from gitmem.operations.group import Group
@@ -24,6 +25,11 @@ class Sources:
     def by_group(self) -> dict[str, Snapshot]:
         """The commits by group."""
         return {"": self.own, GLOBAL: self.shared} if self.shared else {"": self.own}
+
+
+def has_transcripts(group: Group) -> bool:
+    """Whether anything was ever said: the log knows of it also where the ref is lost."""
+    return bool(group.repository.reference(REF)) or (group.gitdir / "logs" / REF).exists()
 
 
 def has_shared(group: Group) -> bool:

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from gitmem.core.layout import EMPTY, FILE
+from gitmem.core.numbers import counted
 from gitmem.errors import Damaged, StorageFailed
 from gitmem.git.held import HeldFolder
 from gitmem.git.intake import Holding
@@ -22,6 +23,7 @@ from gitmem.operations.layouts import Loaded, layout_at
 from gitmem.operations.log import Entry, iter_log
 from gitmem.operations.pending import PendingEdit, pending_edits
 from gitmem.operations.snapshot import latest
+from gitmem.operations.sources import has_transcripts
 
 RECENT = 50
 """How many commits back violations are looked for."""
@@ -34,6 +36,14 @@ class LastSnapshot(NamedTuple):
     name: str
     commit: str
     time: datetime | None
+
+
+class Said(NamedTuple):
+    """What was said, and how much of it is not summarised."""
+
+    messages: int
+    pending: int
+    too_many: bool
 
 
 class Status(NamedTuple):
@@ -65,6 +75,7 @@ class Status(NamedTuple):
     """What is wrong with the TZ of the store's `.env`; the system's zone counts meanwhile."""
     jobs: tuple[Job, ...] = ()
     """The last run of each job: rotations, snapshots, maintenance."""
+    said: Said | None = None
 
 
 def status(group: Group) -> Status:
@@ -82,7 +93,8 @@ def status(group: Group) -> Status:
     loaded, holdings = _holdings(group, snapshot)
     wrong_zone = "" if loaded.layout.timezone else zone_problem(group.store.root)
     jobs = last_jobs(group)
-    concerns = (*_concerns(loaded, holdings.core, wrong_zone), *_failed(jobs))
+    said = _said(group)
+    concerns = (*_concerns(loaded, holdings.core, wrong_zone), *_failed(jobs), *_unsaid(said))
     health = health_of(group)
     if health == "ok" and (scan.held or scan.edits):
         health = "held" if scan.held else "edited"
@@ -107,6 +119,7 @@ def status(group: Group) -> Status:
         _last_snapshot(group),
         wrong_zone,
         jobs,
+        said,
     )
 
 
@@ -131,6 +144,22 @@ def _concerns(loaded: Loaded, core: Sequence[CoreFile], wrong_zone: str) -> Iter
 
 def _failed(jobs: Sequence[Job]) -> Iterator[str]:
     yield from (f"{each.job} failed" for each in jobs if each.outcome == "failed")
+
+
+def _said(group: Group) -> Said | None:
+    if not has_transcripts(group):
+        return None
+    from gitmem.operations.transcript_status import transcript_status  # opens a database
+
+    with suppress(Damaged):
+        found = transcript_status(group, newest=0)
+        return Said(found.messages, found.pending, bool(found.action))
+    return None
+
+
+def _unsaid(said: Said | None) -> Iterator[str]:
+    if said and said.too_many:
+        yield f"{counted(said.pending, 'message')} not summarised"
 
 
 def _with_times(core: Sequence[CoreFile], recent: Sequence[Entry]) -> Iterator[CoreFile]:

@@ -89,6 +89,18 @@ def test_reading_imports_nothing_that_writes(store: Path, args: list[str]) -> No
     assert modules & (HEAVY | WRITER | {"json"}) == set()
 
 
+@pytest.mark.parametrize("args", [["search", "hello"], ["inject", "--prompt", "hello"]])
+def test_a_question_imports_nothing_that_writes(store: Path, args: list[str]) -> None:
+    process("write", "facts/a.md", "hello")
+    process(*args)  # brings the index up
+
+    modules = imported(*args)
+
+    assert "sqlite3" in modules
+    assert modules & ((HEAVY - {"sqlite3"}) | WRITER | {"json"}) == set()
+    assert not any(each.startswith("gitmem.operations.transcript") for each in modules)
+
+
 def test_the_status_imports_only_what_it_needs(store: Path) -> None:
     process("write", "a.md", "hello")
 

@@ -11,7 +11,8 @@ from gitmem.operations.inventory import CoreFile, EntryCount, LayerFiles, LogDay
 from gitmem.operations.layouts import folder_of
 from gitmem.operations.rotate import rotate
 from gitmem.operations.snapshot import snapshot
-from gitmem.operations.status import LastSnapshot, status
+from gitmem.operations.status import LastSnapshot, Said, status
+from gitmem.operations.transcript_add import Spoken, transcript_add
 from tests.support.clocks import Clock
 from tests.support.git import git
 from tests.support.histories import edit, put, reopened, truncate
@@ -293,3 +294,15 @@ def test_the_cost_does_not_grow_with_the_history(
         put(screen, "state.md", f"{number} again\n")
 
     assert reads() <= before + 2
+
+
+def test_what_was_said_is_counted_and_too_much_of_it_is_a_concern(screen: Group) -> None:
+    assert status(screen).said is None
+    transcript_add(screen, [Spoken("c", "Ada", f"message {n}") for n in range(30)])
+    assert status(screen).said == Said(30, 30, False)
+    assert "not summarised" not in " ".join(status(screen).concerns)
+
+    transcript_add(screen, [Spoken("c", "Ada", "one more")])
+
+    assert status(screen).said == Said(31, 31, True)
+    assert "31 messages not summarised" in status(screen).concerns

@@ -65,6 +65,9 @@ def _overview(found: Status, now: datetime) -> Iterator[tuple[str, str]]:
         at = found.snapshot.time
         made = f", {ago(at, now)}" if at else ""
         yield "snap", f"{short(found.snapshot.commit)}  {found.snapshot.name}{made}"
+    if found.said:
+        pending = f", {found.said.pending:,} not summarised" if found.said.pending else ""
+        yield "said", f"{counted(found.said.messages, 'message')}{pending}"
     concerns = f" ({', '.join(found.concerns)})" if found.concerns else ""
     yield "health", found.health + concerns
 
