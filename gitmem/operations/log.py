@@ -40,6 +40,10 @@ class Entry(NamedTuple):
     undoes: tuple[str, ...]
     moved_from: str
     """The old name of the path that is followed, or of the one file that was moved."""
+    closes: str = ""
+    """The messages that a checkpoint says are summarised: `12-45`, and in which chat."""
+    covers: tuple[str, ...] = ()
+    """The commits that hold what was said there."""
 
 
 def log(
@@ -127,6 +131,8 @@ def _entry(repository: Repository, visit: Visit, note: Parsed) -> Entry:
         note.id,
         note.all("Gitmem-Undoes"),
         visit.moved_from if visit.path else moved_from,
+        " of ".join(filter(None, (note.get("Gitmem-Range"), note.get("Gitmem-Chat")))),
+        note.all("Gitmem-Covers"),
     )
 
 

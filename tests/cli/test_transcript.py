@@ -163,6 +163,19 @@ class TestSync:
         document = said("transcript", "status", "--json").document
         assert (document["pending"], document["checkpoint"]["summary"]) == (0, "Deploys on Monday")
 
+    def test_what_a_checkpoint_closes_and_covers_can_be_seen(self, said: Run) -> None:
+        said("transcript", "pending", "--chat", "tg:1")
+        commit = said("write", "facts/x.md", "Deploys are on Mondays", "--json").document["commit"]
+        said("transcript", "checkpoint", "--summary", "Deploys")
+
+        shown = said("show").out
+
+        assert "  closes   1-2 of tg:1\n" in shown
+        assert f"  covers   {commit[:10]}\n" in shown
+        entry = said("log", "-n", "1", "--json").document["entries"][0]
+        assert (entry["closes"], entry["covers"]) == ("1-2 of tg:1", [commit])
+        assert "checkpoint by agent" in said("status").out
+
     def test_the_summary_may_come_from_standard_input(self, said: Run) -> None:
         said("transcript", "pending")
 

@@ -49,6 +49,8 @@ def _lines(call: Invocation, shown: Shown, now: datetime) -> Iterator[str]:
         "session": entry.session,
         "source": entry.source,
         "turn": entry.turn,
+        "closes": entry.closes,
+        "covers": ", ".join(each[:10] for each in entry.covers),
         "undoes": ", ".join(each[:10] for each in entry.undoes),
         "broke": "; ".join(entry.violations),
     }

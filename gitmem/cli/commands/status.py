@@ -76,7 +76,7 @@ def _last(found: Status, now: datetime) -> str:
     entry = found.last
     if entry is None:
         return "nothing yet"
-    what = f"{entry.op or 'git'} {paths_of(entry)}"
+    what = f"{entry.op or 'git'} {paths_of(entry) if entry.paths else ''}".rstrip()
     return f"{short(entry.commit)}  {ago(entry.time, now)}, {what} by {entry.agent}"
 
 
