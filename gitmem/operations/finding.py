@@ -127,12 +127,10 @@ def _bring(connection: Connection, source: str, known: str, snapshot: Snapshot) 
             raise
         passages.forget_all(connection, source)
         changes = Trees(repository.objects).changes("", snapshot.root)
-    gone = [path for path, _, new in changes if not new and path != FILE]
-    come = {path: new for path, _, new in changes if new and path != FILE}
-    come.update(
-        {path: blob for owner, path, blob in passages.unread(connection) if owner == source}
-    )
-    passages.forget(connection, source, gone)
+    now = {path: blob for owner, path, blob in passages.unread(connection) if owner == source}
+    now.update({path: new for path, _, new in changes if path != FILE})
+    passages.forget(connection, source, [path for path, blob in now.items() if not blob])
+    come = {path: blob for path, blob in now.items() if blob}
     put(connection, source, _contents(snapshot, come))
     passages.set_state(connection, source, snapshot.root)
 

@@ -66,7 +66,7 @@ from gitmem.operations.rotate import rotate
 from gitmem.operations.search import search
 from gitmem.operations.show import show
 from gitmem.operations.snapshot import snapshot, snapshots
-from gitmem.operations.sources import has_shared, sources_at
+from gitmem.operations.sources import has_shared, has_transcripts, sources_at
 from gitmem.operations.status import health_of, status
 from gitmem.operations.things import all_meant, movable
 from gitmem.operations.transcript_add import Spoken, transcript_add
@@ -360,6 +360,7 @@ PLAIN: dict[str, Call] = {
     "find_messages": lambda g, _: all_heard(g),
     "find_passages": lambda g, _: all_passages(g),
     "has_shared": lambda g, _: has_shared(g),
+    "has_transcripts": lambda g, _: has_transcripts(g),
     "inject for a prompt": lambda g, _: inject(g, prompt=ASKED),
     "messages_of": lambda g, _: all_told(g),
     "said_path": lambda g, _: said_path(g),

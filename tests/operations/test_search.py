@@ -405,6 +405,24 @@ class TestTheIndex:
         place.write_bytes(sound)
         assert sorted(found_in(group, "heron")) == ["facts/x.md", "facts/y.md"]
 
+    def test_a_damaged_file_that_is_written_anew_or_removed_is_as_it_now_is(
+        self, group: Group
+    ) -> None:
+        names = ("facts/x.md", "facts/y.md")
+        for name in names:
+            put(group, name, f"A heron stands in {name}.\n")
+            truncate(group.repository, group.repository.snapshot().oid(name) or "")
+        assert found_in(group, "heron") == []
+
+        (group.worktree / "facts/x.md").write_text("A bittern.\n")
+        (group.worktree / "facts/y.md").unlink()
+        by_hand(group, "commit", "-qam", "by hand")
+        # Healed later, what was damaged is history by then.
+        group.repository.objects.write("blob", b"A heron stands in facts/x.md.\n")
+        group.repository.objects.write("blob", b"A heron stands in facts/y.md.\n")
+        assert found_in(group, "heron") == []
+        assert found_in(group, "bittern") == ["facts/x.md"]
+
     def test_a_file_damaged_since_it_was_read_is_left_out(self, group: Group) -> None:
         put(group, "facts/x.md", "A heron.\n")
         put(group, "facts/y.md", "A heron, too.\n")
