@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cached_property
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import click
@@ -128,9 +129,25 @@ class Invocation:
             yield None
             return
         try:
-            yield lambda done, total: _draw(f"{label} {done:,}/{total:,}" if total else label)
+            yield _Meter(label).show
         finally:
             _draw("")
+
+
+class _Meter:
+    """How far something is, drawn no oftener than anybody could read it."""
+
+    OFTEN = 0.1
+
+    def __init__(self, label: str) -> None:
+        self._label, self._next = label, 0.0
+
+    def show(self, done: int, total: int) -> None:
+        """Draw it, if it was not just drawn."""
+        now = monotonic()
+        if now >= self._next:
+            self._next = now + self.OFTEN
+            _draw(f"{self._label} {done:,}/{total:,}" if total else self._label)
 
 
 def _draw(text: str) -> None:

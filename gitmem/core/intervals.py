@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import NamedTuple
@@ -65,19 +66,46 @@ def range_of(chosen: Sequence[int], there: Iterable[int], chat: str = "") -> Ran
     return Range(chosen[0], chosen[-1], chat, tuple(holes))
 
 
-def gaps(closed: Iterable[Range], last: int) -> list[Range]:
-    """What is left of the messages up to LAST without those that are CLOSED in all chats."""
-    found, begin = [], 1
-    whole = (each for each in closed if not each.chat)
-    for first, end in sorted(stretch for each in whole for stretch in each.stretches()):
+class Closed:
+    """Everything that some ranges hold, looked up at the cost of one of them."""
+
+    def __init__(self, ranges: Iterable[Range] = ()) -> None:
+        found: dict[str, list[Stretch]] = {}
+        for each in ranges:
+            found.setdefault(each.chat, []).extend(each.stretches())
+        self._of = {chat: _joined(stretches) for chat, stretches in found.items()}
+
+    def has(self, number: int, chat: str) -> bool:
+        """Whether the message NUMBER of CHAT is closed, with all chats or with its own."""
+        return not list(self.gaps(chat, number, number))
+
+    def gaps(self, chat: str, first: int, last: int) -> Iterator[Stretch]:
+        """What of the numbers from FIRST to LAST is not closed for CHAT; nothing is any chat."""
+        own = self._of.get(chat, []) if chat else []
+        for stretch in _without(own, (first, last)):
+            yield from _without(self._of.get("", []), stretch)
+
+
+def _joined(stretches: Iterable[Stretch]) -> list[Stretch]:
+    """The same numbers in as few stretches as can be, in order."""
+    found: list[Stretch] = []
+    for first, last in sorted(stretches):
+        if found and first <= found[-1][1] + 1:
+            found[-1] = (found[-1][0], max(found[-1][1], last))
+        else:
+            found.append((first, last))
+    return found
+
+
+def _without(closed: Sequence[Stretch], stretch: Stretch) -> Iterator[Stretch]:
+    """What is left of STRETCH without those that are CLOSED, which are in order."""
+    begin, last = stretch
+    for at in range(bisect_left(closed, begin, key=lambda each: each[1]), len(closed)):
+        first, end = closed[at]
+        if first > last:
+            break
         if first > begin:
-            found.append(Range(begin, min(first - 1, last)))
-        begin = max(begin, end + 1)
+            yield begin, first - 1
+        begin = end + 1
     if begin <= last:
-        found.append(Range(begin, last))
-    return [each for each in found if each.first <= each.last]
-
-
-def is_closed(closed: Sequence[Range], number: int, chat: str) -> bool:
-    """Whether the message NUMBER of CHAT is in one of the ranges that are CLOSED."""
-    return any(each.has(number, chat) for each in closed)
+        yield begin, last

@@ -30,6 +30,11 @@ STANDARD = tuple(
     PREFIX + name for name in ("Op", "Id", "Agent", "Session", "Source", "Turn", "Reason")
 )
 
+UNDOES = f"{PREFIX}Undoes"
+"""A commit whose effect was taken back ..."""
+PARTLY = f"{PREFIX}Undoes-Part"
+"""... and one of which only a part was."""
+
 
 class Note(NamedTuple):
     """What a commit says about the operation that made it."""

@@ -67,6 +67,12 @@ def is_batch(path: str) -> bool:
     return path.endswith(SUFFIX)
 
 
+def first_in(path: str) -> int:
+    """The number of the first message in the batch at PATH; 0 for another file."""
+    name = path.rpartition("/")[2].removesuffix(SUFFIX)
+    return int(name) if is_batch(path) and name.isdecimal() and name.isascii() else 0
+
+
 def encode(messages: Iterable[Message]) -> bytes:
     """A batch as its file has it."""
     return b"".join(_line(each) for each in messages)

@@ -2,7 +2,8 @@
 
 Everything else that no ref reaches is kept; these are not. A list names the commits that were let
 go. An object goes only if they reach it and nothing else does: no ref, no log of one, not the
-index. That is looked up without the lock, and once more, for what came since, with it. Before the
+index. With them goes what was written for the same purpose by somebody who died before any ref led
+to it. That is looked up without the lock, and once more, for what came since, with it. Before the
 first one goes all of them are on the list, so that whoever dies on the way leaves nothing that
 nobody knows of.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from pathlib import Path
@@ -19,23 +20,27 @@ from typing import NamedTuple
 
 from gitmem.errors import Busy, Damaged
 from gitmem.git import publish, trees
+from gitmem.git.checks.closure import loose_names
 from gitmem.git.checks.reffiles import ZERO, all_refs, is_id, read_log
+from gitmem.git.dropped import PACK, keep_listed, listed
 from gitmem.git.indexbytes import IndexUnreadable
 from gitmem.git.indexfile import IndexFile
 from gitmem.git.lock import Lock, lock_path
 from gitmem.git.objects import ObjectDamaged, ObjectMissing, Objects, sync_folder
 from gitmem.git.packing import GRAPH, alone, names_in, new_pack, packs_of, remove_packs
-from gitmem.git.refs import put_durably, ref_tip
+from gitmem.git.refs import ref_tip
 from gitmem.git.repository import parse_commit
 
-NAME = "dropped"
 HEADS = "*_HEAD"
 """Files in which git remembers a commit for a while."""
 ROUNDS = 5
 """How often it is begun anew because others were at work."""
 FRESH = 60.0
 """Seconds in which a pack without an index may be somebody's who is just about to give it one."""
-_PACK = "pack-"
+
+
+Stray = Callable[[str, bytes], bool]
+"""Whether an object that nothing reaches is to go: asked with its kind and its content."""
 
 
 class Gone(NamedTuple):
@@ -46,46 +51,12 @@ class Gone(NamedTuple):
     """How many packs were written anew without it."""
 
 
-def note_dropped(gitdir: Path, commit: str, ref: str) -> None:
-    """Remember that what only COMMIT reaches shall go: before REF lets go of it.
-
-    Needs the group's lock.
-    """
-    known = _listed(gitdir)
-    if commit not in known:
-        _keep(gitdir, {**known, commit: ref})
-
-
-def dropped(gitdir: Path) -> list[str]:
-    """What was let go, and may still be on the disk."""
-    return list(_listed(gitdir))
-
-
-def _listed(gitdir: Path) -> dict[str, str]:
-    """The same, with the ref that each commit was on; what else is to go was on none."""
-    try:
-        text = (gitdir / "gitmem" / NAME).read_text("ascii", "replace")
-    except OSError:
-        return {}
-    rows = (line.partition(" ") for line in text.split("\n"))
-    return {oid: ref for oid, _, ref in rows if is_id(oid.removeprefix(_PACK))}
-
-
-def _keep(gitdir: Path, listed: dict[str, str]) -> None:
-    path = gitdir / "gitmem" / NAME
-    if listed:
-        lines = (f"{oid} {ref}".strip() for oid, ref in listed.items())
-        put_durably(path, "\n".join([*lines, ""]).encode(), path.with_suffix(".new"))
-    else:
-        path.unlink(missing_ok=True)
-
-
-def forget_dropped(gitdir: Path, *, seconds: float) -> Gone:
-    """Remove from the disk what only dropped commits reach."""
+def forget_dropped(gitdir: Path, *, seconds: float, stray: Stray | None = None) -> Gone:
+    """Remove from the disk what only dropped commits reach, and what nothing does and is STRAY."""
     deadline = time.monotonic() + seconds
     with alone(gitdir) as folder:
         for _ in range(ROUNDS):
-            work = _Forgetting(gitdir)
+            work = _Forgetting(gitdir, stray)
             try:
                 if work.run(folder, deadline):
                     return work.gone
@@ -97,10 +68,10 @@ def forget_dropped(gitdir: Path, *, seconds: float) -> Gone:
 class _Forgetting:
     """One attempt."""
 
-    def __init__(self, gitdir: Path) -> None:
-        self._gitdir = gitdir
+    def __init__(self, gitdir: Path, stray: Stray | None) -> None:
+        self._gitdir, self._stray = gitdir, stray
         self._objects = Objects(gitdir, stand_ins=False)
-        self._listed = _listed(gitdir)
+        self._listed = listed(gitdir)
         self._oids = {oid for oid in self._listed if is_id(oid)}
         self._needed = _Reach(self._objects)
         self.gone = Gone(0, 0)
@@ -119,9 +90,10 @@ class _Forgetting:
         self._look()
         doomed = _Reach(self._objects, forgiving=True)
         doomed.add(self._oids)
-        going = doomed.seen - self._needed.seen
-        packs = packs_of(gitdir) if going else []
+        packs = packs_of(gitdir)
         names = set(names_in(packs))
+        going = doomed.seen - self._needed.seen
+        going |= self._strays({*names, *loose_names(gitdir)} - going)
         made = ""
         if going & names and names - going:
             made = new_pack(gitdir, folder, sorted(names - going), deadline)
@@ -139,6 +111,15 @@ class _Forgetting:
             self._unlist(going, held | kept)
         _tell(held, kept)
         return True
+
+    def _strays(self, names: AbstractSet[str]) -> set[str]:
+        """What somebody wrote who died before any ref led to it, where it is to go, too."""
+        found: set[str] = set()
+        for oid in names - self._needed.seen if self._stray else ():
+            with suppress(ObjectDamaged):
+                if self._stray and self._stray(*self._objects.read(oid)):
+                    found.add(oid)
+        return found
 
     def _lines(self) -> list[str]:
         """Where the refs are now that something was let go from."""
@@ -163,7 +144,7 @@ class _Forgetting:
         """Remove GOING in all forms it has; MADE stands in for PACKS."""
         gitdir = self._gitdir
         stems = (os.path.basename(each) for each in packs if each != made)
-        _keep(gitdir, {**dict.fromkeys((*sorted(going), *stems), ""), **_listed(gitdir)})
+        keep_listed(gitdir, {**dict.fromkeys((*sorted(going), *stems), ""), **listed(gitdir)})
         publish.reached("listed")
         for name in (GRAPH, f"{GRAPH}s/commit-graph-chain"):
             with suppress(FileNotFoundError):  # it names commits that will not be there
@@ -185,16 +166,16 @@ class _Forgetting:
 
     def _unlist(self, going: AbstractSet[str], held: AbstractSet[str]) -> None:
         """Forget what is done: what is HELD by somebody waits, and what was noted since."""
-        listed = _listed(self._gitdir)
         done = (self._oids | going) - held
-        left = {oid: ref for oid, ref in listed.items() if oid not in done and is_id(oid)}
-        _keep(self._gitdir, left)
+        now = listed(self._gitdir)
+        left = {oid: ref for oid, ref in now.items() if oid not in done and is_id(oid)}
+        keep_listed(self._gitdir, left)
 
 
 def _remove_headless(gitdir: Path, ours: Collection[str]) -> None:
     """Remove the packs that one of us had begun to remove: without its index none is seen."""
     folder = gitdir / "objects" / "pack"
-    for path in sorted(folder.glob(f"{_PACK}*.pack")):
+    for path in sorted(folder.glob(f"{PACK}*.pack")):
         if path.with_suffix(".idx").exists():
             continue
         if path.stem in ours:

@@ -238,6 +238,5 @@ def _is_dead(repository: Repository, lock: Path) -> bool:
     with suppress(Damaged, OSError, ValueError):
         kind, data = repository.objects.read(content)
         head = data.partition(b"\n\n")[0]
-        ours = f"<{EMAIL}> " if kind == "tag" else f"\ncommitter {COMMITTER} "
-        return kind in ("tag", "commit") and ours.encode() in head
+        return kind == "tag" and f"<{EMAIL}> ".encode() in head
     return False

@@ -44,10 +44,12 @@ _NOT_THE_USERS = (
     *("<command-name>", "<command-message>", "<command-args>"),
     *("<local-command-stdout>", "<local-command-stderr>", "<local-command-caveat>"),
     *("<bash-input>", "<bash-stdout>", "<bash-stderr>"),
-    *("<session-start-hook>", "<system-reminder>", "<task-notification>"),
+    *("<session-start-hook>", "<task-notification>"),
     *("<tick>", "<goal>", "<ide_opened_file>", "<ide_selection>"),
     "[Request interrupted by user",
 )
+_REMINDER = r"(?s)<system-reminder>.*?(?:</system-reminder>|\Z)\s*"
+"""What Claude Code adds to a prompt, wherever in it."""
 
 
 def read_line(raw: bytes, chat: str) -> Reading:
@@ -72,7 +74,7 @@ def _message(row: dict[str, object], sender: str, chat: str) -> Reading:
         sender = SUMMARY
     if sender == "user":
         # Block by block: an editor puts what is open in front of the question, as one of its own.
-        texts = without(texts, _NOT_THE_USERS)
+        texts = without([re.sub(_REMINDER, "", each) for each in texts], _NOT_THE_USERS)
     if not texts:
         return NOT_CONVERSATION
     session = row.get("sessionId")

@@ -72,9 +72,17 @@ def import_transcripts(
         files = list(known.transcript_files(home))
     if not files:
         where = "those paths" if paths else f"{home}"
-        raise NotFound(f"there are no conversations in {where}", hint=EXAMPLE)
+        of = f" of {project}" if project else ""
+        example = EXAMPLE.replace("claude-code", host)
+        raise NotFound(f"there are no conversations{of} in {where}", hint=example)
     return transcript_import(
-        group, files, _lines_of(known), since=since, dry_run=dry_run, progress=progress
+        group,
+        files,
+        _lines_of(known),
+        form=host,
+        since=since,
+        dry_run=dry_run,
+        progress=progress,
     )
 
 

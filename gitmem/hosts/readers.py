@@ -131,7 +131,7 @@ def texts_in(content: object, kinds: tuple[str, ...]) -> list[str] | None:
 
 def without(texts: list[str], beginnings: tuple[str, ...]) -> list[str]:
     """Those of TEXTS that do not begin like what a host writes in its user's name."""
-    return [each for each in texts if not each.lstrip().startswith(beginnings)]
+    return [each for each in texts if each.strip() and not each.lstrip().startswith(beginnings)]
 
 
 def heard(id: object, chat: str, sender: str, at: object, texts: list[str]) -> Reading:

@@ -52,6 +52,11 @@ class Spoilt(Exception):
     """Raised in bringing: the file holds what it must not hold any more, and is begun anew."""
 
 
+_TORN = (TypeError, ValueError, LookupError)
+"""What code raises that finds a table without what must be in it. A mistake of ours raises it again
+on a copy in memory, and there nobody catches it."""
+
+
 class _Locked(Exception):
     """Somebody else is writing the file."""
 
@@ -70,7 +75,7 @@ def ask(
         try:
             with _opened(path, form) as connection:
                 return _asked(connection, question, answer)
-        except (sqlite3.Error, _Unusable, Spoilt) as error:
+        except (*_TORN, sqlite3.Error, _Unusable, Spoilt) as error:
             if attempt or not (_is_busy(error) or throw_away(path)):
                 break
     with _in_memory(form) as connection:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from gitmem.index.files import put
 
-FORM = "3"
+FORM = "4"
 """Counted up when there is something new that can be due."""
 
 
@@ -21,6 +21,8 @@ class Quiet(NamedTuple):
     """A state of a group in which nothing was due."""
 
     commit: str
+    beside: str
+    """What tells one state of what was said from another."""
     worktree: str
     """The looks of the work tree."""
     settings: str
@@ -34,10 +36,10 @@ def quiet(gitdir: Path) -> Quiet | None:
     """What was remembered; None when nothing was, or it is torn, or by another gitmem."""
     try:
         with open(f"{gitdir}/gitmem/maintained", encoding="ascii") as file:
-            form, commit, worktree, settings, since, until, _ = file.read(1000).split("\n")
+            form, commit, beside, worktree, settings, since, until, _ = file.read(1000).split("\n")
         if form != FORM:
             return None
-        return Quiet(commit, worktree, settings, float(since), float(until))
+        return Quiet(commit, beside, worktree, settings, float(since), float(until))
     except (OSError, ValueError):
         return None
 

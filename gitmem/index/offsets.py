@@ -12,7 +12,7 @@ from typing import NamedTuple
 from gitmem.index.files import put
 
 NAME = "imported"
-FORM = 1
+FORM = 2
 MOST = 20_000
 """Files that are remembered; those that were read last."""
 
@@ -26,6 +26,8 @@ class Offset(NamedTuple):
     """A digest of its beginning."""
     since: float = 0.0
     """What was said before that was passed over; 0 where nothing was."""
+    tail: str = ""
+    """A digest of what stands before the offset: who writes a file anew changes that."""
 
 
 def read_offsets(gitdir: Path) -> dict[str, Offset]:
@@ -34,9 +36,13 @@ def read_offsets(gitdir: Path) -> dict[str, Offset]:
         form, rows = json.loads((gitdir / "gitmem" / NAME).read_bytes())
         if form != FORM:
             return {}
-        return {path: Offset(int(a), int(b), str(c), float(d)) for path, (a, b, c, d) in rows}
+        return {path: _offset(*row) for path, row in rows}
     except (OSError, ValueError, TypeError, OverflowError, RecursionError):
         return {}
+
+
+def _offset(offset: int, inode: int, head: str, since: float, tail: str) -> Offset:
+    return Offset(int(offset), int(inode), str(head), float(since), str(tail))
 
 
 def keep_offsets(gitdir: Path, offsets: dict[str, Offset]) -> None:

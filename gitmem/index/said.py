@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from gitmem.core.intervals import Range, read_range
 from gitmem.core.journal import spelled
+from gitmem.core.messages import visible
 from gitmem.core.passages import beginning, ending, parted
 from gitmem.core.transcripts import Message, key_of
 from gitmem.core.words import terms_of
@@ -20,10 +21,11 @@ from gitmem.index.database import MANY, Connection, Form, portions
 from gitmem.index.scoring import BALLAST, WORDS
 
 FORM = Form(
-    3,
+    4,
     f"""
     CREATE TABLE states (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE batches (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, blob TEXT NOT NULL);
+    CREATE TABLE unread (path TEXT PRIMARY KEY, blob TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE forgotten (key BLOB PRIMARY KEY) WITHOUT ROWID;
     CREATE TABLE chats (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
     CREATE TABLE days (
@@ -43,14 +45,14 @@ FORM = Form(
     CREATE INDEX passages_of ON passages (number);
     CREATE TABLE deeds (
         place INTEGER PRIMARY KEY, oid TEXT NOT NULL UNIQUE, undoes TEXT NOT NULL,
-        closes TEXT NOT NULL, chat TEXT NOT NULL, covers TEXT NOT NULL
+        partly TEXT NOT NULL, closes TEXT NOT NULL, chat TEXT NOT NULL, covers TEXT NOT NULL
     );
     {WORDS};
     {BALLAST}
     """,
 )
-TREE, TIP, UNREADABLE = "tree", "tip", "unreadable"
-"""The tree and the commit of the branch that were read, and whether something could not be."""
+TREE, TIP = "tree", "tip"
+"""The tree and the commit of the branch that were read."""
 
 
 class Where(NamedTuple):
@@ -82,6 +84,8 @@ class Deed(NamedTuple):
 
     oid: str
     undoes: tuple[str, ...] = ()
+    partly: tuple[str, ...] = ()
+    """Commits of which it takes back a part."""
     closes: Range | None = None
     covers: tuple[str, ...] = ()
 
@@ -111,7 +115,7 @@ def set_state(connection: Connection, name: str, value: str) -> None:
 
 def clear(connection: Connection) -> None:
     """Forget all that was said."""
-    tables = ("batches", "forgotten", "chats", "days", "messages", "senders", "passages")
+    tables = ("batches", "unread", "forgotten", "chats", "days", "messages", "senders", "passages")
     for each in tables:
         connection.execute(f"DELETE FROM {each}")
     connection.execute("DELETE FROM words WHERE rowid > 0")
@@ -181,9 +185,21 @@ def counts(connection: Connection) -> tuple[int, int]:
     return int(row[0]), int(row[1])
 
 
-def is_unreadable(connection: Connection) -> bool:
-    """Whether some batch could not be read: then all is read again next time."""
-    return state(connection, UNREADABLE) != ""
+def unread(connection: Connection) -> list[tuple[str, str]]:
+    """The paths and blobs of what could not be read, in order of their names."""
+    rows = connection.execute("SELECT path, blob FROM unread").fetchall()
+    return sorted(rows, key=lambda row: str(row[0]).rpartition("/")[2])
+
+
+def next_number(connection: Connection, number: int) -> int:
+    """The number of the first message behind NUMBER that could be read; 0 where there is none."""
+    query = "SELECT min(number) FROM messages WHERE number > ?"
+    return int(connection.execute(query, (number,)).fetchone()[0] or 0)
+
+
+def put_unread(connection: Connection, path: str, blob: str) -> None:
+    """Remember a file that cannot be read: it may be healed."""
+    connection.execute("INSERT OR REPLACE INTO unread VALUES (?, ?)", (path, blob))
 
 
 def numbers_in(connection: Connection, wanted: Range) -> Iterator[tuple[int, str]]:
@@ -194,8 +210,31 @@ def numbers_in(connection: Connection, wanted: Range) -> Iterator[tuple[int, str
     )
     values: tuple[object, ...] = (wanted.first, wanted.last)
     if wanted.chat:
-        query, values = f"{query} AND c.name = ?", (*values, _kept(wanted.chat))
+        query, values = f"{query} AND c.name = ?", (*values, _meant(connection, wanted.chat))
     return connection.execute(f"{query} ORDER BY m.number", values)
+
+
+def spans(connection: Connection, chat: str = "") -> list[tuple[str, int, int]]:
+    """Each chat, or CHAT alone, with the first and the last number of its messages."""
+    # By two steps down the index for each chat: to group all messages would be to read them all.
+    query = (
+        "SELECT name, (SELECT min(number) FROM messages WHERE chat = chats.id),"
+        " (SELECT max(number) FROM messages WHERE chat = chats.id) FROM chats"
+    )
+    if not chat:
+        return connection.execute(query).fetchall()
+    rows = connection.execute(f"{query} WHERE name = ?", (_meant(connection, chat),))
+    return rows.fetchall()
+
+
+def numbers_of(connection: Connection, chat: str, first: int, last: int) -> list[int]:
+    """The numbers from FIRST to LAST that are of CHAT, in order."""
+    rows = connection.execute(
+        "SELECT number FROM messages WHERE chat = (SELECT id FROM chats WHERE name = ?)"
+        " AND number BETWEEN ? AND ? ORDER BY number",
+        (chat, first, last),
+    )
+    return [number for (number,) in rows]
 
 
 def batches_of(connection: Connection, numbers: Sequence[int]) -> list[tuple[str, str]]:
@@ -226,7 +265,7 @@ def newest(connection: Connection, chat: str, count: int) -> list[int]:
     rows = connection.execute(
         "SELECT m.number FROM messages AS m JOIN chats AS c ON c.id = m.chat WHERE c.name = ?"
         " ORDER BY m.number DESC LIMIT ?",
-        (_kept(chat), count or -1),
+        (_meant(connection, chat), count or -1),
     )
     return sorted(number for (number,) in rows)
 
@@ -265,19 +304,27 @@ def _kept(name: str) -> str:
     return name if name.isascii() else name.encode("utf-8", "replace").decode()
 
 
+def _meant(connection: Connection, chat: str) -> str:
+    """CHAT as it is kept, where somebody asks for it by the name it had before that."""
+    name = _kept(chat)
+    found = connection.execute("SELECT 1 FROM chats WHERE name = ?", (name,)).fetchone()
+    return name if found else _kept(visible(chat))
+
+
 def deeds(connection: Connection) -> list[Deed]:
     """The deeds that were put, the newest first."""
     rows = connection.execute(
-        "SELECT oid, undoes, closes, chat, covers FROM deeds ORDER BY place DESC"
+        "SELECT oid, undoes, partly, closes, chat, covers FROM deeds ORDER BY place DESC"
     )
     return [
         Deed(
             oid,
             tuple(undoes.split()),
+            tuple(partly.split()),
             read_range(closes, chat),
             tuple(covers.split()),
         )
-        for oid, undoes, closes, chat, covers in rows
+        for oid, undoes, partly, closes, chat, covers in rows
     ]
 
 
@@ -287,9 +334,11 @@ def put_deeds(connection: Connection, found: Iterable[Deed], *, anew: bool) -> N
         connection.execute("DELETE FROM deeds")
     for each in found:
         closes, chat = (str(each.closes), each.closes.chat) if each.closes else ("", "")
+        covers = (" ".join(each.covers),)
         connection.execute(
-            "INSERT INTO deeds(oid, undoes, closes, chat, covers) VALUES (?, ?, ?, ?, ?)",
-            (each.oid, " ".join(each.undoes), closes, chat, " ".join(each.covers)),
+            "INSERT INTO deeds(oid, undoes, partly, closes, chat, covers)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            (each.oid, *map(" ".join, (each.undoes, each.partly)), closes, chat, *covers),
         )
 
 
@@ -302,6 +351,7 @@ class _Work:
         self._number = last_number(connection)
         self._chats = dict(connection.execute("SELECT name, id FROM chats"))
         self._senders = {name for (name,) in connection.execute("SELECT name FROM senders")}
+        self._keys: set[bytes] = set()
         self._days: dict[tuple[int, str], int] = {}
         self._last: dict[int, list[object]] = {}
         self._rows: dict[str, list[Sequence[object]]] = {name: [] for name in _INSERTS}
@@ -313,16 +363,20 @@ class _Work:
             "INSERT INTO batches(path, blob) VALUES (?, ?)", (path, blob)
         )
         for each in messages:
-            if each.number > self._number:  # they only grow, unless somebody has made it up
+            key = key_of(each.chat, each.id)
+            # A number only grows, unless somebody has made it up; an id comes twice where its
+            # batch could not be read when it came again.
+            if each.number > self._number and key not in self._keys:
                 self._number = each.number
-                self._message(each, int(row.lastrowid or 0))
+                self._keys.add(key)
+                self._message(each, key, int(row.lastrowid or 0))
         if len(self._rows["words"]) >= MANY:
             self.flush()
 
-    def _message(self, message: Message, batch: int) -> None:
+    def _message(self, message: Message, key: bytes, batch: int) -> None:
         chat, sender = self._chat(_kept(message.chat)), _kept(message.sender)
         day = message.at.date()
-        facts = (key_of(message.chat, message.id), batch, chat, sender)
+        facts = (key, batch, chat, sender)
         self._rows["messages"].append((message.number, *facts, message.at.timestamp()))
         self._know(sender)
         document = self._day(chat, f"{day}")

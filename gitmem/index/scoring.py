@@ -54,6 +54,11 @@ class Rarity:
         """The rarity of TERM; the greatest for one that nothing has."""
         return self._of_count(self._counts[term])
 
+    @property
+    def of_nothing(self) -> float:
+        """The rarity of a term that nothing has."""
+        return self._of_count(0)
+
     def _of_count(self, count: int) -> float:
         return log(1 + (self._total - count + 0.5) / (count + 0.5))
 
@@ -64,10 +69,12 @@ class Rarity:
     def coverage(self, sentence: Sentence, terms: Iterable[str]) -> float:
         """How much of SENTENCE stands among TERMS, by how rare its parts are: 0 to 1.
 
-        Nobody answers each word of a long sentence: it counts as one of a few rare words.
+        Nobody answers each word of a long sentence: it counts as one of a few rare words. And one
+        of nothing but words that all passages have asks for none of them: it counts as half of a
+        rare word.
         """
-        there = set(terms)
-        whole = min(sum(map(self.of, sentence.terms)), ENOUGH * self._of_count(0))
+        there, rare = set(terms), self.of_nothing
+        whole = max(rare / 2, min(sum(map(self.of, sentence.terms)), ENOUGH * rare))
         met = sum(self.of(each) for each in sentence.terms if _stands(each, there))
         return min(1.0, met / whole)
 

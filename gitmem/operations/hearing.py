@@ -53,8 +53,10 @@ def find_messages(
     heard: list[Heard] = []
     messages = _Messages(group)
     for found, where in rows:
+        if len(heard) >= limit:
+            break
         message = messages.get(where)
-        if message and len(heard) < limit:
+        if message:
             heard.append(Heard(message, where, found.score, sentences[found.sentence]))
     return heard
 

@@ -132,12 +132,15 @@ def this_process() -> Holder:
 
 
 def calling_process() -> Holder:
-    """Who called us: the nearest process above that does not end with this command."""
+    """Who called us: the nearest process above that does not end with this command.
+
+    A shell does, unless somebody sits before it: two windows of one terminal are two.
+    """
     found = os.getppid()
     above = found
     while above > 1:
         name, parent = _status(above)
-        if name and name.lstrip("-") not in SHELLS:
+        if name and (name.lstrip("-") not in SHELLS or _has_window(above)):
             return _holder(above)
         found, above = above, parent
     return _holder(found)
@@ -178,6 +181,12 @@ def _started(pid: int) -> str:
     """When a process began, in the ticks of its machine; nothing where that cannot be seen."""
     fields = _fields(pid)
     return fields[19] if len(fields) > 19 else ""  # noqa: PLR2004 - see proc(5)
+
+
+def _has_window(pid: int) -> bool:
+    """Whether a process is the one for which a terminal was opened."""
+    fields = _fields(pid)  # state, parent, group, session, terminal: see proc(5)
+    return len(fields) > 4 and fields[3] == str(pid) and fields[4] != "0"  # noqa: PLR2004
 
 
 def _status(pid: int) -> tuple[str, int]:

@@ -7,7 +7,7 @@ from datetime import datetime
 from itertools import islice
 from typing import NamedTuple
 
-from gitmem.core.messages import Parsed, parse, visible
+from gitmem.core.messages import UNDOES, Parsed, parse, visible
 from gitmem.core.moments import FORMS, parse_moment
 from gitmem.errors import BadInput
 from gitmem.git.history import Visit, follow, walk
@@ -129,7 +129,7 @@ def _entry(repository: Repository, visit: Visit, note: Parsed) -> Entry:
         paths,
         note.all("Gitmem-Violation"),
         note.id,
-        note.all("Gitmem-Undoes"),
+        note.all(UNDOES),
         visit.moved_from if visit.path else moved_from,
         " of ".join(filter(None, (note.get("Gitmem-Range"), note.get("Gitmem-Chat")))),
         note.all("Gitmem-Covers"),

@@ -9,16 +9,20 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, time, timedelta
+from pathlib import Path
 from time import perf_counter
 from time import time as clock_time
 from typing import NamedTuple
 
 from gitmem.core.access import MAIN, check_access
 from gitmem.core.paths import check_group
+from gitmem.core.transcripts import REF
 from gitmem.errors import GitmemError, StorageFailed
+from gitmem.git.dropped import list_path
 from gitmem.git.fingerprint import fingerprint
 from gitmem.git.jobs import Job, append_job
 from gitmem.git.lock import Lock, lock_path
+from gitmem.git.refs import ref_tip
 from gitmem.git.repository import BRANCH
 from gitmem.index.maintained import Quiet, keep_quiet, quiet
 from gitmem.operations.clock import ENV, Clock
@@ -183,6 +187,7 @@ def _quiet_now(group: Group) -> Quiet | None:
     try:
         same = (
             known.commit == group.repository.tip().commit
+            and known.beside == _beside(group)
             and group.repository.head_branch() == BRANCH
             and known.settings == _settings(group.store)
             and known.worktree == fingerprint(str(group.worktree)).digest
@@ -201,7 +206,7 @@ def _all_quiet(known: Quiet) -> tuple[Stepped, ...]:
 def _state(group: Group) -> Quiet | None:
     """What will be remembered if nothing is due; None where an edit could go unseen."""
     try:
-        now, tip = group.now(), group.repository.tip().commit
+        now, tip, beside = group.now(), group.repository.tip().commit, _beside(group)
         tomorrow = datetime.combine(now.date() + timedelta(days=1), time.min, now.tzinfo)
         looks = fingerprint(str(group.worktree))
     except (GitmemError, OSError, OverflowError):
@@ -209,13 +214,22 @@ def _state(group: Group) -> Quiet | None:
     if not looks.is_settled(clock_time()):
         return None
     settings = _settings(group.store)
-    return Quiet(tip, looks.digest, settings, now.timestamp(), tomorrow.timestamp())
+    return Quiet(tip, beside, looks.digest, settings, now.timestamp(), tomorrow.timestamp())
 
 
 def _settings(store: Store) -> str:
     """The store's `.env` as it is: it may name the zone in which days begin."""
+    return _looks(store.root / ENV)
+
+
+def _beside(group: Group) -> str:
+    """What was said, and what of it was dropped: neither moves the branch."""
+    return f"{ref_tip(group.gitdir, REF) or 'none'} {_looks(list_path(group.gitdir))}"
+
+
+def _looks(path: Path) -> str:
     try:
-        found = os.stat(store.root / ENV)
+        found = os.stat(path)
     except OSError:
         return "none"
     return f"{found.st_ino} {found.st_mtime_ns} {found.st_size}"

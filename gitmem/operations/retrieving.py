@@ -1,12 +1,13 @@
 """What a prompt calls for: passages of memory that fit it, or nothing at all.
 
-The gate is the best passage: where it has too little of what is asked for, the prompt is about
+The gate is the passage that has most of a sentence: where that is too little, the prompt is about
 something else, and memory stays silent.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -89,10 +90,13 @@ def _eligible(layout: Layout, layers: Sequence[str]) -> Callable[[str, str], boo
 def _candidates(matches: Sequence[Match], sources: Sources, asked: Asked) -> list[_Candidate]:
     """Those that say something by themselves, with what stands against some of them."""
     found: list[_Candidate] = []
+    files: Counter[tuple[str, str]] = Counter()
     for match in matches:
         layer, place = match.layer, match.place
         if layer is None or (layer.kind == "entries" and not place.slug):
             continue  # what stands above the entries of a file is there for who writes them
+        if files[place.source, place.path] >= asked.limits.top:
+            continue  # one file cannot get more, and shall not be all that is looked at
         try:
             text = trimmed(text_of(sources, place))
         except Damaged:
@@ -100,7 +104,8 @@ def _candidates(matches: Sequence[Match], sources: Sources, asked: Asked) -> lis
         if re.fullmatch(r"(?:#.*\s*)+", text):
             continue
         found.append(_Candidate(_piece(match, layer, text), match, _obstacle(match, layer, asked)))
-        if len(found) >= asked.limits.top + MORE:
+        files[place.source, place.path] += 1
+        if sum(min(each, PER_FILE) for each in files.values()) >= asked.limits.top + MORE:
             break
     return found
 
@@ -135,7 +140,8 @@ def _piece(match: Match, layer: Layer, text: str) -> Piece:
 def _reasons(found: Sequence[_Candidate], asked: Asked) -> list[str]:
     """Why each of FOUND is left out; nothing for what is taken."""
     gate = asked.limits.gate
-    if not found or found[0].match.coverage < gate:
+    # Not by the first one alone: a long sentence about something else may have the higher score.
+    if max((each.match.coverage for each in found), default=0.0) < gate:
         return [_behind_the_gate(each.match, gate) for each in found]
     strong = [each for each in found if each.match.coverage >= gate * HALF]
     pieces = [each.piece for each in strong]

@@ -62,7 +62,9 @@ class Reversal:
     def __init__(self, commits: Sequence[Commit]) -> None:
         self._commits = commits
         self.undone: list[str] = []
-        """The commits of which nothing is left."""
+        """The commits of which nothing is left ..."""
+        self.partly: list[str] = []
+        """... and those of which something was taken back."""
         self.left: list[Left] = []
         self.changes: tuple[Change, ...] = ()
 
@@ -77,6 +79,7 @@ class Reversal:
         self.left += work.without_secrets()
         incomplete = {each.commit for each in self.left}
         self.undone = [each for each in done if each not in incomplete]
+        self.partly = [each for each in done if each in incomplete]
         before = {path: snapshot.read(path) for path in work.now}
         files = {path: data for path, data in work.now.items() if data != before[path]}
         self.changes = tuple(describe(path, before[path], files[path]) for path in files)

@@ -102,8 +102,13 @@ def search(
             notes += sources.trouble
             pins = {name or group.name: each.commit for name, each in sources.by_group.items()}
     if source != MEMORY and has_transcripts(group):
-        heard, pins[TRANSCRIPTS] = _in_transcripts(group, moment, asked, limit)
-        hits += heard
+        try:
+            heard, pins[TRANSCRIPTS] = _in_transcripts(group, moment, asked, limit)
+            hits += heard
+        except Damaged as error:
+            if source == TRANSCRIPTS:
+                raise
+            notes.append(f"what was said cannot be read: {error.message}")
     hits.sort(key=lambda each: -each.score)
     return Searched(tuple(hits[:limit]), pins, tuple(notes))
 

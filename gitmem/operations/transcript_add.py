@@ -26,7 +26,7 @@ from gitmem.errors import BadInput, TooBig
 from gitmem.git.sideline import sideline
 from gitmem.index import said
 from gitmem.operations.group import Group
-from gitmem.operations.transcripts import Said, ask_said, tip_of
+from gitmem.operations.transcripts import Said, ask_said, last_closed, tip_of
 
 MAX_TEXT = 1024 * 1024
 MAX_NAME = 200
@@ -73,7 +73,7 @@ def transcript_add(
     check_access(group.acting, group.name, write=True)
     if not messages:
         raise BadInput("there is nothing that was said", hint="give at least one message")
-    fresh, redacted = _clean([_checked(each) for each in messages])
+    fresh, redacted = _clean([check_spoken(each) for each in messages])
     came = group.now()
     note = group.note(OP)
     before = tip_of(group)
@@ -82,12 +82,13 @@ def transcript_add(
         count = len(unknown)
         return TranscriptAdded("", count, 0, 0, len(messages) - count, redacted)
     if unknown:
+        closed_before = 0 if before else last_closed(group)
         with sideline(group.repository, REF) as line:
             tip = tip_of(group)
             if tip != before:  # another came in between: what it brought is known now
                 unknown = _unknown(group, tip, unknown)
             if unknown:
-                first = (tip.last if tip else 0) + 1
+                first = (tip.last if tip else closed_before) + 1
                 heard = list(_numbered(unknown, first, came))
                 numbers = (NUMBERS, f"{first}-{heard[-1].number}")
                 began = (BEGAN, tip.began if tip else group.repository.tip().commit)
@@ -100,7 +101,8 @@ def transcript_add(
     return TranscriptAdded(before.commit if before else "", 0, 0, 0, len(messages), 0)
 
 
-def _checked(message: Spoken) -> Spoken:
+def check_spoken(message: Spoken) -> Spoken:
+    """Refuse what cannot be kept."""
     where = f"line {message.line}: " if message.line else ""
     facts = {"batch_line": message.line} if message.line else {}
     for name, value in (("chat", message.chat), ("from", message.sender)):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gitmem.core.intervals import Range
 from gitmem.core.messages import parse, title_of
 from gitmem.core.numbers import counted
-from gitmem.errors import BadInput, Conflict
+from gitmem.errors import BadInput, Conflict, Damaged
 from gitmem.git.publish import Plan, Step
 from gitmem.git.repository import Commit
 from gitmem.git.writer import Writer
@@ -23,6 +23,7 @@ from gitmem.operations.transcripts import (
     COVERS,
     RANGE,
     ask_said,
+    is_unreadable,
     pending_numbers,
     read_checkpoint,
     standing,
@@ -65,6 +66,7 @@ def transcript_checkpoint(
         raise BadInput("the summary is empty", hint="say what was said, in a few lines")
     note = group.note(CHECKPOINT, reason=summary.strip())
     named = tuple(resolve(group, each) for each in covers)
+    ask_said(group, tip_of(group), lambda _: None)  # before others have to wait for us
     with group.writing() as writer:
         lease = read_lease(group.gitdir)
         earlier = find_earlier(group.repository, token) if token else None
@@ -72,7 +74,12 @@ def transcript_checkpoint(
             _check_counts(group, earlier)
             return _recognised(group.repository.commit(earlier), summary)
         lease = _checked(lease, group, token, holder or this_process())
-        count = _open_in(group, lease.range)
+        count, unread = _open_in(group, lease.range)
+        if not count and unread:
+            raise Damaged(
+                "what was said in this range cannot be read, so it stays open",
+                hint="run `gitmem check --repair`, then close it",
+            )
         if not count:
             drop_lease(group.gitdir)
             raise StaleToken(
@@ -113,12 +120,13 @@ def _checked(lease: Lease | None, group: Group, token: str, holder: Holder) -> L
     )
 
 
-def _open_in(group: Group, wanted: Range) -> int:
-    """How many messages of a range are not summarised."""
+def _open_in(group: Group, wanted: Range) -> tuple[int, bool]:
+    """How many messages of a range are not summarised, and whether some cannot be read."""
 
-    def answer(connection: Connection) -> int:
+    def answer(connection: Connection) -> tuple[int, bool]:
         numbers = pending_numbers(connection, standing(connection).closed, wanted.chat)
-        return sum(wanted.has(number, chat) for number, chat in numbers)
+        found = sum(wanted.has(number, chat) for number, chat in numbers)
+        return found, is_unreadable(connection)
 
     return ask_said(group, tip_of(group), answer)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import sha1
 from pathlib import Path
@@ -9,15 +10,13 @@ from stat import S_ISREG
 from typing import NamedTuple
 
 from gitmem.core.access import check_access
-from gitmem.errors import BadInput, GitmemError
+from gitmem.errors import BadInput, GitmemError, TooBig
 from gitmem.index.offsets import Offset, keep_offsets, read_offsets
 from gitmem.operations.group import Group
 from gitmem.operations.log import start_of
 from gitmem.operations.transcript_add import (
-    FIRST_YEAR,
-    LAST_YEAR,
-    MAX_TEXT,
     Spoken,
+    check_spoken,
     transcript_add,
 )
 
@@ -26,7 +25,10 @@ PART_CHARS = 1024 * 1024
 """So much is kept in one commit."""
 HEAD = 512
 """Bytes at the beginning of a file by which it is known."""
+TAIL = 64
+"""Bytes before the place where it was left, by which it is known, too."""
 TOO_LONG = "too long"
+NOT_KEPT = "no chat, id or time that can be kept"
 Progress = Callable[[int, int], None]
 
 
@@ -67,14 +69,15 @@ def transcript_import(
     files: Iterable[Path],
     lines: Lines,
     *,
+    form: str,
     since: str = "",
     dry_run: bool = False,
     progress: Progress | None = None,
 ) -> TranscriptImported:
-    """Keep what FILES hold that is new, and remember how far each was read."""
+    """Keep what FILES hold that is new, and remember how far each was read as one of FORM."""
     check_access(group.acting, group.name, write=True)
     start = start_of(group, since) if since else 0.0
-    work = _Work(group, lines, start, dry_run)
+    work = _Work(group, lines, form, start, dry_run)
     sizes = {path: _size(path) for path in files}
     done, total = 0, sum(sizes.values())
     for path, size in sizes.items():
@@ -92,8 +95,9 @@ def _reporting(progress: Progress | None, done: int, total: int) -> Callable[[in
 class _Work:
     """Messages on their way in."""
 
-    def __init__(self, group: Group, lines: Lines, since: float, dry_run: bool) -> None:
-        self._group, self._lines, self._since, self._dry_run = group, lines, since, dry_run
+    def __init__(self, group: Group, lines: Lines, form: str, since: float, dry_run: bool) -> None:
+        self._group, self._lines, self._form = group, lines, form
+        self._since, self._dry_run = since, dry_run
         self._offsets = read_offsets(group.gitdir)
         self._reached: dict[str, Offset] = {}
         self._messages: list[Spoken] = []
@@ -112,7 +116,7 @@ class _Work:
             self._problems.append(said)
 
     def _read(self, path: Path, report: Callable[[int], None]) -> None:
-        here = str(path.resolve())
+        here = f"{self._form} {os.path.realpath(path)}"
         known = self._known(here, path)
         offset, earlier, fresh = known.offset, known.since, False
         for line in self._lines(path, offset):
@@ -133,11 +137,10 @@ class _Work:
         with path.open("rb") as file:
             head = file.read(HEAD)
         known = self._offsets.get(here)
-        if known:
+        if known and known.inode == status.st_ino and known.since <= self._since:
             size = known.head.partition(":")[0]
             digest = _digest(head[: int(size)]) if size.isdecimal() else ""
-            same = known.inode == status.st_ino and known.head == digest
-            if same and status.st_size >= known.offset and known.since <= self._since:
+            if (known.head, known.tail) == (digest, _tail(path, known.offset)):
                 return known
         return Offset(0, status.st_ino, _digest(head))
 
@@ -164,9 +167,10 @@ class _Work:
             self._commit = done.commit or self._commit
         self._messages, self._size = [], 0
         if not self._dry_run and self._reached:
-            for path, offset in self._reached.items():
-                self._offsets.pop(path, None)  # those that were read last come last
-                self._offsets[path] = offset
+            for name, offset in self._reached.items():
+                self._offsets.pop(name, None)  # those that were read last come last
+                path = Path(name.partition(" ")[2])
+                self._offsets[name] = offset._replace(tail=_tail(path, offset.offset))
             keep_offsets(self._group.gitdir, self._offsets)
         self._reached = {}
 
@@ -183,9 +187,13 @@ class _Work:
 
 def _obstacle(said: Spoken) -> str:
     """Why a message cannot be kept; nothing where it can."""
-    if len(said.text.encode("utf-8", "replace")) > MAX_TEXT:
+    try:
+        check_spoken(said)
+    except TooBig:
         return TOO_LONG
-    return "" if said.at is None or FIRST_YEAR <= said.at.year <= LAST_YEAR else "no such time"
+    except BadInput:
+        return NOT_KEPT
+    return ""
 
 
 def _size(path: Path) -> int:
@@ -193,6 +201,16 @@ def _size(path: Path) -> int:
         return path.stat().st_size
     except OSError:
         return 0
+
+
+def _tail(path: Path, offset: int) -> str:
+    """A digest of what stands before OFFSET; nothing where that cannot be read."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, offset - TAIL))
+            return _digest(file.read(min(TAIL, offset)))
+    except OSError:
+        return ""
 
 
 def _digest(head: bytes) -> str:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from gitmem.core.access import check_access
-from gitmem.core.intervals import Range, gaps, range_of
+from gitmem.core.intervals import Range, range_of
 from gitmem.core.numbers import counted
 from gitmem.core.transcripts import Message
 from gitmem.errors import Busy
@@ -32,6 +32,7 @@ from gitmem.operations.transcripts import (
     pending_numbers,
     standing,
     tip_of,
+    up_to_unread,
 )
 
 CHARS = 100_000
@@ -77,6 +78,8 @@ class TranscriptPending(NamedTuple):
     threshold: int
     action: str
     """What is said when too many are pending; empty below the threshold."""
+    known: bool = True
+    """False when nothing was ever said in the chat that was asked for."""
 
 
 class _Found(NamedTuple):
@@ -85,6 +88,7 @@ class _Found(NamedTuple):
     range: Range | None
     """What is handed out, and nothing of what is summarised in between."""
     lease: Lease | None
+    known: bool
 
 
 def action_required(pending: int, threshold: int) -> str:
@@ -113,18 +117,20 @@ def transcript_pending(
     def answer(connection: Connection) -> _Found:
         closed = standing(connection).closed
         numbers = pending_numbers(connection, closed, chat)
-        chosen = [number for number, _ in numbers]
-        if said.is_unreadable(connection):
-            chosen = _up_to_a_hole(connection, closed, chosen)
         lease = read_lease(group.gitdir)
         if lease and not lease.is_open(pending_numbers(connection, closed)):
             lease = None
+        # What is handed out again is the same range, whatever came since.
+        again = lease.range if lease and lease.range.chat == chat else None
+        chosen = [number for number, name in numbers if again is None or again.has(number, name)]
+        chosen = up_to_unread(connection, closed, chosen)
         messages = _first(group, connection, chosen, chars)
         given = [each.number for each in messages]
         out = Range(given[0], given[-1], chat) if given else None
         there = said.numbers_in(connection, out) if out else ()
         exact = range_of(given, (number for number, _ in there), chat) if out else None
-        return _Found(len(numbers), messages, exact, lease)
+        known = not chat or bool(said.spans(connection, chat))
+        return _Found(len(numbers), messages, exact, lease, known)
 
     with Lock(lock_path(group.gitdir)):  # so that of two who ask one is the first
         found = ask_said(group, tip_of(group), answer)
@@ -135,7 +141,7 @@ def transcript_pending(
             _check_free(lease, group, holder, now)
         action = action_required(pending, threshold)
         if found.range is None:
-            return TranscriptPending(0, 0, 0, chat, (), "", None, 0, threshold, action)
+            return TranscriptPending(0, 0, 0, chat, (), "", None, 0, threshold, action, found.known)
         out = Lease(
             new_token(),
             found.range,
@@ -158,16 +164,6 @@ def transcript_pending(
         threshold,
         action,
     )
-
-
-def _up_to_a_hole(connection: Connection, closed: Sequence[Range], numbers: list[int]) -> list[int]:
-    """Those before what cannot be read: it may be healed, and is not summarised until then."""
-    for gap in gaps(closed, said.last_number(connection)):
-        there = {number for number, _ in said.numbers_in(connection, gap)}
-        for each in range(max(gap.first, *numbers[:1], 1), gap.last + 1):
-            if each not in there:
-                return [number for number in numbers if number < each]
-    return numbers
 
 
 def _first(

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from gitmem.core.access import check_access
-from gitmem.core.intervals import is_closed
 from gitmem.core.moments import FORMS, parse_moment
 from gitmem.core.numbers import counted
 from gitmem.core.transcripts import (
@@ -20,7 +19,7 @@ from gitmem.core.transcripts import (
     encode_keys,
 )
 from gitmem.errors import BadInput
-from gitmem.git.forgetting import note_dropped
+from gitmem.git.dropped import note_dropped
 from gitmem.git.sideline import sideline
 from gitmem.index import said
 from gitmem.index.database import Connection, throw_away
@@ -100,7 +99,7 @@ def _chosen(group: Group, tip: Said | None, before: datetime) -> _Chosen:
         found = _Chosen([], [], set(), 0, 0)
         for path, rows in said.by_batch(connection):
             old = [row for row in rows if row.at < limit]
-            pending = sum(not is_closed(closed, row.number, row.chat) for row in old)
+            pending = sum(not closed.has(row.number, row.chat) for row in old)
             if len(old) == len(rows) and not pending:
                 found.paths.append(path)
                 found.keys.extend(row.key for row in rows)

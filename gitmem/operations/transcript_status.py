@@ -16,6 +16,7 @@ from gitmem.operations.transcripts import (
     Checkpoint,
     Standing,
     ask_said,
+    is_unreadable,
     messages_of,
     pending_numbers,
     read_checkpoint,
@@ -90,7 +91,7 @@ def transcript_status(group: Group, *, newest: int = SHOWN) -> TranscriptStatus:
             messages,
             chats,
             list(messages_of(group, connection, numbers)),
-            said.is_unreadable(connection),
+            is_unreadable(connection),
         )
 
     found = ask_said(group, tip, answer)

@@ -12,16 +12,18 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from gitmem.core.access import MAIN
-from gitmem.core.intervals import Range, gaps, is_closed, read_range
-from gitmem.core.messages import parse
+from gitmem.core.intervals import Closed, Range, read_range
+from gitmem.core.messages import PARTLY, UNDOES, parse
 from gitmem.core.transcripts import (
     BEGAN,
     FORGOTTEN,
     NUMBERS,
+    OP,
     REF,
     Message,
     decode,
     decode_keys,
+    first_in,
     is_batch,
     span,
 )
@@ -42,7 +44,6 @@ Answer = TypeVar("Answer")
 NAME = "said.db"
 CHECKPOINT = "checkpoint"
 RANGE, CHAT, COVERS = "Gitmem-Range", "Gitmem-Chat", "Gitmem-Covers"
-UNDOES = "Gitmem-Undoes"
 
 
 class Said(NamedTuple):
@@ -59,7 +60,7 @@ class Said(NamedTuple):
 class Standing(NamedTuple):
     """Which messages are summarised."""
 
-    closed: tuple[Range, ...]
+    closed: Closed
     last: Deed | None
     """The newest checkpoint that counts."""
     reopened: tuple[Deed, ...]
@@ -100,7 +101,7 @@ def ask_said(group: Group, tip: Said | None, answer: Callable[[Connection], Answ
     """What ANSWER finds at TIP and at the newest commit of the branch."""
     branch = group.repository.tip().commit
     question = Question(
-        lambda connection: _is_there(connection, tip, branch),
+        lambda connection: _is_there(connection, group, tip, branch),
         lambda connection: _bring(connection, group, tip, branch),
     )
     return ask(said_path(group), said.FORM, question, answer)
@@ -112,15 +113,27 @@ def said_path(group: Group) -> Path | None:
     return group.gitdir / "gitmem" / NAME if owns else None
 
 
-def _is_there(connection: Connection, tip: Said | None, branch: str) -> bool:
+def _is_there(connection: Connection, group: Group, tip: Said | None, branch: str) -> bool:
     tree = tip.tree if tip else ""
     here = (said.state(connection, said.TREE), said.state(connection, said.TIP))
-    return here == (tree, branch if tip else "") and not said.is_unreadable(connection)
+    return here == (tree, branch if tip else "") and not _is_healed(connection, group)
+
+
+def _is_healed(connection: Connection, group: Group) -> bool:
+    """Whether something can be read by now that could not."""
+    return any(_read(group, blob) is not None for _, blob in said.unread(connection))
+
+
+def _read(group: Group, blob: str) -> bytes | None:
+    """A file of the line; None where it is damaged."""
+    with suppress(Damaged):
+        return group.repository.objects.read_as("blob", blob)
+    return None
 
 
 def _bring(connection: Connection, group: Group, tip: Said | None, branch: str) -> None:
     known = said.state(connection, said.TREE)
-    if said.is_unreadable(connection) or tip is None:
+    if tip is None or _is_healed(connection, group):  # its messages belong between others
         known = _cleared(connection)
     if tip is not None and known != tip.tree:
         _bring_messages(connection, group, known, tip)
@@ -131,7 +144,6 @@ def _bring(connection: Connection, group: Group, tip: Said | None, branch: str) 
 
 def _cleared(connection: Connection) -> str:
     said.clear(connection)
-    said.set_state(connection, said.UNREADABLE, "")
     return ""
 
 
@@ -146,23 +158,24 @@ def _bring_messages(connection: Connection, group: Group, known: str, tip: Said)
         changes = Trees(objects).changes("", tip.tree)
     if any(is_batch(path) and old for path, old, _ in changes):
         raise Spoilt  # batches never change: some were dropped, and no word of theirs shall stay
-    for path, _, blob in changes:
-        if path == FORGOTTEN:
-            said.forget(connection, decode_keys(objects.read_as("blob", blob)))
-    fresh = sorted((path.rpartition("/")[2], path, new) for path, _, new in changes if new)
-    said.put(connection, _batches(connection, group, [row for row in fresh if is_batch(row[0])]))
+    new = sorted((path.rpartition("/")[2], path, blob) for path, _, blob in changes if blob)
+    files = [(path, blob) for _, path, blob in new]
+    for _, _, data in _readable(connection, group, [row for row in files if row[0] == FORGOTTEN]):
+        said.forget(connection, decode_keys(data))
+    batches = _readable(connection, group, [row for row in files if is_batch(row[0])])
+    said.put(connection, ((path, blob, list(decode(data))) for path, blob, data in batches))
 
 
-def _batches(
-    connection: Connection, group: Group, rows: Iterable[tuple[str, str, str]]
-) -> Iterator[tuple[str, str, Sequence[Message]]]:
-    for _, path, blob in rows:
-        try:
-            data = group.repository.objects.read_as("blob", blob)
-        except Damaged:  # it may be healed, and hides no other until then
-            said.set_state(connection, said.UNREADABLE, "1")
-            continue
-        yield path, blob, list(decode(data))
+def _readable(
+    connection: Connection, group: Group, files: Iterable[tuple[str, str]]
+) -> Iterator[tuple[str, str, bytes]]:
+    """FILES with what is in them; one that is damaged may be healed, and hides no other."""
+    for path, blob in files:
+        data = _read(group, blob)
+        if data is None:
+            said.put_unread(connection, path, blob)
+        else:
+            yield path, blob, data
 
 
 def _bring_deeds(connection: Connection, group: Group, tip: Said | None, branch: str) -> None:
@@ -182,49 +195,81 @@ def _bring_deeds(connection: Connection, group: Group, tip: Said | None, branch:
 
 def _deed(commit: Commit) -> Deed | None:
     note = parse(commit.message)
-    undoes = note.all(UNDOES)
+    undoes, partly = note.all(UNDOES), note.all(PARTLY)
     closes = read_range(note.get(RANGE), note.get(CHAT)) if note.op == CHECKPOINT else None
-    if not undoes and not closes:
+    if not (undoes or partly or closes):
         return None
-    return Deed(commit.oid, undoes, closes, note.all(COVERS))
+    return Deed(commit.oid, undoes, partly, closes, note.all(COVERS))
+
+
+def last_closed(group: Group) -> int:
+    """The last number that a checkpoint names, where the line itself cannot tell any more.
+
+    Somebody may have removed its ref, log and all: then no number shall be given twice.
+    """
+    deeds = map(_deed, group.repository.history(group.repository.tip().commit))
+    return max((each.closes.last for each in deeds if each and each.closes), default=0)
 
 
 def standing(connection: Connection) -> Standing:
     """Which ranges are closed, by the commits of the branch."""
     gone: set[str] = set()
+    partly: set[str] = set()
     closed: list[Range] = []
     reopened: list[Deed] = []
     last: Deed | None = None
     for deed in said.deeds(connection):
         if deed.oid not in gone:
             gone.update(deed.undoes)  # what is taken back itself takes nothing back
+            partly.update(deed.partly)
         if deed.closes is None:
             continue
-        if deed.oid in gone or gone.intersection(deed.covers):
+        if deed.oid in gone or gone.intersection(deed.covers) or partly.intersection(deed.covers):
             reopened.append(deed)
         else:
             last = last or deed
             closed.append(deed.closes)
-    return Standing(tuple(closed), last, tuple(reopened))
+    return Standing(Closed(closed), last, tuple(reopened))
 
 
 def pending_numbers(
-    connection: Connection, closed: Sequence[Range], chat: str = ""
+    connection: Connection, closed: Closed, chat: str = ""
 ) -> list[tuple[int, str]]:
     """The messages that are not summarised, each with its chat, in order."""
-    some = [each for each in closed if each.chat]
-    return [
+    return sorted(
         (number, name)
-        for gap in gaps(closed, said.last_number(connection))
-        for number, name in said.numbers_in(connection, gap._replace(chat=chat))
-        if not is_closed(some, number, name)
-    ]
+        for name, first, last in said.spans(connection, chat)
+        for gap in closed.gaps(name, first, last)
+        for number in said.numbers_of(connection, name, *gap)
+    )
+
+
+def is_of_the_line(kind: str, data: bytes) -> bool:
+    """Whether an object holds what was said, or is a commit that brought it."""
+    if kind == "commit":
+        return parse(data.partition(b"\n\n")[2].decode("utf-8", "replace")).op == OP
+    lines = data.splitlines() if kind == "blob" else []
+    return bool(lines) and len(list(decode(data))) == len(lines)
+
+
+def is_unreadable(connection: Connection) -> bool:
+    """Whether something of what was said is damaged."""
+    return bool(said.unread(connection))
+
+
+def up_to_unread(connection: Connection, closed: Closed, numbers: list[int]) -> list[int]:
+    """NUMBERS as far as nothing in between cannot be read: that may be healed, and stays open."""
+    for path, _ in said.unread(connection) if numbers else ():
+        begin = first_in(path)
+        behind = said.next_number(connection, begin)
+        if numbers[0] < begin < behind and list(closed.gaps("", begin, behind - 1)):
+            return [number for number in numbers if number < begin]
+    return numbers
 
 
 def messages_of(group: Group, connection: Connection, numbers: Sequence[int]) -> Iterator[Message]:
     """The messages with these numbers, in order; those of a damaged batch are left out."""
     wanted = set(numbers)
     for _, blob in said.batches_of(connection, numbers):
-        with suppress(Damaged):
-            data = group.repository.objects.read_as("blob", blob)
-            yield from (each for each in decode(data) if each.number in wanted)
+        data = _read(group, blob) or b""
+        yield from (each for each in decode(data) if each.number in wanted)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from gitmem.core.messages import parse
+from gitmem.core.messages import PARTLY, UNDOES, parse
 from gitmem.errors import BadInput, NotFound
 from gitmem.git.intake import Captured
 from gitmem.git.publish import Plan, Step
@@ -62,7 +62,8 @@ def undo(
             files = work.files(snapshot)
             if not files and not words:
                 return None
-            extra = tuple(("Gitmem-Undoes", each) for each in (*work.undone, *words))
+            undone = tuple((UNDOES, each) for each in (*work.undone, *words))
+            extra = (*undone, *((PARTLY, each) for each in work.partly))
             done = note._replace(title=_title(chosen), paths=tuple(files), extra=extra)
             return Plan((Step(files, done),))
 
@@ -124,7 +125,7 @@ def _by(repository: Repository, session: str, agent: str) -> list[Commit]:
         known = known or mine
         if commit.oid in undone:
             continue
-        undoes = parse(commit.message).all("Gitmem-Undoes")
+        undoes = parse(commit.message).all(UNDOES)
         # To take back one's own work is no work that could be taken back; others' work is.
         if undoes and not (mine and _any_of_others(repository, undoes, session, agent)):
             undone.update(undoes)

@@ -172,7 +172,7 @@ def _scrub(group: Group, limits: Limits) -> Told:
 
 
 def _forget_due(group: Group, limits: Limits) -> Due:
-    from gitmem.git.forgetting import dropped
+    from gitmem.git.dropped import dropped
 
     found = bool(dropped(group.gitdir))
     return Due(found, "what was dropped is still on the disk" if found else "nothing was dropped")
@@ -181,14 +181,14 @@ def _forget_due(group: Group, limits: Limits) -> Due:
 def _forget(group: Group, limits: Limits) -> Told:
     from gitmem.git.forgetting import forget_dropped
     from gitmem.git.program import find_git
-    from gitmem.operations.transcripts import ask_said, tip_of
+    from gitmem.operations.transcripts import ask_said, is_of_the_line, tip_of
 
     if find_git() is None:
         return Told("skipped", "to write packs anew needs git, which is not installed")
     # Whoever had the cache open while it was thrown away has kept its words.
     ask_said(group, tip_of(group), lambda _: None)
     try:
-        gone = forget_dropped(group.gitdir, seconds=limits.seconds)
+        gone = forget_dropped(group.gitdir, seconds=limits.seconds, stray=is_of_the_line)
     except Busy as error:
         return Told("skipped", error.message)
     return Told("done", f"{counted(gone.objects, 'object')} removed for good", gone.objects)

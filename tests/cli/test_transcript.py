@@ -312,6 +312,52 @@ class TestImporting:
 
         assert run("transcript", "import", "claude-code", "--all", "--json").document["added"] == 1
 
+    def test_a_file_that_was_written_anew_under_its_head_is_too(
+        self, run: Run, claude: Path
+    ) -> None:
+        head = claude_line(1, text="x" * 600)
+        claude.write_text(head + claude_line(2))
+        run("transcript", "import", "claude-code", "--all")
+        with claude.open("r+") as file:
+            file.seek(len(head))
+            file.write(claude_line(3, text="one that is long enough") + claude_line(4))
+
+        assert run("transcript", "import", "claude-code", "--all", "--json").document["added"] == 2
+
+    def test_a_line_that_cannot_be_kept_stops_no_other(self, run: Run, claude: Path) -> None:
+        bad = [
+            {"sessionId": "s" * 300},
+            {"sessionId": " "},
+            {"uuid": "u" * 300},
+            {"timestamp": "1204-02-01T09:00:00Z"},
+        ]
+        with claude.open("a") as file:
+            file.writelines(
+                json.dumps({**json.loads(claude_line(3)), **each}) + "\n" for each in bad
+            )
+            file.write(claude_line(4))
+
+        done = run("transcript", "import", "claude-code", "--all")
+
+        assert done.code == 0
+        assert done.out.startswith("kept 3 messages from 1 file")
+        assert "4 lines passed over: no chat, id or time that can be kept" in done.out
+
+    def test_a_file_that_was_taken_for_another_hosts_is_read_again(
+        self, run: Run, claude: Path
+    ) -> None:
+        wrong = run("transcript", "import", "codex", str(claude), "--json").document
+        right = run("transcript", "import", "claude-code", str(claude), "--json").document
+
+        assert (wrong["added"], right["added"]) == (0, 2)
+
+    def test_a_link_that_leads_to_itself_stops_no_other(self, run: Run, claude: Path) -> None:
+        (claude.parent / "loop.jsonl").symlink_to("loop.jsonl")
+
+        done = run("transcript", "import", "claude-code", str(claude.parent))
+
+        assert done.out.startswith("kept 2 messages from 1 file")
+
     def test_what_was_passed_over_for_its_date_can_be_had_later(
         self, run: Run, claude: Path
     ) -> None:
@@ -371,3 +417,4 @@ class TestImporting:
 
         assert done.out.startswith("kept 2 messages from 1 file")
         assert "none" in done.err
+        assert done.code == 3

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.core.intervals import Range, gaps, is_closed, range_of, read_range
+from gitmem.core.intervals import Closed, Range, range_of, read_range
 
 NUMBERS = st.integers(0, 20)
 CHOSEN = st.sets(st.integers(1, 20), min_size=1).map(sorted)
@@ -30,33 +30,42 @@ def counted(ranges: list[Range], chat: str) -> set[int]:
     }
 
 
-@given(RANGES, NUMBERS)
-def test_gaps_are_what_no_range_of_all_chats_has(closed: list[Range], last: int) -> None:
-    found = gaps(closed, last)
-
-    left = [number for gap in found for number in range(gap.first, gap.last + 1)]
-    assert left == sorted(set(range(1, last + 1)) - counted(closed, ""))
-    assert all(not gap.chat for gap in found)
+SOME_CHATS = st.sampled_from(["", "a", "b", "c"])
 
 
-@given(RANGES, NUMBERS)
-def test_gaps_are_in_order_and_do_not_touch(closed: list[Range], last: int) -> None:
-    found = gaps(closed, last)
-
-    assert all(gap.first <= gap.last for gap in found)
-    assert all(one.last + 1 < other.first for one, other in pairwise(found))
-
-
-@given(RANGES, NUMBERS, st.sampled_from(["a", "b", "c"]))
-def test_a_message_is_closed_if_a_range_of_all_chats_or_of_its_own_has_it(
-    closed: list[Range], number: int, chat: str
+@given(RANGES, SOME_CHATS, NUMBERS, NUMBERS)
+def test_gaps_are_what_no_range_of_all_chats_or_of_this_one_has(
+    ranges: list[Range], chat: str, begin: int, end: int
 ) -> None:
-    assert is_closed(closed, number, chat) == (number in counted(closed, chat))
+    found = list(Closed(ranges).gaps(chat, begin, end))
+
+    left = [number for first, last in found for number in range(first, last + 1)]
+    assert left == sorted(set(range(begin, end + 1)) - counted(ranges, chat))
+
+
+@given(RANGES, SOME_CHATS, NUMBERS, NUMBERS)
+def test_gaps_are_in_order_and_do_not_touch(
+    ranges: list[Range], chat: str, begin: int, end: int
+) -> None:
+    found = list(Closed(ranges).gaps(chat, begin, end))
+
+    assert all(first <= last for first, last in found)
+    assert all(one[1] + 1 < other[0] for one, other in pairwise(found))
+
+
+@given(RANGES, NUMBERS, SOME_CHATS)
+def test_a_message_is_closed_if_a_range_of_all_chats_or_of_its_own_has_it(
+    ranges: list[Range], number: int, chat: str
+) -> None:
+    assert Closed(ranges).has(number, chat) == (number in counted(ranges, chat))
 
 
 def test_a_range_of_one_chat_leaves_the_others_open() -> None:
-    assert gaps([Range(1, 9, "a"), Range(2, 3), Range(3, 5)], 8) == [Range(1, 1), Range(6, 8)]
-    assert gaps([], 0) == []
+    closed = Closed([Range(1, 9, "a"), Range(2, 3), Range(3, 5)])
+
+    assert list(closed.gaps("b", 1, 8)) == [(1, 1), (6, 8)]
+    assert list(closed.gaps("a", 1, 10)) == [(10, 10)]
+    assert list(Closed().gaps("a", 1, 0)) == []
 
 
 @given(CHOSEN, st.sets(st.integers(1, 20)))

@@ -76,7 +76,7 @@ from gitmem.operations.transcript_pending import transcript_pending
 from gitmem.operations.transcript_prune import transcript_prune
 from gitmem.operations.transcript_show import transcript_list, transcript_show
 from gitmem.operations.transcript_status import transcript_status
-from gitmem.operations.transcripts import ask_said, messages_of, said_path, tip_of
+from gitmem.operations.transcripts import ask_said, last_closed, messages_of, said_path, tip_of
 from gitmem.operations.undo import undo
 from gitmem.operations.untouched import count_edits, is_untouched
 from gitmem.operations.write import Allowed, Edit, write
@@ -107,6 +107,7 @@ NO_GROUP = {
     "action_required", "at_commits", "calling_process", "check_layers", "drop_lease", "is_alive",
     "new_token", "pending_numbers", "read_checkpoint", "read_lease", "retrieve", "standing",
     "text_of", "this_process", "write_lease",
+    "check_spoken", "is_of_the_line", "is_unreadable", "up_to_unread",
 }  # fmt: skip
 """Functions that get what they work on handed over: they open no group themselves."""
 
@@ -300,7 +301,9 @@ BY_PATH: dict[str, Call] = {
     "search from a source": lambda g, p: search(g, ASKED, source=p),
     "transcript_add": lambda g, p: transcript_add(g, [Spoken(p, p, p, None, p)]),
     "transcript_import": imported,
-    "transcript_import of lines": lambda g, p: transcript_import(g, [Path(p)], lambda *_: iter(())),
+    "transcript_import of lines": lambda g, p: transcript_import(
+        g, [Path(p)], lambda *_: iter(()), form="x"
+    ),
     "transcript_pending": lambda g, p: transcript_pending(g, chat=p, take_over=True),
     "transcript_show": transcript_show,
 }
@@ -357,6 +360,7 @@ PLAIN: dict[str, Call] = {
     "traced": lambda g, _: traced(g, "mine", lambda: 1, lambda _: Told("done")),
     "ask_said": lambda g, _: all_told(g),
     "cache_path": lambda g, _: cache_path(g),
+    "last_closed": lambda g, _: last_closed(g),
     "find_messages": lambda g, _: all_heard(g),
     "find_passages": lambda g, _: all_passages(g),
     "has_shared": lambda g, _: has_shared(g),

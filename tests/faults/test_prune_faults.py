@@ -23,8 +23,8 @@ import gitmem.git.publish
 import gitmem.operations.transcript_prune
 from gitmem.core.transcripts import REF, Message
 from gitmem.errors import Busy, Damaged, StorageFailed
+from gitmem.git.dropped import dropped
 from gitmem.git.fingerprint import SETTLED
-from gitmem.git.forgetting import dropped
 from gitmem.git.packing import pack, packs_of
 from gitmem.git.sideline import Sideline, line_tip, sideline
 from gitmem.operations.check import check, check_group

@@ -443,7 +443,7 @@ def test_an_import_is_kept_without_it(store: Store, group: Group, tmp_path: Path
     def lines(path: Path, offset: int) -> Iterator[Line]:
         yield Line(Spoken("c", "ada", f"hello {TOKEN}", None, KEY), "", offset + 9)
 
-    done = transcript_import(group, [file], lines)
+    done = transcript_import(group, [file], lines, form="x")
 
     assert (done.added, done.redacted) == (1, 2)
     search(group, "hello", source="transcripts")

@@ -15,7 +15,8 @@ import gitmem.git.forgetting
 import gitmem.git.publish
 from gitmem.core.messages import Note
 from gitmem.errors import Busy, Damaged
-from gitmem.git.forgetting import dropped, forget_dropped, note_dropped
+from gitmem.git.dropped import dropped, note_dropped
+from gitmem.git.forgetting import forget_dropped
 from gitmem.git.lock import Item, Lock, Record, lock_path
 from gitmem.git.packing import pack, packs_of
 from gitmem.git.sideline import sideline

@@ -95,6 +95,15 @@ def test_what_was_said_aside_is_no_conversation(fields: dict[str, object]) -> No
     assert read(row("user", "hello", **fields)) == (None, "not conversation")
 
 
+def test_what_the_host_adds_to_a_prompt_is_left_out_of_it() -> None:
+    aside = "<system-reminder>be kind\n\nand brief</system-reminder>"
+
+    for words in (f"{aside}\nPlant beans.", f"Plant beans.{aside}", f"Plant {aside}beans."):
+        heard, _ = read(row("user", words))
+        assert heard is not None
+        assert heard.text.strip() == "Plant beans."
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitmem.errors import Damaged
 from gitmem.index.database import (
     BESIDE,
     MANY,
@@ -140,9 +141,9 @@ def test_what_stops_the_bringing_is_told_and_leaves_the_file_as_it_was(tmp_path:
 
     def broken(connection: Connection) -> None:
         connection.execute("DELETE FROM facts")
-        raise ValueError("damaged")
+        raise Damaged("damaged")
 
-    with pytest.raises(ValueError, match="damaged"):
+    with pytest.raises(Damaged, match="damaged"):
         asked(path, Question(lambda _: False, broken))
     assert stored(path) == [(1,)]
 
@@ -162,11 +163,39 @@ def test_what_goes_wrong_in_the_answer_is_told_and_costs_nothing(tmp_path: Path)
     asked(path, at(1))
 
     def broken(connection: Connection) -> None:
-        raise ValueError("no answer")
+        raise Damaged("no answer")
 
-    with pytest.raises(ValueError, match="no answer"):
+    with pytest.raises(Damaged, match="no answer"):
         ask(path, FORM, at(2), broken)
     assert stored(path) == [(1,)]
+
+
+@pytest.mark.parametrize("kind", [TypeError, ValueError, KeyError, IndexError, UnicodeError])
+def test_a_file_whose_rows_make_no_sense_is_begun_anew(
+    tmp_path: Path, kind: type[Exception]
+) -> None:
+    path = tmp_path / "facts.db"
+    asked(path, at(1))
+    with sqlite3.connect(path) as table:
+        table.execute("UPDATE facts SET state = 99")
+    table.close()
+
+    def picky(connection: Connection) -> list[tuple[int]]:
+        if (99,) in (found := read(connection)):
+            raise kind("torn")
+        return found
+
+    question = at(1)._replace(is_there=lambda connection: bool(read(connection)))
+    assert ask(path, FORM, question, picky) == [(1,)]
+    assert stored(path) == [(1,)]
+
+
+def test_a_mistake_that_is_no_fault_of_the_file_is_told(tmp_path: Path) -> None:
+    def mistaken(connection: Connection) -> None:
+        raise TypeError("a mistake")
+
+    with pytest.raises(TypeError, match="a mistake"):
+        ask(tmp_path / "facts.db", FORM, at(1), mistaken)
 
 
 WORDS = Form(1, "CREATE TABLE words (word TEXT NOT NULL)")

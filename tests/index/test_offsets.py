@@ -19,6 +19,7 @@ OFFSETS = st.dictionaries(
         st.integers(0, 2**63),
         st.text("0123456789abcdef:"),
         st.floats(0, 1e11),
+        st.text("0123456789abcdef:"),
     ),
 )
 JSON = st.recursive(
@@ -44,9 +45,9 @@ def test_what_was_kept_is_read_back(gitdir: Path, offsets: dict[str, Offset]) ->
 
 
 @given(st.binary() | JSON.map(lambda value: json.dumps(value).encode()))
-@example(json.dumps([FORM, [["a", [float("inf"), 1, "x", 0]]]]).encode())
-@example(json.dumps([FORM, [["a", [1, 1, "x", 10**400]]]]).encode())
-@example(json.dumps([FORM, {"a": [1, 2, 3, 4]}]).encode())
+@example(json.dumps([FORM, [["a", [float("inf"), 1, "x", 0, ""]]]]).encode())
+@example(json.dumps([FORM, [["a", [1, 1, "x", 10**400, ""]]]]).encode())
+@example(json.dumps([FORM, {"a": [1, 2, 3, 4, 5]}]).encode())
 @example(b"[" * 100_000)
 @shared_folder
 def test_a_file_that_says_something_else_is_as_good_as_none(gitdir: Path, data: bytes) -> None:
@@ -57,7 +58,7 @@ def test_a_file_that_says_something_else_is_as_good_as_none(gitdir: Path, data: 
     assert all(isinstance(each, Offset) for each in found.values())
 
 
-@pytest.mark.parametrize("row", [[1, 2], [1, 2, "x", "y"], None, "abcd", [[], 1, "x", 0]])
+@pytest.mark.parametrize("row", [[1, 2], [1, 2, "x", "y", ""], None, "abcde", [[], 1, "x", 0, ""]])
 def test_a_row_that_is_none_makes_everything_be_read_again(gitdir: Path, row: object) -> None:
     good = ["good", [1, 2, "x", 0.0]]
     (gitdir / "gitmem" / NAME).write_text(json.dumps([FORM, [good, ["bad", row]]]))

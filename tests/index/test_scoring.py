@@ -269,7 +269,8 @@ def test_coverage_is_the_share_of_a_sentence_that_stands_there(
     with table(rows) as connection:
         rarity = Rarity(connection, [sentence])
 
-    assert rarity.coverage(sentence, ["alpha" if each == "al*" else each for each in terms]) == 1
+    met = rarity.coverage(sentence, ["alpha" if each == "al*" else each for each in terms])
+    assert met == 1 or (met < 1 and rarity.of(terms[0]) < rarity.of_nothing / 2)
     assert rarity.coverage(sentence, ["other"]) == 0
     shares = [rarity.coverage(sentence, terms[:count]) for count in range(len(terms) + 1)]
     assert shares == sorted(shares)
@@ -283,6 +284,15 @@ def test_a_rare_word_covers_more_than_a_common_one() -> None:
 
     assert rarity.of("alpha") > rarity.of("beta")
     assert rarity.coverage(sentence, ["alpha"]) > 0.5 > rarity.coverage(sentence, ["beta"])
+
+
+def test_a_word_that_all_passages_have_asks_for_none_of_them() -> None:
+    everywhere, rare = Sentence(("alpha",)), Sentence(("beta",))
+    with table([("alpha",)] * 200 + [("alpha beta",)]) as connection:
+        rarity = Rarity(connection, [everywhere, rare])
+
+    assert rarity.coverage(everywhere, ["alpha"]) < 0.1
+    assert rarity.coverage(rare, ["beta"]) == 1
 
 
 def test_nobody_answers_each_word_of_a_long_sentence() -> None:

@@ -22,6 +22,10 @@ from gitmem.operations.maintain import Limits, Maintained, maintain, maintain_al
 from gitmem.operations.rotate import rotate
 from gitmem.operations.snapshot import snapshots
 from gitmem.operations.status import status
+from gitmem.operations.transcript_add import Spoken, transcript_add
+from gitmem.operations.transcript_checkpoint import transcript_checkpoint
+from gitmem.operations.transcript_pending import transcript_pending
+from gitmem.operations.transcript_prune import transcript_prune
 from tests.support.clocks import Clock
 from tests.support.days import CURRENT, header, with_log
 from tests.support.git import git
@@ -438,3 +442,23 @@ def test_the_api_maintains(store: Store, clock: Clock) -> None:
         assert group.maintain(dry_run=True).outcome == "due"
         assert group.maintain().outcome == "done"
         assert group.maintain().outcome == "nothing"
+
+
+def test_what_was_said_is_looked_after_though_the_branch_stands_still(group: Group) -> None:
+    until_quiet(group)
+
+    transcript_add(group, [Spoken("c", "Ada", "a heron")])
+
+    assert not detail(maintain(group), "pack").startswith("nothing since")
+
+
+def test_what_is_dropped_while_maintenance_runs_is_not_forgotten(group: Group) -> None:
+    transcript_add(group, [Spoken("c", "Ada", "a heron")])
+    transcript_pending(group)
+    transcript_checkpoint(group, "a heron was seen")
+    until_quiet(group)
+    quiet = (group.gitdir / "gitmem" / "maintained").read_bytes()
+    transcript_prune(group, "2027-01-01")
+    (group.gitdir / "gitmem" / "maintained").write_bytes(quiet)  # by one who had begun before
+
+    assert outcomes(maintain(group))["forget"] == "done"

@@ -86,6 +86,27 @@ class TestTheGate:
         assert (found.text, found.memory_context) == ("", "")
         assert found.prompted
 
+    def test_a_long_request_about_something_else_does_not_close_it(self, make: Make) -> None:
+        group = make("nano", {**NANO, "memory/zoo.md": "The keeper of the quokka is Olga.\n"})
+        aside = "Please write a function for headers of invoices in the station of unicode escapes?"
+
+        for prompt in (f"Who is the quokka keeper? {aside}", f"{aside} Who is the quokka keeper?"):
+            assert "Olga" in context(group, prompt)
+
+    @pytest.mark.parametrize(
+        "prompt", ["Good decision!", "What is the status?", "What's the date today?"]
+    )
+    def test_words_that_every_entry_has_open_it_for_none(self, make: Make, prompt: str) -> None:
+        entries = "".join(
+            f"### Choice {n}\n\n- **Date:** 2026-02-0{n % 9 + 1}\n- **Decision:** Herons, {n}.\n"
+            f"- **Status:** active\n\n"
+            for n in range(36)
+        )
+        group = make("standard", {"reference/decisions.md": entries})
+
+        assert context(group, prompt) == ""
+        assert context(group, "What about choice 17?") != ""
+
     def test_nothing_is_injected_without_a_prompt(self, make: Make) -> None:
         assert inject(make("nano", NANO)).text == ""
 
@@ -208,9 +229,29 @@ class TestWhatIsChosen:
         shared.close()
 
 
+OTHERS = {f"memory/other{n}.md": f"Something else, number {n}.\n" for n in range(60)}
+
+
+def herons(form: str) -> dict[str, str]:
+    return {f"memory/m{n:02}.md": "Heron " + form.format(n) for n in range(40)}
+
+
 class TestLimits:
+    def test_a_long_file_leaves_room_for_another_one(self, make: Make) -> None:
+        parts = "".join(f"## Part {n}\n\nThe ferret ate fish {n}.\n\n" for n in range(40))
+        files = {
+            "memory/ferret.md": parts,
+            "memory/zoo.md": "Olga cleans the cage of the ferret.\n",
+        }
+        group = make("nano", files | OTHERS)
+
+        found = chosen(inject(group, prompt="What did the ferret eat?"))
+
+        assert "memory/zoo.md" in found
+        assert found.count("memory/ferret.md") > 2, "room is left over"
+
     def test_eight_passages_unless_told_otherwise(self, make: Make) -> None:
-        group = make("nano", {f"memory/m{n:02}.md": f"Heron {n}.\n" for n in range(40)})
+        group = make("nano", herons("{}.\n") | OTHERS)
 
         assert len(chosen(inject(group, prompt="heron"))) == Retrieval().top == 8
         assert len(chosen(inject(group, prompt="heron", top=32))) == 32
@@ -222,8 +263,7 @@ class TestLimits:
                 inject(group, prompt="heron", top=top)
 
     def test_six_thousand_characters_unless_told_otherwise(self, make: Make) -> None:
-        long = {f"memory/m{n}.md": f"Heron {n}. " + "word " * 150 + "\n" for n in range(40)}
-        group = make("nano", long)
+        group = make("nano", herons("{}. " + "word " * 150 + "\n") | OTHERS)
 
         for chars in (1000, 2000, 6000):
             found = inject(group, prompt="heron", top=32, chars=chars)

@@ -423,6 +423,22 @@ class TestTheIndex:
         assert found_in(group, "heron") == []
         assert found_in(group, "bittern") == ["facts/x.md"]
 
+    def test_a_page_of_the_index_that_is_torn_costs_no_answer(self, group: Group) -> None:
+        for count in range(30):
+            put(group, f"facts/x{count}.md", f"Heron number {count}, standing still.\n")
+        assert len(found_in(group, "heron", limit=30)) == 30
+        assert sqlite3.connect(index_of(group)).execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        sound = index_of(group).read_bytes()
+
+        for start in range(2048, len(sound), 4096):
+            torn = sound[:start] + bytes(2048) + sound[start + 2048 :]
+            index_of(group).write_bytes(torn)
+            found_in(group, "heron", limit=30)
+            found_in(group, "number standing")
+
+        index_of(group).unlink()
+        assert len(found_in(group, "heron", limit=30)) == 30
+
     def test_a_file_damaged_since_it_was_read_is_left_out(self, group: Group) -> None:
         put(group, "facts/x.md", "A heron.\n")
         put(group, "facts/y.md", "A heron, too.\n")

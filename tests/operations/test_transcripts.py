@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from gitmem.core.transcripts import REF
-from gitmem.errors import BadInput, GroupRefused, NotFound, SecretFound, TooBig
+from gitmem.errors import BadInput, Damaged, GroupRefused, NotFound, SecretFound, TooBig
+from gitmem.git import publish
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.init import init
 from gitmem.operations.leases import Holder, this_process
@@ -52,6 +55,22 @@ def texts(found: TranscriptPending) -> list[str]:
 
 def close(group: Group, summary: str = "they talked", **options: str) -> TranscriptCheckpointed:
     return transcript_checkpoint(group, summary, **options)  # type: ignore[arg-type]
+
+
+def damaged(group: Group, at: int) -> Callable[[], None]:
+    """Damage a file of the line, by its place among them; gives a way to heal it."""
+    rows = git(group.gitdir, "ls-tree", "-r", REF).splitlines()
+    oid = rows[at].split()[2]
+    place = Path(group.repository.objects.loose_path(oid))
+    sound = place.read_bytes()
+    truncate(group.repository, oid)
+    (group.gitdir / "gitmem" / NAME).unlink(missing_ok=True)  # which knows it still
+
+    def heal() -> None:
+        os.chmod(place, 0o600)
+        place.write_bytes(sound)
+
+    return heal
 
 
 def as_session(group: Group, session: str) -> Group:
@@ -219,21 +238,99 @@ class TestReading:
     def test_a_damaged_batch_hides_no_other_and_comes_back_when_healed(self, group: Group) -> None:
         say(group, "a heron")
         say(group, "a stork")
-        path = git(group.gitdir, "ls-tree", "-r", "--name-only", REF).splitlines()[0]
-        oid = git(group.gitdir, "rev-parse", f"{REF}:{path}").strip()
-        place = group.repository.objects.loose_path(oid)
-        with open(place, "rb") as file:
-            sound = file.read()
-        truncate(group.repository, oid)
+        heal = damaged(group, 0)
 
         assert texts(transcript_pending(group)) == ["a stork"]
         assert transcript_status(group).unreadable
 
-        os.chmod(place, 0o600)
-        with open(place, "wb") as file:
-            file.write(sound)
-        assert texts(transcript_pending(group)) == ["a heron", "a stork"]
+        heal()
         assert not transcript_status(group).unreadable
+        close(group)
+        assert texts(transcript_pending(group)) == ["a heron"]
+
+    def test_what_is_damaged_hides_no_memory(self, group: Group) -> None:
+        say(group, "a heron")
+        put(group, "notes/x.md", "The heron.\n")
+        truncate(group.repository, git(group.gitdir, "rev-parse", f"{REF}^{{tree}}").strip())
+
+        found = search(group, "heron")
+
+        assert [each.source for each in found.hits] == ["memory"]
+        assert "what was said cannot be read" in found.notes[0]
+
+    def test_an_id_that_came_again_while_it_could_not_be_read_counts_once(
+        self, group: Group
+    ) -> None:
+        transcript_add(group, [Spoken("c", "Ada", "a heron", None, "1")])
+        transcript_add(group, [Spoken("c", "Ada", "a stork", None, "2")])
+        heal = damaged(group, 0)
+        assert transcript_add(group, [Spoken("c", "Ada", "a heron", None, "1")]).added == 1
+        heal()
+
+        found = transcript_show(group, "c").messages
+
+        assert [each.id for each in found] == ["1", "2"]
+        assert [each.id for each in transcript_pending(group).messages] == ["1", "2"]
+
+    def test_what_was_dropped_may_be_forgotten_but_nothing_else(self, group: Group) -> None:
+        say(group, "a heron")
+        transcript_pending(group)
+        close(group)
+        transcript_prune(group, "2027-01-01")
+        say(group, "a stork")
+        damaged(group, -1)
+
+        assert [each.text for each in transcript_show(group, "c").messages] == ["a stork"]
+        assert texts(transcript_pending(group)) == ["a stork"]
+
+    def test_a_range_whose_messages_cannot_be_read_stays_open(self, group: Group) -> None:
+        say(group, "a heron")
+        transcript_pending(group)
+        heal = damaged(group, 0)
+
+        with pytest.raises(Damaged, match="stays open"):
+            close(group)
+        heal()
+
+        assert close(group).messages == 1
+
+    def test_nothing_is_read_again_as_long_as_nothing_is_healed(self, group: Group) -> None:
+        for count in range(5):
+            say(group, f"heron {count}")
+        damaged(group, 2)
+        transcript_status(group)
+        read = group.repository.objects.read_as
+        asked: list[str] = []
+
+        def counting(kind: str, oid: str) -> bytes:
+            asked.extend([oid] if kind == "blob" else [])
+            return read(kind, oid)
+
+        group.repository.objects.read_as = counting  # type: ignore[method-assign]
+        assert transcript_list(group).chats[0].messages == 4
+        assert len(asked) == 1, "the damaged one, and no other"
+
+    def test_a_chat_is_found_by_the_name_that_it_had_and_by_the_one_it_has(
+        self, group: Group
+    ) -> None:
+        say(group, "a heron", chat="a\u202eb")
+        kept = transcript_list(group).chats[0].chat
+
+        assert kept != "a\u202eb"
+        for name in ("a\u202eb", kept):
+            assert transcript_show(group, name).total == 1
+            assert texts(transcript_pending(group, chat=name, take_over=True)) == ["a heron"]
+
+    def test_a_number_is_not_given_twice_though_the_ref_is_removed(self, group: Group) -> None:
+        say(group, "one", "two", "three")
+        transcript_pending(group)
+        close(group)
+        git(group.gitdir, "update-ref", "-d", REF)
+
+        added = say(reopened(group), "four")
+
+        assert (added.first, added.last) == (4, 4)
+        assert texts(transcript_pending(group)) == ["four"]
 
 
 class TestPending:
@@ -317,6 +414,7 @@ class TestPending:
         second = transcript_pending(group, chars=10)
 
         assert (second.begin, second.end, second.more) == (4, 4, 6)
+        close(group)
         assert transcript_pending(group, chars=0).end == 10
 
     def test_a_crash_before_the_checkpoint_gives_the_same_range_again(self, group: Group) -> None:
@@ -326,12 +424,13 @@ class TestPending:
 
         again = transcript_pending(group)
 
-        assert again.begin == first.begin
-        assert texts(again) == ["one", "two"]
+        assert (again.begin, again.end, again.more) == (first.begin, first.end, 1)
+        assert texts(again) == ["one"]
         assert again.token != first.token
         with pytest.raises(StaleToken):
             close(group, token=first.token)
-        assert close(group, token=again.token).end == 2
+        assert close(group, token=again.token).end == 1
+        assert texts(transcript_pending(group)) == ["two"]
 
     def test_nothing_is_closed_that_was_not_handed_out(self, group: Group) -> None:
         say(group, "one")
@@ -493,6 +592,21 @@ class TestUndo:
         undo(group)
         assert transcript_status(group).pending == 0
 
+    def test_undoing_a_part_of_what_it_covers_opens_the_range_again(self, group: Group) -> None:
+        mine = as_session(group, "s")
+        say(mine, "one")
+        transcript_pending(mine)
+        write(mine, [Edit("facts/a.md", "A heron.\n"), Edit("facts/b.md", "A stork.\n")])
+        written = mine.repository.tip().commit
+        close(mine)
+        put(mine, "facts/a.md", "No heron at all.\n")
+
+        done = undo(mine, [written])
+
+        assert [each.path for each in done.left] == ["facts/a.md"]
+        assert not (mine.worktree / "facts/b.md").exists()
+        assert texts(transcript_pending(mine)) == ["one"]
+
     def test_what_others_wrote_meanwhile_is_not_covered(self, group: Group) -> None:
         say(group, "one")
         before = put(group, "before.md", "x\n")
@@ -607,6 +721,25 @@ class TestPruning:
         left = git(said.gitdir, "cat-file", "--batch-all-objects", "--batch-check")
         assert first not in left
         assert {each.step: each.outcome for each in maintain(said).steps}["forget"] == "nothing"
+
+    def test_what_an_interrupted_call_has_left_goes_as_well(self, said: Group) -> None:
+        def die(step: str) -> None:
+            if step == "objects":
+                raise KeyboardInterrupt
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(publish, "reached", die)
+            with pytest.raises(KeyboardInterrupt):
+                say(said, "a word that nobody shall find")
+        put(said, "notes/x.md", "kept\n")
+        stray = said.repository.objects.write("blob", b"neither was this said, nor is it reached\n")
+        transcript_prune(said, "2026-03-01")
+
+        maintain(said)
+
+        left = git(said.gitdir, "cat-file", "--batch-all-objects", "--batch")
+        assert "a word that nobody shall find" not in left
+        assert "neither was this said" in left, stray
 
     def test_what_went_is_not_taken_in_again_and_numbers_go_on(
         self, group: Group, clock: Clock

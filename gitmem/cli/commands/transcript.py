@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gitmem.cli import boundary
 from gitmem.cli.declare import as_somebody, group, named
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.stdin import STDIN, read_stdin, text_or_stdin
@@ -144,7 +145,7 @@ def import_(
     everything: bool,
     since: str | None,
     dry_run: bool,
-) -> None:
+) -> int:
     """Take in the conversations that another program keeps
 
     Only what people and the model said to each other: no thinking, no tools and what they
@@ -174,6 +175,7 @@ def import_(
     call.answer(done, _imported(done))
     for each in done.problems:
         call.remark(each)
+    return boundary.NOT_FOUND if done.problems and paths else boundary.DONE
 
 
 def _imported(done: TranscriptImported) -> Iterator[str]:
@@ -282,6 +284,8 @@ def pending(call: Invocation, *, chat: str | None, chars: int | None, take_over:
         )
         now = group.now()
     call.answer(found, _pending(call, found, now), data=True)
+    if not found.known:
+        call.remark(f"nothing was ever said in a chat {chat!r}; see `gitmem transcript list`")
     if found.messages:
         more = f"; {counted(found.more, 'message')} more come after it" if found.more else ""
         call.remark(
@@ -423,7 +427,9 @@ def prune(call: Invocation, *, before: str, dry_run: bool, yes: bool) -> None:
             planned = transcript_prune(group, before, dry_run=True)
             if planned.messages:
                 click.echo("\n".join(_pruned(planned)), err=True)
-                click.confirm("Drop it for good?", abort=True, err=True)
+                if not click.confirm("Drop it for good?", err=True):
+                    call.answer(planned, ["nothing was dropped"])
+                    return
         done = transcript_prune(group, before, dry_run=dry_run)
     call.answer(done, _pruned(done))
     if done.messages and not dry_run:

@@ -13,7 +13,7 @@ from gitmem.core.messages import parse
 from gitmem.core.transcripts import OP, REF
 from gitmem.git.checks.closure import loose_names
 from gitmem.git.checks.reffiles import ZERO, all_refs, is_id, packed_refs, read_log
-from gitmem.git.forgetting import dropped
+from gitmem.git.dropped import dropped
 from gitmem.git.objects import ObjectDamaged, Objects
 from gitmem.git.repairs.healing import Healer
 from gitmem.git.repository import BRANCH, Commit, parse_commit
