@@ -54,6 +54,15 @@ SECTIONS = {
         "diff": "Show what changed between two moments",
         "snapshots": "List the snapshots",
     },
+    "Agents": {
+        "install": "Wire gitmem into an agent host",
+        "doctor": "Say what is wired, what is not, and what would fail",
+        "link": "Say which group a project folder uses",
+        "hook": "Answer an event of an agent host",
+        "mcp": "Serve a group to an agent by MCP",
+        "memory-tool": "Answer one command of the Anthropic memory tool",
+        "schedule": "Let the machine call maintain every day",
+    },
     "Repair": {
         "restore": "Bring back an entry, a file, a folder or the whole group",
         "undo": "Take back commits, and keep what came after",
@@ -67,6 +76,8 @@ COMMANDS = {name: line for section in SECTIONS.values() for name, line in sectio
 
 MODULES = "gitmem.cli.commands"
 COMPLETE = "_GITMEM_COMPLETE"
+HOOK = "hook"
+"""The command that exits with 0 or 1 alone: an agent host takes a 2 for a veto."""
 
 
 class App(CommandGroup):
@@ -128,7 +139,19 @@ class App(CommandGroup):
 
         if not standalone_mode:
             return run()
-        sys.exit(boundary.guarded(run, given, invocation))
+        code = boundary.guarded(run, given, invocation)
+        sys.exit(min(code, boundary.UNEXPECTED) if command_of(given) == HOOK else code)
+
+
+def command_of(args: Sequence[str]) -> str:
+    """The command that ARGS name; nothing where they name none."""
+    left = iter(args)
+    for each in left:
+        if each in ("--store", "-g", "--group"):
+            next(left, None)
+        elif not each.startswith("-"):
+            return each
+    return ""
 
 
 @click.group("gitmem", cls=App, invoke_without_command=True, subcommand_metavar="COMMAND [ARGS]...")

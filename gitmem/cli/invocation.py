@@ -67,13 +67,20 @@ class Invocation:
         return None if fixed is None else lambda: fixed
 
     def group_name(self) -> str:
-        """The group to act on; some stores want it said outright."""
-        if not self.settings.group_named and self.store.requires_group:
+        """The group to act on: as named, as this folder is linked, or the default."""
+        if self.settings.group_named:
+            return self.settings.group
+        return self.group_of(os.getcwd())
+
+    def group_of(self, folder: str) -> str:
+        """The group of a project folder, where none is named; some stores want it said outright."""
+        linked = self.store.linked(folder)
+        if not linked and self.store.requires_group:
             raise BadInput(
                 "this store wants every command to name its group",
-                hint="add -g NAME, or set GITMEM_GROUP; see `gitmem groups`",
+                hint="add -g NAME, set GITMEM_GROUP, or link this folder: `gitmem link . -g NAME`",
             )
-        return self.settings.group
+        return linked or self.settings.group
 
     @contextmanager
     def group(self, who: Who | None = None) -> Iterator[Group]:

@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 VARIABLES = {
     "GITMEM_HOME": "the store, where `--store` is not given; else `$XDG_DATA_HOME/gitmem`, "
     "which is `~/.local/share/gitmem` by default",
-    "GITMEM_GROUP": "the group, where `-g` is not given; else `main`. Where set, it is also the "
+    "GITMEM_GROUP": "the group, where `-g` is not given; else that of the folder (`gitmem link`), "
+    "else `main`. Where set, it is also the "
     "acting group: it may write to no other group unless it is `main`, and read only `global`",
     "GITMEM_AGENT": "in whose name commits are made, where `--agent` is not given; else `agent`",
     "GITMEM_SESSION": "the session commits belong to, where `--session` is not given",
     "CLAUDE_CODE_SESSION_ID": "the session, where nothing of gitmem's own names one",
     "GITMEM_NOW": "an ISO time such as `2026-02-08T14:30:00Z`: the clock stands still there, for "
     "tests and rehearsals",
+    "GITMEM_DISABLE": "any value: `gitmem hook` does nothing",
     "GITMEM_DEBUG": "any value: an error also shows where in the code it was raised",
     "NO_COLOR": "any value: no colours, on a terminal neither",
     "VISUAL": "the editor of `gitmem edit`, with its arguments",

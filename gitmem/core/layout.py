@@ -122,6 +122,8 @@ class Saying(NamedTuple):
 
     threshold: int = 30
     """More unsummarised messages than these are too many."""
+    record: bool = True
+    """Whether the hooks of an agent keep what was said in its sessions."""
 
 
 class Layout(NamedTuple):

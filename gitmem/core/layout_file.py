@@ -279,7 +279,10 @@ _RETRIEVAL = {
     "chars": Reading("chars", _within(1000, 50_000)),
     "gate": Reading("gate", _within(0.0, 1.0)),
 }
-_TRANSCRIPTS = {"threshold": Reading("threshold", _within(1, 1_000_000))}
+_TRANSCRIPTS = {
+    "threshold": Reading("threshold", _within(1, 1_000_000)),
+    "record": Reading("record", _flag),
+}
 
 
 def _retrieval(value: object, at: Keys) -> Retrieval:

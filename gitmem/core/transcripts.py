@@ -27,6 +27,8 @@ SUFFIX = ".jsonl"
 DIGITS = 10
 MOST = 10**18
 """No number is greater than this."""
+NONE_NEW = "No new conversations since last checkpoint."
+"""What a session is told when all that was said is summarised."""
 KEY = 8
 """The bytes by which a message is known."""
 

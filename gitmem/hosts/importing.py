@@ -10,7 +10,12 @@ from gitmem.errors import BadInput, NotFound
 from gitmem.hosts import claude_code, codex
 from gitmem.hosts.readers import read_lines
 from gitmem.operations.transcript_add import Spoken
-from gitmem.operations.transcript_import import Line, TranscriptImported, transcript_import
+from gitmem.operations.transcript_import import (
+    PATIENCE,
+    Line,
+    TranscriptImported,
+    transcript_import,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,6 +61,7 @@ def import_transcripts(
     since: str = "",
     dry_run: bool = False,
     progress: Progress | None = None,
+    wait: float = PATIENCE,
 ) -> TranscriptImported:
     """Take in files, the conversations of a project, or all that a host has kept."""
     known = HOSTS.get(host)
@@ -83,6 +89,7 @@ def import_transcripts(
         since=since,
         dry_run=dry_run,
         progress=progress,
+        wait=wait,
     )
 
 

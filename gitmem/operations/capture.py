@@ -9,6 +9,7 @@ from typing import NamedTuple
 from gitmem.core.messages import Note
 from gitmem.errors import Conflict, PathNotFound
 from gitmem.git.intake import Captured, Holding
+from gitmem.git.lock import WAIT
 from gitmem.git.writer import Writer
 from gitmem.operations.group import FINDER, Group
 from gitmem.operations.pending import PendingEdit, Scan, pending_edits
@@ -22,6 +23,8 @@ class CapturedAll(NamedTuple):
     captured: tuple[Captured, ...]
     held: tuple[Holding, ...]
     ignored: int
+    left: int = 0
+    """How many edits wait for the next time, where only so many were wanted."""
 
 
 def capture(
@@ -30,12 +33,14 @@ def capture(
     *,
     reason: str = "",
     must_exist: bool = False,
+    wait: float = WAIT,
+    most: int = 0,
     progress: Progress | None = None,
 ) -> CapturedAll:
     """Commit each edited file by itself, in the name of whoever acts.
 
     The scan runs without the lock; each file is looked at again under it, and the lock is free
-    between two files.
+    between two files. WAIT so long for it; MOST: no more edits than these, and 0 is all.
     """
     finder = group.note("capture", reason=reason)
     places = [group.relative(each) for each in paths]
@@ -43,24 +48,26 @@ def capture(
         for place in places:
             _check_known(group, place)
     captured: list[Captured] = []
-    with group.writing(finder=finder) as writer:
+    with group.writing(wait, finder=finder) as writer:
         # What a dead writer left behind is finished first, or it would look like edits.
         captured += writer.captured
     scan = pending_edits(group, places)
+    edits = scan.edits[:most] if most else scan.edits
     done = 0
 
     def adopt(edit: PendingEdit) -> Holding | None:
         nonlocal done
-        with group.writing() as writer:
+        with group.writing(wait) as writer:
             holding = _adopted(writer, edit, finder)
             captured.extend(writer.captured)
         done += 1
         if progress:
-            progress(done, len(scan.edits))
+            progress(done, len(edits))
         return holding
 
-    held = _in_turn(scan.edits, adopt)
-    return CapturedAll(tuple(captured), (*scan.held, *held), scan.ignored)
+    held = _in_turn(edits, adopt)
+    left = len(scan.edits) - len(edits)
+    return CapturedAll(tuple(captured), (*scan.held, *held), scan.ignored, left)
 
 
 def _check_known(group: Group, place: str) -> None:

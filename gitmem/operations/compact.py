@@ -22,6 +22,7 @@ from gitmem.core.remarks import remarks
 from gitmem.errors import BadInput
 from gitmem.git.held import SetAside
 from gitmem.git.intake import Captured
+from gitmem.git.lock import WAIT
 from gitmem.git.publish import Plan, Step
 from gitmem.git.repository import Snapshot
 from gitmem.operations.applying import Aim, Edit, applied, encoded
@@ -74,6 +75,7 @@ def compact(
     operation: str = "",
     allowed: Allowed = Allowed(),  # noqa: B008 - an immutable value
     draw: Callable[[], str] = draw,
+    wait: float = WAIT,
 ) -> Compacted:
     """Add SUMMARY where the layout keeps compacted sessions; DAILY: to the file of the day."""
     text = summary.strip()
@@ -82,7 +84,7 @@ def compact(
     encoded("the summary", text)
     check_message_text("operation id", operation)
     note = group.note("compact", reason=reason)
-    with group.writing() as writer:
+    with group.writing(wait) as writer:
         now = group.now()
         request = operation or f"compact-{int(now.timestamp() * 1000)}-{draw()}"
         digest = digest_of([Edit("compact --daily" if daily else "compact", text)])

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 # What only a writer needs is imported where a write begins: reading is done before every prompt.
 
+LINKS = "links"
+"""The setting of a store that says which group a project folder uses."""
+
 FINDER = Note(op="capture", id="", agent="unknown")
 """How an edit found on the way is recorded: nobody said who made it."""
 
@@ -88,10 +91,15 @@ class Store:
             return []
         return sorted(each[:-4] for each in found if each.endswith(".git") and each[0] != ".")
 
+    @property
+    def config(self) -> Path:
+        """The file with the settings of the store."""
+        return self.root / "config.yaml"
+
     @cached_property
     def settings(self) -> dict[str, object]:
         """What `config.yaml` in the store says; empty when there is none."""
-        path = self.root / "config.yaml"
+        path = self.config
         if not path.exists():
             return {}
         import yaml  # only where there is a file to read
@@ -106,6 +114,21 @@ class Store:
     def requires_group(self) -> bool:
         """True when nothing may act without a group being named."""
         return self.settings.get("require_group") is True
+
+    @property
+    def links(self) -> dict[str, str]:
+        """Which group each project folder uses, by its real path."""
+        found = self.settings.get(LINKS)
+        rows = found.items() if isinstance(found, dict) else ()
+        return {path: name for path, name in rows if isinstance(path, str) and path[:1] == "/"}
+
+    def linked(self, folder: str) -> str:
+        """The group that FOLDER uses, or the nearest one above it that uses any; else nothing."""
+        links = self.links
+        place = os.path.realpath(folder) if links else "/"
+        while place not in links and place != "/":
+            place = os.path.dirname(place)
+        return str(links.get(place, ""))
 
 
 class Group:

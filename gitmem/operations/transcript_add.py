@@ -23,6 +23,7 @@ from gitmem.core.transcripts import (
     key_of,
 )
 from gitmem.errors import BadInput, TooBig
+from gitmem.git.lock import WAIT
 from gitmem.git.sideline import sideline
 from gitmem.index import said
 from gitmem.operations.group import Group
@@ -67,7 +68,7 @@ class TranscriptAdded(NamedTuple):
 
 
 def transcript_add(
-    group: Group, messages: Sequence[Spoken], *, dry_run: bool = False
+    group: Group, messages: Sequence[Spoken], *, dry_run: bool = False, wait: float = WAIT
 ) -> TranscriptAdded:
     """Keep MESSAGES as one commit; those that are known are passed over."""
     check_access(group.acting, group.name, write=True)
@@ -83,7 +84,7 @@ def transcript_add(
         return TranscriptAdded("", count, 0, 0, len(messages) - count, redacted)
     if unknown:
         closed_before = 0 if before else last_closed(group)
-        with sideline(group.repository, REF) as line:
+        with sideline(group.repository, REF, wait) as line:
             tip = tip_of(group)
             if tip != before:  # another came in between: what it brought is known now
                 unknown = _unknown(group, tip, unknown)

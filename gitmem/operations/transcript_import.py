@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from gitmem.core.access import check_access
 from gitmem.errors import BadInput, GitmemError, TooBig
+from gitmem.git.lock import WAIT
 from gitmem.index.offsets import Offset, keep_offsets, read_offsets
 from gitmem.operations.group import Group
 from gitmem.operations.log import start_of
@@ -23,6 +24,8 @@ from gitmem.operations.transcript_add import (
 PART_MESSAGES = 1000
 PART_CHARS = 1024 * 1024
 """So much is kept in one commit."""
+PATIENCE = WAIT
+"""Seconds to wait for another writer."""
 HEAD = 512
 """Bytes at the beginning of a file by which it is known."""
 TAIL = 64
@@ -73,11 +76,12 @@ def transcript_import(
     since: str = "",
     dry_run: bool = False,
     progress: Progress | None = None,
+    wait: float = PATIENCE,
 ) -> TranscriptImported:
     """Keep what FILES hold that is new, and remember how far each was read as one of FORM."""
     check_access(group.acting, group.name, write=True)
     start = start_of(group, since) if since else 0.0
-    work = _Work(group, lines, form, start, dry_run)
+    work = _Work(group, lines, form=form, since=start, dry_run=dry_run, wait=wait)
     sizes = {path: _size(path) for path in files}
     done, total = 0, sum(sizes.values())
     for path, size in sizes.items():
@@ -95,8 +99,10 @@ def _reporting(progress: Progress | None, done: int, total: int) -> Callable[[in
 class _Work:
     """Messages on their way in."""
 
-    def __init__(self, group: Group, lines: Lines, form: str, since: float, dry_run: bool) -> None:
-        self._group, self._lines, self._form = group, lines, form
+    def __init__(
+        self, group: Group, lines: Lines, *, form: str, since: float, dry_run: bool, wait: float
+    ) -> None:
+        self._group, self._lines, self._form, self._wait = group, lines, form, wait
         self._since, self._dry_run = since, dry_run
         self._offsets = read_offsets(group.gitdir)
         self._reached: dict[str, Offset] = {}
@@ -161,7 +167,9 @@ class _Work:
     def flush(self) -> None:
         """Keep what has gathered, and only then remember how far the files were read."""
         if self._messages:
-            done = transcript_add(self._group, self._messages, dry_run=self._dry_run)
+            done = transcript_add(
+                self._group, self._messages, dry_run=self._dry_run, wait=self._wait
+            )
             for name in ("added", "known", "redacted"):
                 self._counts[name] += getattr(done, name)
             self._commit = done.commit or self._commit

@@ -39,7 +39,6 @@ CHARS = 100_000
 """Characters of a range that is handed out, about: what is left comes next."""
 SKILL = "/gitmem-memory"
 NONE = "No unsummarized conversations."
-NONE_NEW = "No new conversations since last checkpoint."
 
 
 class SyncInFlight(Busy):

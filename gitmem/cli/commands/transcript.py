@@ -368,7 +368,7 @@ def _status(call: Invocation) -> None:
 
 
 def _status_lines(call: Invocation, found: TranscriptStatus, now: datetime) -> Iterator[str]:
-    from gitmem.operations.transcript_pending import NONE_NEW
+    from gitmem.core.transcripts import NONE_NEW
 
     if not found.messages and not found.last:
         yield "nothing was said yet"

@@ -1,0 +1,70 @@
+"""`gitmem hook`."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from gitmem.cli.declare import CONTEXT
+from gitmem.cli.declare import command as declare
+from gitmem.cli.invocation import Invocation
+from gitmem.hosts.dialects import DEFAULT, DIALECTS
+
+
+@declare(
+    "hook",
+    # A host may know more than we do: what makes no sense here is no reason to stop it.
+    context_settings={**CONTEXT, "ignore_unknown_options": True, "allow_extra_args": True},
+)
+@click.argument("event", required=False, default="")
+@click.option("--host", metavar="HOST", default=DEFAULT, help=f"{' or '.join(DIALECTS)}")
+def command(call: Invocation, *, event: str, host: str) -> int:
+    """Answer an event of an agent host
+
+    Reads what the host says, a JSON object on stdin, and prints nothing or exactly one JSON object.
+    `gitmem install` lets a host call this; you need it only to see what a host would get. It exits
+    with 0 or 1 and never stops a prompt, whatever happens. GITMEM_DISABLE=1 makes it do nothing.
+
+    Events: session-start, user-prompt-submit, post-tool-use, pre-compact, post-compact, stop,
+    subagent-stop, session-end. Without one, the name in the JSON counts; others are ignored.
+
+    \b
+    Examples:
+      echo '{"session_id": "s", "source": "startup"}' | gitmem hook session-start
+      echo '{"prompt": "when do we deploy?"}' | gitmem hook user-prompt-submit --host codex
+    """
+    from gitmem.hosts.hook import DRAIN, LARGEST, Asked, read_payload, respond
+
+    settings = call.settings
+    who = call.flags.agent or call.environ.get("GITMEM_AGENT") or ""
+    named = settings.group if settings.group_named else ""
+    asked = Asked(
+        event,
+        host if host in DIALECTS else DEFAULT,
+        {},
+        str(settings.store),
+        named,
+        settings.acting,
+        who,
+        call.environ,
+        settings.now,
+    )
+    if event == DRAIN:
+        from gitmem.hosts.draining import drain
+
+        drain(asked, at_once=0)
+        return 0
+    if sys.stdin is None or sys.stdin.isatty():
+        click.echo("gitmem hook reads the JSON object of a host on standard input", err=True)
+        return 1
+    payload = read_payload(sys.stdin.buffer.read(LARGEST + 1))
+    if payload is None:
+        click.echo("gitmem hook: what the host said is no JSON object", err=True)
+        return 1
+    document = respond(asked._replace(payload=payload))
+    if document is not None:
+        import json
+
+        click.echo(json.dumps(document, ensure_ascii=False))
+    return 0

@@ -1,0 +1,106 @@
+"""What each agent host says to its hooks, and what it takes from them: names, limits, one answer.
+
+A host is a row of the table here. All else about hooks is the same for every one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+EVENTS = {
+    "session-start": "SessionStart",
+    "user-prompt-submit": "UserPromptSubmit",
+    "post-tool-use": "PostToolUse",
+    "pre-compact": "PreCompact",
+    "post-compact": "PostCompact",
+    "stop": "Stop",
+    "subagent-stop": "SubagentStop",
+    "session-end": "SessionEnd",
+}
+"""The events that are answered: as a command names them, and as hosts do."""
+
+Payload = Mapping[str, Any]
+"""What a host said, a JSON object."""
+
+
+class Dialect(NamedTuple):
+    """How one host is spoken to."""
+
+    name: str
+    chars: int
+    """Characters that a hook may add to a conversation."""
+    tokens: int
+    """Tokens, as an estimate; 0 where the host counts characters."""
+    adding: frozenset[str]
+    """Events whose answer may add to the conversation."""
+    deaf: frozenset[str]
+    """Events whose answer nobody reads."""
+
+
+DIALECTS = {
+    each.name: each
+    for each in (
+        Dialect(
+            "claude-code",
+            chars=9000,
+            tokens=0,
+            adding=frozenset(
+                ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SubagentStop")
+            ),
+            deaf=frozenset(("PreCompact", "PostCompact", "SessionEnd")),
+        ),
+        Dialect(
+            "codex",
+            chars=9000,
+            tokens=2200,
+            # What a turn that ends may answer there is a closed list, and this is not on it.
+            adding=frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse")),
+            deaf=frozenset(("PreCompact", "PostCompact")),
+        ),
+    )
+}
+DEFAULT = "claude-code"
+
+
+def answer(dialect: Dialect, event: str, context: str, notice: str) -> dict[str, object] | None:
+    """The one object to print: what the model gets, and what its user does; None for nothing."""
+    if event in dialect.deaf:
+        return None
+    found: dict[str, object] = {}
+    if notice:
+        found["systemMessage"] = notice
+    if context and event in dialect.adding:
+        found["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": context}
+    return found or None
+
+
+def tokens_in(text: str) -> int:
+    """About how many tokens TEXT is: four letters of English are one, a sign of others is one."""
+    plain = sum(char < "\x80" for char in text)
+    return (plain + 3) // 4 + len(text) - plain
+
+
+def files_written(payload: Payload) -> Iterator[str]:
+    """The files that a tool has just written, by absolute paths."""
+    from os.path import join
+
+    said = payload.get("tool_input")
+    if not isinstance(said, dict):
+        return
+    folder = str(payload.get("cwd") or "/")
+    for key in ("file_path", "notebook_path"):
+        if isinstance(said.get(key), str) and said[key]:
+            yield join(folder, said[key])
+    patch = said.get("command")
+    if payload.get("tool_name") == "apply_patch" and isinstance(patch, str):
+        yield from (join(folder, each) for each in _patched(patch))
+
+
+def _patched(patch: str) -> Iterator[str]:
+    """The files that a patch in Codex's form names."""
+    heads = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
+    for line in patch.splitlines():
+        for head in heads:
+            if line.startswith(head):
+                yield line[len(head) :].strip()

@@ -1,0 +1,123 @@
+"""What a session leaves behind when it ends: one small file, for whoever starts next.
+
+A host gives a session that ends a second and a half. So nothing is done then but this.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import NamedTuple
+
+FOLDER = "spool"
+SUFFIX = ".json"
+TAKEN = ".taken"
+ABANDONED = 600.0
+"""Seconds after which whoever took a file must have died over it."""
+LARGEST = 64 * 1024
+LONGEST = 150
+"""Characters of a session's name that the name of its file has."""
+
+
+class Ended(NamedTuple):
+    """A session that ended, or a turn of it."""
+
+    host: str
+    session: str
+    transcript: str
+    """The file in which its host keeps what was said."""
+    folder: str
+    """The project it worked on."""
+    group: str
+    """The group that was named for it; nothing where its folder says."""
+
+
+class Taken(NamedTuple):
+    """What one session left, and the file to remove when it is done with."""
+
+    ended: Ended
+    path: str
+
+
+def leave(store: str, ended: Ended) -> None:
+    """Leave it in STORE, in the place of what the same session left before."""
+    folder = os.path.join(store, FOLDER)
+    if not os.path.isdir(os.path.join(store, "repos")):
+        return  # no store: then nobody will ever look
+    with suppress(FileExistsError):
+        os.mkdir(folder, 0o700)
+    name = f"{ended.host}-{_plain(ended.session)}"
+    temp = os.path.join(folder, f".{name}.{os.getpid()}")
+    with open(os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        json.dump(ended._asdict(), file)
+    os.replace(temp, os.path.join(folder, name + SUFFIX))
+
+
+def take(store: str) -> Iterator[Taken]:
+    """What sessions have left in STORE, each for us alone."""
+    folder = os.path.join(store, FOLDER)
+    for name in sorted(_names(folder)):
+        path = os.path.join(folder, name)
+        with suppress(OSError):
+            if name.endswith(TAKEN) and not _is_abandoned(path):
+                continue
+            # By a name of our own: the session may go on, and leave something newer.
+            mine = f"{path.removesuffix(TAKEN)}.{os.getpid()}{TAKEN}"
+            os.rename(path, mine)
+            os.utime(mine)
+            found = _read(mine)
+            if found is None:
+                os.unlink(mine)
+            else:
+                yield Taken(found, mine)
+
+
+def done(taken: Taken) -> None:
+    """Everything was done that TAKEN asked for."""
+    with suppress(FileNotFoundError):
+        os.unlink(taken.path)
+
+
+def put_back(taken: Taken) -> None:
+    """It could not be done now: the next one may, unless the session has left something newer."""
+    home = taken.path.partition(SUFFIX)[0] + SUFFIX
+    with suppress(OSError):
+        os.link(taken.path, home)
+    done(taken)
+
+
+def _plain(text: str) -> str:
+    """TEXT as a part of a file's name."""
+    return "".join(
+        char if (char.isalnum() and char.isascii()) or char == "-" else f"_{ord(char):x}"
+        for char in text
+    )[:LONGEST]
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        found = os.listdir(folder)
+    except OSError:
+        return []
+    return [each for each in found if each[0] != "." and each.endswith((SUFFIX, TAKEN))]
+
+
+def _is_abandoned(path: str) -> bool:
+    from time import time
+
+    return time() - os.stat(path).st_mtime > ABANDONED
+
+
+def _read(path: str) -> Ended | None:
+    """What a file says; None for one that is torn, or of another kind."""
+    try:
+        with open(path, "rb") as file:
+            row = json.loads(file.read(LARGEST))
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(row, dict):
+        return None
+    fields = [row.get(name) for name in Ended._fields]
+    return Ended._make(fields) if all(isinstance(each, str) for each in fields) else None

@@ -1,0 +1,132 @@
+"""Which group a project folder uses: kept in the settings of the store, whatever else they say."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from gitmem.core.access import check_access
+from gitmem.core.paths import check_group
+from gitmem.errors import BadInput, NotFound, StorageFailed
+from gitmem.operations.group import LINKS, Store, not_found
+
+_WIDE = 0x10000
+MENDED = "mend it by hand, with a line such as `links: {/home/ada/shop: shop}`"
+
+
+class Link(NamedTuple):
+    """A folder, and the group that it uses."""
+
+    folder: str
+    group: str
+    exists: bool
+    """Whether the store has such a group."""
+
+
+class Linked(NamedTuple):
+    """A folder that uses another group now."""
+
+    folder: str
+    group: str
+    """Nothing where it uses none of its own any more."""
+    before: str
+    changed: bool
+
+
+def links(store: Store) -> tuple[Link, ...]:
+    """All folders that use a group, in order."""
+    names = set(store.names())
+    return tuple(Link(folder, name, name in names) for folder, name in sorted(store.links.items()))
+
+
+def link(store: Store, folder: Path, group: str, *, acting: str | None = None) -> Linked:
+    """From now on FOLDER, and what is in it, uses GROUP."""
+    check_access(acting, check_group(group), write=True)
+    place = os.path.realpath(folder)
+    if not os.path.isdir(place):
+        raise NotFound(f"there is no folder {folder}", hint="give the folder of a project")
+    if not store.gitdir(group).is_dir():
+        raise not_found(store, group, acting)
+    return _put(store, place, group)
+
+
+def unlink(store: Store, folder: Path, *, acting: str | None = None) -> Linked:
+    """FOLDER uses no group of its own any more."""
+    place = os.path.realpath(folder)
+    known = store.links.get(place, "")
+    if not known:
+        near = store.linked(place)
+        above = f"; a folder above it uses {near!r}" if near else ""
+        raise NotFound(f"{place} is linked to no group{above}", hint="see `gitmem link`")
+    check_access(acting, known, write=True)
+    return _put(store, place, "")
+
+
+def _put(store: Store, folder: str, group: str) -> Linked:
+    with _alone(store):
+        now = Store(store.root)  # as it is by now
+        known = now.links
+        before = known.get(folder, "")
+        wanted = {**known, folder: group} if group else {**known}
+        if not group:
+            wanted.pop(folder, None)
+        if wanted != known:
+            _write(now, wanted)
+    return Linked(folder, group, before, wanted != known)
+
+
+@contextmanager
+def _alone(store: Store) -> Iterator[None]:
+    try:
+        with open(f"{store.config}.lock", "w", encoding="ascii") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+    except OSError as error:
+        raise StorageFailed(
+            f"{store.config} cannot be written: {error.strerror}",
+            hint="make the store with `gitmem init`, or see who owns it",
+        ) from error
+
+
+def _write(store: Store, wanted: Mapping[str, str]) -> None:
+    """Put the links into the settings; every other line stays as it is."""
+    import yaml
+
+    path = store.config
+    text = path.read_text("utf-8") if path.exists() else ""
+    new = with_links(text, wanted)
+    others = {key: value for key, value in store.settings.items() if key != LINKS}
+    if yaml.safe_load(new) != ({**others, LINKS: dict(wanted)} if wanted else others or None):
+        raise BadInput(f"{path} has links in a form that cannot be changed here", hint=MENDED)
+    temp = f"{path}.{os.getpid()}"
+    with open(os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write(new)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temp, path)
+
+
+def with_links(text: str, wanted: Mapping[str, str]) -> str:
+    """The settings TEXT with these links in the place of those that it has."""
+    rows = "".join(f"  {_quoted(each)}: {_quoted(wanted[each])}\n" for each in sorted(wanted))
+    block = f"{LINKS}:\n{rows}" if wanted else ""
+    found = re.search(rf"(?m)^{LINKS}[ \t]*:.*\n?(?:[ \t]+\S.*\n?|[ \t]*\n(?=[ \t]))*", text)
+    if found:
+        return text[: found.start()] + block + text[found.end() :]
+    return f"{text}{chr(10) if text and not text.endswith(chr(10)) else ''}{block}"
+
+
+def _quoted(text: str) -> str:
+    """TEXT in quotes, as YAML takes it: like JSON, but a character is never two halves."""
+    import json
+
+    return '"{}"'.format(
+        "".join(
+            json.dumps(char)[1:-1] if ord(char) < _WIDE else f"\\U{ord(char):08x}" for char in text
+        )
+    )
