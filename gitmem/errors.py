@@ -46,10 +46,22 @@ class MomentNotFound(NotFound):
     code = "moment-not-found"
 
 
+class ProgramMissing(NotFound):
+    """Another program is needed, and is not installed."""
+
+    code = "program-missing"
+
+
 class BadInput(GitmemError):
     """The caller's words make no sense: a usage error."""
 
     code = "bad-input"
+
+
+class ExtraMissing(NotFound):
+    """A package is not installed that only this part of gitmem needs."""
+
+    code = "extra-missing"
 
 
 class Conflict(GitmemError):
@@ -112,6 +124,12 @@ class PolicyRefused(Refused):
     code = "policy-refused"
 
 
+class JsonRefused(Refused):
+    """A JSON file of another program that cannot be edited without guessing."""
+
+    code = "json-refused"
+
+
 class EntryRefused(Refused):
     """A strict layer does not take an entry with such a status, type or importance."""
 
@@ -146,3 +164,9 @@ class StorageFailed(GitmemError):
     """The disk or git failed underneath."""
 
     code = "storage-failed"
+
+
+class ProgramFailed(StorageFailed):
+    """Another program was called, and did not do what it was asked for."""
+
+    code = "program-failed"

@@ -1,0 +1,87 @@
+"""Calling the programs of a scheduler, and how a scheduler calls gitmem."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+
+from gitmem.errors import ProgramFailed, ProgramMissing
+
+PATIENCE = 60.0
+"""Seconds that a scheduler may take for an answer."""
+# Messages in English, for those that have to be told apart; and the table of cron as it is.
+SETTINGS = {"LC_ALL": "C", "CRONTAB_NOHEADER": "Y"}
+NOTHING = "nothing was changed"
+PRINT = "`gitmem schedule print` shows what to put where by hand"
+
+Done = subprocess.CompletedProcess[bytes]
+
+
+def find(name: str, environ: Mapping[str, str]) -> str | None:
+    """Where a program is; None where it is not installed."""
+    return shutil.which(name, path=environ.get("PATH"))
+
+
+def run(
+    command: Sequence[str], environ: Mapping[str, str], input: bytes = b"", so_far: str = NOTHING
+) -> Done:
+    """Call a program and wait for it; SO_FAR is what was done before, should it fail to answer."""
+    program = find(command[0], environ)
+    if program is None:
+        raise ProgramMissing(
+            f"there is no {command[0]} on this machine; {so_far}",
+            hint=f"install it, or take the other --backend; {PRINT}",
+            program=command[0],
+        )
+    try:
+        return subprocess.run(
+            [program, *command[1:]],
+            env={**environ, **SETTINGS},
+            input=input,
+            capture_output=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise failure(command, str(error), so_far) from error
+
+
+def run_well(
+    command: Sequence[str], environ: Mapping[str, str], input: bytes = b"", so_far: str = NOTHING
+) -> str:
+    """What a program prints; ProgramFailed where it does not do what it was asked for."""
+    done = run(command, environ, input, so_far)
+    if done.returncode:
+        raise failure(command, last_words(done), so_far)
+    return text_of(done.stdout)
+
+
+def text_of(data: bytes) -> str:
+    """Bytes as text that becomes the same bytes again."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def failure(command: Sequence[str], said: str, so_far: str = NOTHING) -> ProgramFailed:
+    """The error for a program that SAID why it did not do what it was asked for."""
+    words = " ".join(command)
+    return ProgramFailed(f"`{words}` failed: {said}; {so_far}", hint=PRINT, command=list(command))
+
+
+def last_words(done: Done) -> str:
+    """Why a program failed, as it says."""
+    said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    return said[-1] if said else f"it exited with {done.returncode}"
+
+
+def gitmem_program(argv0: str, python: str) -> tuple[str, ...]:
+    """How a scheduler calls the gitmem that runs now: a script by its path, else its Python.
+
+    A link stays a link: the one that installers put into a folder of programs outlives upgrades.
+    """
+    beside = os.path.join(os.path.dirname(python), "gitmem")
+    for path in (os.path.abspath(argv0), beside):
+        if os.path.basename(path) == "gitmem" and os.path.isfile(path) and os.access(path, os.X_OK):
+            return (path,)
+    return (python, "-m", "gitmem")
