@@ -24,6 +24,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "hosts": {"errors", "core", "operations", "resources", "api", "gitmem"},
     # Commands such as `gitmem hook` open a host's door, so cli sees hosts and never the reverse.
     "cli": {"errors", "core", "operations", "resources", "api", "gitmem", "hosts"},
+    # The same door as `gitmem memory-tool`, for Python; it alone knows the Anthropic SDK.
+    "memory_tool": {"errors", "api", "hosts"},
     "__main__": {"cli"},
 }
 
