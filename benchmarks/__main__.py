@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import commands, dating, injecting, maintaining, searching, writers, writes
+from benchmarks import (
+    commands,
+    dating,
+    hooking,
+    injecting,
+    maintaining,
+    searching,
+    serving,
+    writers,
+    writes,
+)
 from benchmarks.table import Row, show
 
 PARTS = {
@@ -15,6 +25,8 @@ PARTS = {
     "dating": dating.rows,
     "maintaining": maintaining.rows,
     "searching": searching.rows,
+    "hooking": hooking.rows,
+    "serving": serving.rows,
 }
 
 

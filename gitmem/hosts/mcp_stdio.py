@@ -1,0 +1,113 @@
+"""Standard input and output as a wire: whole lines, and nothing else on it.
+
+The SDK reads and writes by way of threads, which doubles what a short call costs and keeps a
+process from ending while one of them waits for a line. Here the event loop waits itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+
+CHUNK = 1 << 16
+STDIN, STDOUT, STDERR = 0, 1, 2
+
+
+@contextmanager
+def claimed() -> Iterator[tuple[int, int]]:
+    """Input and output on descriptors of our own.
+
+    Meanwhile, whatever else prints in this process does so on stderr, and whatever else reads finds
+    nothing.
+    """
+    source, target = os.dup(STDIN), os.dup(STDOUT)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, STDIN)
+    try:
+        os.dup2(STDERR, STDOUT)
+    except OSError:  # there is no stderr
+        os.dup2(nothing, STDOUT)
+    os.close(nothing)
+    try:
+        yield source, target
+    finally:
+        os.dup2(source, STDIN)
+        os.dup2(target, STDOUT)
+        os.close(source)
+        os.close(target)
+
+
+class Lines:
+    """What comes in, line by line, until the other side closes it or somebody interrupts us."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._wake = asyncio.Event()
+        self.interrupted = False
+
+    def interrupt(self) -> None:
+        """Take nothing more in; what is at work is finished."""
+        self.interrupted = True
+        self._wake.set()
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        unread = bytearray()
+        while not self.interrupted and (data := await self._read()):
+            unread += data
+            if b"\n" in data:
+                *lines, rest = unread.split(b"\n")
+                unread = bytearray(rest)
+                for line in lines:
+                    yield bytes(line)
+        if unread:
+            yield bytes(unread)
+
+    async def _read(self) -> bytes:
+        loop = asyncio.get_running_loop()
+        self._wake.clear()
+        await _ready(self._wake, loop.add_reader, loop.remove_reader, self._fd)
+        try:
+            return b"" if self.interrupted else os.read(self._fd, CHUNK)
+        except ConnectionError:  # whoever asked is gone: the same as the end
+            return b""
+
+
+class Words:
+    """What goes out."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    async def write(self, text: str) -> None:
+        """Send TEXT, all of it."""
+        left = memoryview(text.encode("utf-8", "backslashreplace"))
+        loop = asyncio.get_running_loop()
+        while left:
+            try:
+                left = left[os.write(self._fd, left) :]
+            except BlockingIOError:
+                await _ready(asyncio.Event(), loop.add_writer, loop.remove_writer, self._fd)
+            except ConnectionError:  # nobody listens any more; what was asked for is done
+                return
+
+    async def flush(self) -> None:
+        """Nothing waits here."""
+
+
+async def _ready(
+    ready: asyncio.Event,
+    add: Callable[..., object],
+    remove: Callable[[int], object],
+    descriptor: int,
+) -> None:
+    """Wait until DESCRIPTOR can be used without waiting; a plain file always can."""
+    try:
+        add(descriptor, ready.set)
+    except PermissionError:
+        return
+    try:
+        await ready.wait()
+    finally:
+        remove(descriptor)

@@ -1,0 +1,393 @@
+"""`gitmem mcp`: what is refused, to whom, and in which words."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gitmem.errors import Damaged
+from gitmem.hosts.mcp_desk import Desk, Kept, called
+from gitmem.hosts.mcp_tools import answered
+from gitmem.operations.group import Group, Store
+from gitmem.operations.init import init
+from tests.support.git import git
+from tests.support.histories import put, truncate
+from tests.support.serving import Server, serving
+
+TOKEN = "ghp_" + "a1B2" * 9
+"""Put together here, so that scanners stay quiet."""
+
+
+class Served:
+    """A store with four groups, and a server of `other` and one of `nano`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.store = Store(folder / "store")
+        for name, layout in (
+            ("main", "standard"),
+            ("other", "standard"),
+            ("global", "standard"),
+            ("nano", "nano"),
+        ):
+            init(self.store, name, layout=layout)
+
+    def group(self, name: str) -> Group:
+        return Group(self.store, name)
+
+    def tip(self, name: str) -> str:
+        """The newest commit of a group."""
+        return git(self.store.gitdir(name), "rev-parse", "main")
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Served:
+    return Served(tmp_path_factory.mktemp("serving"))
+
+
+@pytest.fixture(scope="module")
+def other(served: Served) -> Iterator[Server]:
+    """A server of a group that is not main, for a client of the old protocol."""
+    with serving(served.folder, "-g", "other", mode="legacy") as server:
+        assert server.client.protocol_version == "2025-11-25"
+        yield server
+        assert server.errors == ""
+
+
+@pytest.fixture(scope="module")
+def main(served: Served) -> Iterator[Server]:
+    with serving(served.folder, "-g", "main") as server:
+        yield server
+        assert server.errors == ""
+
+
+@pytest.fixture(scope="module")
+def nano(served: Served) -> Iterator[Server]:
+    """The group `nano`, with a file that its layout does not name for tools."""
+    group = served.group("nano")
+    put(group, "MEMORY.md", "The heron.\n")
+    put(group, "memory/notes.md", "A heron, noted.\n")
+    put(group, "plans.md", "A heron.\n")
+    put(group, "plans.md", "The secret heron.\n", reason="a secret reason")
+    group.close()
+    with serving(served.folder, "-g", "nano", env={"GITMEM_GROUP": "nano"}) as server:
+        yield server
+        assert server.errors == ""
+
+
+class TestGuards:
+    def test_a_credential_is_refused_and_its_value_is_not_repeated(
+        self, served: Served, other: Server
+    ) -> None:
+        before = served.tip("other")
+        for tool, more in (
+            ("memory_write", {}),
+            ("memory_append", {}),
+            ("memory_entry", {"title": "A key"}),
+        ):
+            said = other.refused(tool, path="keys.md", text=f"token: {TOKEN}", **more)
+            assert said.startswith("secret-found: keys.md line ")
+            assert "(github-token)" in said
+            assert TOKEN not in said
+            assert "hint: keep the value elsewhere" in said
+            assert "--allow-secret github-token ...`" in said
+        assert "secret-found" in other.refused(
+            "memory_write", path="a.md", text="fine", reason=f"it is {TOKEN}"
+        )
+        assert served.tip("other") == before
+
+    def test_a_model_cannot_wave_a_credential_through(self, other: Server) -> None:
+        said = other.refused("memory_write", path="a.md", text=TOKEN, allow_secret=["github-token"])
+
+        assert "takes no argument 'allow_secret'" in said
+
+    def test_most_of_a_file_is_not_lost_by_accident(self, served: Served, other: Server) -> None:
+        group = served.group("other")
+        put(group, "long.md", "a line\n" * 200)
+        group.close()
+
+        said = other.refused("memory_write", path="long.md", text="short")
+
+        assert said.startswith("shrink-refused: long.md has 1,400 bytes in 200 lines")
+        assert '`memory_get(path="long.md")`' in said
+        assert "repeat with allow_shrink: true" in said
+
+    @pytest.mark.parametrize(
+        "path",
+        ["../main/state.md", "/etc/passwd", "a/../../b.md", ".git/config", "a\\b.md", "x\x00.md"],
+    )
+    @pytest.mark.parametrize(
+        ("tool", "more"),
+        [
+            ("memory_get", {}),
+            ("memory_write", {"text": "x"}),
+            ("memory_append", {"text": "x"}),
+            ("memory_entry", {"title": "x", "text": "y"}),
+            ("memory_history", {}),
+            ("memory_restore", {"previous": True}),
+        ],
+    )
+    def test_no_path_leads_out_of_the_group(
+        self, served: Served, other: Server, path: str, tool: str, more: dict[str, object]
+    ) -> None:
+        before = served.tip("other")
+
+        said = other.refused(tool, path=path, **more)
+
+        assert said.startswith(("path-refused: ", "path-not-found: "))
+        assert "root:" not in said
+        assert served.tip("other") == before
+
+    def test_a_version_that_is_no_longer_so_stops_a_write(
+        self, served: Served, other: Server
+    ) -> None:
+        group = served.group("other")
+        first = put(group, "stale.md", "one\n")
+        second = put(group, "stale.md", "two\n")
+        group.close()
+
+        for tool, more in (
+            ("memory_write", {"text": "mine"}),
+            ("memory_append", {"text": "mine"}),
+            ("memory_entry", {"text": "mine", "title": "Mine"}),
+        ):
+            said = other.refused(tool, path="stale.md", if_match=first.blob[:12], **more)
+            assert said.startswith(f"blob-mismatch: stale.md is {second.blob}, not ")
+            assert 'read it again (`memory_get(path="stale.md")`)' in said
+        assert "bad-input" in other.refused(
+            "memory_write", path="stale.md", text="x", if_match="newest"
+        )
+
+    def test_a_file_that_exists_is_not_created(self, served: Served, other: Server) -> None:
+        said = other.refused("memory_write", path="state.md", text="x", create=True)
+
+        assert said.startswith("conflict: state.md exists already")
+        assert "leave out `create`" in said
+
+    def test_a_layer_that_is_only_added_to_stays_so(self, other: Server) -> None:
+        other.done("memory_append", path="sessions", text="- 14:02 deployed")
+
+        said = other.refused("memory_write", path="sessions/current.md", text="anew")
+
+        assert said.startswith("policy-refused: sessions/current.md is append-only")
+        assert '`memory_append(path="sessions/current.md")`' in said
+        assert "`gitmem write --allow-policy ...`" in said
+
+    def test_what_is_too_big_is_refused(self, other: Server) -> None:
+        assert other.refused("memory_write", path="big.md", text="x" * (1 << 20) + "y").startswith(
+            "too-big: big.md would be 1,048,578 bytes"
+        )
+
+
+class TestMistakes:
+    def test_a_file_that_is_missing_is_told_with_the_way_on(self, other: Server) -> None:
+        said = other.refused("memory_get", path="indentity.md")
+        missing = "path-not-found: there is no indentity.md in this group"
+        assert said == f"{missing}\nhint: did you mean identity.md?"
+        assert "`memory_list()`" in other.refused("memory_get")
+        assert "path-not-found" in other.refused("memory_history", path="never.md")
+        assert "there never was a never.md" in other.refused("memory_restore", path="never.md")
+        assert "is a folder" in other.refused("memory_get", path="reference")
+        assert "not-found" in other.refused("memory_get", path="decisions#nothing")
+
+    def test_a_file_that_is_gone_says_what_became_of_it(
+        self, served: Served, other: Server
+    ) -> None:
+        group = served.group("other")
+        written = put(group, "gone.md", "one\n")
+        git(group.worktree, "rm", "-q", "gone.md")
+        git(group.worktree, "commit", "-q", "-m", "away with it")
+        group.close()
+
+        said = other.refused("memory_get", path="gone.md")
+
+        assert f'`memory_restore(path="gone.md", at="{written.commit[:10]}")`' in said
+
+    @pytest.mark.parametrize(
+        ("tool", "arguments", "said"),
+        [
+            ("memory_forget", {}, "there is no tool 'memory_forget'"),
+            ("memory_write", {"path": "a.md"}, "memory_write needs 'text'"),
+            ("memory_write", {"text": "x"}, "memory_write needs 'path'"),
+            ("memory_write", {"path": " ", "text": "x"}, "'path' is empty"),
+            ("memory_write", {"path": "a.md", "text": 5}, "'text' has to be a text"),
+            (
+                "memory_write",
+                {"path": "a.md", "text": "x", "ifMatch": "y"},
+                "no argument 'ifMatch'",
+            ),
+            ("memory_append", {"path": "a.md", "text": ""}, "'text' is empty"),
+            ("memory_entry", {"path": "a.md", "title": "x", "fields": [1]}, "an object of texts"),
+            ("memory_search", {"query": ""}, "'query' is empty"),
+            ("memory_search", {"query": "x", "source": "disk"}, "'source' cannot be 'disk'"),
+            ("memory_search", {"query": "x", "limit": "many"}, "'limit' has to be a whole number"),
+            ("memory_search", {"query": "x", "layer": "nothing"}, "there is no layer 'nothing'"),
+            ("memory_search", {"query": "x", "since": "then"}, "'then' is no date"),
+            ("memory_history", {"since": "then"}, "'then' is no date"),
+            ("memory_get", {"path": "state.md", "at": "nothing"}, "nothing"),
+            ("memory_list", {"entries": "perhaps"}, "'entries' has to be true or false"),
+            ("memory_restore", {"path": "."}, "a file or an entry has to be named"),
+            (
+                "memory_restore",
+                {"path": "a.md", "at": "yesterday", "previous": True},
+                "name two versions",
+            ),
+        ],
+    )
+    def test_it_is_told_in_plain_words(
+        self, other: Server, tool: str, arguments: dict[str, object], said: str
+    ) -> None:
+        told = other.refused(tool, **arguments)
+
+        assert said in told
+        assert "\nhint: " in told
+        assert "Traceback" not in told
+        assert "pydantic" not in told
+
+
+class TestGroups:
+    @pytest.mark.parametrize(
+        ("tool", "more"),
+        [
+            ("memory_search", {"query": "x"}),
+            ("memory_get", {"path": "state.md"}),
+            ("memory_write", {"path": "a.md", "text": "x"}),
+            ("memory_append", {"path": "a.md", "text": "x"}),
+            ("memory_entry", {"path": "ideas", "title": "x"}),
+            ("memory_list", {}),
+            ("memory_history", {}),
+            ("memory_restore", {"path": "state.md"}),
+            ("memory_status", {}),
+        ],
+    )
+    def test_only_main_may_name_another_group(
+        self, served: Served, other: Server, tool: str, more: dict[str, object]
+    ) -> None:
+        before = served.tip("main")
+
+        said = other.refused(tool, group="main", **more)
+
+        assert said.startswith("group-refused: the group 'other' may not read the group 'main'")
+        assert "leave out `group`" in said
+        assert "group-refused" in other.refused(tool, group="../main", **more)
+        assert "group-refused" in other.refused(tool, group="nobody", **more)
+        assert served.tip("main") == before
+
+    def test_what_is_shared_can_be_read_by_all_and_written_by_main(
+        self, served: Served, other: Server
+    ) -> None:
+        assert other.done("memory_get", path="state.md", group="global").text
+        assert other.done("memory_status", group="global").facts["group"] == "global"
+        for tool, more in (
+            ("memory_write", {"path": "a.md", "text": "x"}),
+            ("memory_append", {"path": "a.md", "text": "x"}),
+            ("memory_entry", {"path": "ideas", "title": "x"}),
+            ("memory_restore", {"path": "state.md", "previous": True}),
+        ):
+            said = other.refused(tool, group="global", **more)
+            assert "the group 'other' may not write to the group 'global'" in said
+
+    def test_its_own_group_may_be_named_and_no_other_is_told_of(self, other: Server) -> None:
+        told = other.done("memory_status", group="other")
+
+        assert told.facts["group"] == "other"
+        assert "groups" not in told.facts
+
+
+class TestTheListOfALayout:
+    """`allow` in a layout names the files that such tools may touch."""
+
+    @pytest.mark.parametrize(
+        ("tool", "arguments"),
+        [
+            ("memory_get", {"path": "SOUL.md"}),
+            ("memory_get", {"path": "soul"}),
+            ("memory_get", {"path": "plans.md", "at": "tomorrow"}),
+            ("memory_get", {"path": "memory/../plans.md"}),
+            ("memory_get", {"path": "plans.md#x"}),
+            ("memory_get", {"path": "gitmem.yaml"}),
+            ("memory_write", {"path": "plans.md", "text": "x"}),
+            ("memory_write", {"path": "./plans.md", "text": "x"}),
+            ("memory_write", {"path": "gitmem.yaml", "text": "gitmem: 1\n"}),
+            ("memory_append", {"path": "SOUL.md", "text": "x"}),
+            ("memory_append", {"path": "soul", "text": "x"}),
+            ("memory_entry", {"path": "memory/deep/er.md", "title": "x"}),
+            ("memory_history", {"path": "plans.md"}),
+            ("memory_restore", {"path": "plans.md", "previous": True}),
+            ("memory_restore", {"path": "memory", "previous": True}),
+        ],
+    )
+    def test_no_tool_touches_another_file(
+        self, served: Served, nano: Server, tool: str, arguments: dict[str, object]
+    ) -> None:
+        before = served.tip("nano")
+
+        said = nano.refused(tool, **arguments)
+
+        assert said.startswith("path-refused: ")
+        assert "heron" not in said
+        assert served.tip("nano") == before
+
+    def test_those_that_it_names_are_read_and_written(self, nano: Server) -> None:
+        assert "The heron." in nano.done("memory_get").text
+        assert nano.done("memory_get", path="memory.md").text.startswith("MEMORY.md (")
+        assert "noted" in nano.done("memory_get", path="memory\\notes.md").text
+        nano.done("memory_append", path="memory", text="It is grey.")
+        assert "It is grey." in nano.done("memory_get", path="MEMORY.md").text
+        nano.done("memory_write", path="memory/new.md", text="new")
+        nano.done("memory_restore", path="MEMORY.md", previous=True)
+        assert nano.done("memory_history", path="MEMORY.md").facts["entries"]
+
+    def test_others_are_not_found_listed_or_named(self, nano: Server) -> None:
+        assert "secret" not in nano.done("memory_search", query="secret heron").text
+        assert {*nano.done("memory_list").facts["files"]} >= {"MEMORY.md", "memory/notes.md"}
+        for tool in ("memory_list", "memory_history", "memory_status"):
+            told = nano.done(tool)
+            for word in ("plans", "SOUL", "secret"):
+                assert word not in told.text
+                assert word not in str(told.facts)
+        layers = nano.done("memory_status").facts["layers"]
+        assert [each["name"] for each in layers] == ["memory", "notes"]
+
+
+class TestWhatIsDamaged:
+    def test_it_is_told_and_the_server_goes_on(self, served: Served, main: Server) -> None:
+        init(served.store, "hurt", layout="none")
+        group = served.group("hurt")
+        put(group, "sound.md", "sound\n")
+        written = put(group, "hurt.md", "hurt " * 50)
+        truncate(group.repository, written.blob)
+        with pytest.raises(Damaged):
+            group.repository.objects.read(written.blob)
+        group.close()
+
+        said = main.refused("memory_get", path="hurt.md", group="hurt")
+        assert said.startswith("object-damaged: ")
+        assert "gitmem check --repair" in said
+        assert "damaged  hurt.md" in main.done("memory_list", group="hurt").text
+        assert "sound" in main.done("memory_get", path="sound.md", group="hurt").text
+
+    def test_names_that_are_no_text_are_listed_as_far_as_they_can(
+        self, served: Served, main: Server
+    ) -> None:
+        init(served.store, "names", layout="none")
+        group = served.group("names")
+        (group.worktree / os.fsdecode(b"bad\xff.md")).write_text("x\n")
+        git(group.worktree, "add", "--all")
+        git(group.worktree, "commit", "-q", "-m", "by hand")
+        group.close()
+
+        told = main.done("memory_list", group="names")
+        assert list(told.facts["files"]) == ["bad\\udcff.md"]
+        assert main.done("memory_history", group="names").facts["entries"]
+
+    def test_a_bug_of_ours_is_an_answer_without_a_trace(self, served: Served) -> None:
+        desk = Desk(Kept(), served.store, "main", "main", clock=lambda: 1 / 0)
+
+        told = answered(called(desk, "ada"), "memory_append", {"path": "diary", "text": "x"})
+
+        assert told.failed
+        assert told.text.startswith("unexpected: unexpected ZeroDivisionError: division by zero\n")
