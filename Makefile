@@ -7,7 +7,7 @@ RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := test
-.PHONY: test test-slow lint fix demo bench docs clean
+.PHONY: test test-slow lint fix demo bench docs plugin clean
 
 test: lint
 	$(RUN) -m pytest -n 2
@@ -34,6 +34,10 @@ bench: $(INSTALLED)
 docs: $(INSTALLED)
 	$(RUN) -m gitmem.cli.reference > docs/cli.md.new
 	mv docs/cli.md.new docs/cli.md
+
+# What is in templates/plugin is made of hooks/hooks.json and templates/skills.
+plugin: $(INSTALLED)
+	$(RUN) -m gitmem.hosts.plugin
 
 clean:
 	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache docs/cli.md.new

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -15,6 +16,7 @@ from gitmem.core.numbers import counted
 
 if TYPE_CHECKING:
     from gitmem.operations.check import Checked, Finding
+    from gitmem.operations.staged import Staged
 
 REPAIR = "gitmem check --repair"
 
@@ -22,7 +24,9 @@ REPAIR = "gitmem check --repair"
 @declare("check")
 @click.option("--repair", is_flag=True, help="Put right what can be, keeping what was damaged")
 @click.option("--full", is_flag=True, help="Read all of history again, not only what is new")
-def command(call: Invocation, repair: bool, full: bool) -> int:
+@click.option("--staged", is_flag=True, help="Instead, judge what `git commit` would take in")
+@click.option("--index", metavar="FILE", hidden=True)  # git has another one for `commit -a`
+def command(call: Invocation, repair: bool, full: bool, staged: bool, index: str | None) -> int:
     """Look for damage, and repair it
 
     Reads every object, and looks at branches, the index, the work tree, locks, settings and modes.
@@ -33,7 +37,10 @@ def command(call: Invocation, repair: bool, full: bool) -> int:
       gitmem check
       gitmem check --repair
       gitmem check -g research --full --json
+      gitmem check --staged
     """
+    if staged:
+        return _staged(call, Path(index) if index else None)
     from gitmem.operations.check import check_group  # also of a group that cannot be opened
 
     with call.progress("checking") as progress:
@@ -75,3 +82,23 @@ def _finding(call: Invocation, finding: Finding) -> Iterator[str]:
         yield f"  {style.good('repaired')}: {visible(finding.repaired)}"
     elif finding.hint and REPAIR not in finding.hint:  # said once, at the end
         yield f"  {visible(call.addressed(finding.hint))}"
+
+
+def _staged(call: Invocation, index: Path | None) -> int:
+    from gitmem.operations.staged import guard_staged
+
+    with call.group() as group:
+        found = guard_staged(group, index)
+    # What git is going to do needs a look: --quiet leaves that.
+    loud = bool(found.refused or found.remarks)
+    call.answer(found, _staged_lines(call, found), data=loud)
+    return boundary.FINDINGS if found.refused else boundary.DONE
+
+
+def _staged_lines(call: Invocation, found: Staged) -> Iterator[str]:
+    style = call.style
+    for each in found.refused:
+        yield f"{style.bad('refused')} {visible(each.path)}: {visible(each.rule)}"
+    yield from (f"{style.warn('note')}: {visible(each)}" for each in found.remarks)
+    if not found.refused:
+        yield f"{style.good('sound')}: {counted(found.files, 'file')} staged"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from gitmem.cli.style import columns, plain, visible
 from gitmem.core.numbers import counted
 
 if TYPE_CHECKING:
+    from gitmem.hosts.skills_installed import SkillsUpdated
     from gitmem.operations.maintain import Maintained
 
 
@@ -27,7 +29,7 @@ def command(call: Invocation, everywhere: bool, dry_run: bool) -> int:
 
     Finishes interrupted writes, captures edits, rotates logs, makes the snapshot of the day and the
     report of the week, reads back what was written since the last time, packs objects when there
-    are many, and writes a commit-graph for git. It can be run
+    are many, writes a commit-graph for git, and brings installed skills up to date. It can be run
     at any time and as often as you like: from cron, from a hook, by hand. A step that fails stops
     no other; the exit code is the highest of their codes. `gitmem status` shows the last run.
 
@@ -41,8 +43,10 @@ def command(call: Invocation, everywhere: bool, dry_run: bool) -> int:
     codes = [boundary.slug_code(each.code) for group in done for each in group.failed]
     hinted = [_addressed(call, each, each.group if everywhere else "") for each in done]
     document = {"groups": hinted} if everywhere else hinted[0]
+    skills = () if dry_run else _skills(call)
     # What failed is an error: --quiet leaves it.
-    call.answer(document, _lines(call, hinted), data=bool(codes))
+    lines = [*_lines(call, hinted), *_skill_lines(skills)]
+    call.answer(document, lines, data=bool(codes), **({"skills": skills} if skills else {}))
     return max(codes, default=boundary.DONE)
 
 
@@ -65,6 +69,22 @@ def _all_maintained(call: Invocation, dry_run: bool) -> tuple[Maintained, ...]:
             dry_run=dry_run,
             progress=progress,
         )
+
+
+def _skills(call: Invocation) -> tuple[SkillsUpdated, ...]:
+    """Installed skills, brought up to date; most stores have no record of any."""
+    if not os.path.exists(call.settings.store / "installs.json"):
+        return ()
+    from gitmem.hosts.skills_installed import update_installed
+
+    return update_installed(call.settings.store)
+
+
+def _skill_lines(done: Sequence[SkillsUpdated]) -> Iterator[str]:
+    for each in done:
+        if each.files:
+            yield f"skills of {each.host}: {counted(len(each.files), 'file')} brought up to date"
+        yield from (f"note: {visible(remark)}" for remark in each.remarks)
 
 
 def _addressed(call: Invocation, done: Maintained, group: str) -> Maintained:

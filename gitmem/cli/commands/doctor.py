@@ -1,0 +1,81 @@
+"""`gitmem doctor`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gitmem.cli import boundary
+from gitmem.cli.declare import command as declare
+from gitmem.cli.invocation import Invocation
+from gitmem.cli.style import columns, visible
+from gitmem.core.numbers import counted
+
+if TYPE_CHECKING:
+    from gitmem.hosts.doctor import Doctored, Wiring
+
+MANAGED = {
+    "darwin": "/Library/Application Support/ClaudeCode/managed-settings.json",
+    "linux": "/etc/claude-code/managed-settings.json",
+}
+"""Where an administrator rules over Claude Code."""
+
+
+@declare("doctor")
+def command(call: Invocation) -> int:
+    """Say what is wired, what is not, and what would fail
+
+    Looks at the agent hosts of this machine, for the user and for the project in this folder: which
+    of their events call gitmem, which skills they have, and whatever would keep a hook from
+    working. It changes nothing. Exits with 6 when there is something to do, and says what to type.
+
+    \b
+    Examples:
+      gitmem doctor
+      gitmem doctor --json
+    """
+    from gitmem.hosts.doctor import doctor
+
+    rules = MANAGED.get(sys.platform)
+    found = doctor(
+        call.store,
+        call.settings.group,
+        environ=call.environ,
+        project=Path.cwd(),
+        python=sys.version_info[:3],
+        managed=Path(rules) if rules else None,
+    )
+    hinted = [each._replace(hint=call.addressed(each.hint)) for each in found.findings]
+    found = found._replace(findings=tuple(hinted))
+    # Findings are errors: --quiet leaves them.
+    call.answer(found, _lines(call, found), data=not found.is_well, well=found.is_well)
+    return boundary.DONE if found.is_well else boundary.FINDINGS
+
+
+def _lines(call: Invocation, found: Doctored) -> Iterator[str]:
+    style = call.style
+    rows = [(each.host, each.scope, _state(each), each.settings) for each in found.wired]
+    yield from columns(rows, (style.bold,)) if rows else ()
+    for each in found.findings:
+        yield f"{style.bad(each.code)}: {visible(each.message)}"
+        yield f"  {visible(each.hint)}"
+    if found.is_well:
+        yield style.good("all is well")
+    else:
+        yield style.bad(counted(len(found.findings), "finding"))
+
+
+def _state(row: Wiring) -> str:
+    """What a host has of us, in a few words."""
+    if row.problem:
+        return "cannot be read"
+    parts = [
+        row.plugin and f"plugin {row.plugin}",
+        row.events and counted(len(row.events), "event"),
+        row.skills and counted(row.skills, "skill"),
+        row.section and "section",
+        row.mcp and "mcp",
+    ]
+    return ", ".join(str(each) for each in parts if each) or "not wired"

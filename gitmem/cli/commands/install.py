@@ -1,0 +1,161 @@
+"""`gitmem install`."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from gitmem.cli.declare import command as declare
+from gitmem.cli.invocation import Invocation
+from gitmem.cli.style import columns, visible
+from gitmem.core.numbers import counted
+from gitmem.errors import BadInput
+
+if TYPE_CHECKING:
+    from gitmem.hosts.install import FileDone, Installed
+
+HOSTS = ("claude-code", "codex")
+GIT_HOOK = "git-hook"
+LEAVE = "leave it out"
+
+
+@declare("install")
+@click.argument("host", type=click.Choice((*HOSTS, GIT_HOOK)))
+@click.option("--scope", type=click.Choice(("user", "project")), help="Whose settings  [user]")
+@click.option("--mcp/--no-mcp", default=None, help="Also the MCP server, or no longer")
+@click.option(
+    "--on-prompt/--no-on-prompt", default=None, help="Also answer each prompt, or no longer"
+)
+@click.option("--uninstall", is_flag=True, help="Take it out, and leave the files as they were")
+@click.option("--dry-run", is_flag=True, help="Only show what would change")
+def command(
+    call: Invocation,
+    *,
+    host: str,
+    scope: str | None,
+    mcp: bool | None,
+    on_prompt: bool | None,
+    uninstall: bool,
+    dry_run: bool,
+) -> None:
+    """Wire gitmem into an agent host
+
+    Puts in hooks, skills and a section on memory in CLAUDE.md or AGENTS.md, for the user or for the
+    project in this folder, and makes the store and the group where they are missing. It can be
+    repeated at any time, and then brings everything up to date. What else stands in those files
+    stays as it is, each is kept in the store's folder `backups` first, and a skill that somebody
+    edited is left alone.
+
+    git-hook makes a plain `git commit` in a group obey the rules that a write obeys.
+
+    \b
+    Examples:
+      gitmem install claude-code --dry-run
+      gitmem install claude-code
+      gitmem install codex --scope project --mcp
+      gitmem install claude-code --uninstall
+      gitmem install git-hook -g research
+    """
+    if (uninstall or host == GIT_HOOK) and (mcp is not None or on_prompt is not None):
+        raise BadInput("--mcp and --on-prompt are for installing into a host", hint=LEAVE)
+    if host == GIT_HOOK:
+        if scope:
+            raise BadInput("a git hook has no scope but its group", hint=LEAVE)
+        _git_hook(call, uninstall, dry_run)
+        return
+    place = scope or "user"
+    if uninstall:
+        done = _uninstalled(call, host, place, dry_run)
+    else:
+        done = _installed(call, host, place, dry_run, mcp=mcp, on_prompt=on_prompt)
+    steps = [call.addressed(each) for each in done.next]
+    remarks = [call.addressed(each) for each in done.remarks]
+    hinted = done._replace(next=tuple(steps), remarks=tuple(remarks))
+    call.answer(hinted, _lines(call, hinted))
+
+
+def _uninstalled(call: Invocation, host: str, scope: str, dry_run: bool) -> Installed:
+    from gitmem.hosts.install import uninstall
+
+    return uninstall(
+        call.store, host, scope, environ=call.environ, project=Path.cwd(), dry_run=dry_run
+    )
+
+
+def _installed(
+    call: Invocation, host: str, scope: str, dry_run: bool, **wishes: bool | None
+) -> Installed:
+    from gitmem.hosts.install import install
+    from gitmem.hosts.install_places import find_program
+
+    named = str(call.settings.store) if call.flags.store else ""
+    path = call.environ.get("PATH", "")
+    return install(
+        call.store,
+        call.group_name(),
+        host,
+        scope,
+        program=find_program(sys.argv[0], sys.executable, path, named),
+        environ=call.environ,
+        project=Path.cwd(),
+        dry_run=dry_run,
+        **wishes,
+    )
+
+
+def _lines(call: Invocation, done: Installed) -> Iterator[str]:
+    style = call.style
+    for each in done.files:
+        if not each.skill or each.action == "changed":
+            yield from _diff_lines(call, each)
+    rows = list(_rows(done.files))
+    yield from columns(rows, (style.good,)) if rows else ()
+    for remark in done.remarks:
+        yield f"{style.warn('note')}: {visible(remark)}"
+    if done.group:
+        yield f"made the group {style.bold(done.group)}"
+    if not rows:
+        yield f"nothing to do: {done.host} is {done.action} as it should be"
+    elif done.dry_run:
+        yield f"{counted(len(done.files), 'file')} would change; nothing was touched"
+    yield from (f"next: {visible(step)}" for step in done.next if not done.dry_run)
+
+
+def _rows(files: Sequence[FileDone]) -> Iterator[tuple[str, str, str]]:
+    """One row for each file, and for the files of a skill to which the same happens."""
+    counts = Counter((each.action, each.skill) for each in files)
+    for each in {(x.action, x.skill or x.path): x for x in files}.values():
+        if each.skill:
+            yield each.action, each.skill, counted(counts[each.action, each.skill], "file")
+        else:
+            yield each.action, each.path, each.backup and f"kept as {each.backup}"
+
+
+def _diff_lines(call: Invocation, file: FileDone) -> Iterator[str]:
+    style = call.style
+    paints = {"+": style.good, "-": style.bad, "@": style.name}
+    for line in file.diff.splitlines():
+        shown = visible(line.rstrip("\r"))
+        paint = paints.get(line[:1])
+        yield paint(shown) if paint else shown
+
+
+def _git_hook(call: Invocation, uninstall: bool, dry_run: bool) -> None:
+    from gitmem.hosts.install_git_hook import install_git_hook
+    from gitmem.hosts.install_places import find_program
+    from gitmem.operations.git_hook import take_git_hook
+
+    program = find_program(sys.argv[0], sys.executable, call.environ.get("PATH", ""))
+    with call.group() as group:
+        if uninstall:
+            done = take_git_hook(group, dry_run=dry_run)
+        else:
+            done = install_git_hook(group, program, dry_run=dry_run)
+    tense = "would be " if dry_run else ""
+    said = f"{tense}{done.action}" if done.changed else f"already {done.action}"
+    call.answer(done, [f"{said}: {visible(done.path)}"])

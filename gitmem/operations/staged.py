@@ -1,0 +1,98 @@
+"""What a person is about to commit with plain git, asked the questions that every write is asked.
+
+It has happened in the work tree already, so only what may not enter git at all is refused, as with
+an edit that is held; what merely should not have been done is remarked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from gitmem.core.guards import hold_rule, violations
+from gitmem.errors import Damaged, PathRefused
+from gitmem.git.indexbytes import IndexUnreadable
+from gitmem.git.indexfile import Entry, IndexFile
+from gitmem.git.intake import Holding
+from gitmem.git.repository import Snapshot
+from gitmem.git.trees import Node
+from gitmem.operations.group import Group
+from gitmem.operations.layouts import layout_at
+from gitmem.operations.place import check_place
+
+_KINDS = {0o120000: "link", 0o160000: "submodule"}
+_BROKEN_LAYOUT = "layout "
+
+
+class Staged(NamedTuple):
+    """The verdict on what is staged."""
+
+    files: int
+    """How many are other than in the last commit."""
+    refused: tuple[Holding, ...]
+    remarks: tuple[str, ...]
+
+
+def guard_staged(group: Group, index: Path | None = None) -> Staged:
+    """Judge what the index holds; INDEX is the one that git uses for this very commit."""
+    snapshot = group.repository.snapshot()
+    head = dict(snapshot.files())
+    staged = {_path(each): each for each in _entries(index or group.gitdir / "index")}
+    gone = [path for path in head if path not in staged]
+    changed = [path for path, each in staged.items() if _differs(each, head.get(path))]
+    refused = [Holding(path, rule) for path in changed if (rule := _place(snapshot, path, gone))]
+    known = {node.oid for node in head.values()}
+    judged = [_judged(snapshot, staged[path], known) for path in changed]
+    refused += [Holding(each.path, each.rule) for each in judged if each.rule]
+    remarks = list(_remarks(group, snapshot, staged, [*changed, *gone]))
+    broken = [each for each in remarks if each.startswith(_BROKEN_LAYOUT)]
+    refused += [Holding("gitmem.yaml", each) for each in broken]
+    said = tuple(each for each in remarks if each not in broken)
+    return Staged(len(changed) + len(gone), tuple(sorted(set(refused))), said)
+
+
+def _path(entry: Entry) -> str:
+    return entry.path.decode("utf-8", "surrogateescape")
+
+
+def _entries(index: Path) -> Iterator[Entry]:
+    try:
+        return IndexFile.parse(index.read_bytes()).entries()
+    except FileNotFoundError:
+        return iter(())
+    except IndexUnreadable as error:
+        raise Damaged(f"{index}: {error}", hint="run `gitmem check --repair`") from error
+
+
+def _differs(entry: Entry, node: Node | None) -> bool:
+    return node is None or node.oid != entry.oid.hex() or entry.mode in _KINDS
+
+
+def _place(snapshot: Snapshot, path: str, gone: list[str]) -> str:
+    try:
+        check_place(snapshot, path, leaving=gone)
+    except PathRefused as error:
+        return f"path: {error.message}"
+    return ""
+
+
+def _judged(snapshot: Snapshot, entry: Entry, known: set[str]) -> Holding:
+    """Why a staged file may not enter git; what is there already may move about in it."""
+    path, oid, kind = _path(entry), entry.oid.hex(), _KINDS.get(entry.mode, "")
+    if kind or oid in known:
+        return Holding(path, hold_rule(path, kind, None, None))
+    data = snapshot.repository.objects.read_as("blob", oid)
+    return Holding(path, hold_rule(path, "", data, snapshot.read(path)))
+
+
+def _remarks(
+    group: Group, snapshot: Snapshot, staged: dict[str, Entry], paths: list[str]
+) -> Iterator[str]:
+    layout = layout_at(group, snapshot).layout
+    read = snapshot.repository.objects.read_as
+    for path in paths:
+        entry = staged.get(path)
+        if entry is None or entry.mode not in _KINDS:
+            data = read("blob", entry.oid.hex()) if entry else None
+            yield from violations(path, data, snapshot.read(path), layout.policy_of(path))

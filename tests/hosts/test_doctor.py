@@ -1,0 +1,375 @@
+"""The doctor: what is wired, what is not, and what would make a hook fail."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gitmem
+from gitmem.hosts import install as hosts
+from gitmem.hosts.doctor import Doctored, doctor
+from gitmem.hosts.doctor_machine import UNREADABLE
+from gitmem.hosts.install_files import digest
+from gitmem.hosts.install_places import Program
+from gitmem.operations.group import Store
+from tests.support.git import git
+
+ROOT = Path(gitmem.__file__).parents[1]
+
+
+class Machine:
+    """A machine on which gitmem is installed for Claude Code, and all is well."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home, self.project, self.tools = folder / "home", folder / "project", folder / "bin"
+        for each in (self.home, self.project, self.tools):
+            each.mkdir()
+        self.script("gitmem", f'exec {sys.executable} -m gitmem "$@"')
+        (self.tools / "git").symlink_to(str(shutil.which("git")))
+        self.environ = {
+            "HOME": str(self.home),
+            "PATH": str(self.tools),
+            "PYTHONPATH": str(ROOT),
+        }
+        self.store = Store(folder / "store")
+        self.python = (3, 11, 0)
+        self.managed = folder / "managed.json"
+
+    def script(self, name: str, line: str) -> Path:
+        path = self.tools / name
+        path.write_text(f"#!/bin/sh\n{line}\n")
+        path.chmod(0o755)
+        return path
+
+    def install(self, host: str = "claude-code", scope: str = "user", **wishes: Any) -> None:
+        program = wishes.pop("program", Program(("gitmem",)))
+        hosts.install(
+            self.store,
+            "main",
+            host,
+            scope,
+            program=program,
+            environ=self.environ,
+            project=self.project,
+            **wishes,
+        )
+
+    def look(self, group: str = "main") -> Doctored:
+        return doctor(
+            self.store,
+            group,
+            environ=self.environ,
+            project=self.project,
+            python=self.python,
+            managed=self.managed,
+        )
+
+    def found(self) -> dict[str, tuple[str, str]]:
+        """What there is to say, by its code."""
+        findings = self.look().findings
+        assert all(each.hint for each in findings)
+        return {each.code: (each.message, each.hint) for each in findings}
+
+    @property
+    def settings(self) -> Path:
+        return self.home / ".claude" / "settings.json"
+
+    def set(self, path: Path, **values: object) -> None:
+        """Put settings into a file of Claude Code's."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        before = json.loads(path.read_text()) if path.exists() else {}
+        path.write_text(json.dumps({**before, **values}))
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Machine:
+    """A machine on which nothing was installed yet."""
+    return Machine(tmp_path)
+
+
+@pytest.fixture
+def machine(bare: Machine) -> Machine:
+    bare.install()
+    return bare
+
+
+def test_where_all_is_well_it_says_what_is_wired(machine: Machine) -> None:
+    seen = machine.look()
+
+    assert seen.findings == ()
+    assert seen.is_well
+    (row,) = seen.wired
+    assert (row.host, row.scope, row.settings) == ("claude-code", "user", str(machine.settings))
+    assert {"SessionStart", "SessionEnd"} <= set(row.events)
+    assert row.command == ("gitmem",)
+    assert (row.skills, row.section, row.mcp, row.plugin) == (6, True, False, "")
+
+
+def test_every_host_and_scope_is_looked_at(machine: Machine) -> None:
+    machine.install("codex", "project", mcp=True)
+    machine.install("codex", "user")
+
+    rows = {(each.host, each.scope): each for each in machine.look().wired}
+
+    assert set(rows) == {("claude-code", "user"), ("codex", "user"), ("codex", "project")}
+    assert rows["codex", "project"].mcp
+    assert not rows["codex", "user"].mcp
+
+
+def test_a_machine_without_anything_is_told_where_to_begin(bare: Machine) -> None:
+    found = bare.found()
+
+    assert set(found) == {"store-missing", "not-wired"}
+    assert "gitmem init" in found["store-missing"][1]
+    assert "gitmem install claude-code" in found["not-wired"][1]
+
+
+def test_a_hook_that_finds_no_program(machine: Machine) -> None:
+    machine.script("gitmem", "").unlink()
+    assert set(machine.found()) == {"not-on-path"}
+
+    machine.install(program=Program(("/nowhere/gitmem",)))
+    assert "/nowhere/gitmem is not there" in machine.found()["program-missing"][0]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [("echo gitmem 0.0.1", "is 0.0.1, and this is"), ("exit 1", "is no gitmem that runs")],
+)
+def test_a_hook_that_finds_another_program(machine: Machine, line: str, said: str) -> None:
+    machine.script("gitmem", line)
+
+    assert said in machine.found()["other-version"][0]
+
+
+def test_a_module_as_the_program_is_asked_like_any_other(machine: Machine) -> None:
+    machine.install(program=Program((sys.executable, "-m", "gitmem")))
+
+    assert machine.found() == {}
+
+
+def test_a_python_that_is_too_old_and_a_missing_git(machine: Machine) -> None:
+    machine.python = (3, 10, 4)
+    (machine.tools / "git").unlink()
+
+    assert set(machine.found()) == {"python-old", "git-missing"}
+
+
+def test_a_group_that_is_not_there(machine: Machine) -> None:
+    (found,) = machine.look("research").findings
+
+    assert found.code == "group-missing"
+    assert found.hint == "`gitmem init -g research`"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_a_store_of_somebody_else(machine: Machine) -> None:
+    os.chown(machine.store.root, 12345, -1)
+
+    message, hint = machine.found()["wrong-owner"]
+    assert "belongs to user 12345" in message
+    assert hint.startswith("sudo chown -R ")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "code", "hint"),
+    [
+        ("refstorage", "reftable", "reftable", "refs migrate --ref-format=files"),
+        ("objectformat", "sha256", "sha256", "gitmem adopt"),
+    ],
+)
+def test_a_repository_that_libgit2_cannot_read(
+    machine: Machine, key: str, value: str, code: str, hint: str
+) -> None:
+    config = machine.store.gitdir("main") / "config"
+    git(machine.store.root, "config", "-f", str(config), "core.repositoryformatversion", "1")
+    git(machine.store.root, "config", "-f", str(config), f"extensions.{key}", value)
+
+    found = machine.found()
+
+    assert set(found) == {code}
+    assert hint in found[code][1]
+
+
+def test_a_group_that_cannot_be_opened(machine: Machine) -> None:
+    (machine.store.gitdir("main") / "HEAD").unlink()
+
+    message, hint = machine.found()["group-damaged"]
+    assert "cannot be opened" in message
+    assert hint == "`gitmem check -g main`"
+
+
+@pytest.mark.parametrize("name", ["disableAllHooks", "allowManagedHooksOnly"])
+@pytest.mark.parametrize("place", ["user", "project", "local", "managed"])
+def test_hooks_that_are_switched_off_anywhere(machine: Machine, name: str, place: str) -> None:
+    files = {
+        "user": machine.settings,
+        "project": machine.project / ".claude" / "settings.json",
+        "local": machine.project / ".claude" / "settings.local.json",
+        "managed": machine.managed,
+    }
+    machine.set(files[place], **{name: True})
+
+    message, _ = machine.found()["hooks-disabled"]
+    assert message == f"{name} is set in {files[place]}: no hook runs"
+
+
+def test_hooks_that_codex_was_told_not_to_call(machine: Machine) -> None:
+    config = machine.home / ".codex" / "config.toml"
+    machine.install("codex")
+    config.write_text("[features]\nhooks = false\n")
+
+    assert f"in {config}" in machine.found()["hooks-disabled"][0]
+    config.write_text("[features]\nhooks = true\n")
+    assert machine.found() == {}
+
+
+@pytest.mark.parametrize(
+    ("rules", "is_found"),
+    [
+        ({}, True),
+        ({"allowWrite": ["/elsewhere"]}, True),
+        ({"allowWrite": ["{store}"]}, False),
+        ({"allowWrite": ["{store}/**"]}, False),
+        ({"allowWrite": ["/{store}/"]}, False),
+        ({"allowWrite": ["{parent}"]}, False),
+        ({"allowWrite": ["{store}"], "denyWrite": ["{parent}/**"]}, True),
+        ({"allowWrite": ["{store}"], "denyRead": ["{store}"]}, True),
+    ],
+)
+def test_a_sandbox_around_the_model(
+    machine: Machine, rules: dict[str, list[str]], is_found: bool
+) -> None:
+    root = machine.store.root
+    filesystem = {
+        key: [each.format(store=root, parent=root.parent) for each in value]
+        for key, value in rules.items()
+    }
+    machine.set(machine.settings, sandbox={"enabled": True, "filesystem": filesystem})
+
+    assert set(machine.found()) == ({"sandbox"} if is_found else set())
+    machine.set(machine.settings, sandbox={"enabled": False, "filesystem": filesystem})
+    assert machine.found() == {}
+
+
+def test_a_store_at_home_is_found_in_a_rule_with_a_tilde(machine: Machine) -> None:
+    shutil.move(machine.store.root, machine.home / "memory")
+    machine.store = Store(machine.home / "memory")
+    machine.set(
+        machine.settings, sandbox={"enabled": True, "filesystem": {"allowWrite": ["~/memory"]}}
+    )
+
+    assert "sandbox" not in machine.found()
+
+
+WORKSPACE = 'sandbox_mode = "workspace-write"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "is_found"),
+    [
+        ("", False),
+        ('sandbox_mode = "danger-full-access"', False),
+        ('sandbox_mode = "read-only"', True),
+        (WORKSPACE, True),
+        (f'{WORKSPACE}[sandbox_workspace_write]\nwritable_roots = ["STORE"]', False),
+    ],
+)
+def test_a_sandbox_of_codex(machine: Machine, text: str, is_found: bool) -> None:
+    machine.install("codex")
+    config = machine.home / ".codex" / "config.toml"
+    config.write_text(text.replace("STORE", str(machine.store.root)))
+
+    assert set(machine.found()) == ({"sandbox"} if is_found else set())
+
+
+def test_twice_the_same_by_plugin_or_by_scope(machine: Machine) -> None:
+    machine.install(scope="project")
+    message, hint = machine.found()["double"]
+    assert str(machine.settings) in message
+    assert hint == "`gitmem install claude-code --scope project --uninstall`"
+
+    hosts.uninstall(
+        machine.store, "claude-code", "project", environ=machine.environ, project=machine.project
+    )
+    machine.set(machine.settings, enabledPlugins={"gitmem@gitmem": True})
+    message, hint = machine.found()["double"]
+    assert "the plugin gitmem@gitmem" in message
+    assert hint == "`gitmem install claude-code --scope user --uninstall`"
+
+
+def test_settings_that_nobody_can_read(machine: Machine) -> None:
+    machine.settings.write_text('{"a": 1,}')
+
+    message, _ = machine.found()["settings-broken"]
+    assert message.startswith(f"{machine.settings}: it is no JSON")
+    assert machine.look().wired[0].problem
+
+    machine.install("codex", "project")
+    (machine.project / ".codex" / "config.toml").write_text("model =")
+    messages = [each.message for each in machine.look().findings]
+    assert any("config.toml: it is no TOML" in each for each in messages)
+
+
+def test_a_skill_that_somebody_removed_or_edited_is_no_fault(machine: Machine) -> None:
+    skills = machine.home / ".claude" / "skills"
+    shutil.rmtree(skills / "diary")
+    (skills / "facts" / "SKILL.md").write_text("mine")
+
+    assert machine.found() == {}
+    assert machine.look().wired[0].skills == 5
+
+
+def test_hooks_and_skills_of_an_older_version(machine: Machine) -> None:
+    said = json.loads(machine.settings.read_text())
+    del said["hooks"]["SessionEnd"]
+    machine.settings.write_text(json.dumps(said))
+    skill = machine.home / ".claude" / "skills" / "diary" / "SKILL.md"
+    record = machine.store.root / "installs.json"
+    as_given = record.read_text().replace(digest(skill.read_bytes()), digest(b"as it was"))
+    record.write_text(as_given)
+    skill.write_text("as it was")
+
+    found = machine.found()
+
+    assert "does not answer SessionEnd" in found["hooks-old"][0]
+    assert found["skills-stale"][0].endswith(": diary")
+    assert found["skills-stale"][1] == "`gitmem install claude-code --scope user`"
+    machine.install()
+    assert machine.found() == {}
+
+
+def test_a_record_that_cannot_be_read(machine: Machine) -> None:
+    (machine.store.root / "installs.json").write_text("[]")
+
+    assert "move it away" in machine.found()["record-broken"][1]
+
+
+def test_it_changes_nothing(machine: Machine) -> None:
+    def state() -> dict[str, int]:
+        folders = (machine.home, machine.project, machine.store.root)
+        found = (each for folder in folders for each in folder.rglob("*"))
+        return {str(each): each.stat().st_mtime_ns for each in found}
+
+    before = state()
+    machine.look()
+
+    assert state() == before
+
+
+def test_the_page_names_every_finding() -> None:
+    sources = "".join(each.read_text() for each in (ROOT / "gitmem" / "hosts").glob("doctor*.py"))
+    codes = set(re.findall(r'Finding\(\s*"([a-z-]+)"', sources))
+    codes |= {code for code, _, _ in UNREADABLE.values()} | {"not-on-path", "program-missing"}
+    page = (ROOT / "docs" / "hosts.md").read_text("utf-8")
+    table = page.partition("## What the doctor looks for")[2].partition("\n## ")[0]
+
+    rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    assert set(re.findall(r"`([a-z0-9-]+)`", "".join(rows))) == codes
