@@ -37,7 +37,7 @@ docs: $(INSTALLED)
 
 # What is in templates/plugin is made of hooks/hooks.json and templates/skills.
 plugin: $(INSTALLED)
-	$(RUN) -m gitmem.hosts.plugin
+	$(RUN) -m gitmem.hosts.install.plugin
 
 clean:
 	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache docs/cli.md.new

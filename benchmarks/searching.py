@@ -36,7 +36,7 @@ PAGES = sorted(Path(__file__).parents[1].glob("docs/*.md"))
 IMPORT = """
 import sys
 from pathlib import Path
-from gitmem.hosts.importing import import_transcripts
+from gitmem.hosts.transcripts.importing import import_transcripts
 from gitmem.operations.group import Group, Store
 group = Group(Store(Path(sys.argv[1])), "main")
 print(import_transcripts(group, "claude-code", paths=[sys.argv[2]], environ={}).added)

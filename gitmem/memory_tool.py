@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gitmem.errors import ExtraMissing
-from gitmem.hosts.memory_commands import COMMANDS, Answer, MemoryCommands
+from gitmem.hosts.memory_tool.commands import COMMANDS, Answer, MemoryCommands
 
 try:
     from anthropic.tools import BetaAbstractMemoryTool, ToolError

@@ -146,7 +146,11 @@ FUTURE = "from __future__ import annotations\n"
         ("gitmem/operations/write.py", "os.getenv('X')", "operations reads the environment"),
         ("gitmem/git/store.py", "from os import environ", "git reads the environment"),
         ("gitmem/operations/write.py", "print('x')", "operations prints"),
-        ("gitmem/hosts/hook.py", "from gitmem.cli import main", "hosts imports gitmem.cli.main"),
+        (
+            "gitmem/hosts/hooks/answering.py",
+            "from gitmem.cli import main",
+            "hosts imports gitmem.cli.main",
+        ),
         ("gitmem/cli/write.py", "from gitmem.git import store", "cli imports gitmem.git.store"),
         ("gitmem/cli/write.py", "import_module('gitmem.git')", "cli imports gitmem.git"),
         ("gitmem/resources.py", "from gitmem.core import paths", "resources imports gitmem.core"),

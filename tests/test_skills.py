@@ -12,7 +12,7 @@ import yaml
 
 from gitmem.core import frontmatter, secrets
 from gitmem.core.skill_rules import KEYS, problems
-from gitmem.hosts.skills import skill_files, version
+from gitmem.hosts.install.skills import skill_files, version
 from gitmem.operations.layouts import shipped_layout
 from tests.support.cli import run_gitmem
 from tests.support.skills import (

@@ -30,9 +30,9 @@ STANDARD = tuple(
     PREFIX + name for name in ("Op", "Id", "Agent", "Session", "Source", "Turn", "Reason")
 )
 
-UNDOES = f"{PREFIX}Undoes"
+UNDOES = "Gitmem-Undoes"
 """A commit whose effect was taken back ..."""
-PARTLY = f"{PREFIX}Undoes-Part"
+PARTLY = "Gitmem-Undoes-Part"
 """... and one of which only a part was."""
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from gitmem.core.access import check_access
+from gitmem.core.access import MAIN, check_access
 from gitmem.core.paths import check_group
 from gitmem.errors import BadInput, NotFound, StorageFailed
 from gitmem.operations.group import LINKS, Store, not_found
@@ -38,10 +38,12 @@ class Linked(NamedTuple):
     changed: bool
 
 
-def links(store: Store) -> tuple[Link, ...]:
-    """All folders that use a group, in order."""
-    names = set(store.names())
-    return tuple(Link(folder, name, name in names) for folder, name in sorted(store.links.items()))
+def links(store: Store, *, acting: str | None = None) -> tuple[Link, ...]:
+    """The folders that use a group, in order; who is not `main` sees only those of its own."""
+    names, rows = set(store.names()), sorted(store.links.items())
+    return tuple(
+        Link(folder, name, name in names) for folder, name in rows if acting in (None, MAIN, name)
+    )
 
 
 def link(store: Store, folder: Path, group: str, *, acting: str | None = None) -> Linked:

@@ -40,5 +40,5 @@ def test_every_variable_that_is_read_is_on_the_page() -> None:
         if name.isupper()
     }
 
-    assert read - {"HOME", "TERM", "XDG_DATA_HOME"} <= set(VARIABLES)
+    assert read - {"HOME", "PATH", "TERM", "XDG_DATA_HOME"} <= set(VARIABLES)
     assert "GITMEM_GROUP" in read

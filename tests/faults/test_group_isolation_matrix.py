@@ -22,7 +22,7 @@ from gitmem.core.asking import sentences_asked
 from gitmem.core.layout import EMPTY
 from gitmem.core.transcripts import REF
 from gitmem.errors import Damaged, GitmemError, GroupNotFound, GroupRefused
-from gitmem.hosts.importing import import_transcripts
+from gitmem.hosts.transcripts.importing import import_transcripts
 from gitmem.index import said
 from gitmem.operations.adopt import adopt
 from gitmem.operations.archive import archive
@@ -37,6 +37,7 @@ from gitmem.operations.diff import diff
 from gitmem.operations.entries import address_parts, entries, file_of, locate_entry
 from gitmem.operations.finding import cache_path, find_passages
 from gitmem.operations.freshness import freshness, line_dates
+from gitmem.operations.git_hook import put_git_hook, take_git_hook
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.groups import groups, remove_group, rename_group
 from gitmem.operations.hearing import find_messages
@@ -44,6 +45,7 @@ from gitmem.operations.held import held_accept, held_drop, held_list, held_show
 from gitmem.operations.init import init
 from gitmem.operations.inject import inject
 from gitmem.operations.jobs import Told, last_jobs, log_job, traced
+from gitmem.operations.link import link, links, unlink
 from gitmem.operations.lint import lint
 from gitmem.operations.listing import list_files
 from gitmem.operations.log import iter_log, log, start_of
@@ -67,6 +69,7 @@ from gitmem.operations.search import search
 from gitmem.operations.show import show
 from gitmem.operations.snapshot import snapshot, snapshots
 from gitmem.operations.sources import has_shared, has_transcripts, sources_at
+from gitmem.operations.staged import guard_staged
 from gitmem.operations.status import health_of, status
 from gitmem.operations.things import all_meant, movable
 from gitmem.operations.transcript_add import Spoken, transcript_add
@@ -107,6 +110,7 @@ NO_GROUP = {
     "action_required", "at_commits", "calling_process", "check_layers", "drop_lease", "is_alive",
     "new_token", "pending_numbers", "read_checkpoint", "read_lease", "retrieve", "standing",
     "text_of", "this_process", "write_lease",
+    "forget_sessions", "keep_session", "read_session", "with_links",
     "check_spoken", "is_of_the_line", "is_unreadable", "up_to_unread",
 }  # fmt: skip
 """Functions that get what they work on handed over: they open no group themselves."""
@@ -133,6 +137,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
     store = Store(tmp_path / "store")
     for name in ("mine", "theirs", "global"):
         init(store, name)
+    link(store, tmp_path, "theirs")
     theirs = Group(store, "theirs", who=Who("them"))
     put(theirs, "a.md", f"{MARK} one\n", reason=MARK)
     put(theirs, f"notes/{MARK}.md", f"{MARK} two\n", reason=MARK)
@@ -306,6 +311,7 @@ BY_PATH: dict[str, Call] = {
     ),
     "transcript_pending": lambda g, p: transcript_pending(g, chat=p, take_over=True),
     "transcript_show": transcript_show,
+    "unlink": lambda g, p: unlink(g.store, Path(p), acting=g.acting),
 }
 
 BY_MOMENT: dict[str, Call] = {
@@ -340,7 +346,11 @@ PLAIN: dict[str, Call] = {
     "check": lambda g, _: check(g),
     "check with repair": lambda g, _: check(g, repair=True),
     "compact": lambda g, _: compact(g, "a summary"),
+    "guard_staged": lambda g, _: guard_staged(g),
     "health_of": lambda g, _: health_of(g),
+    "links": lambda g, _: links(g.store, acting=g.acting),
+    "put_git_hook": lambda g, _: put_git_hook(g, b"# gitmem: a hook\n"),
+    "take_git_hook": lambda g, _: take_git_hook(g),
     "last_jobs": lambda g, _: last_jobs(g),
     "lint": lambda g, _: lint(g),
     "log_job": lambda g, _: log_job(g, "mine", "done"),
@@ -438,6 +448,7 @@ BY_NAME: dict[str, Callable[[Store, str, str | None], object]] = {
     "check_group": lambda s, n, acting: check_group(s, n, acting=acting),
     "check_group with repair": lambda s, n, acting: check_group(s, n, acting=acting, repair=True),
     "init": lambda s, n, acting: init(s, n, acting=acting),
+    "link": lambda s, n, acting: link(s, s.root, n, acting=acting),
     "open_group": lambda s, n, acting: open_group(n, store=s.root, acting=acting),
     "open_group and make it": lambda s, n, acting: open_group(
         n, store=s.root, acting=acting, create=True

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.hosts.claude_code import (
+from gitmem.hosts.transcripts.claude_code import (
     chat_of,
     default_home,
     project_files,
@@ -19,7 +19,7 @@ from gitmem.hosts.claude_code import (
     read_line,
     transcript_files,
 )
-from gitmem.hosts.readers import ReadLine, Said
+from gitmem.hosts.transcripts.readers import ReadLine, Said
 
 AT = datetime(2026, 2, 8, 14, 30, tzinfo=UTC)
 READER: ReadLine = read_line

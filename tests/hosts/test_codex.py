@@ -12,8 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.hosts.codex import chat_of, default_home, project_files, read_line, transcript_files
-from gitmem.hosts.readers import ReadLine, Said
+from gitmem.hosts.transcripts.codex import (
+    chat_of,
+    default_home,
+    project_files,
+    read_line,
+    transcript_files,
+)
+from gitmem.hosts.transcripts.readers import ReadLine, Said
 
 AT = datetime(2026, 2, 8, 14, 30, tzinfo=UTC)
 STAMP = "2026-02-08T14:30:00.000Z"

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 import gitmem
-from gitmem.hosts import install as hosts
-from gitmem.hosts.doctor import Doctored, doctor
-from gitmem.hosts.doctor_machine import UNREADABLE
-from gitmem.hosts.install_files import digest
-from gitmem.hosts.install_places import Program
+from gitmem.hosts.doctor.looking import Doctored, doctor
+from gitmem.hosts.doctor.machine import UNREADABLE
+from gitmem.hosts.install import wiring as hosts
+from gitmem.hosts.install.files import digest
+from gitmem.hosts.install.places import Program
 from gitmem.operations.group import Store
 from tests.support.git import git
 
@@ -365,7 +365,7 @@ def test_it_changes_nothing(machine: Machine) -> None:
 
 
 def test_the_page_names_every_finding() -> None:
-    sources = "".join(each.read_text() for each in (ROOT / "gitmem" / "hosts").glob("doctor*.py"))
+    sources = "".join(each.read_text() for each in (ROOT / "gitmem/hosts/doctor").glob("*.py"))
     codes = set(re.findall(r'Finding\(\s*"([a-z-]+)"', sources))
     codes |= {code for code, _, _ in UNREADABLE.values()} | {"not-on-path", "program-missing"}
     page = (ROOT / "docs" / "hosts.md").read_text("utf-8")

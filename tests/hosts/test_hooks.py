@@ -19,8 +19,8 @@ import pytest
 
 import gitmem as package
 from gitmem.git.lock import lock_path
-from gitmem.hosts.dialects import DIALECTS, EVENTS, tokens_in
-from gitmem.hosts.hook_turns import TURNS
+from gitmem.hosts.hooks.dialects import DIALECTS, EVENTS, tokens_in
+from gitmem.hosts.hooks.turns import TURNS
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.init import init
 from gitmem.operations.link import link

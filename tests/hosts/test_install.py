@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from gitmem.errors import BadInput, Conflict, Damaged, GitmemError, NotFound
-from gitmem.hosts import install as hosts
-from gitmem.hosts.install import Installed
-from gitmem.hosts.install_files import Change, make
-from gitmem.hosts.install_hooks import events_wired
-from gitmem.hosts.install_places import HOSTS, SCOPES, Program, find_program
-from gitmem.hosts.install_record import installs
-from gitmem.hosts.sections import BEGIN, END
+from gitmem.hosts.install import wiring as hosts
+from gitmem.hosts.install.files import Change, make
+from gitmem.hosts.install.hooks import events_wired
+from gitmem.hosts.install.places import HOSTS, SCOPES, Program, find_program
+from gitmem.hosts.install.record import installs
+from gitmem.hosts.install.sections import BEGIN, END
+from gitmem.hosts.install.wiring import Installed
 from gitmem.operations.group import Store
 from gitmem.operations.init import init
 

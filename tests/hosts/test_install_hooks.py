@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.errors import JsonRefused
-from gitmem.hosts.install_hooks import (
+from gitmem.hosts.install.hooks import (
     PROMPT,
     events_wired,
     is_ours,
@@ -18,7 +18,7 @@ from gitmem.hosts.install_hooks import (
     take_hooks,
     wanted_handlers,
 )
-from gitmem.hosts.install_places import HOSTS, Program
+from gitmem.hosts.install.places import HOSTS, Program
 
 BARE = Program(("gitmem",))
 WANTED = wanted_handlers("claude-code", BARE)

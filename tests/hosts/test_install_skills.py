@@ -10,11 +10,11 @@ import yaml
 from gitmem import __version__
 from gitmem.core import frontmatter, skill_rules
 from gitmem.errors import StorageFailed
-from gitmem.hosts.install_places import HOSTS
-from gitmem.hosts.install_record import Install, installs, remember
-from gitmem.hosts.skills import migrations, shipped_folder, skill_files, version
-from gitmem.hosts.skills_installed import make_skills, update_installed
-from gitmem.hosts.skills_update import plan_removal, plan_skills
+from gitmem.hosts.install.places import HOSTS
+from gitmem.hosts.install.record import Install, installs, remember
+from gitmem.hosts.install.skills import migrations, shipped_folder, skill_files, version
+from gitmem.hosts.install.skills_installed import make_skills, update_installed
+from gitmem.hosts.install.skills_update import plan_removal, plan_skills
 
 
 class Skills:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts.mcp_texts import MOST
+from gitmem.hosts.mcp.texts import MOST
 from gitmem.operations.group import Group, Store
 from gitmem.operations.init import init
 from gitmem.operations.move import remove

@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from gitmem.hosts.mcp_desk import KEPT, Desk, Kept, called
-from gitmem.hosts.mcp_server import Rest
-from gitmem.hosts.mcp_stdio import Lines, Words
-from gitmem.hosts.mcp_tools import TOOLS
+from gitmem.hosts.mcp.desk import KEPT, Desk, Kept, called
+from gitmem.hosts.mcp.server import Rest
+from gitmem.hosts.mcp.stdio import Lines, Words
+from gitmem.hosts.mcp.tools import TOOLS
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.groups import rename_group
 from gitmem.operations.init import init
@@ -39,7 +39,7 @@ main()
 
 STRAY = """
 import os, subprocess, sys
-from gitmem.hosts.mcp_stdio import claimed
+from gitmem.hosts.mcp.stdio import claimed
 with claimed() as (source, target):
     print("stray", flush=True)
     subprocess.run(["sh", "-c", "cat; echo found nothing"], check=True)

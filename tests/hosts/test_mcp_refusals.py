@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import Damaged
-from gitmem.hosts.mcp_desk import Desk, Kept, called
-from gitmem.hosts.mcp_tools import answered
+from gitmem.hosts.mcp.desk import Desk, Kept, called
+from gitmem.hosts.mcp.tools import answered
 from gitmem.operations.group import Group, Store
 from gitmem.operations.init import init
 from tests.support.git import git

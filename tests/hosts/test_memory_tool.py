@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.git.publish import Plan, Step
-from gitmem.hosts.memory_commands import COMMANDS, Answer, MemoryCommands
+from gitmem.hosts.memory_tool.commands import COMMANDS, Answer, MemoryCommands
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.init import init
 from gitmem.operations.listing import list_files

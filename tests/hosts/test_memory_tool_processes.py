@@ -80,7 +80,7 @@ def test_it_imports_neither_the_sdk_nor_what_a_look_does_not_need(home: Path) ->
     )
 
     modules = set(done.stderr.split())
-    assert "gitmem.hosts.memory_commands" in modules
+    assert "gitmem.hosts.memory_tool.commands" in modules
     heavy = {"anthropic", "mcp", "pydantic", "gitmem.memory_tool", "yaml", "gitmem.git.writer"}
     assert modules & heavy == set()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gitmem import __version__
 from gitmem.core import skill_rules
-from gitmem.hosts.plugin import plugin_files, plugin_folder, write_plugin
+from gitmem.hosts.install.plugin import plugin_files, plugin_folder, write_plugin
 
 ROOT = Path(__file__).parents[2]
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.errors import BadInput, NotFound
-from gitmem.hosts.readers import (
+from gitmem.hosts.transcripts.readers import (
     LONGEST,
     NO_TEXT,
     TOO_LONG,

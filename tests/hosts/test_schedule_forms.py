@@ -12,9 +12,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gitmem.errors import BadInput, Conflict
-from gitmem.hosts.schedule_cron import cron_word, with_block, without_block
-from gitmem.hosts.schedule_systemd import unit_word
-from gitmem.hosts.schedule_times import JOBS, SUNDAY, Time, by_machine, timetable
+from gitmem.hosts.schedule.cron import cron_word, with_block, without_block
+from gitmem.hosts.schedule.systemd import unit_word
+from gitmem.hosts.schedule.times import JOBS, SUNDAY, Time, by_machine, timetable
 
 PATHS = st.text(st.characters(exclude_categories=("Cc", "Cs")), min_size=1)
 BITS = ("\n", "# BEGIN gitmem", "# END", "0 0 * * * x", " ", "%", "é", "\r", "\udce9")

@@ -9,10 +9,10 @@ import pytest
 import yaml
 
 import gitmem
-from gitmem.hosts.schedule_cron import block
-from gitmem.hosts.schedule_plan import Plan, template
-from gitmem.hosts.schedule_systemd import MARK
-from gitmem.hosts.schedule_times import JOBS, timetable
+from gitmem.hosts.schedule.cron import block
+from gitmem.hosts.schedule.plan import Plan, template
+from gitmem.hosts.schedule.systemd import MARK
+from gitmem.hosts.schedule.times import JOBS, timetable
 from gitmem.operations.clock import SystemZone
 from gitmem.operations.group import time_now
 

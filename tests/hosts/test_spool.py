@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts.spool import ABANDONED, FOLDER, Ended, done, leave, put_back, take
+from gitmem.hosts.hooks.spool import ABANDONED, FOLDER, Ended, done, leave, put_back, take
 
 ENDED = Ended("claude-code", "s-1", "/a/s-1.jsonl", "/work", "")
 

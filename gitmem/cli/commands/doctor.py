@@ -14,7 +14,7 @@ from gitmem.cli.style import columns, visible
 from gitmem.core.numbers import counted
 
 if TYPE_CHECKING:
-    from gitmem.hosts.doctor import Doctored, Wiring
+    from gitmem.hosts.doctor.looking import Doctored, Wiring
 
 MANAGED = {
     "darwin": "/Library/Application Support/ClaudeCode/managed-settings.json",
@@ -36,7 +36,7 @@ def command(call: Invocation) -> int:
       gitmem doctor
       gitmem doctor --json
     """
-    from gitmem.hosts.doctor import doctor
+    from gitmem.hosts.doctor.looking import doctor
 
     rules = MANAGED.get(sys.platform)
     found = doctor(

@@ -9,7 +9,7 @@ import click
 from gitmem.cli.declare import CONTEXT
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
-from gitmem.hosts.dialects import DEFAULT, DIALECTS
+from gitmem.hosts.hooks.dialects import DEFAULT, DIALECTS
 
 
 @declare(
@@ -34,7 +34,7 @@ def command(call: Invocation, *, event: str, host: str) -> int:
       echo '{"session_id": "s", "source": "startup"}' | gitmem hook session-start
       echo '{"prompt": "when do we deploy?"}' | gitmem hook user-prompt-submit --host codex
     """
-    from gitmem.hosts.hook import DRAIN, LARGEST, Asked, read_payload, respond
+    from gitmem.hosts.hooks.answering import DRAIN, LARGEST, Asked, read_payload, respond
 
     settings = call.settings
     who = call.flags.agent or call.environ.get("GITMEM_AGENT") or ""
@@ -51,7 +51,7 @@ def command(call: Invocation, *, event: str, host: str) -> int:
         settings.now,
     )
     if event == DRAIN:
-        from gitmem.hosts.draining import drain
+        from gitmem.hosts.hooks.draining import drain
 
         drain(asked, at_once=0)
         return 0

@@ -17,7 +17,7 @@ from gitmem.core.numbers import counted
 from gitmem.errors import BadInput
 
 if TYPE_CHECKING:
-    from gitmem.hosts.install import FileDone, Installed
+    from gitmem.hosts.install.wiring import FileDone, Installed
 
 HOSTS = ("claude-code", "codex")
 GIT_HOOK = "git-hook"
@@ -80,7 +80,7 @@ def command(
 
 
 def _uninstalled(call: Invocation, host: str, scope: str, dry_run: bool) -> Installed:
-    from gitmem.hosts.install import uninstall
+    from gitmem.hosts.install.wiring import uninstall
 
     return uninstall(
         call.store, host, scope, environ=call.environ, project=Path.cwd(), dry_run=dry_run
@@ -90,8 +90,8 @@ def _uninstalled(call: Invocation, host: str, scope: str, dry_run: bool) -> Inst
 def _installed(
     call: Invocation, host: str, scope: str, dry_run: bool, **wishes: bool | None
 ) -> Installed:
-    from gitmem.hosts.install import install
-    from gitmem.hosts.install_places import find_program
+    from gitmem.hosts.install.places import find_program
+    from gitmem.hosts.install.wiring import install
 
     named = str(call.settings.store) if call.flags.store else ""
     path = call.environ.get("PATH", "")
@@ -146,8 +146,8 @@ def _diff_lines(call: Invocation, file: FileDone) -> Iterator[str]:
 
 
 def _git_hook(call: Invocation, uninstall: bool, dry_run: bool) -> None:
-    from gitmem.hosts.install_git_hook import install_git_hook
-    from gitmem.hosts.install_places import find_program
+    from gitmem.hosts.install.git_hook import install_git_hook
+    from gitmem.hosts.install.places import find_program
     from gitmem.operations.git_hook import take_git_hook
 
     program = find_program(sys.argv[0], sys.executable, call.environ.get("PATH", ""))

@@ -47,7 +47,7 @@ def command(call: Invocation, *, folder: Path | None, remove: bool) -> None:
             "say which group the folder shall use", hint=f"add -g: `gitmem link {folder} -g NAME`"
         )
     else:
-        here, found = call.group_name(), links(call.store)
+        here, found = call.group_name(), links(call.store, acting=acting)
         document = {"folder": os.getcwd(), "group": here, "links": found}
         call.answer(document, _listed(call, here, found), data=True)
 

@@ -16,7 +16,7 @@ from gitmem.cli.style import columns, plain, visible
 from gitmem.core.numbers import counted
 
 if TYPE_CHECKING:
-    from gitmem.hosts.skills_installed import SkillsUpdated
+    from gitmem.hosts.install.skills_installed import SkillsUpdated
     from gitmem.operations.maintain import Maintained
 
 
@@ -75,7 +75,7 @@ def _skills(call: Invocation) -> tuple[SkillsUpdated, ...]:
     """Installed skills, brought up to date; most stores have no record of any."""
     if not os.path.exists(call.settings.store / "installs.json"):
         return ()
-    from gitmem.hosts.skills_installed import update_installed
+    from gitmem.hosts.install.skills_installed import update_installed
 
     return update_installed(call.settings.store)
 

@@ -13,14 +13,14 @@ from gitmem.cli.declare import as_somebody, group
 from gitmem.cli.invocation import Invocation, ago
 from gitmem.cli.settings import Flags, resolve
 from gitmem.cli.style import columns, plain, visible
-from gitmem.hosts.schedule_times import NAMES
+from gitmem.hosts.schedule.times import NAMES
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gitmem.hosts.schedule import LastRun, Scheduler, ScheduleStatus
-    from gitmem.hosts.schedule_plan import Plan, Scheduled
-    from gitmem.hosts.schedule_run import Ran
+    from gitmem.hosts.schedule.plan import Plan, Scheduled
+    from gitmem.hosts.schedule.run import Ran
+    from gitmem.hosts.schedule.schedules import LastRun, Scheduler, ScheduleStatus
 
 backend_option = click.option(
     "--backend",
@@ -63,7 +63,7 @@ def print_(call: Invocation, backend: str | None) -> None:
       gitmem schedule print --backend cron
       gitmem schedule print --backend systemd --json
     """
-    from gitmem.hosts.schedule import schedule_print
+    from gitmem.hosts.schedule.schedules import schedule_print
 
     found = schedule_print(_plan(call), backend)
     several = len(found.parts) > 1
@@ -89,7 +89,7 @@ def install(call: Invocation, backend: str | None, dry_run: bool) -> None:
       gitmem schedule install
       gitmem schedule install --backend cron
     """
-    from gitmem.hosts.schedule import schedule_install
+    from gitmem.hosts.schedule.schedules import schedule_install
 
     done = schedule_install(_plan(call), backend, dry_run=dry_run)
     call.answer(done, _changes(call, [done], "nothing to do: the schedule is in place"))
@@ -110,7 +110,7 @@ def remove(call: Invocation, backend: str | None, dry_run: bool) -> None:
       gitmem schedule remove --dry-run
       gitmem schedule remove
     """
-    from gitmem.hosts.schedule import schedule_remove
+    from gitmem.hosts.schedule.schedules import schedule_remove
 
     done = schedule_remove(_plan(call), backend, dry_run=dry_run)
     changed = any(each.changed for each in done)
@@ -145,7 +145,7 @@ def run(call: Invocation, job: str) -> int:
       gitmem schedule run rotation
       gitmem schedule run snapshot --quiet
     """
-    from gitmem.hosts.schedule_run import schedule_run
+    from gitmem.hosts.schedule.run import schedule_run
 
     acting = call.settings.acting
     done = schedule_run(call.store, job, who=call.who, acting=acting, now=call.clock)
@@ -157,8 +157,8 @@ def run(call: Invocation, job: str) -> int:
 
 
 def _plan(call: Invocation) -> Plan:
-    from gitmem.hosts.schedule_plan import planned
-    from gitmem.hosts.schedule_programs import gitmem_program
+    from gitmem.hosts.schedule.plan import planned
+    from gitmem.hosts.schedule.programs import gitmem_program
     from gitmem.operations.clock import SystemZone
     from gitmem.operations.group import time_now
 
@@ -199,7 +199,7 @@ def _ran(call: Invocation, done: Sequence[Ran]) -> Iterator[str]:
 
 
 def _status(call: Invocation, backend: str | None) -> None:
-    from gitmem.hosts.schedule import schedule_status
+    from gitmem.hosts.schedule.schedules import schedule_status
 
     plan = _plan(call)
     found = schedule_status(plan, call.store, backend)

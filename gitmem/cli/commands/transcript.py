@@ -158,7 +158,7 @@ def import_(
       gitmem transcript import codex --all --since "30 days ago" --dry-run
       gitmem transcript import claude-code ~/.claude/projects/-home-ada-shop/4f3a.jsonl
     """
-    from gitmem.hosts.importing import import_transcripts
+    from gitmem.hosts.transcripts.importing import import_transcripts
 
     with call.group() as group, call.progress("reading") as progress:
         done = import_transcripts(

@@ -1,0 +1,227 @@
+"""Each host in each scope: what it reads of ours, and what in its settings is against us."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from gitmem.errors import BadInput, GitmemError
+from gitmem.hosts.doctor.told import Finding, Wiring
+from gitmem.hosts.install.files import read_file, text_of
+from gitmem.hosts.install.hooks import PROMPT, events_wired, wanted_handlers
+from gitmem.hosts.install.mcp import NAME, SERVERS, TABLE
+from gitmem.hosts.install.places import (
+    CLAUDE,
+    CODEX,
+    HOSTS,
+    PROJECT,
+    SCOPES,
+    USER,
+    Places,
+    Program,
+    places,
+)
+from gitmem.hosts.install.record import install_of
+from gitmem.hosts.install.sections import has_section
+from gitmem.hosts.install.settings import plugin_in, read_settings
+from gitmem.hosts.install.skills import SKILL, shipped_folder, skill_files
+from gitmem.hosts.install.skills_update import plan_skills
+from gitmem.hosts.transcripts.readers import home_in
+
+Settings = dict[Path, dict[str, Any]]
+_SWITCHES = {
+    "disableAllHooks": "set it to false there, or take it out",
+    "allowManagedHooksOnly": "only your administrator can: ask to have gitmem's hooks managed",
+}
+
+
+def _all_places(environ: Mapping[str, str], project: Path) -> Iterator[Places]:
+    for host in HOSTS:
+        for scope in SCOPES:
+            try:
+                yield places(host, scope, environ, project)
+            except BadInput:  # the home folder is no project
+                continue
+
+
+def wirings(environ: Mapping[str, str], project: Path) -> Iterator[Wiring]:
+    """What each host has of us; a host that is not on this machine is left out."""
+    for where in _all_places(environ, project):
+        if where.hooks.parent.is_dir() or where.memory.is_file():
+            yield _wiring(where)
+
+
+def _wiring(where: Places) -> Wiring:
+    row = Wiring(where.host, where.scope, str(where.hooks))
+    try:
+        settings = read_settings(where.hooks)
+        servers = read_settings(where.mcp) if where.mcp else {}
+        memory = text_of(where.memory, read_file(where.memory))
+    except GitmemError as error:
+        return row._replace(problem=error.message)
+    calls = events_wired(settings)
+    named = servers.get(SERVERS if where.host == CLAUDE else TABLE)
+    first = next(iter(calls.values()), ())
+    return row._replace(
+        events=tuple(calls),
+        command=first[: first.index("hook")] if first else (),
+        skills=_count(where),
+        section=has_section(memory),
+        mcp=isinstance(named, dict) and NAME in named,
+        plugin=plugin_in(settings),
+    )
+
+
+def _count(where: Places) -> int:
+    names = {path.partition("/")[0] for path in skill_files(shipped_folder(), where.host)}
+    return sum((where.skills / name / SKILL).is_file() for name in names)
+
+
+def host_findings(
+    store: Path,
+    wired: Sequence[Wiring],
+    environ: Mapping[str, str],
+    project: Path,
+    managed: Path | None,
+) -> Iterator[Finding]:
+    """What keeps the hosts that call us from doing so, or from doing it once."""
+    for each in wired:
+        if each.problem:
+            hint = "mend it by hand: its host cannot read it, either"
+            yield Finding("settings-broken", each.problem, hint)
+    for where in _all_places(environ, project):
+        row = next((x for x in wired if (x.host, x.scope) == where[:2]), None)
+        if row and row.events:
+            yield from _age_findings(store, where, row)
+    for host, look in ((CLAUDE, _claude_findings), (CODEX, _codex_findings)):
+        rows = [x for x in wired if x.host == host and (x.events or x.plugin)]
+        if rows:
+            yield from _double_findings(host, rows)
+            files = _settings(_files(host, environ, project, managed))
+            yield from look(store, files, home_in(environ))
+
+
+def _age_findings(store: Path, where: Places, row: Wiring) -> Iterator[Finding]:
+    again = f"`gitmem install {where.host} --scope {where.scope}`"
+    wanted = wanted_handlers(where.host, Program(("gitmem",)), on_prompt=PROMPT in row.events)
+    missing = [event for event in wanted if event not in row.events]
+    if missing:
+        yield Finding("hooks-old", f"{row.settings} does not answer {', '.join(missing)}", again)
+    try:
+        known = install_of(store, where)
+    except GitmemError as error:
+        yield Finding("record-broken", error.message, error.hint)
+        return
+    given, source = (known.skills, known.skills_version), shipped_folder()
+    plan = plan_skills(source, where.host, where.skills, *given, put_back=False)
+    if plan.changes:
+        old = sorted({x.path.relative_to(where.skills).parts[0] for x in plan.changes})
+        said = f"not as they should be in {where.skills}: {', '.join(old)}"
+        yield Finding("skills-stale", said, again)
+
+
+def _double_findings(host: str, rows: Sequence[Wiring]) -> Iterator[Finding]:
+    called = [each for each in rows if each.events]
+    plugin = next((each for each in rows if each.plugin), None)
+    if plugin and called:
+        yield Finding(
+            "double",
+            f"the plugin {plugin.plugin} and {called[0].settings} both call gitmem",
+            f"`gitmem install {host} --scope {called[0].scope} --uninstall`",
+        )
+    if len(called) > 1:
+        yield Finding(
+            "double",
+            f"{' and '.join(each.settings for each in called)} both call gitmem",
+            f"`gitmem install {host} --scope {PROJECT} --uninstall`",
+        )
+
+
+def _files(
+    host: str, environ: Mapping[str, str], project: Path, managed: Path | None
+) -> Iterator[Path]:
+    """The files whose settings count for HOST here."""
+    user = places(host, USER, environ, project)
+    if host == CODEX:
+        yield user.root / "config.toml"
+        yield project / ".codex" / "config.toml"
+        return
+    yield user.hooks
+    if os.path.realpath(project) != os.path.realpath(home_in(environ)):
+        yield project / ".claude" / "settings.json"
+        yield project / ".claude" / "settings.local.json"
+    if managed:
+        yield managed
+
+
+def _settings(files: Iterator[Path]) -> Settings:
+    found = {}
+    for path in files:
+        try:
+            found[path] = read_settings(path)
+        except GitmemError:  # told already, where it is one of ours
+            found[path] = {}
+    return found
+
+
+def _claude_findings(store: Path, files: Settings, home: Path) -> Iterator[Finding]:
+    for path, said in files.items():
+        for name, hint in _SWITCHES.items():
+            if said.get(name) is True:
+                yield Finding("hooks-disabled", f"{name} is set in {path}: no hook runs", hint)
+    boxes = {path: each for path, said in files.items() if (each := _table(said, "sandbox"))}
+    if not any(box.get("enabled") is True for box in boxes.values()):
+        return
+    rules = [_table(box, "filesystem") for box in boxes.values()]
+    denied = [x for rule in rules for key in ("denyWrite", "denyRead") for x in _texts(rule, key)]
+    allowed = [x for rule in rules for x in _texts(rule, "allowWrite")]
+    if any(_covers(x, store, home) for x in denied):
+        where, what = "denyWrite and denyRead", "denies"
+    elif not any(_covers(x, store, home) for x in allowed):
+        where, what = "allowWrite", "does not allow"
+    else:
+        return
+    yield Finding(
+        "sandbox",
+        f"the sandbox {what} writing to {store}: `gitmem write` fails in the model's shell",
+        f"see to sandbox.filesystem.{where} in {next(iter(boxes))}; hooks and MCP are not affected",
+    )
+
+
+def _codex_findings(store: Path, files: Settings, home: Path) -> Iterator[Finding]:
+    for path, said in files.items():
+        if _table(said, "features").get("hooks") is False:
+            text = f"hooks = false stands under [features] in {path}: no hook runs"
+            yield Finding("hooks-disabled", text, "set it to true there, or take it out")
+    for path, said in files.items():
+        mode = said.get("sandbox_mode")
+        roots = _texts(_table(said, "sandbox_workspace_write"), "writable_roots")
+        is_open = mode == "workspace-write" and any(_covers(x, store, home) for x in roots)
+        if mode in ("read-only", "workspace-write") and not is_open:
+            yield Finding(
+                "sandbox",
+                f"the sandbox ({mode}) keeps `gitmem write` in the model's shell from {store}",
+                f'put writable_roots = ["{store}"] under [sandbox_workspace_write] in {path}, '
+                "or take `gitmem install codex --mcp`",
+            )
+
+
+def _table(settings: Mapping[str, Any], name: str) -> dict[str, Any]:
+    found = settings.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _texts(settings: Mapping[str, Any], name: str) -> list[str]:
+    found = settings.get(name)
+    return [x for x in found if isinstance(x, str)] if isinstance(found, list) else []
+
+
+def _covers(rule: str, store: Path, home: Path) -> bool:
+    """Whether a path in a rule of a sandbox is the store, or a folder around it."""
+    plain = rule.removesuffix("/**").removesuffix("/*").rstrip("/")
+    if plain == "~" or plain.startswith("~/"):
+        plain = f"{home}{plain[1:]}"
+    folder = os.path.realpath(f"/{plain.lstrip('/')}")
+    return Path(folder) in (real := Path(os.path.realpath(store)), *real.parents)

@@ -1,0 +1,53 @@
+"""What is wired, what is not, and what would make a hook fail: looked at, never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from gitmem.hosts.doctor.hosts import host_findings, wirings
+from gitmem.hosts.doctor.machine import machine_findings, program_findings, store_findings
+from gitmem.hosts.doctor.told import Finding, Wiring
+from gitmem.operations.group import Store
+
+__all__ = ["Doctored", "Finding", "Wiring", "doctor"]
+
+
+class Doctored(NamedTuple):
+    """The state of everything between a host and its memory."""
+
+    wired: tuple[Wiring, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def is_well(self) -> bool:
+        """Whether nothing is left to do."""
+        return not self.findings
+
+
+def doctor(
+    store: Store,
+    group: str,
+    *,
+    environ: Mapping[str, str],
+    project: Path,
+    python: tuple[int, ...],
+    managed: Path | None = None,
+) -> Doctored:
+    """Look at the machine, the store, and each host in each scope; MANAGED are its rules."""
+    wired = tuple(wirings(environ, project))
+    found = [
+        *machine_findings(environ, python),
+        *store_findings(store, group),
+        *program_findings(wired, environ),
+        *host_findings(store.root, wired, environ, project, managed),
+        *_nothing(wired),
+    ]
+    return Doctored(wired, tuple(found))
+
+
+def _nothing(wired: Sequence[Wiring]) -> Iterator[Finding]:
+    if not any(each.events or each.plugin for each in wired):
+        hint = "`gitmem install claude-code`, or `gitmem install codex`"
+        yield Finding("not-wired", "no host calls gitmem", hint)

@@ -1,0 +1,146 @@
+"""The machine, the program and the store, as a hook will find them."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from shlex import quote
+from shutil import which
+
+from gitmem import __version__
+from gitmem.errors import GitmemError
+from gitmem.hosts.doctor.told import Finding, Wiring
+from gitmem.operations.group import Group, Store
+
+OLDEST = (3, 11)
+PATIENCE = 20.0
+"""Seconds within which a program tells its version."""
+UNREADABLE = {
+    r"refstorage\s*=\s*reftable": (
+        "reftable",
+        "keeps its refs as a reftable, which libgit2 cannot read",
+        "git -C {gitdir} refs migrate --ref-format=files",
+    ),
+    r"objectformat\s*=\s*sha256": (
+        "sha256",
+        "names its objects by SHA-256, which libgit2 cannot read",
+        "gitmem adopt {worktree} -g NEW",
+    ),
+}
+
+
+def machine_findings(environ: Mapping[str, str], python: tuple[int, ...]) -> Iterator[Finding]:
+    """What the machine lacks."""
+    if python[:2] < OLDEST:
+        runs = ".".join(map(str, python[:2]))
+        yield Finding(
+            "python-old",
+            f"this is Python {runs}, and gitmem needs 3.11",
+            "install it anew under a newer Python: `uv tool install --python 3.12 gitmem-cli`",
+        )
+    if which("git", path=environ.get("PATH")) is None:
+        yield Finding(
+            "git-missing",
+            "there is no git: memory works, but is never packed",
+            "install git, then run `gitmem maintain`",
+        )
+
+
+def store_findings(store: Store, group: str) -> Iterator[Finding]:
+    """What keeps us from the memory itself."""
+    if not store.root.is_dir():
+        yield Finding("store-missing", f"there is no store {store.root}", "`gitmem init`")
+        return
+    yield from _owner_findings(store.root)
+    if group not in store.names():
+        made = f"`gitmem init -g {quote(group)}`"
+        yield Finding("group-missing", f"the store has no group {group!r}", made)
+    for name in store.names():
+        yield from _group_findings(store, name)
+
+
+def _owner_findings(root: Path) -> Iterator[Finding]:
+    for path in (root, root / "repos", root / "groups"):
+        with suppress(FileNotFoundError):
+            owner = path.stat().st_uid
+            if owner != os.geteuid():
+                yield Finding(
+                    "wrong-owner",
+                    f"{path} belongs to user {owner}, and this is user {os.geteuid()}",
+                    f"sudo chown -R {os.geteuid()} {quote(str(root))}",
+                )
+                return
+            if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+                closed = f"{path} is closed to its owner"
+                yield Finding("store-closed", closed, f"chmod -R u+rwX {quote(str(root))}")
+                return
+
+
+def _group_findings(store: Store, name: str) -> Iterator[Finding]:
+    gitdir, worktree = store.gitdir(name), store.default_worktree(name)
+    with suppress(OSError):
+        config = (gitdir / "config").read_text("utf-8", "replace")
+        for pattern, (code, what, hint) in UNREADABLE.items():
+            if re.search(rf"(?im)^\s*{pattern}", config):
+                way = hint.format(gitdir=quote(str(gitdir)), worktree=quote(str(worktree)))
+                yield Finding(code, f"the repository of {name!r} {what}", way)
+                return
+    try:
+        Group(store, name).close()
+    except (GitmemError, OSError) as error:
+        said = error.message if isinstance(error, GitmemError) else str(error)
+        yield Finding("group-damaged", said, f"`gitmem check -g {quote(name)}`")
+
+
+def program_findings(wired: Sequence[Wiring], environ: Mapping[str, str]) -> Iterator[Finding]:
+    """What becomes of a hook that calls the program it names."""
+    calls = dict.fromkeys(each.command for each in wired if each.command)
+    if any(each.plugin for each in wired) or not calls:
+        calls[("gitmem",)] = None
+    for command in calls:
+        yield from _program_findings(command, environ)
+
+
+def _program_findings(command: tuple[str, ...], environ: Mapping[str, str]) -> Iterator[Finding]:
+    name, again = command[0], "`gitmem install` again: it names the full path"
+    found = which(name, path=environ.get("PATH"))
+    if found is None:
+        is_path = "/" in name
+        yield Finding(
+            "program-missing" if is_path else "not-on-path",
+            f"{name} is not there" if is_path else "there is no gitmem on PATH",
+            again if is_path else f"add its folder to PATH, or run {again}",
+        )
+        return
+    version = _version([found, *_start(command)], environ)
+    if version != __version__:
+        yield Finding(
+            "other-version",
+            f"{found} is {version or 'no gitmem that runs'}, and this is {__version__}",
+            f"remove or upgrade it, or run {again}",
+        )
+
+
+def _start(command: tuple[str, ...]) -> Sequence[str]:
+    return ("-m", "gitmem") if command[1:3] == ("-m", "gitmem") else ()
+
+
+def _version(command: list[str], environ: Mapping[str, str]) -> str:
+    """What a program says its version is; nothing where it fails."""
+    try:
+        done = subprocess.run(
+            [*command, "--version"],
+            env=dict(environ),
+            capture_output=True,
+            timeout=PATIENCE,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    said = re.fullmatch(r"gitmem (\S+)", done.stdout.decode("utf-8", "replace").strip())
+    return said[1] if said else ""

@@ -1,0 +1,3 @@
+"""What an agent's host is answered at its events."""
+
+from __future__ import annotations

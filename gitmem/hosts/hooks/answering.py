@@ -1,0 +1,167 @@
+"""Answer an event of an agent host: one object or nothing, and never a reason to stop.
+
+A host takes the exit code 2 of a hook for a veto, which erases a prompt. Whatever goes wrong here
+becomes a short word to the user instead. What a handler needs is imported by that handler: most
+events are about files that are not ours, and cost no more than looking at a path.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import NamedTuple
+
+from gitmem.errors import GitmemError, NotFound
+from gitmem.hosts.hooks.dialects import DIALECTS, EVENTS, Payload, answer
+
+LARGEST = 32 * 1024 * 1024
+"""Bytes that a host may say; a file that was written stands in them, too."""
+LONGEST_NOTICE = 400
+DISABLE = "GITMEM_DISABLE"
+DRAIN = "drain"
+"""No event of a host: what sessions have left is taken in."""
+
+
+class Asked(NamedTuple):
+    """What a host asks, and for whom."""
+
+    event: str
+    host: str
+    payload: Payload
+    store: str
+    group: str
+    """The group that was named; nothing where the project's folder says."""
+    acting: str | None
+    agent: str
+    """Who the commits are by; nothing for the host."""
+    environ: Mapping[str, str]
+    now: datetime | None = None
+    """Where the clock stands still; None when it runs."""
+
+    @property
+    def session(self) -> str:
+        """The session that asks."""
+        return str(self.payload.get("session_id") or "")
+
+    @property
+    def project(self) -> str:
+        """The folder that the session works in."""
+        return self.environ.get("CLAUDE_PROJECT_DIR") or str(self.payload.get("cwd") or "/")
+
+
+class Said(NamedTuple):
+    """What there is to say: to the model, and to its user."""
+
+    context: str = ""
+    notice: str = ""
+
+
+def read_payload(data: bytes) -> Payload | None:
+    """The JSON object that a host said; None for anything else."""
+    if len(data) > LARGEST:
+        return None
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def respond(asked: Asked) -> dict[str, object] | None:
+    """What to answer; None for nothing."""
+    dialect = DIALECTS[asked.host]
+    event = EVENTS.get(asked.event) or str(asked.payload.get("hook_event_name"))
+    handler = HANDLERS.get(event)
+    if handler is None or asked.environ.get(DISABLE):
+        return None
+    try:
+        said = handler(asked)
+    except Exception as error:  # noqa: BLE001 - no event of a host is stopped by us
+        said = Said(notice=_notice(error, event))
+        _debugged(asked)
+    return answer(dialect, event, said.context, said.notice)
+
+
+def _notice(error: Exception, event: str) -> str:
+    """What the user is told; that there is no store only once a session."""
+    if isinstance(error, NotFound) and event != "SessionStart":
+        return ""
+    return in_words(error)
+
+
+def in_words(error: Exception) -> str:
+    """An error on one line, with what to type next."""
+    if isinstance(error, GitmemError):
+        said, hint = error.message, error.hint
+    elif isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        said, hint = f"{where}{error.strerror or error}", "run `gitmem doctor`"
+    else:
+        said, hint = f"unexpected {type(error).__name__}: {error}", "run `gitmem doctor`"
+    text = " ".join(f"gitmem: {said}{f' ({hint})' if hint else ''}".split())
+    return text if len(text) <= LONGEST_NOTICE else f"{text[: LONGEST_NOTICE - 1]}…"
+
+
+def _debugged(asked: Asked) -> None:
+    if asked.environ.get("GITMEM_DEBUG"):
+        import traceback
+
+        traceback.print_exc()
+
+
+def _start(asked: Asked) -> Said:
+    from gitmem.hosts.hooks.start import started
+
+    return started(asked)
+
+
+def _prompt(asked: Asked) -> Said:
+    from gitmem.hosts.hooks.turns import prompted
+
+    return prompted(asked)
+
+
+def _written(asked: Asked) -> Said:
+    from gitmem.hosts.hooks.files import written
+
+    return written(asked)
+
+
+def _turn(asked: Asked) -> Said:
+    from gitmem.hosts.hooks.turns import turned
+
+    return turned(asked)
+
+
+def _compacted(asked: Asked) -> Said:
+    from gitmem.hosts.hooks.turns import compacted
+
+    return compacted(asked)
+
+
+def _ended(asked: Asked) -> Said:
+    note_end(asked)
+    return Said()
+
+
+def note_end(asked: Asked) -> None:
+    """Leave word of what was said, for who starts next."""
+    from gitmem.hosts.hooks.spool import Ended, leave
+
+    transcript = asked.payload.get("transcript_path")
+    if asked.session and isinstance(transcript, str) and transcript:
+        ended = Ended(asked.host, asked.session, transcript, asked.project, asked.group)
+        leave(asked.store, ended)
+
+
+HANDLERS: dict[str, Callable[[Asked], Said]] = {
+    "SessionStart": _start,
+    "UserPromptSubmit": _prompt,
+    "PostToolUse": _written,
+    "PreCompact": _turn,
+    "PostCompact": _compacted,
+    "Stop": _turn,
+    "SubagentStop": _turn,
+    "SessionEnd": _ended,
+}

@@ -1,0 +1,58 @@
+"""The group of a session, opened for a hook; and its edits, as many as a hook has time for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from gitmem.errors import BadInput
+from gitmem.hosts.hooks.answering import Asked
+from gitmem.operations.group import Group, Store, Who, isolate
+
+WAIT = 2.0
+"""Seconds that a hook waits for another writer."""
+EDITS = 100
+"""Edits that one hook takes in; the rest wait for the next one."""
+
+
+@contextmanager
+def opened(asked: Asked, name: str = "") -> Iterator[Group]:
+    """The group NAME, or the one that the session works with."""
+    isolate()
+    store = Store(Path(asked.store))
+    who = Who(asked.agent or asked.host, asked.session, asked.host)
+    fixed = asked.now
+    now = None if fixed is None else lambda: fixed
+    name = name or asked.group or group_of(store, asked.project)
+    group = Group(store, name, who=who, acting=asked.acting, now=now)
+    try:
+        yield group
+    finally:
+        group.close()
+
+
+def group_of(store: Store, folder: str) -> str:
+    """The group that a project folder uses."""
+    linked = store.linked(folder)
+    if not linked and store.requires_group:
+        raise BadInput(
+            "this store wants every group to be named, and this folder is linked to none",
+            hint=f"run `gitmem link {folder} -g NAME`",
+        )
+    return linked or "main"
+
+
+def take_in(group: Group) -> str:
+    """Commit edits that were made through a shell; what the model should know of them."""
+    from gitmem.hosts.hooks.files import told
+    from gitmem.operations.untouched import is_untouched
+
+    if is_untouched(group, group.repository.snapshot()):
+        return ""
+    from gitmem.operations.capture import capture
+
+    done = capture(group, wait=WAIT, most=EDITS)
+    more = [f"{done.left} more edits wait for `gitmem capture`."] if done.left else []
+    # What is held was told when it was written, and `status` names it.
+    return "\n".join((*told(done._replace(held=()), group.name), *more))

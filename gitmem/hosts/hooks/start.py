@@ -1,0 +1,195 @@
+"""A session starts: it gets the memory of its group, and what was said since the last checkpoint.
+
+Each part may fail by itself and says so; the others come all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from gitmem.errors import GitmemError, NotFound
+from gitmem.hosts.hooks.answering import Asked, Said, in_words
+from gitmem.hosts.hooks.dialects import DIALECTS, tokens_in
+from gitmem.hosts.hooks.groups import opened, take_in
+from gitmem.operations.inject import inject
+from gitmem.operations.layouts import layout_of
+from gitmem.operations.sessions import forget_sessions, keep_session, read_session
+
+if TYPE_CHECKING:
+    from gitmem.operations.group import Group
+    from gitmem.operations.inject import Injected
+    from gitmem.operations.show import FileChange
+
+CARRIED_ON = ("resume", "fork")
+"""A session that goes on has what it was shown before in its own transcript."""
+COMPACTED = "compact"
+BETWEEN = "\n\n"
+SHARE = 0.3
+"""How much of a hook's room what was said may take."""
+LESS = 0.95
+SHOWN = ("always", "recent")
+NAMED = 5
+"""Files that are named where there is no room for what changed in them."""
+ENDING = 200
+"""Characters that naming them may take."""
+CHANGED = "What memory holds has changed since this session was last shown it:"
+
+
+class _Room(NamedTuple):
+    """What a host takes from one hook."""
+
+    chars: int
+    tokens: int
+
+    def holds(self, text: str) -> bool:
+        """Whether TEXT fits."""
+        return len(text) <= self.chars and (not self.tokens or tokens_in(text) <= self.tokens)
+
+    def without(self, text: str) -> _Room:
+        """What is left beside TEXT."""
+        taken = len(text) + len(BETWEEN) if text else 0
+        tokens = max(1, self.tokens - tokens_in(text)) if self.tokens else 0
+        return _Room(max(0, self.chars - taken), tokens)
+
+
+def started(asked: Asked) -> Said:
+    """What a session is shown when it starts, goes on or was compacted."""
+    if asked.payload.get("agent_id"):
+        return Said()  # a subagent has its task
+    with opened(asked) as group:
+        work = _Start(asked, group)
+        return work.carried_on() if work.source in CARRIED_ON else work.whole()
+
+
+class _Start:
+    """One start."""
+
+    def __init__(self, asked: Asked, group: Group) -> None:
+        self._asked, self._group = asked, group
+        self._known = read_session(group.gitdir, asked.session)
+        self.source = str(asked.payload.get("source") or "startup")
+        self._notices = list(self._known.notices)
+        dialect = DIALECTS[asked.host]
+        self._room = _Room(dialect.chars, dialect.tokens)
+
+    def whole(self) -> Said:
+        """All that the layout loads, and what was said."""
+        edits = self._caught_up()
+        beside = BETWEEN.join(filter(None, (edits, self._reminder())))
+        room = _Room(int(self._room.chars * SHARE), int(self._room.tokens * SHARE))
+        said = self._said(room)
+        left = self._room.without(beside).without(said)
+        memory = self._tried("memory could not be read", lambda: self._memory(left))
+        self._keep(nudge=False)
+        return Said(BETWEEN.join(filter(None, (memory, said, beside))), self._notice())
+
+    def carried_on(self) -> Said:
+        """What has changed since this very session was shown it."""
+        self._caught_up()
+        text = self._tried("memory could not be read", self._changes)
+        self._keep(nudge=self._known.nudge)
+        return Said(text, self._notice())
+
+    def _caught_up(self) -> str:
+        """Keep what happened since; what the model should know of it."""
+        edits = self._tried("edits could not be kept", lambda: take_in(self._group))
+        self._tried("what was said could not be kept", self._drain)
+        return edits
+
+    def _tried(self, what: str, part: Callable[[], str]) -> str:
+        try:
+            return part()
+        except (GitmemError, OSError) as error:
+            self._notices.append(f"{in_words(error)}; {what}")
+            return ""
+
+    def _notice(self) -> str:
+        return "\n".join(self._notices)
+
+    def _keep(self, *, nudge: bool) -> None:
+        now = self._group.moment().timestamp()
+        forget_sessions(self._group.gitdir, now)
+        if self._asked.session:
+            known = self._known._replace(notices=(), nudge=nudge)
+            keep_session(self._group.gitdir, self._asked.session, known)
+
+    def _memory(self, room: _Room) -> str:
+        """What the layout loads, whole entries of it, as far as there is room."""
+        own = layout_of(self._group).budget or room.chars
+        budget = min(own, room.chars)
+        found = inject(self._group, budget=budget)
+        while found.text and not room.holds(found.text):
+            share = min(LESS, room.tokens / tokens_in(found.text) * LESS)
+            found = inject(self._group, budget=int(len(found.text) * share))
+        self._was_shown(found)
+        return found.text
+
+    def _was_shown(self, found: Injected) -> None:
+        shown = found.pins.get(self._group.name, "")
+        self._known = self._known._replace(shown=shown)
+
+    def _said(self, room: _Room) -> str:
+        """The end of the conversation so far; that it cannot be read is said to the model, too."""
+        from gitmem.hosts.hooks.continuity import continuity
+
+        try:
+            return continuity(self._group, room.holds)
+        except (GitmemError, OSError) as error:
+            self._notices.append(f"{in_words(error)}; what was said could not be read")
+            return "What was said before could not be read; `gitmem transcript status` says why."
+
+    def _drain(self) -> str:
+        from gitmem.hosts.hooks.draining import drain
+
+        drain(self._asked)
+        return ""
+
+    def _reminder(self) -> str:
+        due = self._known.nudge or self.source == COMPACTED
+        return nudge_of(self._group) if due else ""
+
+    def _changes(self) -> str:
+        shown, tip = self._known.shown, self._group.repository.tip().commit
+        if not shown or shown == tip:
+            return ""
+        from gitmem.operations.diff import diff
+
+        try:
+            files = diff(self._group, shown).files
+        except NotFound:
+            return ""
+        layout = layout_of(self._group)
+        layers = ((each, layout.layer_of(each.path)) for each in files)
+        seen = [each for each, layer in layers if layer and layer.load in SHOWN]
+        text = _drawn(seen, shown, self._room)
+        self._known = self._known._replace(shown=tip)
+        return text
+
+
+def nudge_of(group: Group) -> str:
+    """A word on the diary, where the layout has one."""
+    journal = next((each for each in layout_of(group).layers if each.kind == "journal"), None)
+    if journal is None:
+        return ""
+    return (
+        f"A good part of this session is not in the {journal.name} yet. "
+        "The skill `diary` writes down what is worth keeping."
+    )
+
+
+def _drawn(files: list[FileChange], since: str, room: _Room) -> str:
+    """Changed files one below the other, whole ones only; the others are named."""
+    if not files:
+        return ""
+    text, left = CHANGED, []
+    for each in files:
+        block = f"{each.change} {each.path}\n{each.diff}".rstrip()
+        if room.holds(f"{text}{BETWEEN}{block}{BETWEEN}" + " " * ENDING):
+            text += BETWEEN + block
+        else:
+            left.append(each.path)
+    if left:
+        named = ", ".join(left[:NAMED]) + (", …" if len(left) > NAMED else "")
+        text += f"{BETWEEN}Also changed: {named}. See `gitmem diff {since[:10]}`."
+    return text

@@ -1,0 +1,3 @@
+"""Wiring gitmem into agent hosts, and taking it out again."""
+
+from __future__ import annotations

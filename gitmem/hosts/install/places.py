@@ -1,0 +1,104 @@
+"""Where an agent host reads what we give it, and how it shall call us."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from shutil import which
+from typing import NamedTuple
+
+from gitmem.errors import BadInput
+from gitmem.hosts.transcripts import claude_code, codex
+from gitmem.hosts.transcripts.readers import home_in
+
+CLAUDE, CODEX = "claude-code", "codex"
+HOSTS = (CLAUDE, CODEX)
+USER, PROJECT = "user", "project"
+SCOPES = (USER, PROJECT)
+
+
+class Places(NamedTuple):
+    """The files of one host in one scope."""
+
+    host: str
+    scope: str
+    root: Path
+    """The folder by which an installation is known: the host's home, or the project."""
+    hooks: Path
+    skills: Path
+    memory: Path
+    """The instructions that the model always sees."""
+    mcp: Path | None
+    """Where MCP servers stand; None where the host writes that itself."""
+
+
+def places(host: str, scope: str, environ: Mapping[str, str], project: Path) -> Places:
+    """The files of HOST: those of the person, or of the folder PROJECT."""
+    if scope == PROJECT:
+        return _of_project(host, project, home_in(environ))
+    if host == CLAUDE:
+        root = claude_code.default_home(environ)
+        return Places(
+            host, scope, root, root / "settings.json", root / "skills", root / "CLAUDE.md", None
+        )
+    root = codex.default_home(environ)
+    files = root / "hooks.json", root / "skills", root / "AGENTS.md", root / "config.toml"
+    return Places(host, scope, root, *files)
+
+
+def _of_project(host: str, project: Path, home: Path) -> Places:
+    root = Path(os.path.abspath(project))
+    if os.path.realpath(root) == os.path.realpath(home):
+        raise BadInput(
+            f"{root} is your home folder, and its settings are your own",
+            hint="leave out --scope project, or go to the folder of the project",
+        )
+    if host == CLAUDE:
+        own = root / ".claude"
+        files = own / "settings.json", own / "skills", root / "CLAUDE.md", root / ".mcp.json"
+    else:
+        own = root / ".codex"
+        files = (
+            own / "hooks.json",
+            root / ".agents" / "skills",
+            root / "AGENTS.md",
+            own / "config.toml",
+        )
+    return Places(host, PROJECT, root, *files)
+
+
+class Program(NamedTuple):
+    """How this very gitmem is called from anywhere."""
+
+    words: tuple[str, ...]
+    store: str = ""
+    """The store that a call has to name; nothing where it finds it by itself."""
+
+    @property
+    def is_portable(self) -> bool:
+        """Whether the same words work on another machine."""
+        return self.words == ("gitmem",) and not self.store
+
+    @property
+    def call(self) -> tuple[str, ...]:
+        """The words with which every call begins."""
+        return (*self.words, "--store", self.store) if self.store else self.words
+
+    def line(self, command: str) -> str:
+        """COMMAND, which begins with `gitmem`, as a shell has to be given it."""
+        return shlex.join(self.call) + command.removeprefix("gitmem")
+
+
+def find_program(argv0: str, executable: str, path: str, store: str = "") -> Program:
+    """How to call the gitmem that runs: by its name where PATH leads there, else by its place."""
+    own = [Path(argv0), Path(executable).with_name("gitmem")]
+    scripts = [each.absolute() for each in own if each.name == "gitmem" and each.is_file()]
+    found = which("gitmem", path=path)
+    real = [os.path.realpath(each) for each in scripts]
+    if found and os.path.realpath(found) in real:
+        return Program(("gitmem",), store)
+    if scripts:
+        return Program((str(scripts[0]),), store)
+    return Program((executable, "-m", "gitmem"), store)

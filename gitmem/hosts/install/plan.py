@@ -1,0 +1,192 @@
+"""What an installation will change, worked out before anything is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gitmem.errors import Refused
+from gitmem.hosts.install.files import Change, backup_of, digest, read_file, text_of
+from gitmem.hosts.install.hooks import (
+    PROMPT,
+    Handlers,
+    Merged,
+    events_wired,
+    put_hooks,
+    take_hooks,
+    wanted_handlers,
+)
+from gitmem.hosts.install.mcp import put_json, put_toml, server, take_json, take_toml
+from gitmem.hosts.install.places import CLAUDE, Places, Program
+from gitmem.hosts.install.record import Install, Kept, after
+from gitmem.hosts.install.sections import put_section, take_section
+from gitmem.hosts.install.settings import settings_in
+from gitmem.hosts.install.skills import shipped_folder
+from gitmem.hosts.install.skills_update import SkillPlan, plan_removal, plan_skills
+
+ENV_EXAMPLE = ".env.example"
+
+
+class Shared(NamedTuple):
+    """A file of somebody else's in which a part is ours."""
+
+    path: Path
+    put: Callable[[str], Merged]
+    take: Callable[[str, str], str]
+    """From its text now, and the one before us."""
+
+
+class Wish(NamedTuple):
+    """What somebody wants installed."""
+
+    places: Places
+    program: Program
+    store: Path
+    section: str
+    """The section on memory, with its marks."""
+    handlers: Handlers
+    mcp: dict[str, Any] | None
+    has_plugin: bool
+
+
+class Plan(NamedTuple):
+    """What will be done."""
+
+    shared: tuple[Change, ...]
+    """Files of somebody else's, of which a copy is kept."""
+    own: tuple[Change, ...]
+    skills: SkillPlan
+    record: Install
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """Everything."""
+        return (*self.own, *self.skills.changes, *self.shared)
+
+
+def handlers_for(
+    places: Places, program: Program, on_prompt: bool | None, has_plugin: bool
+) -> Handlers:
+    """The handlers that shall stand there; who asked for prompts once keeps them until told."""
+    if has_plugin:
+        return {}
+    if on_prompt is None:
+        on_prompt = PROMPT in events_wired(settings_in(places.hooks))
+    return wanted_handlers(places.host, program, on_prompt=on_prompt)
+
+
+def mcp_for(
+    places: Places, program: Program, known: Install, mcp: bool | None, has_plugin: bool
+) -> dict[str, Any] | None:
+    """The server that shall stand there; likewise."""
+    asked = known.mcp is not None if mcp is None else mcp
+    return server(program) if asked and places.mcp and not has_plugin else None
+
+
+def plan_install(wish: Wish, known: Install, version: str) -> Plan:
+    """What brings everything to where it should be."""
+    places, changes, files, remarks = wish.places, [], dict(known.files), []
+    for part in _parts(wish, known):
+        change, said = _put(part)
+        changes.append(change)
+        files[str(part.path)] = after(known.files.get(str(part.path)), change)
+        remarks += [f"{part.path}: {each}" for each in said]
+    if wish.has_plugin:
+        skills = plan_removal(places.skills, known.skills)
+    else:
+        skills = plan_skills(
+            shipped_folder(), places.host, places.skills, known.skills, known.skills_version
+        )
+    record = known._replace(
+        gitmem=version,
+        files=files,
+        handlers=wish.handlers,
+        mcp=wish.mcp,
+        skills=skills.known,
+        skills_version=skills.version,
+        skills_folder=str(places.skills),
+    )
+    return Plan(tuple(changes), tuple(_env_example(wish.store)), skills, record, tuple(remarks))
+
+
+def _parts(wish: Wish, known: Install) -> Iterator[Shared]:
+    """The files in which we have a part, or shall have, or had one."""
+    places = wish.places
+    yield _hooks_part(places, wish.handlers, known)
+    yield _memory_part(places, wish.section)
+    if places.mcp and (wish.mcp or known.mcp):
+        yield _mcp_part(places, places.mcp, wish.mcp, known)
+
+
+def _hooks_part(places: Places, wanted: Handlers, known: Install) -> Shared:
+    return Shared(places.hooks, lambda text: put_hooks(text, wanted, known.handlers), take_hooks)
+
+
+def _memory_part(places: Places, section: str) -> Shared:
+    return Shared(
+        places.memory,
+        lambda text: Merged(put_section(text, section)),
+        lambda text, before: take_section(text),
+    )
+
+
+def _mcp_part(places: Places, path: Path, wanted: dict[str, Any] | None, known: Install) -> Shared:
+    def take(text: str, before: str) -> str:
+        return take_json(text, before, known.mcp) if is_json else take_toml(text)
+
+    def put(text: str) -> Merged:
+        if wanted is None:
+            return Merged(take(text, ""))
+        return put_json(text, wanted, known.mcp) if is_json else put_toml(text, wanted)
+
+    is_json = places.host == CLAUDE
+    return Shared(path, put, take)
+
+
+def _put(part: Shared) -> tuple[Change, tuple[str, ...]]:
+    before = read_file(part.path)
+    text = text_of(part.path, before)
+    try:
+        merged = part.put(text)
+    except Refused as error:
+        error.message = f"{part.path}: {error.message}"
+        raise
+    new = None if before is None and not merged.text else merged.text.encode()
+    return Change(part.path, before, new), merged.remarks
+
+
+def _env_example(store: Path) -> Iterator[Change]:
+    from gitmem.resources import templates
+
+    if read_file(store / ENV_EXAMPLE) is None:
+        data = (templates() / "env.example").read_bytes()
+        yield Change(store / ENV_EXAMPLE, None, data)
+
+
+def plan_uninstall(places: Places, store: Path, known: Install) -> Plan:
+    """What leaves every file as it was."""
+    parts = [_hooks_part(places, {}, known), _memory_part(places, "")]
+    parts += [_mcp_part(places, places.mcp, None, known)] if places.mcp else []
+    changes = [_taken(part, store, known.files.get(str(part.path))) for part in parts]
+    skills = plan_removal(places.skills, known.skills)
+    return Plan(tuple(changes), (), skills, known)
+
+
+def _taken(part: Shared, store: Path, kept: Kept | None) -> Change:
+    """The file as it was: byte for byte where nobody touched it since, else without our part."""
+    now = read_file(part.path)
+    if now is None:
+        return Change(part.path, None, None)
+    before = read_file(backup_of(store, part.path, kept.before)) if kept and kept.before else None
+    is_new = kept is not None and kept.before is None
+    if kept and kept.exact and digest(now) == kept.after and (is_new or before is not None):
+        return Change(part.path, now, before)
+    try:
+        text = part.take(text_of(part.path, now), text_of(part.path, before))
+    except Refused as error:
+        error.message = f"{part.path}: {error.message}"
+        raise
+    is_empty = text.strip() in ("", "{}")
+    return Change(part.path, now, None if is_new and is_empty else text.encode())

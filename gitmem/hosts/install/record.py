@@ -1,0 +1,118 @@
+"""What was installed, where, and how each file looked before and after: `installs.json`."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gitmem.errors import Damaged
+from gitmem.hosts.install.files import Change, digest, make, read_file
+from gitmem.hosts.install.places import Places
+
+FILE = "installs.json"
+LOCK = "installs.lock"
+FORMAT = 1
+UNKNOWN = ""
+
+
+class Kept(NamedTuple):
+    """A file of somebody else's in which a part is ours."""
+
+    before: str | None
+    """By its digest, how it was before us: None for no file, nothing where nobody knows."""
+    after: str
+    exact: bool = True
+    """True while nobody but us has changed it in between."""
+
+
+class Install(NamedTuple):
+    """One host in one scope, as it was left the last time."""
+
+    host: str
+    scope: str
+    root: str
+    gitmem: str = ""
+    """The version that did it."""
+    skills_version: int = 0
+    skills_folder: str = ""
+    skills: Mapping[str, str] = {}
+    """Each file of a skill, with the digest it was given."""
+    files: Mapping[str, Kept] = {}
+    handlers: Mapping[str, Any] = {}
+    mcp: Any = None
+    folders: tuple[str, ...] = ()
+    """Those that had to be made."""
+
+    def is_of(self, places: Places) -> bool:
+        """Whether this is the installation in PLACES."""
+        return (self.host, self.scope, self.root) == (*places[:2], str(places.root))
+
+
+def installs(store: Path) -> tuple[Install, ...]:
+    """All that were made from this store."""
+    raw = read_file(store / FILE)
+    if raw is None:
+        return ()
+    try:
+        found = json.loads(raw)
+        if found["version"] != FORMAT:
+            raise ValueError(f"it has version {found['version']}")
+        return tuple(_install(each) for each in found["installs"])
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Damaged(
+            f"{store / FILE} cannot be read: {error}",
+            hint=f"move it away (mv {store / FILE} {store / FILE}.old) and install again",
+            path=str(store / FILE),
+        ) from error
+
+
+def _install(row: dict[str, Any]) -> Install:
+    files = {path: Kept(*each) for path, each in row.pop("files").items()}
+    return Install(**{**row, "files": files, "folders": tuple(row.pop("folders"))})
+
+
+def install_of(store: Path, places: Places) -> Install:
+    """What is known of the installation in PLACES; an empty one where there is none."""
+    known = next((each for each in installs(store) if each.is_of(places)), None)
+    return known or Install(places.host, places.scope, str(places.root))
+
+
+def remember(store: Path, done: Install, *, gone: bool = False) -> None:
+    """Keep DONE in place of what was known; or forget it, where it is GONE."""
+    key = done[:3]
+    others = [each for each in installs(store) if each[:3] != key]
+    rows = [each._asdict() for each in (*others, *(() if gone else (done,)))]
+    data = json.dumps({"version": FORMAT, "installs": rows}, indent=2) + "\n"
+    path = store / FILE
+    change = Change(path, read_file(path), data.encode() if rows else None)
+    if change.action != "nothing":
+        make(change, mode=0o600)
+
+
+def after(known: Kept | None, change: Change) -> Kept:
+    """What to remember of a file once CHANGE is made."""
+    now = None if change.before is None else digest(change.before)
+    new = digest(change.after or b"")
+    if known is None:
+        before = UNKNOWN if change.action == "nothing" else now
+        return Kept(before, new, before != UNKNOWN)
+    if change.action == "nothing":
+        return known
+    return Kept(known.before, new, known.exact and now in (known.after, known.before))
+
+
+@contextmanager
+def alone(store: Path) -> Iterator[None]:
+    """One at a time: two who write the record must not lose each other's lines."""
+    store.mkdir(mode=0o700, parents=True, exist_ok=True)
+    fd = os.open(store / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)

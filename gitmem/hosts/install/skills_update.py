@@ -1,0 +1,156 @@
+"""Installed skills, brought up to date; what a person wrote is never written over.
+
+What we put there is known by its digest. A file that differs from it was edited: it stays, and ours
+is laid beside it. A folder of a skill's name that we did not make is somebody else's and is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from gitmem.hosts.install.files import Change, digest, read_file
+from gitmem.hosts.install.skills import SKILL, Migration, migrations, skill_files, version
+
+BESIDE = ".gitmem-new"
+"""How the name of our version ends, where somebody edited theirs."""
+
+
+class SkillPlan(NamedTuple):
+    """What has to be done to the skills in a folder."""
+
+    changes: tuple[Change, ...]
+    known: Mapping[str, str]
+    """What to remember: each file, with the digest of what we gave."""
+    version: int
+    remarks: tuple[str, ...] = ()
+
+
+def plan_skills(
+    source: Path,
+    host: str,
+    place: Path,
+    known: Mapping[str, str],
+    since: int,
+    *,
+    put_back: bool = True,
+) -> SkillPlan:
+    """What brings the skills in PLACE, last of version SINCE, to that of SOURCE.
+
+    PUT_BACK: what we gave and somebody removed comes back, too.
+    """
+    steps = migrations(source, since)
+    wanted = skill_files(source, host)
+    update = _Update(place, dict(known), _now(place, {*known, *wanted}, steps))
+    for step in steps:
+        update.migrate(step)
+    update.bring(wanted, put_back)
+    update.retire()
+    return SkillPlan(update.changes(), update.fresh, version(source), tuple(update.remarks))
+
+
+def plan_removal(place: Path, known: Mapping[str, str]) -> SkillPlan:
+    """What takes away the skills that we gave; what somebody edited stays."""
+    update = _Update(place, dict(known), _now(place, set(known), []))
+    update.retire()
+    return SkillPlan(update.changes(), {}, 0, tuple(update.remarks))
+
+
+def _now(place: Path, paths: set[str], steps: list[Migration]) -> dict[str, bytes]:
+    """What stands in PLACE now, as far as we may have to do with it."""
+    renamed = {name for step in steps for pair in step.renamed.items() for name in pair}
+    inside = {each.relative_to(place).as_posix() for name in renamed for each in _in(place / name)}
+    beside = {f"{path}{BESIDE}" for path in paths}
+    found = {path: read_file(place / path) for path in paths | inside | beside}
+    return {path: data for path, data in found.items() if data is not None}
+
+
+def _in(folder: Path) -> Iterator[Path]:
+    return (each for each in folder.rglob("*") if each.is_file())
+
+
+class _Update:
+    """The files of one folder, step by step from how they are to how they shall be."""
+
+    def __init__(self, place: Path, known: dict[str, str], now: dict[str, bytes]) -> None:
+        self._place = place
+        self._known = known
+        self._now = now
+        self._then = dict(now)
+        self.fresh: dict[str, str] = {}
+        self.remarks: list[str] = []
+
+    def changes(self) -> tuple[Change, ...]:
+        """Each file that shall be other than it is."""
+        found = (
+            Change(self._place / path, self._now.get(path), self._then.get(path))
+            for path in sorted({*self._now, *self._then})
+        )
+        return tuple(each for each in found if each.action != "nothing")
+
+    def migrate(self, step: Migration) -> None:
+        """Take one step; what a person put into a skill goes along when it gets another name."""
+        for old, new in step.renamed.items():
+            if any(path.startswith(f"{new}/") for path in self._then):
+                continue  # that name is taken: the old skill retires, and the new one is told of
+            for path in [each for each in self._then if each.startswith(f"{old}/")]:
+                if self._is_ours(old):
+                    self._then[f"{new}/{path[len(old) + 1 :]}"] = self._then.pop(path)
+            for path in [each for each in self._known if each.startswith(f"{old}/")]:
+                self._known[f"{new}/{path[len(old) + 1 :]}"] = self._known.pop(path)
+
+    def bring(self, wanted: Mapping[str, bytes], put_back: bool) -> None:
+        """Let each file be as it should, as far as it is ours."""
+        names = dict.fromkeys(path.partition("/")[0] for path in wanted)
+        foreign = {name for name in names if self._is_foreign(name, wanted)}
+        self.remarks += [
+            f"{self._place / name} is not gitmem's: left as it is, and this skill not installed"
+            for name in names
+            if name in foreign
+        ]
+        for path, data in wanted.items():
+            if path.partition("/")[0] not in foreign:
+                self._bring(path, data, put_back)
+
+    def _is_ours(self, name: str) -> bool:
+        return any(path.startswith(f"{name}/") for path in self._known)
+
+    def _is_foreign(self, name: str, wanted: Mapping[str, bytes]) -> bool:
+        main = f"{name}/{SKILL}"
+        if self._is_ours(name) or self._then.get(main) == wanted[main]:
+            return False
+        return main in self._then or (self._place / name).exists()
+
+    def _is_removed(self, path: str) -> bool:
+        """Whether we gave this file, or the skill it is of, and somebody took it away."""
+        main = f"{path.partition('/')[0]}/{SKILL}"
+        return any(each in self._known and each not in self._then for each in (path, main))
+
+    def _bring(self, path: str, data: bytes, put_back: bool) -> None:
+        have, gave, new = self._then.get(path), self._known.get(path), digest(data)
+        if not put_back and self._is_removed(path):
+            self.fresh |= {path: gave} if gave else {}
+            return
+        beside = f"{path}{BESIDE}"
+        self.fresh[path] = new
+        if have is None or digest(have) in (gave, new):
+            self._then[path] = data
+            return
+        if gave != new:
+            self._then[beside] = data
+            edited = f"{self._place / path} was edited: it stays, and the new version lies beside"
+            self.remarks.append(f"{edited} it as {beside.rpartition('/')[2]}")
+        if beside in self._then:
+            self.fresh[beside] = new
+
+    def retire(self) -> None:
+        """Take away what we gave and is wanted no more; what somebody edited stays."""
+        for path, gave in self._known.items():
+            have = self._then.get(path)
+            if path in self.fresh or have is None:
+                continue
+            if digest(have) == gave:
+                del self._then[path]
+            else:
+                self.remarks.append(f"{self._place / path} was edited: it stays, though not ours")

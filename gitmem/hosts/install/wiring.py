@@ -1,0 +1,250 @@
+"""Wire gitmem into an agent host, and take it out again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from gitmem import __version__
+from gitmem.core.access import MAIN
+from gitmem.hosts.install.files import (
+    back_up,
+    backup_of,
+    diff_of,
+    digest,
+    make,
+    missing_folders,
+)
+from gitmem.hosts.install.hooks import events_wired
+from gitmem.hosts.install.places import CLAUDE, PROJECT, SCOPES, USER, Places, Program, places
+from gitmem.hosts.install.plan import (
+    Plan,
+    Wish,
+    handlers_for,
+    mcp_for,
+    plan_install,
+    plan_uninstall,
+)
+from gitmem.hosts.install.record import alone, install_of, installs, remember
+from gitmem.hosts.install.settings import plugin_in, settings_in
+from gitmem.hosts.install.skills_installed import make_skills
+from gitmem.operations.group import Group, Store, not_found
+
+if TYPE_CHECKING:
+    from gitmem.core.layout import Layout
+    from gitmem.operations.init import Initialised
+
+LAYOUT = "standard"
+"""What a group gets that is made on the way."""
+
+
+class FileDone(NamedTuple):
+    """What became, or would become, of one file."""
+
+    path: str
+    action: str
+    diff: str
+    backup: str = ""
+    """Where it is kept as it was, if it is somebody else's."""
+    skill: str = ""
+    """The folder of the skill of which it is a part."""
+
+
+class Installed(NamedTuple):
+    """What was done, or would be."""
+
+    host: str
+    scope: str
+    action: str
+    """installed or uninstalled"""
+    dry_run: bool
+    files: tuple[FileDone, ...]
+    """Those that are other than they were."""
+    remarks: tuple[str, ...]
+    next: tuple[str, ...] = ()
+    """What is left to a person."""
+    group: str = ""
+    """The group that was made on the way."""
+
+
+def install(
+    store: Store,
+    group: str,
+    host: str,
+    scope: str,
+    *,
+    program: Program,
+    environ: Mapping[str, str],
+    project: Path,
+    on_prompt: bool | None = None,
+    mcp: bool | None = None,
+    dry_run: bool = False,
+) -> Installed:
+    """Let HOST know gitmem: hooks, skills, the section on memory, where asked for MCP."""
+    where = places(host, scope, environ, project)
+    plugin = _plugin(where, environ, project)
+    made = None if dry_run else _ensured(store, group)
+    with nullcontext() if dry_run else alone(store.root):
+        known = install_of(store.root, where)
+        wish = Wish(
+            where,
+            program,
+            store.root,
+            _section(store, group),
+            handlers_for(where, program, on_prompt, bool(plugin)),
+            mcp_for(where, program, known, mcp, bool(plugin)),
+            bool(plugin),
+        )
+        plan = plan_install(wish, known, __version__)
+        files = tuple(_told(plan, store.root, where.skills))
+        if not dry_run:
+            _carry_out(plan, store.root, where)
+    remarks = (*plan.remarks, *plan.skills.remarks, *_doubts(wish, plugin, environ, project))
+    steps = tuple(_next(wish, group, bool(mcp), bool(files)))
+    created = made.group if made and made.created else ""
+    return Installed(host, scope, "installed", dry_run, files, remarks, steps, created)
+
+
+def uninstall(
+    store: Store,
+    host: str,
+    scope: str,
+    *,
+    environ: Mapping[str, str],
+    project: Path,
+    dry_run: bool = False,
+) -> Installed:
+    """Take out what `install` has put in; the store and its memory stay."""
+    where = places(host, scope, environ, project)
+    is_there = store.root.is_dir() and not dry_run
+    with alone(store.root) if is_there else nullcontext():
+        plan = plan_uninstall(where, store.root, install_of(store.root, where))
+        files = tuple(_told(plan, store.root, where.skills))
+        if not dry_run:
+            _take_out(plan, store.root, where)
+    return Installed(host, scope, "uninstalled", dry_run, files, plan.skills.remarks)
+
+
+def _ensured(store: Store, group: str) -> Initialised | None:
+    """Make the group where there is none: hooks without a memory would only complain."""
+    from gitmem.operations.init import init
+
+    names = store.names()
+    if group in names:
+        return None
+    if names and group != MAIN:
+        raise not_found(store, group)
+    return init(store, group, layout=LAYOUT)
+
+
+def _section(store: Store, group: str) -> str:
+    from gitmem.hosts.install.sections import section
+
+    return section(_layout(store, group), group)
+
+
+def _layout(store: Store, name: str) -> Layout:
+    from gitmem.operations.layouts import layout_of, shipped_layout
+
+    if name not in store.names():
+        return shipped_layout(LAYOUT)
+    group = Group(store, name)
+    try:
+        return layout_of(group)
+    finally:
+        group.close()
+
+
+def _told(plan: Plan, store: Path, skills: Path) -> Iterator[FileDone]:
+    for change in plan.changes:
+        if change.action != "nothing":
+            path, skill, backup = str(change.path), "", ""
+            if change in plan.skills.changes:
+                skill = str(skills / change.path.relative_to(skills).parts[0])
+            elif change in plan.shared and change.before is not None:
+                backup = str(backup_of(store, change.path, digest(change.before)))
+            yield FileDone(path, change.action, diff_of(change), backup, skill)
+
+
+def _carry_out(plan: Plan, store: Path, where: Places) -> None:
+    """Do what was planned; the record first, so that nothing of ours is ever unknown."""
+    folders = (*plan.record.folders, *missing_folders(plan.changes))
+    remember(store, plan.record._replace(folders=tuple(dict.fromkeys(folders))))
+    _make(plan, store, where)
+
+
+def _make(plan: Plan, store: Path, where: Places) -> None:
+    mode = 0o644 if where.scope == PROJECT else 0o600
+    for change in plan.shared:
+        if change.action != "nothing":
+            back_up(store, change)
+    make_skills(plan.skills, where.skills, mode=mode)
+    for change in (*plan.own, *reversed(plan.shared)):  # the host is told last
+        if change.action != "nothing":
+            make(change, mode=mode)
+
+
+def _take_out(plan: Plan, store: Path, where: Places) -> None:
+    """Do it backwards; the record goes last."""
+    _make(plan, store, where)
+    for folder in sorted(plan.record.folders, key=len, reverse=True):
+        with suppress(OSError):  # somebody has put something there
+            Path(folder).rmdir()
+    if installs(store):
+        remember(store, plan.record, gone=True)
+
+
+def _plugin(where: Places, environ: Mapping[str, str], project: Path) -> str:
+    """The plugin that does the same everywhere this installation would."""
+    if where.host != CLAUDE:
+        return ""
+    own = plugin_in(settings_in(where.hooks))
+    return own or plugin_in(settings_in(places(CLAUDE, USER, environ, project).hooks))
+
+
+def _doubts(wish: Wish, plugin: str, environ: Mapping[str, str], project: Path) -> Iterator[str]:
+    """What would make everything happen twice, or not at all elsewhere."""
+    where = wish.places
+    if plugin:
+        yield (
+            f"the plugin {plugin} is enabled and brings hooks, skills and the MCP server: "
+            "they are left out here, or everything would happen twice"
+        )
+    if where.scope == PROJECT and not wish.program.is_portable:
+        call = " ".join(wish.program.call)
+        yield f"the settings of this project now name what only this machine has: {call}"
+    for other in SCOPES:
+        if other != where.scope and not plugin:
+            yield from _other_scope(where, other, environ, project)
+
+
+def _other_scope(
+    where: Places, scope: str, environ: Mapping[str, str], project: Path
+) -> Iterator[str]:
+    from gitmem.errors import BadInput
+
+    try:
+        there = places(where.host, scope, environ, project)
+    except BadInput:  # the home folder is no project
+        return
+    if events_wired(settings_in(there.hooks)):
+        yield (
+            f"{there.hooks} calls gitmem, too: keep one of the two, "
+            f"`gitmem install {where.host} --scope {scope} --uninstall` removes that one"
+        )
+
+
+def _next(wish: Wish, group: str, mcp: bool, is_changed: bool) -> Iterator[str]:
+    where = wish.places
+    if where.scope == PROJECT and group != MAIN:
+        yield f"gitmem link {where.root} -g {group}"
+    if mcp and where.mcp is None:
+        import shlex
+
+        yield f"claude mcp add --scope user gitmem -- {shlex.join((*wish.program.call, 'mcp'))}"
+    if is_changed and where.host != CLAUDE:
+        yield "open /hooks in Codex and trust the new ones: until then it skips them in silence"
+    if is_changed:
+        yield "begin a new session of the host; `gitmem doctor` says what is wired"

@@ -1,0 +1,206 @@
+"""What each tool does: one operation on the group that is meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from gitmem.core.access import MAIN
+from gitmem.errors import BadInput
+from gitmem.hosts.mcp.desk import (
+    Desk,
+    check_edit,
+    check_read,
+    check_restore,
+    file_named,
+    file_part,
+    opened,
+    pattern_named,
+)
+from gitmem.hosts.mcp.state import state
+from gitmem.hosts.mcp.texts import (
+    Answer,
+    changed,
+    found,
+    history,
+    listed_entries,
+    listed_files,
+    part_of,
+    shown_file,
+)
+from gitmem.operations.applying import Edit
+from gitmem.operations.group import Group
+from gitmem.operations.memory_actions import DEFAULT_PATH
+
+if TYPE_CHECKING:
+    from gitmem.operations.log import Entry
+
+Arguments = dict[str, Any]
+
+
+def memory_search(desk: Desk, given: Arguments) -> Answer:
+    """Look for something in memory and in what was said."""
+    from gitmem.operations.search import search
+
+    with opened(desk, given["group"]) as group:
+        searched = search(
+            group,
+            given["query"],
+            source=given["source"],
+            limit=given["limit"],
+            since=given["since"],
+            layers=(given["layer"],) if given["layer"] else (),
+            include_archive=given["archive"],
+            allowed_only=True,
+        )
+        return Answer(found(group.name, searched))
+
+
+def memory_get(desk: Desk, given: Arguments) -> Answer:
+    """A file, or an entry of one, as it is or was."""
+    from gitmem.operations.restore_entry import is_address
+
+    with opened(desk, given["group"]) as group:
+        path, at = given["path"] or DEFAULT_PATH, given["at"]
+        if is_address(group, path):
+            return _entry(group, path, at, given["offset"])
+        return _file(group, file_named(group, path), at, given["offset"])
+
+
+def _file(group: Group, path: str, at: str, offset: int) -> Answer:
+    from gitmem.operations import memory_actions
+    from gitmem.operations.read import read
+
+    check_read(group, path)
+    if at:
+        got = read(group, path.replace("\\", "/"), at=at)
+    else:
+        got = memory_actions.memory_get(group, path)
+    return Answer(shown_file(got.path, got.blob, got.commit, part_of(got.text, offset)))
+
+
+def _entry(group: Group, address: str, at: str, offset: int) -> Answer:
+    from gitmem.operations.entries import locate_entry
+    from gitmem.operations.layouts import layout_at
+    from gitmem.operations.resolve import resolve
+
+    check_read(group, address)
+    snapshot = group.repository.snapshot(resolve(group, at or None))
+    path, entry = locate_entry(group, snapshot, layout_at(group, snapshot).layout, address)
+    name, version = f"{path}#{entry.slug}", snapshot.oid(path) or ""
+    return Answer(shown_file(name, version, snapshot.commit, part_of(entry.block, offset)))
+
+
+def memory_write(desk: Desk, given: Arguments) -> Answer:
+    """Replace a file."""
+    return _written(desk, given, _edit(given, create=given["create"]))
+
+
+def memory_append(desk: Desk, given: Arguments) -> Answer:
+    """Add to a file."""
+    return _written(desk, given, _edit(given, append=True))
+
+
+def memory_entry(desk: Desk, given: Arguments) -> Answer:
+    """Create or change one entry of a file."""
+    edit = _edit(given, entry=given["title"])
+    if given["text"] == "":
+        edit = edit._replace(text=None)  # only fields change, or a bare title comes into being
+    return _written(desk, given, edit)
+
+
+def _edit(given: Arguments, **more: Any) -> Edit:
+    text = given["text"]
+    return Edit(
+        given["path"],
+        text if not text or text.endswith("\n") else f"{text}\n",
+        if_match=given.get("if_match", ""),
+        fields=tuple(given.get("fields", {}).items()),
+        user=given.get("user", ""),
+        date=given.get("date", ""),
+        **more,
+    )
+
+
+def _written(desk: Desk, given: Arguments, edit: Edit) -> Answer:
+    from gitmem.operations.write import Allowed, write
+
+    allowed = Allowed(shrink=given.get("allow_shrink", False))
+    with opened(desk, given["group"]) as group:
+        check_edit(group, edit)
+        return changed("written", write(group, [edit], reason=given["reason"], allowed=allowed))
+
+
+def memory_list(desk: Desk, given: Arguments) -> Answer:
+    """The files, or the entries, of the group."""
+    from gitmem.operations.entries import entries
+    from gitmem.operations.layouts import layout_of
+    from gitmem.operations.listing import list_files
+
+    path, at, offset = given["path"], given["at"] or None, given["offset"]
+    with opened(desk, given["group"]) as group:
+        allows = layout_of(group).allows
+        if given["entries"]:
+            listed = entries(group, path, at=at)
+            kept = tuple(each for each in listed.entries if allows(each.path))
+            return listed_entries(listed._replace(entries=kept), offset)
+        files = list_files(group, pattern_named(group, path), at=at).files
+        return listed_files([each for each in files if allows(each.path)], offset)
+
+
+def memory_history(desk: Desk, given: Arguments) -> Answer:
+    """Who changed a file, or anything, when and why."""
+    from itertools import islice
+
+    from gitmem.operations.log import iter_log, log
+
+    offset, limit = given["offset"], given["limit"]
+    with opened(desk, given["group"]) as group:
+        path = file_part(group, file_named(group, given["path"]))
+        if path:
+            check_read(group, path)
+        every = iter_log(group, path, since=given["since"], agent=given["agent"])
+        rows = list(islice(_allowed(group, every), offset, offset + limit + 1))
+        if path and not rows:
+            log(group, path, limit=1)  # who asks for what never was is told so
+        return history(rows[:limit], offset, len(rows) > limit, group.zone)
+
+
+def _allowed(group: Group, entries: Iterable[Entry]) -> Iterator[Entry]:
+    """Those of ENTRIES that are about files these tools may touch, and of those only these."""
+    from gitmem.operations.layouts import layout_of
+
+    layout = layout_of(group)
+    for each in entries:
+        paths = tuple(filter(layout.allows, each.paths)) if layout.allow else each.paths
+        if paths or not each.paths:
+            yield each._replace(paths=paths)
+
+
+def memory_restore(desk: Desk, given: Arguments) -> Answer:
+    """Bring back a file or an entry as it was."""
+    from gitmem.operations.restore import restore
+
+    at, previous = given["at"], given["previous"]
+    if at and previous:
+        raise BadInput("`at` and `previous` name two versions", hint="give one of them")
+    with opened(desk, given["group"]) as group:
+        path = file_named(group, given["path"])
+        if path.strip("./") == "":
+            raise BadInput(
+                "a file or an entry has to be named",
+                hint="the whole group is for a person to bring back: `gitmem restore --all`",
+            )
+        check_restore(group, path)
+        done = restore(group, path, at=at, previous=previous, reason=given["reason"])
+        return changed("restored", done)
+
+
+def memory_status(desk: Desk, given: Arguments) -> Answer:
+    """How the group is."""
+    from gitmem.operations.layouts import layout_of
+    from gitmem.operations.status import status
+
+    with opened(desk, given["group"]) as group:
+        groups = desk.store.names() if desk.acting == MAIN else ()
+        return state(status(group), layout_of(group), groups, group.zone)

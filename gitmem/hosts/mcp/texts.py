@@ -1,0 +1,253 @@
+"""What tools answer: a short text for a model, and the same facts for a program.
+
+Some hosts show a model only the structured part of an answer, others only the text. So each says
+all there is to say, or there is just a text: passages and files read badly inside of JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, tzinfo
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gitmem.core.messages import visible
+from gitmem.core.numbers import counted
+from gitmem.hosts.mcp.hints import for_models
+
+if TYPE_CHECKING:
+    from gitmem.operations.entries import ListedEntries
+    from gitmem.operations.listing import Listing
+    from gitmem.operations.log import Entry
+    from gitmem.operations.search import Hit, Searched
+    from gitmem.operations.versions import Restored
+    from gitmem.operations.write import Change, Written
+
+MOST = 16_000
+"""Characters of one answer; a host warns its user at two or three times that."""
+ROWS = 200
+PATHS = 20
+"""Of a commit that changed many files, so many are named."""
+REASON = 300
+COMMIT, VERSION = 10, 12
+"""Digits of an id that are shown; so many are enough to name it."""
+
+
+class Answer(NamedTuple):
+    """What a call says."""
+
+    text: str
+    facts: dict[str, Any] | None = None
+    failed: bool = False
+
+
+class Part(NamedTuple):
+    """As much of a long text as one answer holds."""
+
+    text: str
+    start: int
+    stop: int
+    total: int
+
+    @property
+    def is_all(self) -> bool:
+        """True when nothing was left out."""
+        return self.stop - self.start >= self.total
+
+
+def part_of(text: str, offset: int) -> Part:
+    """The part of TEXT from the character OFFSET on, up to the end of a line where there is one."""
+    start, stop = min(offset, len(text)), len(text)
+    if stop - start > MOST:
+        stop = text.rfind("\n", start + MOST // 2, start + MOST) + 1 or start + MOST
+    return Part(text[start:stop], start, stop, len(text))
+
+
+def shown_file(name: str, version: str, commit: str, part: Part) -> str:
+    """A file, or an entry of it, under a line that says what it is."""
+    facts = f"{visible(name)} (version {version[:VERSION]}, commit {commit[:COMMIT]}"
+    if part.is_all:
+        return f"{facts})\n\n{part.text}"
+    head = f"{facts}; characters {part.start + 1:,}-{part.stop:,} of {part.total:,})"
+    rest = f"\n[cut here; the rest: same call with offset={part.stop}]"
+    return f"{head}\n\n{part.text}{rest if part.stop < part.total else ''}"
+
+
+def found(group: str, searched: Searched) -> str:
+    """The hits, the best first, as many as one answer holds."""
+    blocks: list[str] = []
+    left = MOST
+    for number, hit in enumerate(searched.hits, 1):
+        block = f"{number}. {_headline(group, hit)}\n{hit.text.strip()}"
+        if len(block) > left and blocks:
+            rest = len(searched.hits) - len(blocks)
+            blocks.append(f"[{rest} more left out for length; look for something narrower]")
+            break
+        blocks.append(block[:left])
+        left -= len(block)
+    return "\n\n".join([*blocks, *map(for_models, searched.notes)] or ["Nothing was found."])
+
+
+def _headline(group: str, hit: Hit) -> str:
+    if hit.source != "memory":
+        said = f", {hit.at:%Y-%m-%d %H:%M}" if hit.at else ""
+        return visible(f"said by {hit.from_} in {hit.chat}{said}")
+    where = f"lines {hit.lines[0]}-{hit.lines[1]}" if hit.lines else ""
+    touched = f"{hit.touched:%Y-%m-%d}" if hit.touched else ""
+    facts = ", ".join(filter(None, (where, touched, hit.state)))
+    other = f"group {hit.group}: " if hit.group != group else ""
+    return visible(f"{other}{hit.address} ({facts})")
+
+
+def changed(verb: str, result: Written | Restored) -> Answer:
+    """What became of a write, with the version that a next one can be based on."""
+    lines = [_change_line(verb, each) for each in result.changes]
+    notes = [*_notes(result), *map(for_models, getattr(result, "warnings", ()))]
+    lines.append(f"commit {result.commit[:COMMIT]}" if result.changes else "nothing had to change")
+    facts = {
+        "commit": result.commit,
+        "files": [_change_facts(each) for each in result.changes[:ROWS]],
+        **({"notes": notes} if notes else {}),
+    }
+    if len(lines) > ROWS:
+        lines[ROWS:-1] = [f"and {len(lines) - 1 - ROWS:,} more files"]
+    return Answer("\n".join([*lines, *(f"note: {each}" for each in notes)]), facts)
+
+
+def _change_line(verb: str, change: Change) -> str:
+    path = visible(change.path)
+    if change.change == "unchanged":
+        return f"unchanged {path} (version {change.blob[:VERSION]})"
+    if change.change == "removed":
+        return f"removed {path}"
+    new = "new, " if change.change == "created" else ""
+    amount = f"+{change.added:,} -{change.removed:,} lines, {counted(change.bytes, 'byte')}"
+    return f"{verb} {path} ({new}{amount}, version {change.blob[:VERSION]})"
+
+
+def _change_facts(change: Change) -> dict[str, Any]:
+    return {
+        "path": change.path,
+        "change": change.change,
+        "version": change.blob,
+        "bytes": change.bytes,
+    }
+
+
+def _notes(result: Written | Restored) -> Iterator[str]:
+    for each in result.captured:
+        merged = ", merged with what was written since" if each.merged else ""
+        yield f"an edit of {visible(each.path)} was found and committed first{merged}"
+    for aside in result.set_aside:
+        yield (
+            f"a version of {visible(aside.path)} that may not enter git was set aside "
+            f"({aside.rule}); a person can look at it: `gitmem held show {aside.id}`"
+        )
+    if result.pending:
+        yield "it is committed; the work tree follows with the next command"
+
+
+def listed_files(files: Sequence[Listing], offset: int) -> Answer:
+    """The paths with their sizes."""
+    shown = _fitting((each.path for each in files[offset : offset + ROWS]), "1,048,576 bytes  ")
+    rows = files[offset : offset + shown]
+    lines = [f"{_size(each.bytes)}  {visible(each.path)}" for each in rows]
+    total = counted(len(files), "file")
+    facts = {"total": len(files), "files": {each.path: each.bytes for each in rows}}
+    return _paged(lines, facts, total, offset, len(files))
+
+
+def _size(size: int | None) -> str:
+    return "damaged" if size is None else counted(size, "byte")
+
+
+def listed_entries(listed: ListedEntries, offset: int) -> Answer:
+    """The addresses of entries with what they say of themselves."""
+    every = listed.entries
+    lines = []
+    for each in every[offset : offset + ROWS]:
+        parts = (each.status, each.type, f"{each.date}" if each.date else "")
+        said = ", ".join(filter(None, parts))
+        lines.append(visible(f"{each.address}  {each.title}{f'  ({said})' if said else ''}"))
+    lines = lines[: _fitting(lines)]
+    rows = every[offset : offset + len(lines)]
+    facts = {
+        "total": len(every),
+        "entries": [{"address": each.address, "title": each.title} for each in rows],
+    }
+    return _paged(lines, facts, counted(len(every), "entry"), offset, len(every))
+
+
+def _fitting(lines: Iterable[str], more: str = "") -> int:
+    """How many of LINES one answer holds; one in any case."""
+    count, size = 0, 0
+    for line in lines:
+        size += len(line) + len(more) + 1
+        if count and size > MOST:
+            break
+        count += 1
+    return count
+
+
+def _paged(lines: list[str], facts: dict[str, Any], total: str, offset: int, number: int) -> Answer:
+    after = offset + len(lines)
+    if after < number:
+        more = f"{number - after:,} more: same call with offset={after}, or a narrower path"
+        return Answer("\n".join([total, *lines, f"[{more}]"]), {**facts, "more": more})
+    return Answer("\n".join([total, *lines]), facts)
+
+
+def history(entries: Sequence[Entry], offset: int, more: bool, zone: tzinfo) -> Answer:
+    """Who did what, when and why, newest first."""
+    blocks = ["\n".join(_entry_lines(each, zone)) for each in entries]
+    shown = _fitting(blocks)
+    rest = f"there is more: same call with offset={offset + shown}"
+    cut = more or shown < len(entries)
+    rows = [_entry_facts(each) for each in entries[:shown]]
+    facts = {"entries": rows, **({"more": rest} if cut else {})}
+    lines = [*blocks[:shown], *([f"[{rest}]"] if cut else [])]
+    return Answer("\n".join(lines or ["nothing was done that fits"]), facts)
+
+
+def _entry_lines(entry: Entry, zone: tzinfo) -> Iterator[str]:
+    when = entry.time.astimezone(zone)
+    paths = ", ".join(entry.paths[:3]) + (" ..." if len(entry.paths) > 3 else "")  # noqa: PLR2004
+    what = f"{entry.op or 'git'} by {entry.agent}: {paths or '-'}: {entry.title or entry.subject}"
+    yield visible(f"{entry.commit[:COMMIT]}  {when:%Y-%m-%d %H:%M}  {what}")
+    if entry.reason:
+        yield visible(f"  why: {shortened(entry.reason)}")
+
+
+def _entry_facts(entry: Entry) -> dict[str, Any]:
+    return {
+        "commit": entry.commit,
+        "time": entry.time.isoformat(),
+        "op": entry.op or "git",
+        "agent": entry.agent,
+        "files": len(entry.paths),
+        "paths": list(entry.paths[:PATHS]),
+        "title": entry.title or entry.subject,
+        **({"reason": shortened(entry.reason)} if entry.reason else {}),
+    }
+
+
+def shortened(text: str) -> str:
+    """TEXT on one line, cut where a list has room for no more."""
+    line = " ".join(text.split())
+    return line if len(line) <= REASON else f"{line[:REASON]} ..."
+
+
+def refused(code: str, message: str, hint: str, facts: Mapping[str, Any]) -> Answer:
+    """An error: what happened, and the next step."""
+    lines = [f"{code}: {for_models(message)}"]
+    if hint:
+        lines.append(f"hint: {for_models(hint)}")
+    lines += [_version_line(each) for each in facts.get("versions", ())]
+    return Answer("\n".join(lines), failed=True)
+
+
+def _version_line(version: Mapping[str, Any]) -> str:
+    """One version to choose from, with the call that brings it back."""
+    when: datetime = version["time"]
+    size = "" if version["bytes"] is None else f", {counted(version['bytes'], 'byte')}"
+    what = f"{when:%Y-%m-%d %H:%M}, {version['op'] or 'git'} by {version['agent']}{size}"
+    return visible(f"- {what}: {for_models('`' + version['command'] + '`')}")

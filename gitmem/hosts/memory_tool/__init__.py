@@ -1,0 +1,3 @@
+"""Claude's memory tool on a group."""
+
+from __future__ import annotations

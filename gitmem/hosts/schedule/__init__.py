@@ -1,0 +1,3 @@
+"""Letting the machine call gitmem."""
+
+from __future__ import annotations

@@ -1,0 +1,138 @@
+"""Claude Code: where its transcripts lie, and what a line of one says.
+
+Sessions are `projects/<folder>/<session>.jsonl` in its home, where the folder is named after the
+directory in which it was started. An answer is spread over several lines, one for each block.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from gitmem.hosts.transcripts.readers import (
+    NO_TEXT,
+    NOT_CONVERSATION,
+    UNKNOWN,
+    UNREADABLE,
+    Reading,
+    files_among,
+    heard,
+    home_in,
+    real_name,
+    row_of,
+    texts_in,
+    without,
+)
+
+SUMMARY = "summary"
+"""Who speaks where Claude Code has put a summary in the place of what was said before."""
+_LONGEST_NAME = 200
+_SUBAGENT = "agent-"
+"""How the files of subagents begin; older releases kept them beside the sessions."""
+_SENDERS = ("user", "assistant")
+_NOTES = frozenset(
+    (
+        *("ai-title", "content-replacement", "custom-title", "file-history-snapshot"),
+        *("last-prompt", "mode", "permission-mode", "queue-operation", "summary", "tag"),
+        *("attachment", "progress", "system"),
+    )
+)
+_ASIDE = ("isMeta", "isSidechain", "teamName")
+_NOT_THE_USERS = (
+    *("<command-name>", "<command-message>", "<command-args>"),
+    *("<local-command-stdout>", "<local-command-stderr>", "<local-command-caveat>"),
+    *("<bash-input>", "<bash-stdout>", "<bash-stderr>"),
+    *("<session-start-hook>", "<task-notification>"),
+    *("<tick>", "<goal>", "<ide_opened_file>", "<ide_selection>"),
+    "[Request interrupted by user",
+)
+_REMINDER = r"(?s)<system-reminder>.*?(?:</system-reminder>|\Z)\s*"
+"""What Claude Code adds to a prompt, wherever in it."""
+
+
+def read_line(raw: bytes, chat: str) -> Reading:
+    """What became of one line of a session; CHAT is that of its file."""
+    row = row_of(raw)
+    kind = row.get("type") if row else None
+    if row is None or not isinstance(kind, str):
+        return UNREADABLE
+    if kind in _SENDERS:
+        return _message(row, kind, chat)
+    return NOT_CONVERSATION if kind in _NOTES else UNKNOWN
+
+
+def _message(row: dict[str, object], sender: str, chat: str) -> Reading:
+    if any(row.get(each) for each in _ASIDE):
+        return NOT_CONVERSATION
+    message = row.get("message")
+    texts = texts_in(message.get("content") if isinstance(message, dict) else None, ("text",))
+    if not texts:
+        return UNREADABLE if texts is None else NO_TEXT
+    if row.get("isCompactSummary"):
+        sender = SUMMARY
+    if sender == "user":
+        # Block by block: an editor puts what is open in front of the question, as one of its own.
+        texts = without([re.sub(_REMINDER, "", each) for each in texts], _NOT_THE_USERS)
+    if not texts:
+        return NOT_CONVERSATION
+    session = row.get("sessionId")
+    named = session if isinstance(session, str) and session else chat
+    return heard(row.get("uuid"), named, sender, row.get("timestamp"), texts)
+
+
+def chat_of(path: Path) -> str:
+    """The chat for which the file of a session stands."""
+    return path.stem
+
+
+def default_home(environ: Mapping[str, str]) -> Path:
+    """Where Claude Code keeps its things."""
+    chosen = environ.get("CLAUDE_CONFIG_DIR")
+    return Path(chosen) if chosen else home_in(environ) / ".claude"
+
+
+def transcript_files(root: Path) -> Iterator[Path]:
+    """All sessions in Claude Code's home ROOT, in order; those of subagents are not among them."""
+    yield from _sessions((root / "projects").glob("*/*.jsonl"))
+
+
+def project_files(home: Path, project: Path) -> Iterator[Path]:
+    """The sessions that were started in the directory PROJECT, in order."""
+    for folder in project_folders(home, project):
+        yield from _sessions(folder.glob("*.jsonl"))
+
+
+def _sessions(paths: Iterator[Path]) -> Iterator[Path]:
+    return (each for each in files_among(paths) if not each.name.startswith(_SUBAGENT))
+
+
+def project_folders(home: Path, project: Path) -> list[Path]:
+    """The folders in Claude Code's HOME that may be of the directory PROJECT.
+
+    Mostly one. Different directories can have the same, since its name has only letters, digits
+    and `-`, and of a long one no more than the beginning can be compared: a digest follows, which
+    not all versions compute alike.
+    """
+    wanted = [_pattern(each) for each in _folder_names(real_name(project))]
+    found = (home / "projects").glob("*")
+    return sorted(
+        each
+        for each in found
+        if any(re.fullmatch(form, each.name) for form in wanted) and os.path.isdir(each)
+    )
+
+
+def _folder_names(directory: str) -> set[str]:
+    """What the folder of a directory may be called, before anything is cut.
+
+    To JavaScript a character beyond the first 65,536 is two, to Python it is one; both write here.
+    """
+    twice = re.sub("[^\0-\uffff]", "--", directory)
+    return {re.sub("[^a-zA-Z0-9]", "-", each) for each in (directory, twice)}
+
+
+def _pattern(name: str) -> str:
+    cut = re.escape(name[:_LONGEST_NAME])
+    return cut if len(name) <= _LONGEST_NAME else f"{cut}-[0-9a-z]+"

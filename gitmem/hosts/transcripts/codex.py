@@ -1,0 +1,138 @@
+"""Codex: where its rollouts lie, and what a line of one says.
+
+Sessions are `sessions/YYYY/MM/DD/rollout-<time>-<uuid>.jsonl` in its home. Their first line names
+the directory in which they were started; a message seldom has an id, so it gets one here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from gitmem.errors import BadInput, NotFound
+from gitmem.hosts.transcripts.readers import (
+    NO_TEXT,
+    NOT_CONVERSATION,
+    UNKNOWN,
+    UNREADABLE,
+    Reading,
+    files_among,
+    heard,
+    home_in,
+    read_lines,
+    real_name,
+    row_of,
+    texts_in,
+    without,
+)
+
+_ROLLOUTS = "sessions/[0-9][0-9][0-9][0-9]/[0-9][0-9]/[0-9][0-9]/rollout-*.jsonl"
+_UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_DIGEST = 16
+_SENDERS = ("user", "assistant")
+_TEXTS = ("input_text", "output_text")
+_NOTES = frozenset(
+    (
+        *("compacted", "event_msg", "session_meta", "turn_context", "world_state"),
+        *("inter_agent_communication", "inter_agent_communication_metadata"),
+        "security_risk_score",
+    )
+)
+_WORDLESS = frozenset(
+    (
+        *("additional_tools", "compaction", "compaction_summary", "context_compaction"),
+        *("ghost_snapshot", "reasoning"),
+    )
+)
+_TOOLS = ("_call", "_output")
+"""How the kind of whatever belongs to a tool ends, also of tools that are yet to come."""
+_NOT_THE_USERS = (
+    *("<environment_context>", "<user_instructions>", "# AGENTS.md instructions for "),
+    *("<skill>", "<subagent_notification>", "<turn_aborted>", "<user_shell_command>"),
+)
+
+
+def read_line(raw: bytes, chat: str) -> Reading:
+    """What became of one line of a rollout; CHAT is that of its file."""
+    row = row_of(raw)
+    kind = row.get("type") if row else None
+    if row is None or not isinstance(kind, str):
+        return UNREADABLE
+    if kind == "response_item":
+        return _item(row.get("payload"), chat, row.get("timestamp"))
+    return NOT_CONVERSATION if kind in _NOTES else UNKNOWN
+
+
+def _item(item: object, chat: str, at: object) -> Reading:
+    kind = item.get("type") if isinstance(item, dict) else None
+    if not isinstance(item, dict) or not isinstance(kind, str):
+        return UNREADABLE
+    if kind == "message":
+        return _message(item, chat, at)
+    if kind == "agent_message":  # from one agent to another
+        return NOT_CONVERSATION
+    return NO_TEXT if kind in _WORDLESS or kind.endswith(_TOOLS) else UNKNOWN
+
+
+def _message(item: dict[str, object], chat: str, at: object) -> Reading:
+    sender = item.get("role")
+    if not isinstance(sender, str):
+        return UNREADABLE
+    if sender not in _SENDERS:
+        return NOT_CONVERSATION
+    texts = texts_in(item.get("content"), _TEXTS)
+    if not texts:
+        return UNREADABLE if texts is None else NO_TEXT
+    if sender == "user":
+        texts = without(texts, _NOT_THE_USERS)
+    if not texts:
+        return NOT_CONVERSATION
+    own = item.get("id")
+    known = own if isinstance(own, str) and own else _id(chat, at, sender, texts)
+    return heard(known, chat, sender, at, texts)
+
+
+def _id(chat: str, at: object, sender: str, texts: list[str]) -> str:
+    """By what a message without an id is known: the same line always has the same."""
+    from hashlib import sha1
+
+    facts = "\n".join((str(at), sender, "\n\n".join(texts))).encode("utf-8", "backslashreplace")
+    return f"{chat}:{sha1(facts, usedforsecurity=False).hexdigest()[:_DIGEST]}"
+
+
+def chat_of(path: Path) -> str:
+    """The chat for which a rollout stands: the uuid in its name, or else the name."""
+    found = re.search(_UUID, path.stem, re.IGNORECASE)
+    return found[0] if found else path.stem
+
+
+def default_home(environ: Mapping[str, str]) -> Path:
+    """Where Codex keeps its things."""
+    chosen = environ.get("CODEX_HOME")
+    return Path(chosen) if chosen else home_in(environ) / ".codex"
+
+
+def transcript_files(root: Path) -> Iterator[Path]:
+    """All rollouts in Codex's home ROOT, oldest first."""
+    yield from files_among(root.glob(_ROLLOUTS))
+
+
+def project_files(home: Path, project: Path) -> Iterator[Path]:
+    """The rollouts that were started in the directory PROJECT, oldest first."""
+    wanted = real_name(project)
+    return (each for each in transcript_files(home) if _directory(each) == wanted)
+
+
+def _directory(path: Path) -> str:
+    """Where a rollout was started, by its first line; nothing where that cannot be told."""
+    try:
+        first, _ = next(read_lines(path, 0), (b"", 0))
+        row = row_of(first) or {}
+        meta = row.get("payload") if row.get("type") == "session_meta" else None
+        directory = meta.get("cwd") if isinstance(meta, dict) else None
+        known = isinstance(directory, str) and os.path.isabs(directory)
+        return real_name(str(directory)) if known else ""
+    except (BadInput, NotFound, ValueError):  # gone or closed to us by now, or no name for a file
+        return ""
