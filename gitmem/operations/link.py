@@ -13,6 +13,7 @@ from typing import NamedTuple
 from gitmem.core.access import MAIN, check_access
 from gitmem.core.paths import check_group
 from gitmem.errors import BadInput, NotFound, StorageFailed
+from gitmem.git.setup import write_durably
 from gitmem.operations.group import LINKS, Store, not_found
 
 _WIDE = 0x10000
@@ -105,12 +106,7 @@ def _write(store: Store, wanted: Mapping[str, str]) -> None:
     others = {key: value for key, value in store.settings.items() if key != LINKS}
     if yaml.safe_load(new) != ({**others, LINKS: dict(wanted)} if wanted else others or None):
         raise BadInput(f"{path} has links in a form that cannot be changed here", hint=MENDED)
-    temp = f"{path}.{os.getpid()}"
-    with open(os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        file.write(new)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temp, path)
+    write_durably(path, new.encode("utf-8", "surrogatepass"))
 
 
 def with_links(text: str, wanted: Mapping[str, str]) -> str:

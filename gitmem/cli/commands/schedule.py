@@ -157,15 +157,15 @@ def run(call: Invocation, job: str) -> int:
 
 
 def _plan(call: Invocation) -> Plan:
+    from gitmem.hosts.program import own_program
     from gitmem.hosts.schedule.plan import planned
-    from gitmem.hosts.schedule.programs import gitmem_program
     from gitmem.operations.clock import SystemZone
     from gitmem.operations.group import time_now
 
     unnamed = {key: value for key, value in call.environ.items() if key != "GITMEM_HOME"}
     return planned(
         call.store,
-        program=gitmem_program(sys.argv[0], sys.executable),
+        program=own_program(sys.argv[0], sys.executable),
         default=resolve(Flags(), unnamed).store,
         acting=call.settings.acting,
         now=time_now(call.clock, SystemZone()),

@@ -10,6 +10,7 @@ from shutil import which
 from typing import NamedTuple
 
 from gitmem.errors import BadInput
+from gitmem.hosts.program import own_program
 from gitmem.hosts.transcripts import claude_code, codex
 from gitmem.hosts.transcripts.readers import home_in
 
@@ -93,12 +94,8 @@ class Program(NamedTuple):
 
 def find_program(argv0: str, executable: str, path: str, store: str = "") -> Program:
     """How to call the gitmem that runs: by its name where PATH leads there, else by its place."""
-    own = [Path(argv0), Path(executable).with_name("gitmem")]
-    scripts = [each.absolute() for each in own if each.name == "gitmem" and each.is_file()]
+    words = own_program(argv0, executable)
     found = which("gitmem", path=path)
-    real = [os.path.realpath(each) for each in scripts]
-    if found and os.path.realpath(found) in real:
+    if found and os.path.realpath(found) == os.path.realpath(words[0]):
         return Program(("gitmem",), store)
-    if scripts:
-        return Program((str(scripts[0]),), store)
-    return Program((executable, "-m", "gitmem"), store)
+    return Program(words, store)

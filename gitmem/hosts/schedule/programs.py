@@ -1,8 +1,7 @@
-"""Calling the programs of a scheduler, and how a scheduler calls gitmem."""
+"""Calling the programs of a scheduler."""
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -73,15 +72,3 @@ def last_words(done: Done) -> str:
     """Why a program failed, as it says."""
     said = done.stderr.decode("utf-8", "replace").strip().splitlines()
     return said[-1] if said else f"it exited with {done.returncode}"
-
-
-def gitmem_program(argv0: str, python: str) -> tuple[str, ...]:
-    """How a scheduler calls the gitmem that runs now: a script by its path, else its Python.
-
-    A link stays a link: the one that installers put into a folder of programs outlives upgrades.
-    """
-    beside = os.path.join(os.path.dirname(python), "gitmem")
-    for path in (os.path.abspath(argv0), beside):
-        if os.path.basename(path) == "gitmem" and os.path.isfile(path) and os.access(path, os.X_OK):
-            return (path,)
-    return (python, "-m", "gitmem")
