@@ -88,6 +88,17 @@ def decode(data: bytes) -> Iterator[Message]:
             yield found
 
 
+def decode_one(data: bytes, number: int) -> Message | None:
+    """The message NUMBER of a batch; no other is looked at, if it stands there as we write it."""
+    head = f'{{"n": {number},'.encode()
+    start = 0 if data.startswith(head) else data.find(b"\n" + head) + 1
+    if start or data.startswith(head):
+        found = _message(data[start:].partition(b"\n")[0])
+        if found:
+            return found
+    return next((each for each in decode(data) if each.number == number), None)
+
+
 def encode_keys(keys: Iterable[bytes]) -> bytes:
     """The keys of dropped messages as their file has them."""
     return b"".join(each.hex().encode() + b"\n" for each in sorted(set(keys)))

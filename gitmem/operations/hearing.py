@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from gitmem.core.asking import Sentence
 from gitmem.core.ranking import NOT_NAMED, Found, lifted
-from gitmem.core.transcripts import Message, decode
+from gitmem.core.transcripts import Message, decode_one
 from gitmem.core.words import terms_of
 from gitmem.errors import Damaged
 from gitmem.index import said
@@ -106,15 +106,15 @@ class _Messages:
 
     def __init__(self, group: Group) -> None:
         self._objects = group.repository.objects
-        self._known: dict[str, dict[int, Message]] = {}
+        self._known: dict[str, bytes] = {}
 
     def get(self, where: Where) -> Message | None:
         """The message; None where its batch is damaged."""
         if where.blob not in self._known:
-            self._known[where.blob] = dict(self._read(where.blob))
-        return self._known[where.blob].get(where.number)
+            self._known[where.blob] = self._read(where.blob)
+        return decode_one(self._known[where.blob], where.number)
 
-    def _read(self, blob: str) -> Iterator[tuple[int, Message]]:
+    def _read(self, blob: str) -> bytes:
         with suppress(Damaged):
-            for each in decode(self._objects.read_as("blob", blob)):
-                yield each.number, each
+            return self._objects.read_as("blob", blob)
+        return b""

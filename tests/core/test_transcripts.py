@@ -16,6 +16,7 @@ from gitmem.core.transcripts import (
     batch_path,
     decode,
     decode_keys,
+    decode_one,
     encode,
     encode_keys,
     is_batch,
@@ -49,6 +50,28 @@ def spoilt(**fields: object) -> bytes:
 @given(st.lists(messages))
 def test_what_was_written_is_read_back(said: list[Message]) -> None:
     assert list(decode(encode(said))) == said
+
+
+@given(st.lists(messages, unique_by=lambda each: each.number), st.binary(), st.booleans())
+def test_one_is_found_among_the_others(
+    said: list[Message], noise: bytes, is_written_by_others: bool
+) -> None:
+    data = encode(said)
+    if is_written_by_others:
+        rows = [json.loads(line) for line in data.splitlines()]
+        data = b"".join(json.dumps(row, separators=(",", ":")).encode() + b"\n" for row in rows)
+
+    assert [decode_one(data, each.number) for each in said] == said
+    assert decode_one(data, 0) is None
+    decode_one(noise, 7)
+
+
+@pytest.mark.parametrize("text", ['{"n": 8, "id"', '\n{"n": 8, "id": "x"}', '"n": 8'])
+def test_a_text_that_looks_like_another_message_is_none(text: str) -> None:
+    other = GOOD._replace(number=8)
+
+    assert decode_one(encode([GOOD._replace(text=text), other]), 8) == other
+    assert decode_one(encode([GOOD._replace(text=text)]), 8) is None
 
 
 @given(st.text())
