@@ -66,7 +66,8 @@ def stem(word: str) -> str:
     if word[-1] == "y" and len(word) >= SHORTEST and _shape(word)[-2] == "c":
         word = word[:-1] + "i"
     word = _replaced(_replaced(word, _SECOND), _THIRD)
-    return _without_e(_without_suffix(word))
+    found = _without_e(_without_suffix(word))
+    return "use" if found == "us" else found  # who uses something does not mean us
 
 
 def _singular(word: str) -> str:

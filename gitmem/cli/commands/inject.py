@@ -175,7 +175,8 @@ def _report(call: Invocation, found: Injected) -> Iterator[str]:
 def _placed(found: Injected) -> Iterator[tuple[str, ...]]:
     for each in found.manifest.pieces:
         size = each.lack or (f"cut: {each.cut}" if each.cut else f"{each.chars:,} characters")
-        yield "", each.layer, _address(each.group, each.address), size, each.why
+        address = f"{each.address} {each.lines}".rstrip()
+        yield "", each.layer, _address(each.group, address), size, each.why
 
 
 def _left(found: Injected) -> Iterator[tuple[str, ...]]:
