@@ -106,7 +106,7 @@ def is_regular(word: str) -> bool:
 
 
 def differs_on_purpose(word: str) -> bool:
-    """A last `y` stays one behind a vowel, and becomes `i` where there is none; `use` is not `us`."""
+    """A last `y` stays one behind a vowel, and is `i` where there is none; `use` is not `us`."""
     return re.search(r"[aeiouy]y|^[^aeiou]*y|^us(e|es|ed|ing)$", word) is not None
 
 
