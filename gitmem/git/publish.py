@@ -70,8 +70,14 @@ class Publisher:
     """Moves the branch, then brings work tree and index after it. Needs the repository's lock."""
 
     def __init__(
-        self, repository: Repository, worktree: WorkTree, lock: Lock, clock: Callable[[], datetime]
+        self,
+        repository: Repository,
+        worktree: WorkTree,
+        lock: Lock,
+        clock: Callable[[], datetime],
+        wait: float = WAIT,
     ) -> None:
+        self.wait = wait
         self.repository = repository
         self.worktree = worktree
         self.clock = clock
@@ -164,7 +170,7 @@ class Publisher:
 
     def _move(self, tip: Tip, commit: str, subject: str) -> bool:
         """Compare and swap the branch; False when somebody else moved it first."""
-        deadline = time.monotonic() + WAIT
+        deadline = time.monotonic() + self.wait
         reference = tip.reference
         for attempt in count():
             try:
@@ -179,7 +185,7 @@ class Publisher:
                 lock = self.repository.gitdir / (BRANCH + ".lock")
                 if time.monotonic() >= deadline:
                     self._landing = False  # it did not: no record shall make that lock look ours
-                    raise _branch_locked(lock) from error
+                    raise _branch_locked(lock, self.wait) from error
                 if not lock.exists() and attempt:  # once more: the lock may just have gone
                     raise
                 reference = now.reference
@@ -305,9 +311,9 @@ def is_expected(out: Seen, item: Item) -> bool:
     return out.absent or (out.oid is not None and out.oid == item.old and not out.busy)
 
 
-def _branch_locked(lock: Path) -> Busy:
+def _branch_locked(lock: Path, wait: float) -> Busy:
     return Busy(
-        f"git holds {lock.name} and has not let go for {WAIT:g} s",
+        f"git holds {lock.name} and has not let go for {wait:g} s",
         hint=f"nothing was written. If no git command is running, remove {lock}",
         lock=str(lock),
     )

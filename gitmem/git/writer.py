@@ -171,7 +171,9 @@ def writing(
     with translated("working on this group"):
         lock.acquire(wait)
         try:
-            with holding(lock, repository, root, clock, finder, policies=policies) as writer:
+            with holding(
+                lock, repository, root, clock, finder, policies=policies, wait=wait
+            ) as writer:
                 yield writer
         finally:
             lock.release()
@@ -186,12 +188,13 @@ def holding(
     finder: Note,
     *,
     policies: Policies = no_policy,
+    wait: float = WAIT,
 ) -> Iterator[Writer]:
-    """A writer under a lock that is held already."""
+    """A writer under a lock that is held already; WAIT so long for a git at work on the branch."""
     _check_head(repository)
     catch_up(repository)
     worktree = WorkTree(root)
-    publisher = Publisher(repository, worktree, lock, clock)
+    publisher = Publisher(repository, worktree, lock, clock, wait)
     try:
         writer = Writer(publisher, HeldFolder(repository.gitdir), finder, policies)
         writer.recover()
