@@ -144,12 +144,16 @@ class App(CommandGroup):
 
 
 def command_of(args: Sequence[str]) -> str:
-    """The command that ARGS name; nothing where they name none."""
+    """The command that ARGS name; nothing where they name none.
+
+    It is the first word that is one: of an option that we do not know nobody can say whether the
+    word behind it is its value.
+    """
     left = iter(args)
     for each in left:
         if each in ("--store", "-g", "--group"):
             next(left, None)
-        elif not each.startswith("-"):
+        elif each in COMMANDS:
             return each
     return ""
 

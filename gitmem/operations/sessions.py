@@ -23,8 +23,8 @@ MOST_NOTICES = 5
 class Session(NamedTuple):
     """One session, as far as it is known."""
 
-    shown: str = ""
-    """The commit that it was shown last."""
+    shown: tuple[tuple[str, str], ...] = ()
+    """The commit of each group that it was shown last."""
     turns: int = 0
     """How many turns it has had since it was reminded of the diary."""
     nudge: bool = False
@@ -37,8 +37,9 @@ def read_session(gitdir: Path, session: str) -> Session:
     """What is remembered; nothing of a session that is new."""
     try:
         row = json.loads(_path(gitdir, session).read_bytes())
+        shown = tuple((str(name), str(commit)) for name, commit in row["shown"])
         notices = tuple(str(each) for each in row["notices"])
-        return Session(str(row["shown"]), int(row["turns"]), bool(row["nudge"]), notices)
+        return Session(shown, int(row["turns"]), bool(row["nudge"]), notices)
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return Session()
 

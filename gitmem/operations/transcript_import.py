@@ -91,6 +91,17 @@ def transcript_import(
     return work.answer()
 
 
+def unread(group: Group, path: Path, form: str) -> int:
+    """How many bytes of a file of FORM were not read yet."""
+    known = read_offsets(group.gitdir).get(_name(path, form))
+    return max(0, _size(path) - (known.offset if known else 0))
+
+
+def _name(path: Path, form: str) -> str:
+    """By what the place is remembered that was reached in a file."""
+    return f"{form} {os.path.realpath(path)}"
+
+
 def _reporting(progress: Progress | None, done: int, total: int) -> Callable[[int], None]:
     """How far a file was read, said as how far all of them were."""
     return lambda at: progress(done + at, total) if progress else None
@@ -122,7 +133,7 @@ class _Work:
             self._problems.append(said)
 
     def _read(self, path: Path, report: Callable[[int], None]) -> None:
-        here = f"{self._form} {os.path.realpath(path)}"
+        here = _name(path, self._form)
         known = self._known(here, path)
         offset, earlier, fresh = known.offset, known.since, False
         for line in self._lines(path, offset):

@@ -21,10 +21,13 @@ import gitmem as package
 from gitmem.git.lock import lock_path
 from gitmem.hosts.hooks.dialects import DIALECTS, EVENTS, tokens_in
 from gitmem.hosts.hooks.turns import TURNS
+from gitmem.operations.archive import archive
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.init import init
 from gitmem.operations.link import link
 from gitmem.operations.log import log
+from gitmem.operations.move import move
+from gitmem.operations.sessions import read_session
 from gitmem.operations.transcript_add import Spoken, transcript_add
 from gitmem.operations.transcript_checkpoint import transcript_checkpoint
 from gitmem.operations.transcript_pending import transcript_pending
@@ -154,6 +157,19 @@ class TestWhateverHappens:
     def test_options_that_we_do_not_know_are_no_veto(self, desk: Desk, args: list[str]) -> None:
         assert desk.raw(*args, input=b'{"source": "startup"}').returncode in (0, 1)
 
+    @pytest.mark.parametrize("before", [["--agent", "x"], ["--session", "s"], ["--new"], ["-x"]])
+    def test_nor_are_options_before_the_command(self, desk: Desk, before: list[str]) -> None:
+        done = subprocess.run(
+            [sys.executable, "-m", "gitmem", *before, "hook", "user-prompt-submit"],
+            env=os.environ | {"PYTHONPATH": str(ROOT), "GITMEM_HOME": str(desk.store.root)},
+            input=b'{"prompt": "hello"}',
+            capture_output=True,
+            check=False,
+            timeout=60,
+        )
+
+        assert done.returncode in (0, 1)
+
     def test_nor_are_settings_that_make_no_sense(self, desk: Desk) -> None:
         done = desk.raw("session-start", input=b"{}", GITMEM_NOW="yesterday-ish")
 
@@ -198,6 +214,30 @@ class TestWhateverHappens:
         assert time.monotonic() - began < 9, "a host waits ten"
         assert "Billing moves to ESM." in done.context
         assert "edits could not be kept" in done.notice
+
+    @pytest.mark.parametrize("event", ["session-start", "stop", "post-tool-use", "post-compact"])
+    def test_a_lock_that_a_dead_git_left_costs_no_more(
+        self, desk: Desk, group: Group, event: str
+    ) -> None:
+        put(group, "state.md", "# State\n\nBilling moves to ESM.\n")
+        path = group.worktree / "facts" / "new.md"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("A fact.\n")
+        (group.gitdir / "refs/heads/main.lock").touch()
+        began = time.monotonic()
+
+        done = desk(
+            event,
+            tool_name="Write",
+            tool_input={"file_path": str(path)},
+            compact_summary="We chose ESM.",
+        )
+
+        assert time.monotonic() - began < 8, "a host waits ten"
+        if event == "session-start":
+            assert "Billing moves to ESM." in done.context
+        if event != "post-compact":
+            assert "main.lock" in done.notice
 
     def test_it_can_be_switched_off(self, desk: Desk) -> None:
         done = desk("session-start", env={"GITMEM_DISABLE": "1"}, source="startup")
@@ -283,12 +323,57 @@ class TestSessionStart:
         assert "aside" not in changed.context
         assert again.document is None
 
+    @pytest.mark.parametrize("host", HOSTS)
+    def test_what_is_forgotten_is_told_and_so_is_what_comes_in(
+        self, desk: Desk, group: Group, host: str
+    ) -> None:
+        put(group, "facts/old.md", "An old fact.\n")
+        put(group, "notes/aside.md", "A note that is not loaded.\n")
+        desk("session-start", host, source="startup")
+        archive(group, ["facts/old.md"])
+        move(group, "notes/aside.md", "facts/in.md")
+        put(group, "diary/2026-02-08.md", "---\nsummary: A day\n---\nAll of it.\n")
+
+        text = desk("session-start", host, source="resume").context
+
+        assert "deleted facts/old.md" in text
+        assert "created facts/in.md\nA note that is not loaded." in text
+        assert "created diary/2026-02-08.md" in text
+        assert "All of it." not in text, "of a day the summary is shown"
+
+    def test_what_changed_for_all_is_told_too(self, desk: Desk, group: Group) -> None:
+        init(desk.store, "global", layout="standard")
+        desk("session-start", source="startup")
+        put(desk.group("global"), "facts/g.md", "A fact for all.\n")
+
+        changed = desk("session-start", source="resume").context
+
+        assert "created global: facts/g.md" in changed
+        assert "+A fact for all." in changed
+        assert desk("session-start", source="resume").document is None
+
     def test_another_session_that_goes_on_was_shown_nothing_and_gets_nothing(
         self, desk: Desk, group: Group
     ) -> None:
         put(group, "state.md", "# State\n\nBilling moves to ESM.\n")
 
         assert desk("session-start", source="resume").document is None
+
+    def test_many_edits_that_broke_a_rule_leave_room_for_memory(
+        self, desk: Desk, group: Group
+    ) -> None:
+        put(group, "state.md", "# State\n\nBilling moves to ESM.\n")
+        for number in range(60):
+            put(group, f"facts/f{number}.md", "A line of some length.\n" * 60)
+        for number in range(60):
+            (group.worktree / f"facts/f{number}.md").write_text("stub\n")
+
+        done = desk("session-start", source="startup")
+
+        assert "Billing moves to ESM." in done.context
+        assert len(done.context) <= 9000
+        assert done.context.count("is kept, but") == 5
+        assert "55 more such edits" in done.context
 
     def test_a_subagent_gets_nothing(self, desk: Desk) -> None:
         done = desk("session-start", source="startup", agent_id="a", agent_type="Explore")
@@ -427,6 +512,25 @@ class TestFiles:
         assert group.repository.snapshot().read("facts/moved.md") == b"Old.\n"
         assert group.repository.snapshot().read("facts/old.md") is None
 
+    def test_a_name_that_is_none_costs_no_other_file(self, desk: Desk, group: Group) -> None:
+        (group.worktree / ".hid").mkdir()
+        for name in (".hid/x.md", "facts/good.md"):
+            (group.worktree / name).parent.mkdir(exist_ok=True)
+            (group.worktree / name).write_text("x\n")
+        patch = "*** Add File: .hid/x.md\n+x\n*** Add File: facts/good.md\n+x\n"
+
+        done = desk(
+            "post-tool-use",
+            "codex",
+            tool_name="apply_patch",
+            tool_input={"command": patch},
+            cwd=str(group.worktree),
+        )
+
+        assert group.repository.snapshot().read("facts/good.md") == b"x\n"
+        assert ".hid/x.md" in done.notice
+        assert "not in memory" in done.context
+
     def test_the_model_is_told_what_is_held_and_what_broke_a_rule(
         self, desk: Desk, group: Group
     ) -> None:
@@ -529,6 +633,18 @@ class TestTurns:
         assert "skill `diary`" in desk("session-start", "codex", source="clear").context
         assert "skill `diary`" not in desk("session-start", "codex", source="clear").context
 
+    def test_a_turn_that_ends_while_others_write_leaves_its_word_all_the_same(
+        self, desk: Desk, group: Group
+    ) -> None:
+        (group.worktree / "state.md").write_text("# State\n\nAn edit that has to wait.\n")
+        with open(lock_path(group.gitdir), "r+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            done = desk("stop", transcript_path="/x/s.jsonl")
+
+        assert "edits wait for the next turn" in done.notice
+        assert len(list((desk.store.root / "spool").glob("*.json"))) == 1
+        assert read_session(group.gitdir, SESSION).turns == 1
+
     @pytest.mark.parametrize("event", ["stop", "subagent-stop", "pre-compact"])
     def test_edits_are_kept(self, desk: Desk, group: Group, event: str) -> None:
         (group.worktree / "state.md").write_text("# State\n\nWritten with echo.\n")
@@ -563,7 +679,11 @@ class TestTurns:
             done = desk("post-compact", trigger="auto", compact_summary="We chose ESM.")
         assert done == Answer(0, None, "")
 
-        assert "a summary was not kept" in desk("session-start", source="compact").notice
+        start = desk("session-start", source="compact")
+
+        assert "a summary waits to be kept" in start.notice
+        assert "We chose ESM." in start.context
+        assert [each.op for each in log(group)].count("compact") == 1
         assert desk("session-start", source="compact").notice == ""
 
     def test_a_layout_without_a_place_for_it_keeps_none(self, desk: Desk, group: Group) -> None:
@@ -651,6 +771,63 @@ class TestWhatWasSaid:
 
         assert "a word" not in done.context
         assert list((desk.store.root / "spool").iterdir()) == []
+
+    def test_a_note_that_cannot_be_done_stops_no_other(self, desk: Desk, group: Group) -> None:
+        init(desk.store, "aaa", layout="standard")
+        other = desk.group("aaa")
+        transcripts = []
+        for number, name in ((1, "aaa"), (2, "main")):
+            path = desk.project / f"{name}.jsonl"
+            path.write_text(line(number, f"for {name}"))
+            env = {"GITMEM_GROUP": name}
+            desk("session-end", env=env, transcript_path=str(path), session_id=name, reason="x")
+            transcripts.append(path)
+        truncate(other.repository, other.repository.tip().commit)
+
+        done = desk("session-start", source="startup")
+
+        assert "for main" in done.context
+        assert done.notice == "", "what is wrong with another group is not this one's business"
+        assert len(list((desk.store.root / "spool").glob("*.json"))) == 1
+
+    def test_a_group_leaves_the_notes_of_others_alone(self, desk: Desk) -> None:
+        init(desk.store, "shop", layout="standard")
+        for name in ("main", "shop"):
+            path = desk.project / f"{name}.jsonl"
+            path.write_text(line(1, f"for {name}").replace("u-1", name))
+            env = {"GITMEM_GROUP": name}
+            desk("session-end", env=env, transcript_path=str(path), session_id=name, reason="x")
+
+        done = desk("session-start", env={"GITMEM_GROUP": "shop"}, source="startup")
+
+        assert "for shop" in done.context
+        assert (done.notice, "for main" in done.context) == ("", False)
+        assert "for main" in desk("session-start", source="startup").context
+
+    def test_many_long_ones_keep_nobody_waiting(self, desk: Desk) -> None:
+        text = "".join(line(1, "x " * 50_000).replace("u-1", f"u-{n}") for n in range(15))
+        for number in range(8):
+            path = desk.project / f"{number}.jsonl"
+            path.write_text(text.replace(SESSION, f"session-{number}"))
+            desk("session-end", transcript_path=str(path), session_id=f"s-{number}", reason="x")
+        began = time.monotonic()
+
+        desk("session-start", source="startup")
+
+        assert time.monotonic() - began < 9, "a host waits ten"
+        deadline = time.monotonic() + 60
+        while list((desk.store.root / "spool").iterdir()) and time.monotonic() < deadline:
+            time.sleep(0.2)
+        assert list((desk.store.root / "spool").iterdir()) == []
+
+    @pytest.mark.parametrize("path", ["/x\u0000y", "", "~nobody/x", "/dev/zero"])
+    def test_a_transcript_may_be_anything(self, desk: Desk, path: str) -> None:
+        desk("session-end", transcript_path=path, reason="x")
+
+        done = desk("session-start", source="startup")
+
+        assert done.context
+        assert not list((desk.store.root).glob("spool/*.json"))
 
     def test_torn_and_strange_files_in_the_spool_stop_nobody(self, desk: Desk) -> None:
         spool = desk.store.root / "spool"

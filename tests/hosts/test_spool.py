@@ -8,7 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts.hooks.spool import ABANDONED, FOLDER, Ended, done, leave, put_back, take
+from gitmem.hosts.hooks.spool import (
+    ABANDONED,
+    FOLDER,
+    Ended,
+    done,
+    leave,
+    left_by,
+    put_back,
+    take,
+)
 
 ENDED = Ended("claude-code", "s-1", "/a/s-1.jsonl", "/work", "")
 
@@ -63,6 +72,26 @@ def test_what_could_not_be_done_is_there_again(store: str, newer: bool) -> None:
     put_back(taken)
 
     assert [each.ended.folder for each in take(store)] == ["/newer" if newer else "/work"]
+
+
+def test_a_store_may_be_called_anything(tmp_path: Path) -> None:
+    store = tmp_path / "x.json.d"
+    (store / "repos").mkdir(parents=True)
+    leave(str(store), ENDED)
+    (taken,) = take(str(store))
+
+    put_back(taken)
+
+    assert [each.ended for each in take(str(store))] == [ENDED]
+
+
+def test_a_summary_takes_no_place_but_its_own(store: str) -> None:
+    leave(store, ENDED)
+    leave(store, ENDED._replace(summary="one"))
+    leave(store, ENDED._replace(summary="two"))
+
+    assert left_by(store, ENDED) == ENDED
+    assert {each.ended.summary for each in take(store)} == {"", "one", "two"}
 
 
 def test_what_somebody_died_over_is_taken_again_after_a_while(store: str) -> None:

@@ -17,7 +17,7 @@ from gitmem.operations.sessions import (
     read_session,
 )
 
-KNOWN = Session("a" * 40, 17, True, ("one", "two"))
+KNOWN = Session((("main", "a" * 40), ("global", "b" * 40)), 17, True, ("one", "two"))
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_it_comes_back(gitdir: Path, session: str) -> None:
     assert [each.name for each in gitdir.iterdir()] == ["gitmem"]
 
 
-@pytest.mark.parametrize("torn", [b"", b"{", b"[]", b'{"shown": 1}', b"\xff", b"[" * 100_000])
+@pytest.mark.parametrize("torn", [b"", b"{", b"[]", b'{"shown": [1]}', b"\xff", b"[" * 100_000])
 def test_what_is_torn_is_nothing(gitdir: Path, torn: bytes) -> None:
     keep_session(gitdir, "s", KNOWN)
     (path,) = (gitdir / "gitmem" / FOLDER).iterdir()

@@ -53,7 +53,7 @@ def command(call: Invocation, *, event: str, host: str) -> int:
     if event == DRAIN:
         from gitmem.hosts.hooks.draining import drain
 
-        drain(asked, at_once=0)
+        drain(asked, at_once=False)
         return 0
     if sys.stdin is None or sys.stdin.isatty():
         click.echo("gitmem hook reads the JSON object of a host on standard input", err=True)
@@ -66,5 +66,5 @@ def command(call: Invocation, *, event: str, host: str) -> int:
     if document is not None:
         import json
 
-        click.echo(json.dumps(document, ensure_ascii=False))
+        click.echo(json.dumps(document))
     return 0

@@ -145,14 +145,17 @@ def _ended(asked: Asked) -> Said:
     return Said()
 
 
-def note_end(asked: Asked) -> None:
-    """Leave word of what was said, for who starts next."""
-    from gitmem.hosts.hooks.spool import Ended, leave
+def note_end(asked: Asked, group: str = "", summary: str = "") -> None:
+    """Leave word of what was said, or the SUMMARY of it, for who starts next."""
+    from gitmem.hosts.hooks.spool import Ended, leave, left_by
 
     transcript = asked.payload.get("transcript_path")
-    if asked.session and isinstance(transcript, str) and transcript:
-        ended = Ended(asked.host, asked.session, transcript, asked.project, asked.group)
-        leave(asked.store, ended)
+    where = transcript if isinstance(transcript, str) else ""
+    if asked.session and (where or summary):
+        named = group or asked.group
+        ended = Ended(asked.host, asked.session, where, asked.project, named, summary)
+        before = None if named else left_by(asked.store, ended)
+        leave(asked.store, before._replace(transcript=where) if before else ended)
 
 
 HANDLERS: dict[str, Callable[[Asked], Said]] = {

@@ -81,6 +81,11 @@ def tokens_in(text: str) -> int:
     return (plain + 3) // 4 + len(text) - plain
 
 
+def length_of(text: str) -> int:
+    """How long TEXT is to a host: a character beyond the first 65,536 counts as two there."""
+    return len(text) + sum(char > "\uffff" for char in text)
+
+
 def files_written(payload: Payload) -> Iterator[str]:
     """The files that a tool has just written, by absolute paths."""
     from os.path import join
@@ -93,6 +98,8 @@ def files_written(payload: Payload) -> Iterator[str]:
         if isinstance(said.get(key), str) and said[key]:
             yield join(folder, said[key])
     patch = said.get("command")
+    if isinstance(patch, list):
+        patch = "\n".join(map(str, patch))
     if payload.get("tool_name") == "apply_patch" and isinstance(patch, str):
         yield from (join(folder, each) for each in _patched(patch))
 

@@ -1,67 +1,107 @@
-"""What sessions have left behind becomes transcripts."""
+"""What sessions have left behind becomes transcripts.
+
+A host waits for the start of a session: so much is read at once, and the rest in a process of its
+own. A note that cannot be done is put back, and stops no other.
+"""
 
 from __future__ import annotations
 
 import os
 from contextlib import suppress
+from time import monotonic
+from typing import TYPE_CHECKING
 
-from gitmem.errors import GitmemError, NotFound
-from gitmem.hosts.hooks.answering import DRAIN, Asked
+from gitmem.errors import GroupRefused, NotFound
+from gitmem.hosts.hooks.answering import DRAIN, Asked, in_words
 from gitmem.hosts.hooks.spool import Ended, Taken, done, put_back, take
 
+if TYPE_CHECKING:
+    from gitmem.operations.group import Group
+
 AT_ONCE = 4 * 1024 * 1024
-"""Bytes of a transcript that a start waits for; more is read behind its back."""
+"""Bytes of transcripts that a start waits for, all in all ..."""
+SECONDS = 2.0
+"""... and how long it does."""
 
 
-def drain(asked: Asked, *, at_once: int = AT_ONCE) -> None:
-    """Take in what was said in sessions that ended; AT_ONCE: as many bytes as that, 0 for all."""
-    left = False
+def drain(asked: Asked, group: str = "", *, at_once: bool = True) -> list[str]:
+    """Take in what was said in sessions that ended; what went wrong with those of GROUP.
+
+    AT_ONCE: no more than a start has time for.
+    """
+    work = _Work(asked, group, AT_ONCE if at_once else 0)
     for each in take(asked.store):
-        size = _size(each.ended.transcript)
-        if at_once and size > at_once:
-            put_back(each)
-            left = True
-            continue
-        _kept(asked, each)
-    if left:
+        work.do(each)
+    if work.left:
         _go_on(asked)
+    return work.trouble
 
 
-def _kept(asked: Asked, taken: Taken) -> None:
-    try:
-        _import(asked, taken.ended)
-    except NotFound:
-        done(taken)  # the group or the file is gone, and will not come back
-    except (GitmemError, OSError):
-        put_back(taken)
-        raise
-    else:
-        done(taken)
+class _Work:
+    """One round through the notes."""
 
+    def __init__(self, asked: Asked, group: str, most: int) -> None:
+        self._asked, self._group = asked, group
+        self._most, self._until = most, monotonic() + SECONDS
+        self.left = False
+        self.trouble: list[str] = []
 
-def _import(asked: Asked, ended: Ended) -> None:
-    path = os.path.expanduser(ended.transcript)
-    if not os.path.isfile(path):
-        return  # its host has removed it
-    from gitmem.hosts.hooks.groups import WAIT, opened
-    from gitmem.hosts.transcripts.importing import import_transcripts
-    from gitmem.operations.layouts import layout_of
+    def do(self, taken: Taken) -> None:
+        """Do what one note asks for, and put it back if that cannot be."""
+        try:
+            is_done = self._done(taken.ended)
+        except GroupRefused:
+            is_done = False  # for a session that may
+        except (NotFound, ValueError):
+            is_done = True  # the group or the file is gone, or was never one
+        except Exception as error:  # noqa: BLE001 - one note never costs another
+            is_done = False
+            if taken.ended.group in ("", self._group):
+                self.trouble.append(f"{in_words(error)}; what was said could not be kept")
+        if is_done:
+            done(taken)
+        else:
+            put_back(taken)
 
-    whose = asked._replace(
-        host=ended.host,
-        group=ended.group,
-        payload={"session_id": ended.session, "cwd": ended.folder},
-        environ={},
-    )
-    with opened(whose) as group:
-        if layout_of(group).transcripts.record:
-            import_transcripts(group, ended.host, environ={}, paths=[path], wait=WAIT)
+    def _done(self, ended: Ended) -> bool:
+        path = os.path.expanduser(ended.transcript)
+        if not ended.summary and not os.path.isfile(path):
+            return True  # its host has removed it
+        if self._most and monotonic() > self._until:
+            self.left = True
+            return False
+        from gitmem.hosts.hooks.groups import opened
 
+        with opened(self._whose(ended)) as group:
+            if ended.summary:
+                from gitmem.hosts.hooks.turns import keep_summary
 
-def _size(path: str) -> int:
-    with suppress(OSError):
-        return os.stat(os.path.expanduser(path)).st_size
-    return 0
+                keep_summary(group, ended.summary)
+                return True
+            return self._imported(group, ended.host, path)
+
+    def _whose(self, ended: Ended) -> Asked:
+        return self._asked._replace(
+            host=ended.host,
+            group=ended.group,
+            payload={"session_id": ended.session, "cwd": ended.folder},
+            environ={},
+        )
+
+    def _imported(self, group: Group, host: str, path: str) -> bool:
+        from gitmem.hosts.hooks.groups import WAIT
+        from gitmem.hosts.transcripts.importing import import_transcripts, unread_bytes
+        from gitmem.operations.layouts import layout_of
+
+        if not layout_of(group).transcripts.record:
+            return True
+        size = unread_bytes(group, host, path)
+        if self._most and size > self._most:
+            self.left = True
+            return False
+        self._most = max(1, self._most - size) if self._most else 0
+        import_transcripts(group, host, environ={}, paths=[path], wait=WAIT)
+        return True
 
 
 def _go_on(asked: Asked) -> None:
@@ -69,10 +109,12 @@ def _go_on(asked: Asked) -> None:
     import subprocess
     import sys
 
-    command = [sys.executable, "-m", "gitmem", "--store", asked.store, "hook", DRAIN]
+    from gitmem.hosts.program import own_program
+
+    program = own_program(sys.argv[0], sys.executable)
     with suppress(OSError):
         subprocess.Popen(
-            command,
+            [*program, "--store", asked.store, "hook", DRAIN],
             cwd="/",
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -10,7 +10,8 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from gitmem.hosts.hooks.answering import Asked, Said
+from gitmem.errors import Refused
+from gitmem.hosts.hooks.answering import Asked, Said, in_words
 from gitmem.hosts.hooks.dialects import files_written
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 GITFILE = b"gitdir: "
 MOST = 4096
+TOLD = 5
+"""Edits about which a model is told one by one."""
 
 
 def written(asked: Asked) -> Said:
@@ -63,11 +66,17 @@ def _captured(asked: Asked, groups: dict[str, list[str]]) -> Said:
     from gitmem.operations.capture import capture
 
     words: list[str] = []
+    trouble: list[str] = []
     for name, paths in groups.items():
         with opened(asked, name) as group:
-            done = capture(group, [_inside(group, each) for each in paths], wait=WAIT)
-            words += told(done, group.name)
-    return Said("\n".join(words))
+            for path in paths:
+                try:
+                    done = capture(group, [_inside(group, path)], wait=WAIT)
+                except Refused as error:  # a name that is none costs no other file
+                    trouble.append(f"{in_words(error)}; the edit is not in memory")
+                else:
+                    words += told(done, group.name)
+    return Said("\n".join((*words[:TOLD], *trouble[:TOLD])), "\n".join(trouble[:TOLD]))
 
 
 def _inside(group: Group, path: str) -> str:
@@ -78,6 +87,13 @@ def _inside(group: Group, path: str) -> str:
 
 def told(done: CapturedAll, group: str) -> list[str]:
     """What a model should know about its edits: which are held, and which broke a rule."""
+    words = _told(done, group)
+    more = len(words) - TOLD
+    rest = [f"{more} more such edits: `gitmem -g {group} status` names them."] if more > 0 else []
+    return [*words[:TOLD], *rest]
+
+
+def _told(done: CapturedAll, group: str) -> list[str]:
     words = [
         f"The edit of {each.path} is not in memory ({each.rule}). It stays in the file: "
         f"`gitmem -g {group} held show {each.path}` says more."

@@ -43,8 +43,11 @@ def group_of(store: Store, folder: str) -> str:
     return linked or "main"
 
 
-def take_in(group: Group) -> str:
-    """Commit edits that were made through a shell; what the model should know of them."""
+def take_in(group: Group, *, with_held: bool = False) -> str:
+    """Commit edits that were made through a shell; what the model should know of them.
+
+    WITH_HELD: also which may not enter git. That stays so, and would be said at every turn.
+    """
     from gitmem.hosts.hooks.files import told
     from gitmem.operations.untouched import is_untouched
 
@@ -54,5 +57,5 @@ def take_in(group: Group) -> str:
 
     done = capture(group, wait=WAIT, most=EDITS)
     more = [f"{done.left} more edits wait for `gitmem capture`."] if done.left else []
-    # What is held was told when it was written, and `status` names it.
-    return "\n".join((*told(done._replace(held=()), group.name), *more))
+    told_of = done if with_held else done._replace(held=())
+    return "\n".join((*told(told_of, group.name), *more))

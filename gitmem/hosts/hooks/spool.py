@@ -16,7 +16,7 @@ SUFFIX = ".json"
 TAKEN = ".taken"
 ABANDONED = 600.0
 """Seconds after which whoever took a file must have died over it."""
-LARGEST = 64 * 1024
+LARGEST = 4 * 1024 * 1024
 LONGEST = 150
 """Characters of a session's name that the name of its file has."""
 
@@ -31,7 +31,9 @@ class Ended(NamedTuple):
     folder: str
     """The project it worked on."""
     group: str
-    """The group that was named for it; nothing where its folder says."""
+    """The group that it worked with; nothing where its folder says."""
+    summary: str = ""
+    """What its host made of it, where that could not be kept at once."""
 
 
 class Taken(NamedTuple):
@@ -48,11 +50,26 @@ def leave(store: str, ended: Ended) -> None:
         return  # no store: then nobody will ever look
     with suppress(FileExistsError):
         os.mkdir(folder, 0o700)
-    name = f"{ended.host}-{_plain(ended.session)}"
+    name = _name(ended)
     temp = os.path.join(folder, f".{name}.{os.getpid()}")
     with open(os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         json.dump(ended._asdict(), file)
     os.replace(temp, os.path.join(folder, name + SUFFIX))
+
+
+def left_by(store: str, ended: Ended) -> Ended | None:
+    """What the same session has left before, if nobody has taken it yet."""
+    with suppress(OSError):
+        return _read(os.path.join(store, FOLDER, _name(ended) + SUFFIX))
+    return None
+
+
+def _name(ended: Ended) -> str:
+    from zlib import crc32
+
+    text = ended.summary.encode("utf-8", "surrogatepass")
+    mark = f"-{crc32(text):08x}" if text else ""  # one does not take the place of the other
+    return f"{ended.host}-{_plain(ended.session)}{mark}"
 
 
 def take(store: str) -> Iterator[Taken]:
@@ -82,10 +99,13 @@ def done(taken: Taken) -> None:
 
 def put_back(taken: Taken) -> None:
     """It could not be done now: the next one may, unless the session has left something newer."""
-    home = taken.path.partition(SUFFIX)[0] + SUFFIX
-    with suppress(OSError):
-        os.link(taken.path, home)
-    done(taken)
+    folder, name = os.path.split(taken.path)
+    home = os.path.join(folder, name.partition(SUFFIX)[0] + SUFFIX)
+    if os.path.exists(home):
+        done(taken)
+    else:
+        with suppress(OSError):
+            os.rename(taken.path, home)
 
 
 def _plain(text: str) -> str:
@@ -119,5 +139,5 @@ def _read(path: str) -> Ended | None:
         return None
     if not isinstance(row, dict):
         return None
-    fields = [row.get(name) for name in Ended._fields]
+    fields = [row.get(name, Ended._field_defaults.get(name)) for name in Ended._fields]
     return Ended._make(fields) if all(isinstance(each, str) for each in fields) else None

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem.errors import GitmemError, NotFound
 from gitmem.hosts.hooks.answering import Asked, Said, in_words
-from gitmem.hosts.hooks.dialects import DIALECTS, tokens_in
+from gitmem.hosts.hooks.dialects import DIALECTS, length_of, tokens_in
 from gitmem.hosts.hooks.groups import opened, take_in
 from gitmem.operations.inject import inject
 from gitmem.operations.layouts import layout_of
@@ -19,7 +18,6 @@ from gitmem.operations.sessions import forget_sessions, keep_session, read_sessi
 if TYPE_CHECKING:
     from gitmem.operations.group import Group
     from gitmem.operations.inject import Injected
-    from gitmem.operations.show import FileChange
 
 CARRIED_ON = ("resume", "fork")
 """A session that goes on has what it was shown before in its own transcript."""
@@ -28,12 +26,6 @@ BETWEEN = "\n\n"
 SHARE = 0.3
 """How much of a hook's room what was said may take."""
 LESS = 0.95
-SHOWN = ("always", "recent")
-NAMED = 5
-"""Files that are named where there is no room for what changed in them."""
-ENDING = 200
-"""Characters that naming them may take."""
-CHANGED = "What memory holds has changed since this session was last shown it:"
 
 
 class _Room(NamedTuple):
@@ -44,11 +36,12 @@ class _Room(NamedTuple):
 
     def holds(self, text: str) -> bool:
         """Whether TEXT fits."""
-        return len(text) <= self.chars and (not self.tokens or tokens_in(text) <= self.tokens)
+        fits = length_of(text) <= self.chars
+        return fits and (not self.tokens or tokens_in(text) <= self.tokens)
 
     def without(self, text: str) -> _Room:
         """What is left beside TEXT."""
-        taken = len(text) + len(BETWEEN) if text else 0
+        taken = length_of(text) + len(BETWEEN) if text else 0
         tokens = max(1, self.tokens - tokens_in(text)) if self.tokens else 0
         return _Room(max(0, self.chars - taken), tokens)
 
@@ -93,14 +86,14 @@ class _Start:
 
     def _caught_up(self) -> str:
         """Keep what happened since; what the model should know of it."""
-        edits = self._tried("edits could not be kept", lambda: take_in(self._group))
+        edits = self._tried("edits could not be kept", lambda: take_in(self._group, with_held=True))
         self._tried("what was said could not be kept", self._drain)
         return edits
 
     def _tried(self, what: str, part: Callable[[], str]) -> str:
         try:
             return part()
-        except (GitmemError, OSError) as error:
+        except Exception as error:  # noqa: BLE001 - one part never costs another
             self._notices.append(f"{in_words(error)}; {what}")
             return ""
 
@@ -120,14 +113,14 @@ class _Start:
         budget = min(own, room.chars)
         found = inject(self._group, budget=budget)
         while found.text and not room.holds(found.text):
-            share = min(LESS, room.tokens / tokens_in(found.text) * LESS)
+            tokens = room.tokens / tokens_in(found.text) if room.tokens else 1.0
+            share = min(tokens, room.chars / length_of(found.text), 1.0) * LESS
             found = inject(self._group, budget=int(len(found.text) * share))
         self._was_shown(found)
         return found.text
 
     def _was_shown(self, found: Injected) -> None:
-        shown = found.pins.get(self._group.name, "")
-        self._known = self._known._replace(shown=shown)
+        self._known = self._known._replace(shown=tuple(found.pins.items()))
 
     def _said(self, room: _Room) -> str:
         """The end of the conversation so far; that it cannot be read is said to the model, too."""
@@ -135,14 +128,14 @@ class _Start:
 
         try:
             return continuity(self._group, room.holds)
-        except (GitmemError, OSError) as error:
+        except Exception as error:  # noqa: BLE001 - one part never costs another
             self._notices.append(f"{in_words(error)}; what was said could not be read")
             return "What was said before could not be read; `gitmem transcript status` says why."
 
     def _drain(self) -> str:
         from gitmem.hosts.hooks.draining import drain
 
-        drain(self._asked)
+        self._notices += drain(self._asked, self._group.name)
         return ""
 
     def _reminder(self) -> str:
@@ -150,21 +143,11 @@ class _Start:
         return nudge_of(self._group) if due else ""
 
     def _changes(self) -> str:
-        shown, tip = self._known.shown, self._group.repository.tip().commit
-        if not shown or shown == tip:
-            return ""
-        from gitmem.operations.diff import diff
+        from gitmem.hosts.hooks.changes import changed_since, drawn
 
-        try:
-            files = diff(self._group, shown).files
-        except NotFound:
-            return ""
-        layout = layout_of(self._group)
-        layers = ((each, layout.layer_of(each.path)) for each in files)
-        seen = [each for each, layer in layers if layer and layer.load in SHOWN]
-        text = _drawn(seen, shown, self._room)
-        self._known = self._known._replace(shown=tip)
-        return text
+        found = changed_since(self._group, self._known.shown)
+        self._known = self._known._replace(shown=found.shown)
+        return drawn(found.blocks, self._room.holds)
 
 
 def nudge_of(group: Group) -> str:
@@ -176,20 +159,3 @@ def nudge_of(group: Group) -> str:
         f"A good part of this session is not in the {journal.name} yet. "
         "The skill `diary` writes down what is worth keeping."
     )
-
-
-def _drawn(files: list[FileChange], since: str, room: _Room) -> str:
-    """Changed files one below the other, whole ones only; the others are named."""
-    if not files:
-        return ""
-    text, left = CHANGED, []
-    for each in files:
-        block = f"{each.change} {each.path}\n{each.diff}".rstrip()
-        if room.holds(f"{text}{BETWEEN}{block}{BETWEEN}" + " " * ENDING):
-            text += BETWEEN + block
-        else:
-            left.append(each.path)
-    if left:
-        named = ", ".join(left[:NAMED]) + (", …" if len(left) > NAMED else "")
-        text += f"{BETWEEN}Also changed: {named}. See `gitmem diff {since[:10]}`."
-    return text

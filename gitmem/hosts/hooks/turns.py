@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from gitmem.errors import GitmemError
 from gitmem.hosts.hooks.answering import Asked, Said, in_words, note_end
 from gitmem.hosts.hooks.dialects import DIALECTS, EVENTS
 from gitmem.hosts.hooks.groups import WAIT, opened, take_in
@@ -13,6 +15,8 @@ if TYPE_CHECKING:
 
 RECALLED = 1500
 """Characters of memory that a prompt may call for."""
+_COMMAND = r"/[a-zA-Z][\w:-]*(?:\s|\Z)"
+"""A command of the host."""
 TURNS = 100
 """After so many a session is reminded of the diary."""
 
@@ -21,7 +25,7 @@ def prompted(asked: Asked) -> Said:
     """The passages of memory that fit a prompt; nothing where none does."""
     prompt = asked.payload.get("prompt")
     # A command of the host is no question.
-    if not isinstance(prompt, str) or not prompt.strip() or prompt.startswith("/"):
+    if not isinstance(prompt, str) or not prompt.strip() or re.match(_COMMAND, prompt):
         return Said()
     from gitmem.operations.inject import inject
 
@@ -33,14 +37,23 @@ def turned(asked: Asked) -> Said:
     """Keep edits made through a shell; every so many turns, a word on the diary."""
     event = EVENTS.get(asked.event) or str(asked.payload.get("hook_event_name"))
     with opened(asked) as group:
-        words = [take_in(group)]
-        if event == "Stop":
-            note_end(asked)
-            words.append(_counted(asked, group))
-        elif event == "PreCompact":
-            note_end(asked)
-            _remember(asked, group, nudge=True)
-    return Said("\n\n".join(filter(None, words)))
+        nudge = _noted(asked, group, event)
+        try:
+            words = take_in(group)
+        except (GitmemError, OSError) as error:
+            return Said(nudge, f"{in_words(error)}; edits wait for the next turn")
+    return Said("\n\n".join(filter(None, (words, nudge))))
+
+
+def _noted(asked: Asked, group: Group, event: str) -> str:
+    """Leave word of the turn, before anything that may fail; what is to be said about it."""
+    if event == "SubagentStop":
+        return ""
+    note_end(asked, group.name)
+    if event == "PreCompact":
+        _remember(asked, group, nudge=True)
+        return ""
+    return _counted(asked, group)
 
 
 def _counted(asked: Asked, group: Group) -> str:
@@ -77,32 +90,38 @@ def compacted(asked: Asked) -> Said:
 
     Nobody reads the answer to this event: what goes wrong is told when the session goes on.
     """
-    from hashlib import sha1
-
-    from gitmem.core.secrets import redact
-    from gitmem.errors import GitmemError
-    from gitmem.operations.compact import compact
-    from gitmem.operations.layouts import layout_of
-
     summary = asked.payload.get("compact_summary")
     if not isinstance(summary, str) or not summary.strip():
         return Said()
+    from gitmem.core.secrets import redact
+
+    text, _ = redact(summary)
     with opened(asked) as group:
         try:
-            place = layout_of(group).compact
-            if place.daily or place.into:
-                text, _ = redact(summary)
-                facts = f"{asked.session}\n{summary}".encode("utf-8", "surrogatepass")
-                id = f"compact-{sha1(facts, usedforsecurity=False).hexdigest()[:16]}"
-                reason = "the host's own summary of a session, as it is"
-                compact(
-                    group,
-                    text,
-                    daily=bool(place.daily),
-                    reason=reason,
-                    operation=id,
-                    wait=WAIT,
-                )
+            keep_summary(group, text)
         except (GitmemError, OSError) as error:
-            _remember(asked, group, notice=f"{in_words(error)}; a summary was not kept")
+            note_end(asked._replace(payload={"session_id": asked.session}), group.name, text)
+            notice = f"{in_words(error)}; a summary waits to be kept"
+            _remember(asked, group, notice=notice)
     return Said()
+
+
+def keep_summary(group: Group, text: str) -> None:
+    """Keep the summary of a session, once, where the layout has a place for it."""
+    from hashlib import sha1
+
+    from gitmem.operations.compact import compact
+    from gitmem.operations.layouts import layout_of
+
+    place = layout_of(group).compact
+    if not (place.daily or place.into):
+        return
+    facts = f"{group.who.session}\n{text}".encode("utf-8", "surrogatepass")
+    compact(
+        group,
+        text,
+        daily=bool(place.daily),
+        reason="the host's own summary of a session, as it is",
+        operation=f"compact-{sha1(facts, usedforsecurity=False).hexdigest()[:16]}",
+        wait=WAIT,
+    )

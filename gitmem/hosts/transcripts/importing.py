@@ -15,6 +15,7 @@ from gitmem.operations.transcript_import import (
     Line,
     TranscriptImported,
     transcript_import,
+    unread,
 )
 
 if TYPE_CHECKING:
@@ -91,6 +92,11 @@ def import_transcripts(
         progress=progress,
         wait=wait,
     )
+
+
+def unread_bytes(group: Group, host: str, path: str) -> int:
+    """How much of a file of HOST is still to be read."""
+    return unread(group, Path(path), host)
 
 
 def _files(path: Path) -> list[Path]:
