@@ -82,7 +82,8 @@ def test_a_process_installs_shows_the_diff_and_takes_it_out(host: Path, on_path:
     assert f"created  {host}/.claude/skills/diary" in done.stdout
     assert "made the group main" in done.stdout
     assert "next: begin a new session" in done.stdout
-    assert "gitmem hook session-start --host claude-code" in commands(settings)
+    store = os.environ["GITMEM_HOME"]
+    assert f"gitmem --store {store} hook session-start --host claude-code" in commands(settings)
     assert process("gitmem", "doctor").stdout.endswith("all is well\n")
 
     again = process("gitmem", "install", "claude-code")
@@ -141,7 +142,8 @@ def test_a_program_that_is_not_on_path_is_named_by_its_place(host: Path, on_path
     process(str(other), "install", "claude-code")
 
     found = commands(host / ".claude" / "settings.json")
-    assert f"{other} hook stop --host claude-code" in found
+    store = os.environ["GITMEM_HOME"]
+    assert f"{other} --store {store} hook stop --host claude-code" in found
 
 
 def test_the_answer_is_also_a_document(host: Path, run: Run) -> None:

@@ -109,7 +109,6 @@ def test_a_program_elsewhere_and_its_store_are_quoted_for_a_shell() -> None:
         "gitmem hook",
         "/old/place/bin/gitmem hook stop",
         "'/my tools/gitmem' --store '/a b' hook stop",
-        "gitmem -g research hook stop",
         "gitmem --store=/x --json hook stop",
         "/usr/bin/python3.11 -m gitmem hook stop",
     ],
@@ -169,10 +168,40 @@ def test_two_of_ours_become_one_in_the_place_of_the_first() -> None:
     ]
 
 
+def test_a_call_with_a_group_of_its_own_stays_as_it_is() -> None:
+    text = settings(handler("gitmem -g shop hook stop"))
+
+    merged = put_hooks(text, WANTED, WANTED)
+
+    assert commands(merged.text) == ["gitmem -g shop hook stop"]
+    assert merged.remarks == ("Stop already calls gitmem in a way of your own: it was left so",)
+
+
+def test_who_answers_only_some_sources_keeps_that() -> None:
+    groups = [
+        {"matcher": each, "hooks": [handler("gitmem hook session-start")]}
+        for each in ("startup", "resume")
+    ]
+    text = json.dumps({"hooks": {"SessionStart": groups}})
+
+    found = json.loads(put_hooks(text, WANTED, {}).text)["hooks"]["SessionStart"]
+
+    assert [each["matcher"] for each in found] == ["startup", "resume"]
+
+
+def test_an_event_that_we_never_asked_for_is_somebody_elses_wish() -> None:
+    text = settings(handler("gitmem hook subagent-start"), event="SubagentStart")
+
+    assert commands(put_hooks(text, WANTED, {}).text, "SubagentStart") == [
+        "gitmem hook subagent-start"
+    ]
+
+
 def test_an_event_that_is_no_longer_answered_is_given_up() -> None:
+    ours = {"OldEvent": {"hooks": [handler("gitmem hook old-event")]}}
     text = settings(handler("gitmem hook old-event"), event="OldEvent")
 
-    assert "OldEvent" not in json.loads(put_hooks(text, WANTED, {}).text)["hooks"]
+    assert "OldEvent" not in json.loads(put_hooks(text, WANTED, ours).text)["hooks"]
 
 
 def test_what_nobody_touched_since_gets_the_matcher_of_the_new_version() -> None:

@@ -10,6 +10,7 @@ import yaml
 from gitmem import __version__
 from gitmem.core import frontmatter, skill_rules
 from gitmem.errors import StorageFailed
+from gitmem.hosts.install.files import make
 from gitmem.hosts.install.places import HOSTS
 from gitmem.hosts.install.record import Install, installs, remember
 from gitmem.hosts.install.skills import migrations, shipped_folder, skill_files, version
@@ -270,3 +271,38 @@ def test_each_host_gets_skills_it_can_read(host: str) -> None:
             assert skill_rules.problems(data.decode(), name, also=also) == ()
     sync = skill_files(shipped_folder(), host)["gitmem-memory/SKILL.md"].decode()
     assert ("\ncontext: fork\n" in sync) == (host == "claude-code")
+
+
+def test_an_update_that_broke_off_goes_on_where_it_was(skills: Skills) -> None:
+    skills.install()
+    before, known = dict(skills.files), dict(skills.known)
+    skills.ship({"a/SKILL.md": "a2", "b/SKILL.md": "b2"}, changed=["a", "b"])
+    plan = plan_skills(skills.source, "codex", skills.place, known, skills.version)
+    make(plan.changes[0], mode=0o600)  # the disk is full now
+
+    again = plan_skills(
+        skills.source, "codex", skills.place, known, skills.version, begun=plan.known
+    )
+    taken = plan_removal(skills.place, known, plan.known)
+
+    assert skills.files == {**before, "a/SKILL.md": "a2"}
+    assert [each.path.parent.name for each in again.changes] == ["b"]
+    assert (again.remarks, taken.remarks) == ((), ())
+    assert {each.path.name for each in taken.changes if each.after is None} >= {"SKILL.md"}
+    assert len(taken.changes) == len(before)
+
+
+def test_a_merge_that_somebody_has_begun_is_not_written_over(skills: Skills) -> None:
+    skills.install()
+    skills.write("a/SKILL.md", "mine")
+    for number in (2, 3):
+        skills.ship({"a/SKILL.md": f"a{number}"}, changed=["a"])
+        said = skills.install()
+        if number == 2:
+            skills.write("a/SKILL.md.gitmem-new", "half of a merge")
+
+    assert skills.files["a/SKILL.md.gitmem-new"] == "half of a merge"
+    assert "both stay" in said[0]
+    (skills.place / "a" / "SKILL.md.gitmem-new").unlink()
+    skills.install()
+    assert skills.files["a/SKILL.md.gitmem-new"] == "a3"

@@ -93,7 +93,9 @@ def _installed(
     from gitmem.hosts.install.places import find_program
     from gitmem.hosts.install.wiring import install
 
-    named = str(call.settings.store) if call.flags.store else ""
+    # A host may be started where the variable is not set. What a project shares names no place.
+    is_named = call.flags.store or (scope == "user" and call.environ.get("GITMEM_HOME"))
+    named = str(call.settings.store) if is_named else ""
     path = call.environ.get("PATH", "")
     return install(
         call.store,

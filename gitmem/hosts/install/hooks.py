@@ -24,6 +24,7 @@ _CALLS = r"""(?<![\w.-])gitmem['"]?\s.*\bhook\b"""
 _JOINTS = frozenset("();<>|&")
 """What joins commands, or leads their output elsewhere: a line of somebody's own making."""
 _NEW = "{}\n"
+MATCHER = "matcher"
 
 Handlers = Mapping[str, dict[str, Any]]
 """For each event the group of handlers with which we answer it."""
@@ -65,7 +66,7 @@ def put_hooks(text: str, wanted: Handlers, known: Handlers) -> Merged:
         text, remark = _put(text, event, group, known.get(event))
         remarks += [remark] if remark else []
     for event in jsontext.read(text).get(HOOKS, {}):
-        if event not in wanted:
+        if event not in wanted and (event in known or event == PROMPT):
             text = _without_ours(text, event, {})
     return Merged(text, tuple(remarks))
 
@@ -165,14 +166,22 @@ def _put(
     events = jsontext.read(text)[HOOKS]
     if event not in events:
         return jsontext.insert(text, [HOOKS], event, [group]), ""
-    spots = _ours_in(events[event])
+    groups = events[event]
+    spots = [each for each in _ours_in(groups) if _is_plain(groups[each[0]][HOOKS][each[1]])]
     if not spots:
-        if any(_calls_us(each) for each in events[event]):
+        if any(_calls_us(each) for each in groups):
             return text, f"{event} already calls gitmem in a way of your own: it was left so"
         return jsontext.append(text, [HOOKS, event], group), ""
+    first = groups[spots[0][0]].get(MATCHER)
     for spot in reversed(spots[1:]):
-        text = _taken(text, event, spot)
+        if groups[spot[0]].get(MATCHER) == first:  # for other sources or tools it is no double
+            text = _taken(text, event, spot)
     return _renewed(text, event, spots[0], group, known), ""
+
+
+def _is_plain(handler: object) -> bool:
+    """Whether a handler calls us as we write it, from wherever: no group of its own, say."""
+    return not {"-g", "--group", "--agent", "--session"}.intersection(_words(handler))
 
 
 def _calls_us(group: object) -> bool:

@@ -66,7 +66,7 @@ def put_toml(text: str, wanted: dict[str, Any]) -> Merged:
     if isinstance(servers, dict) and NAME in servers:
         return Merged(text, (_FOREIGN,))
     # A TOML string can be written as a JSON string, and a list of them, too.
-    lines = [f"{key} = {json.dumps(value)}" for key, value in wanted.items()]
+    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in wanted.items()]
     newline = "\r\n" if "\r\n" in text else "\n"
     block = newline.join((BEGIN, f"[{TABLE}.{NAME}]", *lines, END, ""))
     if BEGIN in text:

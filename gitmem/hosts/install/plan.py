@@ -94,10 +94,15 @@ def plan_install(wish: Wish, known: Install, version: str) -> Plan:
         files[str(part.path)] = after(known.files.get(str(part.path)), change)
         remarks += [f"{part.path}: {each}" for each in said]
     if wish.has_plugin:
-        skills = plan_removal(places.skills, known.skills)
+        skills = plan_removal(places.skills, known.skills, known.skills_begun)
     else:
         skills = plan_skills(
-            shipped_folder(), places.host, places.skills, known.skills, known.skills_version
+            shipped_folder(),
+            places.host,
+            places.skills,
+            known.skills,
+            known.skills_version,
+            begun=known.skills_begun,
         )
     record = known._replace(
         gitmem=version,
@@ -106,6 +111,7 @@ def plan_install(wish: Wish, known: Install, version: str) -> Plan:
         mcp=wish.mcp,
         skills=skills.known,
         skills_version=skills.version,
+        skills_begun={},
         skills_folder=str(places.skills),
     )
     return Plan(tuple(changes), tuple(_env_example(wish.store)), skills, record, tuple(remarks))
@@ -170,7 +176,7 @@ def plan_uninstall(places: Places, store: Path, known: Install) -> Plan:
     parts = [_hooks_part(places, {}, known), _memory_part(places, "")]
     parts += [_mcp_part(places, places.mcp, None, known)] if places.mcp else []
     changes = [_taken(part, store, known.files.get(str(part.path))) for part in parts]
-    skills = plan_removal(places.skills, known.skills)
+    skills = plan_removal(places.skills, known.skills, known.skills_begun)
     return Plan(tuple(changes), (), skills, known)
 
 

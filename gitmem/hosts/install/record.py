@@ -42,6 +42,8 @@ class Install(NamedTuple):
     skills_folder: str = ""
     skills: Mapping[str, str] = {}
     """Each file of a skill, with the digest it was given."""
+    skills_begun: Mapping[str, str] = {}
+    """The same for those that were about to be made: by a crash some are, and some are not."""
     files: Mapping[str, Kept] = {}
     handlers: Mapping[str, Any] = {}
     mcp: Any = None
@@ -92,6 +94,13 @@ def remember(store: Path, done: Install, *, gone: bool = False) -> None:
     change = Change(path, read_file(path), data.encode() if rows else None)
     if change.action != "nothing":
         make(change, mode=0o600)
+
+
+def begun(wanted: Install, known: Install) -> Install:
+    """What to remember before anything is made: of the skills both, how they are and shall be."""
+    return wanted._replace(
+        skills=known.skills, skills_version=known.skills_version, skills_begun=wanted.skills
+    )
 
 
 def after(known: Kept | None, change: Change) -> Kept:

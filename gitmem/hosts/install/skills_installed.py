@@ -11,7 +11,7 @@ from gitmem import __version__
 from gitmem.errors import GitmemError
 from gitmem.hosts.install.files import make
 from gitmem.hosts.install.places import PROJECT
-from gitmem.hosts.install.record import Install, alone, installs, remember
+from gitmem.hosts.install.record import Install, alone, begun, installs, remember
 from gitmem.hosts.install.skills import shipped_folder, version
 from gitmem.hosts.install.skills_update import SkillPlan, plan_skills
 
@@ -51,17 +51,26 @@ def _updated(store: Path, source: Path) -> Iterator[SkillsUpdated]:
 def _is_current(known: Install, source: Path) -> bool:
     """Whether there is nothing to do; who has no skills of ours, by the plugin say, gets none."""
     is_new = known.skills_version >= version(source) and known.gitmem == __version__
-    return is_new or not known.skills
+    return (is_new and not known.skills_begun) or not (known.skills or known.skills_begun)
 
 
 def _update(store: Path, source: Path, known: Install) -> SkillsUpdated:
     place = Path(known.skills_folder)
     plan = plan_skills(
-        source, known.host, place, known.skills, known.skills_version, put_back=False
+        source,
+        known.host,
+        place,
+        known.skills,
+        known.skills_version,
+        begun=known.skills_begun,
+        put_back=False,
     )
-    done = known._replace(skills=plan.known, skills_version=plan.version, gitmem=__version__)
-    remember(store, done)
+    done = known._replace(
+        skills=plan.known, skills_version=plan.version, skills_begun={}, gitmem=__version__
+    )
+    remember(store, begun(done, known)._replace(gitmem=known.gitmem))
     make_skills(plan, place, mode=0o644 if known.scope == PROJECT else 0o600)
+    remember(store, done)
     paths = tuple(str(each.path) for each in plan.changes)
     return SkillsUpdated(known.host, known.scope, str(place), paths, plan.remarks)
 

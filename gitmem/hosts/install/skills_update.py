@@ -17,6 +17,9 @@ BESIDE = ".gitmem-new"
 """How the name of our version ends, where somebody edited theirs."""
 
 
+NOTHING: Mapping[str, str] = {}
+
+
 class SkillPlan(NamedTuple):
     """What has to be done to the skills in a folder."""
 
@@ -34,15 +37,17 @@ def plan_skills(
     known: Mapping[str, str],
     since: int,
     *,
+    begun: Mapping[str, str] = NOTHING,
     put_back: bool = True,
 ) -> SkillPlan:
     """What brings the skills in PLACE, last of version SINCE, to that of SOURCE.
 
-    PUT_BACK: what we gave and somebody removed comes back, too.
+    BEGUN is what was about to be given when it broke off. PUT_BACK: what we gave and somebody
+    removed comes back, too.
     """
     steps = migrations(source, since)
     wanted = skill_files(source, host)
-    update = _Update(place, dict(known), _now(place, {*known, *wanted}, steps))
+    update = _Update(place, known, begun, _now(place, {*known, *begun, *wanted}, steps))
     for step in steps:
         update.migrate(step)
     update.bring(wanted, put_back)
@@ -50,9 +55,11 @@ def plan_skills(
     return SkillPlan(update.changes(), update.fresh, version(source), tuple(update.remarks))
 
 
-def plan_removal(place: Path, known: Mapping[str, str]) -> SkillPlan:
+def plan_removal(
+    place: Path, known: Mapping[str, str], begun: Mapping[str, str] = NOTHING
+) -> SkillPlan:
     """What takes away the skills that we gave; what somebody edited stays."""
-    update = _Update(place, dict(known), _now(place, set(known), []))
+    update = _Update(place, known, begun, _now(place, {*known, *begun}, []))
     update.retire()
     return SkillPlan(update.changes(), {}, 0, tuple(update.remarks))
 
@@ -73,9 +80,12 @@ def _in(folder: Path) -> Iterator[Path]:
 class _Update:
     """The files of one folder, step by step from how they are to how they shall be."""
 
-    def __init__(self, place: Path, known: dict[str, str], now: dict[str, bytes]) -> None:
+    def __init__(
+        self, place: Path, known: Mapping[str, str], begun: Mapping[str, str], now: dict[str, bytes]
+    ) -> None:
         self._place = place
-        self._known = known
+        self._known = {**begun, **known}
+        self._begun = dict(begun)
         self._now = now
         self._then = dict(now)
         self.fresh: dict[str, str] = {}
@@ -97,8 +107,9 @@ class _Update:
             for path in [each for each in self._then if each.startswith(f"{old}/")]:
                 if self._is_ours(old):
                     self._then[f"{new}/{path[len(old) + 1 :]}"] = self._then.pop(path)
-            for path in [each for each in self._known if each.startswith(f"{old}/")]:
-                self._known[f"{new}/{path[len(old) + 1 :]}"] = self._known.pop(path)
+            for given in (self._known, self._begun):
+                for path in [each for each in given if each.startswith(f"{old}/")]:
+                    given[f"{new}/{path[len(old) + 1 :]}"] = given.pop(path)
 
     def bring(self, wanted: Mapping[str, bytes], put_back: bool) -> None:
         """Let each file be as it should, as far as it is ours."""
@@ -122,6 +133,10 @@ class _Update:
             return False
         return main in self._then or (self._place / name).exists()
 
+    def _is_as_given(self, path: str, data: bytes) -> bool:
+        """Whether nobody has edited a file since we made it."""
+        return digest(data) in (self._known.get(path), self._begun.get(path))
+
     def _is_removed(self, path: str) -> bool:
         """Whether we gave this file, or the skill it is of, and somebody took it away."""
         main = f"{path.partition('/')[0]}/{SKILL}"
@@ -134,8 +149,15 @@ class _Update:
             return
         beside = f"{path}{BESIDE}"
         self.fresh[path] = new
-        if have is None or digest(have) in (gave, new):
+        if have is None or digest(have) == new or self._is_as_given(path, have):
             self._then[path] = data
+            return
+        merged = self._then.get(beside)
+        if gave != new and merged is not None and not self._is_as_given(beside, merged):
+            self.fresh[path] = gave or ""  # tried again once that is gone
+            name = beside.rpartition("/")[2]
+            both = f"{self._place / path} was edited, and so was {name} beside it: both stay"
+            self.remarks.append(f"{both}; remove that one to get the new version there")
             return
         if gave != new:
             self._then[beside] = data
@@ -146,11 +168,11 @@ class _Update:
 
     def retire(self) -> None:
         """Take away what we gave and is wanted no more; what somebody edited stays."""
-        for path, gave in self._known.items():
+        for path in self._known:
             have = self._then.get(path)
             if path in self.fresh or have is None:
                 continue
-            if digest(have) == gave:
+            if self._is_as_given(path, have):
                 del self._then[path]
             else:
                 self.remarks.append(f"{self._place / path} was edited: it stays, though not ours")

@@ -27,7 +27,7 @@ from gitmem.hosts.install.plan import (
     plan_install,
     plan_uninstall,
 )
-from gitmem.hosts.install.record import alone, install_of, installs, remember
+from gitmem.hosts.install.record import alone, begun, install_of, installs, remember
 from gitmem.hosts.install.settings import plugin_in, settings_in
 from gitmem.hosts.install.skills_installed import make_skills
 from gitmem.operations.group import Group, Store, not_found
@@ -171,8 +171,10 @@ def _told(plan: Plan, store: Path, skills: Path) -> Iterator[FileDone]:
 def _carry_out(plan: Plan, store: Path, where: Places) -> None:
     """Do what was planned; the record first, so that nothing of ours is ever unknown."""
     folders = (*plan.record.folders, *missing_folders(plan.changes))
-    remember(store, plan.record._replace(folders=tuple(dict.fromkeys(folders))))
+    record = plan.record._replace(folders=tuple(dict.fromkeys(folders)))
+    remember(store, begun(record, install_of(store, where)))
     _make(plan, store, where)
+    remember(store, record)
 
 
 def _make(plan: Plan, store: Path, where: Places) -> None:
