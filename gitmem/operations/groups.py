@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -43,6 +43,8 @@ class GroupRenamed(NamedTuple):
     old: str
     new: str
     worktree: str
+    links: tuple[str, ...] = ()
+    """The project folders that use it by its new name now."""
 
 
 class GroupRemoved(NamedTuple):
@@ -50,6 +52,8 @@ class GroupRemoved(NamedTuple):
 
     name: str
     trash: str
+    links: tuple[str, ...] = ()
+    """The project folders that used it, and use none now."""
 
 
 def groups(store: Store, *, acting: str | None = None) -> tuple[GroupRow, ...]:
@@ -97,7 +101,7 @@ def rename_group(store: Store, old: str, new: str, *, acting: str | None = None)
         elif place.is_dir():  # it may be on a disk that is not mounted
             tie(store.gitdir(new), place, relative=False)
         sync_folder(store.root / "repos")
-    return GroupRenamed(old, new, str(place))
+    return GroupRenamed(old, new, str(place), _relinked(store, old, new))
 
 
 def _check_free(store: Store, old: str, new: str, inside: bool) -> None:
@@ -144,7 +148,16 @@ def remove_group(
             (place / ".git").unlink()  # the folder itself is not ours to move
         shutil.move(gitdir, trash.gitdir(name))
         sync_folder(store.root / "repos")
-    return GroupRemoved(name, str(trash.root))
+    return GroupRemoved(name, str(trash.root), _relinked(store, name, ""))
+
+
+def _relinked(store: Store, old: str, new: str) -> tuple[str, ...]:
+    """What is done is done: settings that cannot be read are for `gitmem doctor` to tell."""
+    from gitmem.operations.link import relink
+
+    with suppress(GitmemError):
+        return relink(store, old, new)
+    return ()
 
 
 @contextmanager

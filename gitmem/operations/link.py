@@ -70,6 +70,14 @@ def unlink(store: Store, folder: Path, *, acting: str | None = None) -> Linked:
     return _put(store, place, "")
 
 
+def relink(store: Store, old: str, new: str) -> tuple[str, ...]:
+    """The folders that used the group OLD use NEW, or nothing; which they are."""
+    folders = tuple(folder for folder, name in store.links.items() if name == old)
+    for folder in folders:
+        _put(store, folder, new)
+    return folders
+
+
 def _put(store: Store, folder: str, group: str) -> Linked:
     with _alone(store):
         now = Store(store.root)  # as it is by now
@@ -100,23 +108,29 @@ def _write(store: Store, wanted: Mapping[str, str]) -> None:
     """Put the links into the settings; every other line stays as it is."""
     import yaml
 
-    path = store.config
-    text = path.read_text("utf-8") if path.exists() else ""
+    path = Path(os.path.realpath(store.config))
+    text = path.read_bytes().decode("utf-8") if path.exists() else ""
     new = with_links(text, wanted)
     others = {key: value for key, value in store.settings.items() if key != LINKS}
-    if yaml.safe_load(new) != ({**others, LINKS: dict(wanted)} if wanted else others or None):
+    try:
+        rest, found = (yaml.safe_load(each) or {} for each in (with_links(text, {}), new))
+    except yaml.YAMLError:
+        rest, found = None, None
+    if rest != others or found != ({**others, LINKS: dict(wanted)} if wanted else others):
         raise BadInput(f"{path} has links in a form that cannot be changed here", hint=MENDED)
     write_durably(path, new.encode("utf-8", "surrogatepass"))
 
 
 def with_links(text: str, wanted: Mapping[str, str]) -> str:
     """The settings TEXT with these links in the place of those that it has."""
-    rows = "".join(f"  {_quoted(each)}: {_quoted(wanted[each])}\n" for each in sorted(wanted))
-    block = f"{LINKS}:\n{rows}" if wanted else ""
+    end = "\r\n" if "\r\n" in text else "\n"
+    rows = "".join(f"  {_quoted(each)}: {_quoted(wanted[each])}{end}" for each in sorted(wanted))
+    block = f"{LINKS}:{end}{rows}" if wanted else ""
     found = re.search(rf"(?m)^{LINKS}[ \t]*:.*\n?(?:[ \t]+\S.*\n?|[ \t]*\n(?=[ \t]))*", text)
     if found:
         return text[: found.start()] + block + text[found.end() :]
-    return f"{text}{chr(10) if text and not text.endswith(chr(10)) else ''}{block}"
+    gap = end if text and block and not text.endswith("\n") else ""
+    return f"{text}{gap}{block}"
 
 
 def _quoted(text: str) -> str:

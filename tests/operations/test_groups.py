@@ -22,6 +22,7 @@ from gitmem.operations.capture import capture
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.groups import groups, remove_group, rename_group
 from gitmem.operations.init import init
+from gitmem.operations.link import link
 from gitmem.operations.log import log
 from gitmem.operations.read import read
 from tests.support.clocks import START
@@ -337,3 +338,16 @@ def test_groups_keep_to_themselves(store: Store) -> None:
     assert git(two.worktree, "status", "--porcelain") == ""
     one.close()
     two.close()
+
+
+def test_folders_that_use_a_group_follow_its_name(store: Store, tmp_path: Path) -> None:
+    for name in ("main", "shop"):
+        init(store, name)
+    link(store, tmp_path, "shop")
+
+    renamed = rename_group(store, "shop", "store")
+
+    assert renamed.links == (str(tmp_path.resolve()),)
+    assert Store(store.root).linked(str(tmp_path)) == "store"
+    assert remove_group(Store(store.root), "store").links == renamed.links
+    assert Store(store.root).linked(str(tmp_path)) == ""

@@ -94,6 +94,32 @@ def test_links_that_somebody_wrote_by_hand_are_kept(two: Store, tmp_path: Path, 
     assert after == {**before, "links": wanted}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "links:\n  /a: shop\n# a comment\n  /b: main\n",
+        "links: {\n/a: shop\n}\n",
+    ],
+)
+def test_a_form_that_cannot_be_changed_is_left_alone(two: Store, tmp_path: Path, text: str) -> None:
+    two.config.write_text(text)
+
+    with pytest.raises(BadInput, match="cannot be changed here"):
+        link(fresh(two), tmp_path, "shop")
+    assert two.config.read_text() == text
+
+
+def test_a_link_to_the_settings_and_the_ends_of_lines_stay(two: Store, tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles.yaml"
+    real.write_bytes(b"require_group: false\r\n")
+    two.config.symlink_to(real)
+
+    link(fresh(two), tmp_path, "shop")
+
+    assert two.config.is_symlink()
+    assert b"\n" not in real.read_bytes().replace(b"\r\n", b"")
+
+
 def test_settings_that_cannot_be_read_are_left_alone(two: Store, tmp_path: Path) -> None:
     two.config.write_text("links: [\n")
 

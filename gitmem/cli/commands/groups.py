@@ -95,7 +95,8 @@ def rename(call: Invocation, old: str, new: str) -> None:
 
     renamed = rename_group(call.store, old, new, acting=call.settings.acting)
     line = f"renamed {renamed.old} to {renamed.new}; its files are in {visible(renamed.worktree)}"
-    call.answer(renamed, [line])
+    linked = (f"  {visible(each)} uses {renamed.new} now" for each in renamed.links)
+    call.answer(renamed, [line, *linked])
 
 
 @command.declare("remove")
@@ -114,7 +115,8 @@ def remove(call: Invocation, name: str, yes: bool) -> None:
     if not yes:
         _confirm(name)
     removed = remove_group(call.store, name, acting=call.settings.acting, now=call.clock)
-    call.answer(removed, [f"removed {removed.name}: it lies in {visible(removed.trash)}"])
+    linked = (f"  {visible(each)} uses no group of its own any more" for each in removed.links)
+    call.answer(removed, [f"removed {removed.name}: it lies in {visible(removed.trash)}", *linked])
 
 
 def _confirm(name: str) -> None:
