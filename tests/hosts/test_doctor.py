@@ -18,8 +18,9 @@ from gitmem.hosts.doctor.machine import UNREADABLE
 from gitmem.hosts.install import wiring as hosts
 from gitmem.hosts.install.files import digest
 from gitmem.hosts.install.places import Program
-from gitmem.operations.group import Store
+from gitmem.operations.group import Group, Store
 from tests.support.git import git
+from tests.support.histories import by_hand
 
 ROOT = Path(gitmem.__file__).parents[1]
 
@@ -167,6 +168,50 @@ def test_a_group_that_is_not_there(machine: Machine) -> None:
 
     assert found.code == "group-missing"
     assert found.hint == "`gitmem init -g research`"
+
+
+def test_settings_of_the_store_that_make_no_sense(machine: Machine) -> None:
+    machine.store.config.write_text("links: [\n")
+    said = machine.look()
+    machine.store.config.write_text(f"links:\n  {machine.project}: gone\n")
+    machine.store = Store(machine.store.root)
+
+    assert [each.code for each in said.findings] == ["config-broken"]
+    assert "--remove" in machine.found()["link-dangling"][1]
+
+
+def test_a_layout_that_makes_no_sense(machine: Machine) -> None:
+    group = Group(machine.store, "main")
+    (group.worktree / "gitmem.yaml").write_text("layers: 7\n")
+    by_hand(group, "commit", "-qam", "broken")
+
+    assert "gitmem edit" in machine.found()["layout-broken"][1]
+
+
+def test_a_program_that_only_a_project_names_is_not_run(machine: Machine) -> None:
+    mark = machine.project / "ran"
+    script = machine.project / "gitmem"
+    script.write_text(f"#!/bin/sh\ntouch {mark}\necho gitmem 9\n")
+    script.chmod(0o755)
+    machine.install(scope="project", program=Program((str(script),)))
+
+    machine.look()
+
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("host", ["claude-code", "codex"])
+def test_calls_in_files_that_are_not_ours_to_write(machine: Machine, host: str) -> None:
+    machine.install(host)
+    if host == "codex":
+        (machine.home / ".codex" / "config.toml").write_text(
+            '[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ncommand = "gitmem hook stop --host codex"\n'
+        )
+    else:
+        group = {"hooks": [{"type": "command", "command": "gitmem hook stop"}]}
+        machine.set(machine.project / ".claude" / "settings.local.json", hooks={"Stop": [group]})
+
+    assert "twice" in machine.found()["double"][0]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")

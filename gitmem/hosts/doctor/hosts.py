@@ -100,6 +100,7 @@ def host_findings(
         if rows:
             yield from _double_findings(host, rows)
             files = _settings(_files(host, environ, project, managed))
+            yield from _hidden_findings(host, rows, files)
             yield from look(store, files, home_in(environ))
 
 
@@ -137,6 +138,15 @@ def _double_findings(host: str, rows: Sequence[Wiring]) -> Iterator[Finding]:
             f"{' and '.join(each.settings for each in called)} both call gitmem",
             f"`gitmem install {host} --scope {PROJECT} --uninstall`",
         )
+
+
+def _hidden_findings(host: str, rows: Sequence[Wiring], files: Settings) -> Iterator[Finding]:
+    """Calls in files that `install` does not write: they are made as well."""
+    known = {each.settings for each in rows}
+    for path, said in files.items():
+        if str(path) not in known and events_wired(said):
+            text = f"{path} calls gitmem, too: everything happens twice"
+            yield Finding("double", text, f"take those lines out of {path}")
 
 
 def _files(

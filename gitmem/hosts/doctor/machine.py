@@ -12,8 +12,9 @@ from shlex import quote
 from shutil import which
 
 from gitmem import __version__
-from gitmem.errors import GitmemError
+from gitmem.errors import BadInput, GitmemError
 from gitmem.hosts.doctor.told import Finding, Wiring
+from gitmem.hosts.install.places import USER
 from gitmem.operations.group import Group, Store
 
 OLDEST = (3, 11)
@@ -56,6 +57,7 @@ def store_findings(store: Store, group: str) -> Iterator[Finding]:
         yield Finding("store-missing", f"there is no store {store.root}", "`gitmem init`")
         return
     yield from _owner_findings(store.root)
+    yield from _config_findings(store)
     if group not in store.names():
         made = f"`gitmem init -g {quote(group)}`"
         yield Finding("group-missing", f"the store has no group {group!r}", made)
@@ -63,8 +65,23 @@ def store_findings(store: Store, group: str) -> Iterator[Finding]:
         yield from _group_findings(store, name)
 
 
+def _config_findings(store: Store) -> Iterator[Finding]:
+    from gitmem.operations.link import links
+
+    try:
+        found = links(store)
+    except BadInput as error:
+        yield Finding("config-broken", error.message, error.hint)
+        return
+    for each in found:
+        if not each.exists:
+            said = f"{each.folder} is linked to the group {each.group!r}, which is not there"
+            yield Finding("link-dangling", said, f"`gitmem link {quote(each.folder)} --remove`")
+
+
 def _owner_findings(root: Path) -> Iterator[Finding]:
-    for path in (root, root / "repos", root / "groups"):
+    repos = sorted((root / "repos").glob("*.git")) if os.access(root / "repos", os.R_OK) else []
+    for path in (root, root / "repos", root / "groups", *repos):
         with suppress(FileNotFoundError):
             owner = path.stat().st_uid
             if owner != os.geteuid():
@@ -90,19 +107,38 @@ def _group_findings(store: Store, name: str) -> Iterator[Finding]:
                 yield Finding(code, f"the repository of {name!r} {what}", way)
                 return
     try:
-        Group(store, name).close()
+        yield from _layout_findings(store, name)
     except (GitmemError, OSError) as error:
         said = error.message if isinstance(error, GitmemError) else str(error)
         yield Finding("group-damaged", said, f"`gitmem check -g {quote(name)}`")
 
 
+def _layout_findings(store: Store, name: str) -> Iterator[Finding]:
+    from gitmem.operations.layouts import layout_at
+
+    group = Group(store, name)
+    try:
+        problem = layout_at(group, group.repository.snapshot()).problem
+        if problem:
+            mend = f"`gitmem edit -g {quote(name)} gitmem.yaml`"
+            yield Finding("layout-broken", f"the layout of {name!r}: {problem}", mend)
+    finally:
+        group.close()
+
+
 def program_findings(wired: Sequence[Wiring], environ: Mapping[str, str]) -> Iterator[Finding]:
     """What becomes of a hook that calls the program it names."""
-    calls = dict.fromkeys(each.command for each in wired if each.command)
+    calls = dict.fromkeys(each.command for each in wired if each.command and _is_known(each))
     if any(each.plugin for each in wired) or not calls:
         calls[("gitmem",)] = None
     for command in calls:
         yield from _program_findings(command, environ)
+
+
+def _is_known(wiring: Wiring) -> bool:
+    """Whether the program may be asked: what the settings of a project name may be anybody's."""
+    name = wiring.command[0]
+    return wiring.scope == USER or "/" not in name
 
 
 def _program_findings(command: tuple[str, ...], environ: Mapping[str, str]) -> Iterator[Finding]:
