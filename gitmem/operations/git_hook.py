@@ -48,7 +48,8 @@ def put_git_hook(group: Group, script: bytes, *, dry_run: bool = False) -> GitHo
         hook.chmod(0o700)
         write_durably(group.gitdir / SETTINGS, settings)
         if _INCLUDE not in config:
-            write_durably(group.gitdir / "config", f"{config}{_INCLUDE}".encode())
+            gap = "" if config.endswith("\n") else "\n"
+            write_durably(group.gitdir / "config", f"{config}{gap}{_INCLUDE}".encode())
     return GitHooked(group.name, str(hook), "installed", not done, dry_run)
 
 

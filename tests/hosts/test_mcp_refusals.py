@@ -176,6 +176,16 @@ class TestGuards:
         assert '`memory_append(path="sessions/current.md")`' in said
         assert "`gitmem write --allow-policy ...`" in said
 
+    @pytest.mark.parametrize("path", ["gitmem.yaml", "./gitmem.yaml"])
+    def test_a_model_cannot_take_away_what_protects(self, other: Server, path: str) -> None:
+        for tool, more in (
+            ("memory_write", {"text": "gitmem: 1\n"}),
+            ("memory_append", {"text": "# more\n"}),
+            ("memory_restore", {"previous": True}),
+        ):
+            said = other.refused(tool, path=path, **more)
+            assert "only a person may change it" in said
+
     def test_what_is_too_big_is_refused(self, other: Server) -> None:
         assert other.refused("memory_write", path="big.md", text="x" * (1 << 20) + "y").startswith(
             "too-big: big.md would be 1,048,578 bytes"

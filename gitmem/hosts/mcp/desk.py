@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.entry_blocks import split_address
-from gitmem.core.layout import Layer, Layout, is_glob, variables_in
+from gitmem.core.layout import FILE, Layer, Layout, is_glob, variables_in
 from gitmem.core.messages import check_agent
-from gitmem.errors import BadInput, PathRefused
+from gitmem.errors import BadInput, PathRefused, PolicyRefused
 from gitmem.operations.aiming import aims, checked_edit
 from gitmem.operations.applying import Edit
 from gitmem.operations.group import Group, Store, Who
@@ -144,6 +144,7 @@ def check_read(group: Group, path: str) -> None:
 
 def check_edit(group: Group, edit: Edit) -> None:
     """Refuse to write to a file that the layout does not name for these tools."""
+    _check_no_layout(edit.path)
     layout = layout_of(group)
     if not layout.allow:
         return
@@ -154,7 +155,18 @@ def check_edit(group: Group, edit: Edit) -> None:
 
 def check_restore(group: Group, path: str) -> None:
     """Refuse to bring back what the layout does not name for these tools."""
+    _check_no_layout(path)
     _check(layout_of(group), file_part(group, path), "brought back")
+
+
+def _check_no_layout(path: str) -> None:
+    """The layout says what is protected: nothing is, from whoever may change that."""
+    if path.replace("\\", "/").removeprefix("./").strip("/").casefold() == FILE:
+        raise PolicyRefused(
+            f"{FILE} says how memory is written, and only a person may change it",
+            hint=f"tell whoever you work for: `gitmem edit {FILE}`",
+            path=FILE,
+        )
 
 
 def file_part(group: Group, path: str) -> str:

@@ -34,7 +34,7 @@ def inside(path: str) -> str:
 
 def check_links(worktree: Path, path: str, given: str) -> None:
     """Refuse a path at or below a link. Writes follow none anyway, but they would set it aside."""
-    parts = path.split("/")
+    parts = path.split("/") if path else []
     for end in range(1, len(parts) + 1):
         if os.path.islink(worktree.joinpath(*parts[:end])):
             raise NotDone(f"Path {given} would escape {ROOT} directory via symlink")

@@ -53,12 +53,12 @@ def remove(plan: Plan, *, dry_run: bool) -> Scheduled:
 
 def is_there(plan: Plan) -> bool:
     """True where the table has a block for this store."""
-    return bool(_pattern(plan.label).search(_readable(plan.environ) or ""))
+    return bool(_pattern(plan.label).search(_whole(plan)))
 
 
 def entries(plan: Plan) -> tuple[Entry, ...]:
     """Each job, as the table has it."""
-    found = _pattern(plan.label).search(_readable(plan.environ) or "")
+    found = _pattern(plan.label).search(_whole(plan))
     lines = found[0].split("\n") if found else []
     return tuple(_entry(plan, each, lines) for each in plan.jobs)
 
@@ -146,6 +146,16 @@ def _read(environ: Mapping[str, str]) -> str:
     if any(each in said.lower() for each in NO_TABLE):
         return ""
     raise failure(READ, said)
+
+
+def _whole(plan: Plan) -> str:
+    """The table; what cannot be read, or has half a block, does not pass for one without any."""
+    try:
+        table = _read(plan.environ)
+    except ProgramMissing:
+        return ""
+    without_block(table, plan.label)
+    return table
 
 
 def _readable(environ: Mapping[str, str]) -> str | None:
