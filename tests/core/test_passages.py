@@ -283,9 +283,13 @@ def test_a_text_has_sentences(text: str, found: list[str]) -> None:
 
 
 def cost(work: Callable[[], object]) -> float:
-    begun = time.process_time()
-    work()
-    return time.process_time() - begun
+    """The least of three: what the machine does beside is no cost of ours."""
+    found = []
+    for _ in range(3):
+        begun = time.process_time()
+        work()
+        found.append(time.process_time() - begun)
+    return min(found)
 
 
 TRAPS = [
@@ -302,7 +306,8 @@ def test_a_text_that_repeats_itself_costs_what_its_parts_would(
 ) -> None:
     short, long = (f"# x\n{trap * (size // len(trap))}" for size in (50_000, 300_000))
 
-    assert cost(lambda: work(long)) < 12 * cost(lambda: work(short)) + 0.2
+    # Six times the text; where it is looked at again and again, that is 36 times the work.
+    assert cost(lambda: work(long)) < 20 * cost(lambda: work(short)) + 0.2
 
 
 def test_what_stands_below_a_heading_without_end_costs_no_more_than_it() -> None:
