@@ -175,10 +175,11 @@ class TestCron:
         torn = "".join(cron.read_text().splitlines(keepends=True)[:-1])
         cron.write_text(torn)
 
-        said = gitmem("schedule", "install")
+        for verb in ("install", "status", "remove"):
+            said = gitmem("schedule", verb)
 
-        assert said.code == 4
-        assert "crontab -e" in said.err
+            assert said.code == 4
+            assert "crontab -e" in said.err
         assert cron.read_text() == torn
 
     def test_stores_stand_side_by_side(

@@ -69,11 +69,11 @@ def _captured(asked: Asked, groups: dict[str, list[str]]) -> Said:
     trouble: list[str] = []
     for name, paths in groups.items():
         with opened(asked, name) as group:
-            for path in paths:
+            for path in (_inside(group, each) for each in paths):
                 try:
-                    done = capture(group, [_inside(group, path)], wait=WAIT)
+                    done = capture(group, [path], wait=WAIT)
                 except Refused as error:  # a name that is none costs no other file
-                    trouble.append(f"{in_words(error)}; the edit is not in memory")
+                    trouble.append(f"{in_words(error)}; the edit of {path} is not in memory")
                 else:
                     words += told(done, group.name)
     return Said("\n".join((*words[:TOLD], *trouble[:TOLD])), "\n".join(trouble[:TOLD]))

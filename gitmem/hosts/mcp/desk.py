@@ -144,19 +144,18 @@ def check_read(group: Group, path: str) -> None:
 
 def check_edit(group: Group, edit: Edit) -> None:
     """Refuse to write to a file that the layout does not name for these tools."""
-    _check_no_layout(edit.path)
-    layout = layout_of(group)
-    if not layout.allow:
-        return
-    meant = aims([checked_edit(group, edit)], layout, group.repository.snapshot(), group.now())
-    for each in meant:
-        _check(layout, each.edit.path, "written")
+    layout, checked = layout_of(group), checked_edit(group, edit)
+    if layout.allow:
+        for each in aims([checked], layout, group.repository.snapshot(), group.now()):
+            _check(layout, each.edit.path, "written")
+    _check_no_layout(checked.path)
 
 
 def check_restore(group: Group, path: str) -> None:
     """Refuse to bring back what the layout does not name for these tools."""
-    _check_no_layout(path)
-    _check(layout_of(group), file_part(group, path), "brought back")
+    file = file_part(group, path)
+    _check(layout_of(group), file, "brought back")
+    _check_no_layout(file)
 
 
 def _check_no_layout(path: str) -> None:

@@ -149,11 +149,8 @@ def _read(environ: Mapping[str, str]) -> str:
 
 
 def _whole(plan: Plan) -> str:
-    """The table; what cannot be read, or has half a block, does not pass for one without any."""
-    try:
-        table = _read(plan.environ)
-    except ProgramMissing:
-        return ""
+    """The table, nothing where there is none to be had; half a block does not pass for none."""
+    table = _readable(plan.environ) or ""
     without_block(table, plan.label)
     return table
 
