@@ -11,6 +11,11 @@ FRESH = {"active": 1.0, "aging": 0.99, "fading": 0.98, "stale": 0.97}
 IMPORTANT = {1: 1.0, 2: 0.995, 3: 0.985, 4: 0.975, 5: 0.965}
 """A gentle push: of two that fit alike the fresher and more important one comes first."""
 DEFAULT_IMPORTANCE = 3
+PARTLY = min(FRESH.values()) * min(IMPORTANT.values())
+"""What has only a part of the words counts so much: the push of age and rank alone would reach so
+far, and never shall it bury what has all of them. Words that most passages have weigh nothing."""
+LEAST = 0.000001
+"""Scores are shown with six digits; what was found fits, however little."""
 NOT_NAMED = 0.8
 """What somebody else said counts so much, where a question names one person."""
 
@@ -40,10 +45,19 @@ def lifted(found: Sequence[Found]) -> list[Found]:
     ]
 
 
-def push(state: str, importance: int | None) -> float:
-    """By how much freshness and importance lower a score: a few percent at most."""
+def push(state: str, importance: int | None, *, is_whole: bool = True) -> float:
+    """By how much freshness and importance lower a score, a few percent at most.
+
+    IS_WHOLE: the passage has everything that is asked for.
+    """
     rank = importance or DEFAULT_IMPORTANCE
-    return FRESH.get(state, FRESH["active"]) * IMPORTANT.get(rank, IMPORTANT[DEFAULT_IMPORTANCE])
+    gentle = FRESH.get(state, FRESH["active"]) * IMPORTANT.get(rank, IMPORTANT[DEFAULT_IMPORTANCE])
+    return gentle if is_whole else gentle * PARTLY
+
+
+def in_digits(score: float) -> float:
+    """A score as people see it."""
+    return max(round(score, 6), LEAST)
 
 
 class Limits(NamedTuple):

@@ -34,8 +34,8 @@ ENOUGH = 6
 MORE = 8
 """By how much more is looked at, where too little of what was found is wanted."""
 
-Wanted = Callable[[int], bool]
-"""Whether the document with this number counts."""
+Wanted = Callable[[int, int], bool]
+"""Whether a passage counts: its number, and that of its document."""
 
 
 class Rarity:
@@ -115,7 +115,7 @@ def _matching(
         found = [
             Found(row, document, score, number)
             for row, score, document in rows
-            if wanted is None or wanted(document)
+            if wanted is None or wanted(row, document)
         ]
         if len(rows) < most:
             return found

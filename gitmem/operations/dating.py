@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime, time, tzinfo
 from functools import lru_cache
 from hashlib import sha1
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.chronicle import Chronicle, Forgotten
 from gitmem.core.freshness import blocks, key_of, key_of_file
 from gitmem.core.layout import Layer, Layout
 from gitmem.git.dating import Reading, bring_up
-from gitmem.git.repository import Repository
+from gitmem.git.repository import Snapshot
 from gitmem.index.dates import NAME, load, save
 
 if TYPE_CHECKING:
@@ -72,49 +71,49 @@ class Dates:
         return [Touched(oid, agent, seconds) for oid, seconds, agent in self._known.lines(path)]
 
 
-def dates_at(repository: Repository, commit: str, layout: Layout, cache: Path) -> Dates:
-    """The dates of what COMMIT holds.
+def dates_at(group: Group, snapshot: Snapshot, layout: Layout, of: str = "") -> Dates:
+    """The dates of what a commit holds: of GROUP, or of another group OF, whose it is.
 
-    CACHE has what was found out before, and serves where it is of an ancestor.
+    What was found out before serves where it is of an ancestor. It is kept with GROUP, that of
+    another one, too: only its own writes there.
     """
-    signature, reading = _signature(layout), _reading(layout)
+    cache = group.gitdir / "gitmem" / (f"{NAME}-{of}" if of else NAME)
+    signature = _signature(layout)
     known = load(cache, signature)
+
+    def keep(found: Chronicle) -> None:
+        if group.keeps:
+            save(cache, signature, found)
+
     try:
-        return _brought_up(known, repository, commit, reading, (cache, signature))
+        return _brought_up(known, snapshot, _reading(layout), keep)
     except Forgotten:  # somebody replaced or tore it meanwhile
-        return _brought_up(None, repository, commit, reading, (cache, signature))
+        return _brought_up(None, snapshot, _reading(layout), keep)
 
 
 def _brought_up(
     known: Chronicle | None,
-    repository: Repository,
-    commit: str,
+    snapshot: Snapshot,
     reading: Reading,
-    place: tuple[Path, str],
+    keep: Callable[[Chronicle], None],
 ) -> Dates:
     """Go on from KNOWN, and keep what is new if that is much; a look at the past keeps nothing."""
+    repository, commit = snapshot.repository, snapshot.commit
     is_new = commit == repository.tip().commit
 
-    def keep(known: Chronicle) -> None:
+    def keep_half(found: Chronicle) -> None:
         if is_new:
-            save(*place, known)
+            keep(found)
 
-    found, steps = bring_up(known, repository, commit, reading, keep)
+    found, steps = bring_up(known, repository, commit, reading, keep_half)
     if steps >= FEW if found is known else is_new:
-        save(*place, found)
+        keep(found)
     return Dates(found)
 
 
 def dates_of(group: Group, moment: Pinned) -> Dates:
     """The dates of what the group holds at a moment."""
-    return dates_at(
-        group.repository, moment.snapshot.commit, moment.loaded.layout, cache_of(group.gitdir)
-    )
-
-
-def cache_of(gitdir: Path, of: str = "") -> Path:
-    """Where dates are kept: those of another group OF, too, since only its own writes there."""
-    return gitdir / "gitmem" / (f"{NAME}-{of}" if of else NAME)
+    return dates_at(group, moment.snapshot, moment.loaded.layout)
 
 
 def age_of(touched: Touched, now: datetime) -> tuple[datetime, int]:

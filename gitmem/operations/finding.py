@@ -8,10 +8,9 @@ from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem.core.access import MAIN
 from gitmem.core.asking import Sentence
 from gitmem.core.freshness import state_of
-from gitmem.core.layout import FILE, Layer, Layout
+from gitmem.core.layout import FILE, Layer
 from gitmem.core.ranking import Found, lifted, push
 from gitmem.errors import Damaged
 from gitmem.git.repository import Snapshot
@@ -20,7 +19,7 @@ from gitmem.index import passages
 from gitmem.index.database import Connection, Question, ask
 from gitmem.index.passages import Content, Place
 from gitmem.index.scoring import Rarity, find, terms_in
-from gitmem.operations.dating import Dates, Touched, age_of, cache_of, dates_at, does_age
+from gitmem.operations.dating import Dates, Touched, age_of, dates_at, does_age
 from gitmem.operations.group import Group
 from gitmem.operations.pinning import Pinned
 from gitmem.operations.sources import Sources
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 NAME = "search.db"
 CANDIDATES = 100
 """Passages that are ranked, for each sentence."""
-MANY = 20
 Wanted = Callable[[str, str], bool]
 """Whether a file counts: the group it is of, nothing for the own one, and its path."""
 
@@ -64,31 +62,32 @@ def find_passages(
     sentences: Sequence[Sentence],
     wanted: Wanted,
     *,
-    thorough: bool = False,
+    limit: int = CANDIDATES,
+    since: float = 0.0,
 ) -> list[Match]:
-    """The passages that fit one of SENTENCES best, the best first.
+    """The passages that fit one of SENTENCES best, about LIMIT for each, the best first.
 
-    THOROUGH: many more of them, for who will leave most of them out.
+    SINCE: only those that were touched then or later, in seconds.
     """
     if not sentences:
         return []
     question = at_commits(sources.by_group, keep=moment.instant is None)
-
-    limit = CANDIDATES * MANY if thorough else CANDIDATES
+    dated = _Dated(group, moment, sources)
+    if since:
+        dated.look_up()  # it may take a while, and others wait for the table
 
     def answer(connection: Connection) -> list[tuple[Found, Place, float]]:
-        return _looked_up(connection, sentences, wanted, limit)
+        counts = _counting(connection, wanted, dated, since)
+        return _looked_up(connection, sentences, counts, limit)
 
     rows = ask(cache_path(group), passages.FORM, question, answer)
-    dated = _Dated(group, moment, sources)
     found = [_match(each, sentences, dated, moment) for each in rows]
     return sorted(found, key=_order)
 
 
 def cache_path(group: Group) -> Path | None:
     """Where the index lies; nowhere for who only reads the group."""
-    owns = group.acting in (None, MAIN, group.name)
-    return group.gitdir / "gitmem" / NAME if owns else None
+    return group.gitdir / "gitmem" / NAME if group.keeps else None
 
 
 def text_of(sources: Sources, place: Place) -> str:
@@ -143,13 +142,30 @@ def _contents(snapshot: Snapshot, blobs: Mapping[str, str]) -> Iterator[Content]
         yield Content(path, blob, data)
 
 
-def _looked_up(
-    connection: Connection, sentences: Sequence[Sentence], wanted: Wanted, limit: int
-) -> list[tuple[Found, Place, float]]:
+def _counting(
+    connection: Connection, wanted: Wanted, dated: _Dated, since: float
+) -> Callable[[int, int], bool]:
+    """Which passages count: those in files that are WANTED, and touched since then."""
+
     @cache
-    def counts(document: int) -> bool:
+    def is_wanted(document: int) -> bool:
         return wanted(*passages.file_of(connection, document))
 
+    def counts(number: int, document: int) -> bool:
+        if not is_wanted(document) or not since:
+            return is_wanted(document)
+        touched = dated.touched(passages.places(connection, [number])[number])
+        return touched is not None and touched.seconds >= since
+
+    return counts
+
+
+def _looked_up(
+    connection: Connection,
+    sentences: Sequence[Sentence],
+    counts: Callable[[int, int], bool],
+    limit: int,
+) -> list[tuple[Found, Place, float]]:
     rarity = Rarity(connection, sentences)
     found = find(connection, sentences, rarity, limit=limit, wanted=counts)
     found = lifted(found)
@@ -169,11 +185,11 @@ def _match(
 ) -> Match:
     found, place, coverage = row
     layer = moment.loaded.layout.layer_of(place.path)
-    touched = dated.touched(place, layer)
+    touched = dated.touched(place)
     when, days = age_of(touched, moment.time) if touched else (None, 0)
     state = state_of(days) if touched and layer and does_age(layer) else ""
     importance = place.importance or (layer.importance if layer else None)
-    score = found.score * push(state, importance)
+    score = found.score * push(state, importance, is_whole=coverage >= 1)
     sentence = sentences[found.sentence]
     return Match(place, layer, score, coverage, sentence, touched, when, state)
 
@@ -195,11 +211,17 @@ class _Dated:
         self._sources = sources.by_group
         self._known: dict[str, Dates | None] = {}
 
-    def touched(self, place: Place, layer: Layer | None) -> Touched | None:
+    def look_up(self) -> None:
+        """Find out the dates of all groups now."""
+        for source in self._sources:
+            self._dates(source)
+
+    def touched(self, place: Place) -> Touched | None:
         """By which commit: an entry or a note as a whole, of other files the newest line of it."""
         dates = self._dates(place.source)
         if dates is None:
             return None
+        layer = self._moment.loaded.layout.layer_of(place.path)
         kind = layer.kind if layer else ""
         if (kind == "entries" and place.slug) or kind in ("notes", "profile"):
             return dates.of_key(place.key)
@@ -212,9 +234,7 @@ class _Dated:
         return self._known[source]
 
     def _looked_up(self, source: str) -> Dates | None:
-        layout: Layout = self._moment.loaded.layout
-        snapshot = self._sources[source]
         with suppress(Damaged):
-            cache = cache_of(self._group.gitdir, source)
-            return dates_at(snapshot.repository, snapshot.commit, layout, cache)
+            layout = self._moment.loaded.layout
+            return dates_at(self._group, self._sources[source], layout, source)
         return None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
 
 from gitmem.core.freshness import state_of
 from gitmem.core.layout import Layout
 from gitmem.core.pieces import Piece
 from gitmem.git.repository import Snapshot
-from gitmem.operations.dating import Dates, Touched, age_of, cache_of, dates_at, does_age
+from gitmem.operations.dating import Dates, Touched, age_of, dates_at, does_age
+from gitmem.operations.group import Group
 
 
 def freshened(
@@ -18,7 +18,7 @@ def freshened(
     layout: Layout,
     now: datetime,
     sources: Mapping[str, Snapshot],
-    gitdir: Path,
+    group: Group,
 ) -> tuple[Piece, ...]:
     """PIECES with the state of those that age, and their date where they do not name one.
 
@@ -27,12 +27,10 @@ def freshened(
     ageing = {each.name for each in layout.layers if does_age(each)}
     known: dict[str, Dates] = {}
 
-    def dates_of(group: str) -> Dates:
-        if group not in known:
-            # Those of another group are kept here: nobody writes in what is not its own.
-            cache, source = cache_of(gitdir, group), sources[group]
-            known[group] = dates_at(source.repository, source.commit, layout, cache)
-        return known[group]
+    def dates_of(source: str) -> Dates:
+        if source not in known:
+            known[source] = dates_at(group, sources[source], layout, source)
+        return known[source]
 
     def shown() -> Iterator[Piece]:
         for piece in pieces:

@@ -174,6 +174,11 @@ class Group:
         """Give back file handles."""
         self.repository.close()
 
+    @property
+    def keeps(self) -> bool:
+        """Whether what is found out may be kept in its git directory: not by who only reads it."""
+        return self.acting in (None, MAIN, self.name)
+
     @cached_property
     def worktree(self) -> Path:
         """The folder where this group's files stand."""

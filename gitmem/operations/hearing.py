@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from typing import NamedTuple
 
 from gitmem.core.asking import Sentence
-from gitmem.core.ranking import NOT_NAMED, Found, lifted
+from gitmem.core.ranking import NOT_NAMED, Found, lifted, push
 from gitmem.core.transcripts import Message, decode_one
 from gitmem.core.words import terms_of
 from gitmem.errors import Damaged
 from gitmem.index import said
 from gitmem.index.database import Connection
 from gitmem.index.said import Where
-from gitmem.index.scoring import Rarity, find
+from gitmem.index.scoring import Rarity, find, terms_in
 from gitmem.operations.group import Group
 from gitmem.operations.transcripts import Said, ask_said
 
 CANDIDATES = 100
+"""Passages that are ranked, for each sentence, or more where more are wanted."""
 
 
 class Heard(NamedTuple):
@@ -46,7 +47,8 @@ def find_messages(
         return []
 
     def answer(connection: Connection) -> list[tuple[Found, Where]]:
-        return _looked_up(connection, sentences, set(terms_of(query).split()), since)
+        asked = set(terms_of(query).split())
+        return _looked_up(connection, sentences, asked, since, max(CANDIDATES, 2 * limit))
 
     rows = ask_said(group, tip, answer)
     rows.sort(key=lambda row: (-row[0].score, -row[1].number, row[1].start))
@@ -62,33 +64,47 @@ def find_messages(
 
 
 def _looked_up(
-    connection: Connection, sentences: Sequence[Sentence], asked: set[str], since: float
+    connection: Connection,
+    sentences: Sequence[Sentence],
+    asked: set[str],
+    since: float,
+    limit: int,
 ) -> list[tuple[Found, Where]]:
-    earliest = _day_before(since)
-
-    @cache
-    def counts(document: int) -> bool:
-        return said.day_of(connection, document) >= earliest
-
     rarity = Rarity(connection, sentences)
-    wanted = counts if since else None
-    found = find(connection, sentences, rarity, limit=CANDIDATES, wanted=wanted)
+    wanted = _since(connection, since) if since else None
+    found = find(connection, sentences, rarity, limit=limit, wanted=wanted)
     found = lifted(found)
     places = said.places(connection, [each.id for each in found])
     found.sort(key=lambda each: (-each.score, -places[each.id].number, places[each.id].start))
-    del found[CANDIDATES:]
+    del found[limit:]
     named = _named(said.senders(connection), asked)
-    return [
-        (each._replace(score=each.score * _share(places[each.id], named)), places[each.id])
-        for each in found
-        if places[each.id].at >= since
-    ]
+    terms = terms_in(connection, [each.id for each in found])
+
+    def pushed(each: Found) -> float:
+        has = rarity.coverage(sentences[each.sentence], terms[each.id])
+        return push("", None, is_whole=has >= 1) * _share(places[each.id], named)
+
+    return [(each._replace(score=each.score * pushed(each)), places[each.id]) for each in found]
+
+
+def _since(connection: Connection, since: float) -> Callable[[int, int], bool]:
+    """Which passages count that were said SINCE then."""
+    earliest = _day_before(since)
+
+    @cache
+    def is_late(document: int) -> bool:
+        return said.day_of(connection, document) >= earliest
+
+    def counts(number: int, document: int) -> bool:
+        return is_late(document) and said.places(connection, [number])[number].at >= since
+
+    return counts
 
 
 def _day_before(since: float) -> str:
     """A day that is surely not after SINCE, in whatever zone its messages were said."""
     day: date = datetime.fromtimestamp(since, UTC).date()
-    return f"{day - timedelta(days=1)}" if since else ""
+    return f"{day - timedelta(days=1)}"
 
 
 def _named(senders: Mapping[str, frozenset[str]], asked: set[str]) -> str:

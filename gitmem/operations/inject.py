@@ -7,7 +7,6 @@ prompt caches depend on.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.layout import FORMATS, Layout, Retrieval
@@ -224,26 +223,36 @@ class _Reader:
         sources = self._sources
         found = gather(self._moment.loaded.layout, sources.own, sources.shared, wanted)
         if wanted.dated:
-            found = _freshened(found, self._moment, sources, self._group.gitdir)
+            found = _freshened(found, self._moment, sources, self._group)
         return _Read(found, *self._fitted(found, self._limit))
 
     def with_prompt(
         self, read: _Read, prompt: str, limits: Retrieval, layers: tuple[str, ...]
     ) -> _Read:
         """READ with what the prompt adds; where there is a limit, up to half of it is for that."""
-        from gitmem.operations.retrieving import Asked, retrieve  # opens a database
+        from gitmem.operations.retrieving import Asked, Retriever  # opens a database
 
         limit, page = self._limit, _context_page(self._page)
         if limit is not None:
             free = max(limit // 2, limit - self._page.size(read.kept) - BETWEEN)
             limits = limits._replace(chars=min(limits.chars, free))
-        asked = Asked(prompt, limits, page, layers, _shown(read.kept))
-        found = retrieve(self._group, self._moment, self._sources, asked)
-        if limit is not None and found.pieces:
-            room = max(0, limit - page.size(found.pieces) - BETWEEN)
-            kept, dropped = self._fitted(read.found, room)
-            read = read._replace(kept=kept, dropped=dropped)
-        return read._replace(chosen=found.pieces, left_out=found.left_out)
+        asked = Asked(prompt, limits, page, layers)
+        retriever = Retriever(self._group, self._moment, self._sources, asked)
+        shown = _shown(read.kept)
+        while True:
+            found = retriever.retrieve(shown)
+            if limit is not None and found.pieces:
+                room = max(0, limit - page.size(found.pieces) - BETWEEN)
+                kept, dropped = self._fitted(read.found, room)
+                read = read._replace(kept=kept, dropped=dropped)
+            # What had to make room is not shown any more, and may be what is asked for.
+            still = shown & _shown(read.kept)
+            if still == shown:
+                break
+            shown = still
+        whole = _shown(read.kept)
+        chosen = tuple(each for each in found.pieces if (each.group, each.address) not in whole)
+        return read._replace(chosen=chosen, left_out=found.left_out)
 
     def _fitted(
         self, found: Gathered, limit: int | None
@@ -263,13 +272,13 @@ def _shown(pieces: Sequence[Piece]) -> frozenset[tuple[str, str]]:
     return frozenset((each.group, each.address) for each in whole)
 
 
-def _freshened(found: Gathered, moment: Pinned, sources: Sources, gitdir: Path) -> Gathered:
+def _freshened(found: Gathered, moment: Pinned, sources: Sources, group: Group) -> Gathered:
     """What was found with how fresh each is; without it a prompt is better than none."""
     from gitmem.operations.freshening import freshened
 
     layout, now = moment.loaded.layout, moment.time
     try:
-        pieces = freshened(found.pieces, layout, now, sources.by_group, gitdir)
+        pieces = freshened(found.pieces, layout, now, sources.by_group, group)
     except Damaged as error:
         sources.trouble.append(f"how fresh things are cannot be told: {error.message}")
         return found

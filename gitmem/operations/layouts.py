@@ -91,7 +91,8 @@ def _read(group: Group, blob: str) -> Layout:
     layout = group.layouts.get(blob) or remembered(group.gitdir, blob)
     if layout is None:
         layout = checked(_content(group, blob))
-        remember(group.gitdir, blob, layout)
+        if group.keeps:
+            remember(group.gitdir, blob, layout)
     group.layouts[blob] = layout
     return layout
 
@@ -152,7 +153,7 @@ def _last_valid(group: Group, snapshot: Snapshot, broken: str) -> str:
                 break
             last = blob
         group.standing = Standing(snapshot.commit, found)
-        if steps >= WORTH_KEEPING:
+        if steps >= WORTH_KEEPING and group.keeps:
             keep_standing(group.gitdir, group.standing)
     return found
 

@@ -12,12 +12,14 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from gitmem.core.asking import sentences_asked
+from gitmem.core.journal import day_of
 from gitmem.core.layout import Layer, Layout, Retrieval
 from gitmem.core.pieces import Piece, trimmed
-from gitmem.core.ranking import Limits, choose
+from gitmem.core.ranking import Limits, choose, in_digits
 from gitmem.core.rendering import Page
 from gitmem.errors import Damaged
-from gitmem.operations.finding import Match, find_passages, text_of
+from gitmem.index.passages import Place
+from gitmem.operations.finding import CANDIDATES, Match, find_passages, text_of
 from gitmem.operations.gathering import LeftOut
 from gitmem.operations.group import Group
 from gitmem.operations.pinning import Pinned
@@ -29,6 +31,8 @@ NEAR = 8
 """Near misses that are told of."""
 MORE = 16
 """Beyond those that may be taken, so many are looked at."""
+MANY = 20
+"""By how much more are looked up, where most of the first cannot be taken."""
 RETRIEVED = ("always", "recent", "query")
 """Load rules of layers in which a prompt may find something: `never` is never, and what belongs to
 one person is not for others."""
@@ -54,8 +58,10 @@ class Asked(NamedTuple):
     """How what is found will be drawn."""
     layers: tuple[str, ...] = ()
     """Only in these; nothing for all in which a prompt may find something."""
-    shown: frozenset[tuple[str, str]] = frozenset()
-    """The group and the path or address of what the prompt has whole already."""
+
+
+Shown = frozenset[tuple[str, str]]
+"""The group and the path or address of what a prompt has whole already."""
 
 
 class _Candidate(NamedTuple):
@@ -64,17 +70,41 @@ class _Candidate(NamedTuple):
     why_not: str = ""
 
 
-def retrieve(group: Group, moment: Pinned, sources: Sources, asked: Asked) -> Retrieved:
-    """The passages that fit the end of a prompt best, within its limits."""
-    sentences = sentences_asked(asked.prompt)
-    eligible = _eligible(moment.loaded.layout, asked.layers)
-    matches = find_passages(group, moment, sources, sentences, eligible)
-    found = _candidates(matches, sources, asked)
-    open_ = [each for each in found if not each.why_not]
-    chosen = dict(zip(map(id, open_), _reasons(open_, asked), strict=True))
-    judged = [(each, chosen.get(id(each), each.why_not)) for each in found]
-    left = [_left(each, why) for each, why in judged if why]
-    return Retrieved(tuple(each.piece for each, why in judged if not why), tuple(left[:NEAR]))
+class Retriever:
+    """What fits the end of a prompt: looked up once, taken by what the prompt has already."""
+
+    def __init__(self, group: Group, moment: Pinned, sources: Sources, asked: Asked) -> None:
+        self._group, self._moment, self._sources = group, moment, sources
+        self._asked = asked
+        self._known: dict[int, list[Match]] = {}
+
+    def retrieve(self, shown: Shown) -> Retrieved:
+        """The passages that fit best, within the limits; what is SHOWN is not repeated."""
+        found = self._candidates(shown)
+        open_ = [each for each in found if not each.why_not]
+        chosen = dict(zip(map(id, open_), _reasons(open_, self._asked), strict=True))
+        judged = [(each, chosen.get(id(each), each.why_not)) for each in found]
+        left = [_left(each, why) for each, why in judged if why]
+        return Retrieved(tuple(each.piece for each, why in judged if not why), tuple(left[:NEAR]))
+
+    def _candidates(self, shown: Shown) -> list[_Candidate]:
+        """Where too few of those that come first can be taken, many more are looked at."""
+        for limit in (CANDIDATES, CANDIDATES * MANY):
+            matches = self._matches(limit)
+            found = _candidates(matches, self._sources, self._asked, shown)
+            left = self._asked.limits.top - sum(not each.why_not for each in found)
+            if left <= 0 or len(matches) < limit // 2:
+                break
+        return found
+
+    def _matches(self, limit: int) -> list[Match]:
+        if limit not in self._known:
+            eligible = _eligible(self._moment.loaded.layout, self._asked.layers)
+            sentences = sentences_asked(self._asked.prompt)
+            self._known[limit] = find_passages(
+                self._group, self._moment, self._sources, sentences, eligible, limit=limit
+            )
+        return self._known[limit]
 
 
 def _eligible(layout: Layout, layers: Sequence[str]) -> Callable[[str, str], bool]:
@@ -87,32 +117,44 @@ def _eligible(layout: Layout, layers: Sequence[str]) -> Callable[[str, str], boo
     return is_eligible
 
 
-def _candidates(matches: Sequence[Match], sources: Sources, asked: Asked) -> list[_Candidate]:
+def _candidates(
+    matches: Sequence[Match], sources: Sources, asked: Asked, shown: Shown
+) -> list[_Candidate]:
     """Those that say something by themselves, with what stands against some of them."""
     found: list[_Candidate] = []
     files: Counter[tuple[str, str]] = Counter()
+    barred = 0
     for match in matches:
         layer, place = match.layer, match.place
         if layer is None or (layer.kind == "entries" and not place.slug):
             continue  # what stands above the entries of a file is there for who writes them
-        if files[place.source, place.path] >= asked.limits.top:
-            continue  # one file cannot get more, and shall not be all that is looked at
-        try:
-            text = trimmed(text_of(sources, place))
-        except Damaged:
+        why_not = _obstacle(match, layer, shown)
+        # One file cannot get more, and shall not be all that is looked at.
+        if barred >= NEAR if why_not else files[place.source, place.path] >= asked.limits.top:
             continue
-        if re.fullmatch(r"(?:#.*\s*)+", text):
+        text = _text(sources, place)
+        if not text:
             continue
-        found.append(_Candidate(_piece(match, layer, text), match, _obstacle(match, layer, asked)))
-        files[place.source, place.path] += 1
+        found.append(_Candidate(_piece(match, layer, text), match, why_not))
+        barred += bool(why_not)
+        files[place.source, place.path] += not why_not
         if sum(min(each, PER_FILE) for each in files.values()) >= asked.limits.top + MORE:
             break
     return found
 
 
-def _obstacle(match: Match, layer: Layer, asked: Asked) -> str:
+def _text(sources: Sources, place: Place) -> str:
+    """What a passage says; nothing for headings alone, or where it cannot be read."""
+    try:
+        text = trimmed(text_of(sources, place))
+    except Damaged:
+        return ""
+    return "" if re.fullmatch(r"(?:#.*\s*)+", text) else text
+
+
+def _obstacle(match: Match, layer: Layer, shown: Shown) -> str:
     place = match.place
-    if {(place.source, place.path), (place.source, match.address)} & asked.shown:
+    if {(place.source, place.path), (place.source, match.address)} & shown:
         return "it is shown whole already"
     return f"it is {place.status}" if place.status in layer.retired else ""
 
@@ -127,14 +169,21 @@ def _piece(match: Match, layer: Layer, text: str) -> Piece:
         group=place.source,
         path=place.path,
         address=match.address,
-        date=f"{match.when.date()}" if match.when else "",
+        date=_date(match, layer),
         state=match.state,
         importance=place.importance or layer.importance,
         blob=place.blob,
         why=f"fits the prompt: has {match.coverage:.0%} of what it asks for",
         lines=f"{place.line}-{place.last}",
-        score=round(match.score, 6),
+        score=in_digits(match.score),
     )
+
+
+def _date(match: Match, layer: Layer) -> str:
+    """The day that a page of a journal is about; of other things when they were touched."""
+    name = match.place.path.rpartition("/")[2].partition(".")[0]
+    own = day_of(name).date if layer.kind == "journal" else ""
+    return own or (f"{match.when.date()}" if match.when else "")
 
 
 def _reasons(found: Sequence[_Candidate], asked: Asked) -> list[str]:

@@ -7,11 +7,12 @@ from contextlib import suppress
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem.core.archives import is_archived
+from gitmem.core.archives import archive_of, is_archived
 from gitmem.core.asking import Sentence, sentences_asked
 from gitmem.core.layout import Layout
+from gitmem.core.ranking import in_digits
 from gitmem.errors import BadInput, Damaged
-from gitmem.operations.finding import Match, find_passages, text_of
+from gitmem.operations.finding import CANDIDATES, Match, find_passages, text_of
 from gitmem.operations.group import Group
 from gitmem.operations.layouts import check_layers
 from gitmem.operations.log import start_of
@@ -24,8 +25,11 @@ if TYPE_CHECKING:
 MEMORY, TRANSCRIPTS, ALL = "memory", "transcripts", "all"
 SOURCES = (MEMORY, TRANSCRIPTS, ALL)
 LIMIT = 8
+ROOM = 4
+"""So many are looked at for each that is wanted: some have only neighbours that fit."""
 ARCHIVED = "archived"
 NO_WORDS = "there is no word in it that could be looked for"
+IN_NO_LAYER = "what was said is in no layer: leave the layer out to look there"
 
 
 class Hit(NamedTuple):
@@ -101,7 +105,9 @@ def search(
             hits += _in_memory(group, moment, sources, asked, limit)
             notes += sources.trouble
             pins = {name or group.name: each.commit for name, each in sources.by_group.items()}
-    if source != MEMORY and has_transcripts(group):
+    if source == TRANSCRIPTS and layers:
+        notes.append(IN_NO_LAYER)
+    elif source != MEMORY and not layers and has_transcripts(group):
         try:
             heard, pins[TRANSCRIPTS] = _in_transcripts(group, moment, asked, limit)
             hits += heard
@@ -130,18 +136,16 @@ def _in_memory(
     def wanted(source: str, path: str) -> bool:
         if asked.allowed_only and not layout.allows(path):
             return False
-        layer = layout.layer_of(path)
-        if asked.layers:
-            return layer is not None and layer.name in asked.layers
-        return asked.include_archive or not is_archived(layout, path)
+        if is_archived(layout, path) and not asked.include_archive:
+            return False
+        return not asked.layers or _layer_of(layout, path) in asked.layers
 
+    most = max(CANDIDATES, ROOM * limit)
     found = find_passages(
-        group, moment, sources, asked.sentences, wanted, thorough=bool(asked.since)
+        group, moment, sources, asked.sentences, wanted, limit=most, since=asked.since
     )
     count = 0
     for each in found:
-        if asked.since and not (each.touched and each.touched.seconds >= asked.since):
-            continue
         if not each.coverage:
             continue  # only its neighbours have it, and they come themselves
         with suppress(Damaged):  # the index knows it still, the disk does not
@@ -151,17 +155,24 @@ def _in_memory(
             return
 
 
+def _layer_of(layout: Layout, path: str) -> str:
+    """The layer of a file, of one in the archive that from which it retired."""
+    archive = archive_of(layout, path)
+    layer = layout.layer_of(path.removeprefix(f"{archive}/") if archive else path)
+    return layer.name if layer else ""
+
+
 def _in_transcripts(
     group: Group, moment: Pinned, asked: _Asked, limit: int
 ) -> tuple[list[Hit], str]:
-    """The messages that fit, and the commit that was read; a layer holds none."""
+    """The messages that fit, and the commit that was read."""
     from gitmem.operations.hearing import find_messages  # only where something was said
     from gitmem.operations.transcripts import tip_of
 
     tip = tip_of(group)
     if tip is None:
         return [], ""
-    query, sentences, since = asked.query, () if asked.layers else asked.sentences, asked.since
+    query, sentences, since = asked.query, asked.sentences, asked.since
     found = find_messages(group, tip, query, sentences, limit=limit, since=since)
     return [_heard(group, each, tip.commit, moment.time.tzinfo) for each in found], tip.commit
 
@@ -177,7 +188,7 @@ def _heard(group: Group, heard: Heard, commit: str, zone: tzinfo | None) -> Hit:
         heading="",
         lines=None,
         text=message.text[where.start : where.stop],
-        score=round(heard.score, 6),
+        score=in_digits(heard.score),
         touched=at,
         state="",
         commit=commit,
@@ -199,7 +210,7 @@ def _hit(group: Group, sources: Sources, match: Match, layout: Layout) -> Hit:
         heading=place.heading,
         lines=(place.line, place.last),
         text=text_of(sources, place),
-        score=round(match.score, 6),
+        score=in_digits(match.score),
         touched=match.when,
         state=ARCHIVED if is_archived(layout, place.path) else match.state,
         commit=match.touched.commit if match.touched else "",

@@ -66,7 +66,10 @@ def test_the_best_passage_of_a_document_helps_the_others() -> None:
 
 @given(st.sampled_from([*STATES, "", "archived"]), st.none() | st.integers(-1, 9))
 def test_freshness_and_importance_push_gently(state: str, importance: int | None) -> None:
-    assert 0.9 < push(state, importance) <= 1
+    whole, partly = (push(state, importance, is_whole=each) for each in (True, False))
+
+    assert 0.9 < whole <= 1
+    assert partly <= min(push(each, rank) for each in STATES for rank in range(6))
 
 
 def test_what_is_fresher_or_more_important_is_pushed_less() -> None:

@@ -218,9 +218,9 @@ def test_what_is_wanted_is_found_however_far_down_it_stands() -> None:
 
     with table(rows) as connection:
         found = found_in(
-            connection, Sentence(("alpha",)), limit=10, wanted=lambda document: document == 3001
+            connection, Sentence(("alpha",)), limit=10, wanted=lambda _, document: document == 3001
         )
-        nothing = found_in(connection, Sentence(("alpha",)), limit=10, wanted=lambda _: False)
+        nothing = found_in(connection, Sentence(("alpha",)), limit=10, wanted=lambda *_: False)
 
     assert [each.id for each in found] == [3001]
     assert nothing == []

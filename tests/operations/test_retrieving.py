@@ -168,6 +168,49 @@ class TestWhatIsChosen:
         assert len(found.text) <= budget
         assert found.system_prompt
 
+    def test_to_ask_for_something_never_takes_it_away(self, make: Make) -> None:
+        files = {"facts/a.md": "---\nimportance: 5\n---\nThe heron eats trout at noon.\n"}
+        files |= {f"facts/b{n}.md": f"Note {n}: {'something else ' * 20}\n" for n in range(4)}
+        files |= {
+            f"diary/2025-01-{n:02}.md": f"---\nsummary: day {n}\n---\n{'The heron eats. ' * 14}\n"
+            for n in range(1, 21)
+        }
+        group = make("arizuko", files)
+        shown = 0
+
+        for budget in range(900, 3000, 35):
+            plainly = "trout" in inject(group, budget=budget).text
+            found = inject(group, budget=budget, prompt="When does the heron eat trout?")
+            assert "trout" in found.text or not plainly, budget
+            assert found.text.count("trout") <= 1
+            assert found.chars <= budget
+            shown += plainly
+        assert 0 < shown < 60
+
+    def test_what_cannot_be_taken_is_in_nobodys_way(self, make: Make) -> None:
+        past = [
+            f"### Heron rule {n}\n\n- **Status:** superseded\n\nThe heron feeding rule {n}.\n\n"
+            for n in range(130)
+        ]
+        now = f"### Now\n\n- **Status:** active\n\nHeron feeding: trout. {'Much else. ' * 50}\n"
+        facts = {f"facts/f{n}.md": f"The heron feeding rule of {n}.\n" for n in range(130)}
+        other = {f"notes/n{n}.md": f"Something else, {n}.\n" for n in range(1500)}
+        group = make(
+            "standard", {"reference/decisions.md": f"{''.join(past)}{now}", **facts, **other}
+        )
+
+        found = inject(group, prompt="What is the heron feeding rule?")
+
+        assert "trout" in found.memory_context
+        assert len(chosen(found)) == 1
+
+    def test_a_page_of_a_journal_has_the_day_it_is_about(self, make: Make) -> None:
+        group = make("arizuko", {"diary/2025-01-01.md": "---\nsummary: x\n---\nMet the quokka.\n"})
+
+        found = inject(group, prompt="When did I meet the quokka?", layers=("diary",))
+
+        assert [each.date for each in found.manifest.pieces if each.score] == ["2025-01-01"]
+
     def test_pages_of_a_journal_beyond_the_newest_can_be_chosen(self, make: Make) -> None:
         days = {
             f"diary/2026-01-{day:02}.md": f"---\nsummary: day {day}\n---\nQuiet.\n"

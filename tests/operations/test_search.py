@@ -17,8 +17,10 @@ from gitmem.errors import BadInput
 from gitmem.git.lock import Lock, lock_path
 from gitmem.operations.archive import archive
 from gitmem.operations.finding import NAME
+from gitmem.operations.freshness import freshness
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.init import init
+from gitmem.operations.inject import inject
 from gitmem.operations.move import move
 from gitmem.operations.restore import restore
 from gitmem.operations.search import Hit, Searched, search
@@ -172,6 +174,36 @@ class TestWhatIsFound:
         with pytest.raises(BadInput, match="is no date"):
             search(group, "heron", since="whenever")
 
+    def test_what_is_new_is_found_behind_any_number_of_old_ones(
+        self, group: Group, clock: Clock
+    ) -> None:
+        old = [Edit(f"notes/n{n}.md", f"The heron, the heron. ({n})\n") for n in range(150)]
+        write(group, old)
+        said = [Spoken("team", "bob", f"The heron, the heron. ({n})", None, "") for n in range(150)]
+        transcript_add(group, said)
+        clock.advance(hours=3)
+        put(group, "notes/new.md", f"A heron. {'Something else. ' * 30}\n")
+        late = Spoken("team", "bob", f"A heron. {'Something else. ' * 30}", None, "late")
+        transcript_add(group, [late])
+
+        hits = search(group, "heron", since="1 hour ago", limit=4).hits
+
+        assert {hit.path if hit.source == "memory" else hit.id for hit in hits} == {
+            "notes/new.md",
+            "late",
+        }
+
+    def test_a_layer_holds_what_retired_from_it_and_no_messages(self, group: Group) -> None:
+        put(group, "facts/old.md", "The heron was here.\n")
+        archive(group, ["facts/old.md"])
+        transcript_add(group, [Spoken("team", "bob", "A heron!", None, "x")])
+
+        assert found_in(group, "heron", layers=("facts",)) == []
+        assert len(found_in(group, "heron", layers=("facts",), include_archive=True)) == 1
+        assert found_in(group, "heron", layers=("decisions",), include_archive=True) == []
+        said = search(group, "heron", layers=("facts",), source="transcripts")
+        assert (said.hits, "in no layer" in said.notes[0]) == ((), True)
+
     def test_only_from_one_source(self, group: Group) -> None:
         put(group, "facts/x.md", "A heron.\n")
         transcript_add(group, [Spoken("c", "Ada", "heron")])
@@ -289,6 +321,27 @@ class TestRanking:
 
         assert hits[0].address == "reference/decisions.md#old"
         assert hits[0].state == "stale"
+
+    def test_nor_do_they_where_the_rarer_word_is_in_most_of_memory(
+        self, group: Group, clock: Clock
+    ) -> None:
+        entry(group, "Old", "The heron stands in the canal.", Importance="5")
+        write(group, [Edit(f"notes/n{n}.md", f"The canal again, {n}.\n") for n in range(90)])
+        clock.advance(days=400)
+        entry(group, "New", "The heron stands in the river.", Importance="1")
+
+        for query in ("The heron stands in the canal.", "heron canal"):
+            assert search(group, query).hits[0].address.endswith("#old")
+
+    def test_whatever_is_found_has_a_score(self, group: Group) -> None:
+        write(group, [Edit(f"notes/n{n}.md", f"Heron {n} stands.\n") for n in range(300)])
+        transcript_add(group, [Spoken("t", "b", f"Heron {n}", None, "") for n in range(300)])
+
+        hits = search(group, "heron zeppelin airship balloon rocket", limit=600).hits
+
+        assert min(hit.score for hit in hits) > 0
+        assert [hit.source for hit in hits].count("memory") == 300
+        assert len(hits) == 600
 
     def test_the_order_does_not_depend_on_how_the_index_came_about(
         self, group: Group, store: Store
@@ -512,16 +565,19 @@ def test_a_hundred_kilobytes_are_a_question_like_any_other(group: Group) -> None
 def test_a_group_that_only_looks_keeps_nothing_in_the_other(
     group: Group, store: Store, clock: Clock
 ) -> None:
-    init(store, "global", now=clock)
+    init(store, "global", layout="standard", now=clock)
     init(store, "theirs", now=clock)
     owner = Group(store, "global", now=clock)
     put(owner, "facts/x.md", "A heron.\n")
+    for name in ("layout", "dates"):
+        (owner.gitdir / "gitmem" / name).unlink(missing_ok=True)
     before = sorted((owner.gitdir / "gitmem").iterdir())
 
     reader = Group(store, "global", acting="theirs", who=Who("them"), now=clock)
 
     assert found_in(reader, "heron") == ["facts/x.md"]
-    kept = [each for each in (owner.gitdir / "gitmem").iterdir() if each not in before]
-    assert not [each for each in kept if each.suffix == ".db"]
+    assert inject(reader, annotate=True).pins
+    assert freshness(reader).entries
+    assert sorted((owner.gitdir / "gitmem").iterdir()) == before
     reader.close()
     owner.close()
