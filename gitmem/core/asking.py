@@ -10,7 +10,7 @@ import re
 from typing import NamedTuple
 
 from gitmem.core.sentences import sentences
-from gitmem.core.words import asked, telling
+from gitmem.core.words import asked, is_about_something, telling
 
 LAST = 12
 """So many sentences at the end of a prompt count."""
@@ -26,7 +26,8 @@ _FENCED = r"(?ms)^[ \t]*(`{3,}(?=[^`\n]*$)|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*\r?$|
 _TAG = r"</?[A-Za-z][\w:-]*(?:\s[^<>]*)?/?>"
 _BRACKETS = r"\s*(?:\[[^\[\]\n]{1,80}\]\s*)+"
 _TIME = r"\d:\d|\d{4}"
-_SENDER = r"[^:\n]{1,80}?:\s+"
+# A name has a few words; what asks or lists something is none.
+_SENDER = r"\s*[^\s:?!;,]{1,40}(?: [^\s:?!;,]{1,40}){0,3}:\s+"
 _ROLE = r"(?i)\s*(?:user|human|assistant|ai|system)\s*:\s+"
 
 
@@ -40,10 +41,12 @@ class Sentence(NamedTuple):
 def sentences_asked(prompt: str, *, anything: bool = False) -> tuple[Sentence, ...]:
     """The sentences of PROMPT that count, in order; none where it tells nothing.
 
-    ANYTHING: then common words count, too. Who looks for `who` means it.
+    ANYTHING: it is taken as it is, and common words count, too. Who looks for `who` means it.
     """
-    found = [part for each in sentences(said(prompt)) for part in _parted(each)][-LAST:]
-    made = [_sentence(each) for each in found if telling(each)]
+    text = prompt[-TAIL:] if anything else said(prompt)
+    found = [part for each in sentences(text) for part in _parted(each)][-LAST:]
+    counts = telling if anything else is_about_something
+    made = [_sentence(each) for each in found if counts(each)]
     if anything and not made:
         made = [_sentence(each) for each in found]
     return tuple(each for each in made if each.terms)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from functools import cache
 
 from gitmem.core.stems import IRREGULAR, stem
 
@@ -53,6 +54,19 @@ with within without won would wouldn yeah yes yet you your yours yourself yourse
 """
 STOP_WORDS = frozenset(_COMMON.split())
 """Words that a question is made of, whatever it is about."""
+_REPLIES = """
+accept add agree ahead alright amaze apply approve awesome begin best better bit brilliant bring
+call carry change check clean clear close complete continue cool correct create delete easy edit
+end enough error exact excellent explain fail fair feel few fine finish first fix follow forward
+full funny glad haha happy help hold idea interesting issue job keep last late leave lgtm list
+little long love lovely luck make manage merge mind minute moment morning move new next nice night
+nope note number open option part pass pause perfect pick pleasure point possible prefer problem
+proceed push put question quick read ready remove repeat reply report rest result resume retry
+revert run save second seem send sense set short shorter simple skip small solve soon sound start
+stay step stop submit suggest summarise summarize super support suppose switch talk task third
+time tomorrow tonight true try turn understand undo update use useful verify wait weird welcome
+wonder wonderful word work worry worse worth wow write wrong yep yesterday yup
+"""
 
 
 class _Known(dict[str, str]):
@@ -87,6 +101,21 @@ def words_of(text: str) -> list[str]:
 def telling(text: str) -> list[str]:
     """The words of TEXT that say what it is about."""
     return [each for each in words_of(text) if _known[each] and not _is_common(each.lower())]
+
+
+def is_about_something(text: str) -> bool:
+    """Whether TEXT has a word that says what it is about, and not just what to do with it.
+
+    Replies and orders are made of the same few words: `nice work`, `try the next one`. A prompt of
+    nothing else is about what was just done, and calls for no memory.
+    """
+    idle = _idle_terms()
+    return any(_known[each] not in idle for each in telling(text))
+
+
+@cache
+def _idle_terms() -> frozenset[str]:
+    return frozenset(map(stem, (*_REPLIES.split(), *STOP_WORDS)))
 
 
 def asked(text: str) -> list[str]:

@@ -64,6 +64,11 @@ def test_what_stands_around_a_question_is_not_looked_for(prompt: str) -> None:
         ("broken\n```npm install```\nthe lock file", ["break", "npm instal", "lock file"]),
         ("x < y and z > w: the limit", ["x y z w limit"]),
         ("billing: invoices late", ["bill invoic late"]),
+        ("[10:02] Where does the heron live? Hint: near water", ["heron live", "hint near water"]),
+        (
+            "[10:02] Reminder about the heron in the old canal: tomorrow",
+            ["remind heron old canal tomorrow"],
+        ),
     ],
 )
 def test_what_only_looks_like_that_is_kept(prompt: str, terms: list[str]) -> None:
@@ -73,6 +78,19 @@ def test_what_only_looks_like_that_is_kept(prompt: str, terms: list[str]) -> Non
 def test_a_prompt_of_nothing_but_code_is_looked_for_by_its_code() -> None:
     assert asked("```\nimport billing\n```") == ["import bill"]
     assert asked("<billing>") == ["bill"]
+
+
+def test_who_looks_for_something_means_all_of_it() -> None:
+    for query, terms in (("List<Heron>", "list heron"), ("nice work", "nice work"), ("who", "who")):
+        assert [" ".join(each.terms) for each in sentences_asked(query, anything=True)] == [terms]
+
+
+@pytest.mark.parametrize(
+    "reply", ["nice work", "OK, do it", "Looks fine to me.", "try the next one"]
+)
+def test_a_reply_asks_for_nothing(reply: str) -> None:
+    assert sentences_asked(reply) == ()
+    assert asked(f"{reply} billing") != []
 
 
 def test_each_sentence_is_looked_for_by_itself() -> None:
@@ -133,7 +151,8 @@ def test_any_prompt_can_be_looked_for(prompt: str, anything: bool) -> None:
     connection = sqlite3.connect(":memory:")
     try:
         connection.execute("CREATE VIRTUAL TABLE words USING fts5(text, tokenize = 'ascii')")
-        connection.execute("INSERT INTO words VALUES (?)", (terms_of(said(prompt)),))
+        text = prompt if anything else said(prompt)
+        connection.execute("INSERT INTO words VALUES (?)", (terms_of(text),))
         for each in sentences_asked(prompt, anything=anything):
             query = "SELECT count(*) FROM words WHERE words MATCH ?"
             assert connection.execute(query, (match(*each.terms),)).fetchone() == (1,)

@@ -17,12 +17,13 @@ from gitmem.operations.init import init
 from gitmem.operations.inject import inject
 from gitmem.operations.search import search
 from gitmem.operations.transcript_add import Spoken, transcript_add
-from gitmem.operations.write import Edit, write
+from gitmem.operations.write import Allowed, Edit, write
 from tests.support.questions import (
     ABOUT_NOTES,
     ABOUT_SAID,
     ELSEWHERE,
     FIRST,
+    IDLE,
     LONG_ABOUT_NOTES,
     LONG_ELSEWHERE,
     NOTES,
@@ -42,6 +43,7 @@ def group(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Group]:
     opened.close()
 
 
+PAGES = sorted((Path(__file__).parents[2] / "docs").glob("*.md"))
 NAMES = {f"memory/n{number}.md": name for number, name in enumerate(NOTES)}
 
 
@@ -121,6 +123,25 @@ def test_the_gate_opens_for_what_memory_knows_and_stays_shut_for_the_rest(group:
     assert opened(group, ELSEWHERE) <= 0.08
     assert opened(group, LONG_ABOUT_NOTES) >= 0.8
     assert opened(group, LONG_ELSEWHERE) == 0.0
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Group]:
+    """A memory of some hundred passages, in which most words of every day stand somewhere."""
+    store = Store(tmp_path_factory.mktemp("large") / "store")
+    init(store, "main", layout="nano")
+    opened = Group(store, "main")
+    pages = {f"memory/{each.stem}.md": each.read_text("utf-8")[:20_000] for each in PAGES}
+    notes = {f"memory/n{n}.md": f"{text}\n" for n, text in enumerate(NOTES.values())}
+    allowed = Allowed(secrets=("secret-assignment",))
+    write(opened, [Edit(path, text) for path, text in {**pages, **notes}.items()], allowed=allowed)
+    yield opened
+    opened.close()
+
+
+def test_idle_talk_opens_no_gate_however_much_there_is_to_find(large: Group) -> None:
+    assert opened(large, IDLE) == 0.0
+    assert opened(large, [each.text for each in ABOUT_NOTES]) >= 0.9
 
 
 def test_what_the_gate_lets_through_holds_the_answer(group: Group) -> None:

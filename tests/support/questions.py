@@ -253,6 +253,17 @@ ELSEWHERE: Sequence[str] = (
     "Please fix the indentation in the snippet below.",
 )
 
+IDLE: Sequence[str] = (
+    *("nice work", "What's new?", "Looks fine to me", "stop", "thanks, that works", "ok next step"),
+    *("do the first one", "try again", "go ahead", "sounds good", "yes please", "perfect, thanks"),
+    *("run it again", "use the second option", "make it shorter", "fix it", "what happened?"),
+    *("why?", "continue", "that is wrong", "undo that", "save it", "looks good to me"),
+    *("can you explain?", "what do you think?", "let's go", "good morning", "wait a minute"),
+    *("are you sure?", "never mind", "push it", "merge it", "it does not work", "I like it"),
+    *("next", "done", "keep going", "show me", "Yes", "OK, do it", "Thanks", "one moment"),
+)
+"""What people say while an agent is at work: however much memory holds, it is about none of it."""
+
 FIRST: Sequence[str] = (
     "Could you first rename the variable in the loop and run the formatter?",
     "I have just pushed a small fix for the navigation bar, thanks for waiting.",
