@@ -11,7 +11,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from itertools import count, cycle
+from functools import partial
+from itertools import count, cycle, product
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -19,7 +20,8 @@ from time import perf_counter
 from benchmarks.commands import ENVIRONMENT, GITMEM, imports, run
 from benchmarks.injecting import commit_text, quietly
 from benchmarks.table import Row, interleaved
-from gitmem.core.passages import beginning, ending, passages
+from gitmem.core.passages import beginning, ending, parted, passages, without_comments
+from gitmem.core.sentences import sentences as split
 from gitmem.index.passages import FORM
 from gitmem.operations.finding import NAME, at_commits
 from gitmem.operations.group import Group, Store
@@ -28,6 +30,12 @@ from gitmem.operations.search import search
 from gitmem.operations.write import Edit, write
 
 ROUNDS = 20
+TRAPS = [
+    "#\n", "- a\n", "a", "```\n", "### a\n", "#### a\n", "a\n\n", "a. ", "\u3002", "<!--",
+    "<!-- a\n", "<!-- a -->\n\n", "-->", " ", "\n", ".)", "---\n", "\r", "~~~\n```\n",
+    "    * x\n", "a\r\n",
+]  # fmt: skip
+"""Texts that repeat themselves: who looks at some place again and again pays for it there."""
 QUERIES = 60
 PER_FILE = 4
 MEGABYTES = 100
@@ -123,6 +131,7 @@ def rows() -> Iterator[Row]:
         yield _updating(large, small)
         yield _as_command(large)
         yield _importing(root)
+    yield _parting()
 
 
 def _building(store: Store, root: Path) -> Iterator[Row]:
@@ -239,3 +248,24 @@ def _line(number: int, rng: random.Random, said: list[str]) -> dict[str, object]
         "timestamp": f"2026-02-08T12:{number // 60 % 60:02}:{number % 60:02}Z",
         "message": {"role": kind, "content": [block]},
     }
+
+
+def _parting() -> Row:
+    """The text on which six times the length costs most beyond six times the work."""
+    found = []
+    for trap, work in product(TRAPS, (passages, without_comments, list_parted, split)):
+        short, long = (f"# x\n{trap * (size // len(trap))}" for size in (50_000, 300_000))
+        mine, six = interleaved(partial(work, long), partial(_repeat, work, short, 6), 3)
+        found.append((mine + 1, six + 1))  # what takes no time at all has no ratio
+    mine, six = max(found, key=lambda each: each[0] / each[1])
+    return Row("parting 300 KB / six times 50 KB, on the worst text", mine, six, 3)
+
+
+def list_parted(text: str) -> object:
+    """Parted as what was said is."""
+    return list(parted(text))
+
+
+def _repeat(work: Callable[[str], object], text: str, times: int) -> None:
+    for _ in range(times):
+        work(text)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from gitmem.core.sentences import sentences
+from gitmem.core.sentences import FENCED, sentences
 from gitmem.core.words import asked, is_about_something, telling
 
 LAST = 12
@@ -22,7 +22,6 @@ QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 QUESTION = 1.3
 """How much more a question counts than what is merely said."""
 
-_FENCED = r"(?ms)^[ \t]*(`{3,}(?=[^`\n]*$)|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*\r?$|\Z)"
 _TAG = r"</?[A-Za-z][\w:-]*(?:\s[^<>]*)?/?>"
 _BRACKETS = r"\s*(?:\[[^\[\]\n]{1,80}\]\s*)+"
 _TIME = r"\d:\d|\d{4}"
@@ -55,7 +54,7 @@ def sentences_asked(prompt: str, *, anything: bool = False) -> tuple[Sentence, .
 def said(prompt: str) -> str:
     """The end of PROMPT without what a chat's log puts around it: times, names, tags, code."""
     # Code is taken out first: the end of a long block must not be taken for a beginning.
-    plain = _blanked(_TAG, _blanked(_FENCED, prompt, "```", "~~~")[-TAIL:], "<")
+    plain = _blanked(_TAG, _blanked(FENCED, prompt, "```", "~~~")[-TAIL:], "<")
     text = plain if any(map(str.isalnum, plain)) else prompt[-TAIL:]
     return "\n".join(map(_without_prefix, text.splitlines()))
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from gitmem.core.entry_blocks import Entry, parse
 from gitmem.core.entry_lines import ENTRY_LEVEL, Heading, Lines, heading_of, is_blank, scan
 from gitmem.core.frontmatter import split
-from gitmem.core.sentences import SENTENCE_END
+from gitmem.core.sentences import FENCED, SENTENCE_END
 
 MOST = 800
 """Characters of a passage, about: an entry or paragraph of so many is not parted."""
@@ -75,6 +75,29 @@ def _with_frontmatter(text: str, parts: list[Passage]) -> list[Passage]:
     if first.entry is not None or first.stop - head.start > MOST:
         return parts
     return [first._replace(start=head.start, line=head.line), *rest]
+
+
+def without_comments(text: str) -> str:
+    """TEXT with blanks in the place of its comments; in a block of code nothing is one."""
+    parts, at = [], 0
+    for start, stop in _comments(text) if "<!--" in text else ():
+        parts += [text[at:start], " " * (stop - start)]
+        at = stop
+    return "".join((*parts, text[at:]))
+
+
+def _comments(text: str) -> Iterator[tuple[int, int]]:
+    """Where comments begin and stop; one without an end is none."""
+    opening = re.compile(rf"{FENCED}|<!--")
+    at = 0
+    while found := opening.search(text, at):
+        at = found.end()
+        if found[0] == "<!--":
+            end = text.find("-->", at)
+            if end < 0:
+                return
+            at = end + len("-->")
+            yield found.start(), at
 
 
 def parted(text: str) -> Iterator[tuple[int, int]]:

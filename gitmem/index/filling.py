@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gitmem.core.freshness import key_of, key_of_file
 from gitmem.core.journal import day_of, spelled
-from gitmem.core.passages import Passage, beginning, ending, passages
+from gitmem.core.passages import Passage, beginning, ending, passages, without_comments
 from gitmem.core.plainfields import read_fields
 from gitmem.core.words import terms_of
 from gitmem.index.database import MANY, Connection
@@ -52,7 +52,8 @@ class _Work:
 
     def _add(self, row: int, path: str, text: str, known: Known) -> None:
         parts = passages(text)
-        for part, words in zip(parts, _words(text, parts, _named(path)), strict=True):
+        plain = without_comments(text)
+        for part, words in zip(parts, _words(plain, parts, _named(path)), strict=True):
             if not words[0]:
                 continue  # a line across the page: nothing to look for, and nothing to show
             same = known.get(words)

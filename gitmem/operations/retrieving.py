@@ -14,6 +14,7 @@ from typing import NamedTuple
 from gitmem.core.asking import sentences_asked
 from gitmem.core.journal import day_of
 from gitmem.core.layout import Layer, Layout, Retrieval
+from gitmem.core.passages import without_comments
 from gitmem.core.pieces import Piece, trimmed
 from gitmem.core.ranking import Limits, choose, in_digits
 from gitmem.core.rendering import Page
@@ -144,9 +145,9 @@ def _candidates(
 
 
 def _text(sources: Sources, place: Place) -> str:
-    """What a passage says; nothing for headings alone, or where it cannot be read."""
+    """What a passage says to a reader; nothing for headings alone, or where it cannot be read."""
     try:
-        text = trimmed(text_of(sources, place))
+        text = trimmed(without_comments(text_of(sources, place)))
     except Damaged:
         return ""
     return "" if re.fullmatch(r"(?:#.*\s*)+", text) else text

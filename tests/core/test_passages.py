@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Callable
 
 import pytest
 from hypothesis import example, given
@@ -21,6 +19,7 @@ from gitmem.core.passages import (
     ending,
     parted,
     passages,
+    without_comments,
 )
 from gitmem.core.sentences import sentences
 
@@ -230,6 +229,16 @@ def test_a_paragraph_that_is_too_long_is_parted_at_sentences_and_at_last_at_word
     assert [len(each) for each in said("x" * 2000)] == [800, 800, 400]
 
 
+@given(st.lists(st.sampled_from(["<!--", "-->", "a\n", "```\n", " b ", "~~~\n"])).map("".join))
+def test_comments_are_blanks(text: str) -> None:
+    plain = without_comments(text)
+
+    assert len(plain) == len(text)
+    assert all(one in (" ", other) for one, other in zip(plain, text, strict=True))
+    if "```" not in text and "~~~" not in text:
+        assert plain == re.sub(r"(?s)<!--.*?-->", lambda found: " " * len(found[0]), text)
+
+
 def test_a_long_comment_is_in_no_passage() -> None:
     comment = "<!-- " + "For whoever writes here: do so.\n" * 60 + "-->"
 
@@ -280,34 +289,6 @@ def test_the_ends_of_a_neighbour_are_whole_words(text: str) -> None:
 )
 def test_a_text_has_sentences(text: str, found: list[str]) -> None:
     assert sentences(text) == found
-
-
-def cost(work: Callable[[], object]) -> float:
-    """The least of three: what the machine does beside is no cost of ours."""
-    found = []
-    for _ in range(3):
-        begun = time.process_time()
-        work()
-        found.append(time.process_time() - begun)
-    return min(found)
-
-
-TRAPS = [
-    "#\n", "- a\n", "a", "```\n", "### a\n", "#### a\n", "a\n\n", "a. ", "\u3002", "<!--",
-    "<!-- a\n", "<!-- a -->\n\n", "-->", " ", "\n", ".)", "---\n", "\r", "~~~\n```\n",
-    "    * x\n", "a\r\n",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("work", [passages, lambda text: list(parted(text)), sentences])
-@pytest.mark.parametrize("trap", TRAPS)
-def test_a_text_that_repeats_itself_costs_what_its_parts_would(
-    trap: str, work: Callable[[str], object]
-) -> None:
-    short, long = (f"# x\n{trap * (size // len(trap))}" for size in (50_000, 300_000))
-
-    # Six times the text; where it is looked at again and again, that is 36 times the work.
-    assert cost(lambda: work(long)) < 20 * cost(lambda: work(short)) + 0.2
 
 
 def test_what_stands_below_a_heading_without_end_costs_no_more_than_it() -> None:

@@ -686,22 +686,3 @@ def test_git_reads_the_file_of_a_smudged_entry(repo: Repo) -> None:
     assert not is_clean(entry.smudged(), (repo.root / "z").stat(), time.time_ns())
     repo.write("z", b"z")
     assert repo.git("status", "--porcelain") == b""
-
-
-def fastest(act: Callable[[], object]) -> float:
-    def once() -> float:
-        begun = time.perf_counter()
-        act()
-        return time.perf_counter() - begun
-
-    return min(once() for _ in range(30))
-
-
-def test_replacing_one_of_5000_entries_costs_little_more_than_the_checksum() -> None:
-    numbered = [f"folder-{n % 10}/a-memory-with-a-name-{n}.md".encode() for n in range(5000)]
-    index = build(plain(path) for path in numbered)
-    change = {numbered[2500]: plain(numbered[2500], b"new")}
-
-    checksum = fastest(lambda: hashlib.sha1(index.data, usedforsecurity=False).digest())
-
-    assert fastest(lambda: index.patched(change)) < 3 * checksum

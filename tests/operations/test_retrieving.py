@@ -17,6 +17,7 @@ from gitmem.operations.finding import NAME
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.init import init
 from gitmem.operations.inject import Injected, inject
+from gitmem.operations.search import search
 from gitmem.operations.write import Allowed, Edit, write
 from tests.support.clocks import Clock
 from tests.support.histories import put, reopened
@@ -210,6 +211,17 @@ class TestWhatIsChosen:
         found = inject(group, prompt="When did I meet the quokka?", layers=("diary",))
 
         assert [each.date for each in found.manifest.pieces if each.score] == ["2025-01-01"]
+
+    def test_comments_are_neither_found_nor_shown(self, make: Make) -> None:
+        comment = "<!-- writers:\n\nno word of the quokka here\n\n-->"
+        text = f"# Notes\n\n{comment}\n\nThe stork <!-- bird --> sleeps.\n"
+        code = "```html\n<!-- the platypus -->\n```\n"
+        group = make("nano", {"memory/a.md": text, "memory/b.md": code})
+
+        assert context(group, "Where is the quokka?") == ""
+        assert search(group, "quokka bird").hits == ()
+        assert "<!--" not in context(group, "When does the stork sleep?")
+        assert "<!-- the platypus -->" in context(group, "What about the platypus?")
 
     def test_pages_of_a_journal_beyond_the_newest_can_be_chosen(self, make: Make) -> None:
         days = {
