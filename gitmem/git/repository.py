@@ -141,6 +141,13 @@ class Repository:
             return None
         return text[5:].strip() if text.startswith("ref: ") else None
 
+    def head_elsewhere(self) -> str:
+        """Where a person put HEAD; nothing while it names the branch that is written to."""
+        branch = self.head_branch()
+        if branch == BRANCH:
+            return ""
+        return f"on the branch {branch.removeprefix('refs/heads/')!r}" if branch else "detached"
+
     def is_detached(self) -> bool:
         """True when HEAD names a commit and no branch."""
         try:

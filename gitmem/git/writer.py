@@ -20,7 +20,7 @@ from gitmem.git.held import HeldFolder, SetAside
 from gitmem.git.intake import Captured, Holding, Intake, Policies, edit_note, no_policy, sound
 from gitmem.git.lock import WAIT, Lock, lock_path
 from gitmem.git.publish import PATIENCE, Plan, Planner, Published, Publisher, Step, translated
-from gitmem.git.repository import BRANCH, Repository, Snapshot
+from gitmem.git.repository import Repository, Snapshot
 from gitmem.git.worktree import ABSENT, Seen, WorkTree
 
 GONE = ("file", "folder")
@@ -206,13 +206,14 @@ def holding(
 
 
 def _check_head(repository: Repository) -> None:
+    where = repository.head_elsewhere()
+    if not where:
+        return
     branch = repository.head_branch()
     if branch is None and not repository.is_detached():
         raise Damaged("HEAD of this group cannot be read", hint="run `gitmem check --repair`")
-    if branch != BRANCH:
-        where = f"on the branch {branch.removeprefix('refs/heads/')!r}" if branch else "detached"
-        raise Conflict(
-            f"HEAD of this group is {where}, put there by hand; gitmem writes to 'main' only",
-            hint="finish what you are doing there, then run `git switch main` in the group",
-            head=branch or "",
-        )
+    raise Conflict(
+        f"HEAD of this group is {where}, put there by hand; gitmem writes to 'main' only",
+        hint="finish what you are doing there, then run `git switch main` in the group",
+        head=branch or "",
+    )

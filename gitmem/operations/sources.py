@@ -19,7 +19,7 @@ class Sources:
     def __init__(self, own: Snapshot, shared: Snapshot | None, trouble: list[str]) -> None:
         self.own, self.shared = own, shared
         self.trouble = trouble
-        """Why `global` is not among them, where there is such a group."""
+        """What somebody should know: why `global` is not among them, or that HEAD is elsewhere."""
 
     @property
     def by_group(self) -> dict[str, Snapshot]:
@@ -40,7 +40,8 @@ def has_shared(group: Group) -> bool:
 @contextmanager
 def sources_at(group: Group, moment: Pinned, *, shared: bool) -> Iterator[Sources]:
     """The commits of a moment; that of `global` where it is SHARED. It is never locked."""
-    trouble: list[str] = []
+    where = "" if moment.instant else group.repository.head_elsewhere()
+    trouble = [f"HEAD of this group is {where}: what is read is 'main'"] if where else []
     other: Group | None = None
     if shared and has_shared(group):
         try:

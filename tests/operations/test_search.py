@@ -400,6 +400,18 @@ class TestTheIndex:
         restore(group, "facts/x.md", at="HEAD~4")
         assert "facts/x.md" in found_in(group, "heron")
 
+    def test_a_head_that_is_elsewhere_is_told_of(self, group: Group) -> None:
+        put(group, "facts/x.md", "A heron.\n")
+        by_hand(group, "checkout", "-qb", "other")
+        edit(group, "facts/x.md", "A zeppelin.\n")
+        by_hand(group, "commit", "-qam", "by hand")
+
+        for found in (search(group, "heron").notes, inject(group).manifest.notes):
+            assert found == ("HEAD of this group is on the branch 'other': what is read is 'main'",)
+        assert found_in(group, "zeppelin") == []
+        by_hand(group, "checkout", "-q", "main")
+        assert search(group, "heron").notes == ()
+
     def test_a_branch_that_was_moved_elsewhere_is_followed(self, group: Group) -> None:
         put(group, "facts/x.md", "A heron.\n")
         here = group.repository.tip().commit
