@@ -226,6 +226,25 @@ def throw_away(path: Path) -> bool:
     return True
 
 
+def read_back(path: Path, form: Form) -> None:
+    """Compare every table with itself, and throw the file away if something in it changed.
+
+    To ask notices most damage, but not a page of which a part became zeros.
+    """
+    if not path.exists():
+        return
+    try:
+        with _opened(path, form) as connection:
+            sound = connection.execute("PRAGMA quick_check").fetchall() == [("ok",)]
+            connection.execute("INSERT INTO words(words) VALUES ('integrity-check')")
+    except _Unusable:
+        return  # somebody throws it away, or it is of another form: who asks next begins anew
+    except sqlite3.Error as error:
+        sound = _is_busy(error)
+    if not sound:
+        throw_away(path)
+
+
 def portions(values: Sequence[Value]) -> Iterator[tuple[Sequence[Value], str]]:
     """VALUES in parts that one statement can take, each with so many question marks."""
     for at in range(0, len(values), MANY):

@@ -157,6 +157,7 @@ def _scrub(group: Group, limits: Limits) -> Told:
     from gitmem.git.checks.scrub import scrub
     from gitmem.git.repairs.pointing import point_if_free
 
+    _read_caches_back(group)
     tip = group.repository.tip().commit
     found = scrub(group.repository, tip, group.repository.reference(VERIFIED))
     if found.lacks:
@@ -169,6 +170,18 @@ def _scrub(group: Group, limits: Limits) -> Told:
     if not point_if_free(group.gitdir, VERIFIED, tip, "sound"):
         return Told("skipped", f"{words}, but a writer was at work: they will be read again")
     return Told("done", words, found.commits + found.files)
+
+
+def _read_caches_back(group: Group) -> None:
+    """What is derived from git may be damaged as well, and then it finds less than there is."""
+    from gitmem.index import passages, said
+    from gitmem.index.database import read_back
+    from gitmem.operations.finding import cache_path
+    from gitmem.operations.transcripts import said_path
+
+    for path, form in ((cache_path(group), passages.FORM), (said_path(group), said.FORM)):
+        if path:
+            read_back(path, form)
 
 
 def _forget_due(group: Group, limits: Limits) -> Due:

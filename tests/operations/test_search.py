@@ -21,10 +21,12 @@ from gitmem.operations.freshness import freshness
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.init import init
 from gitmem.operations.inject import inject
+from gitmem.operations.maintain import maintain
 from gitmem.operations.move import move
 from gitmem.operations.restore import restore
 from gitmem.operations.search import Hit, Searched, search
 from gitmem.operations.transcript_add import Spoken, transcript_add
+from gitmem.operations.transcripts import NAME as SAID
 from gitmem.operations.undo import undo
 from gitmem.operations.write import Edit, write
 from tests.support.clocks import Clock
@@ -444,6 +446,24 @@ class TestTheIndex:
                     os.unlink(f"{index_of(group)}{each}")
 
             assert set(found_in(group, "heron", limit=50)) <= set(expected), at
+
+    def test_maintenance_reads_it_back_and_begins_anew(self, group: Group) -> None:
+        write(group, [Edit(f"facts/f{n}.md", f"Heron {n} of many.\n" * 20) for n in range(50)])
+        transcript_add(group, [Spoken("c", "Ada", f"heron {n}") for n in range(50)])
+        expected = {(hit.address, hit.text) for hit in search(group, "heron", limit=100).hits}
+        for name in (NAME, SAID):
+            path = group.gitdir / "gitmem" / name
+            whole = path.read_bytes()
+            for at in range(4096, len(whole), 4096):
+                path.write_bytes(whole[: at + 2048] + b"\0" * 2048 + whole[at + 4096 :])
+                for each in ("-wal", "-shm"):
+                    Path(f"{path}{each}").unlink(missing_ok=True)
+                put(group, "facts/again.md", f"Nothing new, {name} {at}.\n")
+
+                maintain(group)
+
+                hits = search(group, "heron", limit=100).hits
+                assert {(hit.address, hit.text) for hit in hits} == expected, (name, at)
 
     def test_one_of_another_form_is_made_anew(self, group: Group) -> None:
         put(group, "facts/x.md", "A heron.\n")
