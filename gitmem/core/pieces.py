@@ -9,6 +9,10 @@ WHOLE_KINDS = ("document", "log")
 """Kinds that are cut when there is no room; pieces of the others stay or go as a whole."""
 
 
+PASSAGE = "passage"
+"""The kind of a piece that a prompt chose."""
+
+
 class Piece(NamedTuple):
     """A document, a log, one file of a journal, of notes or of a user, or one entry of a file."""
 

@@ -135,14 +135,13 @@ def inject(
         read = reader.loaded(wanted)
         if prompt is not None:
             read = reader.with_prompt(read, prompt, retrieval, wanted.layers)
-    system, context = page.text(read.kept), _context_page(page).text(read.chosen)
-    text, untaken = _text(page, read), _untaken(group, moment)
+    text, untaken = page.text(_all(read)), _untaken(group, moment)
     pins = {name or group.name: each.commit for name, each in sources.by_group.items()}
     return Injected(
         group=group.name,
         text=text,
-        system_prompt=system,
-        memory_context=context,
+        system_prompt=page.text(read.kept),
+        memory_context=page.text(read.chosen),
         pins=pins,
         layout=layout.name,
         layout_blob=moment.loaded.blob,
@@ -175,19 +174,6 @@ def _retrieval(layout: Layout, top: int | None, chars: int | None) -> Retrieval:
             raise BadInput(f"{name} must be from {least:,} to {most:,}", hint="leave it out")
     known = layout.retrieve
     return known._replace(top=top or known.top, chars=chars or known.chars)
-
-
-def _context_page(page: Page, *, notice: bool | None = None) -> Page:
-    """How that is drawn which a prompt chose: each piece says where it comes from."""
-    return Page(page.format, annotate=True, notice=page.annotate if notice is None else notice)
-
-
-def _text(page: Page, read: _Read) -> str:
-    """Both parts as one text, which has one notice and, in JSON, is one document."""
-    if page.format == "json":
-        return page.text(_all(read))
-    context = _context_page(page, notice=None if not read.kept else False).text(read.chosen)
-    return "\n\n".join(filter(None, (page.text(read.kept), context)))
 
 
 def _check(
@@ -232,9 +218,9 @@ class _Reader:
         """READ with what the prompt adds; where there is a limit, up to half of it is for that."""
         from gitmem.operations.retrieving import Asked, Retriever  # opens a database
 
-        limit, page = self._limit, _context_page(self._page)
+        limit, page = self._limit, self._page
         if limit is not None:
-            free = max(limit // 2, limit - self._page.size(read.kept) - BETWEEN)
+            free = max(limit // 2, limit - page.size(read.kept) - BETWEEN)
             limits = limits._replace(chars=min(limits.chars, free))
         asked = Asked(prompt, limits, page, layers)
         retriever = Retriever(self._group, self._moment, self._sources, asked)

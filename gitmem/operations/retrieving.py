@@ -15,7 +15,7 @@ from gitmem.core.asking import sentences_asked
 from gitmem.core.journal import day_of
 from gitmem.core.layout import Layer, Layout, Retrieval
 from gitmem.core.passages import without_comments
-from gitmem.core.pieces import Piece, trimmed
+from gitmem.core.pieces import PASSAGE, Piece, trimmed
 from gitmem.core.ranking import Limits, choose, in_digits
 from gitmem.core.rendering import Page
 from gitmem.errors import Damaged
@@ -37,8 +37,6 @@ MANY = 20
 RETRIEVED = ("always", "recent", "query")
 """Load rules of layers in which a prompt may find something: `never` is never, and what belongs to
 one person is not for others."""
-PASSAGE = "passage"
-"""The kind of such a piece."""
 HALF = 0.5
 """What is behind the best one needs so much of the gate."""
 

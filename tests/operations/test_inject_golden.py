@@ -274,7 +274,7 @@ def test_nano_shows_its_soul_and_leaves_the_rest_to_a_prompt(make: Make) -> None
     assert asked.memory_context == (
         "Relevant memory snippets:\n[1] (group: MEMORY.md, 2026-02-08) Ada likes tea."
     )
-    assert asked.text == f"{asked.system_prompt}\n\n{asked.memory_context}"
+    assert asked.text == f"{found.text}\n\n[2] (group: MEMORY.md, 2026-02-08) Ada likes tea."
 
 
 def test_nano_without_a_soul_prints_nothing(make: Make) -> None:

@@ -383,6 +383,14 @@ class TestRanking:
         assert search(group, "what did Ada say about the heron").hits[0].from_ == "Ada"
         assert search(group, "what did Bob say about the heron").hits[0].from_ == "Bob"
 
+    def test_where_two_are_named_nobody_comes_first_for_it(self, group: Group) -> None:
+        said = [("Bob", "heron"), ("Ada", "heron"), ("Eve", "heron")]
+        transcript_add(group, [Spoken(f"c{n}", *each) for n, each in enumerate(said)])
+
+        scores = {hit.from_: hit.score for hit in search(group, "heron, Ada or Bob?").hits}
+
+        assert scores["Ada"] == scores["Bob"] > scores["Eve"]
+
 
 class TestTheIndex:
     def test_it_follows_whatever_happens_to_the_files(self, group: Group) -> None:
@@ -413,6 +421,19 @@ class TestTheIndex:
         assert found_in(group, "zeppelin") == []
         by_hand(group, "checkout", "-q", "main")
         assert search(group, "heron").notes == ()
+
+    def test_of_what_did_not_change_nothing_is_read_again(self, group: Group) -> None:
+        write(group, [Edit(f"facts/f{n}.md", f"Heron {n}.\n") for n in range(40)])
+        found_in(group, "heron")
+        for n in range(40):
+            truncate(group.repository, group.repository.snapshot().oid(f"facts/f{n}.md") or "")
+        put(group, "facts/new.md", "A stork.\n")
+
+        assert found_in(group, "stork") == ["facts/new.md"]
+        table = sqlite3.connect(index_of(group))
+        rows = table.execute("SELECT count(*) FROM files WHERE is_read").fetchone()
+        table.close()
+        assert rows[0] >= 41, "what was read before is still there, though nobody could now"
 
     def test_a_branch_that_was_moved_elsewhere_is_followed(self, group: Group) -> None:
         put(group, "facts/x.md", "A heron.\n")
