@@ -169,9 +169,11 @@ def _parts(
     text: str, found: Lines, offsets: Sequence[int], section: _Section
 ) -> Iterator[tuple[int, int]]:
     """Where the passages of a section begin and stop."""
-    if section.entry is not None and _is_short(section.entry):
-        return _trimmed(text, [(offsets[section.start], offsets[section.end])])
+    whole = offsets[section.start], offsets[section.end]
     starts = list(_starts(found, section)) or [section.end]
+    is_one = len(starts) == 1 and whole[1] - whole[0] <= MOST
+    if is_one or (section.entry is not None and _is_short(section.entry)):
+        return _trimmed(text, [whole])
     starts[0] = section.start
     ends = [*starts[1:], section.end]
     spans = ((offsets[one], offsets[other]) for one, other in zip(starts, ends, strict=True))
@@ -183,10 +185,11 @@ def _starts(found: Lines, section: _Section) -> Iterator[int]:
     blank = True
     for at in range(section.body, section.end):
         line = found.lines[at]
+        says = not is_blank(line)
         inside = found.quoted[at] and at > section.body and found.quoted[at - 1]
-        if not inside and not is_blank(line) and (blank or _ITEM.match(line)):
+        if says and not inside and (blank or _ITEM.match(line)):
             yield at
-        blank = is_blank(line) and not inside
+        blank = not (says or inside)
 
 
 def _shortened(text: str, spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:

@@ -21,7 +21,12 @@ FILLING, FILLED = 32, 60
 many terms that nobody can ask for, stand beside them."""
 FILLER = "\ue000"
 _WEIGHTS = ", ".join(map(str, WEIGHTS.values()))
-WORDS = f"CREATE VIRTUAL TABLE words USING fts5({', '.join(WEIGHTS)}, tokenize = 'ascii')"
+HELD = 16 * 1024 * 1024
+"""Bytes of terms that a table gathers before it writes them: to merge small parts is slower."""
+WORDS = (
+    f"CREATE VIRTUAL TABLE words USING fts5({', '.join(WEIGHTS)}, tokenize = 'ascii');"
+    f" INSERT INTO words(words, rank) VALUES ('hashsize', {HELD})"
+)
 BALLAST = (
     f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {FILLING})"
     f" INSERT INTO words(rowid, text) SELECT -i, '{f'{FILLER} ' * FILLED}' FROM n"
