@@ -39,7 +39,7 @@ def table(rows: Sequence[Row], documents: Sequence[int] = ()) -> Iterator[Connec
     connection = sqlite3.connect(":memory:")
     try:
         connection.execute("CREATE TABLE passages (id INTEGER PRIMARY KEY, document INTEGER)")
-        connection.execute(WORDS)
+        connection.executescript(WORDS)
         connection.execute(BALLAST)
         for number, row in enumerate(rows, 1):
             document = documents[number - 1] if documents else number
