@@ -37,17 +37,40 @@ class Holder(NamedTuple):
     """The machine, since it was started, and the part of it in which the number counts."""
 
 
+class Hand(NamedTuple):
+    """Who writes memory for a range."""
+
+    session: str
+    agent: str
+
+    def wrote(self, session: str, agent: str) -> bool:
+        """Whether a commit says that it is ours; without a session, only one that has none."""
+        return session == self.session and bool(session or agent == self.agent)
+
+
 class Lease(NamedTuple):
     """A range that was handed out."""
 
     token: str
     range: Range
-    session: str
-    agent: str
+    hands: tuple[Hand, ...]
+    """Who has it, and before that all who had it and did not close it."""
     holder: Holder
     since: datetime
     base: str
-    """The commit of the branch at that moment: what its holder writes comes after it."""
+    """The commit of the branch when the first of them got it: what they write comes after it."""
+    begun: datetime
+    """When that was, for a branch that somebody has rewritten meanwhile."""
+
+    @property
+    def session(self) -> str:
+        """The session that has it; nothing where it is of none."""
+        return self.hands[-1].session
+
+    @property
+    def agent(self) -> str:
+        """The agent that has it."""
+        return self.hands[-1].agent
 
     @property
     def owner(self) -> str:
@@ -58,6 +81,15 @@ class Lease(NamedTuple):
     def belongs_to(self, session: str, holder: Holder) -> bool:
         """Whether who asks is who has it: by the session, or without any by the process."""
         return self.session == session if self.session or session else self.holder == holder
+
+    def following(self, before: Lease) -> Lease:
+        """The same, so that what was written for it while BEFORE had it counts as well."""
+        earlier = (each for each in before.hands if each not in self.hands)
+        return self._replace(hands=(*earlier, *self.hands), base=before.base, begun=before.begun)
+
+    def wrote(self, session: str, agent: str) -> bool:
+        """Whether a commit says that it is of one who has or had the range."""
+        return any(each.wrote(session, agent) for each in self.hands)
 
     def is_open(self, pending: Iterable[tuple[int, str]]) -> bool:
         """Whether anything of the range is among what is PENDING."""
@@ -77,20 +109,31 @@ def read_lease(gitdir: Path) -> Lease | None:
     """The range that is out; None where none is, or nobody can tell."""
     try:
         row = json.loads((gitdir / "gitmem" / NAME).read_bytes())
-        since = datetime.fromisoformat(row["since"])
-        if since.tzinfo is None:
-            return None
         return Lease(
             str(row["token"]),
             _range(row),
-            str(row["session"]),
-            str(row["agent"]),
+            _hands(row["hands"]),
             Holder(int(row["pid"]), str(row["started"]), str(row["place"])),
-            since,
+            _moment(row["since"]),
             str(row["base"]),
+            _moment(row["begun"]),
         )
     except (OSError, ValueError, TypeError, KeyError):
         return None
+
+
+def _hands(rows: list[tuple[object, object]]) -> tuple[Hand, ...]:
+    found = tuple(Hand(str(session), str(agent)) for session, agent in rows)
+    if not found:
+        raise ValueError("nobody has it")
+    return found
+
+
+def _moment(text: str) -> datetime:
+    found = datetime.fromisoformat(text)
+    if found.tzinfo is None:
+        raise ValueError("no zone")
+    return found
 
 
 def _range(row: dict[str, object]) -> Range:
@@ -106,11 +149,11 @@ def write_lease(gitdir: Path, lease: Lease) -> None:
         "token": lease.token,
         "range": str(lease.range),
         "chat": lease.range.chat,
-        "session": lease.session,
-        "agent": lease.agent,
+        "hands": lease.hands,
         **lease.holder._asdict(),
         "since": lease.since.isoformat(),
         "base": lease.base,
+        "begun": lease.begun.isoformat(),
     }
     put(gitdir / "gitmem" / NAME, json.dumps(row).encode())
     if read_lease(gitdir) != lease:  # a token that nobody knows closes nothing

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from gitmem.core.intervals import Range
@@ -86,7 +86,7 @@ def transcript_checkpoint(
                 f"the range {lease.range.first}-{lease.range.last} is summarised already",
                 hint="see `gitmem log --op checkpoint`",
             )
-        found = named or tuple(_since(group, lease))
+        found = named or _since(group, lease)
         where = ((CHAT, lease.range.chat),) if lease.range.chat else ()
         facts = ((RANGE, str(lease.range)), *where)
         title = f"{counted(count, 'message')}: {title_of(summary)}"
@@ -131,17 +131,18 @@ def _open_in(group: Group, wanted: Range) -> tuple[int, bool]:
     return ask_said(group, tip_of(group), answer)
 
 
-def _since(group: Group, lease: Lease) -> Iterator[str]:
-    """The commits that the holder of a range has made since it was handed out, the oldest first."""
-    found = []
+def _since(group: Group, lease: Lease) -> tuple[str, ...]:
+    """The commits that were made for a range since it was handed out, the oldest first."""
+    found: list[Commit] = []
     for commit in group.repository.history(group.repository.tip().commit):
         if commit.oid == lease.base:
             break
         note = parse(commit.message)
-        mine = note.session == lease.session if lease.session else note.agent == lease.agent
-        if mine and note.op not in ("", "undo", CHECKPOINT):
-            found.append(commit.oid)
-    return reversed(found)
+        if lease.wrote(note.session, note.agent) and note.op not in ("", "undo", CHECKPOINT):
+            found.append(commit)
+    else:  # the branch was rewritten by hand: only the time tells what is older
+        found = [each for each in found if each.time >= lease.begun.replace(microsecond=0)]
+    return tuple(each.oid for each in reversed(found))
 
 
 def _check_counts(group: Group, commit: str) -> None:

@@ -18,6 +18,7 @@ from gitmem.operations.group import Group
 from gitmem.operations.layouts import layout_of
 from gitmem.operations.leases import (
     LASTS,
+    Hand,
     Holder,
     Lease,
     is_alive,
@@ -144,12 +145,14 @@ def transcript_pending(
         out = Lease(
             new_token(),
             found.range,
-            group.who.session,
-            group.who.agent,
+            (Hand(group.who.session, group.who.agent),),
             holder,
             now,
             group.repository.tip().commit,
+            now,
         )
+        if lease and lease.is_open((each.number, each.chat) for each in messages):
+            out = out.following(lease)
         write_lease(group.gitdir, out)
     return TranscriptPending(
         pending,

@@ -37,7 +37,7 @@ from gitmem.operations.undo import undo
 from gitmem.operations.write import Edit, write
 from tests.support.clocks import Clock
 from tests.support.git import git
-from tests.support.histories import put, reopened, truncate
+from tests.support.histories import by_hand, put, reopened, truncate
 from tests.support.samples import UPPER, body
 
 KEY = "AKIA" + body(UPPER, 16, 7)
@@ -668,6 +668,100 @@ class TestUndo:
         assert git(group.gitdir, "rev-parse", "main^{tree}") == tree
         assert git(group.worktree, "status", "--porcelain") == ""
         assert git(group.gitdir, "fsck", "--strict") == ""
+
+
+class TestCoveringAfterACrash:
+    """What was written for a range before it was handed out again still counts as written for it."""
+
+    @pytest.fixture
+    def before(self, group: Group) -> str:
+        """A commit that a session made for its range, before it crashed."""
+        say(group, "Ada likes tea")
+        transcript_pending(group, holder=DEAD)
+        return put(group, "tea.md", "Ada likes tea\n").commit
+
+    def test_the_same_session_asks_again(self, group: Group, before: str) -> None:
+        transcript_pending(group)
+        after = put(group, "cake.md", "and cake\n").commit
+
+        assert close(group).covers == (before, after)
+        undo(group, [before])
+        assert transcript_status(group).pending == 1
+
+    @pytest.mark.parametrize("options", [{}, {"take_over": True}], ids=["dead", "taken over"])
+    def test_another_session_gets_it(
+        self, group: Group, before: str, options: dict[str, bool]
+    ) -> None:
+        other = as_session(group, "s-2")
+        transcript_pending(other, **options)  # type: ignore[arg-type]
+        after = put(other, "cake.md", "and cake\n").commit
+
+        assert close(other).covers == (before, after)
+        undo(other, [before])
+        assert transcript_status(other).pending == 1
+        other.close()
+
+    def test_many_had_it(self, group: Group, before: str) -> None:
+        sessions = [as_session(group, f"s-{number}") for number in (2, 3, 2)]
+        commits = []
+        for each in sessions:
+            transcript_pending(each, take_over=True)
+            commits.append(put(each, f"{len(commits)}.md", "x\n").commit)
+
+        assert close(sessions[-1]).covers == (before, *commits)
+
+    def test_half_an_hour_later(self, group: Group, before: str, clock: Clock) -> None:
+        clock.advance(minutes=40)
+        other = as_session(group, "s-2")
+        transcript_pending(other)
+
+        assert close(other).covers == (before,)
+        other.close()
+
+    def test_a_part_of_it_is_handed_out_by_its_chat(self, group: Group, before: str) -> None:
+        other = as_session(group, "s-2")
+        transcript_pending(other, chat="c")
+
+        assert close(other).covers == (before,)
+        other.close()
+
+    def test_another_range_has_nothing_to_do_with_it(self, group: Group, before: str) -> None:
+        say(group, "of something else", chat="d")
+        other = as_session(group, "s-2")
+        transcript_pending(other, chat="d")
+
+        assert close(other).covers == ()
+        other.close()
+
+
+class TestCovering:
+    def test_where_the_branch_was_rewritten_only_what_is_newer_is_covered(
+        self, group: Group, clock: Clock
+    ) -> None:
+        put(group, "old.md", "x\n")
+        put(group, "base.md", "x\n")
+        say(group, "one")
+        clock.advance(minutes=5)
+        transcript_pending(group)
+        by_hand(group, "commit", "--amend", "-q", "--no-edit", at="2026-02-08T12:50:00Z")
+        clock.advance(minutes=1)
+        mine = put(group, "new.md", "x\n").commit
+
+        assert close(group).covers == (mine,)
+
+    def test_without_a_session_only_what_is_of_none_is_covered(
+        self, group: Group, store: Store, clock: Clock
+    ) -> None:
+        nobody = Group(store, "main", who=Who("bob"), now=clock)
+        named = as_session(group, "s-2")  # bob as well
+        say(group, "one")
+        transcript_pending(nobody)
+        put(named, "theirs.md", "x\n")
+        mine = put(nobody, "mine.md", "x\n").commit
+
+        assert close(nobody).covers == (mine,)
+        nobody.close()
+        named.close()
 
 
 class TestPruning:
