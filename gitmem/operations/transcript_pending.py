@@ -112,7 +112,9 @@ def transcript_pending(
     """The oldest range that is not summarised, for HOLDER alone until it is closed."""
     check_access(group.acting, group.name, write=True)
     threshold = layout_of(group).transcripts.threshold
-    ask_said(group, tip_of(group), lambda _: None)  # before others have to wait for us
+    # By the name that its messages bear, and before others have to wait for us.
+    wanted, tip = chat, tip_of(group)
+    chat = ask_said(group, tip, lambda connection: said.meant(connection, wanted) if wanted else "")
 
     def answer(connection: Connection) -> _Found:
         closed = standing(connection).closed

@@ -45,16 +45,17 @@ def transcript_show(group: Group, chat: str, *, last: int = 0) -> TranscriptShow
         raise BadInput("there are no fewer than 0 messages", hint="leave it out for all")
     tip = tip_of(group)
 
-    def answer(connection: Connection) -> tuple[list[Message], int, list[str]]:
-        numbers = said.newest(connection, chat, last)
+    def answer(connection: Connection) -> tuple[str, list[Message], int, list[str]]:
+        name = said.meant(connection, chat)
+        numbers = said.newest(connection, name, last)
         names = [] if numbers else [each.chat for each in said.chats(connection)]
-        total = len(said.newest(connection, chat, 0))
-        return list(messages_of(group, connection, numbers)), total, names
+        total = len(said.newest(connection, name, 0))
+        return name, list(messages_of(group, connection, numbers)), total, names
 
-    messages, total, names = ask_said(group, tip, answer)
+    name, messages, total, names = ask_said(group, tip, answer)
     if not total:
-        raise _unknown(chat, names)
-    return TranscriptShown(chat, tuple(SaidRow(*each) for each in messages), total)
+        raise _unknown(name, names)
+    return TranscriptShown(name, tuple(SaidRow(*each) for each in messages), total)
 
 
 def _unknown(chat: str, names: list[str]) -> NotFound:

@@ -321,6 +321,59 @@ class TestReading:
             assert transcript_show(group, name).total == 1
             assert texts(transcript_pending(group, chat=name, take_over=True)) == ["a heron"]
 
+    @pytest.mark.parametrize(
+        "name",
+        [
+            *("a\tb", "a\nb", "a\rb", "a\x85b", "a\u2028b", "\ufeffa", "a\u200bb", "a\u202eb"),
+            *("a\\u{0041}b", " a ", "a\xa0", f"key {KEY}", f"{KEY}\t{KEY}"),
+        ],
+    )
+    def test_a_range_of_any_chat_is_handed_out_once_and_closed(
+        self, group: Group, name: str
+    ) -> None:
+        say(group, "a heron", chat=name)
+        say(group, "a stork", chat="d")
+        other = as_session(group, "s-2")
+
+        found = transcript_pending(group, chat=name)
+
+        assert (texts(found), found.known) == (["a heron"], True)
+        with pytest.raises(SyncInFlight):
+            transcript_pending(other, chat=name)
+        done = close(group)
+        assert (done.messages, done.chat) == (1, transcript_show(group, name).chat)
+        assert texts(transcript_pending(other)) == ["a stork"]
+        assert transcript_pending(other, chat=done.chat).messages == ()
+        other.close()
+
+    def test_two_chats_with_credentials_in_their_names_are_two(self, group: Group) -> None:
+        names = [f"support {KEY}", "support AKIA" + body(UPPER, 16, 8)]
+        for name in names:
+            added = transcript_add(
+                group, [Spoken(name, "Ada", f"said in {names.index(name)}", None, "1")]
+            )
+            assert (added.added, added.redacted) == (1, 1)
+            again = transcript_add(group, [Spoken(name, "Ada", "x", None, "1")])
+            assert again.known == 1
+
+        kept = [each.chat for each in transcript_list(group).chats]
+
+        assert len(set(kept)) == 2
+        assert not any("AKIA" in each for each in kept)
+        for number, name in enumerate(names):
+            (message,) = transcript_show(group, name).messages
+            assert message.text == f"said in {number}"
+            assert transcript_show(group, message.chat).messages == (message,)
+            assert say(group, "more", chat=message.chat).added
+            assert transcript_show(group, name).total == 2
+
+    def test_an_error_repeats_no_credential(self, group: Group) -> None:
+        say(group, "one")
+        with pytest.raises(NotFound) as caught:
+            transcript_show(group, f"chat {KEY}")
+        assert KEY not in str(caught.value.message) + repr(caught.value.facts)
+        assert KEY not in transcript_pending(group, chat=KEY).chat
+
     def test_a_number_is_not_given_twice_though_the_ref_is_removed(self, group: Group) -> None:
         say(group, "one", "two", "three")
         transcript_pending(group)
@@ -671,7 +724,7 @@ class TestUndo:
 
 
 class TestCoveringAfterACrash:
-    """What was written for a range before it was handed out again still counts as written for it."""
+    """What was written for a range before it was handed out again counts for it all the same."""
 
     @pytest.fixture
     def before(self, group: Group) -> str:

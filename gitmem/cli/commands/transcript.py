@@ -285,7 +285,7 @@ def pending(call: Invocation, *, chat: str | None, chars: int | None, take_over:
         now = group.now()
     call.answer(found, _pending(call, found, now), data=True)
     if not found.known:
-        call.remark(f"nothing was ever said in a chat {chat!r}; see `gitmem transcript list`")
+        call.remark(f"nothing was ever said in a chat {found.chat!r}; see `gitmem transcript list`")
     if found.messages:
         more = f"; {counted(found.more, 'message')} more come after it" if found.more else ""
         call.remark(
