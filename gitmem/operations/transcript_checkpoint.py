@@ -13,8 +13,9 @@ from gitmem.git.publish import Plan, Step
 from gitmem.git.repository import Commit
 from gitmem.git.writer import Writer
 from gitmem.index.database import Connection
+from gitmem.operations.callers import Holder, this_process
 from gitmem.operations.group import Group
-from gitmem.operations.leases import Holder, Lease, drop_lease, read_lease, this_process
+from gitmem.operations.leases import Lease, drop_lease, read_lease
 from gitmem.operations.resolve import resolve
 from gitmem.operations.retries import find_earlier
 from gitmem.operations.transcripts import (

@@ -14,19 +14,10 @@ from gitmem.errors import Busy
 from gitmem.git.lock import Lock, lock_path
 from gitmem.index import said
 from gitmem.index.database import Connection
+from gitmem.operations.callers import Holder, is_alive, this_process
 from gitmem.operations.group import Group
 from gitmem.operations.layouts import layout_of
-from gitmem.operations.leases import (
-    LASTS,
-    Hand,
-    Holder,
-    Lease,
-    is_alive,
-    new_token,
-    read_lease,
-    this_process,
-    write_lease,
-)
+from gitmem.operations.leases import LASTS, Hand, Lease, new_token, read_lease, write_lease
 from gitmem.operations.transcripts import (
     ask_said,
     messages_of,

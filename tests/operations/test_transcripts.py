@@ -12,9 +12,9 @@ import pytest
 from gitmem.core.transcripts import REF
 from gitmem.errors import BadInput, Damaged, GroupRefused, NotFound, SecretFound, TooBig
 from gitmem.git import publish
+from gitmem.operations.callers import Holder, this_process
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.init import init
-from gitmem.operations.leases import Holder, this_process
 from gitmem.operations.log import log
 from gitmem.operations.maintain import maintain
 from gitmem.operations.search import search

@@ -271,7 +271,7 @@ def pending(call: Invocation, *, chat: str | None, chars: int | None, take_over:
       gitmem transcript pending
       gitmem transcript pending --chat telegram:1 --json
     """
-    from gitmem.operations.leases import calling_process
+    from gitmem.operations.callers import calling_process
     from gitmem.operations.transcript_pending import CHARS, transcript_pending
 
     with call.group() as group:
@@ -327,7 +327,7 @@ def checkpoint(
     Examples:
       gitmem transcript checkpoint --summary "Deploys moved to Monday; Ada is away until June"
     """
-    from gitmem.operations.leases import calling_process
+    from gitmem.operations.callers import calling_process
     from gitmem.operations.transcript_checkpoint import transcript_checkpoint
 
     example = 'for example `gitmem transcript checkpoint --summary "what was said"`'
