@@ -176,6 +176,17 @@ class TestSync:
         assert (entry["closes"], entry["covers"]) == ("1-2 of tg:1", [commit])
         assert "checkpoint by agent" in said("status").out
 
+    def test_a_range_of_many_parts_is_shown_short(self, run: Run) -> None:
+        run("init")
+        rows = [{"chat": "ab"[each % 2], "from": "Ada", "text": "x"} for each in range(40)]
+        run("transcript", "add", "--batch", "-", input="\n".join(map(json.dumps, rows)))
+        for chat in (("--chat", "a"), ()):
+            run("transcript", "pending", *chat)
+            run("transcript", "checkpoint", "--summary", "x")
+
+        assert "  closes   2-2,4-4,… (20 parts) …,40-40\n" in run("show").out
+        assert run("show", "--json").document["entry"]["closes"].count(",") == 19
+
     def test_the_summary_may_come_from_standard_input(self, said: Run) -> None:
         said("transcript", "pending")
 
