@@ -37,7 +37,7 @@ from gitmem.operations.undo import undo
 from gitmem.operations.write import Edit, write
 from tests.support.clocks import Clock
 from tests.support.git import git
-from tests.support.histories import by_hand, put, reopened, truncate
+from tests.support.histories import by_hand, edit, put, reopened, truncate
 from tests.support.samples import UPPER, body
 
 KEY = "AKIA" + body(UPPER, 16, 7)
@@ -504,10 +504,19 @@ class TestPending:
 
         again = close(group, "They met.", token=token)
 
-        assert (again.commit, again.recognised) == (done.commit, True)
+        assert again == done._replace(recognised=True)
         with pytest.raises(StaleToken, match="closed its range before"):
             close(group, "They never met.", token=token)
         assert len(log(group, op="checkpoint")) == 1
+
+    def test_a_token_that_is_the_id_of_something_else_is_none(self, group: Group) -> None:
+        say(group, "one")
+        transcript_pending(group)
+        written = write(group, [Edit("a.md", "x\n")], operation="0123456789abcdef")
+
+        with pytest.raises(StaleToken, match="this token is stale") as caught:
+            close(group, token="0123456789abcdef")
+        assert written.commit[:10] not in caught.value.message
 
     def test_a_token_whose_checkpoint_was_taken_back_is_stale(self, group: Group) -> None:
         say(group, "one")
@@ -788,6 +797,43 @@ class TestCoveringAfterACrash:
 
 
 class TestCovering:
+    def test_what_was_written_with_an_editor_is_covered(self, group: Group) -> None:
+        put(group, "a.md", "one\n")
+        say(group, "one")
+        transcript_pending(group)
+        edit(group, "a.md", "one\ntwo\n")
+        edit(group, "b.md", "new\n")
+
+        done = close(group)
+
+        entries = log(group, limit=3)
+        assert [each.op for each in entries] == ["checkpoint", "capture", "capture"]
+        assert done.covers == tuple(each.commit for each in reversed(entries[1:]))
+        undo(group, [done.covers[0]])
+        assert transcript_status(group).pending == 1
+
+    def test_what_cannot_be_captured_stops_no_checkpoint(self, group: Group) -> None:
+        say(group, "one")
+        transcript_pending(group)
+        edit(group, "key.md", f"key {KEY}\n")
+        edit(group, "fine.md", "x\n")
+        (group.gitdir / "index").write_bytes(b"DIRC garbage")
+
+        done = close(group)
+
+        assert (done.messages, len(done.covers)) == (1, 1)
+        assert log(group, limit=2)[1].paths == ("fine.md",)
+
+    def test_only_what_is_on_the_branch_can_be_covered(self, group: Group) -> None:
+        added = say(group, "one")
+        transcript_pending(group)
+        gone = by_hand(group, "commit-tree", "-m", "x", "HEAD^{tree}")
+
+        for commit in (added.commit, gone):
+            with pytest.raises(BadInput, match="is not on the branch"):
+                transcript_checkpoint(group, "they met", covers=["HEAD", commit])
+        assert transcript_status(group).pending == 1
+
     def test_where_the_branch_was_rewritten_only_what_is_newer_is_covered(
         self, group: Group, clock: Clock
     ) -> None:

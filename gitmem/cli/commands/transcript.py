@@ -320,8 +320,8 @@ def checkpoint(
     """Close the range that was handed out
 
     One commit of the branch, which `gitmem log` shows. It names the commits that this session made
-    since it got the range, or those of --covers: whoever undoes one of them, or the checkpoint,
-    opens the range again. Messages that came in between stay pending.
+    since it got the range, edits of files included, or those of --covers: whoever undoes one of
+    them, or the checkpoint, opens the range again. Messages that came in between stay pending.
 
     \b
     Examples:
