@@ -69,9 +69,17 @@ class TranscriptAdded(NamedTuple):
 
 
 def transcript_add(
-    group: Group, messages: Sequence[Spoken], *, dry_run: bool = False, wait: float = WAIT
+    group: Group,
+    messages: Sequence[Spoken],
+    *,
+    dry_run: bool = False,
+    wait: float = WAIT,
+    met: set[bytes] | None = None,
 ) -> TranscriptAdded:
-    """Keep MESSAGES as one commit; those that are known are passed over."""
+    """Keep MESSAGES as one commit; those that are known are passed over.
+
+    MET: what a dry run has counted before, since nothing of it can be found.
+    """
     check_access(group.acting, group.name, write=True)
     if not messages:
         raise BadInput("there is nothing that was said", hint="give at least one message")
@@ -81,7 +89,7 @@ def transcript_add(
     before = tip_of(group)
     unknown = _unknown(group, before, fresh)
     if dry_run:
-        count = len(unknown)
+        count = _first_met(unknown, met if met is not None else set())
         return TranscriptAdded("", count, 0, 0, len(messages) - count, redacted)
     if unknown:
         closed_before = 0 if before else last_closed(group)
@@ -150,6 +158,13 @@ def _unknown(group: Group, tip: Said | None, messages: Sequence[Spoken]) -> list
         return list(messages)
     there = ask_said(group, tip, lambda connection: said.known(connection, keys))
     return [each for each in messages if not each.id or key_of(each.chat, each.id) not in there]
+
+
+def _first_met(messages: Sequence[Spoken], met: set[bytes]) -> int:
+    """How many of MESSAGES are not among those that were MET, to which they now belong."""
+    before = len(met)
+    met.update(key_of(each.chat, each.id) for each in messages if each.id)
+    return len(met) - before + sum(not each.id for each in messages)
 
 
 def _numbered(messages: Sequence[Spoken], first: int, came: datetime) -> Iterator[Message]:

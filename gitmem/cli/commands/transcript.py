@@ -160,7 +160,7 @@ def import_(
     """
     from gitmem.hosts.transcripts.importing import import_transcripts
 
-    with call.group() as group, call.progress("reading") as progress:
+    with call.group() as group, call.progress("reading", "bytes") as progress:
         done = import_transcripts(
             group,
             host,
@@ -182,12 +182,12 @@ def _imported(done: TranscriptImported) -> Iterator[str]:
     verb = "would keep" if done.dry_run else "kept"
     yield f"{verb} {counted(done.added, 'message')} from {counted(done.files, 'file')}"
     for count, what in (
-        (done.known, "known before"),
-        (done.earlier, "said earlier"),
-        (done.redacted, "credentials blanked out"),
+        (done.known, f"{done.known:,} known before"),
+        (done.earlier, f"{done.earlier:,} said earlier"),
+        (done.redacted, f"{counted(done.redacted, 'credential')} blanked out"),
     ):
         if count:
-            yield f"  {count:,} {what}"
+            yield f"  {what}"
     for why, count in done.passed.items():
         yield f"  {counted(count, 'line')} passed over: {why}"
 
@@ -218,7 +218,7 @@ def list_(call: Invocation) -> None:
     ]
     call.answer(found, columns(rows, (call.style.bold,)) if rows else (), data=True)
     if not rows:
-        call.remark("nothing was said yet")
+        call.remark("nothing of it is kept any more" if found.commit else "nothing was said yet")
 
 
 @command.declare("show")

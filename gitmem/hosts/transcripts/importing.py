@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import BadInput, NotFound
 from gitmem.hosts.transcripts import claude_code, codex
-from gitmem.hosts.transcripts.readers import read_lines
+from gitmem.hosts.transcripts.readers import OVERLONG, TOO_LONG, read_lines
 from gitmem.operations.transcript_add import Spoken
 from gitmem.operations.transcript_import import (
     PATIENCE,
@@ -111,7 +111,7 @@ def _lines_of(host: Host) -> Lines:
     def lines(path: Path, offset: int) -> Iterator[Line]:
         chat = host.chat_of(path)
         for raw, behind in read_lines(path, offset):
-            said, passed = host.read_line(raw, chat)
+            said, passed = OVERLONG if raw == TOO_LONG else host.read_line(raw, chat)
             if said is None:
                 yield Line(None, passed, behind)
             else:
