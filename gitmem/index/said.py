@@ -259,13 +259,16 @@ def by_batch(connection: Connection) -> Iterator[tuple[str, list[Row]]]:
 
 
 def newest(connection: Connection, chat: str, count: int) -> list[int]:
-    """The numbers of the last COUNT messages of a chat, in order; 0 is all."""
+    """The numbers of the COUNT messages of a chat that were said last, in order of time; 0 is all.
+
+    What came in later may have been said before: a conversation that was taken in afterwards.
+    """
     rows = connection.execute(
         "SELECT m.number FROM messages AS m JOIN chats AS c ON c.id = m.chat WHERE c.name = ?"
-        " ORDER BY m.number DESC LIMIT ?",
+        " ORDER BY m.at DESC, m.number DESC LIMIT ?",
         (_kept(chat), count or -1),
     )
-    return sorted(number for (number,) in rows)
+    return [number for (number,) in rows][::-1]
 
 
 def chats(connection: Connection) -> list[Chat]:

@@ -235,6 +235,31 @@ class TestSync:
         assert "reopened" in said("transcript", "status").out
 
 
+SECRET = "AKIA" + "Q" * 4 + "RSTUVWXYZ234"
+ADD = ("transcript", "add")
+LINE = '{"chat": "c", "from": "Ada", "text": "x", '
+
+
+@pytest.mark.parametrize(
+    ("args", "stdin"),
+    [
+        ((*ADD, "--chat", "c", "--from", "x", "--at", SECRET, "x"), ""),
+        ((*ADD, "--batch", "-"), f'{LINE}"{SECRET}": "x"}}'),
+        ((*ADD, "--batch", "-"), f'{LINE}"at": "{SECRET}"}}'),
+        (("transcript", "show", SECRET), ""),
+        (("transcript", "pending", "--chat", SECRET), ""),
+        (("transcript", "prune", "--before", SECRET), ""),
+        (("transcript", "import", SECRET, "--all"), ""),
+        (("transcript", "import", "codex", "--all", "--since", SECRET), ""),
+    ],
+)
+def test_an_error_repeats_no_credential(said: Run, args: tuple[str, ...], stdin: str) -> None:
+    for form in ((), ("--json",)):
+        done = said(*args, *form, input=stdin)
+
+        assert SECRET not in done.out + done.err
+
+
 class TestPruning:
     def test_it_says_what_would_go_and_what_went(self, said: Run) -> None:
         said("transcript", "pending")

@@ -184,8 +184,7 @@ class TestAdding:
         clock.set("2027-01-01T00:00:00Z")
         added = say(group, "three")
 
-        shown = transcript_show(group, "c").messages
-        assert [each.text for each in shown] == ["one", "two", "three"]
+        assert texts(transcript_pending(group)) == ["one", "two", "three"]
         assert added.first == 3
 
     def test_another_group_may_not_add(self, group: Group, store: Store, clock: Clock) -> None:
@@ -226,6 +225,17 @@ class TestReading:
         with pytest.raises(NotFound, match="'cc'") as caught:
             transcript_show(group, "cc")
         assert "did you mean c?" in caught.value.hint
+
+    def test_the_last_messages_are_those_that_were_said_last(self, group: Group) -> None:
+        for day, text in ((5, "five"), (6, "six"), (1, "one"), (2, "two"), (6, "six again")):
+            at = datetime(2026, 1, day, tzinfo=UTC)
+            transcript_add(group, [Spoken("c", "Ada", text, at)])
+
+        shown = [each.text for each in transcript_show(group, "c").messages]
+        last = [each.text for each in transcript_show(group, "c", last=3).messages]
+
+        assert shown == ["one", "two", "five", "six", "six again"]
+        assert last == ["five", "six", "six again"]
 
     def test_before_anything_was_said_there_is_nothing(self, group: Group) -> None:
         assert transcript_list(group).chats == ()

@@ -111,10 +111,11 @@ def _batch(source: str) -> list[Spoken]:
 
 def _time(text: str, now: datetime) -> datetime:
     from gitmem.core.moments import FORMS, parse_moment
+    from gitmem.core.secrets import repeated
 
     found = parse_moment(text, now, now.tzinfo)  # type: ignore[arg-type]
     if found is None:
-        raise BadInput(f"{text!r} is no time", hint=FORMS)
+        raise BadInput(f"{repeated(text)} is no time", hint=FORMS)
     return found.start
 
 

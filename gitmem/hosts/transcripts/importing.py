@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from gitmem.core.secrets import repeated
 from gitmem.errors import BadInput, NotFound
 from gitmem.hosts.transcripts import claude_code, codex
 from gitmem.hosts.transcripts.readers import OVERLONG, TOO_LONG, read_lines
@@ -67,7 +68,7 @@ def import_transcripts(
     """Take in files, the conversations of a project, or all that a host has kept."""
     known = HOSTS.get(host)
     if known is None:
-        raise BadInput(f"there is no host {host!r}", hint=f"take one of {', '.join(HOSTS)}")
+        raise BadInput(f"there is no host {repeated(host)}", hint=f"take one of {', '.join(HOSTS)}")
     if sum((bool(paths), bool(project), everything)) != 1:
         raise BadInput("say which conversations: PATH..., --project DIR or --all", hint=EXAMPLE)
     home = known.default_home(environ)
