@@ -40,12 +40,14 @@ def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _message(number: int, line: bytes) -> Spoken:
+    from gitmem.core.secrets import repeated
     from gitmem.operations.transcript_add import Spoken
 
     given = _parsed(number, line, SAID)
     unknown = [key for key in given if key not in MESSAGE]
     if unknown:
-        raise _bad(number, f"unknown key {unknown[0]!r}; there are {', '.join(MESSAGE)}", SAID)
+        there = f"there are {', '.join(MESSAGE)}"
+        raise _bad(number, f"unknown key {repeated(unknown[0])}; {there}", SAID)
     missing = [key for key in ("chat", "from", "text") if key not in given]
     if missing:
         raise _bad(number, f"{missing[0]!r} is missing", SAID)
@@ -61,7 +63,9 @@ def _moment(number: int, text: str) -> datetime:
     try:
         return datetime.fromisoformat(text)
     except ValueError as error:
-        raise _bad(number, f"'at' is {text!r}, which is no ISO time", SAID) from error
+        from gitmem.core.secrets import repeated
+
+        raise _bad(number, f"'at' is {repeated(text)}, which is no ISO time", SAID) from error
 
 
 def _edit(number: int, line: bytes) -> Edit:

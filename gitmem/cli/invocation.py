@@ -130,13 +130,13 @@ class Invocation:
             click.echo(f"note: {visible(self.addressed(text))}", err=True)
 
     @contextmanager
-    def progress(self, label: str) -> Iterator[Progress | None]:
+    def progress(self, label: str, unit: str = "") -> Iterator[Progress | None]:
         """A counter on stderr while something long runs, on a terminal only."""
         if self.settings.quiet or not sys.stderr.isatty():
             yield None
             return
         try:
-            yield _Meter(label).show
+            yield _Meter(label, unit).show
         finally:
             _draw("")
 
@@ -146,15 +146,15 @@ class _Meter:
 
     OFTEN = 0.1
 
-    def __init__(self, label: str) -> None:
-        self._label, self._next = label, 0.0
+    def __init__(self, label: str, unit: str) -> None:
+        self._label, self._unit, self._next = label, f" {unit}" if unit else "", 0.0
 
     def show(self, done: int, total: int) -> None:
         """Draw it, if it was not just drawn."""
         now = monotonic()
         if now >= self._next:
             self._next = now + self.OFTEN
-            _draw(f"{self._label} {done:,}/{total:,}" if total else self._label)
+            _draw(f"{self._label} {done:,}/{total:,}{self._unit}" if total else self._label)
 
 
 def _draw(text: str) -> None:

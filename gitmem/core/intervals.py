@@ -11,6 +11,7 @@ from gitmem.core.transcripts import span
 
 Stretch = tuple[int, int]
 """Numbers that follow each other: the first and the last of them."""
+PARTS_SHOWN = 4
 
 
 class Range(NamedTuple):
@@ -27,7 +28,9 @@ class Range(NamedTuple):
         """Whether a message of CHAT with this NUMBER belongs to it."""
         if not self.first <= number <= self.last or self.chat not in ("", chat):
             return False
-        return not any(first <= number <= last for first, last in self.without)
+        # The first that does not end before it: there may be as many as there are messages.
+        at = bisect_left(self.without, number, key=_end)
+        return at == len(self.without) or number < self.without[at][0]
 
     def stretches(self) -> Iterator[Stretch]:
         """The stretches of which it is made, in order."""
@@ -42,6 +45,14 @@ class Range(NamedTuple):
     def __str__(self) -> str:
         """`12-45`, or `12-20,30-45` where something is left out."""
         return ",".join(f"{first}-{last}" for first, last in self.stretches())
+
+
+def brief(text: str) -> str:
+    """A range as people read it: of one that is made of many parts, the first and the last."""
+    parts = text.split(",")
+    if len(parts) <= PARTS_SHOWN:
+        return text
+    return ",".join((*parts[:2], f"… ({len(parts):,} parts) …", parts[-1]))
 
 
 def read_range(text: str, chat: str = "") -> Range | None:
@@ -86,6 +97,10 @@ class Closed:
             yield from _without(self._of.get("", []), stretch)
 
 
+def _end(stretch: Stretch) -> int:
+    return stretch[1]
+
+
 def _joined(stretches: Iterable[Stretch]) -> list[Stretch]:
     """The same numbers in as few stretches as can be, in order."""
     found: list[Stretch] = []
@@ -100,7 +115,7 @@ def _joined(stretches: Iterable[Stretch]) -> list[Stretch]:
 def _without(closed: Sequence[Stretch], stretch: Stretch) -> Iterator[Stretch]:
     """What is left of STRETCH without those that are CLOSED, which are in order."""
     begin, last = stretch
-    for at in range(bisect_left(closed, begin, key=lambda each: each[1]), len(closed)):
+    for at in range(bisect_left(closed, begin, key=_end), len(closed)):
         first, end = closed[at]
         if first > last:
             break

@@ -102,6 +102,11 @@ def redact(text: str) -> tuple[str, int]:
     return text, count
 
 
+def repeated(text: str) -> str:
+    """TEXT in quotes, as an error may repeat it: somebody may have put a credential there."""
+    return repr(redact(text)[0])
+
+
 def _is_known(value: str, known: set[str]) -> bool:
     """Where a line break cuts a token, what stands behind it may make the value longer."""
     return any(value.startswith(old) or old.startswith(value) for old in known)

@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from hashlib import sha1
+from hashlib import sha1, sha256
 from typing import NamedTuple
+
+from gitmem.core.messages import visible
 
 REF = "refs/gitmem/transcripts"
 """Where transcripts live: apart from memory, and in no work tree."""
@@ -31,6 +33,8 @@ NONE_NEW = "No new conversations since last checkpoint."
 """What a session is told when all that was said is summarised."""
 KEY = 8
 """The bytes by which a message is known."""
+DIGEST = 16
+"""The digits by which a name is known that may not be kept."""
 
 
 class Message(NamedTuple):
@@ -44,6 +48,33 @@ class Message(NamedTuple):
     """Who said it; `from` in JSON."""
     at: datetime
     text: str
+
+
+def blanked(text: str) -> tuple[str, int]:
+    """TEXT without credentials, and how many of them there were."""
+    from gitmem.core.guards import SHORTEST_SECRET  # not for who only reads
+    from gitmem.core.secrets import redact
+
+    return redact(text) if len(text) >= SHORTEST_SECRET else (text, 0)
+
+
+def chat_name(chat: str) -> tuple[str, int]:
+    """CHAT as it is kept, on one line and without credentials, and how many of them there were.
+
+    A digest tells two chats apart whose names differ only in those.
+    """
+    plain, count = blanked(chat)
+    return visible(f"{plain} ({_digest(chat)})" if count else chat), count
+
+
+def plain_id(id: str) -> tuple[str, int]:
+    """An id as it is kept: one that looks like a credential only by a digest of it."""
+    count = blanked(id)[1]
+    return (_digest(id) if count else id), count
+
+
+def _digest(name: str) -> str:
+    return sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:DIGEST]
 
 
 def key_of(chat: str, id: str) -> bytes:

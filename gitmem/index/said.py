@@ -13,9 +13,8 @@ from typing import NamedTuple
 
 from gitmem.core.intervals import Range, read_range
 from gitmem.core.journal import spelled
-from gitmem.core.messages import visible
 from gitmem.core.passages import beginning, ending, parted
-from gitmem.core.transcripts import Message, key_of
+from gitmem.core.transcripts import Message, chat_name, key_of
 from gitmem.core.words import terms_of
 from gitmem.index.database import MANY, Connection, Form, portions
 from gitmem.index.scoring import BALLAST, WORDS
@@ -210,7 +209,7 @@ def numbers_in(connection: Connection, wanted: Range) -> Iterator[tuple[int, str
     )
     values: tuple[object, ...] = (wanted.first, wanted.last)
     if wanted.chat:
-        query, values = f"{query} AND c.name = ?", (*values, _meant(connection, wanted.chat))
+        query, values = f"{query} AND c.name = ?", (*values, _kept(wanted.chat))
     return connection.execute(f"{query} ORDER BY m.number", values)
 
 
@@ -223,8 +222,7 @@ def spans(connection: Connection, chat: str = "") -> list[tuple[str, int, int]]:
     )
     if not chat:
         return connection.execute(query).fetchall()
-    rows = connection.execute(f"{query} WHERE name = ?", (_meant(connection, chat),))
-    return rows.fetchall()
+    return connection.execute(f"{query} WHERE name = ?", (_kept(chat),)).fetchall()
 
 
 def numbers_of(connection: Connection, chat: str, first: int, last: int) -> list[int]:
@@ -261,13 +259,16 @@ def by_batch(connection: Connection) -> Iterator[tuple[str, list[Row]]]:
 
 
 def newest(connection: Connection, chat: str, count: int) -> list[int]:
-    """The numbers of the last COUNT messages of a chat, in order; 0 is all."""
+    """The numbers of the COUNT messages of a chat that were said last, in order of time; 0 is all.
+
+    What came in later may have been said before: a conversation that was taken in afterwards.
+    """
     rows = connection.execute(
         "SELECT m.number FROM messages AS m JOIN chats AS c ON c.id = m.chat WHERE c.name = ?"
-        " ORDER BY m.number DESC LIMIT ?",
-        (_meant(connection, chat), count or -1),
+        " ORDER BY m.at DESC, m.number DESC LIMIT ?",
+        (_kept(chat), count or -1),
     )
-    return sorted(number for (number,) in rows)
+    return [number for (number,) in rows][::-1]
 
 
 def chats(connection: Connection) -> list[Chat]:
@@ -299,16 +300,16 @@ def _time(seconds: float) -> datetime:
         return (datetime.min if seconds < 0 else datetime.max).replace(tzinfo=UTC)
 
 
-def _kept(name: str) -> str:
-    """NAME as a table takes it: without halves of characters."""
-    return name if name.isascii() else name.encode("utf-8", "replace").decode()
-
-
-def _meant(connection: Connection, chat: str) -> str:
+def meant(connection: Connection, chat: str) -> str:
     """CHAT as it is kept, where somebody asks for it by the name it had before that."""
     name = _kept(chat)
     found = connection.execute("SELECT 1 FROM chats WHERE name = ?", (name,)).fetchone()
-    return name if found else _kept(visible(chat))
+    return name if found else _kept(chat_name(chat)[0])
+
+
+def _kept(name: str) -> str:
+    """NAME as a table takes it: without halves of characters."""
+    return name if name.isascii() else name.encode("utf-8", "replace").decode()
 
 
 def deeds(connection: Connection) -> list[Deed]:

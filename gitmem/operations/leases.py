@@ -17,24 +17,23 @@ from typing import NamedTuple
 from gitmem.core.intervals import Range, read_range
 from gitmem.errors import StorageFailed
 from gitmem.index.files import put
+from gitmem.operations.callers import Holder
 
 NAME = "sync"
 LASTS = timedelta(minutes=30)
 """After that whoever asks gets the range, though its holder may be alive."""
-SHELLS = frozenset(
-    ("sh", "bash", "dash", "zsh", "fish", "ash", "ksh", "csh", "tcsh", "env", "timeout", "sudo")
-)
-"""Programs that end with the command they run, and so say nothing about who asked."""
 TOKEN_BYTES = 8
 
 
-class Holder(NamedTuple):
-    """A process, so that it can be told from a later one with the same number."""
+class Hand(NamedTuple):
+    """Who writes memory for a range."""
 
-    pid: int
-    started: str
-    place: str
-    """The machine, since it was started, and the part of it in which the number counts."""
+    session: str
+    agent: str
+
+    def wrote(self, session: str, agent: str) -> bool:
+        """Whether a commit says that it is ours; without a session, only one that has none."""
+        return session == self.session and bool(session or agent == self.agent)
 
 
 class Lease(NamedTuple):
@@ -42,12 +41,24 @@ class Lease(NamedTuple):
 
     token: str
     range: Range
-    session: str
-    agent: str
+    hands: tuple[Hand, ...]
+    """Who has it, and before that all who had it and did not close it."""
     holder: Holder
     since: datetime
     base: str
-    """The commit of the branch at that moment: what its holder writes comes after it."""
+    """The commit of the branch when the first of them got it: what they write comes after it."""
+    begun: datetime
+    """When that was, for a branch that somebody has rewritten meanwhile."""
+
+    @property
+    def session(self) -> str:
+        """The session that has it; nothing where it is of none."""
+        return self.hands[-1].session
+
+    @property
+    def agent(self) -> str:
+        """The agent that has it."""
+        return self.hands[-1].agent
 
     @property
     def owner(self) -> str:
@@ -57,7 +68,18 @@ class Lease(NamedTuple):
 
     def belongs_to(self, session: str, holder: Holder) -> bool:
         """Whether who asks is who has it: by the session, or without any by the process."""
-        return self.session == session if self.session or session else self.holder == holder
+        if self.session or session:
+            return self.session == session
+        return self.holder.is_asked_by(holder)
+
+    def following(self, before: Lease) -> Lease:
+        """The same, so that what was written for it while BEFORE had it counts as well."""
+        earlier = (each for each in before.hands if each not in self.hands)
+        return self._replace(hands=(*earlier, *self.hands), base=before.base, begun=before.begun)
+
+    def wrote(self, session: str, agent: str) -> bool:
+        """Whether a commit says that it is of one who has or had the range."""
+        return any(each.wrote(session, agent) for each in self.hands)
 
     def is_open(self, pending: Iterable[tuple[int, str]]) -> bool:
         """Whether anything of the range is among what is PENDING."""
@@ -77,20 +99,35 @@ def read_lease(gitdir: Path) -> Lease | None:
     """The range that is out; None where none is, or nobody can tell."""
     try:
         row = json.loads((gitdir / "gitmem" / NAME).read_bytes())
-        since = datetime.fromisoformat(row["since"])
-        if since.tzinfo is None:
-            return None
         return Lease(
             str(row["token"]),
             _range(row),
-            str(row["session"]),
-            str(row["agent"]),
-            Holder(int(row["pid"]), str(row["started"]), str(row["place"])),
-            since,
+            _hands(row["hands"]),
+            _holder(row),
+            _moment(row["since"]),
             str(row["base"]),
+            _moment(row["begun"]),
         )
     except (OSError, ValueError, TypeError, KeyError):
         return None
+
+
+def _holder(row: dict[str, str]) -> Holder:
+    return Holder(int(row["pid"]), str(row["started"]), str(row["place"]), str(row["through"]))
+
+
+def _hands(rows: list[tuple[object, object]]) -> tuple[Hand, ...]:
+    found = tuple(Hand(str(session), str(agent)) for session, agent in rows)
+    if not found:
+        raise ValueError("nobody has it")
+    return found
+
+
+def _moment(text: str) -> datetime:
+    found = datetime.fromisoformat(text)
+    if found.tzinfo is None:
+        raise ValueError("no zone")
+    return found
 
 
 def _range(row: dict[str, object]) -> Range:
@@ -106,11 +143,11 @@ def write_lease(gitdir: Path, lease: Lease) -> None:
         "token": lease.token,
         "range": str(lease.range),
         "chat": lease.range.chat,
-        "session": lease.session,
-        "agent": lease.agent,
+        "hands": lease.hands,
         **lease.holder._asdict(),
         "since": lease.since.isoformat(),
         "base": lease.base,
+        "begun": lease.begun.isoformat(),
     }
     put(gitdir / "gitmem" / NAME, json.dumps(row).encode())
     if read_lease(gitdir) != lease:  # a token that nobody knows closes nothing
@@ -124,82 +161,3 @@ def drop_lease(gitdir: Path) -> None:
     """No range is out any more."""
     with suppress(FileNotFoundError):
         os.unlink(gitdir / "gitmem" / NAME)
-
-
-def this_process() -> Holder:
-    """The process that we are."""
-    return _holder(os.getpid())
-
-
-def calling_process() -> Holder:
-    """Who called us: the nearest process above that does not end with this command.
-
-    A shell does, unless somebody sits before it: two windows of one terminal are two.
-    """
-    found = os.getppid()
-    above = found
-    while above > 1:
-        name, parent = _status(above)
-        if name and (name.lstrip("-") not in SHELLS or _has_window(above)):
-            return _holder(above)
-        found, above = above, parent
-    return _holder(found)
-
-
-def is_alive(holder: Holder) -> bool:
-    """Whether a process lives; of one that cannot be seen from here nobody knows, so it does."""
-    here = _holder(holder.pid)
-    if here.place != holder.place:
-        return True
-    try:
-        os.kill(holder.pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        pass
-    return here.started == holder.started and not _is_zombie(holder.pid)
-
-
-def _is_zombie(pid: int) -> bool:
-    """Whether a process has ended, and only its parent has not taken note yet."""
-    return _fields(pid)[:1] in (["Z"], ["X"])
-
-
-def _holder(pid: int) -> Holder:
-    return Holder(pid, _started(pid), _place())
-
-
-def _place() -> str:
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
-        return f"{boot} {os.readlink('/proc/self/ns/pid')}"
-    except OSError:
-        return os.uname().nodename
-
-
-def _started(pid: int) -> str:
-    """When a process began, in the ticks of its machine; nothing where that cannot be seen."""
-    fields = _fields(pid)
-    return fields[19] if len(fields) > 19 else ""  # noqa: PLR2004 - see proc(5)
-
-
-def _has_window(pid: int) -> bool:
-    """Whether a process is the one for which a terminal was opened."""
-    fields = _fields(pid)  # state, parent, group, session, terminal: see proc(5)
-    return len(fields) > 4 and fields[3] == str(pid) and fields[4] != "0"  # noqa: PLR2004
-
-
-def _status(pid: int) -> tuple[str, int]:
-    """The name of a process, and the one that started it."""
-    with suppress(OSError, ValueError):
-        name = Path(f"/proc/{pid}/comm").read_text("utf-8", "replace").strip()
-        return name, int(_fields(pid)[1])
-    return "", 0
-
-
-def _fields(pid: int) -> list[str]:
-    """What stands behind the name in the status of a process."""
-    with suppress(OSError):
-        text = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
-        return text.rpartition(")")[2].split()
-    return []

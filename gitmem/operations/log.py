@@ -93,7 +93,9 @@ def start_of(group: Group, since: str) -> float:
     """The moment at which SINCE begins, in seconds."""
     moment = parse_moment(since, group.now(), group.zone)
     if moment is None:
-        raise BadInput(f"{since!r} is no date", hint=FORMS, since=since)
+        from gitmem.core.secrets import repeated
+
+        raise BadInput(f"{repeated(since)} is no date", hint=FORMS)
     return moment.start.timestamp()
 
 

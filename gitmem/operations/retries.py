@@ -16,13 +16,17 @@ REQUEST = "Gitmem-Request"
 """The trailer that tells two requests with one id apart."""
 
 
-def find_earlier(repository: Repository, operation: str) -> str | None:
-    """The commit that an earlier call with the same id made, if it is in recent history."""
+def find_earlier(repository: Repository, operation: str, op: str = "") -> str | None:
+    """The commit that an earlier call with the same id made, if it is in recent history.
+
+    OP: only one that did this; an id says nothing about what was done under it.
+    """
     tip = repository.tip().commit
     for number, commit in enumerate(repository.history(tip)):
         if number >= RECOGNISED_WITHIN:
             return None
-        if parse(commit.message).get("Gitmem-Id") == operation:
+        note = parse(commit.message)
+        if note.id == operation and op in ("", note.op):
             return commit.oid
     return None
 

@@ -8,10 +8,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 from gitmem.core.access import check_access
-from gitmem.core.guards import SHORTEST_SECRET
 from gitmem.core.messages import visible
 from gitmem.core.numbers import counted
-from gitmem.core.secrets import redact
 from gitmem.core.transcripts import (
     BEGAN,
     NUMBERS,
@@ -19,8 +17,11 @@ from gitmem.core.transcripts import (
     REF,
     Message,
     batch_path,
+    blanked,
+    chat_name,
     encode,
     key_of,
+    plain_id,
 )
 from gitmem.errors import BadInput, TooBig
 from gitmem.git.lock import WAIT
@@ -68,9 +69,17 @@ class TranscriptAdded(NamedTuple):
 
 
 def transcript_add(
-    group: Group, messages: Sequence[Spoken], *, dry_run: bool = False, wait: float = WAIT
+    group: Group,
+    messages: Sequence[Spoken],
+    *,
+    dry_run: bool = False,
+    wait: float = WAIT,
+    met: set[bytes] | None = None,
 ) -> TranscriptAdded:
-    """Keep MESSAGES as one commit; those that are known are passed over."""
+    """Keep MESSAGES as one commit; those that are known are passed over.
+
+    MET: what a dry run has counted before, since nothing of it can be found.
+    """
     check_access(group.acting, group.name, write=True)
     if not messages:
         raise BadInput("there is nothing that was said", hint="give at least one message")
@@ -80,7 +89,7 @@ def transcript_add(
     before = tip_of(group)
     unknown = _unknown(group, before, fresh)
     if dry_run:
-        count = len(unknown)
+        count = _first_met(unknown, met if met is not None else set())
         return TranscriptAdded("", count, 0, 0, len(messages) - count, redacted)
     if unknown:
         closed_before = 0 if before else last_closed(group)
@@ -133,27 +142,13 @@ def _clean(messages: Sequence[Spoken]) -> tuple[list[Spoken], int]:
     found: dict[object, Spoken] = {}
     count = 0
     for each in messages:
-        (chat, a), (sender, b), (text, c) = map(_redacted, (each.chat, each.sender, each.text))
-        id, d = _plain_id(each.id)
-        clean = Spoken(visible(chat), visible(sender), text, each.at, id)
+        (sender, a), (text, b) = map(blanked, (each.sender, each.text))
+        (chat, c), (id, d) = chat_name(each.chat), plain_id(each.id)
+        clean = Spoken(chat, visible(sender), text, each.at, id)
         key = key_of(clean.chat, clean.id) if clean.id else len(found)
         if found.setdefault(key, clean) is clean:
             count += a + b + c + d
     return list(found.values()), count
-
-
-def _plain_id(id: str) -> tuple[str, int]:
-    """An id as it can be kept: one that looks like a credential only by a digest of it."""
-    count = _redacted(id)[1]
-    if not count:
-        return id, 0
-    from hashlib import sha256
-
-    return sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:16], count
-
-
-def _redacted(text: str) -> tuple[str, int]:
-    return redact(text) if len(text) >= SHORTEST_SECRET else (text, 0)
 
 
 def _unknown(group: Group, tip: Said | None, messages: Sequence[Spoken]) -> list[Spoken]:
@@ -163,6 +158,13 @@ def _unknown(group: Group, tip: Said | None, messages: Sequence[Spoken]) -> list
         return list(messages)
     there = ask_said(group, tip, lambda connection: said.known(connection, keys))
     return [each for each in messages if not each.id or key_of(each.chat, each.id) not in there]
+
+
+def _first_met(messages: Sequence[Spoken], met: set[bytes]) -> int:
+    """How many of MESSAGES are not among those that were MET, to which they now belong."""
+    before = len(met)
+    met.update(key_of(each.chat, each.id) for each in messages if each.id)
+    return len(met) - before + sum(not each.id for each in messages)
 
 
 def _numbered(messages: Sequence[Spoken], first: int, came: datetime) -> Iterator[Message]:

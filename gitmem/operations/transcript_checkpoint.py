@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from gitmem.core.intervals import Range
 from gitmem.core.messages import parse, title_of
 from gitmem.core.numbers import counted
-from gitmem.errors import BadInput, Conflict, Damaged
+from gitmem.errors import BadInput, Conflict, Damaged, GitmemError
+from gitmem.git.history import walk
 from gitmem.git.publish import Plan, Step
 from gitmem.git.repository import Commit
 from gitmem.git.writer import Writer
 from gitmem.index.database import Connection
+from gitmem.operations.callers import Holder, this_process
+from gitmem.operations.capture import capture
 from gitmem.operations.group import Group
-from gitmem.operations.leases import Holder, Lease, drop_lease, read_lease, this_process
+from gitmem.operations.leases import Lease, drop_lease, read_lease
 from gitmem.operations.resolve import resolve
 from gitmem.operations.retries import find_earlier
 from gitmem.operations.transcripts import (
     CHAT,
     CHECKPOINT,
+    COUNT,
     COVERS,
     RANGE,
     ask_said,
@@ -65,30 +70,21 @@ def transcript_checkpoint(
     if not summary.strip():
         raise BadInput("the summary is empty", hint="say what was said, in a few lines")
     note = group.note(CHECKPOINT, reason=summary.strip())
-    named = tuple(resolve(group, each) for each in covers)
+    named = _named(group, covers)
+    with suppress(GitmemError, OSError):  # what an editor wrote is covered, if it can be had
+        capture(group)
     ask_said(group, tip_of(group), lambda _: None)  # before others have to wait for us
     with group.writing() as writer:
         lease = read_lease(group.gitdir)
-        earlier = find_earlier(group.repository, token) if token else None
+        earlier = find_earlier(group.repository, token, CHECKPOINT) if token else None
         if earlier:
             _check_counts(group, earlier)
             return _recognised(group.repository.commit(earlier), summary)
         lease = _checked(lease, group, token, holder or this_process())
-        count, unread = _open_in(group, lease.range)
-        if not count and unread:
-            raise Damaged(
-                "what was said in this range cannot be read, so it stays open",
-                hint="run `gitmem check --repair`, then close it",
-            )
-        if not count:
-            drop_lease(group.gitdir)
-            raise StaleToken(
-                f"the range {lease.range.first}-{lease.range.last} is summarised already",
-                hint="see `gitmem log --op checkpoint`",
-            )
-        found = named or tuple(_since(group, lease))
+        count = _open_in(group, lease.range)
+        found = named or _since(group, lease)
         where = ((CHAT, lease.range.chat),) if lease.range.chat else ()
-        facts = ((RANGE, str(lease.range)), *where)
+        facts = ((RANGE, str(lease.range)), *where, (COUNT, str(count)))
         title = f"{counted(count, 'message')}: {title_of(summary)}"
         extra = (*facts, *((COVERS, each) for each in found))
         done = note._replace(id=lease.token, title=title, extra=extra)
@@ -96,6 +92,21 @@ def transcript_checkpoint(
         drop_lease(group.gitdir)
     begin, end, chat, _ = lease.range
     return TranscriptCheckpointed(commit, begin, end, chat, count, summary.strip(), found)
+
+
+def _named(group: Group, covers: Sequence[str]) -> tuple[str, ...]:
+    """The commits that were named; to undo one that is not on the branch would open nothing."""
+    found = tuple(resolve(group, each) for each in covers)
+    missing = set(found)
+    for commit in walk(group.repository, group.repository.tip().commit) if found else ():
+        missing.discard(commit.oid)
+        if not missing:
+            return found
+    if missing:
+        strange = min(missing)
+        text = f"{strange[:10]} is not on the branch"
+        raise BadInput(text, hint="see `gitmem log`", commit=strange)
+    return found
 
 
 def _published(writer: Writer, step: Step) -> str:
@@ -112,7 +123,7 @@ def _checked(lease: Lease | None, group: Group, token: str, holder: Holder) -> L
     if token == lease.token or (not token and mine):
         return lease
     if token:
-        text = "this token is stale: the range was handed out again, or is closed"
+        text = "this token is stale: the range was handed out again, is closed, or never was out"
         raise StaleToken(text, hint=hint)
     raise StaleToken(
         f"the range {lease.range.first}-{lease.range.last} was handed out to {lease.owner}",
@@ -120,28 +131,41 @@ def _checked(lease: Lease | None, group: Group, token: str, holder: Holder) -> L
     )
 
 
-def _open_in(group: Group, wanted: Range) -> tuple[int, bool]:
-    """How many messages of a range are not summarised, and whether some cannot be read."""
+def _open_in(group: Group, wanted: Range) -> int:
+    """How many messages of a range are not summarised; raises where none can be closed."""
 
     def answer(connection: Connection) -> tuple[int, bool]:
         numbers = pending_numbers(connection, standing(connection).closed, wanted.chat)
         found = sum(wanted.has(number, chat) for number, chat in numbers)
         return found, is_unreadable(connection)
 
-    return ask_said(group, tip_of(group), answer)
+    count, unread = ask_said(group, tip_of(group), answer)
+    if not count and unread:
+        raise Damaged(
+            "what was said in this range cannot be read, so it stays open",
+            hint="run `gitmem check --repair`, then close it",
+        )
+    if not count:
+        drop_lease(group.gitdir)
+        raise StaleToken(
+            f"the range {wanted.first}-{wanted.last} is summarised already",
+            hint="see `gitmem log --op checkpoint`",
+        )
+    return count
 
 
-def _since(group: Group, lease: Lease) -> Iterator[str]:
-    """The commits that the holder of a range has made since it was handed out, the oldest first."""
-    found = []
+def _since(group: Group, lease: Lease) -> tuple[str, ...]:
+    """The commits that were made for a range since it was handed out, the oldest first."""
+    found: list[Commit] = []
     for commit in group.repository.history(group.repository.tip().commit):
         if commit.oid == lease.base:
             break
         note = parse(commit.message)
-        mine = note.session == lease.session if lease.session else note.agent == lease.agent
-        if mine and note.op not in ("", "undo", CHECKPOINT):
-            found.append(commit.oid)
-    return reversed(found)
+        if lease.wrote(note.session, note.agent) and note.op not in ("", "undo", CHECKPOINT):
+            found.append(commit)
+    else:  # the branch was rewritten by hand: only the time tells what is older
+        found = [each for each in found if each.time >= lease.begun.replace(microsecond=0)]
+    return tuple(each.oid for each in reversed(found))
 
 
 def _check_counts(group: Group, commit: str) -> None:
@@ -157,12 +181,20 @@ def _check_counts(group: Group, commit: str) -> None:
 
 def _recognised(commit: Commit, summary: str) -> TranscriptCheckpointed:
     note = parse(commit.message)
-    if note.op != CHECKPOINT or note.body.split() != summary.split():
+    if note.body.split() != summary.split():
         raise StaleToken(
             f"this token has closed its range before, in {commit.oid[:10]}",
             hint=f"see what was said then: `gitmem show {commit.oid[:10]}`",
             commit=commit.oid,
         )
-    found = read_checkpoint(commit)
-    place = (found.commit, found.begin, found.end, found.chat)
-    return TranscriptCheckpointed(*place, 0, found.summary, note.all(COVERS), recognised=True)
+    found, count = read_checkpoint(commit), note.get(COUNT)
+    return TranscriptCheckpointed(
+        found.commit,
+        found.begin,
+        found.end,
+        found.chat,
+        int(count) if count.isdecimal() else 0,
+        found.summary,
+        note.all(COVERS),
+        recognised=True,
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import sha1
 from pathlib import Path
@@ -30,6 +31,11 @@ HEAD = 512
 """Bytes at the beginning of a file by which it is known."""
 TAIL = 64
 """Bytes before the place where it was left, by which it is known, too."""
+REASONS = 200
+"""So many reasons to pass over a line are told apart; a file can make up any number of them ..."""
+REASONS_TOLD = 8
+"""... and so many of them are told, those of most lines."""
+OTHERS = "for other reasons"
 TOO_LONG = "too long"
 NOT_KEPT = "no chat, id or time that can be kept"
 Progress = Callable[[int, int], None]
@@ -120,7 +126,8 @@ class _Work:
         self._messages: list[Spoken] = []
         self._size = 0
         self._counts = dict.fromkeys(("added", "known", "earlier", "redacted", "files"), 0)
-        self._passed: dict[str, int] = {}
+        self._passed: Counter[str] = Counter()
+        self._met: set[bytes] = set()
         self._problems: list[str] = []
         self._commit = ""
 
@@ -166,7 +173,8 @@ class _Work:
         said = line.said
         why = line.passed if said is None else _obstacle(said)
         if said is None or why:
-            self._passed[why] = self._passed.get(why, 0) + 1
+            known = why in self._passed or len(self._passed) < REASONS
+            self._passed[why if known else OTHERS] += 1
             return False
         if self._since and said.at and said.at.timestamp() < self._since:
             self._counts["earlier"] += 1
@@ -179,7 +187,11 @@ class _Work:
         """Keep what has gathered, and only then remember how far the files were read."""
         if self._messages:
             done = transcript_add(
-                self._group, self._messages, dry_run=self._dry_run, wait=self._wait
+                self._group,
+                self._messages,
+                dry_run=self._dry_run,
+                wait=self._wait,
+                met=self._met,
             )
             for name in ("added", "known", "redacted"):
                 self._counts[name] += getattr(done, name)
@@ -196,12 +208,19 @@ class _Work:
     def answer(self) -> TranscriptImported:
         """What became of it all."""
         return TranscriptImported(
-            passed=dict(sorted(self._passed.items())),
+            passed=_told(self._passed),
             problems=tuple(self._problems),
             commit=self._commit,
             dry_run=self._dry_run,
             **self._counts,
         )
+
+
+def _told(passed: Counter[str]) -> dict[str, int]:
+    """The reasons of most lines, by name, and how many lines have others."""
+    named = passed.most_common(REASONS_TOLD)
+    rest = passed.total() - sum(count for _, count in named)
+    return dict(sorted(named)) | ({OTHERS: rest + dict(named).get(OTHERS, 0)} if rest else {})
 
 
 def _obstacle(said: Spoken) -> str:

@@ -14,18 +14,10 @@ from gitmem.errors import Busy
 from gitmem.git.lock import Lock, lock_path
 from gitmem.index import said
 from gitmem.index.database import Connection
+from gitmem.operations.callers import Holder, is_alive, this_process
 from gitmem.operations.group import Group
 from gitmem.operations.layouts import layout_of
-from gitmem.operations.leases import (
-    LASTS,
-    Holder,
-    Lease,
-    is_alive,
-    new_token,
-    read_lease,
-    this_process,
-    write_lease,
-)
+from gitmem.operations.leases import LASTS, Hand, Lease, new_token, read_lease, write_lease
 from gitmem.operations.transcripts import (
     ask_said,
     messages_of,
@@ -111,7 +103,9 @@ def transcript_pending(
     """The oldest range that is not summarised, for HOLDER alone until it is closed."""
     check_access(group.acting, group.name, write=True)
     threshold = layout_of(group).transcripts.threshold
-    ask_said(group, tip_of(group), lambda _: None)  # before others have to wait for us
+    # By the name that its messages bear, and before others have to wait for us.
+    wanted, tip = chat, tip_of(group)
+    chat = ask_said(group, tip, lambda connection: said.meant(connection, wanted) if wanted else "")
 
     def answer(connection: Connection) -> _Found:
         closed = standing(connection).closed
@@ -144,12 +138,14 @@ def transcript_pending(
         out = Lease(
             new_token(),
             found.range,
-            group.who.session,
-            group.who.agent,
+            (Hand(group.who.session, group.who.agent),),
             holder,
             now,
             group.repository.tip().commit,
+            now,
         )
+        if lease and lease.is_open((each.number, each.chat) for each in messages):
+            out = out.following(lease)
         write_lease(group.gitdir, out)
     return TranscriptPending(
         pending,

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from gitmem.core.access import check_access
 from gitmem.core.moments import FORMS, parse_moment
 from gitmem.core.numbers import counted
+from gitmem.core.secrets import repeated
 from gitmem.core.transcripts import (
     BEGAN,
     FORGOTTEN,
@@ -57,7 +58,7 @@ def transcript_prune(group: Group, before: str, *, dry_run: bool = False) -> Tra
     check_access(group.acting, group.name, write=True)
     moment = parse_moment(before, group.now(), group.zone)
     if moment is None:
-        raise BadInput(f"{before!r} is no date", hint=FORMS, before=before)
+        raise BadInput(f"{repeated(before)} is no date", hint=FORMS)
     start = moment.start
     note = group.note(OP)
     tip = tip_of(group)

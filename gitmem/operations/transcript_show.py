@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import NamedTuple
 
 from gitmem.core.transcripts import Message
@@ -24,7 +25,7 @@ class TranscriptList(NamedTuple):
 
 
 class TranscriptShown(NamedTuple):
-    """Messages of one chat, in order."""
+    """Messages of one chat, in the order in which they were said."""
 
     chat: str
     messages: tuple[SaidRow, ...]
@@ -40,21 +41,27 @@ def transcript_list(group: Group) -> TranscriptList:
 
 
 def transcript_show(group: Group, chat: str, *, last: int = 0) -> TranscriptShown:
-    """The messages of CHAT, or the LAST ones."""
+    """The messages of CHAT, or those that were said LAST."""
     if last < 0:
         raise BadInput("there are no fewer than 0 messages", hint="leave it out for all")
     tip = tip_of(group)
 
-    def answer(connection: Connection) -> tuple[list[Message], int, list[str]]:
-        numbers = said.newest(connection, chat, last)
+    def answer(connection: Connection) -> tuple[str, list[Message], int, list[str]]:
+        name = said.meant(connection, chat)
+        numbers = said.newest(connection, name, last)
         names = [] if numbers else [each.chat for each in said.chats(connection)]
-        total = len(said.newest(connection, chat, 0))
-        return list(messages_of(group, connection, numbers)), total, names
+        total = len(said.newest(connection, name, 0))
+        found = sorted(messages_of(group, connection, numbers), key=_when)
+        return name, found, total, names
 
-    messages, total, names = ask_said(group, tip, answer)
+    name, messages, total, names = ask_said(group, tip, answer)
     if not total:
-        raise _unknown(chat, names)
-    return TranscriptShown(chat, tuple(SaidRow(*each) for each in messages), total)
+        raise _unknown(name, names)
+    return TranscriptShown(name, tuple(SaidRow(*each) for each in messages), total)
+
+
+def _when(message: Message) -> tuple[datetime, int]:
+    return message.at, message.number
 
 
 def _unknown(chat: str, names: list[str]) -> NotFound:

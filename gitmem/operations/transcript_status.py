@@ -8,9 +8,10 @@ from typing import NamedTuple
 from gitmem.core.transcripts import Message
 from gitmem.index import said
 from gitmem.index.database import Connection
+from gitmem.operations.callers import is_alive
 from gitmem.operations.group import Group
 from gitmem.operations.layouts import layout_of
-from gitmem.operations.leases import LASTS, is_alive, read_lease
+from gitmem.operations.leases import LASTS, read_lease
 from gitmem.operations.transcript_pending import SaidRow, action_required
 from gitmem.operations.transcripts import (
     Checkpoint,

@@ -44,6 +44,8 @@ Answer = TypeVar("Answer")
 NAME = "said.db"
 CHECKPOINT = "checkpoint"
 RANGE, CHAT, COVERS = "Gitmem-Range", "Gitmem-Chat", "Gitmem-Covers"
+COUNT = "Gitmem-Count"
+"""How many messages a checkpoint closed."""
 
 
 class Said(NamedTuple):

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.hosts.transcripts.readers import LONGEST
+from gitmem.operations.transcript_import import PART_MESSAGES
 from tests.support.cli import Run
 
 LINES = (
@@ -176,6 +178,17 @@ class TestSync:
         assert (entry["closes"], entry["covers"]) == ("1-2 of tg:1", [commit])
         assert "checkpoint by agent" in said("status").out
 
+    def test_a_range_of_many_parts_is_shown_short(self, run: Run) -> None:
+        run("init")
+        rows = [{"chat": "ab"[each % 2], "from": "Ada", "text": "x"} for each in range(40)]
+        run("transcript", "add", "--batch", "-", input="\n".join(map(json.dumps, rows)))
+        for chat in (("--chat", "a"), ()):
+            run("transcript", "pending", *chat)
+            run("transcript", "checkpoint", "--summary", "x")
+
+        assert "  closes   2-2,4-4,… (20 parts) …,40-40\n" in run("show").out
+        assert run("show", "--json").document["entry"]["closes"].count(",") == 19
+
     def test_the_summary_may_come_from_standard_input(self, said: Run) -> None:
         said("transcript", "pending")
 
@@ -222,6 +235,31 @@ class TestSync:
         assert "reopened" in said("transcript", "status").out
 
 
+SECRET = "AKIA" + "Q" * 4 + "RSTUVWXYZ234"
+ADD = ("transcript", "add")
+LINE = '{"chat": "c", "from": "Ada", "text": "x", '
+
+
+@pytest.mark.parametrize(
+    ("args", "stdin"),
+    [
+        ((*ADD, "--chat", "c", "--from", "x", "--at", SECRET, "x"), ""),
+        ((*ADD, "--batch", "-"), f'{LINE}"{SECRET}": "x"}}'),
+        ((*ADD, "--batch", "-"), f'{LINE}"at": "{SECRET}"}}'),
+        (("transcript", "show", SECRET), ""),
+        (("transcript", "pending", "--chat", SECRET), ""),
+        (("transcript", "prune", "--before", SECRET), ""),
+        (("transcript", "import", SECRET, "--all"), ""),
+        (("transcript", "import", "codex", "--all", "--since", SECRET), ""),
+    ],
+)
+def test_an_error_repeats_no_credential(said: Run, args: tuple[str, ...], stdin: str) -> None:
+    for form in ((), ("--json",)):
+        done = said(*args, *form, input=stdin)
+
+        assert SECRET not in done.out + done.err
+
+
 class TestPruning:
     def test_it_says_what_would_go_and_what_went(self, said: Run) -> None:
         said("transcript", "pending")
@@ -233,7 +271,8 @@ class TestPruning:
 
         assert done.out == "dropped 2 messages in 1 chat from before 2026-03-01\n"
         assert "gitmem maintain" in done.err
-        assert said("transcript", "list").out == ""
+        listed = said("transcript", "list")
+        assert (listed.out, listed.err) == ("", "note: nothing of it is kept any more\n")
         assert "20 objects" not in said("maintain").out
         assert said("transcript", "prune").code == 2
 
@@ -277,7 +316,7 @@ class TestImporting:
 
         done = run("transcript", "import", "claude-code", str(claude))
 
-        assert done.out == ("kept 2 messages from 1 file\n  1 line passed over: unknown\n")
+        assert done.out == ("kept 2 messages from 1 file\n  1 line passed over: unknown: mystery\n")
         assert "assistant: text 2" in run("transcript", "show", "s").out
 
     def test_a_file_that_grows_is_read_on(self, run: Run, claude: Path) -> None:
@@ -376,7 +415,7 @@ class TestImporting:
 
         done = run("transcript", "import", "claude-code", "--all")
 
-        assert "1 credentials blanked out" in done.out
+        assert "  1 credential blanked out\n" in done.out
         assert token not in run("transcript", "show", "s").out
 
     def test_codex_conversations(self, run: Run, home: Path, tmp_path: Path) -> None:
@@ -394,6 +433,93 @@ class TestImporting:
 
         assert done["added"] == 1
         assert "Where is the [heron]?" in run("search", "heron").out
+
+    def test_a_line_that_is_too_long_is_told_and_stops_no_other(
+        self, run: Run, claude: Path
+    ) -> None:
+        with claude.open("a") as file:
+            file.write(claude_line(3, text="x" * LONGEST) + claude_line(4))
+
+        done = run("transcript", "import", "claude-code", "--all")
+
+        assert done.out.startswith("kept 3 messages from 1 file")
+        assert "  1 line passed over: too long\n" in done.out
+
+    def test_of_many_kinds_of_lines_that_nobody_knows_some_are_named(
+        self, run: Run, claude: Path
+    ) -> None:
+        token = "gh" + "p_" + "aB3dE5gH7jK9mN1pQ3sT5vX7zA9cE1gI3kM5"
+        kinds = [*(["often"] * 3), token, *(f"kind {each}" for each in range(300))]
+        with claude.open("a") as file:
+            file.writelines(json.dumps({"type": each}) + "\n" for each in kinds)
+
+        done = run("transcript", "import", "claude-code", "--all", "--json").document
+
+        assert done["passed"]["unknown: often"] == 3
+        assert len(done["passed"]) <= 9
+        assert sum(done["passed"].values()) == 305
+        assert token not in json.dumps(done)
+
+    def test_a_dry_run_counts_a_message_once_however_often_it_comes(
+        self, run: Run, claude: Path
+    ) -> None:
+        """A session that goes on has a copy of what was said before, far behind the first one."""
+        again = claude_line(1) * 2 + claude_line(2)
+        filler = "".join(
+            claude_line(3).replace('"u-3"', f'"v-{each}"') for each in range(PART_MESSAGES)
+        )
+        (claude.parent / "t.jsonl").write_text(filler + again)
+
+        dry = run("transcript", "import", "claude-code", "--all", "--dry-run", "--json").document
+        done = run("transcript", "import", "claude-code", "--all", "--json").document
+
+        assert (dry["added"], dry["known"]) == (done["added"], done["known"])
+        assert done["added"] == PART_MESSAGES + 2
+
+    def test_the_conversations_of_a_project_of_claude_code(
+        self, run: Run, claude: Path, tmp_path: Path
+    ) -> None:
+        project = tmp_path / "my shop"
+        project.mkdir()
+        name = "".join(each if each.isalnum() else "-" for each in str(project.resolve()))
+        folder = claude.parent.parent / name
+        folder.mkdir()
+        (folder / "t.jsonl").write_text(claude_line(5, text="of the shop"))
+
+        done = run("transcript", "import", "claude-code", "--project", str(project))
+
+        assert done.out == "kept 1 message from 1 file\n"
+        assert "of the shop" in run("transcript", "show", "s").out
+        none = run("transcript", "import", "claude-code", "--project", str(tmp_path / "none"))
+        assert (none.code, "there are no conversations of" in none.err) == (3, True)
+
+    def test_the_conversations_of_a_project_of_codex(
+        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        run("init")
+        monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
+        day = tmp_path / "codex" / "sessions" / "2026" / "02" / "01"
+        day.mkdir(parents=True)
+        for number, cwd in enumerate((tmp_path / "shop", tmp_path / "other"), 1):
+            payload = {
+                "type": "message",
+                "role": "user",
+                "content": [{"type": "input_text", "text": f"in {cwd.name}"}],
+            }
+            rows = [
+                {"type": "session_meta", "payload": {"cwd": str(cwd)}},
+                {"type": "response_item", "payload": payload, "timestamp": "2026-02-01T09:00:00Z"},
+            ]
+            uuid = f"0199a1b2-0000-7000-8000-00000000000{number}"
+            path = day / f"rollout-2026-02-01T09-00-00-{uuid}.jsonl"
+            path.write_text("".join(json.dumps(each) + "\n" for each in rows))
+
+        done = run("transcript", "import", "codex", "--project", str(tmp_path / "shop"))
+
+        assert done.out.startswith("kept 1 message from 1 file\n")
+        assert "in [shop]" in run("search", "shop").out
+        (chat,) = run("transcript", "list", "--json").document["chats"]
+        assert chat["messages"] == 1
 
     @pytest.mark.parametrize(
         ("args", "code", "said"),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.core.intervals import Closed, Range, range_of, read_range
+from gitmem.core.intervals import Closed, Range, brief, range_of, read_range
 
 NUMBERS = st.integers(0, 20)
 CHOSEN = st.sets(st.integers(1, 20), min_size=1).map(sorted)
@@ -79,6 +79,48 @@ def test_a_range_has_what_was_chosen_and_nothing_else_that_is_there(
     assert [number for number in there if found.has(number, "a")] == chosen
     assert not any(found.has(number, "b") for number in there)
     assert read_range(str(found), "a") == found
+
+
+@given(CHOSEN, CHATS, NUMBERS, SOME_CHATS)
+def test_a_number_belongs_to_a_range_if_one_of_its_stretches_has_it(
+    chosen: list[int], own: str, number: int, chat: str
+) -> None:
+    found = range_of(chosen, range(1, 21), own)
+
+    inside = any(first <= number <= last for first, last in found.stretches())
+    assert found.has(number, chat) == (inside and own in ("", chat))
+
+
+def test_of_many_stretches_few_are_looked_at() -> None:
+    asked: list[int] = []
+
+    class Number(int):
+        def __lt__(self, other: int) -> bool:
+            asked.append(other)
+            return int(self) < int(other)
+
+    holes = tuple((Number(each), Number(each)) for each in range(2, 40_000, 2))
+    found = Range(1, 40_001, "", holes)
+
+    assert found.has(20_001, "a")
+    assert not found.has(20_002, "a")
+    assert 0 < len(asked) < 100
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("12-45", "12-45"),
+        ("1-1,3-3,5-5,7-7", "1-1,3-3,5-5,7-7"),
+        ("1-1,3-3,5-5,7-7,9-9", "1-1,3-3,… (5 parts) …,9-9"),
+        (
+            ",".join(f"{each}-{each}" for each in range(1, 40_000, 2)),
+            "1-1,3-3,… (20,000 parts) …,39999-39999",
+        ),
+    ],
+)
+def test_a_range_of_many_parts_is_told_in_few(text: str, told: str) -> None:
+    assert brief(text) == told
 
 
 @pytest.mark.parametrize(

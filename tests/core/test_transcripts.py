@@ -14,6 +14,8 @@ from gitmem.core.transcripts import (
     KEY,
     Message,
     batch_path,
+    blanked,
+    chat_name,
     decode,
     decode_keys,
     decode_one,
@@ -23,6 +25,7 @@ from gitmem.core.transcripts import (
     key_of,
     span,
 )
+from tests.support.samples import in_context, narrow
 
 texts = st.text(st.characters(exclude_categories=["Cs"]))
 zones = st.timedeltas(timedelta(hours=-23), timedelta(hours=23)).map(timezone)
@@ -193,3 +196,23 @@ def test_a_span_is_two_numbers_or_none(text: str, found: tuple[int, int]) -> Non
 @given(st.text("0123456789-"))
 def test_a_span_always_fits_into_a_table(text: str) -> None:
     assert all(0 <= each < 2**63 for each in span(text))
+
+
+CREDENTIALS = [
+    *(
+        f"{before}{each}{after}"
+        for kind in narrow().values()
+        for each in kind
+        for before, after in (("", ""), ("chat ", " of Ada"), ("token: ", ""))
+    ),
+    *(each for kind in in_context().values() for each, _ in kind),
+]
+
+
+@pytest.mark.parametrize("name", [each for each in CREDENTIALS if each.isprintable()])
+def test_the_name_that_a_chat_gets_is_free_of_credentials_and_stays(name: str) -> None:
+    kept, count = chat_name(name)
+
+    assert (count > 0, blanked(kept)[1]) == (True, 0)
+    assert chat_name(kept) == (kept, 0)
+    assert chat_name(f"{name} x")[0] != f"{kept} x"

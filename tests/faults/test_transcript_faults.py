@@ -26,8 +26,9 @@ from gitmem.core.messages import parse
 from gitmem.core.transcripts import NUMBERS, REF, Message, decode, is_batch, span
 from gitmem.errors import StorageFailed
 from gitmem.git.sideline import Sideline, sideline
+from gitmem.operations.callers import Holder, is_alive, this_process
 from gitmem.operations.group import Group, Store, Who
-from gitmem.operations.leases import Holder, is_alive, read_lease, this_process
+from gitmem.operations.leases import read_lease
 from gitmem.operations.search import search
 from gitmem.operations.transcript_add import Spoken, TranscriptAdded, transcript_add
 from gitmem.operations.transcript_checkpoint import StaleToken, transcript_checkpoint

@@ -163,7 +163,7 @@ def test_what_the_host_notes_for_itself_is_no_conversation(kind: str) -> None:
 
 
 def test_a_kind_that_nobody_knows_is_said_to_be_unknown() -> None:
-    assert read(row("telepathy")) == (None, "unknown")
+    assert read(row("telepathy")) == (None, "unknown: telepathy")
     assert read({"type": ""}) == (None, "unknown")
 
 

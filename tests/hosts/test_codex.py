@@ -148,8 +148,8 @@ def test_what_agents_tell_each_other_is_no_conversation() -> None:
 
 
 def test_a_kind_that_nobody_knows_is_said_to_be_unknown() -> None:
-    assert read(line("telepathy", {})) == (None, "unknown")
-    assert read(item(type="telepathy", text="hi")) == (None, "unknown")
+    assert read(line("telepathy", {})) == (None, "unknown: telepathy")
+    assert read(item(type="telepathy", text="hi")) == (None, "unknown: telepathy")
 
 
 @pytest.mark.parametrize(

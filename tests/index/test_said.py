@@ -168,8 +168,10 @@ def test_what_is_asked_of_messages_is_what_they_say(
 
         for chat in ("work", "home", "nowhere"):
             mine = [each.number for each in messages if each.chat == chat]
-            assert newest(connection, chat, 0) == mine
-            assert newest(connection, chat, 3) == mine[-3:]
+            times = {each.number: each.at for each in messages}
+            by_time = sorted(mine, key=lambda number: (times[number], number))
+            assert newest(connection, chat, 0) == by_time
+            assert newest(connection, chat, 3) == by_time[-3:]
             wanted = Range(2, 9, chat)
             inside = [(n, chat) for n in mine if 2 <= n <= 9]
             assert list(numbers_in(connection, wanted)) == inside

@@ -12,9 +12,9 @@ import pytest
 from gitmem.core.transcripts import REF
 from gitmem.errors import BadInput, Damaged, GroupRefused, NotFound, SecretFound, TooBig
 from gitmem.git import publish
+from gitmem.operations.callers import Holder, this_process
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.init import init
-from gitmem.operations.leases import Holder, this_process
 from gitmem.operations.log import log
 from gitmem.operations.maintain import maintain
 from gitmem.operations.search import search
@@ -37,7 +37,7 @@ from gitmem.operations.undo import undo
 from gitmem.operations.write import Edit, write
 from tests.support.clocks import Clock
 from tests.support.git import git
-from tests.support.histories import put, reopened, truncate
+from tests.support.histories import by_hand, edit, put, reopened, truncate
 from tests.support.samples import UPPER, body
 
 KEY = "AKIA" + body(UPPER, 16, 7)
@@ -184,8 +184,7 @@ class TestAdding:
         clock.set("2027-01-01T00:00:00Z")
         added = say(group, "three")
 
-        shown = transcript_show(group, "c").messages
-        assert [each.text for each in shown] == ["one", "two", "three"]
+        assert texts(transcript_pending(group)) == ["one", "two", "three"]
         assert added.first == 3
 
     def test_another_group_may_not_add(self, group: Group, store: Store, clock: Clock) -> None:
@@ -226,6 +225,17 @@ class TestReading:
         with pytest.raises(NotFound, match="'cc'") as caught:
             transcript_show(group, "cc")
         assert "did you mean c?" in caught.value.hint
+
+    def test_the_last_messages_are_those_that_were_said_last(self, group: Group) -> None:
+        for day, text in ((5, "five"), (6, "six"), (1, "one"), (2, "two"), (6, "six again")):
+            at = datetime(2026, 1, day, tzinfo=UTC)
+            transcript_add(group, [Spoken("c", "Ada", text, at)])
+
+        shown = [each.text for each in transcript_show(group, "c").messages]
+        last = [each.text for each in transcript_show(group, "c", last=3).messages]
+
+        assert shown == ["one", "two", "five", "six", "six again"]
+        assert last == ["five", "six", "six again"]
 
     def test_before_anything_was_said_there_is_nothing(self, group: Group) -> None:
         assert transcript_list(group).chats == ()
@@ -320,6 +330,59 @@ class TestReading:
         for name in ("a\u202eb", kept):
             assert transcript_show(group, name).total == 1
             assert texts(transcript_pending(group, chat=name, take_over=True)) == ["a heron"]
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            *("a\tb", "a\nb", "a\rb", "a\x85b", "a\u2028b", "\ufeffa", "a\u200bb", "a\u202eb"),
+            *("a\\u{0041}b", " a ", "a\xa0", f"key {KEY}", f"{KEY}\t{KEY}"),
+        ],
+    )
+    def test_a_range_of_any_chat_is_handed_out_once_and_closed(
+        self, group: Group, name: str
+    ) -> None:
+        say(group, "a heron", chat=name)
+        say(group, "a stork", chat="d")
+        other = as_session(group, "s-2")
+
+        found = transcript_pending(group, chat=name)
+
+        assert (texts(found), found.known) == (["a heron"], True)
+        with pytest.raises(SyncInFlight):
+            transcript_pending(other, chat=name)
+        done = close(group)
+        assert (done.messages, done.chat) == (1, transcript_show(group, name).chat)
+        assert texts(transcript_pending(other)) == ["a stork"]
+        assert transcript_pending(other, chat=done.chat).messages == ()
+        other.close()
+
+    def test_two_chats_with_credentials_in_their_names_are_two(self, group: Group) -> None:
+        names = [f"support {KEY}", "support AKIA" + body(UPPER, 16, 8)]
+        for name in names:
+            added = transcript_add(
+                group, [Spoken(name, "Ada", f"said in {names.index(name)}", None, "1")]
+            )
+            assert (added.added, added.redacted) == (1, 1)
+            again = transcript_add(group, [Spoken(name, "Ada", "x", None, "1")])
+            assert again.known == 1
+
+        kept = [each.chat for each in transcript_list(group).chats]
+
+        assert len(set(kept)) == 2
+        assert not any("AKIA" in each for each in kept)
+        for number, name in enumerate(names):
+            (message,) = transcript_show(group, name).messages
+            assert message.text == f"said in {number}"
+            assert transcript_show(group, message.chat).messages == (message,)
+            assert say(group, "more", chat=message.chat).added
+            assert transcript_show(group, name).total == 2
+
+    def test_an_error_repeats_no_credential(self, group: Group) -> None:
+        say(group, "one")
+        with pytest.raises(NotFound) as caught:
+            transcript_show(group, f"chat {KEY}")
+        assert KEY not in str(caught.value.message) + repr(caught.value.facts)
+        assert KEY not in transcript_pending(group, chat=KEY).chat
 
     def test_a_number_is_not_given_twice_though_the_ref_is_removed(self, group: Group) -> None:
         say(group, "one", "two", "three")
@@ -451,10 +514,19 @@ class TestPending:
 
         again = close(group, "They met.", token=token)
 
-        assert (again.commit, again.recognised) == (done.commit, True)
+        assert again == done._replace(recognised=True)
         with pytest.raises(StaleToken, match="closed its range before"):
             close(group, "They never met.", token=token)
         assert len(log(group, op="checkpoint")) == 1
+
+    def test_a_token_that_is_the_id_of_something_else_is_none(self, group: Group) -> None:
+        say(group, "one")
+        transcript_pending(group)
+        written = write(group, [Edit("a.md", "x\n")], operation="0123456789abcdef")
+
+        with pytest.raises(StaleToken, match="this token is stale") as caught:
+            close(group, token="0123456789abcdef")
+        assert written.commit[:10] not in caught.value.message
 
     def test_a_token_whose_checkpoint_was_taken_back_is_stale(self, group: Group) -> None:
         say(group, "one")
@@ -668,6 +740,137 @@ class TestUndo:
         assert git(group.gitdir, "rev-parse", "main^{tree}") == tree
         assert git(group.worktree, "status", "--porcelain") == ""
         assert git(group.gitdir, "fsck", "--strict") == ""
+
+
+class TestCoveringAfterACrash:
+    """What was written for a range before it was handed out again counts for it all the same."""
+
+    @pytest.fixture
+    def before(self, group: Group) -> str:
+        """A commit that a session made for its range, before it crashed."""
+        say(group, "Ada likes tea")
+        transcript_pending(group, holder=DEAD)
+        return put(group, "tea.md", "Ada likes tea\n").commit
+
+    def test_the_same_session_asks_again(self, group: Group, before: str) -> None:
+        transcript_pending(group)
+        after = put(group, "cake.md", "and cake\n").commit
+
+        assert close(group).covers == (before, after)
+        undo(group, [before])
+        assert transcript_status(group).pending == 1
+
+    @pytest.mark.parametrize("options", [{}, {"take_over": True}], ids=["dead", "taken over"])
+    def test_another_session_gets_it(
+        self, group: Group, before: str, options: dict[str, bool]
+    ) -> None:
+        other = as_session(group, "s-2")
+        transcript_pending(other, **options)  # type: ignore[arg-type]
+        after = put(other, "cake.md", "and cake\n").commit
+
+        assert close(other).covers == (before, after)
+        undo(other, [before])
+        assert transcript_status(other).pending == 1
+        other.close()
+
+    def test_many_had_it(self, group: Group, before: str) -> None:
+        sessions = [as_session(group, f"s-{number}") for number in (2, 3, 2)]
+        commits = []
+        for each in sessions:
+            transcript_pending(each, take_over=True)
+            commits.append(put(each, f"{len(commits)}.md", "x\n").commit)
+
+        assert close(sessions[-1]).covers == (before, *commits)
+
+    def test_half_an_hour_later(self, group: Group, before: str, clock: Clock) -> None:
+        clock.advance(minutes=40)
+        other = as_session(group, "s-2")
+        transcript_pending(other)
+
+        assert close(other).covers == (before,)
+        other.close()
+
+    def test_a_part_of_it_is_handed_out_by_its_chat(self, group: Group, before: str) -> None:
+        other = as_session(group, "s-2")
+        transcript_pending(other, chat="c")
+
+        assert close(other).covers == (before,)
+        other.close()
+
+    def test_another_range_has_nothing_to_do_with_it(self, group: Group, before: str) -> None:
+        say(group, "of something else", chat="d")
+        other = as_session(group, "s-2")
+        transcript_pending(other, chat="d")
+
+        assert close(other).covers == ()
+        other.close()
+
+
+class TestCovering:
+    def test_what_was_written_with_an_editor_is_covered(self, group: Group) -> None:
+        put(group, "a.md", "one\n")
+        say(group, "one")
+        transcript_pending(group)
+        edit(group, "a.md", "one\ntwo\n")
+        edit(group, "b.md", "new\n")
+
+        done = close(group)
+
+        entries = log(group, limit=3)
+        assert [each.op for each in entries] == ["checkpoint", "capture", "capture"]
+        assert done.covers == tuple(each.commit for each in reversed(entries[1:]))
+        undo(group, [done.covers[0]])
+        assert transcript_status(group).pending == 1
+
+    def test_what_cannot_be_captured_stops_no_checkpoint(self, group: Group) -> None:
+        say(group, "one")
+        transcript_pending(group)
+        edit(group, "key.md", f"key {KEY}\n")
+        edit(group, "fine.md", "x\n")
+        (group.gitdir / "index").write_bytes(b"DIRC garbage")
+
+        done = close(group)
+
+        assert (done.messages, len(done.covers)) == (1, 1)
+        assert log(group, limit=2)[1].paths == ("fine.md",)
+
+    def test_only_what_is_on_the_branch_can_be_covered(self, group: Group) -> None:
+        added = say(group, "one")
+        transcript_pending(group)
+        gone = by_hand(group, "commit-tree", "-m", "x", "HEAD^{tree}")
+
+        for commit in (added.commit, gone):
+            with pytest.raises(BadInput, match="is not on the branch"):
+                transcript_checkpoint(group, "they met", covers=["HEAD", commit])
+        assert transcript_status(group).pending == 1
+
+    def test_where_the_branch_was_rewritten_only_what_is_newer_is_covered(
+        self, group: Group, clock: Clock
+    ) -> None:
+        put(group, "old.md", "x\n")
+        put(group, "base.md", "x\n")
+        say(group, "one")
+        clock.advance(minutes=5)
+        transcript_pending(group)
+        by_hand(group, "commit", "--amend", "-q", "--no-edit", at="2026-02-08T12:50:00Z")
+        clock.advance(minutes=1)
+        mine = put(group, "new.md", "x\n").commit
+
+        assert close(group).covers == (mine,)
+
+    def test_without_a_session_only_what_is_of_none_is_covered(
+        self, group: Group, store: Store, clock: Clock
+    ) -> None:
+        nobody = Group(store, "main", who=Who("bob"), now=clock)
+        named = as_session(group, "s-2")  # bob as well
+        say(group, "one")
+        transcript_pending(nobody)
+        put(named, "theirs.md", "x\n")
+        mine = put(nobody, "mine.md", "x\n").commit
+
+        assert close(nobody).covers == (mine,)
+        nobody.close()
+        named.close()
 
 
 class TestPruning:

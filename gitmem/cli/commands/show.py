@@ -49,7 +49,7 @@ def _lines(call: Invocation, shown: Shown, now: datetime) -> Iterator[str]:
         "session": entry.session,
         "source": entry.source,
         "turn": entry.turn,
-        "closes": entry.closes,
+        "closes": _closes(entry.closes),
         "covers": ", ".join(each[:10] for each in entry.covers),
         "undoes": ", ".join(each[:10] for each in entry.undoes),
         "broke": "; ".join(entry.violations),
@@ -58,3 +58,11 @@ def _lines(call: Invocation, shown: Shown, now: datetime) -> Iterator[str]:
         for number, line in enumerate(visible(value).splitlines()):
             yield f"  {'' if number else name:<8} {line}"
     yield from file_lines(call.style, shown.files)
+
+
+def _closes(text: str) -> str:
+    """What a checkpoint closes; the document has all parts of the range."""
+    from gitmem.core.intervals import brief
+
+    numbers, of, chat = text.partition(" of ")
+    return f"{brief(numbers)}{of}{chat}"

@@ -111,10 +111,11 @@ def _batch(source: str) -> list[Spoken]:
 
 def _time(text: str, now: datetime) -> datetime:
     from gitmem.core.moments import FORMS, parse_moment
+    from gitmem.core.secrets import repeated
 
     found = parse_moment(text, now, now.tzinfo)  # type: ignore[arg-type]
     if found is None:
-        raise BadInput(f"{text!r} is no time", hint=FORMS)
+        raise BadInput(f"{repeated(text)} is no time", hint=FORMS)
     return found.start
 
 
@@ -160,7 +161,7 @@ def import_(
     """
     from gitmem.hosts.transcripts.importing import import_transcripts
 
-    with call.group() as group, call.progress("reading") as progress:
+    with call.group() as group, call.progress("reading", "bytes") as progress:
         done = import_transcripts(
             group,
             host,
@@ -182,12 +183,12 @@ def _imported(done: TranscriptImported) -> Iterator[str]:
     verb = "would keep" if done.dry_run else "kept"
     yield f"{verb} {counted(done.added, 'message')} from {counted(done.files, 'file')}"
     for count, what in (
-        (done.known, "known before"),
-        (done.earlier, "said earlier"),
-        (done.redacted, "credentials blanked out"),
+        (done.known, f"{done.known:,} known before"),
+        (done.earlier, f"{done.earlier:,} said earlier"),
+        (done.redacted, f"{counted(done.redacted, 'credential')} blanked out"),
     ):
         if count:
-            yield f"  {count:,} {what}"
+            yield f"  {what}"
     for why, count in done.passed.items():
         yield f"  {counted(count, 'line')} passed over: {why}"
 
@@ -218,7 +219,7 @@ def list_(call: Invocation) -> None:
     ]
     call.answer(found, columns(rows, (call.style.bold,)) if rows else (), data=True)
     if not rows:
-        call.remark("nothing was said yet")
+        call.remark("nothing of it is kept any more" if found.commit else "nothing was said yet")
 
 
 @command.declare("show")
@@ -271,7 +272,7 @@ def pending(call: Invocation, *, chat: str | None, chars: int | None, take_over:
       gitmem transcript pending
       gitmem transcript pending --chat telegram:1 --json
     """
-    from gitmem.operations.leases import calling_process
+    from gitmem.operations.callers import calling_process
     from gitmem.operations.transcript_pending import CHARS, transcript_pending
 
     with call.group() as group:
@@ -285,7 +286,7 @@ def pending(call: Invocation, *, chat: str | None, chars: int | None, take_over:
         now = group.now()
     call.answer(found, _pending(call, found, now), data=True)
     if not found.known:
-        call.remark(f"nothing was ever said in a chat {chat!r}; see `gitmem transcript list`")
+        call.remark(f"nothing was ever said in a chat {found.chat!r}; see `gitmem transcript list`")
     if found.messages:
         more = f"; {counted(found.more, 'message')} more come after it" if found.more else ""
         call.remark(
@@ -320,14 +321,14 @@ def checkpoint(
     """Close the range that was handed out
 
     One commit of the branch, which `gitmem log` shows. It names the commits that this session made
-    since it got the range, or those of --covers: whoever undoes one of them, or the checkpoint,
-    opens the range again. Messages that came in between stay pending.
+    since it got the range, edits of files included, or those of --covers: whoever undoes one of
+    them, or the checkpoint, opens the range again. Messages that came in between stay pending.
 
     \b
     Examples:
       gitmem transcript checkpoint --summary "Deploys moved to Monday; Ada is away until June"
     """
-    from gitmem.operations.leases import calling_process
+    from gitmem.operations.callers import calling_process
     from gitmem.operations.transcript_checkpoint import transcript_checkpoint
 
     example = 'for example `gitmem transcript checkpoint --summary "what was said"`'

@@ -14,7 +14,6 @@ from pathlib import Path
 from gitmem.hosts.transcripts.readers import (
     NO_TEXT,
     NOT_CONVERSATION,
-    UNKNOWN,
     UNREADABLE,
     Reading,
     files_among,
@@ -23,6 +22,7 @@ from gitmem.hosts.transcripts.readers import (
     real_name,
     row_of,
     texts_in,
+    unknown,
     without,
 )
 
@@ -60,7 +60,7 @@ def read_line(raw: bytes, chat: str) -> Reading:
         return UNREADABLE
     if kind in _SENDERS:
         return _message(row, kind, chat)
-    return NOT_CONVERSATION if kind in _NOTES else UNKNOWN
+    return NOT_CONVERSATION if kind in _NOTES else unknown(kind)
 
 
 def _message(row: dict[str, object], sender: str, chat: str) -> Reading:

@@ -15,7 +15,6 @@ from gitmem.errors import BadInput, NotFound
 from gitmem.hosts.transcripts.readers import (
     NO_TEXT,
     NOT_CONVERSATION,
-    UNKNOWN,
     UNREADABLE,
     Reading,
     files_among,
@@ -25,6 +24,7 @@ from gitmem.hosts.transcripts.readers import (
     real_name,
     row_of,
     texts_in,
+    unknown,
     without,
 )
 
@@ -62,7 +62,7 @@ def read_line(raw: bytes, chat: str) -> Reading:
         return UNREADABLE
     if kind == "response_item":
         return _item(row.get("payload"), chat, row.get("timestamp"))
-    return NOT_CONVERSATION if kind in _NOTES else UNKNOWN
+    return NOT_CONVERSATION if kind in _NOTES else unknown(kind)
 
 
 def _item(item: object, chat: str, at: object) -> Reading:
@@ -73,7 +73,7 @@ def _item(item: object, chat: str, at: object) -> Reading:
         return _message(item, chat, at)
     if kind == "agent_message":  # from one agent to another
         return NOT_CONVERSATION
-    return NO_TEXT if kind in _WORDLESS or kind.endswith(_TOOLS) else UNKNOWN
+    return NO_TEXT if kind in _WORDLESS or kind.endswith(_TOOLS) else unknown(kind)
 
 
 def _message(item: dict[str, object], chat: str, at: object) -> Reading:

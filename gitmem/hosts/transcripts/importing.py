@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from gitmem.core.secrets import repeated
 from gitmem.errors import BadInput, NotFound
 from gitmem.hosts.transcripts import claude_code, codex
-from gitmem.hosts.transcripts.readers import read_lines
+from gitmem.hosts.transcripts.readers import OVERLONG, TOO_LONG, read_lines
 from gitmem.operations.transcript_add import Spoken
 from gitmem.operations.transcript_import import (
     PATIENCE,
@@ -67,7 +68,7 @@ def import_transcripts(
     """Take in files, the conversations of a project, or all that a host has kept."""
     known = HOSTS.get(host)
     if known is None:
-        raise BadInput(f"there is no host {host!r}", hint=f"take one of {', '.join(HOSTS)}")
+        raise BadInput(f"there is no host {repeated(host)}", hint=f"take one of {', '.join(HOSTS)}")
     if sum((bool(paths), bool(project), everything)) != 1:
         raise BadInput("say which conversations: PATH..., --project DIR or --all", hint=EXAMPLE)
     home = known.default_home(environ)
@@ -111,7 +112,7 @@ def _lines_of(host: Host) -> Lines:
     def lines(path: Path, offset: int) -> Iterator[Line]:
         chat = host.chat_of(path)
         for raw, behind in read_lines(path, offset):
-            said, passed = host.read_line(raw, chat)
+            said, passed = OVERLONG if raw == TOO_LONG else host.read_line(raw, chat)
             if said is None:
                 yield Line(None, passed, behind)
             else:

@@ -16,10 +16,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from gitmem.core.messages import visible
+from gitmem.core.transcripts import blanked
 from gitmem.errors import BadInput, NotFound
 
-LONGEST = 16 * 1024 * 1024
-"""How many bytes a line may have; a longer one is not looked at."""
+LONGEST = 6 * 1024 * 1024
+"""How many bytes a line may have; a longer one is not looked at.
+
+A picture beside a question fits. As text a line may take four times as much, and its parts again.
+"""
 TOO_LONG = b""
 """What stands for such a line: no other is empty."""
 _BLOCK = 64 * 1024
@@ -52,10 +57,13 @@ NO_TEXT = Reading(passed="no text")
 """Tools, thoughts, images, and messages without a word."""
 NOT_CONVERSATION = Reading(passed="not conversation")
 """What a host notes for itself, puts in its user's mouth, or keeps beside the conversation."""
-UNKNOWN = Reading(passed="unknown")
-"""A kind of line that nobody has told us of."""
+OVERLONG = Reading(passed="too long")
+"""More than is looked at."""
 UNREADABLE = Reading(passed="unreadable")
 """No JSON object, or one without what its kind must have."""
+
+_KIND = 40
+"""Characters of a kind that are told."""
 
 ReadLine = Callable[[bytes, str], Reading]
 """How a host's line is read: its bytes, and the chat for which its file stands."""
@@ -112,6 +120,12 @@ def row_of(raw: bytes) -> dict[str, object] | None:
     except (ValueError, RecursionError):
         return None
     return row if isinstance(row, dict) else None
+
+
+def unknown(kind: str) -> Reading:
+    """The reading of a kind of line that nobody has told us of."""
+    named = visible(blanked(kind)[0])[:_KIND]
+    return Reading(passed=f"unknown: {named}" if named else "unknown")
 
 
 def texts_in(content: object, kinds: tuple[str, ...]) -> list[str] | None:
