@@ -11,7 +11,6 @@ from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from gitmem.core.access import MAIN
 from gitmem.core.intervals import Closed, Range, read_range
 from gitmem.core.messages import PARTLY, UNDOES, parse
 from gitmem.core.transcripts import (
@@ -111,8 +110,7 @@ def ask_said(group: Group, tip: Said | None, answer: Callable[[Connection], Answ
 
 def said_path(group: Group) -> Path | None:
     """Where the tables lie; nowhere for who only reads the group."""
-    owns = group.acting in (None, MAIN, group.name)
-    return group.gitdir / "gitmem" / NAME if owns else None
+    return group.gitdir / "gitmem" / NAME if group.keeps else None
 
 
 def _is_there(connection: Connection, group: Group, tip: Said | None, branch: str) -> bool:
