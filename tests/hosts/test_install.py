@@ -378,6 +378,78 @@ def test_a_server_of_that_name_that_is_not_ours_stays(
     assert file.read_bytes() == data
 
 
+OTHER_TABLE = '[mcp_servers.other]\ncommand = "x"\n'
+
+
+def codex_config(machine: Machine, program: str = "gitmem") -> Path:
+    """Codex's file, with our server in it."""
+    machine.install("codex", mcp=True, program=Program((program,)))
+    return machine.home / ".codex" / "config.toml"
+
+
+def test_what_others_put_between_our_marks_stays(machine: Machine) -> None:
+    path = codex_config(machine)
+    path.write_text(path.read_text().replace("# gitmem:end", f"\n{OTHER_TABLE}# gitmem:end"))
+
+    codex_config(machine, "/new/gitmem")
+    servers = tomllib.loads(path.read_text())["mcp_servers"]
+    assert servers["gitmem"]["command"] == "/new/gitmem"
+    assert servers["other"] == {"command": "x"}
+    machine.uninstall("codex")
+
+    assert path.read_text() == f"\n{OTHER_TABLE}"
+
+
+def test_a_key_that_somebody_gave_our_server_stays(machine: Machine) -> None:
+    path = codex_config(machine)
+    path.write_text(path.read_text().replace("# gitmem:end", "timeout = 30\n# gitmem:end"))
+    edited = path.read_text()
+
+    assert machine.install("codex").files == ()
+    codex_config(machine, "/new/gitmem")
+    assert path.read_text() == edited.replace('"gitmem"', '"/new/gitmem"')
+    machine.uninstall("codex")
+
+    assert tomllib.loads(path.read_text())["mcp_servers"]["gitmem"]["timeout"] == 30
+
+
+def test_our_server_as_somebody_changed_it_stays(machine: Machine) -> None:
+    path = codex_config(machine)
+    edited = path.read_text().replace('["mcp"]', '["mcp", "-g", "shop"]')
+    path.write_text(edited)
+
+    done = codex_config(machine, "/new/gitmem")
+
+    assert done.read_text() == edited
+    machine.uninstall("codex")
+    assert path.read_text() == edited
+
+
+@pytest.mark.parametrize("mcp", [True, None])
+def test_marks_in_a_text_of_somebody_are_no_marks(machine: Machine, mcp: bool | None) -> None:
+    path = codex_config(machine)
+    quoted = f'notes = """\n{path.read_text()}"""\n'
+    machine.uninstall("codex")
+    machine.write(path, quoted.encode())
+    machine.install("codex", mcp=mcp)
+    path.write_text(path.read_text().replace("notes", "words"))
+
+    machine.uninstall("codex")
+
+    assert path.read_text().rstrip() == quoted.replace("notes", "words").rstrip()
+
+
+def test_servers_in_a_list_are_refused(machine: Machine) -> None:
+    path = machine.write(machine.home / ".codex" / "config.toml", b"[[mcp_servers]]\na = 1\n")
+
+    with pytest.raises(GitmemError, match="mcp_servers is no table"):
+        machine.install("codex", mcp=True)
+    machine.install("codex")
+    machine.uninstall("codex")
+
+    assert path.read_text() == "[[mcp_servers]]\na = 1\n"
+
+
 def test_broken_toml_is_refused(machine: Machine) -> None:
     machine.write(machine.home / ".codex" / "config.toml", b"model = ")
 

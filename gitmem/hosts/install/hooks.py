@@ -222,7 +222,7 @@ def _calling(text: str, place: list[str | int], fresh: dict[str, Any]) -> str:
 
 def _as_before(text: str, event: str, kept: Mapping[str, Any]) -> str:
     """TEXT in which nothing of ours answers EVENT, but what called us in KEPT does so again."""
-    groups, old = jsontext.read(text)[HOOKS][event], kept.get(event)
+    groups, old = jsontext.read(text)[HOOKS][event], kept.get(event, [])
     now = [groups[number][HOOKS][at] for number, at in _plain_in(groups)]
     then = [old[number][HOOKS][at] for number, at in _plain_in(old)]
     ours = [spot for spot in _plain_in(groups) if groups[spot[0]][HOOKS][spot[1]] not in then]

@@ -140,12 +140,12 @@ def _memory_part(places: Places, section: str) -> Shared:
 
 def _mcp_part(places: Places, path: Path, wanted: dict[str, Any] | None, known: Install) -> Shared:
     def take(text: str, before: str) -> str:
-        return take_json(text, before, known.mcp) if is_json else take_toml(text)
+        return take_json(text, before, known.mcp) if is_json else take_toml(text, known.mcp)
 
     def put(text: str) -> Merged:
         if wanted is None:
             return Merged(take(text, ""))
-        return put_json(text, wanted, known.mcp) if is_json else put_toml(text, wanted)
+        return (put_json if is_json else put_toml)(text, wanted, known.mcp)
 
     is_json = places.host == CLAUDE
     return Shared(path, put, take)
