@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 import gitmem
-from gitmem.hosts.doctor.looking import Doctored, doctor
+from gitmem.hosts.doctor.looking import Doctored, Running, doctor
 from gitmem.hosts.doctor.machine import UNREADABLE
 from gitmem.hosts.install import wiring as hosts
 from gitmem.hosts.install.files import digest
@@ -40,7 +41,7 @@ class Machine:
             "PYTHONPATH": str(ROOT),
         }
         self.store = Store(folder / "store")
-        self.python = (3, 11, 0)
+        self.running = Running((str(self.tools / "gitmem"),), (3, 11, 0), has_mcp=True)
         self.managed = folder / "managed.json"
 
     def script(self, name: str, line: str) -> Path:
@@ -68,7 +69,7 @@ class Machine:
             group,
             environ=self.environ,
             project=self.project,
-            python=self.python,
+            running=self.running,
             managed=self.managed,
         )
 
@@ -132,12 +133,76 @@ def test_a_machine_without_anything_is_told_where_to_begin(bare: Machine) -> Non
     assert "gitmem install claude-code" in found["not-wired"][1]
 
 
-def test_a_hook_that_finds_no_program(machine: Machine) -> None:
-    machine.script("gitmem", "").unlink()
-    assert set(machine.found()) == {"not-on-path"}
+def elsewhere(machine: Machine) -> Path:
+    """Let the program lie in a folder that is not on PATH, and give its place."""
+    folder = machine.home / "my tools"
+    folder.mkdir()
+    place = (machine.tools / "gitmem").rename(folder / "gitmem")
+    machine.running = machine.running._replace(words=(str(place),))
+    return place
 
-    machine.install(program=Program(("/nowhere/gitmem",)))
-    assert "/nowhere/gitmem is not there" in machine.found()["program-missing"][0]
+
+@pytest.mark.parametrize("scope", ["user", "project"])
+def test_skills_find_no_program_though_hooks_do(bare: Machine, scope: str) -> None:
+    place = elsewhere(bare)
+    bare.install(scope=scope, program=Program((str(place),)))
+
+    found = bare.found()
+
+    assert set(found) == {"not-on-path"}
+    told = found["not-on-path"][1].partition(": ")[2]
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"{told}; command -v gitmem"],
+        env=bare.environ,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == str(place)
+
+
+def test_the_plugin_finds_no_program(machine: Machine) -> None:
+    hosts.uninstall(
+        machine.store, "claude-code", "user", environ=machine.environ, project=machine.project
+    )
+    machine.set(machine.settings, enabledPlugins={"gitmem@gitmem": True})
+    elsewhere(machine)
+
+    assert set(machine.found()) == {"not-on-path"}
+    machine.running = machine.running._replace(words=(sys.executable, "-m", "gitmem"))
+    assert "uv tool install" in machine.found()["not-on-path"][1]
+
+
+@pytest.mark.parametrize("scope", ["user", "project"])
+def test_a_hook_whose_program_is_gone(bare: Machine, scope: str) -> None:
+    bare.install(scope=scope, program=Program(("/nowhere/gitmem",)))
+
+    message, hint = bare.found()["program-missing"]
+    assert message.startswith("/nowhere/gitmem is not there")
+    assert hint.startswith(f"`gitmem install claude-code --scope {scope}`")
+
+
+def test_a_plain_call_that_finds_another_store_than_the_hooks(bare: Machine) -> None:
+    other = f"{bare.home}/other store"
+    bare.install(program=Program(("gitmem",), other))
+
+    message, hint = bare.found()["other-store"]
+    assert other in message
+    assert f"export GITMEM_HOME='{other}'" in hint
+    bare.install(program=Program(("gitmem",), str(bare.store.root)))
+    assert bare.found() == {}
+
+
+@pytest.mark.parametrize("by", ["plugin", "project"])
+def test_a_server_without_what_it_needs(machine: Machine, by: str) -> None:
+    if by == "plugin":
+        machine.set(machine.settings, enabledPlugins={"gitmem@gitmem": True})
+    else:
+        machine.install("codex", "project", mcp=True)
+    assert "mcp-missing" not in machine.found()
+    machine.running = machine.running._replace(has_mcp=False)
+
+    assert "gitmem-cli[mcp]" in machine.found()["mcp-missing"][1]
 
 
 @pytest.mark.parametrize(
@@ -157,7 +222,7 @@ def test_a_module_as_the_program_is_asked_like_any_other(machine: Machine) -> No
 
 
 def test_a_python_that_is_too_old_and_a_missing_git(machine: Machine) -> None:
-    machine.python = (3, 10, 4)
+    machine.running = machine.running._replace(python=(3, 10, 4))
     (machine.tools / "git").unlink()
 
     assert set(machine.found()) == {"python-old", "git-missing"}
@@ -350,6 +415,14 @@ def test_twice_the_same_by_plugin_or_by_scope(machine: Machine) -> None:
     assert hint == "`gitmem install claude-code --scope user --uninstall`"
 
 
+@pytest.mark.parametrize("name", ["settings.json", "settings.local.json"])
+def test_twice_the_same_by_the_plugin_of_a_project(machine: Machine, name: str) -> None:
+    path = machine.project / ".claude" / name
+    machine.set(path, enabledPlugins={"gitmem@gitmem": True})
+
+    assert "the plugin gitmem@gitmem" in machine.found()["double"][0]
+
+
 def test_settings_that_nobody_can_read(machine: Machine) -> None:
     machine.settings.write_text('{"a": 1,}')
 
@@ -412,7 +485,7 @@ def test_it_changes_nothing(machine: Machine) -> None:
 def test_the_page_names_every_finding() -> None:
     sources = "".join(each.read_text() for each in (ROOT / "gitmem/hosts/doctor").glob("*.py"))
     codes = set(re.findall(r'Finding\(\s*"([a-z-]+)"', sources))
-    codes |= {code for code, _, _ in UNREADABLE.values()} | {"not-on-path", "program-missing"}
+    codes |= {code for code, _, _ in UNREADABLE.values()}
     page = (ROOT / "docs" / "hosts.md").read_text("utf-8")
     table = page.partition("## What the doctor looks for")[2].partition("\n## ")[0]
 

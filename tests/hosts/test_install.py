@@ -488,6 +488,44 @@ def test_the_plugin_of_the_user_counts_in_every_project(machine: Machine) -> Non
     assert (machine.project / "CLAUDE.md").exists()
 
 
+def test_the_plugin_that_a_person_enabled_for_one_project_counts_there(machine: Machine) -> None:
+    local = machine.project / ".claude" / "settings.local.json"
+    machine.write(local, b'{"enabledPlugins": {"gitmem@gitmem": true}}')
+
+    done = machine.install(scope="project")
+
+    assert not (machine.project / ".claude" / "settings.json").exists()
+    assert any("the plugin gitmem@gitmem is enabled" in each for each in done.remarks)
+
+
+@pytest.mark.parametrize("name", ["settings.json", "settings.local.json"])
+def test_the_plugin_of_a_project_is_warned_of_by_the_user(machine: Machine, name: str) -> None:
+    path = machine.project / ".claude" / name
+    machine.write(path, b'{"enabledPlugins": {"gitmem@gitmem": true}}')
+
+    done = machine.install(scope="user")
+
+    assert events_wired(json.loads(machine.settings.read_text()))
+    (said,) = done.remarks
+    assert f"is enabled in {machine.project}, too" in said
+
+
+def test_what_is_refused_makes_no_store(machine: Machine) -> None:
+    machine.write(machine.settings, b"{")
+
+    with pytest.raises(GitmemError, match="no JSON"):
+        machine.install()
+
+    assert not machine.store.root.exists()
+
+
+def test_a_store_that_hooks_name_is_to_be_named_to_shells(machine: Machine) -> None:
+    done = machine.install(program=Program(("gitmem",), "/a b"))
+
+    assert any("export GITMEM_HOME='/a b'" in each for each in done.next)
+    assert not any("export" in each for each in machine.install().next)
+
+
 def test_two_scopes_at_once_are_warned_of(machine: Machine) -> None:
     machine.install(scope="user")
 
@@ -522,7 +560,9 @@ def test_a_group_that_is_not_there_is_made_only_where_there_is_none(machine: Mac
 
     with pytest.raises(NotFound, match="has no group 'reserch'"):
         machine.install(group="reserch")
-    assert "gitmem link" in machine.install(scope="project", group="research").next[0]
+    for scope, folder in (("project", machine.project), ("user", machine.home)):
+        done = machine.install(scope=scope, group="research")
+        assert done.next[0] == f"gitmem link {folder} -g research"
 
 
 def test_a_record_that_cannot_be_read_stops_it(machine: Machine) -> None:

@@ -25,7 +25,7 @@ from gitmem.hosts.install.places import (
 )
 from gitmem.hosts.install.record import install_of
 from gitmem.hosts.install.sections import has_section
-from gitmem.hosts.install.settings import plugin_in, read_settings
+from gitmem.hosts.install.settings import plugin_at, read_settings
 from gitmem.hosts.install.skills import SKILL, shipped_folder, skill_files
 from gitmem.hosts.install.skills_update import plan_skills
 from gitmem.hosts.transcripts.readers import home_in
@@ -70,7 +70,7 @@ def _wiring(where: Places) -> Wiring:
         skills=_count(where),
         section=has_section(memory),
         mcp=isinstance(named, dict) and NAME in named,
-        plugin=plugin_in(settings),
+        plugin=plugin_at(where),
     )
 
 

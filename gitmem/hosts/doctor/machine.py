@@ -1,25 +1,20 @@
-"""The machine, the program and the store, as a hook will find them."""
+"""The machine and the store, as a hook will find them."""
 
 from __future__ import annotations
 
 import os
 import re
-import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from shlex import quote
 from shutil import which
 
-from gitmem import __version__
 from gitmem.errors import BadInput, GitmemError
-from gitmem.hosts.doctor.told import Finding, Wiring
-from gitmem.hosts.install.places import USER
+from gitmem.hosts.doctor.told import Finding
 from gitmem.operations.group import Group, Store
 
 OLDEST = (3, 11)
-PATIENCE = 20.0
-"""Seconds within which a program tells its version."""
 UNREADABLE = {
     r"refstorage\s*=\s*reftable": (
         "reftable",
@@ -124,59 +119,3 @@ def _layout_findings(store: Store, name: str) -> Iterator[Finding]:
             yield Finding("layout-broken", f"the layout of {name!r}: {problem}", mend)
     finally:
         group.close()
-
-
-def program_findings(wired: Sequence[Wiring], environ: Mapping[str, str]) -> Iterator[Finding]:
-    """What becomes of a hook that calls the program it names."""
-    calls = dict.fromkeys(each.command for each in wired if each.command and _is_known(each))
-    if any(each.plugin for each in wired) or not calls:
-        calls[("gitmem",)] = None
-    for command in calls:
-        yield from _program_findings(command, environ)
-
-
-def _is_known(wiring: Wiring) -> bool:
-    """Whether the program may be asked: what the settings of a project name may be anybody's."""
-    name = wiring.command[0]
-    return wiring.scope == USER or "/" not in name
-
-
-def _program_findings(command: tuple[str, ...], environ: Mapping[str, str]) -> Iterator[Finding]:
-    name, again = command[0], "`gitmem install` again: it names the full path"
-    found = which(name, path=environ.get("PATH"))
-    if found is None:
-        is_path = "/" in name
-        yield Finding(
-            "program-missing" if is_path else "not-on-path",
-            f"{name} is not there" if is_path else "there is no gitmem on PATH",
-            again if is_path else f"add its folder to PATH, or run {again}",
-        )
-        return
-    version = _version([found, *_start(command)], environ)
-    if version != __version__:
-        yield Finding(
-            "other-version",
-            f"{found} is {version or 'no gitmem that runs'}, and this is {__version__}",
-            f"remove or upgrade it, or run {again}",
-        )
-
-
-def _start(command: tuple[str, ...]) -> Sequence[str]:
-    return ("-m", "gitmem") if command[1:3] == ("-m", "gitmem") else ()
-
-
-def _version(command: list[str], environ: Mapping[str, str]) -> str:
-    """What a program says its version is; nothing where it fails."""
-    try:
-        done = subprocess.run(
-            [*command, "--version"],
-            env=dict(environ),
-            capture_output=True,
-            timeout=PATIENCE,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    said = re.fullmatch(r"gitmem (\S+)", done.stdout.decode("utf-8", "replace").strip())
-    return said[1] if said else ""

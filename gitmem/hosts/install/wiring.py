@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext, suppress
 from pathlib import Path
+from shlex import join, quote
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem import __version__
@@ -28,8 +29,9 @@ from gitmem.hosts.install.plan import (
     plan_uninstall,
 )
 from gitmem.hosts.install.record import alone, begun, install_of, installs, remember
-from gitmem.hosts.install.settings import plugin_in, settings_in
+from gitmem.hosts.install.settings import plugin_at, settings_in
 from gitmem.hosts.install.skills_installed import make_skills
+from gitmem.hosts.transcripts.readers import home_in
 from gitmem.operations.group import Group, Store, not_found
 
 if TYPE_CHECKING:
@@ -85,26 +87,45 @@ def install(
     """Let HOST know gitmem: hooks, skills, the section on memory, where asked for MCP."""
     where = places(host, scope, environ, project)
     plugin = _plugin(where, environ, project)
+    asked = _Asked(store, group, where, program, on_prompt, mcp, bool(plugin))
+    wish, plan = asked.planned()  # what is refused is so before there is a store
     made = None if dry_run else _ensured(store, group)
     with nullcontext() if dry_run else alone(store.root):
-        known = install_of(store.root, where)
-        wish = Wish(
-            where,
-            program,
-            store.root,
-            _section(store, group),
-            handlers_for(where, program, on_prompt, bool(plugin)),
-            mcp_for(where, program, known, mcp, bool(plugin)),
-            bool(plugin),
-        )
-        plan = plan_install(wish, known, __version__)
+        wish, plan = asked.planned()
         files = tuple(_told(plan, store.root, where.skills))
         if not dry_run:
             _carry_out(plan, store.root, where)
     remarks = (*plan.remarks, *plan.skills.remarks, *_doubts(wish, plugin, environ, project))
-    steps = tuple(_next(wish, group, bool(mcp), bool(files)))
+    steps = tuple(_next(wish, group, bool(mcp), bool(files), environ))
     created = made.group if made and made.created else ""
     return Installed(host, scope, "installed", dry_run, files, remarks, steps, created)
+
+
+class _Asked(NamedTuple):
+    """What somebody wants, before it is known what stands there."""
+
+    store: Store
+    group: str
+    where: Places
+    program: Program
+    on_prompt: bool | None
+    mcp: bool | None
+    has_plugin: bool
+
+    def planned(self) -> tuple[Wish, Plan]:
+        """What that means here and now; refuses what cannot be."""
+        where, program, has_plugin = self.where, self.program, self.has_plugin
+        known = install_of(self.store.root, where)
+        wish = Wish(
+            where,
+            program,
+            self.store.root,
+            _section(self.store, self.group),
+            handlers_for(where, program, self.on_prompt, has_plugin),
+            mcp_for(where, program, known, self.mcp, has_plugin),
+            has_plugin,
+        )
+        return wish, plan_install(wish, known, __version__)
 
 
 def uninstall(
@@ -202,8 +223,7 @@ def _plugin(where: Places, environ: Mapping[str, str], project: Path) -> str:
     """The plugin that does the same everywhere this installation would."""
     if where.host != CLAUDE:
         return ""
-    own = plugin_in(settings_in(where.hooks))
-    return own or plugin_in(settings_in(places(CLAUDE, USER, environ, project).hooks))
+    return plugin_at(where) or plugin_at(places(CLAUDE, USER, environ, project))
 
 
 def _doubts(wish: Wish, plugin: str, environ: Mapping[str, str], project: Path) -> Iterator[str]:
@@ -231,6 +251,11 @@ def _other_scope(
         there = places(where.host, scope, environ, project)
     except BadInput:  # the home folder is no project
         return
+    if named := plugin_at(there):
+        yield (
+            f"the plugin {named} is enabled in {there.root}, too: there everything happens twice, "
+            "unless you disable one of the two"
+        )
     if events_wired(settings_in(there.hooks)):
         yield (
             f"{there.hooks} calls gitmem, too: keep one of the two, "
@@ -238,14 +263,18 @@ def _other_scope(
         )
 
 
-def _next(wish: Wish, group: str, mcp: bool, is_changed: bool) -> Iterator[str]:
+def _next(
+    wish: Wish, group: str, mcp: bool, is_changed: bool, environ: Mapping[str, str]
+) -> Iterator[str]:
     where = wish.places
-    if where.scope == PROJECT and group != MAIN:
-        yield f"gitmem link {where.root} -g {group}"
+    if group != MAIN:  # what hooks show is found by the folder of a session
+        folder = where.root if where.scope == PROJECT else home_in(environ)
+        yield f"gitmem link {quote(str(folder))} -g {group}"
     if mcp and where.mcp is None:
-        import shlex
-
-        yield f"claude mcp add --scope user gitmem -- {shlex.join((*wish.program.call, 'mcp'))}"
+        yield f"claude mcp add --scope user gitmem -- {join((*wish.program.call, 'mcp'))}"
+    if is_changed and wish.program.store:
+        named = f"export GITMEM_HOME={quote(wish.program.store)}"
+        yield f"put `{named}` into the profile of your shell: skills call a plain `gitmem`"
     if is_changed and where.host != CLAUDE:
         yield "open /hooks in Codex and trust the new ones: until then it skips them in silence"
     if is_changed:
