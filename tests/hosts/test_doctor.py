@@ -14,14 +14,16 @@ from typing import Any
 import pytest
 
 import gitmem
+from gitmem.errors import Damaged
 from gitmem.hosts.doctor.looking import Doctored, Running, doctor
-from gitmem.hosts.doctor.machine import UNREADABLE
+from gitmem.hosts.doctor.machine import CONVERTED
 from gitmem.hosts.install import wiring as hosts
 from gitmem.hosts.install.files import digest
 from gitmem.hosts.install.places import Program
+from gitmem.operations.check import check_group
 from gitmem.operations.group import Group, Store
 from tests.support.git import git
-from tests.support.histories import by_hand
+from tests.support.histories import by_hand, put
 
 ROOT = Path(gitmem.__file__).parents[1]
 
@@ -289,23 +291,60 @@ def test_a_store_of_somebody_else(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "code", "hint"),
-    [
-        ("refstorage", "reftable", "reftable", "refs migrate --ref-format=files"),
-        ("objectformat", "sha256", "sha256", "gitmem adopt"),
-    ],
+    "lines", ["[extensions]\n\trefStorage = reftable", '[extensions] refstorage="reftable" ; mine']
 )
-def test_a_repository_that_libgit2_cannot_read(
-    machine: Machine, key: str, value: str, code: str, hint: str
-) -> None:
+def test_a_repository_whose_refs_are_a_table(machine: Machine, lines: str) -> None:
     config = machine.store.gitdir("main") / "config"
     git(machine.store.root, "config", "-f", str(config), "core.repositoryformatversion", "1")
-    git(machine.store.root, "config", "-f", str(config), f"extensions.{key}", value)
+    config.write_text(f"{config.read_text()}{lines}\n")
 
     found = machine.found()
 
-    assert set(found) == {code}
-    assert hint in found[code][1]
+    assert set(found) == {"reftable"}
+    assert "refs migrate --ref-format=files && gitmem check --repair" in found["reftable"][1]
+
+
+def to_sha256(machine: Machine) -> Path:
+    """Let the repository of the group be one of the other kind, with the same history."""
+    gitdir, made = machine.store.gitdir("main"), machine.home / "made.git"
+    git(machine.home, "init", "-q", "--bare", "-b", "main", "--object-format=sha256", str(made))
+    said = git(gitdir, "fast-export", "--all")
+    git(made, "fast-import", "--quiet", input=said)
+    git(made, "config", "core.bare", "false")
+    git(made, "config", "core.worktree", "../../groups/main")
+    shutil.rmtree(gitdir)
+    return made.rename(gitdir)
+
+
+def test_a_repository_of_the_other_kind_of_ids_is_converted_by_what_it_says(
+    machine: Machine,
+) -> None:
+    group = Group(machine.store, "main")
+    put(group, "notes.md", "Kept.\n")
+    gitdir = to_sha256(machine)
+    (group.worktree / "later.md").write_text("Not committed yet.\n")
+    before = (gitdir / "config").read_bytes()
+
+    with pytest.raises(Damaged, match=r"named by sha256.*nothing in it was changed") as caught:
+        check_group(machine.store, "main", repair=True)
+    with pytest.raises(Damaged, match="named by sha256"):
+        Group(machine.store, "main")
+
+    assert "gitmem doctor" in caught.value.hint
+    assert (gitdir / "config").read_bytes() == before
+    found = machine.found()
+    assert set(found) == {"sha256"}
+    environ = {**machine.environ, "PATH": f"{machine.tools}:{os.environ['PATH']}"}
+    subprocess.run(
+        ["/bin/sh", "-c", found["sha256"][1]],
+        env={**environ, "GITMEM_HOME": str(machine.store.root)},
+        check=True,
+        capture_output=True,
+    )
+    assert machine.found() == {}
+    assert check_group(machine.store, "main").sound
+    assert Group(machine.store, "main").repository.snapshot().read("notes.md") == b"Kept.\n"
+    assert (group.worktree / "later.md").exists()
 
 
 def test_a_group_that_cannot_be_opened(machine: Machine) -> None:
@@ -485,7 +524,7 @@ def test_it_changes_nothing(machine: Machine) -> None:
 def test_the_page_names_every_finding() -> None:
     sources = "".join(each.read_text() for each in (ROOT / "gitmem/hosts/doctor").glob("*.py"))
     codes = set(re.findall(r'Finding\(\s*"([a-z-]+)"', sources))
-    codes |= {code for code, _, _ in UNREADABLE.values()}
+    codes |= set(CONVERTED)
     page = (ROOT / "docs" / "hosts.md").read_text("utf-8")
     table = page.partition("## What the doctor looks for")[2].partition("\n## ")[0]
 

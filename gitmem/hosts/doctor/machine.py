@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -15,18 +14,16 @@ from gitmem.hosts.doctor.told import Finding
 from gitmem.operations.group import Group, Store
 
 OLDEST = (3, 11)
-UNREADABLE = {
-    r"refstorage\s*=\s*reftable": (
-        "reftable",
-        "keeps its refs as a reftable, which libgit2 cannot read",
-        "git -C {gitdir} refs migrate --ref-format=files",
-    ),
-    r"objectformat\s*=\s*sha256": (
-        "sha256",
-        "names its objects by SHA-256, which libgit2 cannot read",
-        "gitmem adopt {worktree} -g NEW",
+CONVERTED = {
+    "reftable": "git -C {gitdir} refs migrate --ref-format=files && {repaired}",
+    "sha256": (
+        "mv {gitdir} {aside} && "
+        "GIT_DEFAULT_REF_FORMAT=files git init -q --bare -b main --object-format=sha1 {gitdir} && "
+        "git -C {aside} fast-export --all --signed-tags=strip | "
+        "git -C {gitdir} fast-import --quiet && {repaired}"
     ),
 }
+"""How a repository becomes one that we can read."""
 
 
 def machine_findings(environ: Mapping[str, str], python: tuple[int, ...]) -> Iterator[Finding]:
@@ -93,14 +90,16 @@ def _owner_findings(root: Path) -> Iterator[Finding]:
 
 
 def _group_findings(store: Store, name: str) -> Iterator[Finding]:
-    gitdir, worktree = store.gitdir(name), store.default_worktree(name)
-    with suppress(OSError):
-        config = (gitdir / "config").read_text("utf-8", "replace")
-        for pattern, (code, what, hint) in UNREADABLE.items():
-            if re.search(rf"(?im)^\s*{pattern}", config):
-                way = hint.format(gitdir=quote(str(gitdir)), worktree=quote(str(worktree)))
-                yield Finding(code, f"the repository of {name!r} {what}", way)
-                return
+    gitdir = store.gitdir(name)
+    found = store.unread(name)
+    if found and found.form in CONVERTED:
+        way = CONVERTED[found.form].format(
+            gitdir=quote(str(gitdir)),
+            aside=quote(str(gitdir.with_suffix(f".{found.form}"))),
+            repaired=f"gitmem check --repair -g {quote(name)}",
+        )
+        yield Finding(found.form, f"the repository of {name!r}: {found.said}", way)
+        return
     try:
         yield from _layout_findings(store, name)
     except (GitmemError, OSError) as error:
