@@ -484,6 +484,16 @@ def test_a_skill_that_somebody_removed_or_edited_is_no_fault(machine: Machine) -
     assert machine.look().wired[0].skills == 5
 
 
+def test_a_skill_of_somebody_else_is_not_counted(bare: Machine) -> None:
+    theirs = bare.home / ".claude" / "skills" / "diary" / "SKILL.md"
+    theirs.parent.mkdir(parents=True)
+    theirs.write_text("theirs")
+    bare.install()
+
+    assert bare.found() == {}
+    assert bare.look().wired[0].skills == 5
+
+
 def test_hooks_and_skills_of_an_older_version(machine: Machine) -> None:
     said = json.loads(machine.settings.read_text())
     del said["hooks"]["SessionEnd"]

@@ -187,6 +187,46 @@ def test_without_its_record_it_still_knows_its_own(machine: Machine) -> None:
     assert list((machine.home / ".claude" / "skills").iterdir()) == []
 
 
+def test_skills_of_a_project_that_was_cloned_are_known_as_far_as_nobody_edited_them(
+    machine: Machine,
+) -> None:
+    machine.install(scope="project")
+    skills = machine.project / ".claude" / "skills"
+    (skills / "facts" / "SKILL.md").write_text("mine")
+    machine.store = Store(machine.home / "store of somebody else")
+
+    machine.uninstall(scope="project")
+
+    left = [each for each in skills.rglob("*") if each.is_file()]
+    assert left == [skills / "facts" / "SKILL.md"]
+
+
+@pytest.mark.parametrize("is_uninstalled", [True, False])
+def test_what_a_writer_left_that_died_is_swept(machine: Machine, is_uninstalled: bool) -> None:
+    machine.install()
+    left = [
+        machine.write(machine.home / ".claude" / f"{each}.0011aabb.gitmem-tmp", b"half")
+        for each in (".settings.json", "skills/diary/.SKILL.md", "skills/.x")
+    ]
+    machine.write(machine.home / ".claude" / ".mine.gitmem-tmp", b"theirs")
+
+    machine.uninstall() if is_uninstalled else machine.install()
+
+    assert not any(each.exists() for each in left)
+    assert (machine.home / ".claude" / ".mine.gitmem-tmp").exists()
+
+
+def test_what_a_link_leads_to_is_never_deleted(machine: Machine) -> None:
+    machine.install()
+    moved = machine.settings.rename(machine.home / "dotfiles.json")
+    machine.settings.symlink_to(moved)
+
+    machine.uninstall()
+
+    assert machine.settings.is_symlink()
+    assert json.loads(moved.read_text()) == {}
+
+
 def test_each_changed_file_is_kept_and_no_older_copy_is_ever_lost(machine: Machine) -> None:
     machine.write(machine.settings, b'{"a": 1}')
     (first,) = (each for each in machine.install().files if each.path == str(machine.settings))

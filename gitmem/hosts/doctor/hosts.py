@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,8 @@ from gitmem.hosts.install.places import (
 from gitmem.hosts.install.record import install_of
 from gitmem.hosts.install.sections import has_section
 from gitmem.hosts.install.settings import plugin_at, read_settings
-from gitmem.hosts.install.skills import SKILL, shipped_folder, skill_files
-from gitmem.hosts.install.skills_update import plan_skills
+from gitmem.hosts.install.skills import SKILL, shipped_folder
+from gitmem.hosts.install.skills_update import as_shipped, plan_skills
 from gitmem.hosts.transcripts.readers import home_in
 
 Settings = dict[Path, dict[str, Any]]
@@ -46,14 +47,14 @@ def _all_places(environ: Mapping[str, str], project: Path) -> Iterator[Places]:
                 continue
 
 
-def wirings(environ: Mapping[str, str], project: Path) -> Iterator[Wiring]:
+def wirings(store: Path, environ: Mapping[str, str], project: Path) -> Iterator[Wiring]:
     """What each host has of us; a host that is not on this machine is left out."""
     for where in _all_places(environ, project):
         if where.hooks.parent.is_dir() or where.memory.is_file():
-            yield _wiring(where)
+            yield _wiring(store, where)
 
 
-def _wiring(where: Places) -> Wiring:
+def _wiring(store: Path, where: Places) -> Wiring:
     row = Wiring(where.host, where.scope, str(where.hooks))
     try:
         settings = read_settings(where.hooks)
@@ -67,16 +68,20 @@ def _wiring(where: Places) -> Wiring:
     return row._replace(
         events=tuple(calls),
         command=first[: first.index("hook")] if first else (),
-        skills=_count(where),
+        skills=_count(store, where),
         section=has_section(memory),
         mcp=isinstance(named, dict) and NAME in named,
         plugin=plugin_at(where),
     )
 
 
-def _count(where: Places) -> int:
-    names = {path.partition("/")[0] for path in skill_files(shipped_folder(), where.host)}
-    return sum((where.skills / name / SKILL).is_file() for name in names)
+def _count(store: Path, where: Places) -> int:
+    """How many skills are ours there: what was given, edited or not, and what is as it ships."""
+    given: Mapping[str, str] = {}
+    with suppress(GitmemError):  # told already
+        given = install_of(store, where).skills
+    ours = {*given, *as_shipped(shipped_folder(), where.host, where.skills)}
+    return sum((where.skills / each).is_file() for each in ours if each.endswith(f"/{SKILL}"))
 
 
 def host_findings(

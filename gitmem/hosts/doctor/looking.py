@@ -37,7 +37,7 @@ def doctor(
     managed: Path | None = None,
 ) -> Doctored:
     """Look at the machine, the store, and each host in each scope; MANAGED are its rules."""
-    wired = tuple(wirings(environ, project))
+    wired = tuple(wirings(store.root, environ, project))
     found = [
         *machine_findings(environ, running.python),
         *store_findings(store, group),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from gitmem.hosts.install.record import Install, Kept, after
 from gitmem.hosts.install.sections import put_section, take_section
 from gitmem.hosts.install.settings import settings_in
 from gitmem.hosts.install.skills import shipped_folder
-from gitmem.hosts.install.skills_update import SkillPlan, plan_removal, plan_skills
+from gitmem.hosts.install.skills_update import SkillPlan, as_shipped, plan_removal, plan_skills
 
 ENV_EXAMPLE = ".env.example"
 
@@ -88,19 +88,20 @@ def mcp_for(
 def plan_install(wish: Wish, known: Install, version: str) -> Plan:
     """What brings everything to where it should be."""
     places, changes, files, remarks = wish.places, [], dict(known.files), []
+    given = _given(places, known)
     for part in _parts(wish, known):
         change, said = _put(part)
         changes.append(change)
         files[str(part.path)] = after(known.files.get(str(part.path)), change)
         remarks += [f"{part.path}: {each}" for each in said]
     if wish.has_plugin:
-        skills = plan_removal(places.skills, known.skills, known.skills_begun)
+        skills = plan_removal(places.skills, given, known.skills_begun)
     else:
         skills = plan_skills(
             shipped_folder(),
             places.host,
             places.skills,
-            known.skills,
+            given,
             known.skills_version,
             begun=known.skills_begun,
         )
@@ -115,6 +116,11 @@ def plan_install(wish: Wish, known: Install, version: str) -> Plan:
         skills_folder=str(places.skills),
     )
     return Plan(tuple(changes), tuple(_env_example(wish.store)), skills, record, tuple(remarks))
+
+
+def _given(places: Places, known: Install) -> Mapping[str, str]:
+    """The skills that are ours there: a project that was cloned or moved has no record of them."""
+    return known.skills or as_shipped(shipped_folder(), places.host, places.skills)
 
 
 def _parts(wish: Wish, known: Install) -> Iterator[Shared]:
@@ -176,7 +182,7 @@ def plan_uninstall(places: Places, store: Path, known: Install) -> Plan:
     parts = [_hooks_part(places, {}, known), _memory_part(places, "")]
     parts += [_mcp_part(places, places.mcp, None, known)] if places.mcp else []
     changes = [_taken(part, store, known.files.get(str(part.path))) for part in parts]
-    skills = plan_removal(places.skills, known.skills, known.skills_begun)
+    skills = plan_removal(places.skills, _given(places, known), known.skills_begun)
     return Plan(tuple(changes), (), skills, known)
 
 
@@ -187,12 +193,13 @@ def _taken(part: Shared, store: Path, kept: Kept | None) -> Change:
         return Change(part.path, None, None)
     before = read_file(backup_of(store, part.path, kept.before)) if kept and kept.before else None
     is_new = kept is not None and kept.before is None
-    if kept and kept.exact and digest(now) == kept.after and (is_new or before is not None):
+    is_known = before is not None or (is_new and not part.path.is_symlink())
+    if kept and kept.exact and digest(now) == kept.after and is_known:
         return Change(part.path, now, before)
     try:
         text = part.take(text_of(part.path, now), text_of(part.path, before))
     except Refused as error:
         error.message = f"{part.path}: {error.message}"
         raise
-    is_empty = text.strip() in ("", "{}")
-    return Change(part.path, now, None if is_new and is_empty else text.encode())
+    is_gone = is_new and text.strip() in ("", "{}") and not part.path.is_symlink()
+    return Change(part.path, now, None if is_gone else text.encode())

@@ -17,6 +17,7 @@ from gitmem.hosts.install.files import (
     digest,
     make,
     missing_folders,
+    sweep,
 )
 from gitmem.hosts.install.hooks import events_wired
 from gitmem.hosts.install.places import CLAUDE, PROJECT, SCOPES, USER, Places, Program, places
@@ -200,6 +201,9 @@ def _carry_out(plan: Plan, store: Path, where: Places) -> None:
 
 def _make(plan: Plan, store: Path, where: Places) -> None:
     mode = 0o644 if where.scope == PROJECT else 0o600
+    given = (where.skills / each for each in (*plan.record.skills, *plan.record.skills_begun))
+    touched = (*given, *(change.path for change in plan.changes))
+    sweep({store, where.skills, *(each.parent for each in touched)})
     for change in plan.shared:
         if change.action != "nothing":
             back_up(store, change)
