@@ -475,6 +475,15 @@ def test_settings_that_nobody_can_read(machine: Machine) -> None:
     assert any("config.toml: it is no TOML" in each for each in messages)
 
 
+def test_marks_of_which_one_is_missing(machine: Machine) -> None:
+    memory = machine.home / ".claude" / "CLAUDE.md"
+    memory.write_text(memory.read_text().replace("<!-- gitmem:end -->", ""))
+
+    message, hint = machine.found()["section-broken"]
+    assert message.startswith(f"{memory}: the marks")
+    assert "gitmem install claude-code" in hint
+
+
 def test_a_skill_that_somebody_removed_or_edited_is_no_fault(machine: Machine) -> None:
     skills = machine.home / ".claude" / "skills"
     shutil.rmtree(skills / "diary")

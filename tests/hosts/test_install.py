@@ -304,6 +304,52 @@ def test_what_cannot_be_read_for_sure_stops_it_before_anything_is_touched(
     assert installs(machine.store.root) == ()
 
 
+@pytest.mark.parametrize("name", ["CLAUDE.md", "settings.json"])
+def test_a_file_that_nobody_can_read_keeps_no_other_from_being_as_it_was(
+    machine: Machine, name: str
+) -> None:
+    before = tree(machine.home)
+    machine.install()
+    broken = machine.home / ".claude" / name
+    whole, half = broken.read_bytes(), broken.read_bytes()[:-30]
+    broken.write_bytes(half)
+
+    done = machine.uninstall()
+
+    (said,) = done.left
+    assert said.startswith(f"{broken}: ")
+    assert [str(broken)] == [each for each in tree(machine.home) if Path(each).is_file()]
+    assert broken.read_bytes() == half
+    broken.write_bytes(whole)
+    assert machine.uninstall().left == ()
+    assert tree(machine.home) == before
+    assert installs(machine.store.root) == ()
+
+
+def test_a_call_that_stays_is_named(machine: Machine) -> None:
+    group = {"hooks": [{"type": "command", "command": "gitmem hook stop -g mine", "timeout": 3}]}
+    machine.write(machine.settings, json.dumps({"hooks": {"Stop": [group]}}).encode())
+    machine.install()
+
+    (said,) = machine.uninstall().remarks
+
+    assert said.endswith("calls gitmem in a way of your own, which stays: Stop")
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\n\n", "\r\n\r\n\r\n"])
+def test_the_last_line_ends_as_it_did_whatever_was_edited(machine: Machine, end: str) -> None:
+    memory = machine.write(machine.home / ".codex" / "AGENTS.md", f"# A{end}".encode())
+    config = machine.write(machine.home / ".codex" / "config.toml", f"a = 1{end}".encode())
+    machine.install("codex", mcp=True)
+    for path in (memory, config):
+        path.write_bytes(b"# new\n" + path.read_bytes())
+
+    machine.uninstall("codex")
+
+    assert memory.read_bytes() == f"# new\n# A{end}".encode()
+    assert config.read_bytes() == f"# new\na = 1{end}".encode()
+
+
 def test_an_installation_that_stops_halfway_can_be_finished_or_taken_out(machine: Machine) -> None:
     machine.write(machine.settings, MESSY)
     machine.write(machine.home / "a file", b"")

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from gitmem.errors import BadInput, GitmemError
+from gitmem.errors import BadInput, GitmemError, Refused
 from gitmem.hosts.doctor.told import Finding, Wiring
 from gitmem.hosts.install.files import read_file, text_of
 from gitmem.hosts.install.hooks import PROMPT, events_wired, wanted_handlers
@@ -25,7 +25,7 @@ from gitmem.hosts.install.places import (
     places,
 )
 from gitmem.hosts.install.record import install_of
-from gitmem.hosts.install.sections import has_section
+from gitmem.hosts.install.sections import check_marks, has_section
 from gitmem.hosts.install.settings import plugin_at, read_settings
 from gitmem.hosts.install.skills import SKILL, shipped_folder
 from gitmem.hosts.install.skills_update import as_shipped, plan_skills
@@ -97,6 +97,7 @@ def host_findings(
             hint = "mend it by hand: its host cannot read it, either"
             yield Finding("settings-broken", each.problem, hint)
     for where in _all_places(environ, project):
+        yield from _mark_findings(where)
         row = next((x for x in wired if (x.host, x.scope) == where[:2]), None)
         if row and row.events:
             yield from _age_findings(store, where, row)
@@ -107,6 +108,16 @@ def host_findings(
             files = _settings(_files(host, environ, project, managed))
             yield from _hidden_findings(host, rows, files)
             yield from look(store, files, home_in(environ))
+
+
+def _mark_findings(where: Places) -> Iterator[Finding]:
+    """A section of which nobody can say where it ends: it is neither renewed nor taken out."""
+    try:
+        check_marks(text_of(where.memory, read_file(where.memory)))
+    except Refused as error:
+        again = f"then `gitmem install {where.host} --scope {where.scope}`"
+        said = f"{where.memory}: {error.message}"
+        yield Finding("section-broken", said, f"mend or remove them by hand, {again}")
 
 
 def _age_findings(store: Path, where: Places, row: Wiring) -> Iterator[Finding]:

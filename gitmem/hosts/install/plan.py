@@ -59,6 +59,8 @@ class Plan(NamedTuple):
     skills: SkillPlan
     record: Install
     remarks: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    """Why some file keeps its part of ours, where all shall go."""
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -140,13 +142,15 @@ def _memory_part(places: Places, section: str) -> Shared:
     return Shared(
         places.memory,
         lambda text: Merged(put_section(text, section)),
-        lambda text, before: take_section(text),
+        lambda text, before: _ended_as(take_section(text), before),
     )
 
 
 def _mcp_part(places: Places, path: Path, wanted: dict[str, Any] | None, known: Install) -> Shared:
     def take(text: str, before: str) -> str:
-        return take_json(text, before, known.mcp) if is_json else take_toml(text, known.mcp)
+        if is_json:
+            return take_json(text, before, known.mcp)
+        return _ended_as(take_toml(text, known.mcp), before)
 
     def put(text: str) -> Merged:
         if wanted is None:
@@ -181,9 +185,20 @@ def plan_uninstall(places: Places, store: Path, known: Install) -> Plan:
     """What leaves every file as it was."""
     parts = [_hooks_part(places, {}, known), _memory_part(places, "")]
     parts += [_mcp_part(places, places.mcp, None, known)] if places.mcp else []
-    changes = [_taken(part, store, known.files.get(str(part.path))) for part in parts]
+    changes, left = [], {}
+    for part in parts:
+        try:
+            changes.append(_taken(part, store, known.files.get(str(part.path))))
+        except (
+            Refused
+        ) as error:  # one file that nobody can read keeps no other from being as it was
+            left[str(part.path)] = f"{part.path}: {error.message}; {error.hint}"
     skills = plan_removal(places.skills, _given(places, known), known.skills_begun)
-    return Plan(tuple(changes), (), skills, known)
+    record = known._replace(
+        files={path: kept for path, kept in known.files.items() if path in left},
+        mcp=known.mcp if str(places.mcp) in left else None,
+    )
+    return Plan(tuple(changes), (), skills, record, left=tuple(left.values()))
 
 
 def _taken(part: Shared, store: Path, kept: Kept | None) -> Change:
@@ -196,10 +211,13 @@ def _taken(part: Shared, store: Path, kept: Kept | None) -> Change:
     is_known = before is not None or (is_new and not part.path.is_symlink())
     if kept and kept.exact and digest(now) == kept.after and is_known:
         return Change(part.path, now, before)
-    try:
-        text = part.take(text_of(part.path, now), text_of(part.path, before))
-    except Refused as error:
-        error.message = f"{part.path}: {error.message}"
-        raise
+    text = part.take(text_of(part.path, now), text_of(part.path, before))
     is_gone = is_new and text.strip() in ("", "{}") and not part.path.is_symlink()
     return Change(part.path, now, None if is_gone else text.encode())
+
+
+def _ended_as(text: str, before: str) -> str:
+    """TEXT, at the end of which our part stood, with the line ends that it had there BEFORE us."""
+    bare, old = text.rstrip("\r\n"), before.rstrip("\r\n")
+    is_same = bare.rpartition("\n")[2] == old.rpartition("\n")[2]
+    return bare + before[len(old) :] if before and is_same else text

@@ -70,6 +70,8 @@ class Installed(NamedTuple):
     """What is left to a person."""
     group: str = ""
     """The group that was made on the way."""
+    left: tuple[str, ...] = ()
+    """What could not be taken out, and why."""
 
 
 def install(
@@ -146,7 +148,18 @@ def uninstall(
         files = tuple(_told(plan, store.root, where.skills))
         if not dry_run:
             _take_out(plan, store.root, where)
-    return Installed(host, scope, "uninstalled", dry_run, files, plan.skills.remarks)
+    remarks = (*plan.skills.remarks, *_still(plan, where))
+    return Installed(host, scope, "uninstalled", dry_run, files, remarks, left=plan.left)
+
+
+def _still(plan: Plan, where: Places) -> Iterator[str]:
+    """What calls us after all, since it did so before."""
+    from gitmem.core.jsontext import read
+
+    after = next((x.after for x in plan.shared if x.path == where.hooks), None)
+    events = events_wired(read(after.decode("utf-8"))) if after and after.strip() else {}
+    if events:
+        yield f"{where.hooks} calls gitmem in a way of your own, which stays: {', '.join(events)}"
 
 
 def _ensured(store: Store, group: str) -> Initialised | None:
@@ -200,27 +213,40 @@ def _carry_out(plan: Plan, store: Path, where: Places) -> None:
 
 
 def _make(plan: Plan, store: Path, where: Places) -> None:
-    mode = 0o644 if where.scope == PROJECT else 0o600
+    _prepare(plan, store, where)
+    make_skills(plan.skills, where.skills, mode=_mode(where))
+    for change in (*plan.own, *reversed(plan.shared)):  # the host is told last
+        if change.action != "nothing":
+            make(change, mode=_mode(where))
+
+
+def _mode(where: Places) -> int:
+    return 0o644 if where.scope == PROJECT else 0o600
+
+
+def _prepare(plan: Plan, store: Path, where: Places) -> None:
+    """Sweep up after those who died, and keep each file as it is."""
     given = (where.skills / each for each in (*plan.record.skills, *plan.record.skills_begun))
     touched = (*given, *(change.path for change in plan.changes))
     sweep({store, where.skills, *(each.parent for each in touched)})
     for change in plan.shared:
         if change.action != "nothing":
             back_up(store, change)
-    make_skills(plan.skills, where.skills, mode=mode)
-    for change in (*plan.own, *reversed(plan.shared)):  # the host is told last
-        if change.action != "nothing":
-            make(change, mode=mode)
 
 
 def _take_out(plan: Plan, store: Path, where: Places) -> None:
-    """Do it backwards; the record goes last."""
-    _make(plan, store, where)
+    """Do it backwards: the host is told first, and the record goes last."""
+    _prepare(plan, store, where)
+    for change in plan.shared:
+        if change.action != "nothing":
+            make(change, mode=_mode(where))
+    make_skills(plan.skills, where.skills, mode=_mode(where))
     for folder in sorted(plan.record.folders, key=len, reverse=True):
         with suppress(OSError):  # somebody has put something there
             Path(folder).rmdir()
     if installs(store):
-        remember(store, plan.record, gone=True)
+        record = plan.record._replace(skills={}, skills_begun={}, handlers={})
+        remember(store, record, gone=not plan.left)
 
 
 def _plugin(where: Places, environ: Mapping[str, str], project: Path) -> str:
