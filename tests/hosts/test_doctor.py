@@ -282,8 +282,20 @@ def test_calls_in_files_that_are_not_ours_to_write(machine: Machine, host: str) 
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
-def test_a_store_of_somebody_else(machine: Machine) -> None:
-    os.chown(machine.store.root, 12345, -1)
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "repos",
+        "repos/main.git",
+        "repos/main.git/objects",
+        "repos/main.git/refs/heads",
+        "repos/main.git/gitmem",
+        "groups/main",
+    ],
+)
+def test_a_store_of_somebody_else(machine: Machine, path: str) -> None:
+    os.chown(machine.store.root / path, 12345, -1)
 
     message, hint = machine.found()["wrong-owner"]
     assert "belongs to user 12345" in message

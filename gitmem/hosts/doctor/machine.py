@@ -48,7 +48,7 @@ def store_findings(store: Store, group: str) -> Iterator[Finding]:
     if not store.root.is_dir():
         yield Finding("store-missing", f"there is no store {store.root}", "`gitmem init`")
         return
-    yield from _owner_findings(store.root)
+    yield from _owner_findings(store)
     yield from _config_findings(store)
     if group not in store.names():
         made = f"`gitmem init -g {quote(group)}`"
@@ -71,9 +71,19 @@ def _config_findings(store: Store) -> Iterator[Finding]:
             yield Finding("link-dangling", said, f"`gitmem link {quote(each.folder)} --remove`")
 
 
-def _owner_findings(root: Path) -> Iterator[Finding]:
-    repos = sorted((root / "repos").glob("*.git")) if os.access(root / "repos", os.R_OK) else []
-    for path in (root, root / "repos", root / "groups", *repos):
+def _written_to(store: Store) -> Iterator[Path]:
+    """The folders in which a write makes files; `sudo gitmem` leaves some of them to root."""
+    root = store.root
+    yield from (root, root / "repos", root / "groups")
+    for name in store.names() if os.access(root / "repos", os.R_OK) else ():
+        gitdir = store.gitdir(name)
+        yield from (gitdir, gitdir / "objects", gitdir / "refs" / "heads", gitdir / "gitmem")
+        yield store.default_worktree(name)
+
+
+def _owner_findings(store: Store) -> Iterator[Finding]:
+    root = store.root
+    for path in _written_to(store):
         with suppress(FileNotFoundError):
             owner = path.stat().st_uid
             if owner != os.geteuid():

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext, suppress
 from pathlib import Path
-from shlex import join, quote
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem import __version__
 from gitmem.core.access import MAIN
+from gitmem.hosts.install.advice import doubts, next_steps, still_calling
 from gitmem.hosts.install.files import (
     back_up,
     backup_of,
@@ -19,8 +19,7 @@ from gitmem.hosts.install.files import (
     missing_folders,
     sweep,
 )
-from gitmem.hosts.install.hooks import events_wired
-from gitmem.hosts.install.places import CLAUDE, PROJECT, SCOPES, USER, Places, Program, places
+from gitmem.hosts.install.places import CLAUDE, PROJECT, USER, Places, Program, places
 from gitmem.hosts.install.plan import (
     Plan,
     Wish,
@@ -30,9 +29,8 @@ from gitmem.hosts.install.plan import (
     plan_uninstall,
 )
 from gitmem.hosts.install.record import alone, begun, install_of, installs, remember
-from gitmem.hosts.install.settings import plugin_at, settings_in
+from gitmem.hosts.install.settings import plugin_at
 from gitmem.hosts.install.skills_installed import make_skills
-from gitmem.hosts.transcripts.readers import home_in
 from gitmem.operations.group import Group, Store, not_found
 
 if TYPE_CHECKING:
@@ -98,8 +96,8 @@ def install(
         files = tuple(_told(plan, store.root, where.skills))
         if not dry_run:
             _carry_out(plan, store.root, where)
-    remarks = (*plan.remarks, *plan.skills.remarks, *_doubts(wish, plugin, environ, project))
-    steps = tuple(_next(wish, group, bool(mcp), bool(files), environ))
+    remarks = (*plan.remarks, *plan.skills.remarks, *doubts(wish, plugin, environ, project))
+    steps = tuple(next_steps(wish, group, bool(mcp), bool(files), environ))
     created = made.group if made and made.created else ""
     return Installed(host, scope, "installed", dry_run, files, remarks, steps, created)
 
@@ -148,18 +146,8 @@ def uninstall(
         files = tuple(_told(plan, store.root, where.skills))
         if not dry_run:
             _take_out(plan, store.root, where)
-    remarks = (*plan.skills.remarks, *_still(plan, where))
+    remarks = (*plan.skills.remarks, *still_calling(plan, where))
     return Installed(host, scope, "uninstalled", dry_run, files, remarks, left=plan.left)
-
-
-def _still(plan: Plan, where: Places) -> Iterator[str]:
-    """What calls us after all, since it did so before."""
-    from gitmem.core.jsontext import read
-
-    after = next((x.after for x in plan.shared if x.path == where.hooks), None)
-    events = events_wired(read(after.decode("utf-8"))) if after and after.strip() else {}
-    if events:
-        yield f"{where.hooks} calls gitmem in a way of your own, which stays: {', '.join(events)}"
 
 
 def _ensured(store: Store, group: str) -> Initialised | None:
@@ -254,58 +242,3 @@ def _plugin(where: Places, environ: Mapping[str, str], project: Path) -> str:
     if where.host != CLAUDE:
         return ""
     return plugin_at(where) or plugin_at(places(CLAUDE, USER, environ, project))
-
-
-def _doubts(wish: Wish, plugin: str, environ: Mapping[str, str], project: Path) -> Iterator[str]:
-    """What would make everything happen twice, or not at all elsewhere."""
-    where = wish.places
-    if plugin:
-        yield (
-            f"the plugin {plugin} is enabled and brings hooks, skills and the MCP server: "
-            "they are left out here, or everything would happen twice"
-        )
-    if where.scope == PROJECT and not wish.program.is_portable:
-        call = " ".join(wish.program.call)
-        yield f"the settings of this project now name what only this machine has: {call}"
-    for other in SCOPES:
-        if other != where.scope and not plugin:
-            yield from _other_scope(where, other, environ, project)
-
-
-def _other_scope(
-    where: Places, scope: str, environ: Mapping[str, str], project: Path
-) -> Iterator[str]:
-    from gitmem.errors import BadInput
-
-    try:
-        there = places(where.host, scope, environ, project)
-    except BadInput:  # the home folder is no project
-        return
-    if named := plugin_at(there):
-        yield (
-            f"the plugin {named} is enabled in {there.root}, too: there everything happens twice, "
-            "unless you disable one of the two"
-        )
-    if events_wired(settings_in(there.hooks)):
-        yield (
-            f"{there.hooks} calls gitmem, too: keep one of the two, "
-            f"`gitmem install {where.host} --scope {scope} --uninstall` removes that one"
-        )
-
-
-def _next(
-    wish: Wish, group: str, mcp: bool, is_changed: bool, environ: Mapping[str, str]
-) -> Iterator[str]:
-    where = wish.places
-    if group != MAIN:  # what hooks show is found by the folder of a session
-        folder = where.root if where.scope == PROJECT else home_in(environ)
-        yield f"gitmem link {quote(str(folder))} -g {group}"
-    if mcp and where.mcp is None:
-        yield f"claude mcp add --scope user gitmem -- {join((*wish.program.call, 'mcp'))}"
-    if is_changed and wish.program.store:
-        named = f"export GITMEM_HOME={quote(wish.program.store)}"
-        yield f"put `{named}` into the profile of your shell: skills call a plain `gitmem`"
-    if is_changed and where.host != CLAUDE:
-        yield "open /hooks in Codex and trust the new ones: until then it skips them in silence"
-    if is_changed:
-        yield "begin a new session of the host; `gitmem doctor` says what is wired"
