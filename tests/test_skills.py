@@ -12,6 +12,7 @@ import yaml
 
 from gitmem.core import frontmatter, secrets
 from gitmem.core.skill_rules import KEYS, problems
+from gitmem.hosts.install.sections import section
 from gitmem.hosts.install.skills import skill_files, version
 from gitmem.operations.layouts import shipped_layout
 from tests.support.cli import run_gitmem
@@ -239,6 +240,35 @@ class TestCommands:
         run_page(text_of("recall-memories"), "standard")
 
         assert run_gitmem("log").out == before
+
+    @pytest.mark.parametrize("skill", sorted(set(NAMES) - {"recall-memories"}))
+    def test_a_layout_without_its_layers_is_not_left_out(self, skill: str) -> None:
+        assert "`claude-code`" in text_of(skill)
+        assert "a line in `MEMORY.md`" in " ".join(text_of(skill).split())
+
+    @pytest.mark.parametrize("layout", ["standard", "zylos", "claude-code"])
+    def test_all_that_the_section_on_memory_says_works(self, layout: str, project: Path) -> None:
+        assert run_gitmem("init", "--layout", layout).code == 0
+        page = section(shipped_layout(layout), "main")
+        stands_for = {"WORDS": "Bookings", "TEXT": "Bookings close at six.", "WHY": "Ada said so"}
+        named = [each.words for each in commands(page, layout)]
+
+        answered = [
+            (words, run_gitmem(*_whole([stands_for.get(each, each) for each in words])))
+            for words in sorted(named, key=lambda words: words[0] != "write")
+        ]
+
+        assert {words[0] for words in named} >= {"read", "search", "write", "archive", "restore"}
+        assert [(words, said.err) for words, said in answered if said.code] == []
+
+
+NOTE = "bookings.md"
+
+
+def _whole(words: list[str]) -> list[str]:
+    """A command of which the section names no more than its verb, with what it needs."""
+    needs = {"archive": [NOTE], "restore": [NOTE]}
+    return [NOTE if each == "PATH" else each for each in words] + needs.get(" ".join(words), [])
 
 
 def as_typed(printed: str) -> Typed:

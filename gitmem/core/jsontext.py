@@ -246,23 +246,25 @@ class _Scanner:
 
     def _container(self, at: int, depth: int, closing: str) -> Node:
         inner: list[Member] = []
+        names: set[str] = set()
         end = self.space(at + 1)
         while self._text[end : end + 1] != closing:
             if inner:
                 end = self._expect(",", end)
-            inner.append(self._member(end, depth, closing, inner))
+            inner.append(self._member(end, depth, closing, names))
+            names.add(inner[-1].name)
             end = self.space(inner[-1].node.end)
         values = [each.node.value for each in inner]
         found = values if closing == "]" else {x.name: x.node.value for x in inner}
         return Node(found, at, end + 1, tuple(inner))
 
-    def _member(self, at: int, depth: int, closing: str, others: Sequence[Member]) -> Member:
+    def _member(self, at: int, depth: int, closing: str, others: set[str]) -> Member:
         if closing == "]":
             return Member("", at, self.value(at, depth + 1))
         if self._text[at : at + 1] != '"':
             raise self.refused(at, "no name in quotes")
         name, end = self._string(at)
-        if any(each.name == name for each in others):
+        if name in others:
             raise self.refused(at, f"the name {name!r} for the second time")
         return Member(name, at, self.value(self._expect(":", self.space(end)), depth + 1))
 

@@ -23,6 +23,7 @@ from gitmem.git.foreign_places import (
     small_text,
     stores_of,
 )
+from gitmem.git.formats import unread
 from gitmem.git.objects import ObjectDamaged, ObjectMissing, Objects
 from gitmem.git.repository import Commit, Difference, differences, parse_commit
 from gitmem.git.setup import parse_config
@@ -208,12 +209,9 @@ class Foreign:
         raise ObjectMissing(oid)
 
     def _check_form(self) -> None:
-        form = self._config.get("extensions.objectformat", "sha1").lower()
-        if form != "sha1":
-            raise HistoryUnreadable(f"its objects are named by {form}, and only sha1 is read")
-        refs = self._config.get("extensions.refstorage", "files").lower()
-        if refs != "files":
-            raise HistoryUnreadable(f"its branches are kept as {refs}, and only files are read")
+        found = unread(self._config)
+        if found:
+            raise HistoryUnreadable(found.said)
         for each in (self.gitdir / "HEAD", self.common / "objects", self.common / "refs"):
             if each.is_symlink():
                 raise HistoryUnreadable(f"{each.name} in its git directory is a link")

@@ -16,6 +16,7 @@ import pygit2
 
 from gitmem.errors import Damaged, MomentNotFound
 from gitmem.git import trees
+from gitmem.git.formats import check_form
 from gitmem.git.objects import ObjectDamaged, Objects
 from gitmem.git.staging import Staging
 from gitmem.git.trees import Node, Tree
@@ -103,6 +104,9 @@ class Repository:
             flags = pygit2.enums.RepositoryOpenFlag.BARE | pygit2.enums.RepositoryOpenFlag.NO_SEARCH
             self.raw = pygit2.Repository(str(gitdir), flags)
         except (pygit2.GitError, OSError, KeyError) as error:
+            from gitmem.git.setup import read_config  # which imports this module
+
+            check_form(read_config(gitdir), gitdir.name.removesuffix(".git"))
             raise Damaged(
                 f"the repository of {gitdir.name.removesuffix('.git')!r} cannot be opened: {error}",
                 hint="run `gitmem check --repair`",

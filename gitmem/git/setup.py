@@ -123,13 +123,20 @@ def parse_config(text: str) -> dict[str, str]:
     """The settings in TEXT as `section.key` in lower case; what is no setting is skipped."""
     found, section = {}, ""
     for line in map(str.strip, text.splitlines()):
-        if line.startswith("["):
-            section = line.strip("[]").lower()
-        elif "=" in line:
-            key, _, value = line.partition("=")
-            plain = value.strip().strip('"').replace('\\"', '"').replace("\\\\", "\\")
-            found[f"{section}.{key.strip().lower()}"] = plain
+        head = re.match(r"\[([^\]]*)\]", line)
+        section = head[1].lower() if head else section
+        key, is_setting, value = line[head.end() if head else 0 :].partition("=")
+        if is_setting:
+            found[f"{section}.{key.strip().lower()}"] = _plain(value.strip())
     return found
+
+
+def _plain(value: str) -> str:
+    """A value without its quotes, and without the remark behind it."""
+    quoted = re.match(r'"((?:[^"\\]|\\.)*)"', value)
+    if not quoted:
+        return re.sub(r"\s*[#;].*", "", value)
+    return quoted[1].replace('\\"', '"').replace("\\\\", "\\")
 
 
 def worktree_of(gitdir: Path) -> Path | None:

@@ -14,7 +14,9 @@ from gitmem.errors import GitmemError, GroupRefused
 from gitmem.git.checks.findings import Finding, info, warning
 from gitmem.git.checks.fsck import VERIFIED, Inspection, Progress, inspect
 from gitmem.git.checks.rewound import KEPT, REWOUND
+from gitmem.git.formats import check_form
 from gitmem.git.repairs.pointing import point_if_free
+from gitmem.git.setup import read_config
 from gitmem.operations.clock import Clock, zone_of, zone_problem
 from gitmem.operations.group import Group, Store, not_found, time_now
 from gitmem.operations.layouts import layout_at
@@ -63,6 +65,7 @@ def check_group(
     gitdir = store.gitdir(name)
     if not gitdir.is_dir():
         raise not_found(store, name, acting)
+    check_form(read_config(gitdir), name)
     zone = zone_of(store.root)
     moment = time_now(now, zone)
     found = inspect(gitdir, now=moment, full=full or repair, progress=progress)

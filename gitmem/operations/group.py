@@ -15,6 +15,7 @@ from gitmem.core.layout import EMPTY, FILE, Layout
 from gitmem.core.messages import Note, check_agent
 from gitmem.core.paths import check_group, check_path
 from gitmem.errors import BadInput, Damaged, GitmemError, GroupNotFound, PathRefused
+from gitmem.git.formats import Unread, check_form, unread
 from gitmem.git.lock import WAIT
 from gitmem.git.repository import Repository, Snapshot, seal
 from gitmem.git.setup import FORMAT, is_tied, leads_nowhere, read_config, tie, worktree_in
@@ -91,6 +92,10 @@ class Store:
             return []
         return sorted(each[:-4] for each in found if each.endswith(".git") and each[0] != ".")
 
+    def unread(self, name: str) -> Unread | None:
+        """Why the repository of a group is beyond us, sound as it may be."""
+        return unread(read_config(self.gitdir(name)))
+
     @property
     def config(self) -> Path:
         """The file with the settings of the store."""
@@ -163,6 +168,7 @@ class Group:
         self._check_format()
 
     def _check_format(self) -> None:
+        check_form(self._config, self.name)
         found = self._config.get("gitmem.format", "1")
         if found != str(FORMAT):
             raise Damaged(

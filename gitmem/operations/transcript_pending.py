@@ -82,13 +82,13 @@ class _Found(NamedTuple):
     known: bool
 
 
-def action_required(pending: int, threshold: int) -> str:
-    """The line that asks an agent to summarise; nothing up to the threshold."""
+def action_required(pending: int, threshold: int, skill: str = SKILL) -> str:
+    """The line that asks an agent to summarise, by its SKILL; nothing up to the threshold."""
     if pending <= threshold:
         return ""
     return (
         f"[Action Required] There are {pending} unsummarized conversations. "
-        f"Please invoke {SKILL} to process them."
+        f"Please invoke {skill} to process them."
     )
 
 

@@ -181,6 +181,18 @@ def test_broken_settings_are_refused_and_named(host: Path, run: Run) -> None:
     assert run("install", "claude-code", "--json").error["code"] == "json-refused"
 
 
+def test_what_cannot_be_taken_out_is_named(host: Path, run: Run) -> None:
+    run("install", "claude-code")
+    memory = host / ".claude" / "CLAUDE.md"
+    memory.write_text(memory.read_text().replace("<!-- gitmem:end -->", ""))
+
+    said = run("install", "claude-code", "--uninstall", "--quiet")
+
+    assert said.code == 6
+    assert f"left: {memory}: the marks" in said.out
+    assert (host / ".claude" / "settings.json").read_text() == '{\n  "model": "opus"\n}\n'
+
+
 @pytest.mark.parametrize(
     ("args", "said"),
     [

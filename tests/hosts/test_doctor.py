@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,14 +14,16 @@ from typing import Any
 import pytest
 
 import gitmem
-from gitmem.hosts.doctor.looking import Doctored, doctor
-from gitmem.hosts.doctor.machine import UNREADABLE
+from gitmem.errors import Damaged
+from gitmem.hosts.doctor.looking import Doctored, Running, doctor
+from gitmem.hosts.doctor.machine import CONVERTED
 from gitmem.hosts.install import wiring as hosts
 from gitmem.hosts.install.files import digest
 from gitmem.hosts.install.places import Program
+from gitmem.operations.check import check_group
 from gitmem.operations.group import Group, Store
 from tests.support.git import git
-from tests.support.histories import by_hand
+from tests.support.histories import by_hand, put
 
 ROOT = Path(gitmem.__file__).parents[1]
 
@@ -40,7 +43,7 @@ class Machine:
             "PYTHONPATH": str(ROOT),
         }
         self.store = Store(folder / "store")
-        self.python = (3, 11, 0)
+        self.running = Running((str(self.tools / "gitmem"),), (3, 11, 0), has_mcp=True)
         self.managed = folder / "managed.json"
 
     def script(self, name: str, line: str) -> Path:
@@ -68,7 +71,7 @@ class Machine:
             group,
             environ=self.environ,
             project=self.project,
-            python=self.python,
+            running=self.running,
             managed=self.managed,
         )
 
@@ -132,12 +135,76 @@ def test_a_machine_without_anything_is_told_where_to_begin(bare: Machine) -> Non
     assert "gitmem install claude-code" in found["not-wired"][1]
 
 
-def test_a_hook_that_finds_no_program(machine: Machine) -> None:
-    machine.script("gitmem", "").unlink()
-    assert set(machine.found()) == {"not-on-path"}
+def elsewhere(machine: Machine) -> Path:
+    """Let the program lie in a folder that is not on PATH, and give its place."""
+    folder = machine.home / "my tools"
+    folder.mkdir()
+    place = (machine.tools / "gitmem").rename(folder / "gitmem")
+    machine.running = machine.running._replace(words=(str(place),))
+    return place
 
-    machine.install(program=Program(("/nowhere/gitmem",)))
-    assert "/nowhere/gitmem is not there" in machine.found()["program-missing"][0]
+
+@pytest.mark.parametrize("scope", ["user", "project"])
+def test_skills_find_no_program_though_hooks_do(bare: Machine, scope: str) -> None:
+    place = elsewhere(bare)
+    bare.install(scope=scope, program=Program((str(place),)))
+
+    found = bare.found()
+
+    assert set(found) == {"not-on-path"}
+    told = found["not-on-path"][1].partition(": ")[2]
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"{told}; command -v gitmem"],
+        env=bare.environ,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == str(place)
+
+
+def test_the_plugin_finds_no_program(machine: Machine) -> None:
+    hosts.uninstall(
+        machine.store, "claude-code", "user", environ=machine.environ, project=machine.project
+    )
+    machine.set(machine.settings, enabledPlugins={"gitmem@gitmem": True})
+    elsewhere(machine)
+
+    assert set(machine.found()) == {"not-on-path"}
+    machine.running = machine.running._replace(words=(sys.executable, "-m", "gitmem"))
+    assert "uv tool install" in machine.found()["not-on-path"][1]
+
+
+@pytest.mark.parametrize("scope", ["user", "project"])
+def test_a_hook_whose_program_is_gone(bare: Machine, scope: str) -> None:
+    bare.install(scope=scope, program=Program(("/nowhere/gitmem",)))
+
+    message, hint = bare.found()["program-missing"]
+    assert message.startswith("/nowhere/gitmem is not there")
+    assert hint.startswith(f"`gitmem install claude-code --scope {scope}`")
+
+
+def test_a_plain_call_that_finds_another_store_than_the_hooks(bare: Machine) -> None:
+    other = f"{bare.home}/other store"
+    bare.install(program=Program(("gitmem",), other))
+
+    message, hint = bare.found()["other-store"]
+    assert other in message
+    assert f"export GITMEM_HOME='{other}'" in hint
+    bare.install(program=Program(("gitmem",), str(bare.store.root)))
+    assert bare.found() == {}
+
+
+@pytest.mark.parametrize("by", ["plugin", "project"])
+def test_a_server_without_what_it_needs(machine: Machine, by: str) -> None:
+    if by == "plugin":
+        machine.set(machine.settings, enabledPlugins={"gitmem@gitmem": True})
+    else:
+        machine.install("codex", "project", mcp=True)
+    assert "mcp-missing" not in machine.found()
+    machine.running = machine.running._replace(has_mcp=False)
+
+    assert "gitmem-cli[mcp]" in machine.found()["mcp-missing"][1]
 
 
 @pytest.mark.parametrize(
@@ -157,7 +224,7 @@ def test_a_module_as_the_program_is_asked_like_any_other(machine: Machine) -> No
 
 
 def test_a_python_that_is_too_old_and_a_missing_git(machine: Machine) -> None:
-    machine.python = (3, 10, 4)
+    machine.running = machine.running._replace(python=(3, 10, 4))
     (machine.tools / "git").unlink()
 
     assert set(machine.found()) == {"python-old", "git-missing"}
@@ -215,8 +282,20 @@ def test_calls_in_files_that_are_not_ours_to_write(machine: Machine, host: str) 
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
-def test_a_store_of_somebody_else(machine: Machine) -> None:
-    os.chown(machine.store.root, 12345, -1)
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "repos",
+        "repos/main.git",
+        "repos/main.git/objects",
+        "repos/main.git/refs/heads",
+        "repos/main.git/gitmem",
+        "groups/main",
+    ],
+)
+def test_a_store_of_somebody_else(machine: Machine, path: str) -> None:
+    os.chown(machine.store.root / path, 12345, -1)
 
     message, hint = machine.found()["wrong-owner"]
     assert "belongs to user 12345" in message
@@ -224,23 +303,60 @@ def test_a_store_of_somebody_else(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "code", "hint"),
-    [
-        ("refstorage", "reftable", "reftable", "refs migrate --ref-format=files"),
-        ("objectformat", "sha256", "sha256", "gitmem adopt"),
-    ],
+    "lines", ["[extensions]\n\trefStorage = reftable", '[extensions] refstorage="reftable" ; mine']
 )
-def test_a_repository_that_libgit2_cannot_read(
-    machine: Machine, key: str, value: str, code: str, hint: str
-) -> None:
+def test_a_repository_whose_refs_are_a_table(machine: Machine, lines: str) -> None:
     config = machine.store.gitdir("main") / "config"
     git(machine.store.root, "config", "-f", str(config), "core.repositoryformatversion", "1")
-    git(machine.store.root, "config", "-f", str(config), f"extensions.{key}", value)
+    config.write_text(f"{config.read_text()}{lines}\n")
 
     found = machine.found()
 
-    assert set(found) == {code}
-    assert hint in found[code][1]
+    assert set(found) == {"reftable"}
+    assert "refs migrate --ref-format=files && gitmem check --repair" in found["reftable"][1]
+
+
+def to_sha256(machine: Machine) -> Path:
+    """Let the repository of the group be one of the other kind, with the same history."""
+    gitdir, made = machine.store.gitdir("main"), machine.home / "made.git"
+    git(machine.home, "init", "-q", "--bare", "-b", "main", "--object-format=sha256", str(made))
+    said = git(gitdir, "fast-export", "--all")
+    git(made, "fast-import", "--quiet", input=said)
+    git(made, "config", "core.bare", "false")
+    git(made, "config", "core.worktree", "../../groups/main")
+    shutil.rmtree(gitdir)
+    return made.rename(gitdir)
+
+
+def test_a_repository_of_the_other_kind_of_ids_is_converted_by_what_it_says(
+    machine: Machine,
+) -> None:
+    group = Group(machine.store, "main")
+    put(group, "notes.md", "Kept.\n")
+    gitdir = to_sha256(machine)
+    (group.worktree / "later.md").write_text("Not committed yet.\n")
+    before = (gitdir / "config").read_bytes()
+
+    with pytest.raises(Damaged, match=r"named by sha256.*nothing in it was changed") as caught:
+        check_group(machine.store, "main", repair=True)
+    with pytest.raises(Damaged, match="named by sha256"):
+        Group(machine.store, "main")
+
+    assert "gitmem doctor" in caught.value.hint
+    assert (gitdir / "config").read_bytes() == before
+    found = machine.found()
+    assert set(found) == {"sha256"}
+    environ = {**machine.environ, "PATH": f"{machine.tools}:{os.environ['PATH']}"}
+    subprocess.run(
+        ["/bin/sh", "-c", found["sha256"][1]],
+        env={**environ, "GITMEM_HOME": str(machine.store.root)},
+        check=True,
+        capture_output=True,
+    )
+    assert machine.found() == {}
+    assert check_group(machine.store, "main").sound
+    assert Group(machine.store, "main").repository.snapshot().read("notes.md") == b"Kept.\n"
+    assert (group.worktree / "later.md").exists()
 
 
 def test_a_group_that_cannot_be_opened(machine: Machine) -> None:
@@ -350,6 +466,14 @@ def test_twice_the_same_by_plugin_or_by_scope(machine: Machine) -> None:
     assert hint == "`gitmem install claude-code --scope user --uninstall`"
 
 
+@pytest.mark.parametrize("name", ["settings.json", "settings.local.json"])
+def test_twice_the_same_by_the_plugin_of_a_project(machine: Machine, name: str) -> None:
+    path = machine.project / ".claude" / name
+    machine.set(path, enabledPlugins={"gitmem@gitmem": True})
+
+    assert "the plugin gitmem@gitmem" in machine.found()["double"][0]
+
+
 def test_settings_that_nobody_can_read(machine: Machine) -> None:
     machine.settings.write_text('{"a": 1,}')
 
@@ -363,6 +487,15 @@ def test_settings_that_nobody_can_read(machine: Machine) -> None:
     assert any("config.toml: it is no TOML" in each for each in messages)
 
 
+def test_marks_of_which_one_is_missing(machine: Machine) -> None:
+    memory = machine.home / ".claude" / "CLAUDE.md"
+    memory.write_text(memory.read_text().replace("<!-- gitmem:end -->", ""))
+
+    message, hint = machine.found()["section-broken"]
+    assert message.startswith(f"{memory}: the marks")
+    assert "gitmem install claude-code" in hint
+
+
 def test_a_skill_that_somebody_removed_or_edited_is_no_fault(machine: Machine) -> None:
     skills = machine.home / ".claude" / "skills"
     shutil.rmtree(skills / "diary")
@@ -370,6 +503,16 @@ def test_a_skill_that_somebody_removed_or_edited_is_no_fault(machine: Machine) -
 
     assert machine.found() == {}
     assert machine.look().wired[0].skills == 5
+
+
+def test_a_skill_of_somebody_else_is_not_counted(bare: Machine) -> None:
+    theirs = bare.home / ".claude" / "skills" / "diary" / "SKILL.md"
+    theirs.parent.mkdir(parents=True)
+    theirs.write_text("theirs")
+    bare.install()
+
+    assert bare.found() == {}
+    assert bare.look().wired[0].skills == 5
 
 
 def test_hooks_and_skills_of_an_older_version(machine: Machine) -> None:
@@ -412,7 +555,7 @@ def test_it_changes_nothing(machine: Machine) -> None:
 def test_the_page_names_every_finding() -> None:
     sources = "".join(each.read_text() for each in (ROOT / "gitmem/hosts/doctor").glob("*.py"))
     codes = set(re.findall(r'Finding\(\s*"([a-z-]+)"', sources))
-    codes |= {code for code, _, _ in UNREADABLE.values()} | {"not-on-path", "program-missing"}
+    codes |= set(CONVERTED)
     page = (ROOT / "docs" / "hosts.md").read_text("utf-8")
     table = page.partition("## What the doctor looks for")[2].partition("\n## ")[0]
 

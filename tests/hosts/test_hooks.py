@@ -375,6 +375,24 @@ class TestSessionStart:
         assert done.context.count("is kept, but") == 5
         assert "55 more such edits" in done.context
 
+    @pytest.mark.parametrize(
+        ("host", "env", "skill"),
+        [
+            ("claude-code", {}, "/gitmem-memory"),
+            ("claude-code", {"CLAUDE_PLUGIN_ROOT": "/plugin"}, "/gitmem:gitmem-memory"),
+            ("codex", {"CLAUDE_PLUGIN_ROOT": "/plugin"}, "/gitmem-memory"),
+        ],
+    )
+    def test_the_skill_is_named_as_it_is_called_there(
+        self, desk: Desk, group: Group, host: str, env: dict[str, str], skill: str
+    ) -> None:
+        transcript_add(group, [Spoken("c", "Ada", f"line {n}") for n in range(31)])
+
+        assert (
+            "[Action Required] There are 31 unsummarized conversations. "
+            f"Please invoke {skill} to process them." in desk("session-start", host, env).context
+        )
+
     def test_a_subagent_gets_nothing(self, desk: Desk) -> None:
         done = desk("session-start", source="startup", agent_id="a", agent_type="Explore")
 

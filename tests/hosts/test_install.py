@@ -187,6 +187,46 @@ def test_without_its_record_it_still_knows_its_own(machine: Machine) -> None:
     assert list((machine.home / ".claude" / "skills").iterdir()) == []
 
 
+def test_skills_of_a_project_that_was_cloned_are_known_as_far_as_nobody_edited_them(
+    machine: Machine,
+) -> None:
+    machine.install(scope="project")
+    skills = machine.project / ".claude" / "skills"
+    (skills / "facts" / "SKILL.md").write_text("mine")
+    machine.store = Store(machine.home / "store of somebody else")
+
+    machine.uninstall(scope="project")
+
+    left = [each for each in skills.rglob("*") if each.is_file()]
+    assert left == [skills / "facts" / "SKILL.md"]
+
+
+@pytest.mark.parametrize("is_uninstalled", [True, False])
+def test_what_a_writer_left_that_died_is_swept(machine: Machine, is_uninstalled: bool) -> None:
+    machine.install()
+    left = [
+        machine.write(machine.home / ".claude" / f"{each}.0011aabb.gitmem-tmp", b"half")
+        for each in (".settings.json", "skills/diary/.SKILL.md", "skills/.x")
+    ]
+    machine.write(machine.home / ".claude" / ".mine.gitmem-tmp", b"theirs")
+
+    machine.uninstall() if is_uninstalled else machine.install()
+
+    assert not any(each.exists() for each in left)
+    assert (machine.home / ".claude" / ".mine.gitmem-tmp").exists()
+
+
+def test_what_a_link_leads_to_is_never_deleted(machine: Machine) -> None:
+    machine.install()
+    moved = machine.settings.rename(machine.home / "dotfiles.json")
+    machine.settings.symlink_to(moved)
+
+    machine.uninstall()
+
+    assert machine.settings.is_symlink()
+    assert json.loads(moved.read_text()) == {}
+
+
 def test_each_changed_file_is_kept_and_no_older_copy_is_ever_lost(machine: Machine) -> None:
     machine.write(machine.settings, b'{"a": 1}')
     (first,) = (each for each in machine.install().files if each.path == str(machine.settings))
@@ -262,6 +302,52 @@ def test_what_cannot_be_read_for_sure_stops_it_before_anything_is_touched(
     assert caught.value.hint
     assert tree(machine.home) == before
     assert installs(machine.store.root) == ()
+
+
+@pytest.mark.parametrize("name", ["CLAUDE.md", "settings.json"])
+def test_a_file_that_nobody_can_read_keeps_no_other_from_being_as_it_was(
+    machine: Machine, name: str
+) -> None:
+    before = tree(machine.home)
+    machine.install()
+    broken = machine.home / ".claude" / name
+    whole, half = broken.read_bytes(), broken.read_bytes()[:-30]
+    broken.write_bytes(half)
+
+    done = machine.uninstall()
+
+    (said,) = done.left
+    assert said.startswith(f"{broken}: ")
+    assert [str(broken)] == [each for each in tree(machine.home) if Path(each).is_file()]
+    assert broken.read_bytes() == half
+    broken.write_bytes(whole)
+    assert machine.uninstall().left == ()
+    assert tree(machine.home) == before
+    assert installs(machine.store.root) == ()
+
+
+def test_a_call_that_stays_is_named(machine: Machine) -> None:
+    group = {"hooks": [{"type": "command", "command": "gitmem hook stop -g mine", "timeout": 3}]}
+    machine.write(machine.settings, json.dumps({"hooks": {"Stop": [group]}}).encode())
+    machine.install()
+
+    (said,) = machine.uninstall().remarks
+
+    assert said.endswith("calls gitmem in a way of your own, which stays: Stop")
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\n\n", "\r\n\r\n\r\n"])
+def test_the_last_line_ends_as_it_did_whatever_was_edited(machine: Machine, end: str) -> None:
+    memory = machine.write(machine.home / ".codex" / "AGENTS.md", f"# A{end}".encode())
+    config = machine.write(machine.home / ".codex" / "config.toml", f"a = 1{end}".encode())
+    machine.install("codex", mcp=True)
+    for path in (memory, config):
+        path.write_bytes(b"# new\n" + path.read_bytes())
+
+    machine.uninstall("codex")
+
+    assert memory.read_bytes() == f"# new\n# A{end}".encode()
+    assert config.read_bytes() == f"# new\na = 1{end}".encode()
 
 
 def test_an_installation_that_stops_halfway_can_be_finished_or_taken_out(machine: Machine) -> None:
@@ -378,6 +464,78 @@ def test_a_server_of_that_name_that_is_not_ours_stays(
     assert file.read_bytes() == data
 
 
+OTHER_TABLE = '[mcp_servers.other]\ncommand = "x"\n'
+
+
+def codex_config(machine: Machine, program: str = "gitmem") -> Path:
+    """Codex's file, with our server in it."""
+    machine.install("codex", mcp=True, program=Program((program,)))
+    return machine.home / ".codex" / "config.toml"
+
+
+def test_what_others_put_between_our_marks_stays(machine: Machine) -> None:
+    path = codex_config(machine)
+    path.write_text(path.read_text().replace("# gitmem:end", f"\n{OTHER_TABLE}# gitmem:end"))
+
+    codex_config(machine, "/new/gitmem")
+    servers = tomllib.loads(path.read_text())["mcp_servers"]
+    assert servers["gitmem"]["command"] == "/new/gitmem"
+    assert servers["other"] == {"command": "x"}
+    machine.uninstall("codex")
+
+    assert path.read_text() == f"\n{OTHER_TABLE}"
+
+
+def test_a_key_that_somebody_gave_our_server_stays(machine: Machine) -> None:
+    path = codex_config(machine)
+    path.write_text(path.read_text().replace("# gitmem:end", "timeout = 30\n# gitmem:end"))
+    edited = path.read_text()
+
+    assert machine.install("codex").files == ()
+    codex_config(machine, "/new/gitmem")
+    assert path.read_text() == edited.replace('"gitmem"', '"/new/gitmem"')
+    machine.uninstall("codex")
+
+    assert tomllib.loads(path.read_text())["mcp_servers"]["gitmem"]["timeout"] == 30
+
+
+def test_our_server_as_somebody_changed_it_stays(machine: Machine) -> None:
+    path = codex_config(machine)
+    edited = path.read_text().replace('["mcp"]', '["mcp", "-g", "shop"]')
+    path.write_text(edited)
+
+    done = codex_config(machine, "/new/gitmem")
+
+    assert done.read_text() == edited
+    machine.uninstall("codex")
+    assert path.read_text() == edited
+
+
+@pytest.mark.parametrize("mcp", [True, None])
+def test_marks_in_a_text_of_somebody_are_no_marks(machine: Machine, mcp: bool | None) -> None:
+    path = codex_config(machine)
+    quoted = f'notes = """\n{path.read_text()}"""\n'
+    machine.uninstall("codex")
+    machine.write(path, quoted.encode())
+    machine.install("codex", mcp=mcp)
+    path.write_text(path.read_text().replace("notes", "words"))
+
+    machine.uninstall("codex")
+
+    assert path.read_text().rstrip() == quoted.replace("notes", "words").rstrip()
+
+
+def test_servers_in_a_list_are_refused(machine: Machine) -> None:
+    path = machine.write(machine.home / ".codex" / "config.toml", b"[[mcp_servers]]\na = 1\n")
+
+    with pytest.raises(GitmemError, match="mcp_servers is no table"):
+        machine.install("codex", mcp=True)
+    machine.install("codex")
+    machine.uninstall("codex")
+
+    assert path.read_text() == "[[mcp_servers]]\na = 1\n"
+
+
 def test_broken_toml_is_refused(machine: Machine) -> None:
     machine.write(machine.home / ".codex" / "config.toml", b"model = ")
 
@@ -416,6 +574,44 @@ def test_the_plugin_of_the_user_counts_in_every_project(machine: Machine) -> Non
     assert (machine.project / "CLAUDE.md").exists()
 
 
+def test_the_plugin_that_a_person_enabled_for_one_project_counts_there(machine: Machine) -> None:
+    local = machine.project / ".claude" / "settings.local.json"
+    machine.write(local, b'{"enabledPlugins": {"gitmem@gitmem": true}}')
+
+    done = machine.install(scope="project")
+
+    assert not (machine.project / ".claude" / "settings.json").exists()
+    assert any("the plugin gitmem@gitmem is enabled" in each for each in done.remarks)
+
+
+@pytest.mark.parametrize("name", ["settings.json", "settings.local.json"])
+def test_the_plugin_of_a_project_is_warned_of_by_the_user(machine: Machine, name: str) -> None:
+    path = machine.project / ".claude" / name
+    machine.write(path, b'{"enabledPlugins": {"gitmem@gitmem": true}}')
+
+    done = machine.install(scope="user")
+
+    assert events_wired(json.loads(machine.settings.read_text()))
+    (said,) = done.remarks
+    assert f"is enabled in {machine.project}, too" in said
+
+
+def test_what_is_refused_makes_no_store(machine: Machine) -> None:
+    machine.write(machine.settings, b"{")
+
+    with pytest.raises(GitmemError, match="no JSON"):
+        machine.install()
+
+    assert not machine.store.root.exists()
+
+
+def test_a_store_that_hooks_name_is_to_be_named_to_shells(machine: Machine) -> None:
+    done = machine.install(program=Program(("gitmem",), "/a b"))
+
+    assert any("export GITMEM_HOME='/a b'" in each for each in done.next)
+    assert not any("export" in each for each in machine.install().next)
+
+
 def test_two_scopes_at_once_are_warned_of(machine: Machine) -> None:
     machine.install(scope="user")
 
@@ -450,7 +646,9 @@ def test_a_group_that_is_not_there_is_made_only_where_there_is_none(machine: Mac
 
     with pytest.raises(NotFound, match="has no group 'reserch'"):
         machine.install(group="reserch")
-    assert "gitmem link" in machine.install(scope="project", group="research").next[0]
+    for scope, folder in (("project", machine.project), ("user", machine.home)):
+        done = machine.install(scope=scope, group="research")
+        assert done.next[0] == f"gitmem link {folder} -g research"
 
 
 def test_a_record_that_cannot_be_read_stops_it(machine: Machine) -> None:

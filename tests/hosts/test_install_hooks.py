@@ -121,7 +121,8 @@ def test_a_line_of_ours_is_known_whatever_its_age_or_place(command: str) -> None
     ours = "gitmem hook stop --host claude-code"
     assert commands(merged) == ["say one", ours, "say two"]
     assert json.loads(merged)["hooks"]["Stop"][0]["hooks"][1]["timeout"] == 99
-    assert commands(take_hooks(merged, text)) == ["say one", "say two"]
+    assert commands(take_hooks(merged, "")) == ["say one", "say two"]
+    assert take_hooks(merged, text) == text
 
 
 @pytest.mark.parametrize(
@@ -175,6 +176,25 @@ def test_a_call_with_a_group_of_its_own_stays_as_it_is() -> None:
 
     assert commands(merged.text) == ["gitmem -g shop hook stop"]
     assert merged.remarks == ("Stop already calls gitmem in a way of your own: it was left so",)
+
+
+@pytest.mark.parametrize(
+    "command", ["gitmem hook stop -g mine", "gitmem hook stop", "/x/gitmem hook stop"]
+)
+def test_a_call_that_stood_there_before_us_outlives_us(command: str) -> None:
+    text = settings(handler(command, timeout=3))
+    put = json.loads(put_hooks(text, WANTED, {}).text)
+    edited = json.dumps({**put, "x": 1}, indent=2)
+
+    assert json.loads(take_hooks(edited, text)) == {**json.loads(text), "x": 1}
+
+
+def test_a_call_with_a_group_of_its_own_stays_when_nobody_knows_what_was_before() -> None:
+    text = settings(handler("gitmem -g shop hook stop"))
+
+    assert commands(take_hooks(put_hooks(text, WANTED, {}).text, "")) == [
+        "gitmem -g shop hook stop"
+    ]
 
 
 def test_who_answers_only_some_sources_keeps_that() -> None:

@@ -120,11 +120,84 @@ def test_a_folder_of_somebody_else_is_left_and_named(tmp_path: Path) -> None:
 
     said = skills.install()
 
-    assert said == ("a is not gitmem's: left as it is, and this skill not installed",)
-    assert skills.files == {"a/SKILL.md": "theirs", "b/SKILL.md": "b1"}
+    assert said == ("a is not gitmem's: it stays, and ours lies beside it as SKILL.md.gitmem-new",)
+    assert skills.install() == said
+    assert skills.files == {
+        "a/SKILL.md": "theirs",
+        "a/SKILL.md.gitmem-new": "a1",
+        "a/x.md.gitmem-new": "x1",
+        "b/SKILL.md": "b1",
+    }
     plan = plan_removal(skills.place, skills.known)
-    assert [each.path.name for each in plan.changes] == ["SKILL.md"]
-    assert "theirs" not in {each.before for each in plan.changes}
+    make_skills(plan, skills.place, mode=0o600)
+    assert plan.remarks == ()
+    assert skills.files == {"a/SKILL.md": "theirs"}
+
+
+def test_ours_takes_the_place_of_one_that_somebody_gave_up(tmp_path: Path) -> None:
+    skills = Skills(tmp_path)
+    skills.ship({"a/SKILL.md": "a1"}, added=["a"])
+    skills.write("a/SKILL.md", "theirs")
+    skills.install()
+    skills.ship({"a/SKILL.md": "a2"}, changed=["a"])
+    skills.install()
+    assert skills.files == {"a/SKILL.md": "theirs", "a/SKILL.md.gitmem-new": "a2"}
+
+    (skills.place / "a" / "SKILL.md").unlink()
+
+    assert skills.install() == ()
+    assert skills.files == {"a/SKILL.md": "a2"}
+
+
+def test_a_copy_beside_that_somebody_changed_or_removed_stays_so(tmp_path: Path) -> None:
+    skills = Skills(tmp_path)
+    skills.ship({"a/SKILL.md": "a1", "a/x.md": "x1"}, added=["a"])
+    skills.write("a/SKILL.md", "theirs")
+    skills.install()
+    skills.write("a/SKILL.md.gitmem-new", "half of a merge")
+    (skills.place / "a" / "x.md.gitmem-new").unlink()
+    skills.ship({"a/SKILL.md": "a2", "a/x.md": "x2"}, changed=["a"])
+
+    skills.install(put_back=False)
+
+    assert skills.files == {"a/SKILL.md": "theirs", "a/SKILL.md.gitmem-new": "half of a merge"}
+
+
+@pytest.mark.parametrize("is_link", [True, False])
+def test_what_is_no_folder_of_a_skill_is_left(tmp_path: Path, is_link: bool) -> None:
+    skills = Skills(tmp_path)
+    skills.ship({"a/SKILL.md": "a1"}, added=["a"])
+    skills.place.mkdir()
+    (tmp_path / "theirs").mkdir()
+    if is_link:
+        (skills.place / "a").symlink_to(tmp_path / "theirs")
+    else:
+        (skills.place / "a").write_text("theirs")
+
+    assert skills.install() == ("a is not gitmem's: it stays, and this skill is not installed",)
+    assert list((tmp_path / "theirs").iterdir()) == []
+
+
+@pytest.mark.parametrize("linked", ["a", "a/SKILL.md"])
+def test_what_somebody_moved_and_linked_is_not_deleted(skills: Skills, linked: str) -> None:
+    moved = (skills.place / linked).rename(skills.place.parent / "dotfiles")
+    (skills.place / linked).symlink_to(moved)
+
+    plan = plan_removal(skills.place, skills.known)
+    make_skills(plan, skills.place, mode=0o600)
+
+    assert skills.files["a/SKILL.md"] == "a1" if linked != "a" else (moved / "SKILL.md").exists()
+    assert "a/SKILL.md is reached by a link: it stays" in plan.remarks[0]
+    assert not (skills.place / "b").exists()
+
+
+def test_what_a_writer_left_that_died_makes_no_skill_foreign(tmp_path: Path) -> None:
+    skills = Skills(tmp_path)
+    skills.ship({"a/SKILL.md": "a1"}, added=["a"])
+    skills.write("a/.SKILL.md.599c1b27.gitmem-tmp", "half")
+
+    assert skills.install() == ()
+    assert skills.files["a/SKILL.md"] == "a1"
 
 
 def test_a_file_that_somebody_put_into_our_folder_is_not_written_over(skills: Skills) -> None:
@@ -163,7 +236,8 @@ def test_a_name_that_somebody_took_first_is_not_renamed_over(skills: Skills) -> 
     skills.withdraw("a")
     skills.ship({"c/SKILL.md": "a2"}, renamed={"a": "c"})
 
-    assert skills.install() == ("c is not gitmem's: left as it is, and this skill not installed",)
+    (said,) = skills.install()
+    assert said.startswith("c is not gitmem's: it stays, and ours lies beside it")
     assert skills.files["c/SKILL.md"] == "theirs"
     assert "a/SKILL.md" not in skills.files
 

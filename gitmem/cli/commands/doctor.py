@@ -36,15 +36,19 @@ def command(call: Invocation) -> int:
       gitmem doctor
       gitmem doctor --json
     """
-    from gitmem.hosts.doctor.looking import doctor
+    from importlib.util import find_spec
 
+    from gitmem.hosts.doctor.looking import Running, doctor
+    from gitmem.hosts.program import own_program
+
+    words = own_program(sys.argv[0], sys.executable)
     rules = MANAGED.get(sys.platform)
     found = doctor(
         call.store,
         call.settings.group,
         environ=call.environ,
         project=Path.cwd(),
-        python=sys.version_info[:3],
+        running=Running(words, sys.version_info[:3], find_spec("mcp") is not None),
         managed=Path(rules) if rules else None,
     )
     hinted = [each._replace(hint=call.addressed(each.hint)) for each in found.findings]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gitmem.cli import boundary
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import columns, visible
@@ -42,14 +43,14 @@ def command(
     on_prompt: bool | None,
     uninstall: bool,
     dry_run: bool,
-) -> None:
+) -> int:
     """Wire gitmem into an agent host
 
     Puts in hooks, skills and a section on memory in CLAUDE.md or AGENTS.md, for the user or for the
     project in this folder, and makes the store and the group where they are missing. It can be
     repeated at any time, and then brings everything up to date. What else stands in those files
     stays as it is, each is kept in the store's folder `backups` first, and a skill that somebody
-    edited is left alone.
+    edited is left alone. Exits with 6 when a file could not be read, and so keeps what shall go.
 
     git-hook makes a plain `git commit` in a group obey the rules that a write obeys.
 
@@ -67,7 +68,7 @@ def command(
         if scope:
             raise BadInput("a git hook has no scope but its group", hint=LEAVE)
         _git_hook(call, uninstall, dry_run)
-        return
+        return boundary.DONE
     place = scope or "user"
     if uninstall:
         done = _uninstalled(call, host, place, dry_run)
@@ -76,7 +77,9 @@ def command(
     steps = [call.addressed(each) for each in done.next]
     remarks = [call.addressed(each) for each in done.remarks]
     hinted = done._replace(next=tuple(steps), remarks=tuple(remarks))
-    call.answer(hinted, _lines(call, hinted))
+    # What was not taken out is an error: --quiet leaves it.
+    call.answer(hinted, _lines(call, hinted), data=bool(done.left))
+    return boundary.FINDINGS if done.left else boundary.DONE
 
 
 def _uninstalled(call: Invocation, host: str, scope: str, dry_run: bool) -> Installed:
@@ -119,9 +122,11 @@ def _lines(call: Invocation, done: Installed) -> Iterator[str]:
     yield from columns(rows, (style.good,)) if rows else ()
     for remark in done.remarks:
         yield f"{style.warn('note')}: {visible(remark)}"
+    for reason in done.left:
+        yield f"{style.bad('left')}: {visible(reason)}"
     if done.group:
         yield f"made the group {style.bold(done.group)}"
-    if not rows:
+    if not rows and not done.left:
         yield f"nothing to do: {done.host} is {done.action} as it should be"
     elif done.dry_run:
         yield f"{counted(len(done.files), 'file')} would change; nothing was touched"

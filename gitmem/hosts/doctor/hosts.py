@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from gitmem.errors import BadInput, GitmemError
+from gitmem.errors import BadInput, GitmemError, Refused
 from gitmem.hosts.doctor.told import Finding, Wiring
 from gitmem.hosts.install.files import read_file, text_of
 from gitmem.hosts.install.hooks import PROMPT, events_wired, wanted_handlers
@@ -24,10 +25,10 @@ from gitmem.hosts.install.places import (
     places,
 )
 from gitmem.hosts.install.record import install_of
-from gitmem.hosts.install.sections import has_section
-from gitmem.hosts.install.settings import plugin_in, read_settings
-from gitmem.hosts.install.skills import SKILL, shipped_folder, skill_files
-from gitmem.hosts.install.skills_update import plan_skills
+from gitmem.hosts.install.sections import check_marks, has_section
+from gitmem.hosts.install.settings import plugin_at, read_settings
+from gitmem.hosts.install.skills import SKILL, shipped_folder
+from gitmem.hosts.install.skills_update import as_shipped, plan_skills
 from gitmem.hosts.transcripts.readers import home_in
 
 Settings = dict[Path, dict[str, Any]]
@@ -46,14 +47,14 @@ def _all_places(environ: Mapping[str, str], project: Path) -> Iterator[Places]:
                 continue
 
 
-def wirings(environ: Mapping[str, str], project: Path) -> Iterator[Wiring]:
+def wirings(store: Path, environ: Mapping[str, str], project: Path) -> Iterator[Wiring]:
     """What each host has of us; a host that is not on this machine is left out."""
     for where in _all_places(environ, project):
         if where.hooks.parent.is_dir() or where.memory.is_file():
-            yield _wiring(where)
+            yield _wiring(store, where)
 
 
-def _wiring(where: Places) -> Wiring:
+def _wiring(store: Path, where: Places) -> Wiring:
     row = Wiring(where.host, where.scope, str(where.hooks))
     try:
         settings = read_settings(where.hooks)
@@ -67,16 +68,20 @@ def _wiring(where: Places) -> Wiring:
     return row._replace(
         events=tuple(calls),
         command=first[: first.index("hook")] if first else (),
-        skills=_count(where),
+        skills=_count(store, where),
         section=has_section(memory),
         mcp=isinstance(named, dict) and NAME in named,
-        plugin=plugin_in(settings),
+        plugin=plugin_at(where),
     )
 
 
-def _count(where: Places) -> int:
-    names = {path.partition("/")[0] for path in skill_files(shipped_folder(), where.host)}
-    return sum((where.skills / name / SKILL).is_file() for name in names)
+def _count(store: Path, where: Places) -> int:
+    """How many skills are ours there: what was given, edited or not, and what is as it ships."""
+    given: Mapping[str, str] = {}
+    with suppress(GitmemError):  # told already
+        given = install_of(store, where).skills
+    ours = {*given, *as_shipped(shipped_folder(), where.host, where.skills)}
+    return sum((where.skills / each).is_file() for each in ours if each.endswith(f"/{SKILL}"))
 
 
 def host_findings(
@@ -92,6 +97,7 @@ def host_findings(
             hint = "mend it by hand: its host cannot read it, either"
             yield Finding("settings-broken", each.problem, hint)
     for where in _all_places(environ, project):
+        yield from _mark_findings(where)
         row = next((x for x in wired if (x.host, x.scope) == where[:2]), None)
         if row and row.events:
             yield from _age_findings(store, where, row)
@@ -102,6 +108,16 @@ def host_findings(
             files = _settings(_files(host, environ, project, managed))
             yield from _hidden_findings(host, rows, files)
             yield from look(store, files, home_in(environ))
+
+
+def _mark_findings(where: Places) -> Iterator[Finding]:
+    """A section of which nobody can say where it ends: it is neither renewed nor taken out."""
+    try:
+        check_marks(text_of(where.memory, read_file(where.memory)))
+    except Refused as error:
+        again = f"then `gitmem install {where.host} --scope {where.scope}`"
+        said = f"{where.memory}: {error.message}"
+        yield Finding("section-broken", said, f"mend or remove them by hand, {again}")
 
 
 def _age_findings(store: Path, where: Places, row: Wiring) -> Iterator[Finding]:

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.hosts.doctor.hosts import host_findings, wirings
-from gitmem.hosts.doctor.machine import machine_findings, program_findings, store_findings
-from gitmem.hosts.doctor.told import Finding, Wiring
+from gitmem.hosts.doctor.machine import machine_findings, store_findings
+from gitmem.hosts.doctor.programs import other_store_findings, program_findings
+from gitmem.hosts.doctor.told import Finding, Running, Wiring
 from gitmem.operations.group import Store
 
-__all__ = ["Doctored", "Finding", "Wiring", "doctor"]
+__all__ = ["Doctored", "Finding", "Running", "Wiring", "doctor"]
 
 
 class Doctored(NamedTuple):
@@ -32,15 +33,16 @@ def doctor(
     *,
     environ: Mapping[str, str],
     project: Path,
-    python: tuple[int, ...],
+    running: Running,
     managed: Path | None = None,
 ) -> Doctored:
     """Look at the machine, the store, and each host in each scope; MANAGED are its rules."""
-    wired = tuple(wirings(environ, project))
+    wired = tuple(wirings(store.root, environ, project))
     found = [
-        *machine_findings(environ, python),
+        *machine_findings(environ, running.python),
         *store_findings(store, group),
-        *program_findings(wired, environ),
+        *program_findings(wired, environ, running),
+        *other_store_findings(store.root, wired),
         *host_findings(store.root, wired, environ, project, managed),
         *_nothing(wired),
     ]

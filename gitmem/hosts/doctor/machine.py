@@ -1,37 +1,29 @@
-"""The machine, the program and the store, as a hook will find them."""
+"""The machine and the store, as a hook will find them."""
 
 from __future__ import annotations
 
 import os
-import re
-import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from shlex import quote
 from shutil import which
 
-from gitmem import __version__
 from gitmem.errors import BadInput, GitmemError
-from gitmem.hosts.doctor.told import Finding, Wiring
-from gitmem.hosts.install.places import USER
+from gitmem.hosts.doctor.told import Finding
 from gitmem.operations.group import Group, Store
 
 OLDEST = (3, 11)
-PATIENCE = 20.0
-"""Seconds within which a program tells its version."""
-UNREADABLE = {
-    r"refstorage\s*=\s*reftable": (
-        "reftable",
-        "keeps its refs as a reftable, which libgit2 cannot read",
-        "git -C {gitdir} refs migrate --ref-format=files",
-    ),
-    r"objectformat\s*=\s*sha256": (
-        "sha256",
-        "names its objects by SHA-256, which libgit2 cannot read",
-        "gitmem adopt {worktree} -g NEW",
+CONVERTED = {
+    "reftable": "git -C {gitdir} refs migrate --ref-format=files && {repaired}",
+    "sha256": (
+        "mv {gitdir} {aside} && "
+        "GIT_DEFAULT_REF_FORMAT=files git init -q --bare -b main --object-format=sha1 {gitdir} && "
+        "git -C {aside} fast-export --all --signed-tags=strip | "
+        "git -C {gitdir} fast-import --quiet && {repaired}"
     ),
 }
+"""How a repository becomes one that we can read."""
 
 
 def machine_findings(environ: Mapping[str, str], python: tuple[int, ...]) -> Iterator[Finding]:
@@ -56,7 +48,7 @@ def store_findings(store: Store, group: str) -> Iterator[Finding]:
     if not store.root.is_dir():
         yield Finding("store-missing", f"there is no store {store.root}", "`gitmem init`")
         return
-    yield from _owner_findings(store.root)
+    yield from _owner_findings(store)
     yield from _config_findings(store)
     if group not in store.names():
         made = f"`gitmem init -g {quote(group)}`"
@@ -79,9 +71,19 @@ def _config_findings(store: Store) -> Iterator[Finding]:
             yield Finding("link-dangling", said, f"`gitmem link {quote(each.folder)} --remove`")
 
 
-def _owner_findings(root: Path) -> Iterator[Finding]:
-    repos = sorted((root / "repos").glob("*.git")) if os.access(root / "repos", os.R_OK) else []
-    for path in (root, root / "repos", root / "groups", *repos):
+def _written_to(store: Store) -> Iterator[Path]:
+    """The folders in which a write makes files; `sudo gitmem` leaves some of them to root."""
+    root = store.root
+    yield from (root, root / "repos", root / "groups")
+    for name in store.names() if os.access(root / "repos", os.R_OK) else ():
+        gitdir = store.gitdir(name)
+        yield from (gitdir, gitdir / "objects", gitdir / "refs" / "heads", gitdir / "gitmem")
+        yield store.default_worktree(name)
+
+
+def _owner_findings(store: Store) -> Iterator[Finding]:
+    root = store.root
+    for path in _written_to(store):
         with suppress(FileNotFoundError):
             owner = path.stat().st_uid
             if owner != os.geteuid():
@@ -98,14 +100,16 @@ def _owner_findings(root: Path) -> Iterator[Finding]:
 
 
 def _group_findings(store: Store, name: str) -> Iterator[Finding]:
-    gitdir, worktree = store.gitdir(name), store.default_worktree(name)
-    with suppress(OSError):
-        config = (gitdir / "config").read_text("utf-8", "replace")
-        for pattern, (code, what, hint) in UNREADABLE.items():
-            if re.search(rf"(?im)^\s*{pattern}", config):
-                way = hint.format(gitdir=quote(str(gitdir)), worktree=quote(str(worktree)))
-                yield Finding(code, f"the repository of {name!r} {what}", way)
-                return
+    gitdir = store.gitdir(name)
+    found = store.unread(name)
+    if found and found.form in CONVERTED:
+        way = CONVERTED[found.form].format(
+            gitdir=quote(str(gitdir)),
+            aside=quote(str(gitdir.with_suffix(f".{found.form}"))),
+            repaired=f"gitmem check --repair -g {quote(name)}",
+        )
+        yield Finding(found.form, f"the repository of {name!r}: {found.said}", way)
+        return
     try:
         yield from _layout_findings(store, name)
     except (GitmemError, OSError) as error:
@@ -124,59 +128,3 @@ def _layout_findings(store: Store, name: str) -> Iterator[Finding]:
             yield Finding("layout-broken", f"the layout of {name!r}: {problem}", mend)
     finally:
         group.close()
-
-
-def program_findings(wired: Sequence[Wiring], environ: Mapping[str, str]) -> Iterator[Finding]:
-    """What becomes of a hook that calls the program it names."""
-    calls = dict.fromkeys(each.command for each in wired if each.command and _is_known(each))
-    if any(each.plugin for each in wired) or not calls:
-        calls[("gitmem",)] = None
-    for command in calls:
-        yield from _program_findings(command, environ)
-
-
-def _is_known(wiring: Wiring) -> bool:
-    """Whether the program may be asked: what the settings of a project name may be anybody's."""
-    name = wiring.command[0]
-    return wiring.scope == USER or "/" not in name
-
-
-def _program_findings(command: tuple[str, ...], environ: Mapping[str, str]) -> Iterator[Finding]:
-    name, again = command[0], "`gitmem install` again: it names the full path"
-    found = which(name, path=environ.get("PATH"))
-    if found is None:
-        is_path = "/" in name
-        yield Finding(
-            "program-missing" if is_path else "not-on-path",
-            f"{name} is not there" if is_path else "there is no gitmem on PATH",
-            again if is_path else f"add its folder to PATH, or run {again}",
-        )
-        return
-    version = _version([found, *_start(command)], environ)
-    if version != __version__:
-        yield Finding(
-            "other-version",
-            f"{found} is {version or 'no gitmem that runs'}, and this is {__version__}",
-            f"remove or upgrade it, or run {again}",
-        )
-
-
-def _start(command: tuple[str, ...]) -> Sequence[str]:
-    return ("-m", "gitmem") if command[1:3] == ("-m", "gitmem") else ()
-
-
-def _version(command: list[str], environ: Mapping[str, str]) -> str:
-    """What a program says its version is; nothing where it fails."""
-    try:
-        done = subprocess.run(
-            [*command, "--version"],
-            env=dict(environ),
-            capture_output=True,
-            timeout=PATIENCE,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    said = re.fullmatch(r"gitmem (\S+)", done.stdout.decode("utf-8", "replace").strip())
-    return said[1] if said else ""

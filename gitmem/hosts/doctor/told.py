@@ -13,6 +13,16 @@ class Finding(NamedTuple):
     hint: str
 
 
+class Running(NamedTuple):
+    """The gitmem that looks."""
+
+    words: tuple[str, ...]
+    """How it is called, by its place."""
+    python: tuple[int, ...]
+    has_mcp: bool
+    """Whether the package is there that an MCP server needs."""
+
+
 class Wiring(NamedTuple):
     """One host in one scope."""
 

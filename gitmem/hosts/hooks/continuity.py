@@ -23,17 +23,22 @@ LONGEST = 280
 LONGEST_SUMMARY = 1500
 
 
-def continuity(group: Group, holds: Callable[[str], bool]) -> str:
-    """What a session should know of the conversations before it, as far as HOLDS says."""
+def continuity(group: Group, holds: Callable[[str], bool], skill: str) -> str:
+    """What a session should know of the conversations before it, as far as HOLDS says.
+
+    SKILL is what it shall call when too many of them are not summarised.
+    """
     if not has_transcripts(group):
         return NONE_NEW
+    from gitmem.operations.transcript_pending import action_required
     from gitmem.operations.transcript_status import transcript_status
 
     found = transcript_status(group)
     head = _checkpoint(found, group)
     if not found.pending:
         return "\n".join((*head, NONE_NEW))
-    tail = [found.action] if found.action else []
+    action = action_required(found.pending, found.threshold, skill)
+    tail = [action] if action else []
     title = f"{counted(found.pending, 'message')} since then, not summarised:"
     lines: list[str] = []
     for each in reversed(found.newest):

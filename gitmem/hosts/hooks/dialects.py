@@ -36,6 +36,12 @@ class Dialect(NamedTuple):
     """Events whose answer may add to the conversation."""
     deaf: frozenset[str]
     """Events whose answer nobody reads."""
+    plugin: str = ""
+    """The variable by which a hook knows that a plugin brought it."""
+
+    def skill(self, name: str, environ: Mapping[str, str]) -> str:
+        """How somebody calls a skill of ours: one that a plugin brings bears its name, too."""
+        return f"/gitmem:{name}" if self.plugin and environ.get(self.plugin) else f"/{name}"
 
 
 DIALECTS = {
@@ -49,6 +55,7 @@ DIALECTS = {
                 ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SubagentStop")
             ),
             deaf=frozenset(("PreCompact", "PostCompact", "SessionEnd")),
+            plugin="CLAUDE_PLUGIN_ROOT",
         ),
         Dialect(
             "codex",

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 CARRIED_ON = ("resume", "fork")
 """A session that goes on has what it was shown before in its own transcript."""
 COMPACTED = "compact"
+SYNC = "gitmem-memory"
+"""The skill that summarises what was said."""
 BETWEEN = "\n\n"
 SHARE = 0.3
 """How much of a hook's room what was said may take."""
@@ -65,6 +67,7 @@ class _Start:
         self._notices = list(self._known.notices)
         dialect = DIALECTS[asked.host]
         self._room = _Room(dialect.chars, dialect.tokens)
+        self._skill = dialect.skill(SYNC, asked.environ)
 
     def whole(self) -> Said:
         """All that the layout loads, and what was said."""
@@ -127,7 +130,7 @@ class _Start:
         from gitmem.hosts.hooks.continuity import continuity
 
         try:
-            return continuity(self._group, room.holds)
+            return continuity(self._group, room.holds, self._skill)
         except Exception as error:  # noqa: BLE001 - one part never costs another
             self._notices.append(f"{in_words(error)}; what was said could not be read")
             return "What was said before could not be read; `gitmem transcript status` says why."

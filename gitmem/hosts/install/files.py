@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterable
 from contextlib import suppress
@@ -15,6 +16,8 @@ from gitmem.errors import Conflict, Refused, StorageFailed
 BACKUPS = "backups"
 """The folder of the store in which files stand as they were before us."""
 _SHORT = 16
+_HALF = ".gitmem-tmp"
+"""How the name of a file ends that is being written."""
 
 
 class Change(NamedTuple):
@@ -95,7 +98,8 @@ def backup_of(store: Path, path: Path, known: str) -> Path:
 def make(change: Change, *, mode: int) -> None:
     """Do it, unless somebody was quicker.
 
-    A link is followed: the file is changed where it really lies, and keeps its mode.
+    A link is followed: the file is changed where it really lies, and keeps its mode. But what a
+    link leads to is never deleted.
     """
     if read_file(change.path) != change.before:
         raise Conflict(
@@ -104,7 +108,7 @@ def make(change: Change, *, mode: int) -> None:
     real = Path(os.path.realpath(change.path))
     try:
         if change.after is None:
-            real.unlink(missing_ok=True)
+            change.path.unlink(missing_ok=True)
             return
         for folder in reversed(_missing(real)):
             folder.mkdir(exist_ok=True)
@@ -112,6 +116,20 @@ def make(change: Change, *, mode: int) -> None:
         _replace(real, change.after, mode, durably=change.before is not None)
     except OSError as error:
         raise _failed(change.path, "written", error) from error
+
+
+def is_half(path: Path) -> bool:
+    """Whether this is a file of ours that was being written when its writer died."""
+    return re.fullmatch(rf"\..+\.[0-9a-f]{{8}}{re.escape(_HALF)}", path.name) is not None
+
+
+def sweep(folders: Iterable[Path]) -> None:
+    """Remove what writers of ours that died have left in FOLDERS; for who holds the lock."""
+    for folder in folders:
+        with suppress(OSError):
+            for each in folder.iterdir():
+                if is_half(each):
+                    each.unlink(missing_ok=True)
 
 
 def missing_folders(changes: Iterable[Change]) -> list[str]:
@@ -127,7 +145,7 @@ def _missing(path: Path) -> list[Path]:
 
 def _replace(path: Path, data: bytes, mode: int, *, durably: bool) -> None:
     """Put DATA at PATH: there is the old file or the new one, DURABLY also when the power fails."""
-    temp = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
+    temp = path.with_name(f".{path.name}.{os.urandom(4).hex()}{_HALF}")
     fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         with open(fd, "wb") as file:

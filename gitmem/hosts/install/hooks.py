@@ -23,6 +23,8 @@ PROMPT = "UserPromptSubmit"
 _CALLS = r"""(?<![\w.-])gitmem['"]?\s.*\bhook\b"""
 _JOINTS = frozenset("();<>|&")
 """What joins commands, or leads their output elsewhere: a line of somebody's own making."""
+_OWN_WAYS = frozenset(("-g", "--group", "--agent", "--session"))
+"""What we never write into a call: who has put it there means just that."""
 _NEW = "{}\n"
 MATCHER = "matcher"
 
@@ -67,12 +69,12 @@ def put_hooks(text: str, wanted: Handlers, known: Handlers) -> Merged:
         remarks += [remark] if remark else []
     for event in jsontext.read(text).get(HOOKS, {}):
         if event not in wanted and (event in known or event == PROMPT):
-            text = _without_ours(text, event, {})
+            text = _as_before(text, event, {})
     return Merged(text, tuple(remarks))
 
 
 def take_hooks(text: str, before: str) -> str:
-    """TEXT without our handlers, and without what is empty now and was not there BEFORE."""
+    """TEXT in which hooks are as they were BEFORE us; what somebody did to the rest since stays."""
     root = {} if jsontext.is_blank(text) else jsontext.read(text)
     events = root.get(HOOKS) if isinstance(root, dict) else None
     if not isinstance(events, dict):
@@ -81,8 +83,8 @@ def take_hooks(text: str, before: str) -> str:
     kept = old.get(HOOKS) if isinstance(old, dict) else None
     had_ours = False
     for event in events:
-        had_ours |= bool(_ours_in(events[event]))
-        text = _without_ours(text, event, kept if isinstance(kept, dict) else {})
+        had_ours |= bool(_plain_in(events[event]))
+        text = _as_before(text, event, kept if isinstance(kept, dict) else {})
     emptied = had_ours and jsontext.read(text)[HOOKS] == {}
     return jsontext.remove(text, [HOOKS]) if emptied and kept is None else text
 
@@ -135,6 +137,15 @@ def _ours_in(groups: object) -> list[Spot]:
     ]
 
 
+def _plain_in(groups: Any) -> list[Spot]:
+    """Those of them that call us as we write it, from wherever: with no group of their own, say."""
+    return [
+        (number, at)
+        for number, at in _ours_in(groups)
+        if not _OWN_WAYS.intersection(_words(groups[number][HOOKS][at]))
+    ]
+
+
 def _handlers(group: object) -> list[object]:
     found = group.get(HOOKS) if isinstance(group, dict) else None
     return found if isinstance(found, list) else []
@@ -167,7 +178,7 @@ def _put(
     if event not in events:
         return jsontext.insert(text, [HOOKS], event, [group]), ""
     groups = events[event]
-    spots = [each for each in _ours_in(groups) if _is_plain(groups[each[0]][HOOKS][each[1]])]
+    spots = _plain_in(groups)
     if not spots:
         if any(_calls_us(each) for each in groups):
             return text, f"{event} already calls gitmem in a way of your own: it was left so"
@@ -177,11 +188,6 @@ def _put(
         if groups[spot[0]].get(MATCHER) == first:  # for other sources or tools it is no double
             text = _taken(text, event, spot)
     return _renewed(text, event, spots[0], group, known), ""
-
-
-def _is_plain(handler: object) -> bool:
-    """Whether a handler calls us as we write it, from wherever: no group of its own, say."""
-    return not {"-g", "--group", "--agent", "--session"}.intersection(_words(handler))
 
 
 def _calls_us(group: object) -> bool:
@@ -199,21 +205,33 @@ def _renewed(
         return text
     if there == known:
         return jsontext.replace(text, [HOOKS, event, number], group)
-    place: list[str | int] = [HOOKS, event, number, HOOKS, at]
-    handler, fresh = there[HOOKS][at], group[HOOKS][0]
-    if "args" in handler:
+    return _calling(text, [HOOKS, event, number, HOOKS, at], group[HOOKS][0])
+
+
+def _calling(text: str, place: list[str | int], fresh: dict[str, Any]) -> str:
+    """TEXT in which the handler at PLACE calls what FRESH does; its timeout, say, stays."""
+    handler = jsontext.read(text)
+    for step in place:
+        handler = handler[step]
+    if "args" in handler or "args" in fresh:
         return jsontext.replace(text, place, fresh)
     if handler["command"] == fresh["command"]:
         return text
     return jsontext.replace(text, [*place, "command"], fresh["command"])
 
 
-def _without_ours(text: str, event: str, kept: Mapping[str, Any]) -> str:
-    """TEXT in which nothing of ours answers EVENT."""
-    spots = _ours_in(jsontext.read(text)[HOOKS][event])
-    for spot in reversed(spots):
+def _as_before(text: str, event: str, kept: Mapping[str, Any]) -> str:
+    """TEXT in which nothing of ours answers EVENT, but what called us in KEPT does so again."""
+    groups, old = jsontext.read(text)[HOOKS][event], kept.get(event, [])
+    now = [groups[number][HOOKS][at] for number, at in _plain_in(groups)]
+    then = [old[number][HOOKS][at] for number, at in _plain_in(old)]
+    ours = [spot for spot in _plain_in(groups) if groups[spot[0]][HOOKS][spot[1]] not in then]
+    replaced = [each for each in then if each not in now]
+    for (number, at), handler in zip(ours, replaced, strict=False):
+        text = _calling(text, [HOOKS, event, number, HOOKS, at], handler)
+    for spot in reversed(ours[len(replaced) :]):
         text = _taken(text, event, spot)
-    if spots and jsontext.read(text)[HOOKS][event] == [] and event not in kept:
+    if ours and jsontext.read(text)[HOOKS][event] == [] and event not in kept:
         text = jsontext.remove(text, [HOOKS, event])
     return text
 

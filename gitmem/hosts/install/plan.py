@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from gitmem.hosts.install.record import Install, Kept, after
 from gitmem.hosts.install.sections import put_section, take_section
 from gitmem.hosts.install.settings import settings_in
 from gitmem.hosts.install.skills import shipped_folder
-from gitmem.hosts.install.skills_update import SkillPlan, plan_removal, plan_skills
+from gitmem.hosts.install.skills_update import SkillPlan, as_shipped, plan_removal, plan_skills
 
 ENV_EXAMPLE = ".env.example"
 
@@ -59,6 +59,8 @@ class Plan(NamedTuple):
     skills: SkillPlan
     record: Install
     remarks: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    """Why some file keeps its part of ours, where all shall go."""
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -88,19 +90,20 @@ def mcp_for(
 def plan_install(wish: Wish, known: Install, version: str) -> Plan:
     """What brings everything to where it should be."""
     places, changes, files, remarks = wish.places, [], dict(known.files), []
+    given = _given(places, known)
     for part in _parts(wish, known):
         change, said = _put(part)
         changes.append(change)
         files[str(part.path)] = after(known.files.get(str(part.path)), change)
         remarks += [f"{part.path}: {each}" for each in said]
     if wish.has_plugin:
-        skills = plan_removal(places.skills, known.skills, known.skills_begun)
+        skills = plan_removal(places.skills, given, known.skills_begun)
     else:
         skills = plan_skills(
             shipped_folder(),
             places.host,
             places.skills,
-            known.skills,
+            given,
             known.skills_version,
             begun=known.skills_begun,
         )
@@ -115,6 +118,11 @@ def plan_install(wish: Wish, known: Install, version: str) -> Plan:
         skills_folder=str(places.skills),
     )
     return Plan(tuple(changes), tuple(_env_example(wish.store)), skills, record, tuple(remarks))
+
+
+def _given(places: Places, known: Install) -> Mapping[str, str]:
+    """The skills that are ours there: a project that was cloned or moved has no record of them."""
+    return known.skills or as_shipped(shipped_folder(), places.host, places.skills)
 
 
 def _parts(wish: Wish, known: Install) -> Iterator[Shared]:
@@ -134,18 +142,20 @@ def _memory_part(places: Places, section: str) -> Shared:
     return Shared(
         places.memory,
         lambda text: Merged(put_section(text, section)),
-        lambda text, before: take_section(text),
+        lambda text, before: _ended_as(take_section(text), before),
     )
 
 
 def _mcp_part(places: Places, path: Path, wanted: dict[str, Any] | None, known: Install) -> Shared:
     def take(text: str, before: str) -> str:
-        return take_json(text, before, known.mcp) if is_json else take_toml(text)
+        if is_json:
+            return take_json(text, before, known.mcp)
+        return _ended_as(take_toml(text, known.mcp), before)
 
     def put(text: str) -> Merged:
         if wanted is None:
             return Merged(take(text, ""))
-        return put_json(text, wanted, known.mcp) if is_json else put_toml(text, wanted)
+        return (put_json if is_json else put_toml)(text, wanted, known.mcp)
 
     is_json = places.host == CLAUDE
     return Shared(path, put, take)
@@ -175,9 +185,20 @@ def plan_uninstall(places: Places, store: Path, known: Install) -> Plan:
     """What leaves every file as it was."""
     parts = [_hooks_part(places, {}, known), _memory_part(places, "")]
     parts += [_mcp_part(places, places.mcp, None, known)] if places.mcp else []
-    changes = [_taken(part, store, known.files.get(str(part.path))) for part in parts]
-    skills = plan_removal(places.skills, known.skills, known.skills_begun)
-    return Plan(tuple(changes), (), skills, known)
+    changes, left = [], {}
+    for part in parts:
+        try:
+            changes.append(_taken(part, store, known.files.get(str(part.path))))
+        except (
+            Refused
+        ) as error:  # one file that nobody can read keeps no other from being as it was
+            left[str(part.path)] = f"{part.path}: {error.message}; {error.hint}"
+    skills = plan_removal(places.skills, _given(places, known), known.skills_begun)
+    record = known._replace(
+        files={path: kept for path, kept in known.files.items() if path in left},
+        mcp=known.mcp if str(places.mcp) in left else None,
+    )
+    return Plan(tuple(changes), (), skills, record, left=tuple(left.values()))
 
 
 def _taken(part: Shared, store: Path, kept: Kept | None) -> Change:
@@ -187,12 +208,16 @@ def _taken(part: Shared, store: Path, kept: Kept | None) -> Change:
         return Change(part.path, None, None)
     before = read_file(backup_of(store, part.path, kept.before)) if kept and kept.before else None
     is_new = kept is not None and kept.before is None
-    if kept and kept.exact and digest(now) == kept.after and (is_new or before is not None):
+    is_known = before is not None or (is_new and not part.path.is_symlink())
+    if kept and kept.exact and digest(now) == kept.after and is_known:
         return Change(part.path, now, before)
-    try:
-        text = part.take(text_of(part.path, now), text_of(part.path, before))
-    except Refused as error:
-        error.message = f"{part.path}: {error.message}"
-        raise
-    is_empty = text.strip() in ("", "{}")
-    return Change(part.path, now, None if is_new and is_empty else text.encode())
+    text = part.take(text_of(part.path, now), text_of(part.path, before))
+    is_gone = is_new and text.strip() in ("", "{}") and not part.path.is_symlink()
+    return Change(part.path, now, None if is_gone else text.encode())
+
+
+def _ended_as(text: str, before: str) -> str:
+    """TEXT, at the end of which our part stood, with the line ends that it had there BEFORE us."""
+    bare, old = text.rstrip("\r\n"), before.rstrip("\r\n")
+    is_same = bare.rpartition("\n")[2] == old.rpartition("\n")[2]
+    return bare + before[len(old) :] if before and is_same else text

@@ -54,7 +54,7 @@ def _size(budget: int) -> str:
 
 def put_section(text: str, made: str) -> str:
     """TEXT with the section, in its old place or else at the end."""
-    _check(text)
+    check_marks(text)
     newline = "\r\n" if "\r\n" in text else "\n"
     made = made.replace("\n", newline)
     if BEGIN in text:
@@ -71,7 +71,7 @@ def _ends(text: str) -> int:
 
 def take_section(text: str) -> str:
     """TEXT without the section, and without the empty line before it."""
-    _check(text)
+    check_marks(text)
     return re.sub(rf"(?:(?<=\n)\r?\n)?{_SECTION}(?:\r?\n)?", "", text, flags=re.DOTALL)
 
 
@@ -80,11 +80,11 @@ def has_section(text: str) -> bool:
     return re.search(_SECTION, text, re.DOTALL) is not None
 
 
-def _check(text: str) -> None:
+def check_marks(text: str) -> None:
     """Refuse marks of which nobody can say where the section begins or ends."""
     marks = re.findall(f"{BEGIN}|{END}", text)
     if marks not in ([], [BEGIN, END]):
         raise Refused(
             f"the marks {BEGIN} and {END} do not stand there once, in this order",
-            hint="mend or remove them by hand; nothing was changed",
+            hint="mend or remove them by hand; this file was not changed",
         )

@@ -9,6 +9,7 @@ from gitmem.core import jsontext
 from gitmem.errors import Refused
 from gitmem.hosts.install.files import read_file, text_of
 from gitmem.hosts.install.mcp import read_toml
+from gitmem.hosts.install.places import CLAUDE, PROJECT, Places
 
 PLUGIN = "gitmem@"
 
@@ -32,6 +33,14 @@ def read_settings(path: Path) -> dict[str, Any]:
         error.message = f"{path}: {error.message}"
         raise
     return found if isinstance(found, dict) else {}
+
+
+def plugin_at(where: Places) -> str:
+    """The plugin of ours that is enabled there, for all or only for this person."""
+    files = [where.hooks]
+    if (where.host, where.scope) == (CLAUDE, PROJECT):
+        files.append(where.hooks.with_name("settings.local.json"))
+    return next(filter(None, (plugin_in(settings_in(each)) for each in files)), "")
 
 
 def plugin_in(settings: dict[str, Any]) -> str:

@@ -1,7 +1,8 @@
 """Installed skills, brought up to date; what a person wrote is never written over.
 
 What we put there is known by its digest. A file that differs from it was edited: it stays, and ours
-is laid beside it. A folder of a skill's name that we did not make is somebody else's and is left.
+is laid beside it. A skill of the same name that we did not make is somebody else's: it stays, too,
+and ours is laid beside it file by file, under names that no host loads.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from gitmem.hosts.install.files import Change, digest, read_file
+from gitmem.hosts.install.files import Change, digest, is_half, read_file
 from gitmem.hosts.install.skills import SKILL, Migration, migrations, skill_files, version
 
 BESIDE = ".gitmem-new"
@@ -64,6 +65,13 @@ def plan_removal(
     return SkillPlan(update.changes(), {}, 0, tuple(update.remarks))
 
 
+def as_shipped(source: Path, host: str, place: Path) -> dict[str, str]:
+    """The files in PLACE that are just as we ship them, for who has no record of giving them."""
+    found = {path: digest(data) for path, data in skill_files(source, host).items()}
+    now = {path: read_file(place / path) for path in found}
+    return {path: new for path, new in found.items() if digest(now[path] or b"") == new}
+
+
 def _now(place: Path, paths: set[str], steps: list[Migration]) -> dict[str, bytes]:
     """What stands in PLACE now, as far as we may have to do with it."""
     renamed = {name for step in steps for pair in step.renamed.items() for name in pair}
@@ -71,6 +79,11 @@ def _now(place: Path, paths: set[str], steps: list[Migration]) -> dict[str, byte
     beside = {f"{path}{BESIDE}" for path in paths}
     found = {path: read_file(place / path) for path in paths | inside | beside}
     return {path: data for path, data in found.items() if data is not None}
+
+
+def _is_closed(folder: Path) -> bool:
+    """Whether something else stands where the folder of a skill would: a link, or a file."""
+    return folder.is_symlink() or folder.is_file()
 
 
 def _in(folder: Path) -> Iterator[Path]:
@@ -115,23 +128,39 @@ class _Update:
         """Let each file be as it should, as far as it is ours."""
         names = dict.fromkeys(path.partition("/")[0] for path in wanted)
         foreign = {name for name in names if self._is_foreign(name, wanted)}
-        self.remarks += [
-            f"{self._place / name} is not gitmem's: left as it is, and this skill not installed"
-            for name in names
-            if name in foreign
-        ]
+        closed = {name for name in foreign if _is_closed(self._place / name)}
+        for name in sorted(foreign):
+            kept = "this skill is not installed" if name in closed else "ours lies beside it"
+            how = "" if name in closed else f" as {SKILL}{BESIDE}"
+            self.remarks.append(f"{self._place / name} is not gitmem's: it stays, and {kept}{how}")
         for path, data in wanted.items():
-            if path.partition("/")[0] not in foreign:
+            name = path.partition("/")[0]
+            if name not in foreign:
                 self._bring(path, data, put_back)
+            elif name not in closed:
+                self._lay(f"{path}{BESIDE}", data, put_back)
 
     def _is_ours(self, name: str) -> bool:
-        return any(path.startswith(f"{name}/") for path in self._known)
+        return f"{name}/{SKILL}" in self._known
 
     def _is_foreign(self, name: str, wanted: Mapping[str, bytes]) -> bool:
-        main = f"{name}/{SKILL}"
+        main, folder = f"{name}/{SKILL}", self._place / name
         if self._is_ours(name) or self._then.get(main) == wanted[main]:
             return False
-        return main in self._then or (self._place / name).exists()
+        known = {self._place / path for path in self._known}
+        others = (each for each in _in(folder) if each not in known and not is_half(each))
+        return _is_closed(folder) or any(others)
+
+    def _lay(self, beside: str, data: bytes, put_back: bool) -> None:
+        """Lay a file of ours beside one that is somebody else's, unless that place is taken."""
+        have, gave = self._then.get(beside), self._known.get(beside)
+        is_removed = have is None and gave is not None
+        is_taken = have not in (None, data) and not self._is_as_given(beside, have or b"")
+        if is_taken or (is_removed and not put_back):
+            self.fresh |= {beside: gave} if gave else {}
+            return
+        self._then[beside] = data
+        self.fresh[beside] = digest(data)
 
     def _is_as_given(self, path: str, data: bytes) -> bool:
         """Whether nobody has edited a file since we made it."""
@@ -166,13 +195,20 @@ class _Update:
         if beside in self._then:
             self.fresh[beside] = new
 
+    def _is_linked(self, path: str) -> bool:
+        """Whether somebody has moved a file of ours to a place of their own."""
+        folders = [each for each in (self._place / path).parents if self._place in each.parents]
+        return any(each.is_symlink() for each in (self._place / path, *folders))
+
     def retire(self) -> None:
         """Take away what we gave and is wanted no more; what somebody edited stays."""
         for path in self._known:
             have = self._then.get(path)
             if path in self.fresh or have is None:
                 continue
-            if self._is_as_given(path, have):
+            if self._is_linked(path):
+                self.remarks.append(f"{self._place / path} is reached by a link: it stays")
+            elif self._is_as_given(path, have):
                 del self._then[path]
             else:
                 self.remarks.append(f"{self._place / path} was edited: it stays, though not ours")

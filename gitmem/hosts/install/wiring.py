@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem import __version__
 from gitmem.core.access import MAIN
+from gitmem.hosts.install.advice import doubts, next_steps, still_calling
 from gitmem.hosts.install.files import (
     back_up,
     backup_of,
@@ -16,9 +17,9 @@ from gitmem.hosts.install.files import (
     digest,
     make,
     missing_folders,
+    sweep,
 )
-from gitmem.hosts.install.hooks import events_wired
-from gitmem.hosts.install.places import CLAUDE, PROJECT, SCOPES, USER, Places, Program, places
+from gitmem.hosts.install.places import CLAUDE, PROJECT, USER, Places, Program, places
 from gitmem.hosts.install.plan import (
     Plan,
     Wish,
@@ -28,7 +29,7 @@ from gitmem.hosts.install.plan import (
     plan_uninstall,
 )
 from gitmem.hosts.install.record import alone, begun, install_of, installs, remember
-from gitmem.hosts.install.settings import plugin_in, settings_in
+from gitmem.hosts.install.settings import plugin_at
 from gitmem.hosts.install.skills_installed import make_skills
 from gitmem.operations.group import Group, Store, not_found
 
@@ -67,6 +68,8 @@ class Installed(NamedTuple):
     """What is left to a person."""
     group: str = ""
     """The group that was made on the way."""
+    left: tuple[str, ...] = ()
+    """What could not be taken out, and why."""
 
 
 def install(
@@ -85,26 +88,45 @@ def install(
     """Let HOST know gitmem: hooks, skills, the section on memory, where asked for MCP."""
     where = places(host, scope, environ, project)
     plugin = _plugin(where, environ, project)
+    asked = _Asked(store, group, where, program, on_prompt, mcp, bool(plugin))
+    wish, plan = asked.planned()  # what is refused is so before there is a store
     made = None if dry_run else _ensured(store, group)
     with nullcontext() if dry_run else alone(store.root):
-        known = install_of(store.root, where)
-        wish = Wish(
-            where,
-            program,
-            store.root,
-            _section(store, group),
-            handlers_for(where, program, on_prompt, bool(plugin)),
-            mcp_for(where, program, known, mcp, bool(plugin)),
-            bool(plugin),
-        )
-        plan = plan_install(wish, known, __version__)
+        wish, plan = asked.planned()
         files = tuple(_told(plan, store.root, where.skills))
         if not dry_run:
             _carry_out(plan, store.root, where)
-    remarks = (*plan.remarks, *plan.skills.remarks, *_doubts(wish, plugin, environ, project))
-    steps = tuple(_next(wish, group, bool(mcp), bool(files)))
+    remarks = (*plan.remarks, *plan.skills.remarks, *doubts(wish, plugin, environ, project))
+    steps = tuple(next_steps(wish, group, bool(mcp), bool(files), environ))
     created = made.group if made and made.created else ""
     return Installed(host, scope, "installed", dry_run, files, remarks, steps, created)
+
+
+class _Asked(NamedTuple):
+    """What somebody wants, before it is known what stands there."""
+
+    store: Store
+    group: str
+    where: Places
+    program: Program
+    on_prompt: bool | None
+    mcp: bool | None
+    has_plugin: bool
+
+    def planned(self) -> tuple[Wish, Plan]:
+        """What that means here and now; refuses what cannot be."""
+        where, program, has_plugin = self.where, self.program, self.has_plugin
+        known = install_of(self.store.root, where)
+        wish = Wish(
+            where,
+            program,
+            self.store.root,
+            _section(self.store, self.group),
+            handlers_for(where, program, self.on_prompt, has_plugin),
+            mcp_for(where, program, known, self.mcp, has_plugin),
+            has_plugin,
+        )
+        return wish, plan_install(wish, known, __version__)
 
 
 def uninstall(
@@ -124,7 +146,8 @@ def uninstall(
         files = tuple(_told(plan, store.root, where.skills))
         if not dry_run:
             _take_out(plan, store.root, where)
-    return Installed(host, scope, "uninstalled", dry_run, files, plan.skills.remarks)
+    remarks = (*plan.skills.remarks, *still_calling(plan, where))
+    return Installed(host, scope, "uninstalled", dry_run, files, remarks, left=plan.left)
 
 
 def _ensured(store: Store, group: str) -> Initialised | None:
@@ -178,75 +201,44 @@ def _carry_out(plan: Plan, store: Path, where: Places) -> None:
 
 
 def _make(plan: Plan, store: Path, where: Places) -> None:
-    mode = 0o644 if where.scope == PROJECT else 0o600
+    _prepare(plan, store, where)
+    make_skills(plan.skills, where.skills, mode=_mode(where))
+    for change in (*plan.own, *reversed(plan.shared)):  # the host is told last
+        if change.action != "nothing":
+            make(change, mode=_mode(where))
+
+
+def _mode(where: Places) -> int:
+    return 0o644 if where.scope == PROJECT else 0o600
+
+
+def _prepare(plan: Plan, store: Path, where: Places) -> None:
+    """Sweep up after those who died, and keep each file as it is."""
+    given = (where.skills / each for each in (*plan.record.skills, *plan.record.skills_begun))
+    touched = (*given, *(change.path for change in plan.changes))
+    sweep({store, where.skills, *(each.parent for each in touched)})
     for change in plan.shared:
         if change.action != "nothing":
             back_up(store, change)
-    make_skills(plan.skills, where.skills, mode=mode)
-    for change in (*plan.own, *reversed(plan.shared)):  # the host is told last
-        if change.action != "nothing":
-            make(change, mode=mode)
 
 
 def _take_out(plan: Plan, store: Path, where: Places) -> None:
-    """Do it backwards; the record goes last."""
-    _make(plan, store, where)
+    """Do it backwards: the host is told first, and the record goes last."""
+    _prepare(plan, store, where)
+    for change in plan.shared:
+        if change.action != "nothing":
+            make(change, mode=_mode(where))
+    make_skills(plan.skills, where.skills, mode=_mode(where))
     for folder in sorted(plan.record.folders, key=len, reverse=True):
         with suppress(OSError):  # somebody has put something there
             Path(folder).rmdir()
     if installs(store):
-        remember(store, plan.record, gone=True)
+        record = plan.record._replace(skills={}, skills_begun={}, handlers={})
+        remember(store, record, gone=not plan.left)
 
 
 def _plugin(where: Places, environ: Mapping[str, str], project: Path) -> str:
     """The plugin that does the same everywhere this installation would."""
     if where.host != CLAUDE:
         return ""
-    own = plugin_in(settings_in(where.hooks))
-    return own or plugin_in(settings_in(places(CLAUDE, USER, environ, project).hooks))
-
-
-def _doubts(wish: Wish, plugin: str, environ: Mapping[str, str], project: Path) -> Iterator[str]:
-    """What would make everything happen twice, or not at all elsewhere."""
-    where = wish.places
-    if plugin:
-        yield (
-            f"the plugin {plugin} is enabled and brings hooks, skills and the MCP server: "
-            "they are left out here, or everything would happen twice"
-        )
-    if where.scope == PROJECT and not wish.program.is_portable:
-        call = " ".join(wish.program.call)
-        yield f"the settings of this project now name what only this machine has: {call}"
-    for other in SCOPES:
-        if other != where.scope and not plugin:
-            yield from _other_scope(where, other, environ, project)
-
-
-def _other_scope(
-    where: Places, scope: str, environ: Mapping[str, str], project: Path
-) -> Iterator[str]:
-    from gitmem.errors import BadInput
-
-    try:
-        there = places(where.host, scope, environ, project)
-    except BadInput:  # the home folder is no project
-        return
-    if events_wired(settings_in(there.hooks)):
-        yield (
-            f"{there.hooks} calls gitmem, too: keep one of the two, "
-            f"`gitmem install {where.host} --scope {scope} --uninstall` removes that one"
-        )
-
-
-def _next(wish: Wish, group: str, mcp: bool, is_changed: bool) -> Iterator[str]:
-    where = wish.places
-    if where.scope == PROJECT and group != MAIN:
-        yield f"gitmem link {where.root} -g {group}"
-    if mcp and where.mcp is None:
-        import shlex
-
-        yield f"claude mcp add --scope user gitmem -- {shlex.join((*wish.program.call, 'mcp'))}"
-    if is_changed and where.host != CLAUDE:
-        yield "open /hooks in Codex and trust the new ones: until then it skips them in silence"
-    if is_changed:
-        yield "begin a new session of the host; `gitmem doctor` says what is wired"
+    return plugin_at(where) or plugin_at(places(CLAUDE, USER, environ, project))

@@ -1,0 +1,133 @@
+"""The programs that a host and its model will call: whether they are there, and whose they are."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from shlex import quote
+from shutil import which
+
+from gitmem import __version__
+from gitmem.hosts.doctor.told import Finding, Running, Wiring
+from gitmem.hosts.install.places import USER
+
+PATIENCE = 20.0
+"""Seconds within which a program tells its version."""
+BARE = ("gitmem",)
+"""How skills, instructions and the plugin call us, wherever the hooks lead."""
+
+
+def program_findings(
+    wired: Sequence[Wiring], environ: Mapping[str, str], running: Running
+) -> Iterator[Finding]:
+    """What becomes of a call that names a program."""
+    called = [each for each in wired if each.command]
+    rows = {_program(each): each for each in sorted(called, key=_is_known)}
+    for row in rows.values():
+        if _program(row) != BARE:
+            yield from _placed_findings(row, environ)
+    if not rows or BARE in rows or any(x.skills or x.section or x.plugin for x in wired):
+        yield from _bare_findings(environ, running)
+    if any(each.plugin or each.mcp for each in wired):
+        yield from _mcp_findings(environ, running)
+
+
+def _program(row: Wiring) -> tuple[str, ...]:
+    """The program that a row calls, without what it is told."""
+    is_module = row.command[1:3] == ("-m", "gitmem")
+    return row.command[:3] if is_module else row.command[:1]
+
+
+def _is_known(row: Wiring) -> bool:
+    """Whether the program may be asked: what the settings of a project name may be anybody's."""
+    return row.scope == USER or "/" not in row.command[0]
+
+
+def _placed_findings(row: Wiring, environ: Mapping[str, str]) -> Iterator[Finding]:
+    """A program that is named by its place."""
+    words, again = _program(row), f"`gitmem install {row.host} --scope {row.scope}`"
+    found = which(words[0], path=environ.get("PATH"))
+    if found is None:
+        said = f"{words[0]} is not there, and {row.settings} calls it"
+        yield Finding("program-missing", said, f"{again} names the one that runs")
+    elif _is_known(row) and (version := _version([found, *words[1:]], environ)) != __version__:
+        hint = f"upgrade it, or {again} names the one that runs"
+        yield Finding("other-version", _differs(found, version), hint)
+
+
+def _bare_findings(environ: Mapping[str, str], running: Running) -> Iterator[Finding]:
+    """The program that PATH leads to."""
+    found = which("gitmem", path=environ.get("PATH"))
+    if found is None:
+        said = "there is no gitmem on PATH, by which skills and instructions call it"
+        yield Finding("not-on-path", said, _way_to(running))
+    elif (version := _version([found], environ)) != __version__:
+        hint = f"upgrade it, or let this one come first: {_way_to(running)}"
+        yield Finding("other-version", _differs(found, version), hint)
+
+
+def _way_to(running: Running) -> str:
+    """What lets a shell find the gitmem that runs."""
+    if len(running.words) > 1:
+        return "`uv tool install gitmem-cli` puts one there, and so does `pipx install gitmem-cli`"
+    folder = quote(os.path.dirname(running.words[0]))
+    return f'put this into the profile of your shell: export PATH={folder}:"$PATH"'
+
+
+def _differs(found: str, version: str) -> str:
+    return f"{found} is {version or 'no gitmem that runs'}, and this is {__version__}"
+
+
+def _mcp_findings(environ: Mapping[str, str], running: Running) -> Iterator[Finding]:
+    """What an MCP server needs; another program than this one is not asked, for it takes long."""
+    found = which("gitmem", path=environ.get("PATH"))
+    is_other = found and os.path.realpath(found) != os.path.realpath(running.words[0])
+    if not running.has_mcp and not is_other:
+        yield Finding(
+            "mcp-missing",
+            "a host starts `gitmem mcp`, for which the package mcp is missing",
+            "install it where gitmem is: pip install 'gitmem-cli[mcp]'",
+        )
+
+
+def other_store_findings(store: Path, wired: Sequence[Wiring]) -> Iterator[Finding]:
+    """Hooks that are told of one store, while a plain `gitmem` uses another."""
+    for row in wired:
+        named = _store_in(row.command)
+        if named and os.path.realpath(named) != os.path.realpath(store):
+            yield Finding(
+                "other-store",
+                f"the hooks in {row.settings} use the store {named}, "
+                f"but a plain `gitmem`, as skills call it, uses {store}",
+                f"put this into the profile of your shell: export GITMEM_HOME={quote(named)}; "
+                f"or let the hooks use this one: `gitmem install {row.host} --scope {row.scope}`",
+            )
+
+
+def _store_in(command: tuple[str, ...]) -> str:
+    """The store that a command names, in either of two ways."""
+    for word, following in pairwise(command):
+        if word == "--store":
+            return following
+    return next((x.partition("=")[2] for x in command if x.startswith("--store=")), "")
+
+
+def _version(command: list[str], environ: Mapping[str, str]) -> str:
+    """What a program says its version is; nothing where it fails."""
+    try:
+        done = subprocess.run(
+            [*command, "--version"],
+            env=dict(environ),
+            capture_output=True,
+            timeout=PATIENCE,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    said = re.fullmatch(r"gitmem (\S+)", done.stdout.decode("utf-8", "replace").strip())
+    return said[1] if said else ""

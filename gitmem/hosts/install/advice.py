@@ -1,0 +1,77 @@
+"""What a person is told besides: what would happen twice, what stays, and what is left to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from shlex import join, quote
+
+from gitmem.core.access import MAIN
+from gitmem.core.jsontext import read
+from gitmem.errors import BadInput
+from gitmem.hosts.install.hooks import events_wired
+from gitmem.hosts.install.places import CLAUDE, PROJECT, SCOPES, Places, places
+from gitmem.hosts.install.plan import Plan, Wish
+from gitmem.hosts.install.settings import plugin_at, settings_in
+from gitmem.hosts.transcripts.readers import home_in
+
+
+def still_calling(plan: Plan, where: Places) -> Iterator[str]:
+    """What calls us after all, since it did so before."""
+    after = next((x.after for x in plan.shared if x.path == where.hooks), None)
+    events = events_wired(read(after.decode("utf-8"))) if after and after.strip() else {}
+    if events:
+        yield f"{where.hooks} calls gitmem in a way of your own, which stays: {', '.join(events)}"
+
+
+def doubts(wish: Wish, plugin: str, environ: Mapping[str, str], project: Path) -> Iterator[str]:
+    """What would make everything happen twice, or not at all elsewhere."""
+    where = wish.places
+    if plugin:
+        yield (
+            f"the plugin {plugin} is enabled and brings hooks, skills and the MCP server: "
+            "they are left out here, or everything would happen twice"
+        )
+    if where.scope == PROJECT and not wish.program.is_portable:
+        call = " ".join(wish.program.call)
+        yield f"the settings of this project now name what only this machine has: {call}"
+    for other in SCOPES:
+        if other != where.scope and not plugin:
+            yield from _other_scope(where, other, environ, project)
+
+
+def _other_scope(
+    where: Places, scope: str, environ: Mapping[str, str], project: Path
+) -> Iterator[str]:
+    try:
+        there = places(where.host, scope, environ, project)
+    except BadInput:  # the home folder is no project
+        return
+    if named := plugin_at(there):
+        yield (
+            f"the plugin {named} is enabled in {there.root}, too: there everything happens twice, "
+            "unless you disable one of the two"
+        )
+    if events_wired(settings_in(there.hooks)):
+        yield (
+            f"{there.hooks} calls gitmem, too: keep one of the two, "
+            f"`gitmem install {where.host} --scope {scope} --uninstall` removes that one"
+        )
+
+
+def next_steps(
+    wish: Wish, group: str, mcp: bool, is_changed: bool, environ: Mapping[str, str]
+) -> Iterator[str]:
+    where = wish.places
+    if group != MAIN:  # what hooks show is found by the folder of a session
+        folder = where.root if where.scope == PROJECT else home_in(environ)
+        yield f"gitmem link {quote(str(folder))} -g {group}"
+    if mcp and where.mcp is None:
+        yield f"claude mcp add --scope user gitmem -- {join((*wish.program.call, 'mcp'))}"
+    if is_changed and wish.program.store:
+        named = f"export GITMEM_HOME={quote(wish.program.store)}"
+        yield f"put `{named}` into the profile of your shell: skills call a plain `gitmem`"
+    if is_changed and where.host != CLAUDE:
+        yield "open /hooks in Codex and trust the new ones: until then it skips them in silence"
+    if is_changed:
+        yield "begin a new session of the host; `gitmem doctor` says what is wired"
