@@ -248,6 +248,8 @@ class _Work:
         draft.put(home, changed.encode())
         before = b"\n".join(snapshot.read(each) or b"" for each in draft.changes)
         check_secrets(home, changed.encode(), before, self._allowed.secrets)
+        if not self._allowed.policy:
+            draft.check_policies(layout_at(self._group, snapshot).layout)
         entry = next(each for each in parse(changed) if wording(each.block) == wording(block))
         files = draft.changes.items()
         self.done = self.done._replace(

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from gitmem.core.access import MAIN
 from gitmem.errors import BadInput
-from gitmem.hosts.mcp.desk import (
-    Desk,
+from gitmem.hosts.mcp.desk import Desk, opened
+from gitmem.hosts.mcp.reach import (
     check_edit,
+    check_entries,
     check_read,
     check_restore,
     file_named,
     file_part,
-    opened,
     pattern_named,
 )
 from gitmem.hosts.mcp.state import state
@@ -141,6 +141,7 @@ def memory_list(desk: Desk, given: Arguments) -> Answer:
     with opened(desk, given["group"]) as group:
         allows = layout_of(group).allows
         if given["entries"]:
+            check_entries(group, path)
             listed = entries(group, path, at=at)
             kept = tuple(each for each in listed.entries if allows(each.path))
             return listed_entries(listed._replace(entries=kept), offset)
@@ -180,6 +181,7 @@ def _allowed(group: Group, entries: Iterable[Entry]) -> Iterator[Entry]:
 def memory_restore(desk: Desk, given: Arguments) -> Answer:
     """Bring back a file or an entry as it was."""
     from gitmem.operations.restore import restore
+    from gitmem.operations.write import Allowed
 
     at, previous = given["at"], given["previous"]
     if at and previous:
@@ -191,8 +193,9 @@ def memory_restore(desk: Desk, given: Arguments) -> Answer:
                 "a file or an entry has to be named",
                 hint="the whole group is for a person to bring back: `gitmem restore --all`",
             )
-        check_restore(group, path)
-        done = restore(group, path, at=at, previous=previous, reason=given["reason"])
+        check_restore(group, path, older=bool(at or previous))
+        reason = given["reason"]
+        done = restore(group, path, at=at, previous=previous, reason=reason, allowed=Allowed())
         return changed("restored", done)
 
 

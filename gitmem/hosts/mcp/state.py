@@ -62,9 +62,8 @@ def _concerns(found: Status, layout: Layout) -> Iterator[str]:
     yield from found.concerns
     yield from filter(None, (found.layout_problem, found.zone_problem))
     for core in found.holdings.core:
-        if core.state != "ok" and layout.allows(core.path):
-            of = f" of {core.budget:,}" if core.budget else ""
-            yield f"{core.path} is {core.state}: {core.bytes:,}{of} bytes"
+        if core.state != "ok" and core.budget and layout.allows(core.path):
+            yield f"{core.path} is {core.state}: {core.bytes:,} of {core.budget:,} bytes"
 
 
 def _layer_facts(found: Status, layout: Layout) -> Iterator[dict[str, Any]]:

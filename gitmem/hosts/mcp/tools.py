@@ -9,6 +9,7 @@ from gitmem.errors import BadInput, GitmemError, StorageFailed
 from gitmem.hosts.mcp import calls
 from gitmem.hosts.mcp.desk import Desk
 from gitmem.hosts.mcp.params import BOOLEAN, FIELDS, INTEGER, Param, checked
+from gitmem.hosts.mcp.reach import local
 from gitmem.hosts.mcp.texts import Answer, refused
 from gitmem.operations.memory_actions import DEFAULT_PATH, LEAST, MOST, TOP_K
 from gitmem.operations.search import ALL, SOURCES
@@ -41,7 +42,7 @@ _GROUP = Param("group", GROUP)
 _AT = Param("at", AT)
 _REASON = Param("reason", REASON)
 _IF_MATCH = Param("if_match", IF_MATCH)
-_OFFSET = Param("offset", OFFSET, INTEGER, 0)
+_OFFSET = Param("offset", OFFSET, INTEGER, 0, most=1_000_000_000)
 _PATH = Param("path", PATH, required=True, least=1)
 _USER = Param("user", "Whose profile, where the layer has one for each user")
 _DATE = Param("date", "The day of a journal, if not today")
@@ -233,4 +234,5 @@ def _called(desk: Desk, name: str, given: Mapping[str, Any]) -> Answer:
     tool = BY_NAME.get(name)
     if tool is None:
         raise BadInput(f"there is no tool {name!r}", hint=f"there are: {', '.join(BY_NAME)}")
-    return tool.call(desk, checked(name, tool.params, given))
+    arguments = checked(name, tool.params, given)
+    return tool.call(desk, {**arguments, "path": local(arguments.get("path", ""))})
