@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from gitmem.core.archives import archive_path, is_archived
+from gitmem.core.archives import is_archived
 from gitmem.core.entry_blocks import split_address
 from gitmem.core.messages import Note
 from gitmem.git.publish import Plan, Step
@@ -53,8 +53,8 @@ def archived_home(group: Group, path: str) -> str:
 
 
 def _shelves(group: Group, snapshot: Snapshot, path: str) -> list[str]:
-    wanted = archive_path(layout_at(group, snapshot).layout, path)
-    return [each for each in shelves(snapshot, wanted) if each != path]
+    layout = layout_at(group, snapshot).layout
+    return [each for each in shelves(snapshot, layout, path) if each != path]
 
 
 def restore_archived(

@@ -260,6 +260,23 @@ class TestGuards:
         assert restore(group, "soul.md", at=first.commit).changes  # a person may
         group.close()
 
+    def test_the_address_of_an_entry_is_no_name_for_a_file(
+        self, served: Served, other: Server
+    ) -> None:
+        other.done("memory_entry", path="decisions", title="Use ESM", text="Now.")
+
+        for tool in ("memory_write", "memory_append"):
+            for path in ("reference/decisions.md#use-esm", "./reference/decisions.md#use-esm"):
+                said = other.refused(tool, path=path, text="x")
+                call = 'memory_entry(path="reference/decisions.md", title="use-esm")'
+                assert f"write to it: `{call}`" in said
+        assert "Now." in other.done("memory_get", path="decisions#use-esm").text
+
+    def test_nothing_takes_the_place_of_the_archive(self, other: Server) -> None:
+        for path in ("archive", "Archive/x.md"):
+            said = other.refused("memory_write", path=path, text="x")
+            assert "archive" in said
+
     def test_the_archive_stays_as_it_is(self, served: Served, other: Server) -> None:
         group = served.group("other")
         put(group, "facts/old.md", "old\n")

@@ -348,6 +348,35 @@ class TestTheArchive:
 
         assert paths(group) == ["archive/a-2.md", "archive/a-3.md", "archive/a.md"]
 
+    def test_nothing_is_made_that_would_stand_in_its_place(self, group: Group, do: Do) -> None:
+        do("create", path="/memories/c.md", file_text="x\n")
+
+        for path in ("/memories/Archive/x.md", "/memories/ARCHIVE"):
+            for answer in (
+                do("create", path=path, file_text="x"),
+                do("rename", old_path="/memories/c.md", new_path=path),
+            ):
+                assert answer.is_error
+                assert "in the place of the archive" in answer.content
+
+        assert not do("delete", path="/memories/c.md").is_error
+
+    def test_no_depth_and_no_length_of_a_name_keeps_a_thing_from_it(
+        self, group: Group, do: Do
+    ) -> None:
+        long = "n" * 197
+        for path, deleted in (("1/2/3/4/5/6/7/8.md", "1"), (f"{long}.md", f"{long}.md")):
+            for _ in range(2):
+                assert not do("create", path=f"/memories/{path}", file_text="x\n").is_error
+                assert not do("delete", path=f"/memories/{deleted}").is_error
+
+        assert paths(group) == [
+            "archive/2/3/4/5/6/7/8-2.md",
+            "archive/2/3/4/5/6/7/8.md",
+            f"archive/{long[:-2]}-2.md",
+            f"archive/{long}.md",
+        ]
+
     def test_nothing_in_it_is_changed(self, group: Group, do: Do) -> None:
         write(group, [Edit("archive/a.md", "one\n"), Edit("c.md", "x\n")])
         before, shelved = head(group), "/memories/archive/a.md"

@@ -74,7 +74,7 @@ def check_edit(group: Group, edit: Edit) -> None:
 
 
 def check_restore(group: Group, path: str, *, older: bool) -> None:
-    """Refuse to bring back what is not for these tools; OLDER: as it was, not out of the archive."""
+    """Refuse to bring back what is not for these tools; OLDER: as it was before."""
     layout = layout_of(group)
     file = known_path(group, group.repository.snapshot(), file_part(group, path))
     _check(layout, file, "brought back")
