@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from gitmem.core.access import MAIN
-from gitmem.errors import BadInput
+from gitmem.errors import BadInput, Damaged
 from gitmem.hosts.mcp.desk import Desk, opened
 from gitmem.hosts.mcp.reach import (
     check_edit,
@@ -76,7 +77,17 @@ def _file(group: Group, path: str, at: str, offset: int) -> Answer:
         got = read(group, path.replace("\\", "/"), at=at)
     else:
         got = memory_actions.memory_get(group, path)
-    return Answer(shown_file(got.path, got.blob, got.commit, part_of(got.text, offset)))
+    edited = not at and _is_edited(group, got.path)
+    return Answer(shown_file(got.path, got.blob, got.commit, part_of(got.text, offset), edited))
+
+
+def _is_edited(group: Group, path: str) -> bool:
+    """Whether a file stands there in another version; a work tree that is lost says nothing."""
+    from gitmem.operations.pending import pending_edits
+
+    with suppress(Damaged, OSError):
+        return bool(pending_edits(group, [path]).edits)
+    return False
 
 
 def _entry(group: Group, address: str, at: str, offset: int) -> Answer:

@@ -117,7 +117,7 @@ def _declared(tool: Tool) -> types.Tool:
             title=tool.title,
             read_only_hint=tool.reads,
             destructive_hint=False,  # whatever is overwritten stays in the history
-            idempotent_hint=tool.idempotent,
+            idempotent_hint=tool.reads,  # a journal takes the same page twice
             open_world_hint=False,
         ),
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gitmem.core.layout import Layout
 from gitmem.core.messages import visible
 from gitmem.core.numbers import counted
-from gitmem.hosts.mcp.texts import COMMIT, Answer
+from gitmem.hosts.mcp.texts import COMMIT, UNSEEN, Answer
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -28,7 +28,7 @@ def state(found: Status, layout: Layout, groups: Sequence[str], zone: tzinfo) ->
         *_last(found, zone),
         *_layers(facts["layers"]),
         *_listed("needs a look", facts["concerns"]),
-        *_listed("edited with other tools, committed by the next write", facts["edited"]),
+        *_listed(f"edited with other tools, {UNSEEN}", facts["edited"]),
         *_listed("held out of git, for a person to decide: `gitmem held`", facts["held"]),
         *_listed("other groups, by the argument `group`", facts.get("groups", ())),
     ]

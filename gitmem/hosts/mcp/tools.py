@@ -57,9 +57,7 @@ class Tool(NamedTuple):
     params: tuple[Param, ...]
     call: Callable[[Desk, dict[str, Any]], Answer]
     reads: bool = False
-    """True when it changes nothing."""
-    idempotent: bool = False
-    """True when the same call again changes nothing more."""
+    """True when it changes nothing, however often it is called."""
 
 
 TOOLS = (
@@ -80,7 +78,6 @@ TOOLS = (
         ),
         calls.memory_search,
         reads=True,
-        idempotent=True,
     ),
     Tool(
         "memory_get",
@@ -95,15 +92,14 @@ TOOLS = (
         ),
         calls.memory_get,
         reads=True,
-        idempotent=True,
     ),
     Tool(
         "memory_write",
         "Write a memory file",
-        "Replace a whole file, as one commit; older versions stay in the history. The same text "
-        "again changes nothing. A text that leaves out most of what the file said is refused, "
-        "since that is hardly ever meant. To add something, memory_append and memory_entry need "
-        "no knowledge of the rest.",
+        "Replace a whole file, as one commit; older versions stay in the history. To a layer that "
+        "is a journal or a log it adds, as memory_append does. A text that leaves out most of what "
+        "the file said is refused, since that is hardly ever meant. To add something, "
+        "memory_append and memory_entry need no knowledge of the rest.",
         (
             _PATH,
             Param("text", "All that the file shall say", required=True),
@@ -117,7 +113,6 @@ TOOLS = (
             _GROUP,
         ),
         calls.memory_write,
-        idempotent=True,
     ),
     Tool(
         "memory_append",
@@ -152,7 +147,6 @@ TOOLS = (
             _GROUP,
         ),
         calls.memory_entry,
-        idempotent=True,
     ),
     Tool(
         "memory_list",
@@ -167,7 +161,6 @@ TOOLS = (
         ),
         calls.memory_list,
         reads=True,
-        idempotent=True,
     ),
     Tool(
         "memory_history",
@@ -184,7 +177,6 @@ TOOLS = (
         ),
         calls.memory_history,
         reads=True,
-        idempotent=True,
     ),
     Tool(
         "memory_restore",
@@ -209,7 +201,6 @@ TOOLS = (
         (_GROUP,),
         calls.memory_status,
         reads=True,
-        idempotent=True,
     ),
 )
 BY_NAME = {tool.name: tool for tool in TOOLS}
