@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import Damaged
+from gitmem.git.lock import Lock, lock_path
 from gitmem.hosts.mcp.desk import Desk, Kept, called
 from gitmem.hosts.mcp.tools import answered
 from gitmem.operations.group import Group, Store
@@ -293,6 +294,58 @@ class TestGuards:
                 said = other.refused(tool, path=path, **more)
                 assert "is in the archive, where nothing is changed" in said
                 assert "`memory_restore(path=" in said
+
+    def test_frontmatter_that_is_none_is_refused(self, other: Server) -> None:
+        said = other.refused("memory_write", path="a.md", text="---\na: !!python/x y\n---\n")
+
+        assert said.startswith("frontmatter-refused: ")
+
+    def test_a_twin_of_a_name_is_refused(self, other: Server) -> None:
+        for path in ("State.md", "Reference/new.md"):
+            said = other.refused("memory_write", path=path, text="x")
+            assert "only in case or Unicode form" in said
+
+    def test_no_link_is_followed(self, served: Served, other: Server) -> None:
+        group, outside = served.group("other"), served.folder / "outside"
+        outside.mkdir()
+        (group.worktree / "link").symlink_to(outside)
+        group.close()
+
+        other.call("memory_write", path="link/a.md", text="x")
+
+        assert list(outside.iterdir()) == []
+        other.refused("memory_get", path="link/b.md")
+
+    def test_a_branch_of_somebody_elses_is_not_written_to(
+        self, served: Served, main: Server
+    ) -> None:
+        init(served.store, "away", layout="none")
+        group = served.group("away")
+        put(group, "a.md", "one\n")
+        git(group.worktree, "switch", "-q", "-c", "mine")
+
+        said = main.refused("memory_write", path="a.md", text="two", group="away")
+
+        assert "on the branch 'mine'" in said
+        assert "a person has to run `git switch main`" in said
+        assert main.done("memory_get", path="a.md", group="away").text.endswith("one\n")
+        group.close()
+
+    def test_a_lock_that_somebody_holds_is_told_as_such(self, served: Served, main: Server) -> None:
+        init(served.store, "busy", layout="none")
+        group = served.group("busy")
+        put(group, "a.md", "one\n")
+        lock = Lock(lock_path(group.gitdir))
+        lock.acquire()
+        try:
+            said = main.refused("memory_write", path="a.md", text="two", group="busy")
+            assert main.done("memory_get", path="a.md", group="busy").text.endswith("one\n")
+        finally:
+            lock.release()
+        group.close()
+
+        assert said.startswith("busy: ")
+        assert "nothing was written; try again" in said
 
     def test_what_is_too_big_is_refused(self, other: Server) -> None:
         assert other.refused("memory_write", path="big.md", text="x" * (1 << 20) + "y").startswith(

@@ -873,6 +873,13 @@ class TestFields:
 
         assert answers == [Answer(said, is_error=True) for _, _, said in WRONG_FIELDS]
 
+    @pytest.mark.parametrize("line", [1, "1", " +1 ", 1.0])
+    def test_a_number_may_come_as_the_sdk_takes_it(
+        self, filled: Group, do: Do, line: object
+    ) -> None:
+        assert not do("insert", path=NOTE, insert_line=line, insert_text="added").is_error
+        assert "     2\tadded" in do("view", path=NOTE, view_range=[line, 2.0]).content
+
     def test_a_command_without_a_name_is_told_which_there_are(self, group: Group) -> None:
         for given in ({}, {"command": None}, {"command": ["view"]}, {"command": "clear"}):
             answer = MemoryCommands(group).answer(given)

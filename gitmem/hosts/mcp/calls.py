@@ -99,7 +99,8 @@ def _entry(group: Group, address: str, at: str, offset: int) -> Answer:
     snapshot = group.repository.snapshot(resolve(group, at or None))
     path, entry = locate_entry(group, snapshot, layout_at(group, snapshot).layout, address)
     name, version = f"{path}#{entry.slug}", snapshot.oid(path) or ""
-    return Answer(shown_file(name, version, snapshot.commit, part_of(entry.block, offset)))
+    part, edited = part_of(entry.block, offset), not at and _is_edited(group, path)
+    return Answer(shown_file(name, version, snapshot.commit, part, edited))
 
 
 def memory_write(desk: Desk, given: Arguments) -> Answer:

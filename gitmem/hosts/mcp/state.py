@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from gitmem.core.layout import Layout
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
     from gitmem.operations.status import Status
 
-SHOWN = 20
+SHOWN, ROOM = 20, 4000
+"""So many names are shown of a kind, of so many characters together."""
 
 
 def state(found: Status, layout: Layout, groups: Sequence[str], zone: tzinfo) -> Answer:
@@ -44,8 +46,8 @@ def _facts(found: Status, layout: Layout, groups: Sequence[str]) -> dict[str, An
         "health": found.health,
         "concerns": list(_concerns(found, layout)),
         "layers": list(_layer_facts(found, layout)),
-        "edited": [each.path for each in found.edits if allows(each.path)][:SHOWN],
-        "held": [f"{each.path} ({each.rule})" for each in found.held if allows(each.path)][:SHOWN],
+        "edited": _few(each.path for each in found.edits if allows(each.path)),
+        "held": _few(f"{each.path} ({each.rule})" for each in found.held if allows(each.path)),
     }
     if last is not None:
         facts["last"] = {
@@ -56,6 +58,14 @@ def _facts(found: Status, layout: Layout, groups: Sequence[str]) -> dict[str, An
         }
     others = [each for each in groups if each != found.group]
     return {**facts, "groups": others} if others else facts
+
+
+def _few(things: Iterable[str]) -> list[str]:
+    """The first of THINGS, as many as an answer has room for beside the rest."""
+    found = list(islice(things, SHOWN))
+    while len(found) > 1 and sum(map(len, found)) > ROOM:
+        found.pop()
+    return found
 
 
 def _concerns(found: Status, layout: Layout) -> Iterator[str]:
