@@ -25,6 +25,7 @@ from gitmem.operations.group import Group, Store
 from gitmem.operations.listing import list_files
 from gitmem.operations.log import log
 from gitmem.operations.memory_actions import memory_get, memory_search
+from gitmem.operations.restore import restore
 from gitmem.operations.status import status
 from gitmem.operations.write import Edit, write
 
@@ -145,6 +146,11 @@ def _writes(group: Group, wire: Wire) -> Iterator[Pair]:
         "memory_entry / in process",
         lambda: wire.call("memory_entry", path="decisions", title=next(titles), text="So be it."),
         lambda: write(group, [Edit("decisions", "So be it.\n", entry=next(titles))]),
+    )
+    yield Pair(
+        "memory_restore / in process",
+        lambda: wire.call("memory_restore", path=DRAFT, previous=True),
+        lambda: restore(group, DRAFT, previous=True),
     )
 
 

@@ -198,10 +198,9 @@ class Group:
         allow_secret: Iterable[str] = (),
     ) -> Restored:
         """Bring back a file, a folder, an entry by its address, or everything, as a new commit."""
-        from gitmem.operations.restore import restore
-        from gitmem.operations.write import Allowed
+        from gitmem.operations.restore import WAY_BACK, restore
 
-        allowed = Allowed(tuple(allow_secret))
+        allowed = WAY_BACK._replace(secrets=tuple(allow_secret))
         return restore(
             self._group,
             path,

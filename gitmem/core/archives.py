@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from gitmem.core.layout import Layout
-from gitmem.core.paths import MAX_DEPTH
+from gitmem.core.paths import MAX_DEPTH, MAX_PATH_BYTES, fold
 
 ARCHIVE = "archive"
 """Where things go that belong to no layer."""
+ROOM = 64
+"""Bytes of a path in an archive that stay free for numbers: the same name may come again."""
 
 
 def archives(layout: Layout) -> tuple[str, ...]:
@@ -34,6 +36,22 @@ def archive_path(layout: Layout, path: str, first: str = "") -> str:
 
 def path_in(archive: str, path: str) -> str:
     """Where PATH goes in the folder ARCHIVE, if nothing of that name is there."""
-    # As deep as can be, the outermost folder makes room for the archive.
-    room = MAX_DEPTH - len(archive.split("/"))
-    return "/".join([archive, *path.split("/")[-room:]])
+    # As deep or as long as can be, the outermost folders make room for the archive.
+    while "/" in path and not _has_room(f"{archive}/{path}"):
+        path = path.partition("/")[2]
+    return f"{archive}/{path}"
+
+
+def _has_room(path: str) -> bool:
+    return path.count("/") < MAX_DEPTH and len(path.encode()) + ROOM <= MAX_PATH_BYTES
+
+
+def in_the_way(path: str, archive: str) -> str:
+    """What of a file at PATH leaves no room for the folder ARCHIVE: itself, a twin, or nothing."""
+    ours, theirs = path.split("/"), archive.split("/")
+    for end, (one, other) in enumerate(zip(ours, theirs, strict=False), 1):
+        if fold(one) != fold(other):
+            return ""
+        if one != other:
+            return "/".join(ours[:end])
+    return path if len(ours) <= len(theirs) else ""

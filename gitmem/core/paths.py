@@ -18,6 +18,8 @@ MAX_DEPTH = 8
 MAX_PART_BYTES = 200
 MAX_PATH_BYTES = 1024
 MAX_GROUP_BYTES = 100
+MAX_ENDING = 40
+"""Bytes behind the last dot of a name that are still its ending."""
 
 # Patterns are strings, so that importing this module compiles nothing; `re` keeps what it compiled.
 # Almost every real path is of this kind: nothing in it can break a rule about characters.
@@ -51,6 +53,11 @@ def check_path(path: str) -> str:
     return path
 
 
+def is_path(path: str) -> bool:
+    """Whether PATH breaks no rule."""
+    return _broken_path(path) is None
+
+
 def check_group(name: str) -> str:
     """Return NAME unchanged, or raise GroupRefused: a group is one part of the path grammar."""
     broken = _broken_group(name)
@@ -78,14 +85,19 @@ def find_twin(name: str, siblings: Iterable[str]) -> str | None:
 
 
 def numbered(path: str, first: int = 1) -> Iterator[str]:
-    """PATH, then the same with -FIRST and every number after it before its ending, for ever."""
+    """PATH, then the same with -FIRST and every number after it before its ending, for ever.
+
+    A name that is too long with a number loses so much of itself.
+    """
     yield path
     folder, slash, name = path.rpartition("/")
     stem, dot, ending = name.rpartition(".")
-    if not stem:
+    if not stem or len(ending.encode()) > MAX_ENDING:
         stem, dot, ending = name, "", ""
     for number in count(first):
-        yield f"{folder}{slash}{stem}-{number}{dot}{ending}"
+        tail = f"-{number}{dot}{ending}"
+        room = MAX_PART_BYTES - len(tail.encode())
+        yield f"{folder}{slash}{stem.encode()[:room].decode(errors='ignore')}{tail}"
 
 
 def glob_match(pattern: str, path: str) -> bool:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from shlex import quote
 from typing import NamedTuple
 
+from gitmem.core.entry_blocks import split_address
 from gitmem.core.guards import check_message_text
 from gitmem.core.layout import Layer, Layout, filled, is_glob, moment_values, variables_in
-from gitmem.core.paths import check_path, numbered
-from gitmem.errors import BadInput, PathRefused
+from gitmem.core.paths import check_path, is_path, numbered
+from gitmem.errors import BadInput
 from gitmem.git.repository import Snapshot
 from gitmem.operations.applying import Aim, Edit, naming_line, text_bytes
 from gitmem.operations.group import Group
@@ -43,14 +45,7 @@ def places(found: Aim) -> tuple[str, ...]:
     if not found.by_name or layer is None:
         return (path,)
     others = [layer.path.replace("{user}", user) if user else path, _in_short(path)]
-    return (path, *(each for each in others if each != path and _is_path(each)))
-
-
-def _is_path(path: str) -> bool:
-    try:
-        return bool(check_path(path))
-    except PathRefused:
-        return False
+    return (path, *(each for each in others if each != path and is_path(each)))
 
 
 def _in_short(path: str) -> str:
@@ -94,6 +89,7 @@ def _aim(edit: Edit, layout: Layout, ground: _Ground, now: datetime) -> Aim:
         if layer is not None:
             return _at_layer(edit, layer, ground, now)
         _check_name(edit, layout)
+    _check_no_address(edit, layout, ground)
     if edit.user or edit.date:
         names = ", ".join(each.name for each in layout.layers if "{" in each.path)
         raise BadInput(
@@ -112,6 +108,16 @@ def _check_entry(edit: Edit, layer: Layer) -> None:
         raise BadInput(
             f"{layer.path} has entries, and --set does not say of which",
             hint=f"name it: `gitmem write {layer.name} --entry TITLE --set ...`",
+        )
+
+
+def _check_no_address(edit: Edit, layout: Layout, ground: _Ground) -> None:
+    """A file that is called like an entry would hide it: nobody could read the entry any more."""
+    path, name = split_address(edit.path)
+    if name and not ground.has(edit.path) and (ground.has(path) or layout.layer(path)):
+        raise BadInput(
+            f"{edit.path} is an entry, and no file",
+            hint=f"write to it: `gitmem write {quote(path)} --entry {quote(name)} ...`",
         )
 
 

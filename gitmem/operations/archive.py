@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from gitmem.core.archives import archive_path, is_archived
+from gitmem.core.archives import archive_of, archive_path, is_archived
 from gitmem.core.entries import add, add_all, find, parse, split_address, take_all
 from gitmem.core.guards import check_message_text
 from gitmem.core.layout import Layout
 from gitmem.core.messages import Note, title_of_change
-from gitmem.core.paths import check_path
+from gitmem.core.paths import check_path, is_path
 from gitmem.errors import BadInput, Conflict, PathNotFound, TooBig
 from gitmem.git.held import SetAside
 from gitmem.git.intake import Captured
@@ -118,18 +118,38 @@ def archive_files(
     moves = [move for path in names for move in _entries_filed(draft, layout, path, names[path])]
     for each in chosen:
         if not each.name:
-            *_, (target, _) = draft.places(_whole_path(draft, layout, each.path))
-            moves += [Shelved(old, new, old) for old, new in draft.move(each.path, target)]
+            for path in _apart(draft, layout, each.path):
+                target = _free(draft, layout, path)
+                moves += [Shelved(old, new, old) for old, new in draft.move(path, target)]
     return Filed(draft.changes, tuple(moves))
 
 
-def shelves(snapshot: Snapshot, wanted: str) -> Iterator[str]:
-    """The names that things which go to WANTED may have: all that are taken, and the next one."""
-    return (path for path, _ in Draft(snapshot).places(wanted))
+def shelves(snapshot: Snapshot, layout: Layout, path: str) -> Iterator[str]:
+    """The places that PATH may have in the archive: all that are taken, and the next one."""
+    draft = Draft(snapshot)
+    return (each for each, _ in draft.places(_shelf(draft, layout, path)))
 
 
-def _whole_path(draft: Draft, layout: Layout, path: str) -> str:
-    return archive_path(layout, path, next(iter(draft.files(path)), ""))
+def _shelf(draft: Draft, layout: Layout, path: str) -> str:
+    """Where PATH goes; the folders above it step aside for files and twins of their names."""
+    wanted = archive_path(layout, path, next(iter(draft.files(path)), ""))
+    place = archive_of(layout, wanted)
+    *folders, name = wanted.removeprefix(f"{place}/").split("/")
+    for each in folders:
+        place = draft.folder_in(place, each)
+    return f"{place}/{name}"
+
+
+def _free(draft: Draft, layout: Layout, path: str) -> str:
+    *_, (target, _) = draft.places(_shelf(draft, layout, path))
+    return target
+
+
+def _apart(draft: Draft, layout: Layout, path: str) -> list[str]:
+    """PATH; of a folder too deep to fit into the archive as a whole, each file in it."""
+    target, files = _free(draft, layout, path), draft.files(path)
+    fits = all(is_path(target + each.removeprefix(path)) for each in files)
+    return [path] if fits else files
 
 
 def _without_repeats(things: Sequence[Thing]) -> list[Thing]:
@@ -162,7 +182,7 @@ def _entries_filed(draft: Draft, layout: Layout, path: str, names: list[str]) ->
     found = list(dict.fromkeys(find(known, name) for name in names))
     rest, blocks = take_all(text, found)
     draft.put(path, rest.encode())
-    wanted = archive_path(layout, path)
+    wanted = _shelf(draft, layout, path)
     places = _shelved_together(draft, wanted, blocks)
     places = places or [_shelved(draft, wanted, block) for block in blocks]
     slugs = {each: [x.slug for x in parse(draft.text(each))] for each in {x for x, _ in places}}
@@ -215,8 +235,9 @@ class _Work:
         """The files that may change: the things, and where they may go."""
         layout = layout_at(self._group, snapshot).layout
         things = all_meant(self._group, snapshot, layout, self._given)
-        targets = [_whole_path(Draft(snapshot), layout, each.path) for each in things]
-        shelved = [path for each in targets for path in shelves(snapshot, each)]
+        draft = Draft(snapshot)
+        paths = [path for each in things for path in _apart(draft, layout, each.path)]
+        shelved = [place for path in paths for place in shelves(snapshot, layout, path)]
         return list(dict.fromkeys([*(each.path for each in things), *map(check_path, shelved)]))
 
     def plan(self, snapshot: Snapshot) -> Plan:

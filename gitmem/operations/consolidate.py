@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from gitmem.core.archives import archive_path
 from gitmem.core.consolidation import names_of, recommendations
 from gitmem.core.entry_blocks import Entry, split_address
 from gitmem.core.entry_rules import is_retired
@@ -163,7 +162,7 @@ class _Work:
             return []
         layout = layout_at(self._group, snapshot).layout
         sources = [*sorted(self._logs), *dict.fromkeys(each.path for each in self._entries)]
-        targets = [path for x in sources for path in shelves(snapshot, archive_path(layout, x))]
+        targets = [path for x in sources for path in shelves(snapshot, layout, x)]
         log = day_log(layout)
         return list(dict.fromkeys([*sources, *targets, *([log.path] if log else [])]))
 

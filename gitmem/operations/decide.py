@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from gitmem.core.archives import archive_path
 from gitmem.core.decisions import Decision, Problem, read_plan
 from gitmem.core.guards import check_write
 from gitmem.core.messages import Note
@@ -119,8 +118,7 @@ class _Work:
             found += [each.path for each in seen]
             found += [ground.target(decision.target)] if decision.target else []
             if decision.action in SHELVING:
-                wanted = [archive_path(layout, each.path) for each in seen]
-                found += [path for each in wanted for path in shelves(snapshot, each)]
+                found += [path for each in seen for path in shelves(snapshot, layout, each.path)]
         return list(dict.fromkeys(found))
 
     def plan(self, snapshot: Snapshot) -> Plan | None:

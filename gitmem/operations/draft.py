@@ -44,6 +44,16 @@ class Draft:
             if is_free:
                 return
 
+    def folder_in(self, folder: str, name: str) -> str:
+        """The folder NAME in FOLDER; with a number where a file or a twin has that name."""
+        names = self._names(folder)
+        for path in numbered(f"{folder}/{name}", 2):
+            name = path.rpartition("/")[2]
+            is_taken = self.is_file(path) if name in names else bool(find_twin(name, names))
+            if not is_taken:
+                break
+        return path
+
     def _names(self, folder: str) -> Collection[str]:
         prefix = f"{folder}/" if folder else ""
         names = set(self.snapshot.folder(folder))
@@ -124,4 +134,6 @@ class Draft:
     def check_policies(self, layout: Layout) -> None:
         """Refuse what the layers of the files do not allow."""
         for path, data in self.changes.items():
-            check_policy(path, data, self.snapshot.read(path), layout.policy_of(path))
+            policy = layout.policy_of(path)
+            if policy != "free":  # what is damaged need not be read to be replaced
+                check_policy(path, data, self.snapshot.read(path), policy)

@@ -47,7 +47,7 @@ def check_layers(layout: Layout, layers: Sequence[str]) -> None:
         there = f"there are: {', '.join(known)}" if known else "this group has no layout"
         raise BadInput(
             f"there is no layer {unknown[0]!r}",
-            hint=f"{there}; see `gitmem read gitmem.yaml`",
+            hint=f"{there}; see `gitmem status`",
             layer=unknown[0],
             layers=known,
         )

@@ -19,6 +19,7 @@ from gitmem.operations.group import Group
 from gitmem.operations.landing import landing
 from gitmem.operations.layouts import layout_at
 from gitmem.operations.pending import scan_edits
+from gitmem.operations.place import check_no_archive
 from gitmem.operations.things import Thing, movable
 
 Aim = Callable[[Snapshot], str]
@@ -85,8 +86,11 @@ class _Move:
         source, target = self._source, self._target(snapshot)
         draft = Draft(snapshot)
         self._moved = draft.move(source, target)
+        layout = layout_at(self._group, snapshot).layout
+        for _, new in self._moved:
+            check_no_archive(snapshot, layout, new)
         if not self._allow_policy:
-            draft.check_policies(layout_at(self._group, snapshot).layout)
+            draft.check_policies(layout)
         note = self._note._replace(
             title=f"{source} -> {target}",
             paths=(source,) if len(self._moved) == 1 else tuple(old for old, _ in self._moved),

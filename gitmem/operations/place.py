@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from gitmem.core.layout import FILE
+from gitmem.core.archives import archives, in_the_way
+from gitmem.core.layout import FILE, Layout
 from gitmem.core.paths import find_twin, fold
 from gitmem.errors import PathRefused
 from gitmem.git.repository import Snapshot
@@ -39,6 +40,22 @@ def check_place(
                 f"{path} and {other} cannot both be files", path=path, rule="file-above"
             )
     _check_parts(snapshot, path, others, leaving)
+
+
+def check_no_archive(snapshot: Snapshot, layout: Layout, path: str) -> None:
+    """Refuse a new file where the archive has to be, or beside it in another case.
+
+    Nothing could be removed any more. Who has such a folder already may go on with it.
+    """
+    for folder in archives(layout):
+        found = in_the_way(path, folder)
+        if found and snapshot.node(found) is None:
+            raise PathRefused(
+                f"{path} would stand in the place of the archive, {folder}/",
+                hint="choose another name",
+                path=path,
+                rule="archive",
+            )
 
 
 def _check_parts(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import tzinfo
 from itertools import islice
 
 from gitmem.core.guards import check_secrets
@@ -18,7 +17,9 @@ from gitmem.git.repository import Snapshot
 from gitmem.git.trees import Node
 from gitmem.git.writer import Writer
 from gitmem.operations.capture import adopt_all
+from gitmem.operations.draft import Draft
 from gitmem.operations.group import Group
+from gitmem.operations.layouts import layout_at
 from gitmem.operations.log import Entry, iter_log
 from gitmem.operations.pending import Scan, scan_edits
 from gitmem.operations.place import check_place
@@ -35,7 +36,10 @@ from gitmem.operations.versions import (
 )
 from gitmem.operations.write import Allowed, Change, describe
 
-__all__ = ["ChooseVersion", "Restored", "restore"]
+__all__ = ["WAY_BACK", "ChooseVersion", "Restored", "restore"]
+
+WAY_BACK = Allowed(policy=True)
+"""Bringing back what was is no breach of a policy, where a person does it."""
 
 
 def restore(
@@ -45,7 +49,7 @@ def restore(
     at: str = "",
     previous: bool = False,
     reason: str = "",
-    allowed: Allowed = Allowed(),  # noqa: B008 - an immutable value
+    allowed: Allowed = WAY_BACK,
 ) -> Restored:
     """Bring PATH (a file, a folder, an entry's address, or all if empty) back, as a new commit.
 
@@ -57,10 +61,10 @@ def restore(
     path = group.relative(path)
     home = "" if at or previous else archived_home(group, path)
     if home:
-        return restore_archived(group, home, path, reason=reason)
+        return restore_archived(group, home, path, reason=reason, allowed=allowed)
     shelf = "" if at or previous else archived_file(group, path)
     if shelf:
-        return restore_archived(group, path, shelf, reason=reason)
+        return restore_archived(group, path, shelf, reason=reason, allowed=allowed)
     note = group.note("restore", reason=reason)
     source = resolve(group, at) if at else ""
     with group.writing(late=not (at or previous)) as writer:
@@ -69,11 +73,11 @@ def restore(
         held = adopt_all(writer, scan)
         if source or previous:
             then = group.repository.snapshot(source or _previous(group, path))
-            work = _Work(then, _files(then, path), note)
-            work.check_secrets(head, allowed)
+            work = _Work(group, then, _files(then, path), note, allowed)
+            work.check_secrets(head)
         else:
-            work = _Work(head, _damaged(group, head, path, scan), note)
-        published = writer.publish(lambda now: work.plan(now, group.zone))
+            work = _Work(group, head, _damaged(group, head, path, scan), note, allowed)
+        published = writer.publish(work.plan)
         for each in work.unchanged_below({holding.path for holding in held}):
             writer.reinstate(each)
         return work.answer(writer, published, path if source or previous else None)
@@ -82,7 +86,10 @@ def restore(
 class _Work:
     """Files on their way back from the moment THEN."""
 
-    def __init__(self, then: Snapshot, wanted: dict[str, bytes], note: Note) -> None:
+    def __init__(
+        self, group: Group, then: Snapshot, wanted: dict[str, bytes], note: Note, allowed: Allowed
+    ) -> None:
+        self._group, self._allowed = group, allowed
         self._then, self._wanted, self._note = then, wanted, note
         self._changes: tuple[Change, ...] = ()
 
@@ -91,25 +98,27 @@ class _Work:
         same = self._wanted.keys() - {each.path for each in self._changes}
         return [path for path in sorted(same) if held & {path, *_above(path)}]
 
-    def check_secrets(self, head: Snapshot, allowed: Allowed) -> None:
+    def check_secrets(self, head: Snapshot) -> None:
         """Refuse to bring back a credential that the file no longer holds."""
         for path, data in self._wanted.items():
             if head.oid(path) != blob_id(data):
-                check_secrets(path, data, _sound(head, path), allowed.secrets)
+                check_secrets(path, data, _sound(head, path), self._allowed.secrets)
 
-    def plan(self, now: Snapshot, zone: tzinfo) -> Plan | None:
+    def plan(self, now: Snapshot) -> Plan | None:
         """What to publish on top of NOW."""
         files = {
             path: data for path, data in self._wanted.items() if now.oid(path) != blob_id(data)
         }
         for path in files:
             _check_place(now, path)
+        if not self._allowed.policy:
+            Draft(now, files).check_policies(layout_at(self._group, now).layout)
         self._changes = tuple(describe(each, _sound(now, each), files[each]) for each in files)
         if not files:
             return None
-        made = self._then.repository.commit(self._then.commit).time.astimezone(zone)
+        made = self._then.repository.commit(self._then.commit).time
         note = self._note._replace(
-            title=f"as of {made:%Y-%m-%d %H:%M}",
+            title=f"as of {made.astimezone(self._group.zone):%Y-%m-%d %H:%M}",
             paths=tuple(files),
             extra=(("Gitmem-Restores", self._then.commit),),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from gitmem.core.archives import archive_path, is_archived
+from gitmem.core.archives import is_archived
 from gitmem.core.entry_blocks import split_address
 from gitmem.core.messages import Note
 from gitmem.git.publish import Plan, Step
@@ -19,7 +19,7 @@ from gitmem.operations.landing import landing
 from gitmem.operations.layouts import layout_at
 from gitmem.operations.pending import scan_edits
 from gitmem.operations.versions import Restored
-from gitmem.operations.write import describe
+from gitmem.operations.write import Allowed, describe
 
 
 def archived_file(group: Group, path: str) -> str:
@@ -53,13 +53,15 @@ def archived_home(group: Group, path: str) -> str:
 
 
 def _shelves(group: Group, snapshot: Snapshot, path: str) -> list[str]:
-    wanted = archive_path(layout_at(group, snapshot).layout, path)
-    return [each for each in shelves(snapshot, wanted) if each != path]
+    layout = layout_at(group, snapshot).layout
+    return [each for each in shelves(snapshot, layout, path) if each != path]
 
 
-def restore_archived(group: Group, path: str, shelf: str, *, reason: str) -> Restored:
+def restore_archived(
+    group: Group, path: str, shelf: str, *, reason: str, allowed: Allowed
+) -> Restored:
     """Move the archived file at SHELF back to PATH, as one commit."""
-    work = _Work(path, shelf, group.note("restore", reason=reason))
+    work = _Work(group, path, shelf, group.note("restore", reason=reason), allowed)
     with group.writing() as writer:
         adopt_all(writer, scan_edits(writer.repository, writer.worktree, [shelf, path]))
         published = writer.publish(work.plan)
@@ -69,7 +71,8 @@ def restore_archived(group: Group, path: str, shelf: str, *, reason: str) -> Res
 class _Work:
     """One file on its way back; planned again when the branch moves in between."""
 
-    def __init__(self, path: str, shelf: str, note: Note) -> None:
+    def __init__(self, group: Group, path: str, shelf: str, note: Note, allowed: Allowed) -> None:
+        self._group, self._allowed = group, allowed
         self._path, self._shelf, self._note = path, shelf, note
         self.done = Restored("", "", ())
 
@@ -77,6 +80,8 @@ class _Work:
         """The file at its path, and no longer in the archive."""
         draft = Draft(snapshot)
         draft.move(self._shelf, self._path)
+        if not self._allowed.policy:
+            draft.check_policies(layout_at(self._group, snapshot).layout)
         changes = [describe(x, snapshot.read(x), data) for x, data in draft.changes.items()]
         self.done = Restored(
             "", snapshot.commit, tuple(changes), address=self._path, source=self._shelf

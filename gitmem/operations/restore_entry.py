@@ -11,7 +11,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
 
-from gitmem.core.archives import archive_of, archive_path, is_archived
+from gitmem.core.archives import archive_of, is_archived
 from gitmem.core.entries import Entry, add, find, parse, split_address, take_all
 from gitmem.core.entry_blocks import named, same_title, wording
 from gitmem.core.entry_lines import BOM
@@ -145,7 +145,7 @@ class _Work:
         """The files that may change: its own, and those of the archive where it may be."""
         home, shelf = self._wanted.home, self._wanted.shelf
         layout = layout_at(self._group, snapshot).layout
-        return [home, *([shelf] if shelf else shelves(snapshot, archive_path(layout, home)))]
+        return [home, *([shelf] if shelf else shelves(snapshot, layout, home))]
 
     def plan(self, snapshot: Snapshot) -> Plan | None:
         """The file with the entry in it, and the archive without it."""
@@ -248,6 +248,8 @@ class _Work:
         draft.put(home, changed.encode())
         before = b"\n".join(snapshot.read(each) or b"" for each in draft.changes)
         check_secrets(home, changed.encode(), before, self._allowed.secrets)
+        if not self._allowed.policy:
+            draft.check_policies(layout_at(self._group, snapshot).layout)
         entry = next(each for each in parse(changed) if wording(each.block) == wording(block))
         files = draft.changes.items()
         self.done = self.done._replace(

@@ -21,7 +21,7 @@ from gitmem.operations.applying import Aim, BlobMismatch, Edit, applied, naming_
 from gitmem.operations.group import Group
 from gitmem.operations.landing import landing
 from gitmem.operations.layouts import checked, layout_at
-from gitmem.operations.place import check_place
+from gitmem.operations.place import check_no_archive, check_place
 from gitmem.operations.retries import REQUEST, digest_of, find_earlier, written_then
 
 __all__ = ["Allowed", "BlobMismatch", "Change", "Edit", "Written", "describe", "write"]
@@ -175,14 +175,15 @@ class _Work:
         """What to publish on top of SNAPSHOT; None when nothing would change."""
         files: dict[str, bytes] = {}
         before: dict[str, bytes | None] = {}
+        layout = _layout(self._group, snapshot, self._edits)
         for each in self.aimed(snapshot):
             path = each.edit.path
             with naming_line(each.edit):
                 if path not in before:
                     check_place(snapshot, path, files)
+                    check_no_archive(snapshot, layout, path)
                     before[path] = _current(snapshot, each)
                 files[path] = applied(each, files.get(path, before[path]))
-        layout = _layout(self._group, snapshot, self._edits)
         self._check(files, before, layout)
         self.warnings = (*self._remarks(files, before), *_strays(layout, before))
         same = {path for path, data in files.items() if snapshot.oid(path) == blob_id(data)}

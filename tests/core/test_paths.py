@@ -6,13 +6,22 @@ import json
 import posixpath
 import unicodedata
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path, PurePosixPath
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gitmem.core.paths import check_group, check_path, find_twin, fold, glob_match
+from gitmem.core.paths import (
+    check_group,
+    check_path,
+    find_twin,
+    fold,
+    glob_match,
+    is_path,
+    numbered,
+)
 from gitmem.errors import GitmemError, GroupRefused, PathRefused
 from tests.support.git import git
 
@@ -376,3 +385,21 @@ def test_a_hostile_pattern_comes_back() -> None:
     assert not glob_match("**a" * 60 + "b", path)
     assert not glob_match("*a" * 60 + "b", path)
     assert not glob_match("**/*a/" * 30 + "b", path)
+
+
+# Names of about as many bytes as there may be, with and without an ending.
+names_near_the_end = st.builds(
+    lambda letter, size, ending: (letter * 220).encode()[:size].decode(errors="ignore") + ending,
+    st.sampled_from("aä漢🦩%."),
+    st.integers(1, 200),
+    st.text("md.x ", max_size=60).map(lambda text: text and f".{text}"),
+).filter(is_path)
+
+
+@given(names_near_the_end, st.integers(1, 10**6))
+def test_a_numbered_name_is_as_good_as_the_name(name: str, first: int) -> None:
+    found = list(islice(numbered(name, first), 4))
+
+    assert all(map(is_path, found))
+    assert len({*found}) == len(found)
+    assert found[0] == name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -94,8 +95,7 @@ class TestWhatIsOffered:
             assert hints.read_only_hint is (tool.name in READING)
             assert hints.destructive_hint is False
             assert hints.open_world_hint is False
-            again = READING | {"memory_write", "memory_entry"}
-            assert hints.idempotent_hint is (tool.name in again)
+            assert hints.idempotent_hint is (tool.name in READING)
 
     def test_no_text_is_longer_than_a_host_shows(self, main: Server) -> None:
         texts = [main.client.instructions or "", *(tool.description for tool in main.tools())]
@@ -162,6 +162,14 @@ class TestWriting:
 
         page = memory.stands("diary/2026-02-08.md")
         assert page == "---\nsummary: Ada\n---\nMet Ada.\n\nShe left.\n"
+
+    def test_a_journal_and_a_log_are_added_to_by_every_write(self, memory: Bound) -> None:
+        for path in ("diary", "sessions"):
+            for _ in range(2):
+                memory.done("memory_write", path=path, text="- it rained")
+
+        assert memory.stands("diary/2026-02-08.md").count("it rained") == 2
+        assert memory.stands("sessions/current.md").count("it rained") == 2
 
     def test_a_profile_is_that_of_the_user_who_is_named(self, memory: Bound) -> None:
         memory.done("memory_append", path="user", user="tg:1", text="- likes tea")
@@ -244,6 +252,19 @@ class TestReading:
         head = f"a.md (version {written.blob[:12]}, commit {written.commit[:10]})"
         assert said == f"{head}\n\none\ntwo\n"
 
+    def test_a_file_that_was_edited_with_other_tools_is_said_to_be(self, memory: Bound) -> None:
+        first = put(memory.group, "a.md", "one\n")
+        edit(memory.group, "a.md", "one\nby hand\n")
+
+        said = memory.done("memory_get", path="a.md")
+        assert "not in memory yet" in said.partition("\n\n")[0]
+        assert said.endswith("\n\none\n")
+        assert "not in memory" not in memory.done("memory_get", path="a.md", at=first.commit)
+        memory.done("memory_append", path="b.md", text="another file")
+        assert "not in memory yet" in memory.done("memory_get", path="a.md")
+        memory.done("memory_append", path="a.md", text="two")
+        assert memory.done("memory_get", path="a.md").endswith(")\n\none\nby hand\ntwo\n")
+
     def test_a_file_is_shown_as_it_was(self, memory: Bound) -> None:
         first = put(memory.group, "a.md", "one\n")
         put(memory.group, "a.md", "two\n")
@@ -317,6 +338,7 @@ class TestReading:
         names = {each["name"]: each["path"] for each in told.facts["layers"]}
         assert names["decisions"] == "reference/decisions.md"
         assert told.facts["edited"] == ["facts/new.md"]
+        assert "not in memory yet" in told.text
         assert "main" in told.facts["groups"]
         assert "- decisions, entries, reference/decisions.md" in told.text
         assert "facts/new.md" in told.text
@@ -393,6 +415,39 @@ class TestWhatIsLong:
         assert f"characters 1-{MOST:,} of 50,000" in said
         last = memory.done("memory_get", path="long.md", offset=49_990)
         assert last.endswith("\n\n" + "x" * 10)
+
+    def test_behind_the_end_there_is_nothing_and_that_is_said(self, memory: Bound) -> None:
+        put(memory.group, "a.md", "12345\n")
+
+        assert "it has 6 characters, and ends before that" in memory.done(
+            "memory_get", path="a.md", offset=100
+        )
+        assert "nothing is left" in memory.done("memory_history", path="a.md", offset=100)
+
+    def test_what_is_wrong_is_not_repeated_at_length(self, memory: Bound) -> None:
+        for tool, arguments in (
+            ("memory_get", {"path": "x" * 200_000}),
+            ("memory_get", {"path": "state.md", "at": "x" * 200_000}),
+            ("memory_search", {"query": "x", "source": "y" * 200_000}),
+            ("memory_search", {"query": "x", "layer": "y" * 200_000}),
+            ("memory_status", {"z" * 200_000: 1}),
+        ):
+            assert len(memory.refused(tool, **arguments)) < MOST
+
+    def test_the_facts_of_an_answer_are_as_short_as_its_text(self, memory: Bound) -> None:
+        names = [f"{'long' * 40}/{'name' * 45}-{n}.md" for n in range(120)]
+        for text in ("one\n", "two\n", "three\n", "four\n"):
+            write(memory.group, [Edit(each, text) for each in names])
+
+        for told in (
+            memory.server.done("memory_history", group=memory.group.name),
+            memory.server.done("memory_list", group=memory.group.name),
+            memory.server.done(
+                "memory_restore", path="long" * 40, previous=True, group=memory.group.name
+            ),
+        ):
+            assert len(told.text) < MOST + 300
+            assert len(json.dumps(told.facts)) < MOST + 300
 
     def test_a_long_list_goes_on_where_it_was_cut(self, memory: Bound) -> None:
         names = [f"many/n{n:03}.md" for n in range(250)]

@@ -36,6 +36,10 @@ from gitmem.cli import main
 main()
 """
 
+CALL = (
+    b'{"jsonrpc": "2.0", "id": 7, "method": "tools/call", '
+    b'"params": {"name": "memory_get", "arguments": {%s}}}'
+)
 
 STRAY = """
 import os, subprocess, sys
@@ -274,6 +278,37 @@ class TestTheWire:
         answered = [json.loads(line)["id"] - 100 for line in out.splitlines()]
         lines = git(group.gitdir, "show", "main:a.md").split()
         assert lines[: len(answered)] == [str(each) for each in answered]
+
+    @pytest.mark.parametrize(
+        ("line", "code", "number"),
+        [
+            (CALL % rb'"path": "half \ud83d"', -32700, 7),
+            (CALL % b'"path": "byte \xff"', -32700, 7),
+            (CALL % (b'"offset": ' + b"9" * 5000), -32700, 7),
+            (CALL.replace(b"7", b'"seven"') % rb'"path": "\udc00"', -32700, "seven"),
+            (b"not json", -32700, None),
+            (b"[" * 99_999, -32700, None),
+            (b"[]", -32600, None),
+            (b'{"id": 7}', -32600, 7),
+            (b'{"jsonrpc": "2.0", "id": 7, "method": "ping", "params": [1]}', -32600, 7),
+            (CALL.replace(b"{%s}", b"[1]"), -32602, 7),
+        ],
+    )
+    def test_whoever_asks_is_answered_also_when_it_cannot_be_read(
+        self, shared: Pipes, line: bytes, code: int, number: object
+    ) -> None:
+        shared.send_bytes(line)
+
+        told = shared.hear()
+        assert (told["id"], told["error"]["code"]) == (number, code)
+        assert told["error"]["message"]
+        assert not shared.call("memory_list")["isError"]
+
+    def test_nobody_is_answered_who_does_not_ask(self, shared: Pipes) -> None:
+        for line in (b"", b"  ", rb'{"jsonrpc": "2.0", "method": "x", "params": {"a": "\ud83d"}}'):
+            shared.send_bytes(line)
+
+        assert not shared.call("memory_list")["isError"]
 
     def test_what_else_prints_or_reads_does_not_touch_it(self) -> None:
         done = subprocess.run(

@@ -9,16 +9,43 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import Damaged
+from gitmem.git.lock import Lock, lock_path
 from gitmem.hosts.mcp.desk import Desk, Kept, called
 from gitmem.hosts.mcp.tools import answered
 from gitmem.operations.group import Group, Store
 from gitmem.operations.init import init
+from gitmem.operations.move import move, remove
+from gitmem.operations.restore import restore
+from gitmem.operations.write import Allowed, Edit, write
 from tests.support.git import git
 from tests.support.histories import put, truncate
 from tests.support.serving import Server, serving
 
 TOKEN = "ghp_" + "a1B2" * 9
 """Put together here, so that scanners stay quiet."""
+
+
+CHANGING = [
+    ("memory_write", {"text": "gitmem: 1\n"}),
+    ("memory_append", {"text": "# more\n"}),
+    ("memory_entry", {"title": "More", "text": "x"}),
+    ("memory_restore", {"previous": True}),
+    ("memory_restore", {}),
+]
+READING = [
+    ("memory_get", {}),
+    ("memory_get", {"at": "now"}),
+    ("memory_list", {}),
+    ("memory_list", {"entries": True}),
+    ("memory_history", {}),
+]
+KEPT = """\
+gitmem: 1
+layers:
+  soul: {kind: document, path: soul.md, policy: protected}
+  log: {kind: log, path: log.md, rotated: "old/{date}.md", policy: append-only}
+  once: {kind: notes, path: once/*.md, policy: write-once}
+"""
 
 
 class Served:
@@ -71,7 +98,9 @@ def nano(served: Served) -> Iterator[Server]:
     put(group, "MEMORY.md", "The heron.\n")
     put(group, "memory/notes.md", "A heron, noted.\n")
     put(group, "plans.md", "A heron.\n")
-    put(group, "plans.md", "The secret heron.\n", reason="a secret reason")
+    put(group, "plans.md", "The secret heron.\n\n### Secret\n", reason="a secret reason")
+    put(group, "memory/was.md", "It goes away.\n")
+    move(group, "memory/was.md", "hidden/is.md")
     group.close()
     with serving(served.folder, "-g", "nano", env={"GITMEM_GROUP": "nano"}) as server:
         yield server
@@ -138,7 +167,7 @@ class TestGuards:
         said = other.refused(tool, path=path, **more)
 
         assert said.startswith(("path-refused: ", "path-not-found: "))
-        assert "root:" not in said
+        assert "root:x:" not in said
         assert served.tip("other") == before
 
     def test_a_version_that_is_no_longer_so_stops_a_write(
@@ -177,14 +206,146 @@ class TestGuards:
         assert "`gitmem write --allow-policy ...`" in said
 
     @pytest.mark.parametrize("path", ["gitmem.yaml", "./gitmem.yaml"])
-    def test_a_model_cannot_take_away_what_protects(self, other: Server, path: str) -> None:
+    @pytest.mark.parametrize(("tool", "more"), CHANGING)
+    def test_a_model_cannot_take_away_what_protects(
+        self, other: Server, path: str, tool: str, more: dict[str, object]
+    ) -> None:
+        assert "only a person may change it" in other.refused(tool, path=path, **more)
+
+    @pytest.mark.parametrize("spelling", ["{}/gitmem.yaml", "{}/./gitmem.yaml", "{}//gitmem.yaml"])
+    @pytest.mark.parametrize(("tool", "more"), CHANGING)
+    def test_nor_by_its_place_on_disk(
+        self, served: Served, other: Server, spelling: str, tool: str, more: dict[str, object]
+    ) -> None:
+        root, before = served.store.default_worktree("other"), served.tip("other")
+
+        said = other.refused(tool, path=spelling.format(root), **more)
+
+        assert said.startswith("path-refused: ")
+        assert served.tip("other") == before
+
+    @pytest.mark.parametrize("path", ["{}", "{}/", "{}/state.md", "/etc/passwd", "\\etc\\passwd"])
+    def test_no_path_is_absolute_and_no_answer_tells_where_the_group_lies(
+        self, served: Served, other: Server, path: str
+    ) -> None:
+        root = str(served.store.default_worktree("other"))
+        for tool, more in (*READING, *CHANGING):
+            said = other.refused(tool, path=path.format(root), **more)
+            assert said.startswith("path-refused: path refused: ")
+            assert root not in said.replace(path.format(root)[:60], "")
+
+    def test_what_a_layout_protects_is_not_brought_back_by_a_model(self, served: Served) -> None:
+        init(served.store, "kept", layout="none")
+        group = served.group("kept")
+        put(group, "gitmem.yaml", KEPT)
+        first = put(group, "soul.md", "I am Ada.\n")
+        write(group, [Edit("soul.md", "I am Bob.\n")], allowed=Allowed(policy=True))
+        put(group, "log.md", "- one\n")
+        put(group, "log.md", "- one\n- two\n")
+        put(group, "once/a.md", "said\n")
+        write(group, [Edit("once/a.md", "unsaid\n")], allowed=Allowed(policy=True))
+        before = served.tip("kept")
+        with serving(served.folder, "-g", "kept") as server:
+            for path, policy in (
+                ("soul.md", "protected"),
+                ("log.md", "append-only"),
+                ("once", "write-once"),
+            ):
+                said = server.refused("memory_restore", path=path, previous=True)
+                assert said.startswith("policy-refused: ")
+                assert f"is {policy} by the layout" in said
+            assert "protected" in server.refused("memory_write", path="soul.md", text="I am Eve.")
+            assert "write-once" in server.refused("memory_write", path="once/a.md", text="anew")
+        assert served.tip("kept") == before
+
+        assert restore(group, "soul.md", at=first.commit).changes  # a person may
+        group.close()
+
+    def test_the_address_of_an_entry_is_no_name_for_a_file(
+        self, served: Served, other: Server
+    ) -> None:
+        other.done("memory_entry", path="decisions", title="Use ESM", text="Now.")
+
+        for tool in ("memory_write", "memory_append"):
+            for path in ("reference/decisions.md#use-esm", "./reference/decisions.md#use-esm"):
+                said = other.refused(tool, path=path, text="x")
+                call = 'memory_entry(path="reference/decisions.md", title="use-esm")'
+                assert f"write to it: `{call}`" in said
+        assert "Now." in other.done("memory_get", path="decisions#use-esm").text
+
+    def test_nothing_takes_the_place_of_the_archive(self, other: Server) -> None:
+        for path in ("archive", "Archive/x.md"):
+            said = other.refused("memory_write", path=path, text="x")
+            assert "archive" in said
+
+    def test_the_archive_stays_as_it_is(self, served: Served, other: Server) -> None:
+        group = served.group("other")
+        put(group, "facts/old.md", "old\n")
+        remove(group, "facts/old.md")
+        group.close()
+
         for tool, more in (
-            ("memory_write", {"text": "gitmem: 1\n"}),
-            ("memory_append", {"text": "# more\n"}),
+            ("memory_write", {"text": "new"}),
+            ("memory_append", {"text": "new"}),
+            ("memory_entry", {"text": "new", "title": "New"}),
             ("memory_restore", {"previous": True}),
         ):
-            said = other.refused(tool, path=path, **more)
-            assert "only a person may change it" in said
+            for path in ("archive/facts/old.md", "./archive/new.md"):
+                said = other.refused(tool, path=path, **more)
+                assert "is in the archive, where nothing is changed" in said
+                assert "`memory_restore(path=" in said
+
+    def test_frontmatter_that_is_none_is_refused(self, other: Server) -> None:
+        said = other.refused("memory_write", path="a.md", text="---\na: !!python/x y\n---\n")
+
+        assert said.startswith("frontmatter-refused: ")
+
+    def test_a_twin_of_a_name_is_refused(self, other: Server) -> None:
+        for path in ("State.md", "Reference/new.md"):
+            said = other.refused("memory_write", path=path, text="x")
+            assert "only in case or Unicode form" in said
+
+    def test_no_link_is_followed(self, served: Served, other: Server) -> None:
+        group, outside = served.group("other"), served.folder / "outside"
+        outside.mkdir()
+        (group.worktree / "link").symlink_to(outside)
+        group.close()
+
+        other.call("memory_write", path="link/a.md", text="x")
+
+        assert list(outside.iterdir()) == []
+        other.refused("memory_get", path="link/b.md")
+
+    def test_a_branch_of_somebody_elses_is_not_written_to(
+        self, served: Served, main: Server
+    ) -> None:
+        init(served.store, "away", layout="none")
+        group = served.group("away")
+        put(group, "a.md", "one\n")
+        git(group.worktree, "switch", "-q", "-c", "mine")
+
+        said = main.refused("memory_write", path="a.md", text="two", group="away")
+
+        assert "on the branch 'mine'" in said
+        assert "a person has to run `git switch main`" in said
+        assert main.done("memory_get", path="a.md", group="away").text.endswith("one\n")
+        group.close()
+
+    def test_a_lock_that_somebody_holds_is_told_as_such(self, served: Served, main: Server) -> None:
+        init(served.store, "busy", layout="none")
+        group = served.group("busy")
+        put(group, "a.md", "one\n")
+        lock = Lock(lock_path(group.gitdir))
+        lock.acquire()
+        try:
+            said = main.refused("memory_write", path="a.md", text="two", group="busy")
+            assert main.done("memory_get", path="a.md", group="busy").text.endswith("one\n")
+        finally:
+            lock.release()
+        group.close()
+
+        assert said.startswith("busy: ")
+        assert "nothing was written; try again" in said
 
     def test_what_is_too_big_is_refused(self, other: Server) -> None:
         assert other.refused("memory_write", path="big.md", text="x" * (1 << 20) + "y").startswith(
@@ -239,6 +400,11 @@ class TestMistakes:
             ("memory_history", {"since": "then"}, "'then' is no date"),
             ("memory_get", {"path": "state.md", "at": "nothing"}, "nothing"),
             ("memory_list", {"entries": "perhaps"}, "'entries' has to be true or false"),
+            ("memory_get", {"path": "state.md", "offset": "--5"}, "has to be a whole number"),
+            ("memory_get", {"path": "state.md", "offset": "9" * 5000}, "has to be a whole number"),
+            ("memory_write", {"path": "a.md", "text": "", "fields": "[" * 9999}, "an object of"),
+            ("memory_status", {"group": "main\0"}, "holds a control character"),
+            ("memory_status", {"group": "x/../main"}, "holds a slash"),
             ("memory_restore", {"path": "."}, "a file or an entry has to be named"),
             (
                 "memory_restore",
@@ -256,6 +422,11 @@ class TestMistakes:
         assert "\nhint: " in told
         assert "Traceback" not in told
         assert "pydantic" not in told
+
+    def test_a_number_beyond_all_bounds_is_brought_inside(self, other: Server) -> None:
+        told = other.done("memory_history", offset=2**63)
+
+        assert told.facts["entries"] == []
 
 
 class TestGroups:
@@ -327,7 +498,9 @@ class TestTheListOfALayout:
             ("memory_entry", {"path": "memory/deep/er.md", "title": "x"}),
             ("memory_history", {"path": "plans.md"}),
             ("memory_restore", {"path": "plans.md", "previous": True}),
-            ("memory_restore", {"path": "memory", "previous": True}),
+            ("memory_restore", {"path": "memory/", "previous": True}),
+            ("memory_list", {"path": "plans.md#nothing", "entries": True}),
+            ("memory_list", {"path": "./plans.md#nothing", "entries": True}),
         ],
     )
     def test_no_tool_touches_another_file(
@@ -346,10 +519,40 @@ class TestTheListOfALayout:
         assert nano.done("memory_get", path="memory.md").text.startswith("MEMORY.md (")
         assert "noted" in nano.done("memory_get", path="memory\\notes.md").text
         nano.done("memory_append", path="memory", text="It is grey.")
-        assert "It is grey." in nano.done("memory_get", path="MEMORY.md").text
+        assert "It is grey." in nano.done("memory_get", path="memory").text
+        assert nano.done("memory_history", path="memory", limit=1).facts["entries"]
         nano.done("memory_write", path="memory/new.md", text="new")
         nano.done("memory_restore", path="MEMORY.md", previous=True)
         assert nano.done("memory_history", path="MEMORY.md").facts["entries"]
+
+    @pytest.mark.parametrize(
+        ("tool", "arguments"),
+        [
+            ("memory_get", {"path": "memory/plans.md"}),
+            ("memory_get", {"path": "memory/was.md"}),
+            ("memory_history", {"path": "memory/plans.md"}),
+            ("memory_list", {"path": "plan.md", "entries": True}),
+            ("memory_restore", {"path": "memory/plans.md"}),
+            ("memory_search", {"query": "x", "layer": "nothing"}),
+        ],
+    )
+    def test_no_hint_names_another_file(
+        self, nano: Server, tool: str, arguments: dict[str, object]
+    ) -> None:
+        said = nano.refused(tool, **arguments)
+
+        asked = str(arguments.get("path"))
+        assert "plan" not in said.replace(asked, "")
+        assert "hidden" not in said
+        assert "gitmem.yaml" not in said
+
+    def test_a_hint_may_name_those_that_it_names(self, nano: Server) -> None:
+        assert "did you mean memory/notes.md" in nano.refused("memory_get", path="memory/note.md")
+
+    def test_a_file_that_need_not_be_there_is_no_alarm(self, served: Served) -> None:
+        init(served.store, "empty", layout="nano")
+        with serving(served.folder, "-g", "empty") as server:
+            assert "needs a look" not in server.done("memory_status").text
 
     def test_others_are_not_found_listed_or_named(self, nano: Server) -> None:
         assert "secret" not in nano.done("memory_search", query="secret heron").text

@@ -118,6 +118,11 @@ class TestHints:
             ("`gitmem search billing`", '`memory_search(query="billing")`'),
             ("repeat with --allow-shrink", "repeat with allow_shrink: true"),
             ("leave out --create", "leave out `create`"),
+            ("so it is not shown: add --summary", "so it is not shown: set the field summary"),
+            (
+                "then run `git switch main` there",
+                "then a person has to run `git switch main` there",
+            ),
             ("--user and --date go with a layer", "`user` and `date` go with a layer"),
         ],
     )

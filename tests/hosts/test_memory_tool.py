@@ -348,6 +348,35 @@ class TestTheArchive:
 
         assert paths(group) == ["archive/a-2.md", "archive/a-3.md", "archive/a.md"]
 
+    def test_nothing_is_made_that_would_stand_in_its_place(self, group: Group, do: Do) -> None:
+        do("create", path="/memories/c.md", file_text="x\n")
+
+        for path in ("/memories/Archive/x.md", "/memories/ARCHIVE"):
+            for answer in (
+                do("create", path=path, file_text="x"),
+                do("rename", old_path="/memories/c.md", new_path=path),
+            ):
+                assert answer.is_error
+                assert "in the place of the archive" in answer.content
+
+        assert not do("delete", path="/memories/c.md").is_error
+
+    def test_no_depth_and_no_length_of_a_name_keeps_a_thing_from_it(
+        self, group: Group, do: Do
+    ) -> None:
+        long = "n" * 197
+        for path, deleted in (("1/2/3/4/5/6/7/8.md", "1"), (f"{long}.md", f"{long}.md")):
+            for _ in range(2):
+                assert not do("create", path=f"/memories/{path}", file_text="x\n").is_error
+                assert not do("delete", path=f"/memories/{deleted}").is_error
+
+        assert paths(group) == [
+            "archive/2/3/4/5/6/7/8-2.md",
+            "archive/2/3/4/5/6/7/8.md",
+            f"archive/{long[:-2]}-2.md",
+            f"archive/{long}.md",
+        ]
+
     def test_nothing_in_it_is_changed(self, group: Group, do: Do) -> None:
         write(group, [Edit("archive/a.md", "one\n"), Edit("c.md", "x\n")])
         before, shelved = head(group), "/memories/archive/a.md"
@@ -843,6 +872,13 @@ class TestFields:
         answers = [do(command, **fields) for command, fields, _ in WRONG_FIELDS]
 
         assert answers == [Answer(said, is_error=True) for _, _, said in WRONG_FIELDS]
+
+    @pytest.mark.parametrize("line", [1, "1", " +1 ", 1.0])
+    def test_a_number_may_come_as_the_sdk_takes_it(
+        self, filled: Group, do: Do, line: object
+    ) -> None:
+        assert not do("insert", path=NOTE, insert_line=line, insert_text="added").is_error
+        assert "     2\tadded" in do("view", path=NOTE, view_range=[line, 2.0]).content
 
     def test_a_command_without_a_name_is_told_which_there_are(self, group: Group) -> None:
         for given in ({}, {"command": None}, {"command": ["view"]}, {"command": "clear"}):

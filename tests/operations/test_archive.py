@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitmem.core.entries import parse
 from gitmem.core.guards import MAX_FILE
-from gitmem.errors import BadInput, Conflict, GitmemError, NotFound, PathNotFound, PolicyRefused
+from gitmem.core.paths import is_path
+from gitmem.errors import (
+    BadInput,
+    Conflict,
+    GitmemError,
+    NotFound,
+    PathNotFound,
+    PathRefused,
+    PolicyRefused,
+)
 from gitmem.operations.archive import archive
 from gitmem.operations.archived import archived
 from gitmem.operations.entries import entries
@@ -450,3 +461,76 @@ def test_what_was_archived_comes_back_to_where_it_was(
     after = text(group, "here.md")
     assert [each.title for each in parse(after)] == [each.title for each in known]
     assert after.rstrip() == body.rstrip()
+
+
+LONG = "n" * 196
+NAMES = st.sampled_from(["a", "A", "a.md", "ä.md", "v1.2", LONG, f"{LONG}.md", "ä" * 98 + ".md"])
+PATHS = st.lists(NAMES, min_size=1, max_size=8).map("/".join).filter(is_path)
+
+
+@LAW
+@given(st.lists(st.tuples(PATHS, st.booleans()), min_size=1, max_size=8))
+def test_whatever_can_be_written_can_be_removed(
+    group: Group, removals: list[tuple[str, bool]]
+) -> None:
+    for path, whole in removals:
+        put(group, path, f"{path}\n")
+        before = Counter(files(group).values())
+
+        done = remove(group, path.partition("/")[0] if whole else path)
+
+        assert path in [old for old, _ in done.moved]
+        assert all(new.startswith("archive/") for _, new in done.moved)
+        assert Counter(files(group).values()) == before
+        assert not [each for each in files(group) if not each.startswith("archive/")]
+
+
+def test_a_folder_too_deep_for_the_archive_goes_there_file_by_file(group: Group) -> None:
+    deep = "1/2/3/4/5/6/7/8.md"
+    write(group, [Edit(deep, "deep\n"), Edit("1/a.md", "a\n"), Edit("2/b.md", "b\n")])
+    remove(group, "2")
+
+    done = remove(group, "1")
+
+    assert done.moved == ((deep, "archive/2/3/4/5/6/7/8.md"), ("1/a.md", "archive/1/a.md"))
+    restore(group, deep)
+    assert text(group, deep) == "deep\n"
+
+
+def test_a_folder_in_the_archive_steps_aside_for_a_file_of_its_name(group: Group) -> None:
+    put(group, "notes", "a file\n")
+    remove(group, "notes")
+    put(group, "notes/a.md", "in a folder\n")
+
+    done = remove(group, "notes/a.md")
+
+    assert done.moved == (("notes/a.md", "archive/notes-2/a.md"),)
+    restore(group, "notes/a.md")
+    assert text(group, "notes/a.md") == "in a folder\n"
+
+
+@pytest.mark.parametrize("path", ["archive", "Archive/x.md", "ARCHIVE", "old/Shelf/x.md", "old"])
+def test_nothing_new_takes_the_place_of_the_archive(group: Group, path: str) -> None:
+    layers = "{facts: {kind: notes, path: facts/*.md, archive: old/shelf}}"
+    put(group, "gitmem.yaml", f"gitmem: 1\nlayers: {layers}\n")
+    put(group, "a.md", "a\n")
+    put(group, "facts/b.md", "b\n")
+
+    with pytest.raises(PathRefused, match="in the place of the archive"):
+        put(group, f"./{path}", "x\n")
+    with pytest.raises(PathRefused, match="in the place of the archive"):
+        move(group, "a.md", path)
+
+    remove(group, "a.md")
+    remove(group, "facts/b.md")
+    assert {*files(group)} == {"archive/a.md", "old/shelf/facts/b.md", "gitmem.yaml"}
+
+
+def test_a_folder_of_that_name_which_somebody_had_goes_on(group: Group) -> None:
+    edit(group, "Archive/a.md", "a\n")
+    by_hand(group, "add", "--all")
+    by_hand(group, "commit", "-qm", "as it was before")
+
+    put(group, "Archive/b.md", "b\n")
+
+    assert "Archive/b.md" in files(group)

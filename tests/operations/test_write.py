@@ -24,9 +24,11 @@ from gitmem.errors import (
     TooBig,
 )
 from gitmem.git.objects import ObjectDamaged, blob_id
+from gitmem.operations.entries import entries
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.init import init
 from gitmem.operations.log import log
+from gitmem.operations.read import read
 from gitmem.operations.write import Allowed, BlobMismatch, Edit, Written, write
 from tests.support.clocks import START, Clock
 from tests.support.git import git, git_bytes
@@ -656,3 +658,22 @@ def test_the_reflog_names_gitmem_and_nobody_else(group: Group) -> None:
         lines = (group.gitdir / "logs" / name).read_text().splitlines()
         assert lines
         assert all(" gitmem <gitmem@gitmem.invalid> " in line for line in lines)
+
+
+@pytest.mark.parametrize("path", ["a.md#use-esm", "./a.md#use-esm", "a.md#new one", "a.md#x.md"])
+def test_the_address_of_an_entry_is_no_name_for_a_file(group: Group, path: str) -> None:
+    put(group, "a.md", "### Use ESM\nNow.\n")
+
+    with pytest.raises(BadInput, match="is an entry, and no file") as caught:
+        put(group, path, "x\n")
+
+    assert "`gitmem write a.md --entry " in caught.value.hint
+    assert len(entries(group, "a.md#use-esm").entries) == 1
+
+
+def test_a_sign_of_an_address_may_stand_in_the_name_of_a_file(group: Group) -> None:
+    put(group, "a.md#x", "one\n")
+    put(group, "a.md", "### X\nThe entry.\n")
+    put(group, "a.md#x", "two\n")
+
+    assert read(group, "a.md#x").text == "two\n"

@@ -129,8 +129,12 @@ class Pipes:
 
     def send(self, line: str) -> None:
         """One line, whatever it says."""
+        self.send_bytes(line.encode())
+
+    def send_bytes(self, line: bytes) -> None:
+        """The same, in bytes."""
         assert self.process.stdin is not None
-        self.process.stdin.write(line.encode() + b"\n")
+        self.process.stdin.write(line + b"\n")
         self.process.stdin.flush()
 
     def ask(self, method: str, **params: object) -> dict[str, Any]:

@@ -55,8 +55,7 @@ def command(
       gitmem restore decisions#old-plan
       gitmem restore --all --at 2026-02-08
     """
-    from gitmem.operations.restore import restore
-    from gitmem.operations.write import Allowed
+    from gitmem.operations.restore import WAY_BACK, restore
 
     _check(path, at, previous, everything)
     with call.group() as group:
@@ -66,7 +65,7 @@ def command(
             at=at or "",
             previous=previous,
             reason=reason,
-            allowed=Allowed(allow_secret),
+            allowed=WAY_BACK._replace(secrets=allow_secret),
         )
     remark_found(call, restored)
     call.answer(restored, _lines(call, restored))

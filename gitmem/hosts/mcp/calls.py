@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from gitmem.core.access import MAIN
-from gitmem.errors import BadInput
-from gitmem.hosts.mcp.desk import (
-    Desk,
+from gitmem.errors import BadInput, Damaged
+from gitmem.hosts.mcp.desk import Desk, opened
+from gitmem.hosts.mcp.reach import (
     check_edit,
+    check_entries,
     check_read,
     check_restore,
     file_named,
     file_part,
-    opened,
     pattern_named,
 )
 from gitmem.hosts.mcp.state import state
@@ -76,7 +77,17 @@ def _file(group: Group, path: str, at: str, offset: int) -> Answer:
         got = read(group, path.replace("\\", "/"), at=at)
     else:
         got = memory_actions.memory_get(group, path)
-    return Answer(shown_file(got.path, got.blob, got.commit, part_of(got.text, offset)))
+    edited = not at and _is_edited(group, got.path)
+    return Answer(shown_file(got.path, got.blob, got.commit, part_of(got.text, offset), edited))
+
+
+def _is_edited(group: Group, path: str) -> bool:
+    """Whether a file stands there in another version; a work tree that is lost says nothing."""
+    from gitmem.operations.pending import pending_edits
+
+    with suppress(Damaged, OSError):
+        return bool(pending_edits(group, [path]).edits)
+    return False
 
 
 def _entry(group: Group, address: str, at: str, offset: int) -> Answer:
@@ -88,7 +99,8 @@ def _entry(group: Group, address: str, at: str, offset: int) -> Answer:
     snapshot = group.repository.snapshot(resolve(group, at or None))
     path, entry = locate_entry(group, snapshot, layout_at(group, snapshot).layout, address)
     name, version = f"{path}#{entry.slug}", snapshot.oid(path) or ""
-    return Answer(shown_file(name, version, snapshot.commit, part_of(entry.block, offset)))
+    part, edited = part_of(entry.block, offset), not at and _is_edited(group, path)
+    return Answer(shown_file(name, version, snapshot.commit, part, edited))
 
 
 def memory_write(desk: Desk, given: Arguments) -> Answer:
@@ -141,6 +153,7 @@ def memory_list(desk: Desk, given: Arguments) -> Answer:
     with opened(desk, given["group"]) as group:
         allows = layout_of(group).allows
         if given["entries"]:
+            check_entries(group, path)
             listed = entries(group, path, at=at)
             kept = tuple(each for each in listed.entries if allows(each.path))
             return listed_entries(listed._replace(entries=kept), offset)
@@ -180,6 +193,7 @@ def _allowed(group: Group, entries: Iterable[Entry]) -> Iterator[Entry]:
 def memory_restore(desk: Desk, given: Arguments) -> Answer:
     """Bring back a file or an entry as it was."""
     from gitmem.operations.restore import restore
+    from gitmem.operations.write import Allowed
 
     at, previous = given["at"], given["previous"]
     if at and previous:
@@ -191,8 +205,9 @@ def memory_restore(desk: Desk, given: Arguments) -> Answer:
                 "a file or an entry has to be named",
                 hint="the whole group is for a person to bring back: `gitmem restore --all`",
             )
-        check_restore(group, path)
-        done = restore(group, path, at=at, previous=previous, reason=given["reason"])
+        check_restore(group, path, older=bool(at or previous))
+        reason = given["reason"]
+        done = restore(group, path, at=at, previous=previous, reason=reason, allowed=Allowed())
         return changed("restored", done)
 
 

@@ -31,6 +31,8 @@ _PHRASES = (
     (r"add to it with --append", "add to it with memory_append"),
     (r" \(leave out -g, or use -g \S+\)", ": leave out `group`"),
     (r"repeat with the same --id", "repeat it"),
+    (r"add --summary", "set the field summary"),
+    (r"\brun `git ", "a person has to run `git "),
     (r"(?<![\w-])--set(?![\w-])", "`fields`"),
     (r"(?<![\w-])--(at|create|date|previous|since|user)(?![\w-])", r"`\1`"),
 )

@@ -8,6 +8,7 @@ passed over would be a guard that nobody holds.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -15,6 +16,8 @@ from gitmem.errors import BadInput
 
 STRING, INTEGER, BOOLEAN, FIELDS = "string", "integer", "boolean", "object"
 WORDS = {STRING: "a text", INTEGER: "a whole number", BOOLEAN: "true or false"}
+DIGITS = r"[+-]?[0-9]{1,18}"
+"""A number as text; a longer one was never meant."""
 TRUTHS = {"true": True, "false": False}
 
 
@@ -94,7 +97,7 @@ def _text(given: Any) -> str | None:
 
 
 def _number(given: Any) -> int | None:
-    if isinstance(given, str) and given.strip().lstrip("-").isdecimal():
+    if isinstance(given, str) and re.fullmatch(DIGITS, given.strip()):
         return int(given)
     if isinstance(given, float) and given.is_integer():
         return int(given)
@@ -111,7 +114,7 @@ def _fields(given: Any) -> dict[str, str] | None:
     if isinstance(given, str):
         try:
             given = json.loads(given)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
     if not isinstance(given, dict):
         return None

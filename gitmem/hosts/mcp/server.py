@@ -15,7 +15,7 @@ from gitmem import __version__
 from gitmem.errors import ExtraMissing
 from gitmem.hosts.mcp.desk import Desk, Kept, called
 from gitmem.hosts.mcp.params import schema
-from gitmem.hosts.mcp.stdio import Lines, Words, claimed
+from gitmem.hosts.mcp.stdio import Lines, Messages, Words, claimed
 from gitmem.hosts.mcp.tools import INSTRUCTIONS, TOOLS, Tool, answered
 
 try:
@@ -40,7 +40,7 @@ IDLE = 60.0
 
 def serve(desk: Desk) -> None:
     """Answer calls on stdin until it is closed."""
-    logging.getLogger("mcp").setLevel(logging.CRITICAL)  # a bad line is answered, and no news
+    logging.getLogger("mcp").setLevel(logging.CRITICAL)  # what is wrong is answered, and no news
     try:
         asyncio.run(_serve(_server(desk)))
     finally:
@@ -51,13 +51,19 @@ async def _serve(server: Server[Any]) -> None:
     with claimed() as (source, target):
         lines, words = Lines(source), Words(target)
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, lines.interrupt)
-        async with stdio_server(_as_file(lines), _as_file(words)) as (read, write):
+        messages = Messages(lines, words, _check)
+        async with stdio_server(_as_file(messages), _as_file(words)) as (read, write):
             await server.run(read, write, server.create_initialization_options())
     if lines.interrupted:
         raise KeyboardInterrupt
 
 
-def _as_file(end: Lines | Words) -> AsyncFile[str]:
+def _check(line: bytes) -> None:
+    """Refuse what the SDK will not take for a message, by its own judgement."""
+    types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+
+
+def _as_file(end: Messages | Words) -> AsyncFile[str]:
     """An end of the wire, by the type that the SDK asks for."""
     return cast("AsyncFile[str]", end)
 
@@ -111,7 +117,7 @@ def _declared(tool: Tool) -> types.Tool:
             title=tool.title,
             read_only_hint=tool.reads,
             destructive_hint=False,  # whatever is overwritten stays in the history
-            idempotent_hint=tool.idempotent,
+            idempotent_hint=tool.reads,  # a journal takes the same page twice
             open_world_hint=False,
         ),
     )

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from gitmem.core.layout import Layout
 from gitmem.core.messages import visible
 from gitmem.core.numbers import counted
-from gitmem.hosts.mcp.texts import COMMIT, Answer
+from gitmem.hosts.mcp.texts import COMMIT, UNSEEN, Answer
 
 if TYPE_CHECKING:
     from datetime import tzinfo
 
     from gitmem.operations.status import Status
 
-SHOWN = 20
+SHOWN, ROOM = 20, 4000
+"""So many names are shown of a kind, of so many characters together."""
 
 
 def state(found: Status, layout: Layout, groups: Sequence[str], zone: tzinfo) -> Answer:
@@ -28,7 +30,7 @@ def state(found: Status, layout: Layout, groups: Sequence[str], zone: tzinfo) ->
         *_last(found, zone),
         *_layers(facts["layers"]),
         *_listed("needs a look", facts["concerns"]),
-        *_listed("edited with other tools, committed by the next write", facts["edited"]),
+        *_listed(f"edited with other tools, {UNSEEN}", facts["edited"]),
         *_listed("held out of git, for a person to decide: `gitmem held`", facts["held"]),
         *_listed("other groups, by the argument `group`", facts.get("groups", ())),
     ]
@@ -44,8 +46,8 @@ def _facts(found: Status, layout: Layout, groups: Sequence[str]) -> dict[str, An
         "health": found.health,
         "concerns": list(_concerns(found, layout)),
         "layers": list(_layer_facts(found, layout)),
-        "edited": [each.path for each in found.edits if allows(each.path)][:SHOWN],
-        "held": [f"{each.path} ({each.rule})" for each in found.held if allows(each.path)][:SHOWN],
+        "edited": _few(each.path for each in found.edits if allows(each.path)),
+        "held": _few(f"{each.path} ({each.rule})" for each in found.held if allows(each.path)),
     }
     if last is not None:
         facts["last"] = {
@@ -58,13 +60,20 @@ def _facts(found: Status, layout: Layout, groups: Sequence[str]) -> dict[str, An
     return {**facts, "groups": others} if others else facts
 
 
+def _few(things: Iterable[str]) -> list[str]:
+    """The first of THINGS, as many as an answer has room for beside the rest."""
+    found = list(islice(things, SHOWN))
+    while len(found) > 1 and sum(map(len, found)) > ROOM:
+        found.pop()
+    return found
+
+
 def _concerns(found: Status, layout: Layout) -> Iterator[str]:
     yield from found.concerns
     yield from filter(None, (found.layout_problem, found.zone_problem))
     for core in found.holdings.core:
-        if core.state != "ok" and layout.allows(core.path):
-            of = f" of {core.budget:,}" if core.budget else ""
-            yield f"{core.path} is {core.state}: {core.bytes:,}{of} bytes"
+        if core.state != "ok" and core.budget and layout.allows(core.path):
+            yield f"{core.path} is {core.state}: {core.bytes:,} of {core.budget:,} bytes"
 
 
 def _layer_facts(found: Status, layout: Layout) -> Iterator[dict[str, Any]]:

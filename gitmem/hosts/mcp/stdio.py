@@ -11,6 +11,8 @@ import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 
+from gitmem.hosts.mcp.faults import fault
+
 CHUNK = 1 << 16
 STDIN, STDOUT, STDERR = 0, 1, 2
 
@@ -75,14 +77,18 @@ class Lines:
 
 
 class Words:
-    """What goes out."""
+    """What goes out; one who speaks is not interrupted."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
+        self._turn = asyncio.Lock()
 
     async def write(self, text: str) -> None:
         """Send TEXT, all of it."""
-        left = memoryview(text.encode("utf-8", "backslashreplace"))
+        async with self._turn:
+            await self._write(memoryview(text.encode("utf-8", "backslashreplace")))
+
+    async def _write(self, left: memoryview) -> None:
         loop = asyncio.get_running_loop()
         while left:
             try:
@@ -94,6 +100,22 @@ class Words:
 
     async def flush(self) -> None:
         """Nothing waits here."""
+
+
+class Messages:
+    """The lines that CHECK takes for messages; whoever sent another one is told."""
+
+    def __init__(self, lines: Lines, words: Words, check: Callable[[bytes], object]) -> None:
+        self._lines, self._words, self._check = lines, words, check
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for line in self._lines:
+            try:
+                self._check(line)
+            except ValueError:
+                await self._words.write(fault(line))
+            else:
+                yield line
 
 
 async def _ready(

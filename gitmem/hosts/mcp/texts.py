@@ -6,7 +6,8 @@ all there is to say, or there is just a text: passages and files read badly insi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,6 +29,9 @@ ROWS = 200
 PATHS = 20
 """Of a commit that changed many files, so many are named."""
 REASON = 300
+TELLING = 2000
+"""Characters of what is wrong, and of what to do about it."""
+UNSEEN = "not in memory yet: a write to the same file takes it in, or a person, by `gitmem capture`"
 COMMIT, VERSION = 10, 12
 """Digits of an id that are shown; so many are enough to name it."""
 
@@ -62,11 +66,14 @@ def part_of(text: str, offset: int) -> Part:
     return Part(text[start:stop], start, stop, len(text))
 
 
-def shown_file(name: str, version: str, commit: str, part: Part) -> str:
-    """A file, or an entry of it, under a line that says what it is."""
+def shown_file(name: str, version: str, commit: str, part: Part, edited: bool = False) -> str:
+    """A file, or an entry of it, under a line that says what it is; EDITED: and no longer is."""
     facts = f"{visible(name)} (version {version[:VERSION]}, commit {commit[:COMMIT]}"
+    facts += f"; edited since with other tools, {UNSEEN}" if edited else ""
     if part.is_all:
         return f"{facts})\n\n{part.text}"
+    if part.start >= part.total:
+        return f"{facts}; it has {counted(part.total, 'character')}, and ends before that)"
     head = f"{facts}; characters {part.start + 1:,}-{part.stop:,} of {part.total:,})"
     rest = f"\n[cut here; the rest: same call with offset={part.stop}]"
     return f"{head}\n\n{part.text}{rest if part.stop < part.total else ''}"
@@ -100,16 +107,20 @@ def _headline(group: str, hit: Hit) -> str:
 
 def changed(verb: str, result: Written | Restored) -> Answer:
     """What became of a write, with the version that a next one can be based on."""
-    lines = [_change_line(verb, each) for each in result.changes]
+    every = result.changes[:ROWS]
+    lines = [_change_line(verb, each) for each in every]
+    rows = [_change_facts(each) for each in every]
+    shown = _fitting(lines, rows)
     notes = [*_notes(result), *map(for_models, getattr(result, "warnings", ()))]
+    left = len(result.changes) - shown
+    lines[shown:] = [f"and {counted(left, 'more file')}"] if left else []
     lines.append(f"commit {result.commit[:COMMIT]}" if result.changes else "nothing had to change")
     facts = {
         "commit": result.commit,
-        "files": [_change_facts(each) for each in result.changes[:ROWS]],
+        "files": rows[:shown],
+        **({"more": left} if left else {}),
         **({"notes": notes} if notes else {}),
     }
-    if len(lines) > ROWS:
-        lines[ROWS:-1] = [f"and {len(lines) - 1 - ROWS:,} more files"]
     return Answer("\n".join([*lines, *(f"note: {each}" for each in notes)]), facts)
 
 
@@ -148,9 +159,10 @@ def _notes(result: Written | Restored) -> Iterator[str]:
 
 def listed_files(files: Sequence[Listing], offset: int) -> Answer:
     """The paths with their sizes."""
-    shown = _fitting((each.path for each in files[offset : offset + ROWS]), "1,048,576 bytes  ")
-    rows = files[offset : offset + shown]
+    rows = files[offset : offset + ROWS]
     lines = [f"{_size(each.bytes)}  {visible(each.path)}" for each in rows]
+    shown = _fitting(lines, [{each.path: each.bytes} for each in rows])
+    lines, rows = lines[:shown], rows[:shown]
     total = counted(len(files), "file")
     facts = {"total": len(files), "files": {each.path: each.bytes for each in rows}}
     return _paged(lines, facts, total, offset, len(files))
@@ -168,21 +180,20 @@ def listed_entries(listed: ListedEntries, offset: int) -> Answer:
         parts = (each.status, each.type, f"{each.date}" if each.date else "")
         said = ", ".join(filter(None, parts))
         lines.append(visible(f"{each.address}  {each.title}{f'  ({said})' if said else ''}"))
-    lines = lines[: _fitting(lines)]
-    rows = every[offset : offset + len(lines)]
-    facts = {
-        "total": len(every),
-        "entries": [{"address": each.address, "title": each.title} for each in rows],
-    }
+    page = every[offset : offset + ROWS]
+    rows = [{"address": each.address, "title": each.title} for each in page]
+    shown = _fitting(lines, rows)
+    lines, facts = lines[:shown], {"total": len(every), "entries": rows[:shown]}
     return _paged(lines, facts, counted(len(every), "entry"), offset, len(every))
 
 
-def _fitting(lines: Iterable[str], more: str = "") -> int:
-    """How many of LINES one answer holds; one in any case."""
-    count, size = 0, 0
-    for line in lines:
-        size += len(line) + len(more) + 1
-        if count and size > MOST:
+def _fitting(lines: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> int:
+    """How many of LINES, and of ROWS with the same facts, one answer holds; one in any case."""
+    text = facts = count = 0
+    for line, row in zip(lines, rows, strict=True):
+        text += len(line) + 1
+        facts += len(json.dumps(row, ensure_ascii=False)) + 2
+        if count and max(text, facts) > MOST:
             break
         count += 1
     return count
@@ -199,13 +210,14 @@ def _paged(lines: list[str], facts: dict[str, Any], total: str, offset: int, num
 def history(entries: Sequence[Entry], offset: int, more: bool, zone: tzinfo) -> Answer:
     """Who did what, when and why, newest first."""
     blocks = ["\n".join(_entry_lines(each, zone)) for each in entries]
-    shown = _fitting(blocks)
+    rows = [_entry_facts(each) for each in entries]
+    shown = _fitting(blocks, rows)
     rest = f"there is more: same call with offset={offset + shown}"
     cut = more or shown < len(entries)
-    rows = [_entry_facts(each) for each in entries[:shown]]
-    facts = {"entries": rows, **({"more": rest} if cut else {})}
+    facts = {"entries": rows[:shown], **({"more": rest} if cut else {})}
     lines = [*blocks[:shown], *([f"[{rest}]"] if cut else [])]
-    return Answer("\n".join(lines or ["nothing was done that fits"]), facts)
+    none = "nothing is left from there on" if offset else "nothing was done that fits"
+    return Answer("\n".join(lines or [none]), facts)
 
 
 def _entry_lines(entry: Entry, zone: tzinfo) -> Iterator[str]:
@@ -238,11 +250,16 @@ def shortened(text: str) -> str:
 
 def refused(code: str, message: str, hint: str, facts: Mapping[str, Any]) -> Answer:
     """An error: what happened, and the next step."""
-    lines = [f"{code}: {for_models(message)}"]
+    lines = [f"{code}: {_cut(for_models(message))}"]
     if hint:
-        lines.append(f"hint: {for_models(hint)}")
+        lines.append(f"hint: {_cut(for_models(hint))}")
     lines += [_version_line(each) for each in facts.get("versions", ())]
     return Answer("\n".join(lines), failed=True)
+
+
+def _cut(text: str) -> str:
+    """TEXT, as much of it as helps: what a model sent is not sent back at length."""
+    return text if len(text) <= TELLING else f"{text[:TELLING]} ..."
 
 
 def _version_line(version: Mapping[str, Any]) -> str:

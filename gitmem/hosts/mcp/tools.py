@@ -9,6 +9,7 @@ from gitmem.errors import BadInput, GitmemError, StorageFailed
 from gitmem.hosts.mcp import calls
 from gitmem.hosts.mcp.desk import Desk
 from gitmem.hosts.mcp.params import BOOLEAN, FIELDS, INTEGER, Param, checked
+from gitmem.hosts.mcp.reach import local
 from gitmem.hosts.mcp.texts import Answer, refused
 from gitmem.operations.memory_actions import DEFAULT_PATH, LEAST, MOST, TOP_K
 from gitmem.operations.search import ALL, SOURCES
@@ -41,7 +42,7 @@ _GROUP = Param("group", GROUP)
 _AT = Param("at", AT)
 _REASON = Param("reason", REASON)
 _IF_MATCH = Param("if_match", IF_MATCH)
-_OFFSET = Param("offset", OFFSET, INTEGER, 0)
+_OFFSET = Param("offset", OFFSET, INTEGER, 0, most=1_000_000_000)
 _PATH = Param("path", PATH, required=True, least=1)
 _USER = Param("user", "Whose profile, where the layer has one for each user")
 _DATE = Param("date", "The day of a journal, if not today")
@@ -56,9 +57,7 @@ class Tool(NamedTuple):
     params: tuple[Param, ...]
     call: Callable[[Desk, dict[str, Any]], Answer]
     reads: bool = False
-    """True when it changes nothing."""
-    idempotent: bool = False
-    """True when the same call again changes nothing more."""
+    """True when it changes nothing, however often it is called."""
 
 
 TOOLS = (
@@ -79,7 +78,6 @@ TOOLS = (
         ),
         calls.memory_search,
         reads=True,
-        idempotent=True,
     ),
     Tool(
         "memory_get",
@@ -94,15 +92,14 @@ TOOLS = (
         ),
         calls.memory_get,
         reads=True,
-        idempotent=True,
     ),
     Tool(
         "memory_write",
         "Write a memory file",
-        "Replace a whole file, as one commit; older versions stay in the history. The same text "
-        "again changes nothing. A text that leaves out most of what the file said is refused, "
-        "since that is hardly ever meant. To add something, memory_append and memory_entry need "
-        "no knowledge of the rest.",
+        "Replace a whole file, as one commit; older versions stay in the history. To a layer that "
+        "is a journal or a log it adds, as memory_append does. A text that leaves out most of what "
+        "the file said is refused, since that is hardly ever meant. To add something, "
+        "memory_append and memory_entry need no knowledge of the rest.",
         (
             _PATH,
             Param("text", "All that the file shall say", required=True),
@@ -116,7 +113,6 @@ TOOLS = (
             _GROUP,
         ),
         calls.memory_write,
-        idempotent=True,
     ),
     Tool(
         "memory_append",
@@ -151,7 +147,6 @@ TOOLS = (
             _GROUP,
         ),
         calls.memory_entry,
-        idempotent=True,
     ),
     Tool(
         "memory_list",
@@ -166,7 +161,6 @@ TOOLS = (
         ),
         calls.memory_list,
         reads=True,
-        idempotent=True,
     ),
     Tool(
         "memory_history",
@@ -183,7 +177,6 @@ TOOLS = (
         ),
         calls.memory_history,
         reads=True,
-        idempotent=True,
     ),
     Tool(
         "memory_restore",
@@ -208,7 +201,6 @@ TOOLS = (
         (_GROUP,),
         calls.memory_status,
         reads=True,
-        idempotent=True,
     ),
 )
 BY_NAME = {tool.name: tool for tool in TOOLS}
@@ -233,4 +225,5 @@ def _called(desk: Desk, name: str, given: Mapping[str, Any]) -> Answer:
     tool = BY_NAME.get(name)
     if tool is None:
         raise BadInput(f"there is no tool {name!r}", hint=f"there are: {', '.join(BY_NAME)}")
-    return tool.call(desk, checked(name, tool.params, given))
+    arguments = checked(name, tool.params, given)
+    return tool.call(desk, {**arguments, "path": local(arguments.get("path", ""))})

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import TypeGuard
 
 from gitmem.hosts.memory_tool.paths import NotDone
 
@@ -23,8 +23,8 @@ def text(command: Command, name: str, default: str | None = None) -> str:
 
 def integer(command: Command, name: str) -> int:
     """A field that is a whole number."""
-    found = command.get(name)
-    if not _is_integer(found):
+    found = _number(command.get(name))
+    if found is None:
         raise _wrong(command, name, "a whole number")
     return found
 
@@ -34,13 +34,20 @@ def line_range(command: Command) -> tuple[int, int]:
     found = command.get("view_range")
     if found is None:
         return WHOLE
-    if not isinstance(found, list) or not all(map(_is_integer, found)):
+    lines = [_number(each) for each in found] if isinstance(found, list) else [None]
+    known = [each for each in lines if each is not None]
+    if len(known) < len(lines):
         raise _wrong(command, "view_range", "two line numbers")
-    return (found[0], found[1]) if len(found) == len(WHOLE) else WHOLE
+    return (known[0], known[1]) if len(known) == len(WHOLE) else WHOLE
 
 
-def _is_integer(found: object) -> TypeGuard[int]:
-    return isinstance(found, int) and not isinstance(found, bool)
+def _number(found: object) -> int | None:
+    """A whole number, also where it comes as `"1"` or `1.0`, as the SDK takes it."""
+    if isinstance(found, str) and re.fullmatch(r"[+-]?[0-9]{1,18}", found.strip()):
+        return int(found)
+    if isinstance(found, float) and found.is_integer():
+        return int(found)
+    return found if isinstance(found, int) and not isinstance(found, bool) else None
 
 
 def _wrong(command: Command, name: str, wanted: str) -> NotDone:

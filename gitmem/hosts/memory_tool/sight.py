@@ -16,6 +16,9 @@ from gitmem.operations.layouts import layout_at
 from gitmem.operations.listing import Listing, list_files
 from gitmem.operations.pending import pending_edits, scan_edits
 
+BRIEF = 0.5
+"""Seconds for which a lock is waited for before a look; who writes waits longer anyway."""
+
 
 def take_in(group: Group, places: Sequence[str]) -> None:
     """Commit what somebody did to PLACES with ordinary tools, so that the tool sees it, too."""
@@ -24,7 +27,7 @@ def take_in(group: Group, places: Sequence[str]) -> None:
     from gitmem.operations.capture import adopt_all
 
     # Where that cannot be done the last commit is what there is to see; a write will say why.
-    with suppress(Busy, Conflict, GroupRefused), group.writing() as writer:
+    with suppress(Busy, Conflict, GroupRefused), group.writing(BRIEF) as writer:
         adopt_all(writer, scan_edits(writer.repository, writer.worktree, places))
 
 
