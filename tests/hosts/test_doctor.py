@@ -112,7 +112,7 @@ def test_where_all_is_well_it_says_what_is_wired(machine: Machine) -> None:
     (row,) = seen.wired
     assert (row.host, row.scope, row.settings) == ("claude-code", "user", str(machine.settings))
     assert {"SessionStart", "SessionEnd"} <= set(row.events)
-    assert row.command == ("gitmem",)
+    assert row.commands == (("gitmem",),)
     assert (row.skills, row.section, row.mcp, row.plugin) == (6, True, False, "")
 
 
@@ -186,6 +186,8 @@ def test_a_hook_whose_program_is_gone(bare: Machine, scope: str) -> None:
 
 def test_a_plain_call_that_finds_another_store_than_the_hooks(bare: Machine) -> None:
     other = f"{bare.home}/other store"
+    mine = {"hooks": [{"type": "command", "command": "gitmem hook stop -g mine"}]}
+    bare.set(bare.settings, hooks={"Stop": [mine]})
     bare.install(program=Program(("gitmem",), other))
 
     message, hint = bare.found()["other-store"]

@@ -64,10 +64,10 @@ def _wiring(store: Path, where: Places) -> Wiring:
         return row._replace(problem=error.message)
     calls = events_wired(settings)
     named = servers.get(SERVERS if where.host == CLAUDE else TABLE)
-    first = next(iter(calls.values()), ())
+    ways = (words[: words.index("hook")] for words in calls.values())
     return row._replace(
         events=tuple(calls),
-        command=first[: first.index("hook")] if first else (),
+        commands=tuple(dict.fromkeys(ways)),
         skills=_count(store, where),
         section=has_section(memory),
         mcp=isinstance(named, dict) and NAME in named,

@@ -25,36 +25,33 @@ def program_findings(
     wired: Sequence[Wiring], environ: Mapping[str, str], running: Running
 ) -> Iterator[Finding]:
     """What becomes of a call that names a program."""
-    called = [each for each in wired if each.command]
-    rows = {_program(each): each for each in sorted(called, key=_is_known)}
-    for row in rows.values():
-        if _program(row) != BARE:
-            yield from _placed_findings(row, environ)
-    if not rows or BARE in rows or any(x.skills or x.section or x.plugin for x in wired):
+    named = {_program(command): row for row in wired for command in row.commands}
+    # What the user's own settings name, too, may be asked.
+    named |= {_program(each): row for row in wired if row.scope == USER for each in row.commands}
+    for words, row in named.items():
+        if words != BARE:
+            yield from _placed_findings(words, row, environ)
+    if not named or BARE in named or any(x.skills or x.section or x.plugin for x in wired):
         yield from _bare_findings(environ, running)
     if any(each.plugin or each.mcp for each in wired):
         yield from _mcp_findings(environ, running)
 
 
-def _program(row: Wiring) -> tuple[str, ...]:
-    """The program that a row calls, without what it is told."""
-    is_module = row.command[1:3] == ("-m", "gitmem")
-    return row.command[:3] if is_module else row.command[:1]
+def _program(command: tuple[str, ...]) -> tuple[str, ...]:
+    """The program that a command calls, without what it is told."""
+    return command[:3] if command[1:3] == ("-m", "gitmem") else command[:1]
 
 
-def _is_known(row: Wiring) -> bool:
-    """Whether the program may be asked: what the settings of a project name may be anybody's."""
-    return row.scope == USER or "/" not in row.command[0]
-
-
-def _placed_findings(row: Wiring, environ: Mapping[str, str]) -> Iterator[Finding]:
-    """A program that is named by its place."""
-    words, again = _program(row), f"`gitmem install {row.host} --scope {row.scope}`"
+def _placed_findings(
+    words: tuple[str, ...], row: Wiring, environ: Mapping[str, str]
+) -> Iterator[Finding]:
+    """A program that is named by its place; what only a project names may be anybody's."""
+    again = f"`gitmem install {row.host} --scope {row.scope}`"
     found = which(words[0], path=environ.get("PATH"))
     if found is None:
         said = f"{words[0]} is not there, and {row.settings} calls it"
         yield Finding("program-missing", said, f"{again} names the one that runs")
-    elif _is_known(row) and (version := _version([found, *words[1:]], environ)) != __version__:
+    elif row.scope == USER and (version := _version([found, *words[1:]], environ)) != __version__:
         hint = f"upgrade it, or {again} names the one that runs"
         yield Finding("other-version", _differs(found, version), hint)
 
@@ -96,8 +93,8 @@ def _mcp_findings(environ: Mapping[str, str], running: Running) -> Iterator[Find
 
 def other_store_findings(store: Path, wired: Sequence[Wiring]) -> Iterator[Finding]:
     """Hooks that are told of one store, while a plain `gitmem` uses another."""
-    for row in wired:
-        named = _store_in(row.command)
+    told = {(_store_in(each), row): None for row in wired for each in row.commands}
+    for named, row in told:
         if named and os.path.realpath(named) != os.path.realpath(store):
             yield Finding(
                 "other-store",

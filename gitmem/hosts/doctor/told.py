@@ -32,8 +32,8 @@ class Wiring(NamedTuple):
     """The file that tells the host to call us."""
     events: tuple[str, ...] = ()
     """The events that we answer."""
-    command: tuple[str, ...] = ()
-    """How we are called, up to the word `hook`."""
+    commands: tuple[tuple[str, ...], ...] = ()
+    """In which ways we are called, up to the word `hook`."""
     skills: int = 0
     section: bool = False
     mcp: bool = False
