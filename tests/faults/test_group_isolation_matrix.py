@@ -92,8 +92,8 @@ ASKED = "whose own business is it, theirs?"
 
 NO_GROUP = {
     "adopt_all", "age_of", "aged_entries", "ageing_files", "aims", "applied", "archive_files",
-    "arrival_of", "by_day", "cache_of", "changed_at", "check_place", "check_states",
-    "check_target", "checked", "checked_edit", "choose", "choose_layout", "command",
+    "arrival_of", "by_day", "cache_of", "changed_at", "check_no_archive", "check_place",
+    "check_states", "check_target", "checked", "checked_edit", "choose", "choose_layout", "command",
     "confirmed_files", "dated_part", "dates_at", "dates_of", "day_log", "decoded", "describe",
     "describe_change", "digest_of", "digest_of_pages", "does_age", "draw", "duplicates",
     "effect_of", "encoded", "ended", "entries_in", "entries_with_dates", "entry_files", "entry_of",
@@ -284,8 +284,12 @@ BY_PATH: dict[str, Call] = {
     "restore": restore,
     "archived_file": archived_file,
     "archived_home": archived_home,
-    "restore_archived": lambda g, p: restore_archived(g, "taken.md", p, reason=""),
-    "restore_archived to": lambda g, p: restore_archived(g, p, "own.md", reason=""),
+    "restore_archived": lambda g, p: restore_archived(
+        g, "taken.md", p, reason="", allowed=Allowed()
+    ),
+    "restore_archived to": lambda g, p: restore_archived(
+        g, p, "own.md", reason="", allowed=Allowed()
+    ),
     "is_address": lambda g, p: is_address(g, f"{p}#x"),
     "restore_entry": lambda g, p: restore_entry(
         g, f"{p}#x", at="", previous=False, reason="", allowed=Allowed()
