@@ -32,7 +32,8 @@ from gitmem.operations.transcript_add import Spoken, transcript_add
 from gitmem.operations.transcript_checkpoint import transcript_checkpoint
 from gitmem.operations.transcript_pending import transcript_pending
 from gitmem.operations.transcript_show import transcript_show
-from tests.support.histories import put, truncate
+from tests.support.git import git
+from tests.support.histories import edit, put, truncate
 from tests.support.samples import UPPER, body
 
 ROOT = Path(package.__file__).parents[1]
@@ -238,6 +239,33 @@ class TestWhateverHappens:
             assert "Billing moves to ESM." in done.context
         if event != "post-compact":
             assert "main.lock" in done.notice
+
+    @pytest.mark.parametrize("event", ["session-start", "stop", "post-tool-use", "post-compact"])
+    def test_nor_does_a_lock_of_the_index_however_many_edits_there_are(
+        self, desk: Desk, group: Group, event: str
+    ) -> None:
+        paths = [edit(group, f"facts/f{number}.md", "A fact.\n") for number in range(12)]
+        (group.gitdir / "index.lock").touch()
+        patch = "".join(f"*** Add File: {each}\n+A fact.\n" for each in paths)
+        began = time.monotonic()
+
+        desk(
+            event,
+            "codex",
+            tool_name="apply_patch",
+            tool_input={"command": patch},
+            compact_summary="We chose ESM.",
+        )
+
+        assert time.monotonic() - began < 8, "a host waits ten"
+        kept = dict(group.repository.snapshot().files())
+        if event == "post-compact":
+            assert [each.op for each in log(group)].count("compact") == 1
+        else:
+            assert sum(path.startswith("facts/f") for path in kept) == 12
+        (group.gitdir / "index.lock").unlink()
+        desk("stop")
+        assert git(group.worktree, "status", "--porcelain") == ""
 
     def test_it_can_be_switched_off(self, desk: Desk) -> None:
         done = desk("session-start", env={"GITMEM_DISABLE": "1"}, source="startup")
