@@ -82,7 +82,9 @@ class Staging:
     ) -> None:
         """Patch the index; where it cannot be read, make a new one from REBUILD.
 
-        WAIT so long for a git that has it, and never longer than PATIENCE. Writing moves the index's mtime on, and with it the limit before which an edit cannot hide
+        WAIT so long for a git that has it, and never longer than PATIENCE.
+
+        Writing moves the index's mtime on, and with it the limit before which an edit cannot hide
         in a clock tick. Entries beyond that limit are smudged unless HOLDS looked and confirms.
         """
         raw = {path.encode("utf-8", "surrogateescape"): new for path, new in changes.items()}

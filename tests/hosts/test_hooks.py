@@ -20,6 +20,7 @@ import pytest
 import gitmem as package
 from gitmem.git.lock import lock_path
 from gitmem.hosts.hooks.dialects import DIALECTS, EVENTS, tokens_in
+from gitmem.hosts.hooks.groups import EDITS
 from gitmem.hosts.hooks.turns import TURNS
 from gitmem.operations.archive import archive
 from gitmem.operations.group import Group, Store, Who
@@ -402,6 +403,34 @@ class TestSessionStart:
         assert len(done.context) <= 9000
         assert done.context.count("is kept, but") == 5
         assert "55 more such edits" in done.context
+
+    @pytest.mark.parametrize("event", ["session-start", "stop"])
+    def test_so_many_edits_are_taken_in_and_the_rest_waits(
+        self, desk: Desk, group: Group, event: str
+    ) -> None:
+        for number in range(EDITS + 2):
+            edit(group, f"facts/f{number}.md", "A fact.\n")
+
+        first, second = desk(event, source="startup"), desk(event, source="startup")
+
+        assert "2 more edits wait for `gitmem capture`." in first.context
+        assert "more edits wait" not in second.context
+        assert git(group.worktree, "status", "--porcelain") == ""
+
+    def test_big_ones_are_taken_in_as_long_as_there_is_time(self, desk: Desk, group: Group) -> None:
+        put(group, "state.md", "# State\n\nBilling moves to ESM.\n")
+        text = "".join(f"line {number} of a long page\n" for number in range(36_000))
+        for number in range(EDITS):
+            edit(group, f"notes/f{number}.md", f"# {number}\n{text}")
+        git(group.worktree, "status")  # by which a person writes the index
+        began = time.monotonic()
+
+        done = desk("session-start", source="startup")
+
+        assert time.monotonic() - began < 8, "a host waits ten"
+        assert "Billing moves to ESM." in done.context
+        assert "more edits wait for `gitmem capture`." in done.context
+        assert dict(group.repository.snapshot().files("notes")), "some are taken in each time"
 
     def test_a_subagent_gets_nothing(self, desk: Desk) -> None:
         done = desk("session-start", source="startup", agent_id="a", agent_type="Explore")

@@ -62,7 +62,7 @@ def _leads_to(folder: str) -> str | None:
 
 
 def _captured(asked: Asked, groups: dict[str, list[str]]) -> Said:
-    from gitmem.hosts.hooks.groups import WAIT, opened
+    from gitmem.hosts.hooks.groups import SECONDS, WAIT, opened
     from gitmem.operations.capture import capture
 
     words: list[str] = []
@@ -71,7 +71,7 @@ def _captured(asked: Asked, groups: dict[str, list[str]]) -> Said:
         with opened(asked, name) as group:
             for path in (_inside(group, each) for each in paths):
                 try:
-                    done = capture(group, [path], wait=WAIT)
+                    done = capture(group, [path], wait=WAIT, seconds=SECONDS)
                 except Refused as error:  # a name that is none costs no other file
                     trouble.append(f"{in_words(error)}; the edit of {path} is not in memory")
                 else:

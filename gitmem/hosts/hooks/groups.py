@@ -13,7 +13,9 @@ from gitmem.operations.group import Group, Store, Who, isolate
 WAIT = 2.0
 """Seconds that a hook waits for another writer."""
 EDITS = 100
-"""Edits that one hook takes in; the rest wait for the next one."""
+"""Edits that one hook takes in; the rest wait for the next one ..."""
+SECONDS = 1.0
+"""... as do those that it has no time for: so long it looks, and as long it takes in."""
 
 
 @contextmanager
@@ -55,7 +57,11 @@ def take_in(group: Group, *, with_held: bool = False) -> str:
         return ""
     from gitmem.operations.capture import capture
 
-    done = capture(group, wait=WAIT, most=EDITS)
-    more = [f"{done.left} more edits wait for `gitmem capture`."] if done.left else []
+    done = capture(group, wait=WAIT, most=EDITS, seconds=SECONDS)
     told_of = done if with_held else done._replace(held=())
-    return "\n".join((*told(told_of, group.name), *more))
+    return "\n".join((*told(told_of, group.name), *_left(done.left)))
+
+
+def _left(count: int) -> list[str]:
+    more = "1 more edit waits" if count == 1 else f"{count} more edits wait"
+    return [f"{more} for `gitmem capture`."] if count else []
