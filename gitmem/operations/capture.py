@@ -44,7 +44,7 @@ def capture(
 
     The scan runs without the lock; each file is looked at again under it, and the lock is free
     between two files. WAIT so long for it; MOST: no more edits than these, and 0 is all. SECONDS:
-    so long for the scan and as long again for the rest, but one edit is always taken in.
+    so long for the scan, and after the first edit, which is always taken in, as long again.
     """
     finder = group.note("capture", reason=reason)
     places = [group.relative(each) for each in paths]
@@ -77,14 +77,15 @@ class _Capture:
 
     def take_in(self, edits: Sequence[PendingEdit], progress: Progress | None) -> list[Holding]:
         """Commit EDITS, as far as there is time; tell what is held."""
-        until, done = time.monotonic() + self._seconds, 0
+        until, done = math.inf, 0
 
         def adopt(edit: PendingEdit) -> Holding | None:
-            nonlocal done
-            if done and time.monotonic() > until:
+            nonlocal until, done
+            if time.monotonic() > until:
                 self.left += 1
                 return None
             holding = self._adopt(edit)
+            until = min(until, time.monotonic() + self._seconds)  # the first may have waited
             done += 1
             if progress:
                 progress(done, len(edits))

@@ -62,9 +62,11 @@ def command(call: Invocation, *, event: str, host: str) -> int:
     if payload is None:
         click.echo("gitmem hook: what the host said is no JSON object", err=True)
         return 1
-    document = respond(asked._replace(payload=payload))
-    if document is not None:
+    reply = respond(asked._replace(payload=payload))
+    if reply.document is not None:
         import json
 
-        click.echo(json.dumps(document))
-    return 0
+        click.echo(json.dumps(reply.document))
+    if reply.complaint:
+        click.echo(reply.complaint, err=True)
+    return 1 if reply.complaint else 0

@@ -35,7 +35,7 @@ class Dialect(NamedTuple):
     adding: frozenset[str]
     """Events whose answer may add to the conversation."""
     deaf: frozenset[str]
-    """Events whose answer nobody reads."""
+    """Events whose answer nobody reads: what went wrong is said on standard error."""
 
 
 DIALECTS = {
@@ -45,9 +45,8 @@ DIALECTS = {
             "claude-code",
             chars=9000,
             tokens=0,
-            adding=frozenset(
-                ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SubagentStop")
-            ),
+            # A subagent that ends could be told something, too; but it has its task.
+            adding=frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop")),
             deaf=frozenset(("PreCompact", "PostCompact", "SessionEnd")),
         ),
         Dialect(
@@ -56,7 +55,7 @@ DIALECTS = {
             tokens=2200,
             # What a turn that ends may answer there is a closed list, and this is not on it.
             adding=frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse")),
-            deaf=frozenset(("PreCompact", "PostCompact")),
+            deaf=frozenset(("PreCompact", "PostCompact", "SessionEnd")),
         ),
     )
 }
@@ -65,8 +64,6 @@ DEFAULT = "claude-code"
 
 def answer(dialect: Dialect, event: str, context: str, notice: str) -> dict[str, object] | None:
     """The one object to print: what the model gets, and what its user does; None for nothing."""
-    if event in dialect.deaf:
-        return None
     found: dict[str, object] = {}
     if notice:
         found["systemMessage"] = notice

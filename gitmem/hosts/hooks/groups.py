@@ -45,6 +45,13 @@ def group_of(store: Store, folder: str) -> str:
     return linked or "main"
 
 
+def heir_of(asked: Asked) -> str:
+    """The group that has what was left for one that is gone: the one its folder uses by now."""
+    store = Store(Path(asked.store))
+    is_gone = asked.group and not store.gitdir(asked.group).is_dir()
+    return store.linked(asked.project) if is_gone else ""
+
+
 def take_in(group: Group, *, with_held: bool = False) -> str:
     """Commit edits that were made through a shell; what the model should know of them.
 

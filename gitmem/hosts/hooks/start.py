@@ -5,10 +5,9 @@ Each part may fail by itself and says so; the others come all the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem.hosts.hooks.answering import Asked, Said, in_words
+from gitmem.hosts.hooks.answering import Asked, Parts, Said, in_words
 from gitmem.hosts.hooks.dialects import DIALECTS, length_of, tokens_in
 from gitmem.hosts.hooks.groups import opened, take_in
 from gitmem.operations.inject import inject
@@ -62,7 +61,7 @@ class _Start:
         self._asked, self._group = asked, group
         self._known = read_session(group.gitdir, asked.session)
         self.source = str(asked.payload.get("source") or "startup")
-        self._notices = list(self._known.notices)
+        self._parts = Parts()
         dialect = DIALECTS[asked.host]
         self._room = _Room(dialect.chars, dialect.tokens)
 
@@ -73,38 +72,30 @@ class _Start:
         room = _Room(int(self._room.chars * SHARE), int(self._room.tokens * SHARE))
         said = self._said(room)
         left = self._room.without(beside).without(said)
-        memory = self._tried("memory could not be read", lambda: self._memory(left))
+        memory = self._parts.tried("memory could not be read", lambda: self._memory(left))
         self._keep(nudge=False)
-        return Said(BETWEEN.join(filter(None, (memory, said, beside))), self._notice())
+        return Said(BETWEEN.join(filter(None, (memory, said, beside))), self._parts.notice)
 
     def carried_on(self) -> Said:
         """What has changed since this very session was shown it."""
         self._caught_up()
-        text = self._tried("memory could not be read", self._changes)
+        text = self._parts.tried("memory could not be read", self._changes)
         self._keep(nudge=self._known.nudge)
-        return Said(text, self._notice())
+        return Said(text, self._parts.notice)
 
     def _caught_up(self) -> str:
         """Keep what happened since; what the model should know of it."""
-        edits = self._tried("edits could not be kept", lambda: take_in(self._group, with_held=True))
-        self._tried("what was said could not be kept", self._drain)
+        edits = self._parts.tried(
+            "edits could not be kept", lambda: take_in(self._group, with_held=True)
+        )
+        self._parts.tried("what was said could not be kept", self._drain)
         return edits
-
-    def _tried(self, what: str, part: Callable[[], str]) -> str:
-        try:
-            return part()
-        except Exception as error:  # noqa: BLE001 - one part never costs another
-            self._notices.append(f"{in_words(error)}; {what}")
-            return ""
-
-    def _notice(self) -> str:
-        return "\n".join(self._notices)
 
     def _keep(self, *, nudge: bool) -> None:
         now = self._group.moment().timestamp()
         forget_sessions(self._group.gitdir, now)
         if self._asked.session:
-            known = self._known._replace(notices=(), nudge=nudge)
+            known = self._known._replace(nudge=nudge)
             keep_session(self._group.gitdir, self._asked.session, known)
 
     def _memory(self, room: _Room) -> str:
@@ -129,13 +120,13 @@ class _Start:
         try:
             return continuity(self._group, room.holds)
         except Exception as error:  # noqa: BLE001 - one part never costs another
-            self._notices.append(f"{in_words(error)}; what was said could not be read")
+            self._parts.trouble.append(f"{in_words(error)}; what was said could not be read")
             return "What was said before could not be read; `gitmem transcript status` says why."
 
     def _drain(self) -> str:
         from gitmem.hosts.hooks.draining import drain
 
-        self._notices += drain(self._asked, self._group.name)
+        self._parts.trouble += drain(self._asked, self._group.name)
         return ""
 
     def _reminder(self) -> str:
