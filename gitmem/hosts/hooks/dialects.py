@@ -31,7 +31,7 @@ class Dialect(NamedTuple):
     chars: int
     """Characters that a hook may add to a conversation."""
     tokens: int
-    """Tokens, as an estimate; 0 where the host counts characters."""
+    """Tokens, as an estimate: what counts for a model, also where its host counts characters."""
     adding: frozenset[str]
     """Events whose answer may add to the conversation."""
     deaf: frozenset[str]
@@ -44,7 +44,7 @@ DIALECTS = {
         Dialect(
             "claude-code",
             chars=9000,
-            tokens=0,
+            tokens=2200,
             # A subagent that ends could be told something, too; but it has its task.
             adding=frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop")),
             deaf=frozenset(("PreCompact", "PostCompact", "SessionEnd")),
@@ -70,17 +70,6 @@ def answer(dialect: Dialect, event: str, context: str, notice: str) -> dict[str,
     if context and event in dialect.adding:
         found["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": context}
     return found or None
-
-
-def tokens_in(text: str) -> int:
-    """About how many tokens TEXT is: four letters of English are one, a sign of others is one."""
-    plain = sum(char < "\x80" for char in text)
-    return (plain + 3) // 4 + len(text) - plain
-
-
-def length_of(text: str) -> int:
-    """How long TEXT is to a host: a character beyond the first 65,536 counts as two there."""
-    return len(text) + sum(char > "\uffff" for char in text)
 
 
 def files_written(payload: Payload) -> Iterator[str]:

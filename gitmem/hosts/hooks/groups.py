@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gitmem.errors import BadInput
 from gitmem.hosts.hooks.answering import Asked
+from gitmem.hosts.hooks.room import Room
 from gitmem.operations.group import Group, Store, Who, isolate
 
 WAIT = 2.0
@@ -52,7 +53,7 @@ def heir_of(asked: Asked) -> str:
     return store.linked(asked.project) if is_gone else ""
 
 
-def take_in(group: Group, *, with_held: bool = False) -> str:
+def take_in(group: Group, room: Room, *, with_held: bool = False) -> str:
     """Commit edits that were made through a shell; what the model should know of them.
 
     WITH_HELD: also which may not enter git. That stays so, and would be said at every turn.
@@ -66,7 +67,8 @@ def take_in(group: Group, *, with_held: bool = False) -> str:
 
     done = capture(group, wait=WAIT, most=EDITS, seconds=SECONDS)
     told_of = done if with_held else done._replace(held=())
-    return "\n".join((*told(told_of, group.name), *_left(done.left)))
+    left = _left(done.left)
+    return "\n".join((*told(told_of, group.name, room.without("".join(left))), *left))
 
 
 def _left(count: int) -> list[str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING
 
 from gitmem.hosts.hooks.answering import Asked, Parts, Said, in_words, note_end
 from gitmem.hosts.hooks.dialects import DIALECTS, Payload
 from gitmem.hosts.hooks.groups import WAIT, opened, take_in
+from gitmem.hosts.hooks.room import room_of
 
 if TYPE_CHECKING:
     from gitmem.operations.group import Group
@@ -15,8 +17,8 @@ if TYPE_CHECKING:
 
 RECALLED = 1500
 """Characters of memory that a prompt may call for."""
-_COMMAND = r"/[a-zA-Z][\w:-]*(?:\s|\Z)"
-"""A command of the host."""
+_COMMAND = re.compile(r"(/[a-zA-Z][\w:-]*)(?:\s|\Z)")
+"""What a command of the host looks like."""
 TURNS = 100
 """After so many a session is reminded of the diary."""
 LONGEST_SUMMARY = 100_000
@@ -27,8 +29,7 @@ CUT = "[The summary was longer; gitmem has cut it here.]"
 def prompted(asked: Asked) -> Said:
     """The passages of memory that fit a prompt; nothing where none does."""
     prompt = asked.payload.get("prompt")
-    # A command of the host is no question.
-    if not isinstance(prompt, str) or not prompt.strip() or re.match(_COMMAND, prompt):
+    if not isinstance(prompt, str) or not prompt.strip() or _is_command(prompt):
         return Said()
     if asked.payload.get("agent_id"):
         return Said()  # a subagent has its task
@@ -38,14 +39,20 @@ def prompted(asked: Asked) -> Said:
         return Said(inject(group, prompt=prompt, chars=RECALLED).memory_context)
 
 
+def _is_command(prompt: str) -> bool:
+    """Whether it is for the host, and no question; `/tmp is full` is one."""
+    found = _COMMAND.match(prompt)
+    return found is not None and not os.path.exists(found[1])
+
+
 def turned(asked: Asked) -> Said:
     """Keep edits made through a shell; every so many turns, a word on the diary."""
-    parts, nudge = Parts(), ""
+    parts, nudge, room = Parts(), "", room_of(asked.host).part(0.5)
     with opened(asked) as group:
         if asked.name != "SubagentStop":
             parts.tried("what was said may be missed", lambda: note_end(asked, group.name))
             nudge = parts.tried("the turn does not count", lambda: _remembered(asked, group))
-        words = parts.tried("edits wait for the next turn", lambda: take_in(group))
+        words = parts.tried("edits wait for the next turn", lambda: take_in(group, room))
     # What a hook adds keeps a turn going: not while one does so already.
     is_going = asked.payload.get("stop_hook_active")
     told = "" if is_going else "\n\n".join(filter(None, (words, nudge)))
