@@ -78,6 +78,8 @@ MODULES = "gitmem.cli.commands"
 COMPLETE = "_GITMEM_COMPLETE"
 HOOK = "hook"
 """The command that exits with 0 or 1 alone: an agent host takes a 2 for a veto."""
+VALUED = ("--store", "-g", "--group")
+FLAGS = ("--json", "-q", "--quiet")
 
 
 class App(CommandGroup):
@@ -140,22 +142,24 @@ class App(CommandGroup):
         if not standalone_mode:
             return run()
         code = boundary.guarded(run, given, invocation)
-        sys.exit(min(code, boundary.UNEXPECTED) if command_of(given) == HOOK else code)
+        sys.exit(min(code, boundary.UNEXPECTED) if may_be_hook(given) else code)
 
 
-def command_of(args: Sequence[str]) -> str:
-    """The command that ARGS name; nothing where they name none.
+def may_be_hook(args: Sequence[str]) -> bool:
+    """Whether a host may have called: `hook` is the command, or stands before it.
 
-    It is the first word that is one: of an option that we do not know nobody can say whether the
-    word behind it is its value.
+    Of an option that we do not know nobody can say whether the word behind it is its value.
     """
     left = iter(args)
     for each in left:
-        if each in ("--store", "-g", "--group"):
-            next(left, None)
-        elif each in COMMANDS:
-            return each
-    return ""
+        value = next(left, "") if each in VALUED else ""
+        if HOOK in (each, value):
+            return True
+        if each in COMMANDS:
+            return False
+        if each[:1] == "-" and each not in (*VALUED, *FLAGS):
+            return HOOK in left
+    return False
 
 
 @click.group("gitmem", cls=App, invoke_without_command=True, subcommand_metavar="COMMAND [ARGS]...")

@@ -256,7 +256,7 @@ class Publisher:
         if not changes:
             return True
         try:
-            self.repository.staging.update(changes, self._head_entries, self._holds)
+            self.repository.staging.update(changes, self._head_entries, self._holds, self.wait)
         except (OSError, IndexBusy, Damaged):
             return False
         return True

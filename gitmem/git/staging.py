@@ -21,6 +21,7 @@ from gitmem.git.trees import FILE
 Signature = tuple[int, int, int]
 UNKNOWN = Stat(0, 0, 0, 0, 0, 0, 0)
 PATIENCE = 2.0
+"""Seconds to wait for a git that has the index; once for each time it takes it."""
 
 
 def entry(path: str, oid: str, found: os.stat_result | None) -> Entry:
@@ -42,6 +43,7 @@ class Staging:
         self._ours = gitdir / "gitmem" / "index.new"
         self._cached: tuple[Signature, IndexFile] | None = None
         self._recent: dict[bytes, Entry] = {}
+        self._outlasted: tuple[int, int] | None = None
 
     def signature(self) -> bytes:
         """What tells one writing of the index from another; empty when there is none."""
@@ -76,14 +78,17 @@ class Staging:
         changes: Mapping[str, Entry | None],
         rebuild: Callable[[], Iterable[Entry]],
         holds: Callable[[Entry], bool],
+        wait: float = PATIENCE,
     ) -> None:
         """Patch the index; where it cannot be read, make a new one from REBUILD.
+
+        WAIT so long for a git that has it, and never longer than PATIENCE.
 
         Writing moves the index's mtime on, and with it the limit before which an edit cannot hide
         in a clock tick. Entries beyond that limit are smudged unless HOLDS looked and confirms.
         """
         raw = {path.encode("utf-8", "surrogateescape"): new for path, new in changes.items()}
-        with self._locked() as file:
+        with self._locked(wait) as file:
             # Read under the lock: what a person's `git add` has put there since must stay.
             index, mtime = self.load()
             if index is None:
@@ -103,30 +108,40 @@ class Staging:
         self._recent = {path: new for path, new in raw.items() if new is not None}
 
     @contextmanager
-    def _locked(self) -> Iterator[BinaryIO]:
+    def _locked(self, wait: float) -> Iterator[BinaryIO]:
         """The open file that is `index.lock`; renaming it onto the index ends the lock."""
         with suppress(FileNotFoundError):
             os.unlink(self._ours)
         fd = os.open(self._ours, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with open(fd, "wb") as file:
             try:
-                self._take_lock()
+                self._take_lock(wait)
                 yield file
             except BaseException:
                 self.clear_dead_lock()  # ours alone: nobody else may be kept out by it
                 raise
             os.unlink(self._ours)
 
-    def _take_lock(self) -> None:
-        deadline = time.monotonic() + PATIENCE
+    def _take_lock(self, wait: float) -> None:
+        """Link the lock; one that has outlasted our patience before is not waited for again."""
+        deadline = time.monotonic() + min(wait, PATIENCE)
         while True:
             try:
                 os.link(self._ours, self._lock)
                 return
             except FileExistsError:
-                if time.monotonic() >= deadline:
+                lock = self._lock_now()
+                if lock and (lock == self._outlasted or time.monotonic() >= deadline):
+                    self._outlasted = lock
                     raise IndexBusy from None
                 time.sleep(0.005)
+
+    def _lock_now(self) -> tuple[int, int] | None:
+        """What tells one lock from the next; None when it has just gone."""
+        with suppress(FileNotFoundError):
+            found = os.stat(self._lock, follow_symlinks=False)
+            return found.st_ino, found.st_mtime_ns
+        return None
 
     def clear_dead_lock(self) -> None:
         """After a crash or a failure: remove `index.lock` if a writer of ours made it."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -24,7 +26,7 @@ class CapturedAll(NamedTuple):
     held: tuple[Holding, ...]
     ignored: int
     left: int = 0
-    """How many edits wait for the next time, where only so many were wanted."""
+    """How many edits wait for the next time, where so many or so much time were too much."""
 
 
 def capture(
@@ -35,39 +37,67 @@ def capture(
     must_exist: bool = False,
     wait: float = WAIT,
     most: int = 0,
+    seconds: float = math.inf,
     progress: Progress | None = None,
 ) -> CapturedAll:
     """Commit each edited file by itself, in the name of whoever acts.
 
     The scan runs without the lock; each file is looked at again under it, and the lock is free
-    between two files. WAIT so long for it; MOST: no more edits than these, and 0 is all.
+    between two files. WAIT so long for it; MOST: no more edits than these, and 0 is all. SECONDS:
+    so long for the scan, and after the first edit, which is always taken in, as long again.
     """
     finder = group.note("capture", reason=reason)
     places = [group.relative(each) for each in paths]
     if must_exist:
         for place in places:
             _check_known(group, place)
-    captured: list[Captured] = []
-    with group.writing(wait, finder=finder) as writer:
-        # What a dead writer left behind is finished first, or it would look like edits.
-        captured += writer.captured
-    scan = pending_edits(group, places)
+    work = _Capture(group, finder, wait, seconds)
+    work.recover()
+    scan = pending_edits(group, places, until=time.monotonic() + seconds)
     edits = scan.edits[:most] if most else scan.edits
-    done = 0
+    held = work.take_in(edits, progress)
+    left = len(scan.edits) - len(edits) + scan.left + work.left
+    return CapturedAll(tuple(work.captured), (*scan.held, *held), scan.ignored, left)
 
-    def adopt(edit: PendingEdit) -> Holding | None:
-        nonlocal done
-        with group.writing(wait) as writer:
-            holding = _adopted(writer, edit, finder)
-            captured.extend(writer.captured)
-        done += 1
-        if progress:
-            progress(done, len(edits))
+
+class _Capture:
+    """One capture, which has so much time."""
+
+    def __init__(self, group: Group, finder: Note, wait: float, seconds: float) -> None:
+        self._group, self._finder = group, finder
+        self._wait, self._seconds = wait, seconds
+        self._hurried = seconds < math.inf
+        self.captured: list[Captured] = []
+        self.left = 0
+
+    def recover(self) -> None:
+        """What a dead writer left behind is finished first, or it would look like edits."""
+        with self._group.writing(self._wait, hurried=self._hurried, finder=self._finder) as writer:
+            self.captured += writer.captured
+
+    def take_in(self, edits: Sequence[PendingEdit], progress: Progress | None) -> list[Holding]:
+        """Commit EDITS, as far as there is time; tell what is held."""
+        until, done = math.inf, 0
+
+        def adopt(edit: PendingEdit) -> Holding | None:
+            nonlocal until, done
+            if time.monotonic() > until:
+                self.left += 1
+                return None
+            holding = self._adopt(edit)
+            until = min(until, time.monotonic() + self._seconds)  # the first may have waited
+            done += 1
+            if progress:
+                progress(done, len(edits))
+            return holding
+
+        return _in_turn(edits, adopt)
+
+    def _adopt(self, edit: PendingEdit) -> Holding | None:
+        with self._group.writing(self._wait, hurried=self._hurried) as writer:
+            holding = _adopted(writer, edit, self._finder)
+            self.captured.extend(writer.captured)
         return holding
-
-    held = _in_turn(edits, adopt)
-    left = len(scan.edits) - len(edits)
-    return CapturedAll(tuple(captured), (*scan.held, *held), scan.ignored, left)
 
 
 def _check_known(group: Group, place: str) -> None:

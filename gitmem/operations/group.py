@@ -249,26 +249,31 @@ class Group:
         return make_note(self.who, op, reason=reason, paths=paths)
 
     def writing(
-        self, wait: float = WAIT, *, late: bool = False, finder: Note = FINDER
+        self,
+        wait: float = WAIT,
+        *,
+        late: bool = False,
+        hurried: bool = False,
+        finder: Note = FINDER,
     ) -> AbstractContextManager[Writer]:
         """Hold the group's lock.
 
         What a person did with plain git since the last writer is taken in first, in the name of
-        FINDER; LATE: at the end, for who has to see it as it stands.
+        FINDER; LATE: at the end, for who has to see it as it stands; HURRIED: by the next one.
         """
         check_access(self.acting, self.name, write=True)
         self.ensure_worktree()
-        return self._writing(wait, late, finder)
+        return self._writing(wait, late, hurried, finder)
 
     @contextmanager
-    def _writing(self, wait: float, late: bool, finder: Note) -> Iterator[Writer]:
+    def _writing(self, wait: float, late: bool, hurried: bool, finder: Note) -> Iterator[Writer]:
         from gitmem.git.writer import writing
 
         with writing(
             self.repository, self.worktree, self.now, FINDER, wait=wait, policies=self._policy
         ) as writer:
             writer.examine = _examine
-            changed = writer.index_changed()
+            changed = not hurried and writer.index_changed()
             if changed and not late:
                 self._take_in(writer, finder)
             yield writer

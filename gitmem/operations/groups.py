@@ -21,6 +21,7 @@ from gitmem.git.objects import sync_folder
 from gitmem.git.setup import is_tied, name_worktree, tie, worktree_of
 from gitmem.operations.clock import Clock, zone_of
 from gitmem.operations.group import Group, Store, time_now
+from gitmem.operations.spool import hand_over
 from gitmem.operations.status import health_of
 
 
@@ -101,6 +102,7 @@ def rename_group(store: Store, old: str, new: str, *, acting: str | None = None)
         elif place.is_dir():  # it may be on a disk that is not mounted
             tie(store.gitdir(new), place, relative=False)
         sync_folder(store.root / "repos")
+    hand_over(str(store.root), old, new)
     return GroupRenamed(old, new, str(place), _relinked(store, old, new))
 
 

@@ -6,8 +6,10 @@ one looked when it was put there.
 
 from __future__ import annotations
 
+import math
 import os
 import stat
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
@@ -50,10 +52,16 @@ class Scan(NamedTuple):
     """Names that begin with a dot: no memory, never looked at."""
     commit: str = ""
     """The HEAD it was compared with."""
+    left: int = 0
+    """Edits that there was no time to judge."""
 
 
-def pending_edits(group: Group, under: Iterable[str] = ()) -> Scan:
-    """What capture would find in the group's work tree."""
+def pending_edits(group: Group, under: Iterable[str] = (), *, until: float = math.inf) -> Scan:
+    """What capture would find in the group's work tree.
+
+    To look for credentials is what takes time: none begins after UNTIL, by the monotonic clock,
+    but for the first.
+    """
     whole = is_tied(group.gitdir, group.worktree)
     if not whole and group.worktree != group.store.default_worktree(group.name):
         group.ensure_worktree()  # raises: it is elsewhere and not there, or not ours
@@ -61,7 +69,7 @@ def pending_edits(group: Group, under: Iterable[str] = ()) -> Scan:
         return Scan((), (), 0, group.repository.tip().commit)
     worktree = WorkTree(group.worktree)
     try:
-        scan = scan_edits(group.repository, worktree, under)
+        scan = scan_edits(group.repository, worktree, under, until=until)
     finally:
         worktree.close()
     if whole:
@@ -70,12 +78,18 @@ def pending_edits(group: Group, under: Iterable[str] = ()) -> Scan:
     return scan._replace(edits=tuple(e for e in scan.edits if e.change != "deleted"))
 
 
-def scan_edits(repository: Repository, worktree: WorkTree, under: Iterable[str] = ()) -> Scan:
+def scan_edits(
+    repository: Repository,
+    worktree: WorkTree,
+    under: Iterable[str] = (),
+    *,
+    until: float = math.inf,
+) -> Scan:
     """Compare the work tree, or what is at or below the paths UNDER, with HEAD."""
     places = _outermost(under)
     for _ in range(ATTEMPTS):
         tip = repository.tip().commit
-        scan = _Scanner(repository.snapshot(tip), worktree).scan(places)
+        scan = _Scanner(repository.snapshot(tip), worktree, until).scan(places)
         if repository.tip().commit == tip:
             break  # else a writer was at work meanwhile, and its files would look like edits
     return scan
@@ -95,7 +109,8 @@ def _outermost(under: Iterable[str]) -> list[str]:
 class _Scanner:
     """One comparison of a work tree with one commit."""
 
-    def __init__(self, snapshot: Snapshot, worktree: WorkTree) -> None:
+    def __init__(self, snapshot: Snapshot, worktree: WorkTree, until: float) -> None:
+        self._until, self._judged, self._left = until, False, 0
         self._snapshot = snapshot
         self._repository = snapshot.repository
         self._worktree = worktree
@@ -121,7 +136,7 @@ class _Scanner:
         gone = {path: self._head[path].oid for path in sorted(missing) if self._is_gone(path)}
         edits = self._edits(gone)
         held = tuple(Holding(path, rule) for path, rule in sorted(self._held.items()))
-        return Scan(edits, held, ignored, self._snapshot.commit)
+        return Scan(edits, held, ignored, self._snapshot.commit, self._left)
 
     def _expected(self, place: str) -> Iterator[str]:
         """The files of HEAD that the walk of the work tree should come by."""
@@ -166,7 +181,11 @@ class _Scanner:
         return True
 
     def _may_enter(self, path: str, seen: Seen, before: bytes | None) -> bool:
-        """Ask the guards, and remember a refusal."""
+        """Ask the guards, and remember a refusal; without time for that, leave it."""
+        if self._judged and time.monotonic() > self._until:
+            self._left += 1
+            return False
+        self._judged = True
         rule = hold_rule(path, seen.obstacle, seen.data, before)
         if rule:
             self._held[path] = rule

@@ -17,7 +17,6 @@ from gitmem.index.files import put
 FOLDER = "sessions"
 KEPT = 30 * 24 * 3600.0
 """Seconds after which a session that was not seen again is forgotten."""
-MOST_NOTICES = 5
 
 
 class Session(NamedTuple):
@@ -29,8 +28,6 @@ class Session(NamedTuple):
     """How many turns it has had since it was reminded of the diary."""
     nudge: bool = False
     """Whether it is to be reminded as soon as that can be said."""
-    notices: tuple[str, ...] = ()
-    """What could not be said when it happened."""
 
 
 def read_session(gitdir: Path, session: str) -> Session:
@@ -38,8 +35,7 @@ def read_session(gitdir: Path, session: str) -> Session:
     try:
         row = json.loads(_path(gitdir, session).read_bytes())
         shown = tuple((str(name), str(commit)) for name, commit in row["shown"])
-        notices = tuple(str(each) for each in row["notices"])
-        return Session(shown, int(row["turns"]), bool(row["nudge"]), notices)
+        return Session(shown, int(row["turns"]), bool(row["nudge"]))
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return Session()
 
@@ -49,7 +45,6 @@ def keep_session(gitdir: Path, session: str, known: Session) -> None:
     path = _path(gitdir, session)
     with suppress(OSError):
         path.parent.mkdir(mode=0o700, exist_ok=True)
-    known = known._replace(notices=known.notices[-MOST_NOTICES:])
     put(path, json.dumps(known._asdict()).encode())
 
 

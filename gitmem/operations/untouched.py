@@ -8,6 +8,7 @@ the time the answer is yes, and then there is nothing to count; all else is a qu
 from __future__ import annotations
 
 import os
+import time
 from typing import NamedTuple
 
 from gitmem.git.indexfile import IndexFile
@@ -18,6 +19,8 @@ from gitmem.git.worktree import WorkTree
 from gitmem.operations.group import Group
 
 NOTHING: Tree = {}
+JUDGING = 1.0
+"""Seconds for finding out which edits may enter git; those beyond count as ones that may."""
 
 
 class Untaken(NamedTuple):
@@ -34,8 +37,8 @@ def count_edits(group: Group, snapshot: Snapshot) -> Untaken:
         return Untaken()
     from gitmem.operations.pending import pending_edits  # only where there is something to find
 
-    scan = pending_edits(group)
-    return Untaken(len(scan.edits), len(scan.held))
+    scan = pending_edits(group, until=time.monotonic() + JUDGING)
+    return Untaken(len(scan.edits) + scan.left, len(scan.held))
 
 
 def is_untouched(group: Group, snapshot: Snapshot) -> bool:

@@ -111,6 +111,7 @@ NO_GROUP = {
     "new_token", "pending_numbers", "read_checkpoint", "read_lease", "retrieve", "standing",
     "text_of", "this_process", "write_lease",
     "forget_sessions", "keep_session", "read_session", "relink", "unread", "with_links",
+    "done", "hand_over", "leave", "left_by", "put_back", "take",
     "check_spoken", "is_of_the_line", "is_unreadable", "up_to_unread",
 }  # fmt: skip
 """Functions that get what they work on handed over: they open no group themselves."""

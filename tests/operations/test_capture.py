@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -454,3 +455,20 @@ class TestWhatAPersonDoesWithGit:
             capture(group)
         assert git(group.gitdir, "rev-parse", "main").strip() == head
         assert status(group).health == "elsewhere"
+
+
+@pytest.mark.parametrize("bound", [{"most": 2, "seconds": 60.0}, {"seconds": 0.0}])
+def test_who_has_no_time_takes_some_and_gets_further_each_time(
+    group: Group, bound: dict[str, Any]
+) -> None:
+    for number in range(5):
+        edit(group, f"n{number}.md", "x\n")
+    by_hand(group, "add", "n4.md")  # what a person did with git is taken in no faster
+
+    rounds = [capture(group, **bound) for _ in range(5)]
+
+    taken = bound.get("most", 1)
+    assert [len(each.captured) for each in rounds][:2] == [taken, taken]
+    assert [each.left for each in rounds][:2] == [5 - taken, 5 - 2 * taken]
+    assert sum(len(each.captured) for each in rounds) == 5
+    assert rounds[-1].left == 0

@@ -10,14 +10,13 @@ import pytest
 from gitmem.operations.sessions import (
     FOLDER,
     KEPT,
-    MOST_NOTICES,
     Session,
     forget_sessions,
     keep_session,
     read_session,
 )
 
-KNOWN = Session((("main", "a" * 40), ("global", "b" * 40)), 17, True, ("one", "two"))
+KNOWN = Session((("main", "a" * 40), ("global", "b" * 40)), 17, True)
 
 
 @pytest.fixture
@@ -42,12 +41,6 @@ def test_what_is_torn_is_nothing(gitdir: Path, torn: bytes) -> None:
     path.write_bytes(torn)
 
     assert read_session(gitdir, "s") == Session()
-
-
-def test_only_the_last_notices_are_kept(gitdir: Path) -> None:
-    keep_session(gitdir, "s", Session(notices=tuple(map(str, range(20)))))
-
-    assert read_session(gitdir, "s").notices == tuple(map(str, range(20 - MOST_NOTICES, 20)))
 
 
 def test_a_session_that_was_not_seen_for_long_is_forgotten(gitdir: Path) -> None:

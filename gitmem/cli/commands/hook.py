@@ -11,6 +11,11 @@ from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.hosts.hooks.dialects import DEFAULT, DIALECTS
 
+SILENCE = 1.0
+"""Seconds after which a host has said all, though it has not closed its end ..."""
+PATIENCE = 5
+"""... and so often while that is no whole object."""
+
 
 @declare(
     "hook",
@@ -58,13 +63,32 @@ def command(call: Invocation, *, event: str, host: str) -> int:
     if sys.stdin is None or sys.stdin.isatty():
         click.echo("gitmem hook reads the JSON object of a host on standard input", err=True)
         return 1
-    payload = read_payload(sys.stdin.buffer.read(LARGEST + 1))
+    payload = read_payload(_heard(sys.stdin.fileno(), LARGEST + 1))
     if payload is None:
         click.echo("gitmem hook: what the host said is no JSON object", err=True)
         return 1
-    document = respond(asked._replace(payload=payload))
-    if document is not None:
+    reply = respond(asked._replace(payload=payload))
+    if reply.document is not None:
         import json
 
-        click.echo(json.dumps(document))
-    return 0
+        click.echo(json.dumps(reply.document))
+    if reply.complaint:
+        click.echo(reply.complaint, err=True)
+    return 1 if reply.complaint else 0
+
+
+def _heard(source: int, most: int) -> bytes:
+    """What a host says, to the end or until it is silent: a pipe may be left open for ever."""
+    import os
+    from select import select
+
+    found, patience = b"", PATIENCE
+    while len(found) < most and patience:
+        if not select([source], [], [], SILENCE)[0]:
+            patience = 0 if found.rstrip().endswith(b"}") else patience - 1
+            continue
+        part = os.read(source, most - len(found))
+        if not part:
+            break
+        found += part
+    return found

@@ -40,6 +40,12 @@ class Asked(NamedTuple):
     """Where the clock stands still; None when it runs."""
 
     @property
+    def name(self) -> str:
+        """The event, as hosts call it; nothing for one that the command names and we do not."""
+        named = EVENTS.get(self.event, "")
+        return named if self.event else str(self.payload.get("hook_event_name"))
+
+    @property
     def session(self) -> str:
         """The session that asks."""
         return str(self.payload.get("session_id") or "")
@@ -57,6 +63,35 @@ class Said(NamedTuple):
     notice: str = ""
 
 
+class Reply(NamedTuple):
+    """What a hook says in the end."""
+
+    document: dict[str, object] | None = None
+    """The one object to print; None for nothing."""
+    complaint: str = ""
+    """What went wrong, on one line, where the host reads no answer to this event."""
+
+
+class Parts:
+    """The parts of an answer: one that fails is told, and never costs another."""
+
+    def __init__(self) -> None:
+        self.trouble: list[str] = []
+
+    def tried(self, what: str, part: Callable[[], str]) -> str:
+        """What PART says; where it fails nothing, and WHAT that means is told."""
+        try:
+            return part()
+        except Exception as error:  # noqa: BLE001 - one part never costs another
+            self.trouble.append(f"{in_words(error)}; {what}")
+            return ""
+
+    @property
+    def notice(self) -> str:
+        """What the user is told."""
+        return "\n".join(self.trouble)
+
+
 def read_payload(data: bytes) -> Payload | None:
     """The JSON object that a host said; None for anything else."""
     if len(data) > LARGEST:
@@ -68,19 +103,20 @@ def read_payload(data: bytes) -> Payload | None:
     return found if isinstance(found, dict) else None
 
 
-def respond(asked: Asked) -> dict[str, object] | None:
-    """What to answer; None for nothing."""
-    dialect = DIALECTS[asked.host]
-    event = EVENTS.get(asked.event) or str(asked.payload.get("hook_event_name"))
+def respond(asked: Asked) -> Reply:
+    """What to answer, and where."""
+    dialect, event = DIALECTS[asked.host], asked.name
     handler = HANDLERS.get(event)
     if handler is None or asked.environ.get(DISABLE):
-        return None
+        return Reply()
     try:
         said = handler(asked)
     except Exception as error:  # noqa: BLE001 - no event of a host is stopped by us
         said = Said(notice=_notice(error, event))
         _debugged(asked)
-    return answer(dialect, event, said.context, said.notice)
+    if event in dialect.deaf:
+        return Reply(complaint=" ".join(said.notice.split()))
+    return Reply(answer(dialect, event, said.context, said.notice))
 
 
 def _notice(error: Exception, event: str) -> str:
@@ -145,17 +181,18 @@ def _ended(asked: Asked) -> Said:
     return Said()
 
 
-def note_end(asked: Asked, group: str = "", summary: str = "") -> None:
-    """Leave word of what was said, or the SUMMARY of it, for who starts next."""
-    from gitmem.hosts.hooks.spool import Ended, leave, left_by
+def note_end(asked: Asked, group: str = "") -> str:
+    """Leave word of what was said for who starts next; there is nothing to say about it."""
+    from gitmem.operations.spool import Ended, leave, left_by
 
     transcript = asked.payload.get("transcript_path")
     where = transcript if isinstance(transcript, str) else ""
-    if asked.session and (where or summary):
+    if asked.session and where:
         named = group or asked.group
-        ended = Ended(asked.host, asked.session, where, asked.project, named, summary)
+        ended = Ended(asked.host, asked.session, where, asked.project, named)
         before = None if named else left_by(asked.store, ended)
         leave(asked.store, before._replace(transcript=where) if before else ended)
+    return ""
 
 
 HANDLERS: dict[str, Callable[[Asked], Said]] = {

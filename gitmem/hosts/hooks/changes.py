@@ -10,6 +10,7 @@ from gitmem.errors import NotFound
 from gitmem.operations.diff import diff
 from gitmem.operations.group import Group
 from gitmem.operations.layouts import layout_of
+from gitmem.operations.sources import has_shared
 
 if TYPE_CHECKING:
     from gitmem.core.layout import Layer, Layout
@@ -36,6 +37,18 @@ class ChangedSince(NamedTuple):
 
     blocks: tuple[Block, ...]
     shown: tuple[tuple[str, str], ...]
+
+
+def present(group: Group) -> tuple[tuple[str, str], ...]:
+    """The commits that a session would be shown now."""
+    own = (group.name, group.repository.tip().commit)
+    if not has_shared(group):
+        return (own,)
+    shared = Group(group.store, GLOBAL, acting=group.acting)
+    try:
+        return own, (GLOBAL, shared.repository.tip().commit)
+    finally:
+        shared.close()
 
 
 def changed_since(group: Group, shown: Sequence[tuple[str, str]]) -> ChangedSince:

@@ -31,11 +31,11 @@ class Dialect(NamedTuple):
     chars: int
     """Characters that a hook may add to a conversation."""
     tokens: int
-    """Tokens, as an estimate; 0 where the host counts characters."""
+    """Tokens, as an estimate: what counts for a model, also where its host counts characters."""
     adding: frozenset[str]
     """Events whose answer may add to the conversation."""
     deaf: frozenset[str]
-    """Events whose answer nobody reads."""
+    """Events whose answer nobody reads: what went wrong is said on standard error."""
     plugin: str = ""
     """The variable by which a hook knows that a plugin brought it."""
 
@@ -50,10 +50,9 @@ DIALECTS = {
         Dialect(
             "claude-code",
             chars=9000,
-            tokens=0,
-            adding=frozenset(
-                ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SubagentStop")
-            ),
+            tokens=2200,
+            # A subagent that ends could be told something, too; but it has its task.
+            adding=frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop")),
             deaf=frozenset(("PreCompact", "PostCompact", "SessionEnd")),
             plugin="CLAUDE_PLUGIN_ROOT",
         ),
@@ -63,7 +62,7 @@ DIALECTS = {
             tokens=2200,
             # What a turn that ends may answer there is a closed list, and this is not on it.
             adding=frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse")),
-            deaf=frozenset(("PreCompact", "PostCompact")),
+            deaf=frozenset(("PreCompact", "PostCompact", "SessionEnd")),
         ),
     )
 }
@@ -72,25 +71,12 @@ DEFAULT = "claude-code"
 
 def answer(dialect: Dialect, event: str, context: str, notice: str) -> dict[str, object] | None:
     """The one object to print: what the model gets, and what its user does; None for nothing."""
-    if event in dialect.deaf:
-        return None
     found: dict[str, object] = {}
     if notice:
         found["systemMessage"] = notice
     if context and event in dialect.adding:
         found["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": context}
     return found or None
-
-
-def tokens_in(text: str) -> int:
-    """About how many tokens TEXT is: four letters of English are one, a sign of others is one."""
-    plain = sum(char < "\x80" for char in text)
-    return (plain + 3) // 4 + len(text) - plain
-
-
-def length_of(text: str) -> int:
-    """How long TEXT is to a host: a character beyond the first 65,536 counts as two there."""
-    return len(text) + sum(char > "\uffff" for char in text)
 
 
 def files_written(payload: Payload) -> Iterator[str]:

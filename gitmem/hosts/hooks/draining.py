@@ -11,9 +11,10 @@ from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from gitmem.errors import GroupRefused, NotFound
+from gitmem.core.access import MAIN
+from gitmem.errors import GroupNotFound, GroupRefused
 from gitmem.hosts.hooks.answering import DRAIN, Asked, in_words
-from gitmem.hosts.hooks.spool import Ended, Taken, done, put_back, take
+from gitmem.operations.spool import Ended, Taken, done, put_back, take
 
 if TYPE_CHECKING:
     from gitmem.operations.group import Group
@@ -52,16 +53,24 @@ class _Work:
             is_done = self._done(taken.ended)
         except GroupRefused:
             is_done = False  # for a session that may
-        except (NotFound, ValueError):
-            is_done = True  # the group or the file is gone, or was never one
         except Exception as error:  # noqa: BLE001 - one note never costs another
             is_done = False
-            if taken.ended.group in ("", self._group):
-                self.trouble.append(f"{in_words(error)}; what was said could not be kept")
+            told = f"{in_words(error)}; what was said could not be kept"
+            if self._concerns(taken.ended, error) and told not in self.trouble:
+                self.trouble.append(told)
         if is_done:
             done(taken)
         else:
             put_back(taken)
+
+    def _concerns(self, ended: Ended, error: Exception) -> bool:
+        """Whether this session tells of it; of a group that is gone, who sees all of them.
+
+        Then only of a summary, which stands nowhere else.
+        """
+        if isinstance(error, GroupNotFound):
+            return bool(ended.summary) and self._asked.acting in (None, MAIN)
+        return ended.group in ("", self._group)
 
     def _done(self, ended: Ended) -> bool:
         path = os.path.expanduser(ended.transcript)
@@ -70,9 +79,10 @@ class _Work:
         if self._most and monotonic() > self._until:
             self.left = True
             return False
-        from gitmem.hosts.hooks.groups import opened
+        from gitmem.hosts.hooks.groups import heir_of, opened
 
-        with opened(self._whose(ended)) as group:
+        asked = self._whose(ended)
+        with opened(asked, heir_of(asked)) as group:
             if ended.summary:
                 from gitmem.hosts.hooks.turns import keep_summary
 

@@ -7,6 +7,7 @@ opening anything of git.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from gitmem.hosts.hooks.answering import Asked, Said, in_words
 from gitmem.hosts.hooks.dialects import files_written
 
 if TYPE_CHECKING:
+    from gitmem.hosts.hooks.room import Room
     from gitmem.operations.capture import CapturedAll
     from gitmem.operations.group import Group
 
@@ -27,13 +29,21 @@ TOLD = 5
 def written(asked: Asked) -> Said:
     """Commit those files of memory that a tool has just written."""
     groups: dict[str, list[str]] = {}
-    for path in files_written(asked.payload):
+    for path in _meant(files_written(asked.payload)):
         name = group_at(path, asked.store)
         if name:
             groups.setdefault(name, []).append(path)
     if not groups:
         return Said()
     return _captured(asked, groups)
+
+
+def _meant(paths: Iterable[str]) -> Iterator[str]:
+    """PATHS, and where links lead: one outside of memory may lead into it."""
+    for path in paths:
+        yield path
+        if os.path.islink(path):
+            yield os.path.realpath(path)
 
 
 def group_at(path: str, store: str) -> str:
@@ -53,30 +63,45 @@ def group_at(path: str, store: str) -> str:
 
 def _leads_to(folder: str) -> str | None:
     """Where the `.git` file of a folder leads; None where there is no such file."""
-    with suppress(OSError), open(os.path.join(folder, ".git"), "rb") as file:
-        data = file.read(MOST)
+    with suppress(OSError), open(os.path.join(folder, ".git"), "rb", opener=_at_once) as file:
+        data = file.read(MOST) or b""
         if data.startswith(GITFILE):
             target = os.fsdecode(data[len(GITFILE) :].strip())
             return os.path.realpath(os.path.join(folder, target))
     return None
 
 
+def _at_once(path: str, flags: int) -> int:
+    """Open without waiting: it may be a pipe that nobody writes to."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
 def _captured(asked: Asked, groups: dict[str, list[str]]) -> Said:
-    from gitmem.hosts.hooks.groups import WAIT, opened
+    from gitmem.hosts.hooks.groups import SECONDS, WAIT, opened
+    from gitmem.hosts.hooks.room import room_of
     from gitmem.operations.capture import capture
 
     words: list[str] = []
     trouble: list[str] = []
+    room = room_of(asked.host).part(1 / len(groups) / 2)
     for name, paths in groups.items():
+        done: list[CapturedAll] = []
         with opened(asked, name) as group:
             for path in (_inside(group, each) for each in paths):
                 try:
-                    done = capture(group, [path], wait=WAIT)
+                    done.append(capture(group, [path], wait=WAIT, seconds=SECONDS))
                 except Refused as error:  # a name that is none costs no other file
                     trouble.append(f"{in_words(error)}; the edit of {path} is not in memory")
-                else:
-                    words += told(done, group.name)
-    return Said("\n".join((*words[:TOLD], *trouble[:TOLD])), "\n".join(trouble[:TOLD]))
+        words += told(_together(done), name, room)
+    trouble = list(room.whole_ones(trouble[:TOLD]))
+    return Said("\n".join((*words, *trouble)), "\n".join(trouble))
+
+
+def _together(done: Sequence[CapturedAll]) -> CapturedAll:
+    from gitmem.operations.capture import CapturedAll
+
+    captured = tuple(each for one in done for each in one.captured)
+    return CapturedAll(captured, tuple(each for one in done for each in one.held), 0)
 
 
 def _inside(group: Group, path: str) -> str:
@@ -85,12 +110,13 @@ def _inside(group: Group, path: str) -> str:
     return os.path.relpath(f"{os.path.realpath(folder)}/{name}", os.path.realpath(group.worktree))
 
 
-def told(done: CapturedAll, group: str) -> list[str]:
+def told(done: CapturedAll, group: str, room: Room) -> list[str]:
     """What a model should know about its edits: which are held, and which broke a rule."""
     words = _told(done, group)
-    more = len(words) - TOLD
-    rest = [f"{more} more such edits: `gitmem -g {group} status` names them."] if more > 0 else []
-    return [*words[:TOLD], *rest]
+    rest = "{} more such edits: `gitmem -g {} status` names them."
+    shown = list(room.without(rest).whole_ones(words[:TOLD]))
+    more = len(words) - len(shown)
+    return [*shown, *([rest.format(more, group)] if more else [])]
 
 
 def _told(done: CapturedAll, group: str) -> list[str]:

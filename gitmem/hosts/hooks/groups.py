@@ -8,12 +8,15 @@ from pathlib import Path
 
 from gitmem.errors import BadInput
 from gitmem.hosts.hooks.answering import Asked
+from gitmem.hosts.hooks.room import Room
 from gitmem.operations.group import Group, Store, Who, isolate
 
 WAIT = 2.0
 """Seconds that a hook waits for another writer."""
 EDITS = 100
-"""Edits that one hook takes in; the rest wait for the next one."""
+"""Edits that one hook takes in; the rest wait for the next one ..."""
+SECONDS = 1.0
+"""... as do those that it has no time for: so long it looks, and as long it takes in."""
 
 
 @contextmanager
@@ -43,7 +46,14 @@ def group_of(store: Store, folder: str) -> str:
     return linked or "main"
 
 
-def take_in(group: Group, *, with_held: bool = False) -> str:
+def heir_of(asked: Asked) -> str:
+    """The group that has what was left for one that is gone: the one its folder uses by now."""
+    store = Store(Path(asked.store))
+    is_gone = asked.group and not store.gitdir(asked.group).is_dir()
+    return store.linked(asked.project) if is_gone else ""
+
+
+def take_in(group: Group, room: Room, *, with_held: bool = False) -> str:
     """Commit edits that were made through a shell; what the model should know of them.
 
     WITH_HELD: also which may not enter git. That stays so, and would be said at every turn.
@@ -55,7 +65,12 @@ def take_in(group: Group, *, with_held: bool = False) -> str:
         return ""
     from gitmem.operations.capture import capture
 
-    done = capture(group, wait=WAIT, most=EDITS)
-    more = [f"{done.left} more edits wait for `gitmem capture`."] if done.left else []
+    done = capture(group, wait=WAIT, most=EDITS, seconds=SECONDS)
     told_of = done if with_held else done._replace(held=())
-    return "\n".join((*told(told_of, group.name), *more))
+    left = _left(done.left)
+    return "\n".join((*told(told_of, group.name, room.without("".join(left))), *left))
+
+
+def _left(count: int) -> list[str]:
+    more = "1 more edit waits" if count == 1 else f"{count} more edits wait"
+    return [f"{more} for `gitmem capture`."] if count else []

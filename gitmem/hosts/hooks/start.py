@@ -5,12 +5,12 @@ Each part may fail by itself and says so; the others come all the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from gitmem.hosts.hooks.answering import Asked, Said, in_words
-from gitmem.hosts.hooks.dialects import DIALECTS, length_of, tokens_in
+from gitmem.hosts.hooks.answering import Asked, Parts, Said, in_words
+from gitmem.hosts.hooks.dialects import DIALECTS
 from gitmem.hosts.hooks.groups import opened, take_in
+from gitmem.hosts.hooks.room import BETWEEN, Room, room_of
 from gitmem.operations.inject import inject
 from gitmem.operations.layouts import layout_of
 from gitmem.operations.sessions import forget_sessions, keep_session, read_session
@@ -24,28 +24,9 @@ CARRIED_ON = ("resume", "fork")
 COMPACTED = "compact"
 SYNC = "gitmem-memory"
 """The skill that summarises what was said."""
-BETWEEN = "\n\n"
 SHARE = 0.3
-"""How much of a hook's room what was said may take."""
+"""How much of a hook's room what was said may take, and so much words on edits."""
 LESS = 0.95
-
-
-class _Room(NamedTuple):
-    """What a host takes from one hook."""
-
-    chars: int
-    tokens: int
-
-    def holds(self, text: str) -> bool:
-        """Whether TEXT fits."""
-        fits = length_of(text) <= self.chars
-        return fits and (not self.tokens or tokens_in(text) <= self.tokens)
-
-    def without(self, text: str) -> _Room:
-        """What is left beside TEXT."""
-        taken = length_of(text) + len(BETWEEN) if text else 0
-        tokens = max(1, self.tokens - tokens_in(text)) if self.tokens else 0
-        return _Room(max(0, self.chars - taken), tokens)
 
 
 def started(asked: Asked) -> Said:
@@ -64,60 +45,50 @@ class _Start:
         self._asked, self._group = asked, group
         self._known = read_session(group.gitdir, asked.session)
         self.source = str(asked.payload.get("source") or "startup")
-        self._notices = list(self._known.notices)
-        dialect = DIALECTS[asked.host]
-        self._room = _Room(dialect.chars, dialect.tokens)
-        self._skill = dialect.skill(SYNC, asked.environ)
+        self._parts = Parts()
+        self._room = room_of(asked.host)
+        self._skill = DIALECTS[asked.host].skill(SYNC, asked.environ)
 
     def whole(self) -> Said:
         """All that the layout loads, and what was said."""
         edits = self._caught_up()
         beside = BETWEEN.join(filter(None, (edits, self._reminder())))
-        room = _Room(int(self._room.chars * SHARE), int(self._room.tokens * SHARE))
-        said = self._said(room)
+        said = self._said(self._room.part(SHARE))
         left = self._room.without(beside).without(said)
-        memory = self._tried("memory could not be read", lambda: self._memory(left))
+        memory = self._parts.tried("memory could not be read", lambda: self._memory(left))
         self._keep(nudge=False)
-        return Said(BETWEEN.join(filter(None, (memory, said, beside))), self._notice())
+        return Said(BETWEEN.join(filter(None, (memory, said, beside))), self._parts.notice)
 
     def carried_on(self) -> Said:
         """What has changed since this very session was shown it."""
         self._caught_up()
-        text = self._tried("memory could not be read", self._changes)
+        text = self._parts.tried("memory could not be read", self._changes)
         self._keep(nudge=self._known.nudge)
-        return Said(text, self._notice())
+        return Said(text, self._parts.notice)
 
     def _caught_up(self) -> str:
         """Keep what happened since; what the model should know of it."""
-        edits = self._tried("edits could not be kept", lambda: take_in(self._group, with_held=True))
-        self._tried("what was said could not be kept", self._drain)
+        room = self._room.part(SHARE)
+        edits = self._parts.tried(
+            "edits could not be kept", lambda: take_in(self._group, room, with_held=True)
+        )
+        self._parts.tried("what was said could not be kept", self._drain)
         return edits
-
-    def _tried(self, what: str, part: Callable[[], str]) -> str:
-        try:
-            return part()
-        except Exception as error:  # noqa: BLE001 - one part never costs another
-            self._notices.append(f"{in_words(error)}; {what}")
-            return ""
-
-    def _notice(self) -> str:
-        return "\n".join(self._notices)
 
     def _keep(self, *, nudge: bool) -> None:
         now = self._group.moment().timestamp()
         forget_sessions(self._group.gitdir, now)
         if self._asked.session:
-            known = self._known._replace(notices=(), nudge=nudge)
+            known = self._known._replace(nudge=nudge)
             keep_session(self._group.gitdir, self._asked.session, known)
 
-    def _memory(self, room: _Room) -> str:
+    def _memory(self, room: Room) -> str:
         """What the layout loads, whole entries of it, as far as there is room."""
         own = layout_of(self._group).budget or room.chars
         budget = min(own, room.chars)
         found = inject(self._group, budget=budget)
         while found.text and not room.holds(found.text):
-            tokens = room.tokens / tokens_in(found.text) if room.tokens else 1.0
-            share = min(tokens, room.chars / length_of(found.text), 1.0) * LESS
+            share = room.share_for(found.text) * LESS
             found = inject(self._group, budget=int(len(found.text) * share))
         self._was_shown(found)
         return found.text
@@ -125,20 +96,20 @@ class _Start:
     def _was_shown(self, found: Injected) -> None:
         self._known = self._known._replace(shown=tuple(found.pins.items()))
 
-    def _said(self, room: _Room) -> str:
+    def _said(self, room: Room) -> str:
         """The end of the conversation so far; that it cannot be read is said to the model, too."""
         from gitmem.hosts.hooks.continuity import continuity
 
         try:
             return continuity(self._group, room.holds, self._skill)
         except Exception as error:  # noqa: BLE001 - one part never costs another
-            self._notices.append(f"{in_words(error)}; what was said could not be read")
+            self._parts.trouble.append(f"{in_words(error)}; what was said could not be read")
             return "What was said before could not be read; `gitmem transcript status` says why."
 
     def _drain(self) -> str:
         from gitmem.hosts.hooks.draining import drain
 
-        self._notices += drain(self._asked, self._group.name)
+        self._parts.trouble += drain(self._asked, self._group.name)
         return ""
 
     def _reminder(self) -> str:
@@ -146,9 +117,10 @@ class _Start:
         return nudge_of(self._group) if due else ""
 
     def _changes(self) -> str:
-        from gitmem.hosts.hooks.changes import changed_since, drawn
+        from gitmem.hosts.hooks.changes import changed_since, drawn, present
 
-        found = changed_since(self._group, self._known.shown)
+        # What a session was shown that is not known here is in its transcript: from now on.
+        found = changed_since(self._group, self._known.shown or present(self._group))
         self._known = self._known._replace(shown=found.shown)
         return drawn(found.blocks, self._room.holds)
 

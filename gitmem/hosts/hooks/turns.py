@@ -2,108 +2,126 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING
 
-from gitmem.errors import GitmemError
-from gitmem.hosts.hooks.answering import Asked, Said, in_words, note_end
-from gitmem.hosts.hooks.dialects import DIALECTS, EVENTS
+from gitmem.hosts.hooks.answering import Asked, Parts, Said, in_words, note_end
+from gitmem.hosts.hooks.dialects import DIALECTS, Payload
 from gitmem.hosts.hooks.groups import WAIT, opened, take_in
+from gitmem.hosts.hooks.room import room_of
 
 if TYPE_CHECKING:
     from gitmem.operations.group import Group
+    from gitmem.operations.sessions import Session
 
 RECALLED = 1500
 """Characters of memory that a prompt may call for."""
-_COMMAND = r"/[a-zA-Z][\w:-]*(?:\s|\Z)"
-"""A command of the host."""
+_COMMAND = re.compile(r"(/[a-zA-Z][\w:-]*)(?:\s|\Z)")
+"""What a command of the host looks like."""
 TURNS = 100
 """After so many a session is reminded of the diary."""
+LONGEST_SUMMARY = 100_000
+"""Characters of a summary: one is a few thousand, and a file of memory has an end."""
+CUT = "[The summary was longer; gitmem has cut it here.]"
 
 
 def prompted(asked: Asked) -> Said:
     """The passages of memory that fit a prompt; nothing where none does."""
     prompt = asked.payload.get("prompt")
-    # A command of the host is no question.
-    if not isinstance(prompt, str) or not prompt.strip() or re.match(_COMMAND, prompt):
+    if not isinstance(prompt, str) or not prompt.strip() or _is_command(prompt):
         return Said()
+    if asked.payload.get("agent_id"):
+        return Said()  # a subagent has its task
     from gitmem.operations.inject import inject
 
     with opened(asked) as group:
         return Said(inject(group, prompt=prompt, chars=RECALLED).memory_context)
 
 
+def _is_command(prompt: str) -> bool:
+    """Whether it is for the host, and no question; `/tmp is full` is one."""
+    found = _COMMAND.match(prompt)
+    return found is not None and not os.path.exists(found[1])
+
+
 def turned(asked: Asked) -> Said:
     """Keep edits made through a shell; every so many turns, a word on the diary."""
-    event = EVENTS.get(asked.event) or str(asked.payload.get("hook_event_name"))
+    parts, nudge, room = Parts(), "", room_of(asked.host).part(0.5)
     with opened(asked) as group:
-        nudge = _noted(asked, group, event)
-        try:
-            words = take_in(group)
-        except (GitmemError, OSError) as error:
-            return Said(nudge, f"{in_words(error)}; edits wait for the next turn")
-    return Said("\n\n".join(filter(None, (words, nudge))))
+        if asked.name != "SubagentStop":
+            parts.tried("what was said may be missed", lambda: note_end(asked, group.name))
+            nudge = parts.tried("the turn does not count", lambda: _remembered(asked, group))
+        words = parts.tried("edits wait for the next turn", lambda: take_in(group, room))
+    # What a hook adds keeps a turn going: not while one does so already.
+    is_going = asked.payload.get("stop_hook_active")
+    told = "" if is_going else "\n\n".join(filter(None, (words, nudge)))
+    return Said(told, parts.notice)
 
 
-def _noted(asked: Asked, group: Group, event: str) -> str:
-    """Leave word of the turn, before anything that may fail; what is to be said about it."""
-    if event == "SubagentStop":
-        return ""
-    note_end(asked, group.name)
-    if event == "PreCompact":
-        _remember(asked, group, nudge=True)
-        return ""
-    return _counted(asked, group)
-
-
-def _counted(asked: Asked, group: Group) -> str:
-    """One turn more; what is to be said about it."""
+def _remembered(asked: Asked, group: Group) -> str:
+    """Remember that the session was compacted, or has had one turn more; what is to be said."""
     from gitmem.operations.sessions import keep_session, read_session
 
     if not asked.session:
         return ""
-    known = read_session(group.gitdir, asked.session)
-    known = known._replace(turns=known.turns + 1)
-    words = ""
-    if known.turns >= TURNS and not asked.payload.get("stop_hook_active"):
-        from gitmem.hosts.hooks.start import nudge_of
-
-        can_say = "Stop" in DIALECTS[asked.host].adding
-        words = nudge_of(group) if can_say else ""
-        known = known._replace(turns=0, nudge=not can_say)
+    known, words = read_session(group.gitdir, asked.session), ""
+    if asked.name == "PreCompact":
+        known = known._replace(nudge=True)
+    else:
+        known, words = _counted(asked, group, known._replace(turns=known.turns + 1))
     keep_session(group.gitdir, asked.session, known)
     return words
 
 
-def _remember(asked: Asked, group: Group, *, nudge: bool = False, notice: str = "") -> None:
-    from gitmem.operations.sessions import keep_session, read_session
+def _counted(asked: Asked, group: Group, known: Session) -> tuple[Session, str]:
+    """After so many turns a word on the diary, as soon as that can be said."""
+    if known.turns < TURNS or asked.payload.get("stop_hook_active"):
+        return known, ""
+    from gitmem.hosts.hooks.start import nudge_of
 
-    if asked.session:
-        known = read_session(group.gitdir, asked.session)
-        notices = (*known.notices, notice) if notice else known.notices
-        known = known._replace(nudge=known.nudge or nudge, notices=notices)
-        keep_session(group.gitdir, asked.session, known)
+    can_say = "Stop" in DIALECTS[asked.host].adding
+    words = nudge_of(group) if can_say else ""
+    return known._replace(turns=0, nudge=not can_say), words
 
 
 def compacted(asked: Asked) -> Said:
     """Keep the summary that the host made, where the layout has a place for such.
 
-    Nobody reads the answer to this event: what goes wrong is told when the session goes on.
+    It is said once and stands nowhere else: what cannot be kept now waits, whatever the reason.
     """
-    summary = asked.payload.get("compact_summary")
-    if not isinstance(summary, str) or not summary.strip():
+    text = _summary(asked.payload)
+    name = asked.group
+    if not text:
         return Said()
+    try:
+        with opened(asked) as group:
+            name = group.name
+            keep_summary(group, text)
+    except Exception as error:  # noqa: BLE001 - a group may be damaged in any way
+        return _left_for_later(asked, name, text, in_words(error))
+    return Said()
+
+
+def _summary(payload: Payload) -> str:
+    """The summary as it can be kept: no credentials, no half characters, not without end."""
+    found = payload.get("compact_summary")
+    if not isinstance(found, str) or not found.strip():
+        return ""
     from gitmem.core.secrets import redact
 
-    text, _ = redact(summary)
-    with opened(asked) as group:
-        try:
-            keep_summary(group, text)
-        except (GitmemError, OSError) as error:
-            note_end(asked._replace(payload={"session_id": asked.session}), group.name, text)
-            notice = f"{in_words(error)}; a summary waits to be kept"
-            _remember(asked, group, notice=notice)
-    return Said()
+    whole = found.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    text, _ = redact(whole)
+    return text if len(text) <= LONGEST_SUMMARY else f"{text[:LONGEST_SUMMARY]}\n\n{CUT}"
+
+
+def _left_for_later(asked: Asked, group: str, text: str, why: str) -> Said:
+    """Leave TEXT for who starts next, and tell that."""
+    from gitmem.operations.spool import Ended, leave
+
+    if not leave(asked.store, Ended(asked.host, asked.session, "", asked.project, group, text)):
+        return Said()
+    return Said(notice=f"{why}; a summary waits to be kept")
 
 
 def keep_summary(group: Group, text: str) -> None:

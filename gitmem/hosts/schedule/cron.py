@@ -96,14 +96,14 @@ def cron_word(text: str) -> str:
 
 
 def with_block(table: str, block: str, label: str) -> str:
-    """TABLE with BLOCK: where one stood, else at the end."""
+    """TABLE with BLOCK: where one stood, else at the end, and before a line without an end."""
     without_block(table, label)  # refuses half a block
     found = _pattern(label).search(table)
     if found:
         behind = without_block(table[found.end() :], label)
         return table[: found.start()] + block + found["end"] + behind
     if table and not table.endswith("\n"):
-        return f"{table}\n{block}"  # without a last line end, as it was
+        return f"{block}\n{table}"  # cron runs no line of ours without an end
     return f"{table}{block}\n"
 
 

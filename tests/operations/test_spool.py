@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts.hooks.spool import (
+from gitmem.operations.spool import (
     ABANDONED,
     FOLDER,
     Ended,
     done,
+    hand_over,
     leave,
     left_by,
     put_back,
@@ -124,3 +125,40 @@ def test_nobody_else_can_read_it(store: str) -> None:
     folder = Path(store) / FOLDER
     assert folder.stat().st_mode & 0o777 == 0o700
     assert (folder / left(store)[0]).stat().st_mode & 0o777 == 0o600
+
+
+def test_a_group_with_a_new_name_keeps_what_was_left_for_it(store: str) -> None:
+    for number, name in enumerate(("shop", "other", "")):
+        leave(store, ENDED._replace(session=f"s-{number}", group=name, summary=f"of {name}"))
+    (first, *_) = take(store)
+
+    hand_over(store, "shop", "market")
+
+    put_back(first)
+    then = time.time() - ABANDONED - 1
+    for name in left(store):
+        os.utime(os.path.join(store, FOLDER, name), (then, then))
+    found = {each.ended.summary: each.ended.group for each in take(store)}
+    assert found == {"of shop": "market", "of other": "other", "of ": ""}
+
+
+def test_what_somebody_died_over_while_writing_it_goes(store: str) -> None:
+    leave(store, ENDED)
+    for name, age in ((".x.json.7", ABANDONED + 1), (".y.json.8", 0)):
+        path = os.path.join(store, FOLDER, name)
+        Path(path).write_text("{")
+        os.utime(path, (time.time() - age,) * 2)
+
+    assert [each.ended for each in take(store)] == [ENDED]
+
+    assert [name for name in left(store) if name[0] == "."] == [".y.json.8"]
+
+
+def test_what_cannot_be_written_leaves_nothing_behind(store: str) -> None:
+    folder = Path(store) / FOLDER
+    (folder / "claude-code-s-1.json").mkdir(parents=True)  # no file can take the place of it
+
+    with pytest.raises(OSError, match="directory"):
+        leave(store, ENDED)
+
+    assert left(store) == ["claude-code-s-1.json"]

@@ -43,18 +43,41 @@ class Taken(NamedTuple):
     path: str
 
 
-def leave(store: str, ended: Ended) -> None:
-    """Leave it in STORE, in the place of what the same session left before."""
+def leave(store: str, ended: Ended) -> bool:
+    """Leave it in STORE, in the place of what the same session left before.
+
+    False where there is no store: then nobody will ever look.
+    """
     folder = os.path.join(store, FOLDER)
     if not os.path.isdir(os.path.join(store, "repos")):
-        return  # no store: then nobody will ever look
+        return False
     with suppress(FileExistsError):
         os.mkdir(folder, 0o700)
-    name = _name(ended)
+    _put(os.path.join(folder, _name(ended) + SUFFIX), ended)
+    return True
+
+
+def _put(path: str, ended: Ended) -> None:
+    folder, name = os.path.split(path)
     temp = os.path.join(folder, f".{name}.{os.getpid()}")
-    with open(os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        json.dump(ended._asdict(), file)
-    os.replace(temp, os.path.join(folder, name + SUFFIX))
+    try:
+        with open(os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            json.dump(ended._asdict(), file)
+        os.replace(temp, path)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(temp)
+        raise
+
+
+def hand_over(store: str, old: str, new: str) -> None:
+    """What was left for the group OLD is for NEW: it has another name now."""
+    folder = os.path.join(store, FOLDER)
+    for path in (os.path.join(folder, name) for name in _names(folder)):
+        with suppress(OSError):  # who takes it in just now finds the group by its folder
+            found = _read(path)
+            if found and found.group == old:
+                _put(path, found._replace(group=new))
 
 
 def left_by(store: str, ended: Ended) -> Ended | None:
@@ -75,6 +98,7 @@ def _name(ended: Ended) -> str:
 def take(store: str) -> Iterator[Taken]:
     """What sessions have left in STORE, each for us alone."""
     folder = os.path.join(store, FOLDER)
+    _sweep(folder)
     for name in sorted(_names(folder)):
         path = os.path.join(folder, name)
         with suppress(OSError):
@@ -114,6 +138,14 @@ def _plain(text: str) -> str:
         char if (char.isalnum() and char.isascii()) or char == "-" else f"_{ord(char):x}"
         for char in text
     )[:LONGEST]
+
+
+def _sweep(folder: str) -> None:
+    """Remove what somebody had begun to write, and died over."""
+    with suppress(OSError):
+        for path in (os.path.join(folder, name) for name in os.listdir(folder) if name[0] == "."):
+            if _is_abandoned(path):
+                os.unlink(path)
 
 
 def _names(folder: str) -> list[str]:

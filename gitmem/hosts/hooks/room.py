@@ -1,0 +1,59 @@
+"""How much a host takes from one hook; what goes over it would come as a preview, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from gitmem.hosts.hooks.dialects import DIALECTS
+
+BETWEEN = "\n\n"
+
+
+class Room(NamedTuple):
+    """So many characters, and about so many tokens."""
+
+    chars: int
+    tokens: int
+
+    def holds(self, text: str) -> bool:
+        """Whether TEXT fits."""
+        return length_of(text) <= self.chars and tokens_in(text) <= self.tokens
+
+    def without(self, text: str) -> Room:
+        """What is left beside TEXT."""
+        taken = length_of(text) + len(BETWEEN) if text else 0
+        return Room(max(0, self.chars - taken), max(1, self.tokens - tokens_in(text)))
+
+    def part(self, share: float) -> Room:
+        """A part of it."""
+        return Room(int(self.chars * share), int(self.tokens * share))
+
+    def share_for(self, text: str) -> float:
+        """How much of TEXT would fit; 1 for all."""
+        return min(self.tokens / tokens_in(text), self.chars / length_of(text), 1.0)
+
+    def whole_ones(self, lines: Sequence[str]) -> Iterator[str]:
+        """Those of LINES that fit, in order, none of them cut."""
+        left = self
+        for each in lines:
+            if left.holds(each):
+                left = left.without(each)
+                yield each
+
+
+def room_of(host: str) -> Room:
+    """All that HOST takes."""
+    dialect = DIALECTS[host]
+    return Room(dialect.chars, dialect.tokens)
+
+
+def tokens_in(text: str) -> int:
+    """About how many tokens TEXT is: four letters of English are one, a sign of others is one."""
+    plain = sum(char < "\x80" for char in text)
+    return (plain + 3) // 4 + len(text) - plain
+
+
+def length_of(text: str) -> int:
+    """How long TEXT is to a host: a character beyond the first 65,536 counts as two there."""
+    return len(text) + sum(char > "\uffff" for char in text)
