@@ -34,7 +34,7 @@ def row(kind: str = "user", content: object = "hello", **fields: object) -> dict
         "uuid": "u-1",
         "sessionId": "s-1",
         "timestamp": "2026-02-08T14:30:00.000Z",
-        "cwd": "/work/garden",
+        "cwd": "/home/ada/garden",
         "message": {"role": kind, "content": content},
         **fields,
     }
