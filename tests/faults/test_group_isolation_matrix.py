@@ -57,6 +57,7 @@ from gitmem.operations.move_entry import move_entry
 from gitmem.operations.pending import pending_edits
 from gitmem.operations.pinning import moment_at
 from gitmem.operations.read import known_path, missing, read
+from gitmem.operations.readiness import is_ready, make_ready
 from gitmem.operations.report import made_report, report
 from gitmem.operations.resolve import resolve
 from gitmem.operations.restore import restore
@@ -366,6 +367,8 @@ PLAIN: dict[str, Call] = {
     "snapshot": lambda g, _: (snapshot(g), snapshot(g, force=True)),
     "snapshots": lambda g, _: snapshots(g),
     "count_edits": lambda g, _: count_edits(g, g.repository.snapshot()),
+    "is_ready": lambda g, _: is_ready(g),
+    "make_ready": lambda g, _: make_ready(g),
     "is_untouched": lambda g, _: is_untouched(g, g.repository.snapshot()),
     "status": lambda g, _: status(g),
     "traced": lambda g, _: traced(g, "mine", lambda: 1, lambda _: Told("done")),
