@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime, time, tzinfo
 from functools import lru_cache
 from hashlib import sha1
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.chronicle import Chronicle, Forgotten
@@ -74,11 +75,9 @@ class Dates:
 def dates_at(group: Group, snapshot: Snapshot, layout: Layout, of: str = "") -> Dates:
     """The dates of what a commit holds: of GROUP, or of another group OF, whose it is.
 
-    What was found out before serves where it is of an ancestor. It is kept with GROUP, that of
-    another one, too: only its own writes there.
+    What was found out before serves where it is of an ancestor.
     """
-    cache = group.gitdir / "gitmem" / (f"{NAME}-{of}" if of else NAME)
-    signature = _signature(layout)
+    cache, signature = cache_of(group, of), _signature(layout)
     known = load(cache, signature)
 
     def keep(found: Chronicle) -> None:
@@ -89,6 +88,11 @@ def dates_at(group: Group, snapshot: Snapshot, layout: Layout, of: str = "") -> 
         return _brought_up(known, snapshot, _reading(layout), keep)
     except Forgotten:  # somebody replaced or tore it meanwhile
         return _brought_up(None, snapshot, _reading(layout), keep)
+
+
+def cache_of(group: Group, of: str = "") -> Path:
+    """Where dates are kept: those of another group OF, too, since only its own writes there."""
+    return group.gitdir / "gitmem" / (f"{NAME}-{of}" if of else NAME)
 
 
 def _brought_up(

@@ -1,7 +1,7 @@
 """What a person is about to commit with plain git, asked the questions that every write is asked.
 
-It has happened in the work tree already, so only what may not enter git at all is refused, as with
-an edit that is held; what merely should not have been done is remarked.
+The commit has not happened yet, so all that a write would be refused for is refused here, too; git
+itself has the way past it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from gitmem.core import secrets
 from gitmem.core.guards import hold_rule, violations
 from gitmem.errors import Damaged, PathRefused
 from gitmem.git.indexbytes import IndexUnreadable
@@ -22,7 +23,9 @@ from gitmem.operations.layouts import layout_at
 from gitmem.operations.place import check_place
 
 _KINDS = {0o120000: "link", 0o160000: "submodule"}
-_BROKEN_LAYOUT = "layout "
+MESSAGE = "the message"
+_COMMENT = "#"
+_SCISSORS = "# ------------------------ >8"
 
 
 class Staged(NamedTuple):
@@ -31,7 +34,6 @@ class Staged(NamedTuple):
     files: int
     """How many are other than in the last commit."""
     refused: tuple[Holding, ...]
-    remarks: tuple[str, ...]
 
 
 def guard_staged(group: Group, index: Path | None = None) -> Staged:
@@ -45,11 +47,16 @@ def guard_staged(group: Group, index: Path | None = None) -> Staged:
     known = {node.oid for node in head.values()}
     judged = [_judged(snapshot, staged[path], known) for path in changed]
     refused += [Holding(each.path, each.rule) for each in judged if each.rule]
-    remarks = list(_remarks(group, snapshot, staged, [*changed, *gone]))
-    broken = [each for each in remarks if each.startswith(_BROKEN_LAYOUT)]
-    refused += [Holding("gitmem.yaml", each) for each in broken]
-    said = tuple(each for each in remarks if each not in broken)
-    return Staged(len(changed) + len(gone), tuple(sorted(set(refused))), said)
+    refused += _broken(group, snapshot, staged, [*changed, *gone])
+    return Staged(len(changed) + len(gone), tuple(sorted(set(refused))))
+
+
+def guard_message(text: str) -> Staged:
+    """Judge a commit message, as git hands it to its hooks: what git leaves out does not count."""
+    kept = text.partition(_SCISSORS)[0].splitlines()
+    said = "\n".join("" if each.startswith(_COMMENT) else each for each in kept)
+    found = [f"secret: {each.rule}, line {each.line}" for each in secrets.find(said)]
+    return Staged(0, tuple(Holding(MESSAGE, each) for each in found))
 
 
 def _path(entry: Entry) -> str:
@@ -86,13 +93,15 @@ def _judged(snapshot: Snapshot, entry: Entry, known: set[str]) -> Holding:
     return Holding(path, hold_rule(path, "", data, snapshot.read(path)))
 
 
-def _remarks(
+def _broken(
     group: Group, snapshot: Snapshot, staged: dict[str, Entry], paths: list[str]
-) -> Iterator[str]:
+) -> Iterator[Holding]:
+    """The rules of the layout, and of what a file may lose, that a write would have to keep."""
     layout = layout_at(group, snapshot).layout
     read = snapshot.repository.objects.read_as
     for path in paths:
         entry = staged.get(path)
         if entry is None or entry.mode not in _KINDS:
             data = read("blob", entry.oid.hex()) if entry else None
-            yield from violations(path, data, snapshot.read(path), layout.policy_of(path))
+            found = violations(path, data, snapshot.read(path), layout.policy_of(path))
+            yield from (Holding(path, each) for each in found)

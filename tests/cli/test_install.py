@@ -303,21 +303,42 @@ def test_links_and_names_that_may_not_be_are_refused(
     }
 
 
-def test_what_people_may_do_is_only_remarked(gitmem: Run, files: Path, on_path: Path) -> None:
+def test_what_a_write_would_be_refused_for_is_refused_here_too(
+    gitmem: Run, files: Path, on_path: Path
+) -> None:
     gitmem("install", "git-hook")
-    gitmem("write", "long.md", "line\n" * 300)
-    git(files, "mv", "long.md", "moved.md")
-    (files / "moved.md").write_text("short\n")
+    layer = "law: {kind: document, path: law.md, policy: protected}"
+    assert gitmem("write", "gitmem.yaml", f"gitmem: 1\nlayers:\n  {layer}\n").code == 0
+    gitmem("write", "law.md", "as it is\n")
     gitmem("write", "short.md", "a word\n" * 200)
     (files / "short.md").write_text("less\n")
+    (files / "law.md").write_text("as I like it\n")
     git(files, "add", "-A")
 
-    said = gitmem("check", "--staged")
+    with pytest.raises(GitFailed, match="git commit --no-verify") as caught:
+        commit(files, "-m", "pruned")
 
-    assert said.code == 0
-    assert "note: shrink short.md 1400 -> 5 bytes" in said.out
-    commit(files, "-m", "pruned")
+    assert "refused law.md: policy law.md is protected" in str(caught.value)
+    assert "refused short.md: shrink short.md 1400 -> 5 bytes" in str(caught.value)
+    commit(files, "--no-verify", "-m", "pruned")
     assert git(files, "log", "-1", "--format=%s") == "pruned\n"
+
+
+def test_a_credential_in_the_message_is_refused(gitmem: Run, files: Path, on_path: Path) -> None:
+    gitmem("install", "git-hook")
+    (files / "notes.md").write_text("plain\n")
+    git(files, "add", "notes.md")
+    message = files.parents[1] / "message"
+    message.write_text(f"notes\n\nwith {SECRET}\n")
+
+    with pytest.raises(GitFailed, match=r"refused the message: secret: [\w-]+, line 3") as caught:
+        commit(files, "-F", str(message))
+
+    assert SECRET not in str(caught.value)
+    assert "git commit --no-verify" in str(caught.value)
+    message.write_text(f"notes\n# {SECRET}\n# ------------------------ >8 ---\n+{SECRET}\n")
+    assert gitmem("check", "--message", str(message)).code == 0
+    commit(files, "-m", "notes")
 
 
 def test_a_known_secret_may_move_and_a_broken_layout_may_not_come(

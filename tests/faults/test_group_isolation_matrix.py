@@ -57,6 +57,7 @@ from gitmem.operations.move_entry import move_entry
 from gitmem.operations.pending import pending_edits
 from gitmem.operations.pinning import moment_at
 from gitmem.operations.read import known_path, missing, read
+from gitmem.operations.readiness import is_ready, make_ready
 from gitmem.operations.report import made_report, report
 from gitmem.operations.resolve import resolve
 from gitmem.operations.restore import restore
@@ -98,8 +99,8 @@ NO_GROUP = {
     "describe_change", "digest_of", "digest_of_pages", "does_age", "draw", "duplicates",
     "effect_of", "encoded", "ended", "entries_in", "entries_with_dates", "entry_files", "entry_of",
     "file_changes", "find_earlier", "findings_of", "folder_of", "freshened", "gather",
-    "has_content", "inventory", "is_adopted", "is_within", "isolate", "landing", "latest",
-    "layer_files", "layout_at", "layout_of", "looked_up", "make_note", "moved_within",
+    "guard_message", "has_content", "inventory", "is_adopted", "is_within", "isolate", "landing",
+    "latest", "layer_files", "layout_at", "layout_of", "looked_up", "make_note", "moved_within",
     "named_zone", "near_misses", "not_found", "noted", "old_logs", "open_history", "overlap",
     "past_logs", "places", "plan_line", "problem_of", "read_folder", "read_history",
     "refuse", "remarks_on", "report_on", "rolled_layer", "rolled_layers", "scan_edits", "seen_in",
@@ -370,6 +371,8 @@ PLAIN: dict[str, Call] = {
     "snapshot": lambda g, _: (snapshot(g), snapshot(g, force=True)),
     "snapshots": lambda g, _: snapshots(g),
     "count_edits": lambda g, _: count_edits(g, g.repository.snapshot()),
+    "is_ready": lambda g, _: is_ready(g),
+    "make_ready": lambda g, _: make_ready(g),
     "is_untouched": lambda g, _: is_untouched(g, g.repository.snapshot()),
     "status": lambda g, _: status(g),
     "traced": lambda g, _: traced(g, "mine", lambda: 1, lambda _: Told("done")),

@@ -31,12 +31,14 @@ from gitmem.operations.init import init
 from gitmem.operations.link import link
 from gitmem.operations.log import log
 from gitmem.operations.move import move
+from gitmem.operations.readiness import COMMITS, FILES, is_ready
 from gitmem.operations.sessions import read_session
 from gitmem.operations.transcript_add import Spoken, transcript_add
 from gitmem.operations.transcript_checkpoint import transcript_checkpoint
 from gitmem.operations.transcript_pending import transcript_pending
 from gitmem.operations.transcript_show import transcript_show
-from tests.support.git import git
+from gitmem.operations.write import Edit, write
+from tests.support.git import git, git_bytes
 from tests.support.histories import edit, put, truncate
 from tests.support.samples import UPPER, body
 
@@ -695,6 +697,23 @@ class TestWhichGroup:
 DECISIONS = "### Deploys\n\nDeploys happen on Tuesdays at ten.\n\n### Tea\n\nAda likes green tea.\n"
 
 
+def grown(group: Group, much: str) -> None:
+    """Let a group have more than can be read while a prompt waits."""
+    if much == "bytes":
+        text = "".join(f"line {number} of a long page\n" for number in range(36_000))
+        for number in range(5):
+            put(group, f"notes/n{number}.md", text)
+    elif much == "files":
+        write(group, [Edit(f"notes/n{number}.md", "A note.\n") for number in range(FILES + 1)])
+    else:
+        tree = git(group.gitdir, "rev-parse", "main^{tree}").strip()
+        rows = [f"reset refs/heads/main\nfrom {git(group.gitdir, 'rev-parse', 'main')}"]
+        for number in range(COMMITS + 1):
+            who = f"committer A <a@example.org> {1_900_000_000 + number} +0000"
+            rows.append(f"commit refs/heads/main\n{who}\ndata 1\nx\nM 040000 {tree} \n\n")
+        git_bytes(group.gitdir, "fast-import", "--quiet", input="".join(rows).encode())
+
+
 class TestPrompts:
     def test_a_prompt_gets_what_fits_it(self, desk: Desk, group: Group) -> None:
         put(group, "reference/decisions.md", DECISIONS)
@@ -705,10 +724,29 @@ class TestPrompts:
         assert "green tea" not in done.context
         assert len(done.context) <= 1500
 
+    @pytest.mark.parametrize("much", ["bytes", "files", "commits"])
+    def test_what_takes_long_is_done_for_the_next_prompt(
+        self, desk: Desk, group: Group, much: str
+    ) -> None:
+        put(group, "reference/decisions.md", DECISIONS)
+        grown(group, much)
+
+        first = desk("user-prompt-submit", prompt="When do deploys happen?")
+
+        assert first == Answer(0, None, "")
+        deadline = time.monotonic() + 60
+        while not is_ready(desk.group()) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        second = desk("user-prompt-submit", prompt="When do deploys happen?")
+        assert "Tuesdays at ten" in second.context
+
     def test_a_path_is_no_command(self, desk: Desk, group: Group) -> None:
         put(group, "reference/decisions.md", DECISIONS)
 
-        for prompt in ("/tmp is where deploys happen?", "/srv/shop is slow. When do deploys happen?"):
+        for prompt in (
+            "/tmp is where deploys happen?",
+            "/srv/x is slow. When do deploys happen?",
+        ):
             assert "Tuesdays at ten" in desk("user-prompt-submit", prompt=prompt).context
 
     @pytest.mark.parametrize("prompt", ["Write a haiku about the sea.", "", "/deploys", None, 7])

@@ -26,7 +26,16 @@ REPAIR = "gitmem check --repair"
 @click.option("--full", is_flag=True, help="Read all of history again, not only what is new")
 @click.option("--staged", is_flag=True, help="Instead, judge what `git commit` would take in")
 @click.option("--index", metavar="FILE", hidden=True)  # git has another one for `commit -a`
-def command(call: Invocation, repair: bool, full: bool, staged: bool, index: str | None) -> int:
+@click.option("--message", metavar="FILE", help="Instead, judge what `git commit` would say")
+def command(
+    call: Invocation,
+    *,
+    repair: bool,
+    full: bool,
+    staged: bool,
+    index: str | None,
+    message: str | None,
+) -> int:
     """Look for damage, and repair it
 
     Reads every object, and looks at branches, the index, the work tree, locks, settings and modes.
@@ -39,8 +48,8 @@ def command(call: Invocation, repair: bool, full: bool, staged: bool, index: str
       gitmem check -g research --full --json
       gitmem check --staged
     """
-    if staged:
-        return _staged(call, Path(index) if index else None)
+    if staged or message:
+        return _staged(call, Path(index) if index else None, message)
     from gitmem.operations.check import check_group  # also of a group that cannot be opened
 
     with call.progress("checking") as progress:
@@ -84,14 +93,16 @@ def _finding(call: Invocation, finding: Finding) -> Iterator[str]:
         yield f"  {visible(call.addressed(finding.hint))}"
 
 
-def _staged(call: Invocation, index: Path | None) -> int:
-    from gitmem.operations.staged import guard_staged
+def _staged(call: Invocation, index: Path | None, message: str | None) -> int:
+    from gitmem.operations.staged import guard_message, guard_staged
 
-    with call.group() as group:
-        found = guard_staged(group, index)
-    # What git is going to do needs a look: --quiet leaves that.
-    loud = bool(found.refused or found.remarks)
-    call.answer(found, _staged_lines(call, found), data=loud)
+    if message:
+        found = guard_message(Path(message).read_text("utf-8", "replace"))
+    else:
+        with call.group() as group:
+            found = guard_staged(group, index)
+    # What git is not going to do needs a look: --quiet leaves that.
+    call.answer(found, _staged_lines(call, found), data=bool(found.refused))
     return boundary.FINDINGS if found.refused else boundary.DONE
 
 
@@ -99,6 +110,5 @@ def _staged_lines(call: Invocation, found: Staged) -> Iterator[str]:
     style = call.style
     for each in found.refused:
         yield f"{style.bad('refused')} {visible(each.path)}: {visible(each.rule)}"
-    yield from (f"{style.warn('note')}: {visible(each)}" for each in found.remarks)
     if not found.refused:
         yield f"{style.good('sound')}: {counted(found.files, 'file')} staged"

@@ -39,7 +39,7 @@ def command(call: Invocation, *, event: str, host: str) -> int:
       echo '{"session_id": "s", "source": "startup"}' | gitmem hook session-start
       echo '{"prompt": "when do we deploy?"}' | gitmem hook user-prompt-submit --host codex
     """
-    from gitmem.hosts.hooks.answering import DRAIN, LARGEST, Asked, read_payload, respond
+    from gitmem.hosts.hooks.answering import LARGEST, UNWATCHED, Asked, read_payload, respond
 
     settings = call.settings
     who = call.flags.agent or call.environ.get("GITMEM_AGENT") or ""
@@ -55,10 +55,8 @@ def command(call: Invocation, *, event: str, host: str) -> int:
         call.environ,
         settings.now,
     )
-    if event == DRAIN:
-        from gitmem.hosts.hooks.draining import drain
-
-        drain(asked, at_once=False)
+    if event in UNWATCHED:
+        UNWATCHED[event](asked)
         return 0
     if sys.stdin is None or sys.stdin.isatty():
         click.echo("gitmem hook reads the JSON object of a host on standard input", err=True)

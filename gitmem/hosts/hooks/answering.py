@@ -21,6 +21,8 @@ LONGEST_NOTICE = 400
 DISABLE = "GITMEM_DISABLE"
 DRAIN = "drain"
 """No event of a host: what sessions have left is taken in."""
+READY = "ready"
+"""Neither is this: what prompts are answered from is brought up to date."""
 
 
 class Asked(NamedTuple):
@@ -195,6 +197,22 @@ def note_end(asked: Asked, group: str = "") -> str:
     return ""
 
 
+def _drain(asked: Asked) -> None:
+    from gitmem.hosts.hooks.draining import drain
+
+    drain(asked, at_once=False)
+
+
+def _ready(asked: Asked) -> None:
+    from gitmem.hosts.hooks.groups import opened
+    from gitmem.operations.readiness import make_ready
+
+    with opened(asked) as group:
+        make_ready(group)
+
+
+UNWATCHED: dict[str, Callable[[Asked], None]] = {DRAIN: _drain, READY: _ready}
+"""What a hook leaves to a process that nobody waits for."""
 HANDLERS: dict[str, Callable[[Asked], Said]] = {
     "SessionStart": _start,
     "UserPromptSubmit": _prompt,

@@ -7,7 +7,6 @@ own. A note that cannot be done is put back, and stops no other.
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -34,7 +33,9 @@ def drain(asked: Asked, group: str = "", *, at_once: bool = True) -> list[str]:
     for each in take(asked.store):
         work.do(each)
     if work.left:
-        _go_on(asked)
+        from gitmem.hosts.hooks.detached import detach
+
+        detach(asked, DRAIN)
     return work.trouble
 
 
@@ -112,22 +113,3 @@ class _Work:
         self._most = max(1, self._most - size) if self._most else 0
         import_transcripts(group, host, environ={}, paths=[path], wait=WAIT)
         return True
-
-
-def _go_on(asked: Asked) -> None:
-    """Do the rest in a process of its own, which nobody waits for."""
-    import subprocess
-    import sys
-
-    from gitmem.hosts.program import own_program
-
-    program = own_program(sys.argv[0], sys.executable)
-    with suppress(OSError):
-        subprocess.Popen(
-            [*program, "--store", asked.store, "hook", DRAIN],
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )

@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from gitmem.hosts.hooks.answering import Asked, Parts, Said, in_words, note_end
+from gitmem.hosts.hooks.answering import READY, Asked, Parts, Said, in_words, note_end
 from gitmem.hosts.hooks.dialects import DIALECTS, Payload
 from gitmem.hosts.hooks.groups import WAIT, opened, take_in
 from gitmem.hosts.hooks.room import room_of
@@ -34,8 +34,14 @@ def prompted(asked: Asked) -> Said:
     if asked.payload.get("agent_id"):
         return Said()  # a subagent has its task
     from gitmem.operations.inject import inject
+    from gitmem.operations.readiness import is_ready
 
     with opened(asked) as group:
+        if not is_ready(group):
+            from gitmem.hosts.hooks.detached import detach
+
+            detach(asked, READY, group.name)  # for the next prompt
+            return Said()
         return Said(inject(group, prompt=prompt, chars=RECALLED).memory_context)
 
 
