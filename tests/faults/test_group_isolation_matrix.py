@@ -109,7 +109,7 @@ NO_GROUP = {
     "version", "version_at", "versions", "why", "why_not", "written_then", "zone_of",
     "zone_problem", "zone_then",
     "action_required", "at_commits", "calling_process", "check_layers", "drop_lease", "is_alive",
-    "new_token", "pending_numbers", "read_checkpoint", "read_lease", "retrieve", "standing",
+    "new_token", "pending_numbers", "read_checkpoint", "read_lease", "standing",
     "text_of", "this_process", "write_lease",
     "forget_sessions", "keep_session", "read_session", "relink", "unread", "with_links",
     "done", "hand_over", "leave", "left_by", "put_back", "take",
