@@ -20,8 +20,10 @@ from time import perf_counter
 from benchmarks.commands import ENVIRONMENT, GITMEM, imports, run
 from benchmarks.injecting import commit_text, quietly
 from benchmarks.table import Row, interleaved
+from gitmem.core.asking import sentences_asked
 from gitmem.core.passages import beginning, ending, parted, passages, without_comments
 from gitmem.core.sentences import sentences as split
+from gitmem.core.words import asked, marked, terms_of
 from gitmem.index.passages import FORM
 from gitmem.operations.finding import NAME, at_commits
 from gitmem.operations.group import Group, Store
@@ -33,7 +35,8 @@ ROUNDS = 20
 TRAPS = [
     "#\n", "- a\n", "a", "```\n", "### a\n", "#### a\n", "a\n\n", "a. ", "\u3002", "<!--",
     "<!-- a\n", "<!-- a -->\n\n", "-->", " ", "\n", ".)", "---\n", "\r", "~~~\n```\n",
-    "    * x\n", "a\r\n",
+    "    * x\n", "a\r\n", "[", "[1:1] ", "<a ", "`", "~", "a:", "user:", "?", '"', "é ", "system ",
+    "é", "漢", "क", "😀", "_é", "\u0301", "ｶ", "\u1100\u1161",
 ]  # fmt: skip
 """Texts that repeat themselves: who looks at some place again and again pays for it there."""
 QUERIES = 60
@@ -253,7 +256,8 @@ def _line(number: int, rng: random.Random, said: list[str]) -> dict[str, object]
 def _parting() -> Row:
     """The text on which six times the length costs most beyond six times the work."""
     found = []
-    for trap, work in product(TRAPS, (passages, without_comments, list_parted, split)):
+    works = (passages, without_comments, list_parted, split, looked_for, sentences_asked)
+    for trap, work in product(TRAPS, works):
         short, long = (f"# x\n{trap * (size // len(trap))}" for size in (50_000, 300_000))
         mine, six = interleaved(partial(work, long), partial(_repeat, work, short, 6), 3)
         found.append((mine + 1, six + 1))  # what takes no time at all has no ratio
@@ -264,6 +268,11 @@ def _parting() -> Row:
 def list_parted(text: str) -> object:
     """Parted as what was said is."""
     return list(parted(text))
+
+
+def looked_for(text: str) -> object:
+    """Looked for, and marked where it stands."""
+    return terms_of(text), asked(text), list(marked(text, ["漢漢", "漢*", "a"]))
 
 
 def _repeat(work: Callable[[str], object], text: str, times: int) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from unicodedata import normalize
 
@@ -235,28 +234,6 @@ def test_who_asks_for_a_text_finds_something_of_it_marked(text: str) -> None:
 )
 def test_a_reader_sees_why_something_was_found(text: str, query: str, parts: list[str]) -> None:
     assert shown(text, query) == parts
-
-
-def cost(work: Callable[[str], object], text: str) -> float:
-    """Seconds of processor time, the better of two."""
-    times = []
-    for _ in range(2):
-        begun = time.process_time()
-        work(text)
-        times.append(time.process_time() - begun)
-    return min(times)
-
-
-@pytest.mark.parametrize("letter", ["a", "é", "漢", "क", "😀", "_é", "\u0301", "ｶ", "\u1100\u1161"])
-def test_a_word_without_end_costs_what_its_parts_would(letter: str) -> None:
-    def work(text: str) -> None:
-        terms_of(text)
-        asked(text)
-        list(marked(text, ["漢漢", "漢*", "a"]))
-
-    short, long = (letter * (size // len(letter)) for size in (100_000, 400_000))
-
-    assert cost(work, long) < 10 * cost(work, short) + 0.2
 
 
 def test_the_words_of_a_text_are_the_same_beside_a_word_of_another_language() -> None:

@@ -20,6 +20,7 @@ import gitmem.git.staging
 from gitmem.errors import Busy
 from gitmem.git.lock import Lock, decode, lock_path
 from gitmem.git.staging import Staging
+from gitmem.operations.group import Group
 from gitmem.operations.write import Edit
 from tests.support.faults import Scene, assert_sound, line, new_scene, write_once
 from tests.support.git import PERSON, git
@@ -109,7 +110,7 @@ def let_go(holder: subprocess.Popen[bytes]) -> None:
 
 @pytest.mark.parametrize("wants", ["verify", "update"])
 def test_live_lock_survives(scene: Scene, wants: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gitmem.git.publish, "WAIT", 0.2)
+    monkeypatch.setattr(Group.writing, "__defaults__", (0.2,))
     before, root = scene.head(), git(scene.gitdir, "rev-parse", "main~1").strip()
     lock = scene.gitdir / "refs" / "heads" / "main.lock"
     value = {"verify": before, "update": root}[wants]

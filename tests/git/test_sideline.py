@@ -21,6 +21,7 @@ from gitmem.errors import Busy, Conflict, Damaged
 from gitmem.git.lock import Lock, decode, lock_path
 from gitmem.git.sideline import line_tip, sideline
 from gitmem.operations.check import check
+from gitmem.operations.group import Group
 from gitmem.operations.write import Edit
 from tests.faults.test_locks import die_at as die_writing_at
 from tests.faults.test_locks import let_go, living_git
@@ -291,7 +292,7 @@ def test_a_lock_of_a_living_git_survives_the_death_of_one_of_us(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gitmem.git.refs, "PATIENCE", 0.1)
-    monkeypatch.setattr(gitmem.git.publish, "WAIT", 0.2)
+    monkeypatch.setattr(Group.writing, "__defaults__", (0.2,))
     first = append(scene, "1.jsonl")
     alone(die_at, str(scene.root), "objects")
     locks = {name: scene.gitdir / f"{name}.lock" for name in ("refs/heads/main", REF)}
