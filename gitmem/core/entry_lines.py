@@ -180,13 +180,16 @@ def _as_heading(said: str) -> re.Match[str] | None:
 def heading_of(at: int, line: str) -> Heading | None:
     """The heading that LINE is, which stands at AT; of any level."""
     said = (line[len(BOM) :] if at == 0 and line.startswith(BOM) else line).rstrip("\r\n")
+    if not said.startswith("#"):
+        return None
     found = _as_heading(said)
     if not found:
         return None
     title = (found[2] or "").strip()
-    bare = title.rstrip("#")
-    if bare != title and (not bare or bare[-1].isspace()):
-        title = bare.rstrip()
+    if title.endswith("#"):
+        bare = title.rstrip("#")
+        if not bare or bare[-1].isspace():
+            title = bare.rstrip()
     return Heading(at, len(found[1]), title)
 
 

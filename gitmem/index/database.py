@@ -25,6 +25,8 @@ Connection = sqlite3.Connection
 
 PATIENCE = 0.25
 """Seconds to wait for another process that brings the file up to date."""
+FILLED = 32 * 1024
+"""Kilobytes of a new file that stay in memory while it is filled: its pages change many times."""
 BESIDE = ("-wal", "-shm", "-journal")
 MANY = 500
 """Rows that are handed over, or asked for, in one go: old libraries take 999 values."""
@@ -164,6 +166,7 @@ def _create(path: Path) -> None:
 def _prepare(connection: Connection, form: Form) -> None:
     """Make the tables, unless another process does so at this moment."""
     connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute(f"PRAGMA cache_size=-{FILLED}")
     try:
         with _transaction(connection, "IMMEDIATE"):
             if not connection.execute("PRAGMA user_version").fetchone()[0]:
