@@ -63,6 +63,9 @@ def _put(path: str, ended: Ended) -> None:
     try:
         with open(os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             json.dump(ended._asdict(), file)
+            if ended.summary:  # it stands nowhere else; of the others the host has a file
+                file.flush()
+                os.fsync(file.fileno())
         os.replace(temp, path)
     except OSError:
         with suppress(OSError):

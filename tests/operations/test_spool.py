@@ -86,6 +86,25 @@ def test_a_store_may_be_called_anything(tmp_path: Path) -> None:
     assert [each.ended for each in take(str(store))] == [ENDED]
 
 
+def test_a_summary_is_on_the_disk_before_it_counts(
+    store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[bytes] = []
+    real = os.fsync
+
+    def fsync(fd: int) -> None:
+        real(fd)
+        synced.append(Path(f"/proc/self/fd/{fd}").read_bytes())
+
+    monkeypatch.setattr(os, "fsync", fsync)
+
+    leave(store, ENDED)
+    assert synced == []
+    leave(store, ENDED._replace(summary="the only copy"))
+
+    assert b"the only copy" in synced[0]
+
+
 def test_a_summary_takes_no_place_but_its_own(store: str) -> None:
     leave(store, ENDED)
     leave(store, ENDED._replace(summary="one"))
