@@ -24,6 +24,7 @@ from gitmem.core.asking import sentences_asked
 from gitmem.core.passages import beginning, ending, parted, passages, without_comments
 from gitmem.core.sentences import sentences as split
 from gitmem.core.words import asked, marked, terms_of
+from gitmem.index.database import ask
 from gitmem.index.passages import FORM
 from gitmem.operations.finding import NAME, at_commits
 from gitmem.operations.group import Group, Store
@@ -144,13 +145,12 @@ def _building(store: Store, root: Path) -> Iterator[Row]:
     def ours() -> None:
         for each in group.gitdir.glob(f"gitmem/{NAME}*"):
             each.unlink()
-        search(group, "anything", source="memory")
+        _bring(group)
 
     def theirs() -> None:
         bare(root / "bare.db", found).close()
 
-    ours()  # the dates of lines are found out once, and kept apart
-    mine, others = interleaved(ours, theirs, 5)
+    mine, others = interleaved(ours, theirs, 9)
     group.close()
     what = f"index of {len(found):,} passages anew / bare executemany"
     yield Row(what, mine, others, 3, note="with reading the blobs")
@@ -190,20 +190,20 @@ def _timed(call: Callable[[], object]) -> float:
     return (perf_counter() - began) * 1000
 
 
-def _updating(large: Store, small: Store) -> Row:
-    """Bring the index after one write, and nothing else."""
-    from gitmem.index.database import ask
+def _bring(group: Group) -> None:
+    """Bring the index to what the group is now, and ask nothing."""
+    question = at_commits({"": group.repository.snapshot()}, keep=True)
+    ask(group.gitdir / "gitmem" / NAME, FORM, question, lambda _: None)
 
+
+def _updating(large: Store, small: Store) -> Row:
     groups = [Group(large, "main"), Group(small, "main")]
     numbers = count()
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(ROUNDS):
         for group, kept in zip(groups, times, strict=True):
             write(group, [Edit("notes/000/changing.md", f"## New\n\nText {next(numbers)}.\n")])
-            snapshot = group.repository.snapshot()
-            question = at_commits({"": snapshot}, keep=True)
-            path = group.gitdir / "gitmem" / NAME
-            kept.append(_timed(lambda: ask(path, FORM, question, lambda _: None)))  # noqa: B023
+            kept.append(_timed(partial(_bring, group)))
     for group in groups:
         group.close()
     return Row(

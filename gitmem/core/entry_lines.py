@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from io import StringIO
 from typing import NamedTuple
 
 from gitmem.core import frontmatter
@@ -31,10 +32,9 @@ _BOLD = (
     r"(?:[:\uff1a][ \t]*(?P=mark)|(?P=mark)[ \t]*[:\uff1a])[ \t]*"
 )
 _PLAIN = rf"(?P<bullet>{_BULLET})(?P<name>{_NAME})[ \t]*(?::(?=[ \t]|$)|\uff1a)[ \t]*"
-_HEADING = r"(#{1,6})(?:[ \t]+(.*)|)"
-# Without a blank it is no heading by the book, but nobody means anything else by it.
-_GLUED = r"(###)([^\W\d_].*)"
+_DEEPEST = 6
 _DEEPER = r"#{4,6}[ \t]"
+_QUOTES = ("```", "~~~", "<!--")
 _FENCE = r" {0,3}(`{3,}(?=[^`]*$)|~{3,})"
 
 
@@ -70,21 +70,16 @@ def scan(text: str) -> Lines:
     """Take TEXT apart; its frontmatter counts as quoted."""
     lines = split_lines(text)
     block = frontmatter.split(text)
-    quoted = _quoted(lines, text.count("\n", 0, block.body) if block else 0)
-    found = []
-    for at, line in enumerate(lines):
-        if not quoted[at] and (line[0] == "#" or at == 0):
-            heading = heading_of(at, line)
-            if heading and heading.level <= ENTRY_LEVEL:
-                found.append(heading)
+    quoted = _quoted(text, lines, text.count("\n", 0, block.body) if block else 0)
+    marked = [at for at, line in enumerate(lines) if line[0] == "#" or at == 0]
+    headings = [heading_of(at, lines[at]) for at in marked if not quoted[at]]
+    found = [each for each in headings if each and each.level <= ENTRY_LEVEL]
     return Lines(lines, quoted, found)
 
 
 def split_lines(text: str) -> list[str]:
     """The lines of TEXT with their endings; together they are TEXT."""
-    *whole, rest = text.split("\n")
-    lines = [f"{each}\n" for each in whole]
-    return [*lines, rest] if rest else lines
+    return list(StringIO(text, newline="\n"))
 
 
 def ending(line: str) -> str:
@@ -169,36 +164,45 @@ def column(line: str) -> int:
 
 def heading_level(line: str) -> int:
     """How many marks the heading LINE has; 0 where it is none."""
-    found = _as_heading(line.rstrip("\r\n"))
-    return len(found[1]) if found else 0
+    said = line.rstrip("\r\n")
+    return _level(said, said.lstrip("#"))
 
 
-def _as_heading(said: str) -> re.Match[str] | None:
-    return re.fullmatch(_HEADING, said) or re.fullmatch(_GLUED, said)
+def _level(said: str, rest: str) -> int:
+    """How many marks the heading SAID has, of which REST stands behind them; 0 for no heading."""
+    level = len(said) - len(rest)
+    if level > _DEEPEST:
+        return 0
+    if not rest or rest[0] in " \t":
+        return level
+    # Without a blank it is no heading by the book, but nobody means anything else by it.
+    is_glued = level == ENTRY_LEVEL and rest[0].isalnum() and not rest[0].isdecimal()
+    return level if is_glued else 0
 
 
 def heading_of(at: int, line: str) -> Heading | None:
     """The heading that LINE is, which stands at AT; of any level."""
     said = (line[len(BOM) :] if at == 0 and line.startswith(BOM) else line).rstrip("\r\n")
-    if not said.startswith("#"):
+    rest = said.lstrip("#")
+    level = _level(said, rest)
+    if not level:
         return None
-    found = _as_heading(said)
-    if not found:
-        return None
-    title = (found[2] or "").strip()
+    title = rest.strip()
     if title.endswith("#"):
         bare = title.rstrip("#")
         if not bare or bare[-1].isspace():
             title = bare.rstrip()
-    return Heading(at, len(found[1]), title)
+    return Heading(at, level, title)
 
 
-def _quoted(lines: Sequence[str], first: int) -> list[bool]:
-    """Which lines are frontmatter, a code block or a comment.
+def _quoted(text: str, lines: Sequence[str], first: int) -> list[bool]:
+    """Which LINES of TEXT are frontmatter, those before FIRST, a code block or a comment.
 
     What opens inside a list item ends with it, whether it was closed or not.
     """
-    quoted = [at < first for at in range(len(lines))]
+    quoted = [True] * first + [False] * (len(lines) - first)
+    if not any(mark in text for mark in _QUOTES):
+        return quoted
     end, nested = "", False
     for at in range(first, len(lines)):
         line = lines[at] if at else lines[at].removeprefix(BOM)
@@ -207,7 +211,7 @@ def _quoted(lines: Sequence[str], first: int) -> list[bool]:
         if end:
             quoted[at] = True
             end = "" if _closes(line, end) else end
-        elif "```" in line or "~~~" in line or "<!--" in line:
+        elif any(mark in line for mark in _QUOTES):
             end = _opened(line)
             quoted[at], nested = bool(end), column(line) >= NESTED
     return quoted

@@ -7,13 +7,13 @@ what is too long without any is parted at lines, at sentences, and at last at wo
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from gitmem.core.entry_blocks import Entry, parse
-from gitmem.core.entry_lines import ENTRY_LEVEL, Heading, Lines, heading_of, is_blank, scan
+from gitmem.core.entry_lines import ENTRY_LEVEL, Heading, Lines, heading_of, scan
 from gitmem.core.frontmatter import split
 from gitmem.core.sentences import FENCED, SENTENCE_END
 
@@ -49,20 +49,21 @@ class _Section(NamedTuple):
     start: int
     body: int
     end: int
-    titles: tuple[str, ...]
+    heading: str
     entry: Entry | None = None
 
 
 def passages(text: str) -> list[Passage]:
     """The passages of TEXT, in order; what is blank or nothing but a comment is in none."""
     found = scan(text)
+    headings = _headings(found)
+    starts = _starts(found, headings)
     offsets = list(accumulate(map(len, found.lines), initial=0))
     parts: list[Passage] = []
-    for section in _whole_entries(_sections(found, text)):
-        heading = ABOVE.join(filter(None, section.titles))
-        for start, stop in _parts(text, found, offsets, section):
+    for section in _sections(text, found, headings):
+        for start, stop in _parts(text, starts, offsets, section):
             line, last = bisect_right(offsets, start), bisect_right(offsets, stop - 1)
-            parts.append(Passage(start, stop, line, last, heading, section.entry))
+            parts.append(Passage(start, stop, line, last, section.heading, section.entry))
     return _with_frontmatter(text, parts)
 
 
@@ -100,7 +101,7 @@ def _comments(text: str) -> Iterator[tuple[int, int]]:
             yield found.start(), at
 
 
-def parted(text: str) -> Iterator[tuple[int, int]]:
+def parted(text: str) -> Iterable[tuple[int, int]]:
     """Where the passages of a text without any form begin and stop: something that was said."""
     if len(text) <= MOST:
         return _trimmed(text, [(0, len(text))])
@@ -117,34 +118,43 @@ def beginning(text: str) -> str:
     return text if len(text) <= NEAR else text[:NEAR].rpartition(" ")[0]
 
 
-def _sections(found: Lines, text: str) -> Iterator[_Section]:
+def _sections(text: str, found: Lines, headings: Sequence[Heading]) -> Iterable[_Section]:
     found_entries = parse(text) if "###" in text else ()
     entries = {each.start: each for each in found_entries if len(each.title) <= MOST}
-    headings = [*_headings(found), Heading(len(found.lines), 0, "")]
-    if headings[0].line:
-        yield _Section(0, 0, headings[0].line, ())
-    titles: list[str] = []
-    levels: list[int] = []
+    sections = _under_headings(found, headings, entries)
+    return _whole_entries(sections) if entries else sections
+
+
+def _under_headings(
+    found: Lines, headings: Sequence[Heading], entries: Mapping[int, Entry]
+) -> Iterator[_Section]:
+    ends = [*headings, Heading(len(found.lines), 0, "")]
+    if ends[0].line:
+        yield _Section(0, 0, ends[0].line, "")
+    above: list[Heading] = []
     entry: Entry | None = None
-    for (line, level, title), following in pairwise(headings):
-        above = sum(each < level for each in levels)
-        titles[above:], levels[above:] = [title[:NAMED]], [level]
+    for heading, following in pairwise(ends):
+        line, level, _ = heading
+        while above and above[-1].level >= level:
+            above.pop()
+        above.append(heading)
         entry = entries.get(line) if level <= ENTRY_LEVEL else entry
-        section = _Section(line, line + 1, following.line, tuple(titles), entry)
         # A heading right above a deeper one is part of that one's name, and nothing by itself.
-        leads = following.level > level and all(map(is_blank, found.lines[line + 1 : section.end]))
+        leads = following.level > level and _are_blank(found.lines[line + 1 : following.line])
         is_whole = entry is not None and entry.start == line and _is_short(entry)
         if is_whole or not leads:
-            yield section
+            titles = ABOVE.join([each.title[:NAMED] for each in above if each.title])
+            yield _Section(line, line + 1, following.line, titles, entry)
+
+
+def _are_blank(lines: Iterable[str]) -> bool:
+    return all(map(str.isspace, lines))
 
 
 def _headings(found: Lines) -> Sequence[Heading]:
     """Those that begin or end an entry, and the deeper ones."""
-    deeper = (
-        heading_of(at, line)
-        for at, line in enumerate(found.lines)
-        if line.startswith("####") and not found.quoted[at]
-    )
+    deep = [at for at, line in enumerate(found.lines) if line.startswith("####")]
+    deeper = [heading_of(at, found.lines[at]) for at in deep if not found.quoted[at]]
     below = [each for each in deeper if each]
     return sorted((*found.headings, *below)) if below else found.headings
 
@@ -166,30 +176,34 @@ def _is_short(entry: Entry) -> bool:
 
 
 def _parts(
-    text: str, found: Lines, offsets: Sequence[int], section: _Section
-) -> Iterator[tuple[int, int]]:
+    text: str, starts: Sequence[int], offsets: Sequence[int], section: _Section
+) -> Iterable[tuple[int, int]]:
     """Where the passages of a section begin and stop."""
-    whole = offsets[section.start], offsets[section.end]
-    starts = list(_starts(found, section)) or [section.end]
-    is_one = len(starts) == 1 and whole[1] - whole[0] <= MOST
+    begin, stop = offsets[section.start], offsets[section.end]
+    first, behind = bisect_left(starts, section.body), bisect_left(starts, section.end)
+    is_one = behind - first <= 1 and stop - begin <= MOST
     if is_one or (section.entry is not None and _is_short(section.entry)):
-        return _trimmed(text, [whole])
-    starts[0] = section.start
-    ends = [*starts[1:], section.end]
-    spans = ((offsets[one], offsets[other]) for one, other in zip(starts, ends, strict=True))
+        return _trimmed(text, [(begin, stop)])
+    inner = [offsets[each] for each in starts[first + 1 : behind]]
+    spans = pairwise([begin, *inner, stop])
     return _packed(_trimmed(text, _shortened(text, _trimmed(text, spans))))
 
 
-def _starts(found: Lines, section: _Section) -> Iterator[int]:
+def _starts(found: Lines, headings: Sequence[Heading]) -> list[int]:
     """The lines on which a paragraph or an item of a list begins."""
-    blank = True
-    for at in range(section.body, section.end):
-        line = found.lines[at]
-        says = not is_blank(line)
-        inside = found.quoted[at] and at > section.body and found.quoted[at - 1]
-        if says and not inside and (blank or _ITEM.match(line)):
-            yield at
-        blank = not (says or inside)
+    starts = []
+    is_heading = {each.line for each in headings}
+    blank, quoted = True, False
+    for at, line in enumerate(found.lines):
+        inside = quoted and found.quoted[at]
+        quoted = found.quoted[at]
+        if at in is_heading or (not inside and line.isspace()):
+            blank = True
+            continue
+        if not inside and (blank or _ITEM.match(line)):
+            starts.append(at)
+        blank = False
+    return starts
 
 
 def _shortened(text: str, spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
@@ -220,14 +234,16 @@ def _cut(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
             at = end
 
 
-def _trimmed(text: str, spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def _trimmed(text: str, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """SPANS without the white space around them, and without those that say nothing to a reader."""
+    found = []
     for start, stop in spans:
-        said = text[start:stop]
-        bare = said.strip()
+        said = text[start:stop].lstrip()
+        bare = said.rstrip()
         if bare and not _is_comment(bare):
-            at = start + len(said) - len(said.lstrip())
-            yield at, at + len(bare)
+            at = stop - len(said)
+            found.append((at, at + len(bare)))
+    return found
 
 
 def _is_comment(said: str) -> bool:

@@ -84,7 +84,9 @@ _known = _Known()
 
 def terms_of(text: str) -> str:
     """The terms of TEXT in order, with blanks between them."""
-    return " ".join(filter(None, map(_known.__getitem__, words_of(text))))
+    found = map(_known.__getitem__, words_of(text))
+    # A word of nothing but accents has no term; one of ASCII always has.
+    return " ".join(found if text.isascii() else filter(None, found))
 
 
 def words_of(text: str) -> list[str]:

@@ -14,7 +14,7 @@ from gitmem.core.passages import Passage, beginning, ending, passages, without_c
 from gitmem.core.plainfields import read_fields
 from gitmem.core.words import terms_of
 from gitmem.index.database import MANY, Connection
-from gitmem.index.passages import Content, Known, delete, raw_path, row_of, rows_in
+from gitmem.index.passages import Content, Known, delete_words, raw_path, row_of, rows_in, take_out
 
 
 def put(connection: Connection, source: str, contents: Iterable[Content]) -> None:
@@ -37,16 +37,20 @@ class _Work:
     def put(self, source: str, content: Content) -> None:
         """Take in one file."""
         row = None if self._is_new else row_of(self._connection, source, content.path)
-        known = {} if row is None else rows_in(self._connection, row)
+        known: Known = {}
         if row is None:
             self._file += 1
             row = self._file
+        else:
+            known = rows_in(self._connection, row)
+            take_out(self._connection, row)
         text = _text(content.data)
         importance, status = _said(text)
         facts = (key_of_file(content.data or b""), importance, status, content.data is not None)
         self._rows["files"].append((row, source, raw_path(content.path), content.blob, *facts))
         self._add(row, content.path, text, known)
-        delete(self._connection, known.values())
+        if known:
+            delete_words(self._connection, known.values())
         if len(self._rows["words"]) >= MANY:
             self.flush()
 
@@ -56,7 +60,7 @@ class _Work:
         for part, words in zip(parts, _words(plain, parts, _named(path)), strict=True):
             if not words[0]:
                 continue  # a line across the page: nothing to look for, and nothing to show
-            same = known.get(words)
+            same = known.get(words) if known else None
             if same:
                 self._rows["passages"].append(_place(same.pop(), row, part))
                 continue
@@ -71,9 +75,10 @@ class _Work:
             rows.clear()
 
 
+# Never OR REPLACE: SQLite could have to take back one row alone, and writes all words down for it.
 _INSERTS = {
-    "files": f"INSERT OR REPLACE INTO files VALUES ({', '.join('?' * 8)})",
-    "passages": f"INSERT OR REPLACE INTO passages VALUES ({', '.join('?' * 11)})",
+    "files": f"INSERT INTO files VALUES ({', '.join('?' * 8)})",
+    "passages": f"INSERT INTO passages VALUES ({', '.join('?' * 11)})",
     "words": "INSERT INTO words(rowid, text, before, after, head) VALUES (?, ?, ?, ?, ?)",
 }
 
@@ -107,13 +112,14 @@ def _named(path: str) -> str:
 def _words(text: str, parts: Sequence[Passage], named: str) -> Iterator[tuple[str, ...]]:
     """By which terms each passage is found: its own, those around it, those above it."""
     own = [terms_of(text[part.start : part.stop]) for part in parts]
+    last = len(parts) - 1
     for at, part in enumerate(parts):
-        before, after = max(at - 1, 0), min(at + 1, len(parts) - 1)
         # An entry stands for itself: what its neighbours say is about something else.
-        led = before < at and parts[before].entry == part.entry
-        followed = after > at and parts[after].entry == part.entry
-        around = ending(own[before]) if led else "", beginning(own[after]) if followed else ""
-        yield own[at], *around, f"{terms_of(part.heading)} {named}"
+        led = at > 0 and parts[at - 1].entry == part.entry
+        followed = at < last and parts[at + 1].entry == part.entry
+        before = ending(own[at - 1]) if led else ""
+        after = beginning(own[at + 1]) if followed else ""
+        yield own[at], before, after, f"{terms_of(part.heading)} {named}"
 
 
 def _place(number: int, row: int, part: Passage) -> tuple[object, ...]:

@@ -85,8 +85,8 @@ def forget(connection: Connection, source: str, paths: Iterable[str]) -> None:
     for path in paths:
         row = row_of(connection, source, path)
         if row is not None:
-            delete(connection, rows_in(connection, row).values())
-            connection.execute("DELETE FROM files WHERE id = ?", (row,))
+            delete_words(connection, rows_in(connection, row).values())
+            take_out(connection, row)
 
 
 def forget_all(connection: Connection, source: str) -> None:
@@ -147,9 +147,13 @@ def rows_in(connection: Connection, row: int) -> Known:
     return found
 
 
-def delete(connection: Connection, rows: Iterable[Iterable[int]]) -> None:
-    """Remove passages."""
-    gone = [(number,) for numbers in rows for number in numbers]
-    if gone:
-        connection.executemany("DELETE FROM words WHERE rowid = ?", gone)
-        connection.executemany("DELETE FROM passages WHERE id = ?", gone)
+def take_out(connection: Connection, row: int) -> None:
+    """Remove a file and the places of its passages; their words stay."""
+    connection.execute("DELETE FROM files WHERE id = ?", (row,))
+    connection.execute("DELETE FROM passages WHERE document = ?", (row,))
+
+
+def delete_words(connection: Connection, rows: Iterable[Iterable[int]]) -> None:
+    """Remove the words of passages."""
+    gone = ((number,) for numbers in rows for number in numbers)
+    connection.executemany("DELETE FROM words WHERE rowid = ?", gone)

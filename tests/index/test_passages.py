@@ -164,6 +164,21 @@ def paragraphs(count: int) -> str:
     return "".join(f"Paragraph {n}: {talk(f'person{n}')}\n\n" for n in range(count))
 
 
+def test_the_words_of_a_new_table_are_written_once_however_many() -> None:
+    written = set()
+    for count in (300, 1100, 2100):
+        with table() as connection:
+            connection.execute("BEGIN")
+            files = [
+                Content(f"{n}.md", "0" * 40, f"## T{n}\n\nword{n}\n".encode()) for n in range(count)
+            ]
+            put(connection, "", files)
+            connection.execute("COMMIT")
+            parts = "SELECT count(DISTINCT segid) FROM words_idx"
+            written.add(connection.execute(parts).fetchone()[0])
+    assert len(written) == 1
+
+
 def test_a_line_at_the_end_of_a_large_file_costs_that_line() -> None:
     text = f"# Log\n\n{paragraphs(200)}"
     with table() as connection:
