@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 
+from gitmem.core.common_words import ASKING, HIRAGANA, PARTICLES, REPLIES, STOP_WORDS
 from gitmem.core.stems import IRREGULAR, stem
 
 _UNSPACED = (
@@ -34,39 +35,6 @@ _ACCENTS = f"[{_MARKS}\u0640]+"
 LONGEST = 64
 """Characters of a word that count: what is longer is a digest or a picture."""
 HELD = 100_000
-
-_COMMON = """
-a about above actually after again against ago all almost already also although always am an and
-another any anybody anyone anything anyway are aren around as ask at away back be because been
-before being below between both but by bye can cannot cant come could couldn currently d did didn
-do does doesn doing don done down during each either else ever every everybody everyone everything
-few for from further get getting give go goes going good got great had hadn happen has hasn have
-haven having he hello help her here hers herself hey hi him himself his how however i if in
-instead into is isn it its itself just kind know let lets like likely ll look lot m many maybe me
-mean might mine more most much must my myself need neither never no nobody none nor not nothing
-now of off oh ok okay on once one only onto or other others ought our ours ourselves out over own
-perhaps please quite rather re really right s said same say see shall she should shouldn show
-since so some somebody someone something sorry still such sure t take tell than thank thanks that
-the their theirs them themselves then there these they thing things think this those though
-through thus till to today together too under until up upon us ve very via want was wasn way we
-well were weren what whatever when where whether which while who whoever whole whom whose why will
-with within without won would wouldn yeah yes yet you your yours yourself yourselves
-"""
-STOP_WORDS = frozenset(_COMMON.split())
-"""Words that a question is made of, whatever it is about."""
-_REPLIES = """
-accept add agree ahead alright amaze apply approve awesome begin best better bit brilliant bring
-call carry change check clean clear close complete continue cool correct create delete easy edit
-end enough error exact excellent explain fail fair feel few fine finish first fix follow forward
-full funny glad haha happy help hold idea interesting issue job keep last late leave lgtm list
-little long love lovely luck make manage merge mind minute moment morning move new next nice night
-nope note number open option part pass pause perfect pick pleasure point possible prefer problem
-proceed push put question quick read ready remove repeat reply report rest result resume retry
-revert run save second seem send sense set short shorter simple skip small solve soon sound start
-stay step stop submit suggest summarise summarize super support suppose switch talk task third
-time tomorrow tonight true try turn understand undo update use useful verify wait weird welcome
-wonder wonderful word work worry worse worth wow write wrong yep yesterday yup
-"""
 
 
 class _Known(dict[str, str]):
@@ -102,7 +70,7 @@ def words_of(text: str) -> list[str]:
 
 def telling(text: str) -> list[str]:
     """The words of TEXT that say what it is about."""
-    return [each for each in words_of(text) if _known[each] and not _is_common(each.lower())]
+    return [each for each in words_of(text) if _known[each] and _tells(each)]
 
 
 def is_about_something(text: str) -> bool:
@@ -112,12 +80,12 @@ def is_about_something(text: str) -> bool:
     nothing else is about what was just done, and calls for no memory.
     """
     idle = _idle_terms()
-    return any(_known[each] not in idle for each in telling(text))
+    return any(not idle.issuperset(_sought(each)) for each in telling(text))
 
 
 @cache
 def _idle_terms() -> frozenset[str]:
-    return frozenset(map(stem, (*_REPLIES.split(), *STOP_WORDS)))
+    return frozenset(map(stem, (*REPLIES, *STOP_WORDS)))
 
 
 def asked(text: str) -> list[str]:
@@ -125,14 +93,23 @@ def asked(text: str) -> list[str]:
 
     A single character of a script without blanks ends in `*`: whatever begins so.
     """
-    found: dict[str, None] = {}
-    for word in telling(text) or words_of(text):
-        found.update(dict.fromkeys(_sought(word)))
-    return list(found)
+    words = telling(text) or words_of(text)
+    found = dict.fromkeys(term for word in words for term in _sought(word))
+    return list(filter(_is_told, found)) or list(found)
 
 
-def _is_common(word: str) -> bool:
-    return word in STOP_WORDS or IRREGULAR.get(word, "") in STOP_WORDS
+def _tells(word: str) -> bool:
+    if is_unspaced(word):
+        return any(map(_is_told, _sought(word)))
+    low = word.lower()
+    return low not in STOP_WORDS and IRREGULAR.get(low, "") not in STOP_WORDS
+
+
+def _is_told(term: str) -> bool:
+    """False for what a script without blanks puts between its words."""
+    if term.isascii():
+        return True
+    return term not in ASKING and PARTICLES.isdisjoint(term) and not HIRAGANA.issuperset(term)
 
 
 def marked(text: str, wanted: Collection[str]) -> Iterator[tuple[int, int]]:
@@ -141,7 +118,7 @@ def marked(text: str, wanted: Collection[str]) -> Iterator[tuple[int, int]]:
     begin = tuple(each[:-1] for each in wanted if each.endswith("*"))
     pattern = _ASCII_WORD if text.isascii() else _WORD
     for found in re.finditer(pattern, text):
-        if _is_run(found[0]):
+        if is_unspaced(found[0]):
             yield from _marked_run(found[0], found.start(), plain, begin)
         elif _are_meant(_known[found[0]].split(), plain, begin):
             yield found.span()
@@ -157,7 +134,7 @@ def _terms(word: str) -> list[str]:
     if word.isascii():
         return [stem(word.lower()[:LONGEST])]
     plain = folded(word)
-    if _is_run(plain):
+    if is_unspaced(plain):
         return _pairs(plain)
     # Signs such as ligatures, fractions or full-width letters come apart.
     parts = re.findall(_WORD, plain)
@@ -166,7 +143,7 @@ def _terms(word: str) -> list[str]:
     return [each for part in parts for each in _terms(part)]
 
 
-def _is_run(word: str) -> bool:
+def is_unspaced(word: str) -> bool:
     """Whether WORD is of a script without blanks."""
     return not word.isascii() and re.fullmatch(_UNSPACED_RUN, word) is not None
 
@@ -186,7 +163,7 @@ def _pairs(run: str) -> list[str]:
 
 def _sought(word: str) -> list[str]:
     terms = _known[word].split()
-    if not _is_run(word) or not terms:
+    if not is_unspaced(word) or not terms:
         return terms
     return terms[:-1] if len(terms) > 1 else [f"{terms[0]}*"]
 

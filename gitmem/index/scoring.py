@@ -12,6 +12,7 @@ from math import log
 
 from gitmem.core.asking import Sentence
 from gitmem.core.ranking import Found
+from gitmem.core.words import is_unspaced
 from gitmem.index.database import Connection, portions
 
 WEIGHTS = {"text": 1.0, "before": 0.5, "after": 0.25, "head": 1.0}
@@ -36,6 +37,7 @@ REACH = 2.2
 SAME = 1e-9
 ENOUGH = 6
 """Words that nothing has: what has as much of a sentence as they weigh has all of it."""
+HALVES = 0.5
 MORE = 8
 """By how much more is looked at, where too little of what was found is wanted."""
 
@@ -79,9 +81,14 @@ class Rarity:
         rare word.
         """
         there, rare = set(terms), self.of_nothing
-        whole = max(rare / 2, min(sum(map(self.of, sentence.terms)), ENOUGH * rare))
+        whole = max(rare / 2, min(sum(map(self._weight, sentence.terms)), ENOUGH * rare))
         met = sum(self.of(each) for each in sentence.terms if _stands(each, there))
         return min(1.0, met / whole)
+
+    def _weight(self, term: str) -> float:
+        """What TERM is of a sentence: a pair that nothing has may be two halves of words."""
+        halves = not self._counts[term] and is_unspaced(term)
+        return self.of(term) * (HALVES if halves else 1)
 
 
 def match(*terms: str) -> str:

@@ -9,7 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gitmem.core.asking import LAST, LONGEST, QUESTION, Sentence, said, sentences_asked
-from gitmem.core.words import STOP_WORDS, terms_of
+from gitmem.core.common_words import STOP_WORDS
+from gitmem.core.words import terms_of
 from gitmem.index.scoring import match
 
 QUERY = "why does the deployment fail?"

@@ -12,7 +12,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gitmem.core.words import LONGEST, STOP_WORDS, asked, marked, telling, terms_of, words_of
+from gitmem.core.common_words import STOP_WORDS
+from gitmem.core.stems import stem
+from gitmem.core.words import LONGEST, asked, marked, telling, terms_of, words_of
 
 SCRIPTS = [
     "the quick Deployments of AT&T",
@@ -240,3 +242,17 @@ def test_the_words_of_a_text_are_the_same_beside_a_word_of_another_language() ->
     text = "Plain words_of 3 kinds: e-mail, AT&T, it's"
 
     assert [each.lower() for each in words_of(f"{text} é")] == [*words_of(text), "é"]
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("数据库备份在哪里？", ["数据", "据库", "库备", "备份"]),
+        ("返金は誰の承認ですか", ["返金", "承認", "認で"]),
+        ("这是什么", ["这是", "是什", "什么"]),
+        ("Wo liegen die Sicherungen?", ["liegen", "die", "sicherungen"]),
+    ],
+    ids=["chinese", "japanese", "nothing else", "german"],
+)
+def test_what_holds_a_sentence_together_is_not_looked_for(text: str, terms: list[str]) -> None:
+    assert asked(text) == [stem(each) for each in terms]

@@ -18,6 +18,7 @@ from gitmem.operations.inject import inject
 from gitmem.operations.search import search
 from gitmem.operations.transcript_add import Spoken, transcript_add
 from gitmem.operations.write import Allowed, Edit, write
+from tests.support.languages import CHINESE, GERMAN, JAPANESE, Memory
 from tests.support.questions import (
     ABOUT_NOTES,
     ABOUT_SAID,
@@ -151,3 +152,39 @@ def test_what_the_gate_lets_through_holds_the_answer(group: Group) -> None:
         right += bool({*each.answers} & {NAMES.get(piece.path, "") for piece in pieces})
 
     assert right / len(ABOUT_NOTES) >= 0.85
+
+
+LANGUAGES = {"chinese": CHINESE, "japanese": JAPANESE, "german": GERMAN}
+
+
+@pytest.fixture(scope="module", params=LANGUAGES)
+def elsewhere(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Group, Memory]]:
+    store = Store(tmp_path_factory.mktemp("elsewhere") / "store")
+    init(store, "main", layout="nano")
+    opened = Group(store, "main")
+    memory = LANGUAGES[request.param]
+    write(opened, [Edit(f"memory/{n}.md", f"{text}\n") for n, text in enumerate(memory.notes)])
+    yield opened, memory
+    opened.close()
+
+
+def test_questions_in_other_languages_find_their_answers(elsewhere: tuple[Group, Memory]) -> None:
+    group, memory = elsewhere
+    first = [
+        [hit.path for hit in search(group, question, source="memory", limit=3).hits]
+        for question, _ in memory.asked
+    ]
+    wanted = [f"memory/{number}.md" for _, number in memory.asked]
+
+    right = [path in paths for path, paths in zip(wanted, first, strict=True)]
+    assert sum(right) / len(right) >= 0.95
+
+
+def test_the_gate_knows_idle_talk_in_other_languages(elsewhere: tuple[Group, Memory]) -> None:
+    group, memory = elsewhere
+
+    assert opened(group, [question for question, _ in memory.asked]) >= 0.95
+    assert opened(group, memory.idle) == 0.0
+    assert opened(group, memory.elsewhere) <= 0.15
