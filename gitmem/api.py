@@ -55,6 +55,13 @@ if TYPE_CHECKING:
     from gitmem.operations.undo import Undone
     from gitmem.operations.write import Edit, Written
 
+Several = str | Iterable[str]
+"""Names, or one of them alone."""
+
+
+def _tuple(names: Several) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
 
 class Group:
     """One group of a store. Close it, or use it as a context manager."""
@@ -97,7 +104,7 @@ class Group:
         reason: str | None = None,
         turn: str | None = None,
         operation: str | None = None,
-        allow_secret: Iterable[str] = (),
+        allow_secret: Several = (),
         allow_shrink: bool = False,
         allow_policy: bool = False,
     ) -> Written:
@@ -111,7 +118,7 @@ class Group:
             raise BadInput("there is nothing to write", hint="give a text, fields or an entry")
         edit = Edit(path, text, append, create, if_match or "", user=user, date=date)
         edit = edit._replace(entry=entry, fields=tuple((fields or {}).items()))
-        allowed = Allowed(tuple(allow_secret), allow_shrink, allow_policy)
+        allowed = Allowed(_tuple(allow_secret), allow_shrink, allow_policy)
         return write(
             self._group,
             [edit],
@@ -128,7 +135,7 @@ class Group:
         reason: str | None = None,
         turn: str | None = None,
         operation: str | None = None,
-        allow_secret: Iterable[str] = (),
+        allow_secret: Several = (),
         allow_shrink: bool = False,
     ) -> Written:
         """Apply several edits as one commit, all or nothing."""
@@ -140,7 +147,7 @@ class Group:
             reason=reason or "",
             turn=turn or "",
             operation=operation or "",
-            allowed=Allowed(tuple(allow_secret), allow_shrink),
+            allowed=Allowed(_tuple(allow_secret), allow_shrink),
         )
 
     def read(self, path: str, at: str | None = None) -> Read:
@@ -182,11 +189,11 @@ class Group:
 
         return diff(self._group, a, b, path)
 
-    def capture(self, paths: Sequence[str] = (), *, reason: str | None = None) -> CapturedAll:
+    def capture(self, paths: Several = (), *, reason: str | None = None) -> CapturedAll:
         """Commit edits that were made with ordinary tools."""
         from gitmem.operations.capture import capture
 
-        return capture(self._group, paths, reason=reason or "")
+        return capture(self._group, _tuple(paths), reason=reason or "")
 
     def restore(
         self,
@@ -195,12 +202,12 @@ class Group:
         at: str | None = None,
         previous: bool = False,
         reason: str | None = None,
-        allow_secret: Iterable[str] = (),
+        allow_secret: Several = (),
     ) -> Restored:
         """Bring back a file, a folder, an entry by its address, or everything, as a new commit."""
         from gitmem.operations.restore import WAY_BACK, restore
 
-        allowed = WAY_BACK._replace(secrets=tuple(allow_secret))
+        allowed = WAY_BACK._replace(secrets=_tuple(allow_secret))
         return restore(
             self._group,
             path,
@@ -212,7 +219,7 @@ class Group:
 
     def undo(
         self,
-        commits: Sequence[str] = (),
+        commits: Several = (),
         *,
         last: int = 0,
         session: str = "",
@@ -223,7 +230,12 @@ class Group:
         from gitmem.operations.undo import undo
 
         return undo(
-            self._group, commits, last=last, session=session, agent=agent, reason=reason or ""
+            self._group,
+            _tuple(commits),
+            last=last,
+            session=session,
+            agent=agent,
+            reason=reason or "",
         )
 
     def move(
@@ -242,7 +254,7 @@ class Group:
 
     def archive(
         self,
-        things: Sequence[str],
+        things: Several,
         *,
         reason: str | None = None,
         allow_policy: bool = False,
@@ -252,7 +264,11 @@ class Group:
         from gitmem.operations.archive import archive
 
         return archive(
-            self._group, things, reason=reason or "", allow_policy=allow_policy, dry_run=dry_run
+            self._group,
+            _tuple(things),
+            reason=reason or "",
+            allow_policy=allow_policy,
+            dry_run=dry_run,
         )
 
     def archived(self) -> ArchivedList:
@@ -261,11 +277,11 @@ class Group:
 
         return archived(self._group)
 
-    def confirm(self, things: Sequence[str], *, reason: str | None = None) -> Confirmed:
+    def confirm(self, things: Several, *, reason: str | None = None) -> Confirmed:
         """Write into entries, by address, that they are true today, as one commit."""
         from gitmem.operations.confirm import confirm
 
-        return confirm(self._group, things, reason=reason or "")
+        return confirm(self._group, _tuple(things), reason=reason or "")
 
     def entries(self, path: str = "", *, status: str = "", at: str | None = None) -> ListedEntries:
         """The entries of all layers, or of a layer, file, folder, pattern or address."""
@@ -378,7 +394,7 @@ class Group:
         at: str | None = None,
         format: str | None = None,
         budget: int | None = None,
-        layers: Iterable[str] = (),
+        layers: Several = (),
         annotate: bool | None = None,
     ) -> Injected:
         """What the model should see, now or as it was at a moment; the text and its manifest."""
@@ -394,7 +410,7 @@ class Group:
             at=at,
             format=format or "",
             budget=budget,
-            layers=tuple(layers),
+            layers=_tuple(layers),
             annotate=annotate,
         )
 
@@ -405,7 +421,7 @@ class Group:
         source: str = "all",
         limit: int = 8,
         since: str | None = None,
-        layers: Iterable[str] = (),
+        layers: Several = (),
         include_archive: bool = False,
     ) -> Searched:
         """What fits a question best, in memory and in what was said."""
@@ -417,7 +433,7 @@ class Group:
             source=source,
             limit=limit,
             since=since or "",
-            layers=tuple(layers),
+            layers=_tuple(layers),
             include_archive=include_archive,
         )
 
@@ -465,12 +481,12 @@ class Group:
         return transcript_pending(self._group, chat=chat, chars=size, take_over=take_over)
 
     def transcript_checkpoint(
-        self, summary: str, *, token: str = "", covers: Iterable[str] = ()
+        self, summary: str, *, token: str = "", covers: Several = ()
     ) -> TranscriptCheckpointed:
         """Close the range that was handed out, as one commit."""
         from gitmem.operations.transcript_checkpoint import transcript_checkpoint
 
-        return transcript_checkpoint(self._group, summary, token=token, covers=tuple(covers))
+        return transcript_checkpoint(self._group, summary, token=token, covers=_tuple(covers))
 
     def transcript_status(self) -> TranscriptStatus:
         """What is summarised, what is not, and whether somebody is at it."""
@@ -509,7 +525,7 @@ class Group:
         daily: bool = False,
         reason: str | None = None,
         operation: str | None = None,
-        allow_secret: Iterable[str] = (),
+        allow_secret: Several = (),
     ) -> Compacted:
         """Keep the summary of a session, so that the next can start fresh."""
         from gitmem.operations.compact import compact
@@ -521,7 +537,7 @@ class Group:
             daily=daily,
             reason=reason or "",
             operation=operation or "",
-            allowed=Allowed(tuple(allow_secret)),
+            allowed=Allowed(_tuple(allow_secret)),
         )
 
     def rollups_due(self, *, layer: str = "", texts: bool = True) -> RollupsDue:
@@ -541,7 +557,7 @@ class Group:
         if_match: str | None = None,
         reason: str | None = None,
         operation: str | None = None,
-        allow_secret: Iterable[str] = (),
+        allow_secret: Several = (),
         dry_run: bool = False,
     ) -> RolledUp:
         """Write the page of a week or month, and let the pages it sums up go to the archive."""
@@ -557,7 +573,7 @@ class Group:
             if_match=if_match or "",
             reason=reason or "",
             operation=operation or "",
-            allow_secret=tuple(allow_secret),
+            allow_secret=_tuple(allow_secret),
             dry_run=dry_run,
         )
 

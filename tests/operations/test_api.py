@@ -129,6 +129,17 @@ def test_every_verb_is_a_method(memory: gitmem.Group) -> None:
     assert git(memory.worktree, "status", "--porcelain") == ""
 
 
+def test_one_name_is_as_good_as_a_list_of_one(memory: gitmem.Group) -> None:
+    memory.write("a.md", "first\n")
+    (memory.worktree / "b.md").write_text("by hand\n")
+    assert len(memory.capture("b.md").captured) == 1
+
+    memory.undo(memory.write("a.md", "second\n").commit)
+    assert memory.read("a.md").text == "first\n"
+
+    assert len(memory.archive("a.md").archived) == 1
+
+
 def test_held_versions_can_be_decided_on(memory: gitmem.Group) -> None:
     secret = "AKIA" + body("ABCDEFGHIJKLMNOP", 16)
     (memory.worktree / "a.md").write_text(f"{secret}\n")
