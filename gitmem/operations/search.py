@@ -100,21 +100,20 @@ def search(
     hits: list[Hit] = []
     notes = [] if sentences else [NO_WORDS]
     pins: dict[str, str] = {}
-    if source != TRANSCRIPTS:
-        with sources_at(group, moment, shared=True) as sources:
+    with sources_at(group, moment, shared=True) as sources:
+        notes += sources.trouble
+        if source != TRANSCRIPTS:
             hits += _in_memory(group, moment, sources, asked, limit)
-            notes += sources.trouble
             pins = {name or group.name: each.commit for name, each in sources.by_group.items()}
-    if source == TRANSCRIPTS and layers:
-        notes.append(IN_NO_LAYER)
-    elif source != MEMORY and not layers and has_transcripts(group):
-        try:
-            heard, pins[TRANSCRIPTS] = _in_transcripts(group, moment, asked, limit)
-            hits += heard
-        except Damaged as error:
-            if source == TRANSCRIPTS:
-                raise
-            notes.append(f"what was said cannot be read: {error.message}")
+        if source == TRANSCRIPTS and layers:
+            notes.append(IN_NO_LAYER)
+        elif source != MEMORY and not layers:
+            for each in filter(None, (group, sources.other)):
+                must = source == TRANSCRIPTS and each is group
+                said = _in_transcripts(each, moment, asked, limit, must=must)
+                hits += said.hits
+                pins.update(said.pins)
+                notes += said.notes
     hits.sort(key=lambda each: -each.score)
     return Searched(tuple(hits[:limit]), pins, tuple(notes))
 
@@ -163,18 +162,26 @@ def _layer_of(layout: Layout, path: str) -> str:
 
 
 def _in_transcripts(
-    group: Group, moment: Pinned, asked: _Asked, limit: int
-) -> tuple[list[Hit], str]:
-    """The messages that fit, and the commit that was read."""
+    group: Group, moment: Pinned, asked: _Asked, limit: int, *, must: bool
+) -> Searched:
+    """The messages that fit; where they cannot be read, a note says so, unless they MUST be."""
+    if not has_transcripts(group):
+        return Searched((), {})
     from gitmem.operations.hearing import find_messages  # only where something was said
     from gitmem.operations.transcripts import tip_of
 
-    tip = tip_of(group)
-    if tip is None:
-        return [], ""
     query, sentences, since = asked.query, asked.sentences, asked.since
-    found = find_messages(group, tip, query, sentences, limit=limit, since=since)
-    return [_heard(group, each, tip.commit, moment.time.tzinfo) for each in found], tip.commit
+    try:
+        tip = tip_of(group)
+        if tip is None:
+            return Searched((), {})
+        found = find_messages(group, tip, query, sentences, limit=limit, since=since)
+    except Damaged as error:
+        if must:
+            raise
+        return Searched((), {}, (f"what was said in {group.name} cannot be read: {error.message}",))
+    hits = tuple(_heard(group, each, tip.commit, moment.time.tzinfo) for each in found)
+    return Searched(hits, {f"{group.name} {TRANSCRIPTS}": tip.commit})
 
 
 def _heard(group: Group, heard: Heard, commit: str, zone: tzinfo | None) -> Hit:

@@ -16,8 +16,12 @@ from gitmem.operations.pinning import Pinned
 class Sources:
     """What can be read, by the name of the group it belongs to; nothing for the group itself."""
 
-    def __init__(self, own: Snapshot, shared: Snapshot | None, trouble: list[str]) -> None:
+    def __init__(
+        self, own: Snapshot, shared: Snapshot | None, trouble: list[str], other: Group | None
+    ) -> None:
         self.own, self.shared = own, shared
+        self.other = other
+        """The group `global`, where it is there and not the group itself."""
         self.trouble = trouble
         """What somebody should know: why `global` is not among them, or that HEAD is elsewhere."""
 
@@ -50,7 +54,7 @@ def sources_at(group: Group, moment: Pinned, *, shared: bool) -> Iterator[Source
             trouble.append(f"the group {GLOBAL} cannot be read: {error.message}")
     try:
         theirs = _shared_at(other, moment, trouble) if other else None
-        yield Sources(moment.snapshot, theirs, trouble)
+        yield Sources(moment.snapshot, theirs, trouble, other)
     finally:
         if other:
             other.close()

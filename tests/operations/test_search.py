@@ -26,6 +26,9 @@ from gitmem.operations.move import move
 from gitmem.operations.restore import restore
 from gitmem.operations.search import Hit, Searched, search
 from gitmem.operations.transcript_add import Spoken, transcript_add
+from gitmem.operations.transcript_checkpoint import transcript_checkpoint
+from gitmem.operations.transcript_pending import transcript_pending
+from gitmem.operations.transcript_prune import transcript_prune
 from gitmem.operations.transcripts import NAME as SAID
 from gitmem.operations.undo import undo
 from gitmem.operations.write import Edit, write
@@ -140,6 +143,42 @@ class TestWhatIsFound:
         mine = Group(store, "theirs", acting="theirs", now=clock)
         assert {hit.group for hit in search(mine, "heron").hits} == {"theirs", "global"}
         mine.close()
+
+    def test_what_was_said_in_global_is_found_as_long_as_it_is_there(
+        self, group: Group, store: Store, clock: Clock
+    ) -> None:
+        init(store, "global", now=clock)
+        other = Group(store, "global", now=clock)
+        transcript_add(other, [Spoken("hall", "Ada", "The heron nests in the attic.")])
+        transcript_pending(other)
+        transcript_checkpoint(other, "A heron.")
+
+        found = search(group, "heron", source="transcripts")
+
+        assert [(hit.group, hit.chat) for hit in found.hits] == [("global", "hall")]
+        assert set(found.pins) == {"global transcripts"}
+        clock.advance(days=9)
+        transcript_prune(other, "1 day ago")
+        other.close()
+        assert search(group, "heron attic").hits == ()
+        assert not (group.gitdir / "gitmem" / SAID).exists()
+
+    def test_trouble_with_what_was_said_in_global_is_told_and_hides_nothing(
+        self, group: Group, store: Store, clock: Clock
+    ) -> None:
+        init(store, "global", now=clock)
+        other = Group(store, "global", now=clock)
+        commit = transcript_add(other, [Spoken("hall", "Ada", "The heron nests.")]).commit
+        other.close()
+        transcript_add(group, [Spoken("own", "Bob", "The heron sleeps.")])
+        damaged = store.gitdir("global") / "objects" / commit[:2] / commit[2:]
+        damaged.chmod(0o600)
+        damaged.write_bytes(b"torn")
+
+        found = search(group, "heron", source="transcripts")
+
+        assert [hit.group for hit in found.hits] == ["main"]
+        assert any("what was said in global cannot be read" in each for each in found.notes)
 
     def test_an_edit_that_is_not_committed_is_not_found(self, group: Group) -> None:
         edit(group, "notes/x.md", "A heron.\n")
