@@ -80,9 +80,11 @@ def choose(
         for at in range(len(files)):
             if at in taken:
                 continue
+            of_its_file = sum(files[each] == files[at] for each in taken)
             if len(taken) >= limits.top:
-                why[at] = why[at] or f"only {limits.top} are taken"
-            elif sum(files[each] == files[at] for each in taken) >= most:
+                if not why[at] or of_its_file > limits.per_file:
+                    why[at] = f"only {limits.top} are taken"
+            elif of_its_file >= most:
                 why[at] = f"{most} of its file come before it"
             elif not fits(sorted((*taken, at))):
                 why[at] = "no room is left"

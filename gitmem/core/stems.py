@@ -14,21 +14,22 @@ from collections.abc import Mapping
 _FORMS = """
 arise arose arisen|beat beaten|become became|begin began begun|bend bent|bite bit bitten|bleed bled
 blow blew blown|break broke broken|breed bred|bring brought|build built|burn burnt|buy bought
-catch caught|child children|choose chose chosen|cling clung|come came|creep crept|deal dealt|dig dug
-draw drew drawn|dream dreamt|drink drank drunk|drive drove driven|eat ate eaten|fall fell fallen
-feed fed|feel felt|fight fought|find found|flee fled|fling flung|fly flew flown|foot feet
-forbid forbade forbidden|forget forgot forgotten|forgive forgave forgiven|freeze froze frozen
-get got gotten|give gave given|go went gone|grow grew grown|hang hung|hear heard|hide hid hidden
-hold held|index indices|keep kept|know knew known|lay laid|lead led|leap leapt|learn learnt
-leave left|lend lent|lose lost|make made|man men|matrix matrices|mean meant|meet met
-mouse mice|pay paid|person people|ride rode ridden|ring rang rung|rise rose risen|run ran|say said
-see saw seen|seek sought|sell sold|send sent|shake shook shaken|shine shone|shoot shot|show shown
-shrink shrank shrunk|sing sang sung|sink sank sunk|sit sat|sleep slept|slide slid|speak spoke spoken
-speed sped|spend spent|spin spun|spring sprang sprung|stand stood|steal stole stolen|stick stuck
-sting stung|strike struck|swear swore sworn|sweep swept|swim swam swum|swing swung|take took taken
-teach taught|tear tore torn|tell told|think thought|throw threw thrown|tooth teeth
-understand understood|vertex vertices|wake woke woken|wear wore worn|weave wove woven|weep wept
-win won|withdraw withdrew withdrawn|wife wives|woman women|write wrote written
+catch caught|child children|choose chose chosen|cling clung|come came|creep crept|deal dealt
+dig dug|do does did done|draw drew drawn|dream dreamt|drink drank drunk|drive drove driven
+eat ate eaten|fall fell fallen|feed fed|feel felt|fight fought|find found|flee fled|fling flung
+fly flew flown|foot feet|forbid forbade forbidden|forget forgot forgotten|forgive forgave forgiven
+freeze froze frozen|get got gotten|give gave given|go goes went gone|grow grew grown|hang hung
+hear heard|hide hid hidden|hold held|index indices|keep kept|know knew known|lay laid|lead led
+leap leapt|learn learnt|leave left|lend lent|lose lost|make made|man men|matrix matrices|mean meant
+meet met|mouse mice|pay paid|person people|ride rode ridden|ring rang rung|rise rose risen|run ran
+say said|see saw seen|seek sought|sell sold|send sent|shake shook shaken|shine shone|shoot shot
+show shown|shrink shrank shrunk|sing sang sung|sink sank sunk|sit sat|sleep slept|slide slid
+speak spoke spoken|speed sped|spend spent|spin spun|spring sprang sprung|stand stood
+steal stole stolen|stick stuck|sting stung|strike struck|swear swore sworn|sweep swept
+swim swam swum|swing swung|take took taken|teach taught|tear tore torn|tell told|think thought
+throw threw thrown|tooth teeth|understand understood|vertex vertices|wake woke woken|wear wore worn
+weave wove woven|weep wept|wife wives|win won|withdraw withdrew withdrawn|woman women
+write wrote written
 """
 SHORTEST = 3
 """Words below this length are their own stems."""
@@ -48,6 +49,8 @@ def _rows(table: str) -> list[list[str]]:
 
 IRREGULAR: Mapping[str, str] = {form: base for base, *forms in _rows(_FORMS) for form in forms}
 """What a form of a word is a form of, where no rule says so."""
+PREFIXES = ("fore", "mis", "out", "over", "re", "under", "un")
+"""What stands before a word and changes nothing in its forms."""
 _SECOND, _THIRD = (
     {ending: "".join(rest) for ending, *rest in _rows(table)}
     for table in (_SECOND_ENDINGS, _THIRD_ENDINGS)
@@ -59,7 +62,7 @@ _LONGEST = 7
 
 def stem(word: str) -> str:
     """The stem of WORD, which is in small letters."""
-    word = IRREGULAR.get(word) or IRREGULAR.get(word.removesuffix("s"), word)
+    word = IRREGULAR.get(word) or IRREGULAR.get(word.removesuffix("s")) or _composed(word)
     if len(word) < SHORTEST or not (word.isascii() and word.isalpha()):
         return word
     word = _without_ending(_singular(word))
@@ -68,6 +71,15 @@ def stem(word: str) -> str:
     word = _replaced(_replaced(word, _SECOND), _THIRD)
     found = _without_e(_without_suffix(word))
     return "use" if found == "us" else found  # who uses something does not mean us
+
+
+def _composed(word: str) -> str:
+    """What `rebuilt` or `overwrote` is a form of; else the word itself."""
+    for prefix in PREFIXES if word.startswith(PREFIXES) else ():
+        if word.startswith(prefix):
+            base = IRREGULAR.get(word[len(prefix) :])
+            return f"{prefix}{base}" if base else word
+    return word
 
 
 def _singular(word: str) -> str:

@@ -20,7 +20,7 @@ from gitmem.index.database import MANY, Connection, Form, portions
 from gitmem.index.scoring import BALLAST, WORDS
 
 FORM = Form(
-    4,
+    5,
     f"""
     CREATE TABLE states (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE batches (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, blob TEXT NOT NULL);

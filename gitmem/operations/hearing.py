@@ -20,6 +20,8 @@ from gitmem.index.scoring import Rarity, find, terms_in
 from gitmem.operations.group import Group
 from gitmem.operations.transcripts import Said, ask_said
 
+ROLES = frozenset(("ai", "assistant", "human", "model", "system", "user"))
+"""Names of senders that name nobody: a question with such a word is about something else."""
 CANDIDATES = 100
 """Passages that are ranked, for each sentence, or more where more are wanted."""
 
@@ -109,7 +111,8 @@ def _day_before(since: float) -> str:
 
 def _named(senders: Mapping[str, frozenset[str]], asked: set[str]) -> str:
     """The one person whom a question names; nothing where it names none or several."""
-    named = [name for name, terms in senders.items() if terms and terms <= asked]
+    people = ((name, terms) for name, terms in senders.items() if name.lower() not in ROLES)
+    named = [name for name, terms in people if terms and terms <= asked]
     return named[0] if len(named) == 1 else ""
 
 

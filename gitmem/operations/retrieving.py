@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from gitmem.core.asking import sentences_asked
@@ -83,8 +83,9 @@ class Retriever:
         open_ = [each for each in found if not each.why_not]
         chosen = dict(zip(map(id, open_), _reasons(open_, self._asked), strict=True))
         judged = [(each, chosen.get(id(each), each.why_not)) for each in found]
-        left = [_left(each, why) for each, why in judged if why]
-        return Retrieved(tuple(each.piece for each, why in judged if not why), tuple(left[:NEAR]))
+        return Retrieved(
+            tuple(each.piece for each, why in judged if not why), tuple(_near_misses(judged))
+        )
 
     def _candidates(self, shown: Shown) -> list[_Candidate]:
         """Where too few of those that come first can be taken, many more are looked at."""
@@ -104,6 +105,13 @@ class Retriever:
                 self._group, self._moment, self._sources, sentences, eligible, limit=limit
             )
         return self._known[limit]
+
+
+def _near_misses(judged: Sequence[tuple[_Candidate, str]]) -> Iterator[LeftOut]:
+    """Some of what was not taken; what the prompt has already, only where room is left."""
+    left = [(each, why) for each, why in judged if why]
+    told = sorted(left, key=lambda each: bool(each[0].why_not))[:NEAR]
+    return (_left(*each) for each in left if each in told)
 
 
 def _eligible(layout: Layout, layers: Sequence[str]) -> Callable[[str, str], bool]:
@@ -129,7 +137,8 @@ def _candidates(
             continue  # what stands above the entries of a file is there for who writes them
         why_not = _obstacle(match, layer, shown)
         # One file cannot get more, and shall not be all that is looked at.
-        if barred >= NEAR if why_not else files[place.source, place.path] >= asked.limits.top:
+        most = asked.limits.top + NEAR
+        if barred >= NEAR if why_not else files[place.source, place.path] >= most:
             continue
         text = _text(sources, place)
         if not text:

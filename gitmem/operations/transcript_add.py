@@ -65,7 +65,14 @@ class TranscriptAdded(NamedTuple):
     known: int
     """How many had come before: they are recognised by their ids."""
     redacted: int
-    """How many credentials were blanked out."""
+    """How many credentials were blanked out in them."""
+
+
+class _Clean(NamedTuple):
+    """A message without credentials, and how many it had."""
+
+    said: Spoken
+    blanked: int
 
 
 def transcript_add(
@@ -83,14 +90,15 @@ def transcript_add(
     check_access(group.acting, group.name, write=True)
     if not messages:
         raise BadInput("there is nothing that was said", hint="give at least one message")
-    fresh, redacted = _clean([check_spoken(each) for each in messages])
+    fresh = _clean([check_spoken(each) for each in messages])
     came = group.now()
     note = group.note(OP)
     before = tip_of(group)
     unknown = _unknown(group, before, fresh)
     if dry_run:
-        count = _first_met(unknown, met if met is not None else set())
-        return TranscriptAdded("", count, 0, 0, len(messages) - count, redacted)
+        new = _first_met(unknown, met if met is not None else set())
+        blanked_ = sum(each.blanked for each in new)
+        return TranscriptAdded("", len(new), 0, 0, len(messages) - len(new), blanked_)
     if unknown:
         closed_before = 0 if before else last_closed(group)
         with sideline(group.repository, REF, wait) as line:
@@ -105,8 +113,9 @@ def transcript_add(
                 said_ = note._replace(title=_title(heard), extra=(numbers, began))
                 base = tip.commit if tip else None
                 commit = line.append(base, dict(_batches(heard, came)), said_, came)
-                known = len(messages) - len(heard)
-                return TranscriptAdded(commit, len(heard), first, heard[-1].number, known, redacted)
+                known, last = len(messages) - len(heard), heard[-1].number
+                redacted = sum(each.blanked for each in unknown)
+                return TranscriptAdded(commit, len(heard), first, last, known, redacted)
             before = tip
     return TranscriptAdded(before.commit if before else "", 0, 0, 0, len(messages), 0)
 
@@ -123,7 +132,11 @@ def check_spoken(message: Spoken) -> Spoken:
             text = f"{where}{name!r} has {len(value):,} characters; {MAX_NAME} is the most"
             raise BadInput(text, hint="give it a shorter name", **facts)
     if message.at and not FIRST_YEAR <= message.at.year <= LAST_YEAR:
-        raise BadInput(f"{where}nothing was said in {message.at.year}", hint="see 'at'", **facts)
+        raise BadInput(
+            f"{where}nothing was said in {message.at.year}",
+            hint=f"give a time from {FIRST_YEAR} to {LAST_YEAR}",
+            **facts,
+        )
     if not message.text.strip():
         raise BadInput(f"{where}the text is empty", hint="leave such messages out", **facts)
     size = len(message.text.encode("utf-8", "surrogatepass"))
@@ -137,38 +150,40 @@ def check_spoken(message: Spoken) -> Spoken:
     return message
 
 
-def _clean(messages: Sequence[Spoken]) -> tuple[list[Spoken], int]:
-    """MESSAGES without credentials, each id once, and how many credentials there were."""
-    found: dict[object, Spoken] = {}
-    count = 0
+def _clean(messages: Sequence[Spoken]) -> list[_Clean]:
+    """MESSAGES without credentials, each id once."""
+    found: dict[object, _Clean] = {}
     for each in messages:
         (sender, a), (text, b) = map(blanked, (each.sender, each.text))
         (chat, c), (id, d) = chat_name(each.chat), plain_id(each.id)
         clean = Spoken(chat, visible(sender), text, each.at, id)
-        key = key_of(clean.chat, clean.id) if clean.id else len(found)
-        if found.setdefault(key, clean) is clean:
-            count += a + b + c + d
-    return list(found.values()), count
+        found.setdefault(_key(clean) or len(found), _Clean(clean, a + b + c + d))
+    return list(found.values())
 
 
-def _unknown(group: Group, tip: Said | None, messages: Sequence[Spoken]) -> list[Spoken]:
+def _key(message: Spoken) -> bytes:
+    """By what a message is recognised; nothing where it has no id."""
+    return key_of(message.chat, message.id) if message.id else b""
+
+
+def _unknown(group: Group, tip: Said | None, messages: Sequence[_Clean]) -> list[_Clean]:
     """Those of MESSAGES that have not come before."""
-    keys = [key_of(each.chat, each.id) for each in messages if each.id]
+    keys = [key for each in messages if (key := _key(each.said))]
     if tip is None or not keys:
         return list(messages)
     there = ask_said(group, tip, lambda connection: said.known(connection, keys))
-    return [each for each in messages if not each.id or key_of(each.chat, each.id) not in there]
+    return [each for each in messages if _key(each.said) not in there]
 
 
-def _first_met(messages: Sequence[Spoken], met: set[bytes]) -> int:
-    """How many of MESSAGES are not among those that were MET, to which they now belong."""
-    before = len(met)
-    met.update(key_of(each.chat, each.id) for each in messages if each.id)
-    return len(met) - before + sum(not each.id for each in messages)
+def _first_met(messages: Sequence[_Clean], met: set[bytes]) -> list[_Clean]:
+    """Those of MESSAGES that are not among those that were MET, to which they now belong."""
+    new = [each for each in messages if _key(each.said) not in met]
+    met.update(key for each in new if (key := _key(each.said)))
+    return new
 
 
-def _numbered(messages: Sequence[Spoken], first: int, came: datetime) -> Iterator[Message]:
-    for number, each in enumerate(messages, first):
+def _numbered(messages: Sequence[_Clean], first: int, came: datetime) -> Iterator[Message]:
+    for number, (each, _) in enumerate(messages, first):
         at = each.at or came
         at = (at if at.tzinfo else at.replace(tzinfo=came.tzinfo)).replace(microsecond=0)
         id = each.id or os.urandom(8).hex()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+from gitmem.core.guards import check_message_text
 from gitmem.core.intervals import Range
 from gitmem.core.messages import parse, title_of
 from gitmem.core.numbers import counted
@@ -69,6 +70,7 @@ def transcript_checkpoint(
     """Close the range that TOKEN, or who asks, was given; messages that came since stay open."""
     if not summary.strip():
         raise BadInput("the summary is empty", hint="say what was said, in a few lines")
+    check_message_text("summary", summary)
     note = group.note(CHECKPOINT, reason=summary.strip())
     named = _named(group, covers)
     with suppress(GitmemError, OSError):  # what an editor wrote is covered, if it can be had

@@ -39,6 +39,7 @@ OTHERS = "for other reasons"
 TOO_LONG = "too long"
 NOT_KEPT = "no chat, id or time that can be kept"
 Progress = Callable[[int, int], None]
+_COUNTED = ("added", "known", "earlier", "redacted", "files", "unchanged")
 
 
 class Line(NamedTuple):
@@ -64,7 +65,9 @@ class TranscriptImported(NamedTuple):
     """Messages that were said before the moment that was asked for."""
     redacted: int
     files: int
-    """How many files had something new in them."""
+    """How many files had something new in them ..."""
+    unchanged: int
+    """... and how many had not a whole line that is new."""
     passed: Mapping[str, int]
     """How many lines were passed over, and why."""
     problems: tuple[str, ...]
@@ -125,7 +128,7 @@ class _Work:
         self._reached: dict[str, Offset] = {}
         self._messages: list[Spoken] = []
         self._size = 0
-        self._counts = dict.fromkeys(("added", "known", "earlier", "redacted", "files"), 0)
+        self._counts = dict.fromkeys(_COUNTED, 0)
         self._passed: Counter[str] = Counter()
         self._met: set[bytes] = set()
         self._problems: list[str] = []
@@ -151,7 +154,7 @@ class _Work:
             report(offset)
             if len(self._messages) >= PART_MESSAGES or self._size >= PART_CHARS:
                 self.flush()
-        self._counts["files"] += fresh
+        self._counts["files" if fresh else "unchanged"] += 1
 
     def _known(self, here: str, path: Path) -> Offset:
         """How far a file was read; not at all if it is another one by now, or less was wanted."""

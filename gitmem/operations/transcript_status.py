@@ -8,6 +8,7 @@ from typing import NamedTuple
 from gitmem.core.transcripts import Message
 from gitmem.index import said
 from gitmem.index.database import Connection
+from gitmem.index.said import Deed
 from gitmem.operations.callers import is_alive
 from gitmem.operations.group import Group
 from gitmem.operations.layouts import layout_of
@@ -61,7 +62,7 @@ class TranscriptStatus(NamedTuple):
     checkpoint: Checkpoint | None
     """The newest one."""
     reopened: tuple[str, ...]
-    """Checkpoints that were taken back, or whose memories were."""
+    """Checkpoints that were taken back, or whose memories were, and that no other replaces."""
     newest: tuple[SaidRow, ...]
     """The newest messages that are not summarised."""
     unreadable: bool
@@ -110,10 +111,15 @@ def transcript_status(group: Group, *, newest: int = SHOWN) -> TranscriptStatus:
         action_required(len(pending), threshold),
         _in_flight(group, pending),
         read_checkpoint(group.repository.commit(last.oid)) if last else None,
-        tuple(each.oid for each in found.standing.reopened),
+        tuple(each.oid for each in found.standing.reopened if _is_open(each, pending)),
         tuple(SaidRow(*each) for each in found.newest),
         found.unreadable,
     )
+
+
+def _is_open(deed: Deed, pending: list[tuple[int, str]]) -> bool:
+    closes = deed.closes
+    return closes is not None and any(closes.has(number, chat) for number, chat in pending)
 
 
 def _in_flight(group: Group, pending: list[tuple[int, str]]) -> InFlight | None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
 
 from gitmem.core.messages import PARTLY, UNDOES, parse
-from gitmem.errors import BadInput, NotFound
+from gitmem.errors import BadInput, GitmemError, NotFound
 from gitmem.git.intake import Captured
 from gitmem.git.publish import Plan, Step
 from gitmem.git.repository import Commit, Repository, Snapshot
 from gitmem.operations.group import Group
 from gitmem.operations.resolve import resolve
 from gitmem.operations.reversal import Left, Reversal, effect_of
+from gitmem.operations.sources import has_transcripts
 from gitmem.operations.write import Change
 
 __all__ = ["Left", "Undone", "undo"]
@@ -28,6 +30,8 @@ class Undone(NamedTuple):
     left: tuple[Left, ...] = ()
     captured: tuple[Captured, ...] = ()
     pending: bool = False
+    reopened: tuple[str, ...] = ()
+    """Checkpoints of transcripts whose ranges are open again by it."""
 
     @property
     def changed(self) -> bool:
@@ -71,7 +75,21 @@ def undo(
         commit = published.commit if published else group.repository.tip().commit
         undone = (*work.undone, *words)
         captured = tuple(writer.captured)
-        return Undone(commit, undone, work.changes, tuple(work.left), captured, writer.pending)
+        pending = writer.pending
+    reopened = _reopened(group, {*undone, *work.partly})
+    return Undone(commit, undone, work.changes, tuple(work.left), captured, pending, reopened)
+
+
+def _reopened(group: Group, undone: set[str]) -> tuple[str, ...]:
+    """The checkpoints that are among the commits UNDONE, or cover one of them."""
+    if not undone or not has_transcripts(group):
+        return ()
+    from gitmem.operations.transcripts import ask_said, standing, tip_of
+
+    with suppress(GitmemError):  # what was to be done is done
+        found = ask_said(group, tip_of(group), lambda connection: standing(connection).reopened)
+        return tuple(each.oid for each in found if undone & {each.oid, *each.covers})
+    return ()
 
 
 def _only_words(repository: Repository, commits: Sequence[Commit]) -> tuple[str, ...]:

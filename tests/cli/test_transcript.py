@@ -158,6 +158,7 @@ class TestSync:
         assert done.out.startswith("summarised 1-2 (2 messages) ")
         assert said("transcript", "pending").out == "No unsummarized conversations.\n"
         assert "checkpoint" in said("log").out
+        assert said("log").out.count("Deploys on Monday") == 1
         assert "2 messages: Deploys on Monday" in said("log").out
         status = said("transcript", "status")
         assert status.out.splitlines()[-1] == "No new conversations since last checkpoint."

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.core.stems import IRREGULAR, stem
+from gitmem.core.stems import IRREGULAR, PREFIXES, stem
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -102,12 +102,30 @@ def second_opinion(words: Collection[str]) -> dict[str, str]:
 
 
 def is_regular(word: str) -> bool:
-    return not {word, word.removesuffix("s")} & IRREGULAR.keys() and word not in TOO_SHORT
+    rests = {word.removeprefix(each) for each in (*PREFIXES, "")}
+    return not {*rests, word.removesuffix("s")} & IRREGULAR.keys() and word not in TOO_SHORT
 
 
 def differs_on_purpose(word: str) -> bool:
     """A last `y` stays one behind a vowel, and is `i` where there is none; `use` is not `us`."""
     return re.search(r"[aeiouy]y|^[^aeiou]*y|^us(e|es|ed|ing)$", word) is not None
+
+
+@pytest.mark.parametrize(
+    ("form", "word"),
+    [
+        ("rebuilt", "rebuild"),
+        ("reran", "rerun"),
+        ("redid", "redo"),
+        ("undone", "undo"),
+        ("overwrote", "overwrite"),
+        ("underwent", "undergo"),
+        ("mistook", "mistake"),
+        ("goes", "go"),
+    ],
+)
+def test_a_prefix_changes_nothing_in_the_forms_of_a_word(form: str, word: str) -> None:
+    assert stem(form) == stem(word)
 
 
 def test_every_word_of_the_documents_has_the_stem_that_sqlite_finds() -> None:

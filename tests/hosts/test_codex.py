@@ -274,6 +274,14 @@ def test_the_chat_of_a_rollout_is_the_uuid_in_its_name() -> None:
     )
 
 
+def test_a_rollout_by_another_name_is_of_the_same_chat(tmp_path: Path) -> None:
+    renamed = rollout(tmp_path, "2026/02/08", "renamed.jsonl", begun_in("/x"))
+    odd = rollout(tmp_path, "2026/02/08", "odd.jsonl", line("session_meta", {"id": "../x"}))
+
+    assert chat_of(renamed) == UUID
+    assert chat_of(odd) == "odd"
+
+
 def test_the_rollouts_of_a_project_are_those_begun_in_it(tmp_path: Path) -> None:
     project, link, home = tmp_path / "garden", tmp_path / "link", tmp_path / "home"
     project.mkdir()

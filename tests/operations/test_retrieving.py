@@ -394,6 +394,31 @@ class TestExplaining:
         assert chosen(found) == ["memory/a.md"]
         assert "needed behind the best" in reasons(found)["memory/b.md 1-1"]
 
+    def test_what_is_shown_already_takes_no_near_miss_its_place(self, make: Make) -> None:
+        facts = {f"facts/f{n}.md": f"The heron of canal {n} eats frogs.\n" for n in range(9)}
+        rent = "### Rent\n\nThe heron pays the rent in frogs.\n"
+        group = make("standard", {**facts, "reference/decisions.md": rent})
+
+        found = inject(group, prompt="Do the herons, otters, lions and hippos of Fiji eat frogs?")
+
+        assert chosen(found) == []
+        assert "below the gate" in reasons(found)["reference/decisions.md#rent 1-3"]
+
+    def test_what_is_beyond_the_limit_in_one_file_is_told(self, make: Make) -> None:
+        parts = "".join(f"## Part {n}\n\nThe ferret ate fish {n}.\n\n" for n in range(12))
+        group = make("nano", {"memory/ferret.md": parts, **OTHERS})
+
+        found = inject(group, prompt="What did the ferret eat?")
+
+        assert len(chosen(found)) == 8
+        assert list(reasons(found).values()).count("only 8 are taken") == 4
+
+    def test_limits_without_a_prompt_are_a_mistake(self, make: Make) -> None:
+        group = make("nano", NANO)
+
+        with pytest.raises(BadInput, match="say how much a prompt gets"):
+            inject(group, top=3)
+
 
 class TestPurity:
     def test_the_same_pins_and_prompt_give_the_same_bytes(self, make: Make, clock: Clock) -> None:

@@ -139,6 +139,15 @@ class TestAdding:
         assert added.redacted == 1
         assert transcript_show(group, "c").messages[0].text == "use [redacted: aws-key-id] for it"
 
+    def test_credentials_of_what_is_known_are_not_counted_again(self, group: Group) -> None:
+        known = Spoken("c", "Ada", f"use {KEY} for it", None, "1")
+        assert transcript_add(group, [known]).redacted == 1
+
+        again = transcript_add(group, [known, Spoken("c", "Ada", "nothing here", None, "2")])
+
+        assert (again.added, again.known, again.redacted) == (1, 1, 0)
+        assert transcript_add(group, [known], dry_run=True).redacted == 0
+
     @pytest.mark.parametrize(
         ("message", "why"),
         [
@@ -266,7 +275,7 @@ class TestReading:
         found = search(group, "heron")
 
         assert [each.source for each in found.hits] == ["memory"]
-        assert "what was said cannot be read" in found.notes[0]
+        assert "what was said in main cannot be read" in found.notes[0]
 
     def test_an_id_that_came_again_while_it_could_not_be_read_counts_once(
         self, group: Group
@@ -543,7 +552,7 @@ class TestPending:
 
         with pytest.raises(BadInput, match="the summary is empty"):
             close(group, " ")
-        with pytest.raises(SecretFound):
+        with pytest.raises(SecretFound, match="the summary holds"):
             close(group, "the key is " + KEY)
 
 
@@ -645,12 +654,26 @@ class TestUndo:
         assert done.covers == (tea.commit, cake.commit)
         assert transcript_status(group).pending == 0
 
-        undo(group, [cake.commit])
+        assert undo(group, [cake.commit]).reopened == (done.commit,)
 
         status = transcript_status(group)
         assert (status.pending, status.reopened) == (2, (done.commit,))
         undo(group)  # the undo is taken back, so the summary counts again
         assert transcript_status(group).pending == 0
+
+    def test_a_range_that_is_summarised_anew_is_open_no_more(self, group: Group) -> None:
+        say(group, "Ada likes tea")
+        transcript_pending(group)
+        tea = put(group, "tea.md", "Ada likes tea\n")
+        done = close(group)
+        undo(group, [tea.commit])
+        assert transcript_status(group).reopened == (done.commit,)
+        transcript_pending(group)
+
+        close(group, "Ada likes tea after all.")
+
+        status = transcript_status(group)
+        assert (status.pending, status.reopened) == (0, ())
 
     def test_undoing_the_checkpoint_opens_the_range_again(self, group: Group) -> None:
         say(group, "one")
@@ -659,7 +682,7 @@ class TestUndo:
 
         taken_back = undo(group)
 
-        assert taken_back.undone == (done.commit,)
+        assert taken_back.undone == taken_back.reopened == (done.commit,)
         assert transcript_status(group).pending == 1
         undo(group)
         assert transcript_status(group).pending == 0

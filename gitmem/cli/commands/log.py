@@ -124,7 +124,7 @@ def paths_of(entry: Entry) -> str:
 def _details(
     entry: Entry, now: datetime, *, session: bool, verbose: bool
 ) -> Iterator[tuple[str, str]]:
-    if entry.reason:
+    if entry.reason and not entry.title.endswith(entry.reason):
         yield "why: ", entry.reason
     for each in entry.violations:
         yield "broke: ", each

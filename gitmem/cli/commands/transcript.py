@@ -183,6 +183,7 @@ def _imported(done: TranscriptImported) -> Iterator[str]:
     verb = "would keep" if done.dry_run else "kept"
     yield f"{verb} {counted(done.added, 'message')} from {counted(done.files, 'file')}"
     for count, what in (
+        (done.unchanged, f"{counted(done.unchanged, 'file')} without a whole line that is new"),
         (done.known, f"{done.known:,} known before"),
         (done.earlier, f"{done.earlier:,} said earlier"),
         (done.redacted, f"{counted(done.redacted, 'credential')} blanked out"),
@@ -288,7 +289,7 @@ def pending(call: Invocation, *, chat: str | None, chars: int | None, take_over:
     if not found.known:
         call.remark(f"nothing was ever said in a chat {found.chat!r}; see `gitmem transcript list`")
     if found.messages:
-        more = f"; {counted(found.more, 'message')} more come after it" if found.more else ""
+        more = f"; besides, {counted(found.more, 'message')} still pending" if found.more else ""
         call.remark(
             "when it is written down: gitmem transcript checkpoint "
             f"--token {found.token} --summary TEXT{more}"

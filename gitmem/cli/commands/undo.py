@@ -69,5 +69,8 @@ def _lines(call: Invocation, undone: Undone) -> Iterator[str]:
     for each in undone.left:
         where = f"{visible(each.path)} of {short(each.commit)}"
         yield f"{call.style.warn('left')} {where}: {visible(each.why)}"
+    if undone.reopened:
+        ranges = counted(len(undone.reopened), "summarised range")
+        yield call.addressed(f"opened {ranges} of what was said; see: gitmem transcript pending")
     if not undone.undone and not undone.left:
         yield "nothing to take back: it is as it was before already"

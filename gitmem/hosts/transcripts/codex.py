@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from gitmem.errors import BadInput, NotFound
@@ -103,9 +104,12 @@ def _id(chat: str, at: object, sender: str, texts: list[str]) -> str:
 
 
 def chat_of(path: Path) -> str:
-    """The chat for which a rollout stands: the uuid in its name, or else the name."""
+    """The chat for which a rollout stands: the uuid in its name, in its first line, or the name."""
     found = re.search(_UUID, path.stem, re.IGNORECASE)
-    return found[0] if found else path.stem
+    if found:
+        return found[0]
+    own = _meta(path).get("id")
+    return own if isinstance(own, str) and re.fullmatch(_UUID, own, re.IGNORECASE) else path.stem
 
 
 def default_home(environ: Mapping[str, str]) -> Path:
@@ -126,13 +130,19 @@ def project_files(home: Path, project: Path) -> Iterator[Path]:
 
 
 def _directory(path: Path) -> str:
-    """Where a rollout was started, by its first line; nothing where that cannot be told."""
-    try:
+    """Where a rollout was started; nothing where that cannot be told."""
+    directory = _meta(path).get("cwd")
+    with suppress(ValueError):  # no name for a file
+        if isinstance(directory, str) and os.path.isabs(directory):
+            return real_name(directory)
+    return ""
+
+
+def _meta(path: Path) -> Mapping[str, object]:
+    """What the first line of a rollout tells about it; nothing where there is no such line."""
+    with suppress(BadInput, NotFound):  # gone or closed to us by now
         first, _ = next(read_lines(path, 0), (b"", 0))
         row = row_of(first) or {}
         meta = row.get("payload") if row.get("type") == "session_meta" else None
-        directory = meta.get("cwd") if isinstance(meta, dict) else None
-        known = isinstance(directory, str) and os.path.isabs(directory)
-        return real_name(str(directory)) if known else ""
-    except (BadInput, NotFound, ValueError):  # gone or closed to us by now, or no name for a file
-        return ""
+        return meta if isinstance(meta, dict) else {}
+    return {}

@@ -70,7 +70,8 @@ def import_transcripts(
     if known is None:
         raise BadInput(f"there is no host {repeated(host)}", hint=f"take one of {', '.join(HOSTS)}")
     if sum((bool(paths), bool(project), everything)) != 1:
-        raise BadInput("say which conversations: PATH..., --project DIR or --all", hint=EXAMPLE)
+        text = "say which conversations: PATH..., --project DIR or --all, and one of them alone"
+        raise BadInput(text, hint=EXAMPLE.replace("claude-code", host))
     home = known.default_home(environ)
     if paths:
         files = [each for path in paths for each in _files(Path(path).expanduser())]
