@@ -21,6 +21,7 @@ from benchmarks.commands import ENVIRONMENT, GITMEM, imports, run
 from benchmarks.injecting import commit_text, quietly
 from benchmarks.table import Row, interleaved
 from gitmem.core.asking import sentences_asked
+from gitmem.core.entry_blocks import parse
 from gitmem.core.passages import beginning, ending, parted, passages, without_comments
 from gitmem.core.sentences import sentences as split
 from gitmem.core.words import asked, marked, terms_of
@@ -38,6 +39,7 @@ TRAPS = [
     "<!-- a\n", "<!-- a -->\n\n", "-->", " ", "\n", ".)", "---\n", "\r", "~~~\n```\n",
     "    * x\n", "a\r\n", "[", "[1:1] ", "<a ", "`", "~", "a:", "user:", "?", '"', "é ", "system ",
     "é", "漢", "क", "😀", "_é", "\u0301", "ｶ", "\u1100\u1161",
+    "### Tea\n- **Status:** active\n\nGreen.\n",
 ]  # fmt: skip
 """Texts that repeat themselves: who looks at some place again and again pays for it there."""
 QUERIES = 60
@@ -256,7 +258,12 @@ def _line(number: int, rng: random.Random, said: list[str]) -> dict[str, object]
 def _parting() -> Row:
     """The text on which six times the length costs most beyond six times the work."""
     found = []
-    works = (passages, without_comments, list_parted, split, looked_for, sentences_asked)
+    texts = count()
+
+    def entries(text: str) -> object:
+        return parse(f"{text}{next(texts)}")  # another text each time: the last ones are remembered
+
+    works = (passages, without_comments, list_parted, split, looked_for, sentences_asked, entries)
     for trap, work in product(TRAPS, works):
         short, long = (f"# x\n{trap * (size // len(trap))}" for size in (50_000, 300_000))
         mine, six = interleaved(partial(work, long), partial(_repeat, work, short, 6), 3)

@@ -13,6 +13,7 @@ import pygit2
 import pytest
 from pygit2.enums import ConfigLevel
 
+from tests.support.moulds import Moulds
 from tests.support.seal import sealed
 
 # No repository is opened and no fsync setting is touched here: libgit2 reads that flag when it
@@ -29,6 +30,12 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Fresh home folders, one for each test; not in tmp_path, which tests expect to be empty."""
     root = tmp_path_factory.mktemp("homes")
     return (root / str(number) for number in count())
+
+
+@pytest.fixture(scope="session")
+def moulds(tmp_path_factory: pytest.TempPathFactory) -> Moulds:
+    """The stores that many tests begin with, made once."""
+    return Moulds(tmp_path_factory.mktemp("moulds"))
 
 
 @pytest.fixture(autouse=True)

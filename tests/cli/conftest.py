@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import Run, run_gitmem
+from tests.support.moulds import Moulds
 
 
 @pytest.fixture
@@ -24,9 +25,14 @@ def run(home: Path) -> Run:
 
 
 @pytest.fixture
-def gitmem(run: Run) -> Run:
+def gitmem(run: Run, home: Path, moulds: Moulds) -> Run:
     """The same, with the group main made a week ago."""
-    assert run("init", "--layout", "none", GITMEM_NOW="2026-02-01T08:00:00Z").code == 0
+
+    def make(root: Path) -> None:
+        week_ago = {"GITMEM_HOME": str(root), "GITMEM_NOW": "2026-02-01T08:00:00Z"}
+        assert run("init", "--layout", "none", **week_ago).code == 0
+
+    moulds.cast("a command line's", home, make)
     return run
 
 

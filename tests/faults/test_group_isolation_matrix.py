@@ -87,6 +87,7 @@ from gitmem.operations.untouched import count_edits, is_untouched
 from gitmem.operations.write import Allowed, Edit, write
 from tests.support.git import git_bytes
 from tests.support.histories import put
+from tests.support.moulds import Moulds
 
 MARK = "their-own-business"
 ASKED = "whose own business is it, theirs?"
@@ -136,20 +137,33 @@ class Scene(NamedTuple):
 
 
 @pytest.fixture
-def scene(tmp_path: Path) -> Iterator[Scene]:
+def scene(tmp_path: Path, moulds: Moulds) -> Iterator[Scene]:
+    moulds.cast("three groups", tmp_path / "store", made)
     store = Store(tmp_path / "store")
+    link(store, tmp_path, "theirs")
+    scene = opened(store)
+    yield scene
+    scene.mine.close()
+    scene.theirs.close()
+
+
+def opened(store: Store) -> Scene:
+    theirs = Group(store, "theirs", who=Who("them"))
+    return Scene(store, Group(store, "mine", who=Who("me"), acting="mine"), theirs)
+
+
+def made(root: Path) -> None:
+    """Both have something of their own."""
+    store = Store(root)
     for name in ("mine", "theirs", "global"):
         init(store, name)
-    link(store, tmp_path, "theirs")
-    theirs = Group(store, "theirs", who=Who("them"))
+    _, mine, theirs = opened(store)
     put(theirs, "a.md", f"{MARK} one\n", reason=MARK)
     put(theirs, f"notes/{MARK}.md", f"{MARK} two\n", reason=MARK)
     transcript_add(theirs, [Spoken(MARK, MARK, f"{MARK} {n}", None, f"{n}") for n in range(3)])
     transcript_checkpoint(theirs, MARK, token=transcript_pending(theirs).token)
-    mine = Group(store, "mine", who=Who("me"), acting="mine")
     put(mine, "own.md", "my own\n")
     transcript_add(mine, [Spoken("own", "me", "my own", None, "1")])
-    yield Scene(store, mine, theirs)
     mine.close()
     theirs.close()
 

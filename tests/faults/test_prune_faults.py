@@ -19,12 +19,12 @@ from pathlib import Path
 
 import pytest
 
+import gitmem.git.fingerprint
 import gitmem.git.publish
 import gitmem.operations.transcript_prune
 from gitmem.core.transcripts import REF, Message
 from gitmem.errors import Busy, Damaged, StorageFailed
 from gitmem.git.dropped import dropped
-from gitmem.git.fingerprint import SETTLED
 from gitmem.git.packing import pack, packs_of
 from gitmem.git.sideline import Sideline, line_tip, sideline
 from gitmem.operations.check import check, check_group
@@ -370,9 +370,12 @@ def test_whoever_dies_dropping_leaves_all_or_nothing_for_maintenance(
     is_sound(scene)
 
 
-def test_maintenance_that_had_nothing_to_do_wakes_up(scene: Scene) -> None:
+def test_maintenance_that_had_nothing_to_do_wakes_up(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gitmem.git.fingerprint, "SETTLED", 0.2)
     maintained(scene)
-    time.sleep(SETTLED + 0.1)
+    time.sleep(0.3)
     maintained(scene)
     assert "nothing since" in maintained(scene).steps[0].detail
 

@@ -23,6 +23,7 @@ from gitmem.git.sideline import sideline
 from gitmem.operations.write import Edit
 from tests.support.faults import Scene, assert_sound, files_at, new_scene
 from tests.support.git import git, git_bytes
+from tests.support.moulds import Moulds
 
 REF = "refs/gitmem/aside"
 WHEN = datetime(2026, 2, 8, 12, tzinfo=UTC)
@@ -32,11 +33,15 @@ STAYS = b"what shall stay\n"
 
 
 @pytest.fixture
-def scene(tmp_path: Path) -> Scene:
-    found = new_scene(tmp_path / "store", {"a.md": b"one\n", "deep/b.md": b"two\n"})
-    append(found, "day/gone", GONE)
-    append(found, "day/stays", STAYS)
-    return found
+def scene(tmp_path: Path, moulds: Moulds) -> Scene:
+    moulds.cast("with two lines", tmp_path / "store", made)
+    return Scene(tmp_path / "store")
+
+
+def made(root: Path) -> None:
+    scene = new_scene(root, {"a.md": b"one\n", "deep/b.md": b"two\n"})
+    append(scene, "day/gone", GONE)
+    append(scene, "day/stays", STAYS)
 
 
 def append(scene: Scene, path: str, data: bytes) -> str:

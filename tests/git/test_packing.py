@@ -19,16 +19,21 @@ from gitmem.operations.write import Edit
 from tests.support.faults import Scene, assert_sound, files_at, new_scene
 from tests.support.git import git
 from tests.support.histories import truncate
+from tests.support.moulds import Moulds
 
 LOTS = 1_000_000
 
 
 @pytest.fixture
-def scene(tmp_path: Path) -> Scene:
-    found = new_scene(tmp_path / "store", {"a.md": b"one\n", "deep/b.md": b"two\n"})
+def scene(tmp_path: Path, moulds: Moulds) -> Scene:
+    moulds.cast("of many loose objects", tmp_path / "store", made)
+    return Scene(tmp_path / "store")
+
+
+def made(root: Path) -> None:
+    scene = new_scene(root, {"a.md": b"one\n", "deep/b.md": b"two\n"})
     for number in range(20):
-        found.write(Edit("a.md", f"version {number}\n"))
-    return found
+        scene.write(Edit("a.md", f"version {number}\n"))
 
 
 def loose(scene: Scene) -> int:

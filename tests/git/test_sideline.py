@@ -36,6 +36,7 @@ from tests.support.faults import (
     write_once,
 )
 from tests.support.git import git
+from tests.support.moulds import Moulds
 from tests.support.processes import Voice, alone
 
 STEPS = ("locked", "objects", "held", "logged", "branch")
@@ -44,8 +45,10 @@ WHEN = datetime(2026, 2, 8, 12, tzinfo=UTC)
 
 
 @pytest.fixture
-def scene(tmp_path: Path) -> Scene:
-    return new_scene(tmp_path / "store", {"a.md": b"first\n", "b.md": b"b\n"})
+def scene(tmp_path: Path, moulds: Moulds) -> Scene:
+    files = {"a.md": b"first\n", "b.md": b"b\n"}
+    moulds.cast("beside a line", tmp_path / "store", lambda root: new_scene(root, files))
+    return Scene(tmp_path / "store")
 
 
 def note(title: str = "one more") -> Note:

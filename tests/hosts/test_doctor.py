@@ -22,8 +22,10 @@ from gitmem.hosts.install.files import digest
 from gitmem.hosts.install.places import Program
 from gitmem.operations.check import check_group
 from gitmem.operations.group import Group, Store
+from gitmem.operations.init import init
 from tests.support.git import git
 from tests.support.histories import by_hand, put
+from tests.support.moulds import Moulds
 
 ROOT = Path(gitmem.__file__).parents[1]
 
@@ -99,7 +101,11 @@ def bare(tmp_path: Path) -> Machine:
 
 
 @pytest.fixture
-def machine(bare: Machine) -> Machine:
+def machine(bare: Machine, moulds: Moulds) -> Machine:
+    def make(root: Path) -> None:
+        init(Store(root), "main", layout=hosts.LAYOUT)
+
+    moulds.cast("of a machine", bare.store.root, make)
     bare.install()
     return bare
 

@@ -40,6 +40,7 @@ from gitmem.operations.transcript_show import transcript_show
 from gitmem.operations.write import Edit, write
 from tests.support.git import git, git_bytes
 from tests.support.histories import edit, put, truncate
+from tests.support.moulds import Moulds
 from tests.support.samples import UPPER, body
 
 ROOT = Path(package.__file__).parents[1]
@@ -113,11 +114,11 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
+def desk(tmp_path: Path, moulds: Moulds) -> Desk:
     project = tmp_path / "project"
     project.mkdir()
     made = Desk(tmp_path / "store", project)
-    init(made.store, "main", layout="standard")
+    moulds.cast("of hooks", made.store.root, lambda r: init(Store(r), "main", layout="standard"))
     return made
 
 

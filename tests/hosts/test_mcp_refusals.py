@@ -39,6 +39,13 @@ READING = [
     ("memory_list", {"entries": True}),
     ("memory_history", {}),
 ]
+HURRIED = """
+from gitmem.cli import main
+from gitmem.operations.group import Group
+Group.writing.__defaults__ = (0.2,)
+main()
+"""
+"""A gitmem that waits less long for a lock."""
 KEPT = """\
 gitmem: 1
 layers:
@@ -331,15 +338,17 @@ class TestGuards:
         assert main.done("memory_get", path="a.md", group="away").text.endswith("one\n")
         group.close()
 
-    def test_a_lock_that_somebody_holds_is_told_as_such(self, served: Served, main: Server) -> None:
+    def test_a_lock_that_somebody_holds_is_told_as_such(self, served: Served) -> None:
         init(served.store, "busy", layout="none")
         group = served.group("busy")
         put(group, "a.md", "one\n")
         lock = Lock(lock_path(group.gitdir))
         lock.acquire()
         try:
-            said = main.refused("memory_write", path="a.md", text="two", group="busy")
-            assert main.done("memory_get", path="a.md", group="busy").text.endswith("one\n")
+            with serving(served.folder, "-g", "main", program=("-c", HURRIED)) as main:
+                said = main.refused("memory_write", path="a.md", text="two", group="busy")
+                assert main.done("memory_get", path="a.md", group="busy").text.endswith("one\n")
+                assert main.errors == ""
         finally:
             lock.release()
         group.close()

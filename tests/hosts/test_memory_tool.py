@@ -20,6 +20,7 @@ from gitmem.operations.read import read
 from gitmem.operations.write import Edit, write
 from tests.support.clocks import Clock
 from tests.support.git import git
+from tests.support.moulds import Moulds
 from tests.support.samples import narrow
 
 Do = Callable[..., Answer]
@@ -35,8 +36,9 @@ def opened(root: Path, layout: str = "none", name: str = "main") -> Group:
 
 
 @pytest.fixture
-def group(tmp_path: Path) -> Iterator[Group]:
-    group = opened(tmp_path / "store")
+def group(tmp_path: Path, moulds: Moulds) -> Iterator[Group]:
+    moulds.init(Store(tmp_path / "store"), Clock())
+    group = Group(Store(tmp_path / "store"), "main", who=Who("claude"), now=Clock())
     yield group
     group.close()
 

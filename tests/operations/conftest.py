@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gitmem.operations.group import Group, Store, Who
-from gitmem.operations.init import init
 from tests.support.clocks import Clock
+from tests.support.moulds import Moulds
 
 
 @pytest.fixture
@@ -23,9 +23,9 @@ def store(tmp_path: Path) -> Store:
 
 
 @pytest.fixture
-def group(store: Store, clock: Clock) -> Iterator[Group]:
+def group(store: Store, clock: Clock, moulds: Moulds) -> Iterator[Group]:
     who = Who("ada", "s-1", "chat")
-    init(store, "main", who=who, now=clock)
+    moulds.init(store, clock, who=who)
     opened = Group(store, "main", who=who, now=clock)
     yield opened
     opened.close()

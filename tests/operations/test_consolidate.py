@@ -26,6 +26,7 @@ from tests.support.clocks import Clock
 from tests.support.days import said_lines
 from tests.support.git import git
 from tests.support.histories import by_hand, edit, put
+from tests.support.moulds import Moulds
 
 DECISIONS, IDEAS = "reference/decisions.md", "reference/ideas.md"
 CURRENT = "sessions/current.md"
@@ -52,8 +53,8 @@ OLD_LOG = "sessions/2025-11-01.md"
 
 
 @pytest.fixture
-def group(store: Store, clock: Clock) -> Iterator[Group]:
-    init(store, "main", layout="zylos", who=Who("ada"), now=clock)
+def group(store: Store, clock: Clock, moulds: Moulds) -> Iterator[Group]:
+    moulds.init(store, clock, layout="zylos", who=Who("ada"))
     opened = Group(store, "main", who=Who("ada"), now=clock)
     yield opened
     opened.close()

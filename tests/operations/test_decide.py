@@ -18,7 +18,6 @@ from gitmem.operations.decided import Decided
 from gitmem.operations.deeds import DEEDS
 from gitmem.operations.freshness import freshness
 from gitmem.operations.group import Group, Store, Who
-from gitmem.operations.init import init
 from gitmem.operations.jobs import last_jobs
 from gitmem.operations.log import log
 from gitmem.operations.restore import restore
@@ -28,6 +27,7 @@ from tests.support.clocks import Clock
 from tests.support.days import said_lines
 from tests.support.git import git
 from tests.support.histories import edit, put
+from tests.support.moulds import Moulds
 
 CURRENT = "sessions/current.md"
 DECISIONS, IDEAS, FACT = "reference/decisions.md", "reference/ideas.md", "facts/tea.md"
@@ -68,8 +68,8 @@ By Friday.
 
 
 @pytest.fixture
-def group(store: Store, clock: Clock) -> Iterator[Group]:
-    init(store, "main", layout="standard", who=Who("ada"), now=clock)
+def group(store: Store, clock: Clock, moulds: Moulds) -> Iterator[Group]:
+    moulds.init(store, clock, layout="standard", who=Who("ada"))
     opened = Group(store, "main", who=Who("ada"), now=clock)
     put(opened, DECISIONS, TEXT)
     put(opened, IDEAS, IDEAS_TEXT)

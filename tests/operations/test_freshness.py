@@ -23,7 +23,6 @@ from gitmem.operations.check import check
 from gitmem.operations.confirm import confirm
 from gitmem.operations.freshness import AgedEntry, freshness, line_dates
 from gitmem.operations.group import Group, Store, Who
-from gitmem.operations.init import init
 from gitmem.operations.inject import inject
 from gitmem.operations.migrate import migrate
 from gitmem.operations.move import move, remove
@@ -37,6 +36,7 @@ from tests.support.clocks import Clock
 from tests.support.days import blamed
 from tests.support.git import git
 from tests.support.histories import by_hand, edit, put, reopened
+from tests.support.moulds import Moulds
 
 DECISIONS, IDEAS = "reference/decisions.md", "reference/ideas.md"
 FACT = "facts/tea.md"
@@ -59,8 +59,8 @@ One module format.
 
 
 @pytest.fixture
-def group(store: Store, clock: Clock) -> Iterator[Group]:
-    init(store, "main", layout="standard", who=Who("ada"), now=clock)
+def group(store: Store, clock: Clock, moulds: Moulds) -> Iterator[Group]:
+    moulds.init(store, clock, layout="standard", who=Who("ada"))
     opened = Group(store, "main", who=Who("ada"), now=clock)
     yield opened
     opened.close()

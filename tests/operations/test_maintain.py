@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import gitmem.git.fingerprint
 from gitmem.api import open_group
 from gitmem.errors import Conflict, GroupNotFound, GroupRefused
 from gitmem.git.checks.fsck import VERIFIED
@@ -37,6 +38,7 @@ STEPS = (
     "commit-graph",
 )
 FEW = Limits(loose=1, packs=3)
+SOON = 0.2
 
 
 def outcomes(done: Maintained) -> dict[str, str]:
@@ -51,10 +53,16 @@ def refs(group: Group) -> str:
     return git(group.gitdir, "for-each-ref")
 
 
+@pytest.fixture
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A quiet time is a short one, though longer than any tick of the clock of files here."""
+    monkeypatch.setattr(gitmem.git.fingerprint, "SETTLED", SOON)
+
+
 def until_quiet(group: Group) -> None:
     """Maintain until nothing is due, that is remembered, and an edit cannot hide in a tick."""
     maintain(group)
-    time.sleep(SETTLED + 0.1)
+    time.sleep(SOON + 0.1)
     assert maintain(group).outcome == "nothing"
     assert (group.gitdir / "gitmem" / "maintained").exists()
     assert detail(maintain(group), "capture").startswith("nothing since")
@@ -130,6 +138,7 @@ def test_a_packed_history_gets_its_commit_graph(group: Group) -> None:
     assert outcomes(maintain(group))["commit-graph"] == "nothing"
 
 
+@pytest.mark.usefixtures("soon")
 def test_a_head_that_is_damaged_is_not_quiet(group: Group) -> None:
     put(group, "a.md", "one\n")
     until_quiet(group)
@@ -254,6 +263,7 @@ def test_a_damaged_new_object_fails_the_step_and_stops_no_other(group: Group, wh
     afresh.close()
 
 
+@pytest.mark.usefixtures("soon")
 def test_a_failure_that_was_mended_is_no_concern_any_more(group: Group) -> None:
     put(group, "a.md", "one\n")
     until_quiet(group)
@@ -297,6 +307,7 @@ def test_merges_by_hand_are_read_on_both_sides(group: Group) -> None:
     assert detail(maintain(group), "scrub") == "3 commits and 2 files are sound"
 
 
+@pytest.mark.usefixtures("soon")
 def test_where_nothing_changed_nothing_is_looked_at_again(group: Group) -> None:
     put(group, "a.md", "one\n")
 
@@ -341,6 +352,7 @@ def interrupted(group: Group) -> None:
         lock.note(Record("gone", group.repository.tip().commit, 1, False, ()))
 
 
+@pytest.mark.usefixtures("soon")
 @pytest.mark.parametrize("name", DISTURBANCES)
 def test_whatever_makes_something_due_is_noticed_after_a_quiet_time(
     group: Group, clock: Clock, name: str
@@ -444,6 +456,7 @@ def test_the_api_maintains(store: Store, clock: Clock) -> None:
         assert group.maintain().outcome == "nothing"
 
 
+@pytest.mark.usefixtures("soon")
 def test_what_was_said_is_looked_after_though_the_branch_stands_still(group: Group) -> None:
     until_quiet(group)
 
@@ -452,6 +465,7 @@ def test_what_was_said_is_looked_after_though_the_branch_stands_still(group: Gro
     assert not detail(maintain(group), "pack").startswith("nothing since")
 
 
+@pytest.mark.usefixtures("soon")
 def test_what_is_dropped_while_maintenance_runs_is_not_forgotten(group: Group) -> None:
     transcript_add(group, [Spoken("c", "Ada", "a heron")])
     transcript_pending(group)

@@ -14,9 +14,9 @@ from gitmem.operations.confirm import confirm
 from gitmem.operations.consolidate import consolidate
 from gitmem.operations.decide import decide
 from gitmem.operations.group import Group, Store, Who
-from gitmem.operations.init import init
 from tests.support.clocks import Clock
 from tests.support.histories import put
+from tests.support.moulds import Moulds
 
 LONG = 2_000
 """Characters from which on a text is a whole file and not one entry."""
@@ -48,8 +48,8 @@ DEEDS: dict[str, Callable[[Group, int], object]] = {
 
 
 @pytest.fixture
-def group(store: Store, clock: Clock) -> Iterator[Group]:
-    init(store, "main", layout="standard", who=Who("ada"), now=clock)
+def group(store: Store, clock: Clock, moulds: Moulds) -> Iterator[Group]:
+    moulds.init(store, clock, layout="standard", who=Who("ada"))
     opened = Group(store, "main", who=Who("ada"), now=clock)
     yield opened
     opened.close()

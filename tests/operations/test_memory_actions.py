@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
 
 import pytest
 
@@ -14,18 +16,27 @@ from gitmem.operations.transcript_add import Spoken, transcript_add
 from gitmem.operations.write import Edit, write
 from tests.support.clocks import Clock
 from tests.support.histories import put
+from tests.support.moulds import Moulds
 
 
 @pytest.fixture
-def nano(store: Store, clock: Clock) -> Iterator[Group]:
-    for name in ("main", "other", "global"):
-        init(store, name, layout="nano", now=clock)
+def nano(store: Store, clock: Clock, moulds: Moulds) -> Iterator[Group]:
+    clock.time = moulds.cast("three of nano", store.root, made)
     group = Group(store, "other", who=Who("ada"), acting="other", now=clock)
+    yield group
+    group.close()
+
+
+def made(root: Path) -> datetime:
+    clock = Clock()
+    for name in ("main", "other", "global"):
+        init(Store(root), name, layout="nano", now=clock)
+    group = Group(Store(root), "other", who=Who("ada"), acting="other", now=clock)
     put(group, "MEMORY.md", "The heron of the others.\n")
     put(group, "memory/notes.md", "A heron, noted.\n")
     put(group, "plans.md", "The secret heron.\n")
-    yield group
     group.close()
+    return clock.time
 
 
 def test_the_durable_file_is_what_is_read_by_default(nano: Group) -> None:

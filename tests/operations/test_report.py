@@ -22,6 +22,7 @@ from gitmem.operations.write import Edit, write
 from tests.support.clocks import Clock
 from tests.support.git import git
 from tests.support.histories import by_hand, put, reopened
+from tests.support.moulds import Moulds
 
 DECISIONS, IDEAS, PROJECTS = (f"reference/{x}.md" for x in ("decisions", "ideas", "projects"))
 TEXT = """\
@@ -50,8 +51,8 @@ One module format.
 
 
 @pytest.fixture
-def group(store: Store, clock: Clock) -> Iterator[Group]:
-    init(store, "main", layout="zylos", who=Who("ada"), now=clock)
+def group(store: Store, clock: Clock, moulds: Moulds) -> Iterator[Group]:
+    moulds.init(store, clock, layout="zylos", who=Who("ada"))
     opened = Group(store, "main", who=Who("ada"), now=clock)
     yield opened
     opened.close()

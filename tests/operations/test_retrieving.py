@@ -20,18 +20,19 @@ from gitmem.operations.inject import Injected, inject
 from gitmem.operations.search import search
 from gitmem.operations.write import Allowed, Edit, write
 from tests.support.clocks import Clock
-from tests.support.histories import put, reopened
+from tests.support.histories import by_hand, edit, put, reopened
+from tests.support.moulds import Moulds
 
 LAYOUTS = Path(__file__).parents[2] / "templates" / "layouts"
 Make = Callable[[str, Mapping[str, str]], Group]
 
 
 @pytest.fixture
-def make(store: Store, clock: Clock) -> Iterator[Make]:
+def make(store: Store, clock: Clock, moulds: Moulds) -> Iterator[Make]:
     opened: list[Group] = []
 
     def made(layout: str, files: Mapping[str, str]) -> Group:
-        init(store, "main", layout="none", now=clock)
+        moulds.init(store, clock)
         group = Group(store, "main", who=Who("ada"), now=clock)
         opened.append(group)
         put(group, "gitmem.yaml", (LAYOUTS / layout / "layout.yaml").read_bytes())
@@ -196,9 +197,12 @@ class TestWhatIsChosen:
         now = f"### Now\n\n- **Status:** active\n\nHeron feeding: trout. {'Much else. ' * 50}\n"
         facts = {f"facts/f{n}.md": f"The heron feeding rule of {n}.\n" for n in range(130)}
         other = {f"notes/n{n}.md": f"Something else, {n}.\n" for n in range(1500)}
-        group = make(
-            "standard", {"reference/decisions.md": f"{''.join(past)}{now}", **facts, **other}
-        )
+        group = make("standard", {"reference/decisions.md": f"{''.join(past)}{now}", **facts})
+        for path, text in other.items():
+            edit(group, path, text)
+        # By plain git, which does not wait for the disk at each of so many files.
+        by_hand(group, "add", "-A")
+        by_hand(group, "commit", "-qm", "much else", at="2026-02-08T12:00:00Z")
 
         found = inject(group, prompt="What is the heron feeding rule?")
 

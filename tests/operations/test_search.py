@@ -34,11 +34,12 @@ from gitmem.operations.undo import undo
 from gitmem.operations.write import Edit, write
 from tests.support.clocks import Clock
 from tests.support.histories import by_hand, edit, put, reopened, truncate
+from tests.support.moulds import Moulds
 
 
 @pytest.fixture
-def group(store: Store, clock: Clock) -> Iterator[Group]:
-    init(store, "main", layout="standard", now=clock)
+def group(store: Store, clock: Clock, moulds: Moulds) -> Iterator[Group]:
+    moulds.init(store, clock, layout="standard")
     opened = Group(store, "main", who=Who("ada"), now=clock)
     yield opened
     opened.close()

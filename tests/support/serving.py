@@ -77,13 +77,17 @@ def environment(home: Path, **more: str) -> dict[str, str]:
 
 @contextmanager
 def serving(
-    home: Path, *args: str, env: Mapping[str, str] | None = None, mode: str = "auto"
+    home: Path,
+    *args: str,
+    env: Mapping[str, str] | None = None,
+    mode: str = "auto",
+    program: tuple[str, str] = ("-m", "gitmem"),
 ) -> Iterator[Server]:
-    """Start `gitmem mcp ARGS` on the store in HOME and connect to it."""
+    """Start `gitmem mcp ARGS` on the store in HOME, as Python runs PROGRAM, and connect to it."""
     errors = home / f"stderr-{next(_NUMBERS)}"
     parameters = StdioServerParameters(
         command=sys.executable,
-        args=["-m", "gitmem", "mcp", *args],
+        args=[*program, "mcp", *args],
         env=environment(home, **(env or {})),
     )
     named = types.Implementation(name=CLIENT, version="1")

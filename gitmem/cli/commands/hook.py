@@ -15,6 +15,8 @@ SILENCE = 1.0
 """Seconds after which a host has said all, though it has not closed its end ..."""
 PATIENCE = 5
 """... and so often while that is no whole object."""
+PART = 1 << 20
+"""Bytes that are asked for at a time: room for all of them would be made anew for each read."""
 
 
 @declare(
@@ -80,13 +82,13 @@ def _heard(source: int, most: int) -> bytes:
     import os
     from select import select
 
-    found, patience = b"", PATIENCE
+    found, patience = bytearray(), PATIENCE
     while len(found) < most and patience:
         if not select([source], [], [], SILENCE)[0]:
             patience = 0 if found.rstrip().endswith(b"}") else patience - 1
             continue
-        part = os.read(source, most - len(found))
+        part = os.read(source, min(most - len(found), PART))
         if not part:
             break
         found += part
-    return found
+    return bytes(found)
