@@ -126,7 +126,10 @@ def inject(
     layout = moment.loaded.layout
     _check(layout, format=format, user_mode=user_mode, budget=budget, layers=layers)
     if prompt is None and (top, chars) != (None, None):
-        raise BadInput("top and chars say how much a prompt gets", hint="give the prompt, too")
+        raise BadInput(
+            "top and chars say how much a prompt gets",
+            hint="add a prompt (`--prompt TEXT`), or leave them out",
+        )
     retrieval = _retrieval(layout, top, chars)
     limit = (layout.budget or None) if budget is None else budget
     page = Page(format or layout.format, annotate=layout.annotate if annotate is None else annotate)
