@@ -97,8 +97,8 @@ def transcript_add(
     unknown = _unknown(group, before, fresh)
     if dry_run:
         new = _first_met(unknown, met if met is not None else set())
-        blanked_ = sum(each.blanked for each in new)
-        return TranscriptAdded("", len(new), 0, 0, len(messages) - len(new), blanked_)
+        redacted = sum(each.blanked for each in new)
+        return TranscriptAdded("", len(new), 0, 0, len(messages) - len(new), redacted)
     if unknown:
         closed_before = 0 if before else last_closed(group)
         with sideline(group.repository, REF, wait) as line:
