@@ -30,7 +30,7 @@ from gitmem.errors import Damaged
 from gitmem.git.repository import Commit
 from gitmem.git.sideline import line_tip
 from gitmem.git.steps import Trees
-from gitmem.index import said
+from gitmem.index import said, said_filling
 from gitmem.index.database import Connection, Question, Spoilt, ask
 from gitmem.index.said import Deed
 from gitmem.operations.group import Group
@@ -163,7 +163,7 @@ def _bring_messages(connection: Connection, group: Group, known: str, tip: Said)
     for _, _, data in _readable(connection, group, [row for row in files if row[0] == FORGOTTEN]):
         said.forget(connection, decode_keys(data))
     batches = _readable(connection, group, [row for row in files if is_batch(row[0])])
-    said.put(connection, ((path, blob, list(decode(data))) for path, blob, data in batches))
+    said_filling.put(connection, ((path, blob, list(decode(data))) for path, blob, data in batches))
 
 
 def _readable(

@@ -86,7 +86,7 @@ def _reopened(group: Group, undone: set[str]) -> tuple[str, ...]:
         return ()
     from gitmem.operations.transcripts import ask_said, standing, tip_of
 
-    with suppress(GitmemError):  # what was to be done is done
+    with suppress(GitmemError, OSError):  # what was to be done is done
         found = ask_said(group, tip_of(group), lambda connection: standing(connection).reopened)
         return tuple(each.oid for each in found if undone & {each.oid, *each.covers})
     return ()

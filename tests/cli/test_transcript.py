@@ -230,8 +230,9 @@ class TestSync:
         said("write", "facts/x.md", "Deploys are on Mondays")
         said("transcript", "checkpoint", "--summary", "Deploys")
 
-        said("undo", "--last", "2")
+        undone = said("undo", "--last", "2")
 
+        assert "opened 1 summarised range of what was said; see: gitmem" in undone.out
         assert said("transcript", "status", "--json").document["pending"] == 2
         assert "reopened" in said("transcript", "status").out
 
@@ -332,7 +333,9 @@ class TestImporting:
 
         assert [each["added"] for each in (first, second, third)] == [1, 1, 0]
         assert [each["known"] for each in (first, second, third)] == [0, 0, 0]
-        assert third["files"] == 0
+        assert (third["files"], third["unchanged"]) == (0, 1)
+        told = run("transcript", "import", "claude-code", "--all").out
+        assert "1 file without a whole line that is new" in told
 
     def test_without_the_memory_of_how_far_it_was_nothing_comes_twice(
         self, run: Run, claude: Path, home: Path
@@ -527,7 +530,8 @@ class TestImporting:
         [
             (("gemini", "--all"), 2, "there is no host 'gemini'"),
             (("claude-code",), 2, "say which conversations"),
-            (("claude-code", "x", "--all"), 2, "say which conversations"),
+            (("claude-code", "x", "--all"), 2, "and one of them alone"),
+            (("codex", "--all", "--project", "x"), 2, "gitmem transcript import codex"),
             (("codex", "--all"), 3, "there are no conversations in"),
         ],
     )

@@ -35,12 +35,12 @@ from gitmem.index.said import (
     newest,
     numbers_in,
     places,
-    put,
     put_deeds,
     senders,
     set_state,
     state,
 )
+from gitmem.index.said_filling import put
 from gitmem.index.scoring import FILLING, Rarity, find
 
 NOON = datetime(2026, 2, 8, 12, tzinfo=UTC)

@@ -423,6 +423,17 @@ class TestRanking:
         assert search(group, "what did Ada say about the heron").hits[0].from_ == "Ada"
         assert search(group, "what did Bob say about the heron").hits[0].from_ == "Bob"
 
+    def test_a_role_is_nobodys_name(self, group: Group) -> None:
+        said = [
+            ("user", "please look at the login table"),
+            ("assistant", "The user table has a login column"),
+        ]
+        transcript_add(group, [Spoken(f"c{n}", *each) for n, each in enumerate(said)])
+
+        hits = search(group, "user login table", source="transcripts").hits
+
+        assert hits[0].score == pytest.approx(hits[1].score, rel=0.15)
+
     def test_where_two_are_named_nobody_comes_first_for_it(self, group: Group) -> None:
         said = [("Bob", "heron"), ("Ada", "heron"), ("Eve", "heron")]
         transcript_add(group, [Spoken(f"c{n}", *each) for n, each in enumerate(said)])
