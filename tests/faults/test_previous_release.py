@@ -1,0 +1,113 @@
+"""Stores live on: this release and the one before it work on the same store, in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import cycle
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.support.git import git
+from tests.support.releases import Release, previous_code, this_code
+
+POINTS = ("recorded", "objects", "branch", "placed", "staged", "dropped")
+STEPS = (
+    ("write", "facts/a.md", "one\n"),
+    ("write", "decisions", "--entry", "Use ESM", "--set", "Importance=2", "Why not."),
+    ("write", "facts/a.md", "two\n", "--append"),
+    ("write", "sessions", "- 10:00 began"),
+    ("snapshot",),
+    ("mv", "facts/a.md", "facts/b.md"),
+    ("write", "facts/c.md", "three\n"),
+    ("search", "three"),
+    ("freshness",),
+    ("archive", "facts/c.md"),
+    ("restore", "facts/c.md"),
+    ("undo",),
+    ("transcript", "add", "--chat", "c", "--from", "ada", "hello"),
+    ("maintain",),
+    ("inject",),
+    ("status",),
+    ("log",),
+    ("check",),
+)
+
+
+class Both(NamedTuple):
+    """Two releases on one store."""
+
+    old: Release
+    new: Release
+
+    @property
+    def group(self) -> Path:
+        """The work tree."""
+        return self.new.store / "groups" / "main"
+
+    @property
+    def gitdir(self) -> Path:
+        """The git directory."""
+        return self.new.store / "repos" / "main.git"
+
+
+@pytest.fixture(scope="module")
+def old_code(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return previous_code(tmp_path_factory.mktemp("previous"))
+
+
+@pytest.fixture
+def both(old_code: Path, tmp_path: Path) -> Both:
+    store = tmp_path / "store"
+    return Both(Release("old", old_code, store), Release("new", this_code(), store))
+
+
+def in_turn(both: Both, first: str) -> Iterator[Release]:
+    return cycle((both.old, both.new) if first == "old" else (both.new, both.old))
+
+
+@pytest.mark.parametrize("first", ["old", "new"])
+def test_both_work_on_one_store_in_turn(both: Both, first: str) -> None:
+    turns = in_turn(both, first)
+    next(turns).done("init")
+    for step in STEPS:
+        next(turns).done(*step)
+    for release in both:
+        assert release.document("check")["findings"] == [], release.name
+        assert release.done("read", "facts/b.md") == "one\ntwo\n"
+    assert git(both.gitdir, "fsck", "--strict", "--no-dangling") == ""
+    assert git(both.group, "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("dies", ["old", "new"])
+def test_one_recovers_what_the_other_left_when_it_was_killed(
+    both: Both, dies: str, point: str
+) -> None:
+    killed, heir = both if dies == "old" else reversed(both)
+    killed.done("init", "--layout", "none")
+    killed.done("write", "a.md", "before\n")
+    (both.group / "b.md").write_text("an edit\n")
+    code, _ = killed.run("write", "a.md", "after, and longer\n", killed_at=point)
+    assert code == -9
+    heir.done("write", "c.md", "c\n")
+    heir.done("capture")
+    assert heir.done("read", "b.md") == "an edit\n"
+    landed = point not in ("recorded", "objects")
+    assert heir.done("read", "a.md") == ("after, and longer\n" if landed else "before\n")
+    for release in both:
+        assert release.document("check")["findings"] == [], release.name
+    assert git(both.group, "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("first", ["old", "new"])
+def test_an_edit_of_a_person_is_captured_by_either(both: Both, first: str) -> None:
+    turns = in_turn(both, first)
+    next(turns).done("init", "--layout", "none")
+    next(turns).done("write", "a.md", "one\n")
+    for number in range(3):
+        (both.group / "a.md").write_text(f"edit {number}\n")
+        git(both.group, "add", "-A")
+        next(turns).done("write", "b.md", f"{number}\n")
+        assert next(turns).done("read", "a.md") == f"edit {number}\n"
