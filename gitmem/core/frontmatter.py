@@ -246,7 +246,8 @@ def _refuse_aliases(block: Block) -> None:
 
     for event in yaml.parse(block.raw, Loader=SafeLoader):
         if getattr(event, "anchor", None):
-            line = _line(block, event.start_mark.index)
+            mark = event.start_mark
+            line = _line(block, mark.index if mark else 0)
             why = f"line {line} uses a YAML anchor or alias (& or *)"
             raise _refused(line, "alias", why, f"{_QUOTE}, or write the value out; {_NOT_MEANT}")
 
