@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import signal
 import stat
 import subprocess
 import sys
@@ -224,6 +225,8 @@ def test_an_interrupt_ends_with_130(store: Path, tmp_path: Path) -> None:
         env=os.environ | {"PYTHONPATH": str(ROOT), "EDITOR": str(editor)},
         capture_output=True,
         check=False,
+        # A job that a shell starts in the background ignores interrupts, and so do its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
     assert done.returncode == 130
