@@ -9,8 +9,13 @@ INSTALLED := $(VENV)/.installed
 .DEFAULT_GOAL := test
 .PHONY: test test-slow lint fix demo bench docs plugin clean
 
+# Every write is synced, so the disk decides how long the tests take: in memory one module took 14 s
+# instead of 171 s on a busy disk. The slow tests run on the disk.
+ROOM := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 4000000 { print "/dev/shm" }')
+IN_MEMORY := $(if $(ROOM),PYTEST_DEBUG_TEMPROOT=$(ROOM))
+
 test: lint
-	$(RUN) -m pytest -n 2
+	$(IN_MEMORY) $(RUN) -m pytest -n 2
 
 test-slow: $(INSTALLED)
 	$(RUN) -m pytest -n 2 -m slow
