@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from gitmem.operations.diff import Diffed
     from gitmem.operations.entries import ListedEntries
     from gitmem.operations.freshness import Freshness, LineDates
-    from gitmem.operations.held import HeldAccepted, HeldDropped, HeldShown, HeldThing
+    from gitmem.operations.held import HeldAccepted, HeldShown, HeldThing
+    from gitmem.operations.ignore import HeldAsked, HeldIgnored, IgnoredRow
     from gitmem.operations.inject import Injected
     from gitmem.operations.lint import Linted
     from gitmem.operations.listing import Listed
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from gitmem.operations.transcript_prune import TranscriptPruned
     from gitmem.operations.transcript_show import TranscriptList, TranscriptShown
     from gitmem.operations.transcript_status import TranscriptStatus
+    from gitmem.operations.trash import Dropped, HeldDropped, HeldEmptied, HeldRestored
     from gitmem.operations.undo import Undone
     from gitmem.operations.write import Edit, Written
 
@@ -371,17 +373,57 @@ class Group:
 
         return held_show(self._group, what)
 
-    def held_accept(self, what: str, *, reason: str | None = None) -> HeldAccepted:
-        """Commit a held version as it is."""
+    def held_accept(
+        self, what: str, *, reason: str | None = None, mask: bool = False
+    ) -> HeldAccepted:
+        """Commit a held version as it is, or with its credentials masked."""
         from gitmem.operations.held import held_accept
 
-        return held_accept(self._group, what, reason=reason or "")
+        return held_accept(self._group, what, reason=reason or "", mask=mask)
 
-    def held_drop(self, what: str) -> HeldDropped:
-        """Delete a held version for good."""
-        from gitmem.operations.held import held_drop
+    def held_drop(self, what: str, *, reason: str | None = None) -> HeldDropped:
+        """Move a held version to the trash."""
+        from gitmem.operations.trash import held_drop
 
-        return held_drop(self._group, what)
+        return held_drop(self._group, what, reason=reason or "")
+
+    def held_trash(self) -> tuple[Dropped, ...]:
+        """The held versions that were dropped."""
+        from gitmem.operations.trash import held_trash
+
+        return held_trash(self._group)
+
+    def held_restore(self, what: str) -> HeldRestored:
+        """Bring a version back from the trash, by id or path."""
+        from gitmem.operations.trash import held_restore
+
+        return held_restore(self._group, what)
+
+    def held_empty(self, ids: Sequence[str] = (), *, before: str | None = None) -> HeldEmptied:
+        """Delete versions from the trash for good."""
+        from gitmem.operations.trash import held_empty
+
+        return held_empty(self._group, ids, before=before or "")
+
+    def held_ignore(
+        self, what: str, *, reason: str | None = None, dry_run: bool = False
+    ) -> HeldIgnored:
+        """Leave a file, or all that fit a pattern, on disk and out of memory."""
+        from gitmem.operations.ignore import held_ignore
+
+        return held_ignore(self._group, what, reason=reason or "", dry_run=dry_run)
+
+    def held_ask(self, what: str) -> HeldAsked:
+        """Stop ignoring a path or a pattern."""
+        from gitmem.operations.ignore import held_ask
+
+        return held_ask(self._group, what)
+
+    def held_ignored(self) -> tuple[IgnoredRow, ...]:
+        """The patterns of files that are ignored."""
+        from gitmem.operations.ignore import held_ignored
+
+        return held_ignored(self._group)
 
     def inject(
         self,

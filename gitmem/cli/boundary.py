@@ -50,7 +50,10 @@ EXIT_CODES: dict[type[BaseException], int] = {
 }
 
 # Errors whose facts people want to see as a table -> the module that draws it.
-DETAILS = {"choose-version": "gitmem.cli.commands.restore"}
+DETAILS = {
+    "choose-version": "gitmem.cli.commands.restore",
+    "moment-ambiguous": "gitmem.cli.commands.show",
+}
 
 
 def exit_code(kind: type[BaseException]) -> int:

@@ -104,7 +104,12 @@ class Invocation:
             click.echo(document(result, **more))
         elif data or not self.settings.quiet:
             for line in lines:
-                click.echo(line)
+                click.echo(self.style.line(line))
+
+    def details(self, lines: Iterable[str]) -> None:
+        """Print what belongs to an error that was just reported."""
+        for line in lines:
+            click.echo(self.style.line(line))
 
     def addressed(self, text: str, group: str = "") -> str:
         """TEXT whose `gitmem` commands name the store and group that this call named, or GROUP."""
@@ -128,6 +133,12 @@ class Invocation:
         """Say something on the side; a document has it in its fields."""
         if not (self.settings.quiet or self.settings.json):
             click.echo(f"note: {visible(self.addressed(text))}", err=True)
+
+    def confirm(self, question: str, *, doing: str, again: str) -> None:
+        """Ask the person at the terminal; where there is none, only --yes is an answer."""
+        if sys.stdin is None or not sys.stdin.isatty():
+            raise BadInput(f"{doing} needs --yes", hint=f"repeat with --yes: `{again}`")
+        click.confirm(question, abort=True, err=True)
 
     @contextmanager
     def progress(self, label: str, unit: str = "") -> Iterator[Progress | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 Paint = Callable[[str], str]
@@ -12,6 +13,10 @@ WIDE = ("W", "F")
 
 
 DEL = 127
+PAINTS = re.compile(r"(\x1b\[(?:0|1|2|1;4|3[1236])m)")
+"""The colours below."""
+WIDEST = 60
+"""Cells to which a column is filled up: one long name must not push all others off the screen."""
 
 
 class Style:
@@ -51,15 +56,26 @@ class Style:
         """A commit."""
         return self._painted("36", text)
 
+    def line(self, text: str) -> str:
+        """TEXT as one line that does nothing to a terminal but what our colours do.
+
+        Everything printed for people goes through here, so that no name, whoever gave it, can move
+        the cursor, hide text or look like a line of ours.
+        """
+        if text.isprintable():
+            return text
+        parts = re.split(PAINTS, text) if self.colour else [text]
+        return "".join(part if number % 2 else _tabbed(part) for number, part in enumerate(parts))
+
 
 def plain(text: str) -> str:
     """TEXT as it is: the paint of a column without one."""
     return text
 
 
-def short(commit: str) -> str:
+def short(commit: str, digits: int = SHORT) -> str:
     """A commit's id as people quote it."""
-    return commit[:SHORT]
+    return commit[:digits]
 
 
 def delta(added: int, removed: int) -> str:
@@ -68,15 +84,27 @@ def delta(added: int, removed: int) -> str:
 
 
 def visible(text: str) -> str:
-    """TEXT with what could move the cursor, hide or reorder written as `\\u{XXXX}`; lines stay."""
+    """TEXT on one line: what breaks, hides, moves or reorders text is written as `\\u{XXXX}`."""
     if text.isprintable():
         return text
     from gitmem.core.messages import visible as one_line
 
-    return "\n".join(
-        "\t".join(part if part.isprintable() else one_line(part) for part in line.split("\t"))
-        for line in text.split("\n")
-    )
+    return one_line(text)
+
+
+def text_lines(text: str) -> Iterator[str]:
+    """The lines of a text that may have several or none; within each the same, but tabs stay."""
+    if text:
+        yield from visible_text(text.removesuffix("\n")).split("\n")
+
+
+def visible_text(text: str) -> str:
+    """A text of several lines, or a part of one: line ends and tabs stay."""
+    return "\n".join(map(_tabbed, text.split("\n")))
+
+
+def _tabbed(line: str) -> str:
+    return "\t".join(map(visible, line.split("\t")))
 
 
 def quoted(path: str) -> str:
@@ -102,7 +130,7 @@ def width(text: str) -> int:
 def columns(rows: Iterable[Sequence[str]], paints: Sequence[Paint] = ()) -> Iterator[str]:
     """ROWS as aligned lines; the last column is as long as it is."""
     table = [[visible(cell) for cell in row] for row in rows]
-    widths = [max(map(width, column)) for column in zip(*table, strict=True)]
+    widths = [min(max(map(width, column)), WIDEST) for column in zip(*table, strict=True)]
     paints = (*paints, *[plain] * len(widths))
     for row in table:
         cells = [

@@ -141,6 +141,10 @@ class Finisher:
         self._publisher.finish_items([item])
         return True
 
+    def set_out(self, path: str, rule: str) -> None:
+        """Move what stands at PATH, which may not enter git, out of the work tree."""
+        self._keep(path, path, rule)
+
     def _clear_way(self, way: str) -> bool:
         """A link or file stands where a folder of the path should be: set it aside."""
         try:

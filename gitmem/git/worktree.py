@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.errors import Damaged
+from gitmem.git.crossing import copy_out, move_in
 from gitmem.git.exchange import rename_onto_nothing, swap
 from gitmem.git.objects import blob_id
 
@@ -182,7 +183,17 @@ class WorkTree:
             except OSError as error:
                 if error.errno != errno.EXDEV:
                     raise
-                _copy_out(folder, name, target)
+                copy_out(folder, name, target)
+
+    def move_in(self, source: Path, path: str, mode: int) -> bool:
+        """Move the thing at SOURCE to PATH, unless anything stands there: False, and it stays."""
+        try:
+            with self.parent(path, create=True) as (folder, name):
+                move_in(source, folder, name, f"{TEMP_PREFIX}{os.urandom(8).hex()}", mode)
+                os.fsync(folder)
+                return True
+        except (FileExistsError, InTheWay):
+            return False
 
     def scan(self, under: str = "") -> Iterator[tuple[str, os.stat_result]]:
         """Everything below UNDER but folders, with its own stat; dot names are skipped."""
@@ -315,23 +326,6 @@ def _write_all(fd: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
-
-
-def _copy_out(folder: int, name: str, target: Path) -> None:
-    """Move across file systems: only files and links can, a pipe or device cannot."""
-    found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    if stat.S_ISLNK(found.st_mode):
-        os.symlink(os.readlink(name, dir_fd=folder), target)
-    elif stat.S_ISREG(found.st_mode):
-        fd = os.open(name, os.O_RDONLY | _NOFOLLOW, dir_fd=folder)
-        with open(fd, "rb") as source, open(target, "xb") as copy:
-            while chunk := source.read(MAX_FILE):
-                copy.write(chunk)
-            copy.flush()
-            os.fsync(copy.fileno())
-    else:
-        raise OSError(errno.EXDEV, "neither a file nor a link", name)
-    os.unlink(name, dir_fd=folder)
 
 
 def _scan(fd: int, prefix: str) -> Iterator[tuple[str, os.stat_result]]:

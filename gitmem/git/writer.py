@@ -146,6 +146,22 @@ class Writer:
             self._publisher.forward(path, None)
             self._finisher.tidy()
 
+    def set_out(self, path: str, rule: str) -> SetAside | None:
+        """Move what is held at PATH out of the work tree; what HEAD has there stands there then.
+
+        HEAD's files are noted in the inflight record before anything moves: else, after a crash,
+        their absence would look like a deletion.
+        """
+        known = len(self.set_aside)
+        files = [name for name, _ in self.repository.snapshot().files(path)]
+        for each in files:
+            self._publisher.forward(each, None)
+        if files:
+            self._finisher.tidy()
+        else:
+            self._finisher.set_out(path, rule)
+        return next((each for each in self.set_aside[known:] if each.path == path), None)
+
     def put_back(self, under: str = "") -> int:
         """Let every file of HEAD that is missing stand in the work tree again; count them."""
         missing = 0

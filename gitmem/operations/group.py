@@ -272,7 +272,7 @@ class Group:
         with writing(
             self.repository, self.worktree, self.now, FINDER, wait=wait, policies=self._policy
         ) as writer:
-            writer.examine = _examine
+            writer.examine = self._examine
             changed = not hurried and writer.index_changed()
             if changed and not late:
                 self._take_in(writer, finder)
@@ -288,6 +288,17 @@ class Group:
         with suppress(Damaged):  # an edit has happened: it is taken in all the same
             return layout_at(self, snapshot).layout.policy_of(path)
         return "free"
+
+    def _examine(self, files: Mapping[str, bytes | None]) -> None:
+        """Refuse a layout that cannot be read, and a path that somebody decided to ignore."""
+        from gitmem.git.ignored import Ignored
+
+        data = files.get(FILE)
+        if data is not None:
+            from gitmem.operations.layouts import checked
+
+            checked(data)
+        Ignored(self.gitdir).check(files, self.repository.snapshot())
 
     def _take_in(self, writer: Writer, finder: Note) -> None:
         from gitmem.operations.capture import adopt_all
@@ -342,15 +353,6 @@ class Group:
             count = writer.put_back()
             tie(self.gitdir, self.worktree, relative=not self.is_outside)
         return count
-
-
-def _examine(files: Mapping[str, bytes | None]) -> None:
-    """Refuse a layout that cannot be read, by whichever operation it would come."""
-    data = files.get(FILE)
-    if data is not None:
-        from gitmem.operations.layouts import checked
-
-        checked(data)
 
 
 def not_found(store: Store, name: str, acting: str | None = None) -> GroupNotFound:

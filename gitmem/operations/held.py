@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import os
-import stat
-from contextlib import suppress
+from collections.abc import Sequence
+from shlex import quote
 from typing import NamedTuple
 
-from gitmem.core.guards import NAME_RULE
-from gitmem.core.secrets import redact
-from gitmem.errors import NotFound, Refused
-from gitmem.git.held import HeldFolder, SetAside
-from gitmem.git.intake import Captured, Holding
+from gitmem.core.guards import NAME_RULE, hold_rule
+from gitmem.core.secrets import find, redact
+from gitmem.errors import Busy, NotFound, Refused
+from gitmem.git.held import HeldFolder, SetAside, size_of
+from gitmem.git.intake import Captured, Holding, sound
+from gitmem.git.publish import PATIENCE
+from gitmem.git.trash import Dropping, Trash
 from gitmem.git.worktree import Seen, WorkTree, obstacle_in
+from gitmem.git.writer import Writer
 from gitmem.operations.group import Group
 from gitmem.operations.pending import pending_edits
 from gitmem.operations.place import check_place
 
+REDACTED = "Gitmem-Redacted"
+MOST = 50
+"""Masked credentials that a commit names."""
 NEVER = ("path", "too-big", NAME_RULE)
 """Rules that nobody can waive: git, or the next reader of the log, would suffer."""
 
@@ -40,6 +46,17 @@ class HeldShown(NamedTuple):
     thing: HeldThing
     text: str
     redacted: int
+    acceptable: bool = False
+    """Whether it can be committed as it is."""
+    trashed: bool = False
+    """True when it lies in the trash."""
+
+
+class Masked(NamedTuple):
+    """A credential that was masked: which rule found it, and where. Never its value."""
+
+    rule: str
+    line: int
 
 
 class HeldAccepted(NamedTuple):
@@ -48,14 +65,10 @@ class HeldAccepted(NamedTuple):
     path: str
     commit: str
     captured: tuple[Captured, ...] = ()
-
-
-class HeldDropped(NamedTuple):
-    """A held version that is gone for good."""
-
-    path: str
-    put_back: bool
-    """True when HEAD's version stands in its place again."""
+    masked: tuple[Masked, ...] = ()
+    """What the committed text has a mask for."""
+    trash: str = ""
+    """The id under which the text with the credentials lies in the trash."""
 
 
 def held_list(group: Group) -> tuple[HeldThing, ...]:
@@ -66,23 +79,15 @@ def held_list(group: Group) -> tuple[HeldThing, ...]:
 
 def _standing(group: Group, each: Holding) -> HeldThing:
     location = str(group.worktree / each.path)
-    return HeldThing(each.path, each.rule, False, location, bytes=_size(location))
+    return HeldThing(each.path, each.rule, False, location, bytes=size_of(location))
 
 
 def _aside(each: SetAside) -> HeldThing:
     location = str(each.content)
-    return HeldThing(each.path, each.rule, True, location, each.id, each.at, _size(location))
+    return HeldThing(each.path, each.rule, True, location, each.id, each.at, size_of(location))
 
 
-def _size(location: str) -> int | None:
-    """The size of a file itself, not of what a link leads to."""
-    with suppress(OSError):
-        found = os.lstat(location)
-        return found.st_size if stat.S_ISREG(found.st_mode) else None
-    return None
-
-
-def _find(group: Group, what: str) -> HeldThing:
+def find_held(group: Group, what: str) -> HeldThing:
     """By id or by path; what stands in the work tree comes before what was set aside."""
     name = group.relative(what) if what.startswith("/") else what
     things = held_list(group)
@@ -112,61 +117,121 @@ def _read(group: Group, thing: HeldThing) -> Seen:
 
 
 def held_show(group: Group, what: str) -> HeldShown:
-    """One held version; values that look like credentials are blanked out."""
-    thing = _find(group, what)
+    """One held version, or one in the trash; what looks like a credential is blanked out."""
+    thing, trashed = _find_anywhere(group, what)
     seen = _read(group, thing)
     if seen.data is None:
         target = os.readlink(thing.location) if os.path.islink(thing.location) else ""
-        return HeldShown(thing, f"a link to {target}\n" if target else "", 0)
+        text = f"a link to {target}\n" if target else ""
+        return HeldShown(thing, text, 0, False, trashed)
     text, count = redact(seen.data.decode("utf-8", "replace"))
-    return HeldShown(thing, text, count)
+    return HeldShown(thing, text, count, not thing.rule.startswith(NEVER), trashed)
 
 
-def held_accept(group: Group, what: str, *, reason: str = "") -> HeldAccepted:
-    """Commit a held version as it is: somebody looked at it and decided."""
-    thing = _find(group, what)
+def _find_anywhere(group: Group, what: str) -> tuple[HeldThing, bool]:
+    """What is held by that name, else what lies in the trash, and which of the two it is."""
+    try:
+        return find_held(group, what), False
+    except NotFound:
+        found = Trash(group.gitdir).find(what)
+        if found is None:
+            raise
+    location = str(found.content)
+    size = size_of(location)
+    thing = HeldThing(found.path, found.rule, True, location, found.id, found.dropped, size)
+    return thing, True
+
+
+def held_accept(group: Group, what: str, *, reason: str = "", mask: bool = False) -> HeldAccepted:
+    """Commit a held version: somebody looked at it and decided.
+
+    MASK: without its credentials. The text that has them then goes to the trash.
+    """
+    thing = find_held(group, what)
     finder = group.note("capture", reason=reason)
-    accepted = ("Gitmem-Violation", f"accepted by hand: {thing.rule}")
     with group.writing() as writer:
         seen = _read(group, thing)
         if seen.data is None or thing.rule.startswith(NEVER):
             raise _cannot_enter(thing)
+        if mask and not thing.set_aside:
+            check_closed(writer, thing, f"held accept --redact {quote(thing.path)}")
         if thing.set_aside:
             writer.adopt(thing.path)
-        check_place(writer.repository.snapshot(), thing.path)
-        captured = writer.accept(thing.path, seen, finder._replace(extra=(accepted,)))
-        commit = captured.commit if captured else group.repository.tip().commit
-        if thing.set_aside:
-            _drop_aside(group, thing)
-        return HeldAccepted(thing.path, commit, tuple(writer.captured))
+        snapshot = writer.repository.snapshot()
+        check_place(snapshot, thing.path)
+        masked: tuple[Masked, ...] = ()
+        extra: tuple[tuple[str, str], ...] = (
+            ("Gitmem-Violation", f"accepted by hand: {thing.rule}"),
+        )
+        version = seen
+        if mask:
+            version, masked = _masked(thing, seen, sound(snapshot, thing.path))
+            extra = tuple((REDACTED, f"{each.rule}, line {each.line}") for each in masked[:MOST])
+        captured = writer.accept(thing.path, version, finder._replace(extra=extra))
+        commit = captured.commit if captured else writer.repository.tip().commit
+        trash = ""
+        if mask:
+            trash = _trash_original(group, thing, seen, writer.set_aside)
+        elif thing.set_aside:
+            _drop_aside(group, thing)  # it is in git, word for word
+        return HeldAccepted(thing.path, commit, tuple(writer.captured), masked, trash)
+
+
+def _masked(thing: HeldThing, seen: Seen, before: bytes | None) -> tuple[Seen, tuple[Masked, ...]]:
+    """The version without its credentials, and which they were."""
+    text = (seen.data or b"").decode("utf-8", "surrogateescape")
+    found = tuple(Masked(each.rule, each.line) for each in find(text))
+    data = redact(text)[0].encode("utf-8", "surrogateescape")
+    rule = hold_rule(thing.path, "", data, before)
+    if not found or rule:
+        why = f"it is still held: {rule}" if rule else "no credential was found in it"
+        name = thing.id or thing.path
+        raise Refused(
+            f"{thing.path!r} cannot be accepted with its credentials masked: {why}",
+            hint=f"look at it: `gitmem held show {quote(name)}`; to commit it as it is: "
+            f"`gitmem held accept {quote(name)}`",
+            rule=rule or thing.rule,
+        )
+    return Seen(data), found
+
+
+def _trash_original(
+    group: Group, thing: HeldThing, seen: Seen, set_aside: Sequence[SetAside]
+) -> str:
+    """Move the version that was masked to the trash; one that somebody changed since stays held."""
+    aside = HeldFolder(group.gitdir).find(thing.id) if thing.set_aside else None
+    for each in (aside, *reversed(set_aside)):
+        if each and each.path == thing.path and _read(group, _aside(each)).data == seen.data:
+            why = Dropping(group.who.agent, group.now(), "accepted with its credentials masked")
+            return Trash(group.gitdir).take(each, why._replace(stood=False)).id
+    return ""
 
 
 def _cannot_enter(thing: HeldThing) -> Refused:
+    ways = {
+        "too-big": "split it into files of at most 1 MiB",
+        "link": "put a copy in the place of the link",
+        "hard-link": "put a copy in its place: `cp FILE COPY && mv COPY FILE`",
+        "path": "give it a name without control characters or backslashes",
+    }
+    way = next((text for rule, text in ways.items() if thing.rule.startswith(rule)), "")
+    name = quote(thing.id or thing.path)
+    stay = f"to leave it on disk: `gitmem held ignore {name}`"
+    look = f"look at it: `gitmem held show {name}`"
     return Refused(
-        f"{thing.path} cannot enter git: {thing.rule}",
-        hint="put its text into a plain file with an ordinary name instead, then "
-        f"`gitmem held drop {thing.id or thing.path}`",
+        f"{thing.path!r} cannot enter git: {thing.rule}",
+        hint="; ".join(filter(None, (way, look if thing.set_aside else stay))),
         rule=thing.rule,
     )
 
 
-def held_drop(group: Group, what: str) -> HeldDropped:
-    """Delete a held version for good; git never had it."""
-    _find(group, what)
-    with group.writing() as writer:
-        thing = _find(group, what)  # again: until now somebody may have mended it
-        if thing.set_aside:
-            _drop_aside(group, thing)
-            return HeldDropped(thing.path, False)
-        try:
-            writer.worktree.drop(thing.path)
-        except OSError as error:
-            raise Refused(
-                f"{thing.path} cannot be deleted: {error.strerror}",
-                hint=f"look at {thing.location} yourself",
-                rule=thing.rule,
-            ) from error
-        return HeldDropped(thing.path, writer.put_back(thing.path) > 0)
+def check_closed(writer: Writer, thing: HeldThing, again: str) -> None:
+    """Refuse to move a file to which another program is writing; AGAIN is the command for later."""
+    if writer.worktree.look(thing.path, patience=PATIENCE).busy:
+        raise Busy(
+            f"another program is writing to {thing.path!r}",
+            hint=f"let it finish, then repeat `gitmem {again}`",
+        )
 
 
 def _drop_aside(group: Group, thing: HeldThing) -> None:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from gitmem.core.guards import hold_rule
 from gitmem.core.paths import check_path
+from gitmem.git.ignored import Ignored
 from gitmem.git.indexfile import is_clean
 from gitmem.git.intake import Holding
 from gitmem.git.lock import Lock, lock_path
@@ -54,6 +55,8 @@ class Scan(NamedTuple):
     """The HEAD it was compared with."""
     left: int = 0
     """Edits that there was no time to judge."""
+    ignored_by_pattern: int = 0
+    """What somebody decided to leave on disk and out of memory: see `held ignore`."""
 
 
 def pending_edits(group: Group, under: Iterable[str] = (), *, until: float = math.inf) -> Scan:
@@ -111,6 +114,7 @@ class _Scanner:
 
     def __init__(self, snapshot: Snapshot, worktree: WorkTree, until: float) -> None:
         self._until, self._judged, self._left = until, False, 0
+        self._ignored, self._by_pattern = Ignored(snapshot.repository.gitdir), 0
         self._snapshot = snapshot
         self._repository = snapshot.repository
         self._worktree = worktree
@@ -136,7 +140,8 @@ class _Scanner:
         gone = {path: self._head[path].oid for path in sorted(missing) if self._is_gone(path)}
         edits = self._edits(gone)
         held = tuple(Holding(path, rule) for path, rule in sorted(self._held.items()))
-        return Scan(edits, held, ignored, self._snapshot.commit, self._left)
+        commit = self._snapshot.commit
+        return Scan(edits, held, ignored, commit, self._left, self._by_pattern)
 
     def _expected(self, place: str) -> Iterator[str]:
         """The files of HEAD that the walk of the work tree should come by."""
@@ -153,14 +158,25 @@ class _Scanner:
 
     def _judge(self, path: str, found: os.stat_result) -> bool:
         """Sort one thing in; False when it vanished while we looked."""
-        obstacle = "unreadable" if stat.S_ISDIR(found.st_mode) else obstacle_in(found)
+        is_folder = stat.S_ISDIR(found.st_mode)
+        obstacle = "unreadable" if is_folder else obstacle_in(found)
         node = self._head.get(path)
+        if node is None and self._is_ignored(path + "/" * is_folder):
+            return True
         if obstacle:
             self._may_enter(path, Seen(obstacle=obstacle), None)
             return True
         if node and self._is_clean(path, node, found):
             return True
         return self._judge_content(path, node, self._look(path))
+
+    def _is_ignored(self, path: str) -> bool:
+        """What HEAD has, or has files below, is memory and cannot be ignored."""
+        ignored = bool(self._ignored.rows) and self._ignored.fits(path)
+        if ignored and self._snapshot.node(path.rstrip("/")):
+            return False
+        self._by_pattern += ignored
+        return ignored
 
     def _is_clean(self, path: str, node: Node, found: os.stat_result) -> bool:
         known = self._index.get(path.encode("utf-8", "surrogateescape")) if self._index else None

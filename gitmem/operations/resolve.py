@@ -18,7 +18,6 @@ FORMS = (
 STEPS = r"(?:[~^][0-9]{0,9})*\Z"  # no date, tag or id holds these two signs
 CURRENT = frozenset({"HEAD", "@", "main", BRANCH})
 WHOLE_ID = 40
-CANDIDATES_SHOWN = 10
 
 
 class MomentAmbiguous(BadInput):
@@ -99,9 +98,8 @@ def _by_prefix(repository: Repository, prefix: str) -> str:
 
 def _ambiguous(repository: Repository, prefix: str, found: list[str]) -> MomentAmbiguous:
     subjects = {oid: repository.commit(oid).message.partition("\n")[0] for oid in found}
-    lines = "".join(f"\n  {oid[:12]}  {subjects[oid]}" for oid in found[:CANDIDATES_SHOWN])
     return MomentAmbiguous(
-        f"{len(found)} commits begin with {prefix}:{lines}",
+        f"{len(found)} commits begin with {prefix!r}",
         hint="give more digits",
         at=prefix,
         candidates=[{"commit": oid, "subject": subject} for oid, subject in subjects.items()],

@@ -11,10 +11,11 @@ from typing import NamedTuple
 from gitmem.core.layout import EMPTY, FILE
 from gitmem.core.numbers import counted
 from gitmem.errors import Damaged, StorageFailed
-from gitmem.git.held import HeldFolder
+from gitmem.git.held import HeldFolder, size_of
 from gitmem.git.intake import Holding
 from gitmem.git.lock import Lock, lock_path
 from gitmem.git.repository import BRANCH, Snapshot
+from gitmem.git.trash import Trash
 from gitmem.operations.clock import zone_problem
 from gitmem.operations.group import Group
 from gitmem.operations.inventory import CoreFile, Inventory, inventory
@@ -44,6 +45,13 @@ class Said(NamedTuple):
     messages: int
     pending: int
     too_many: bool
+
+
+class InTrash(NamedTuple):
+    """Held versions that were dropped and can be brought back."""
+
+    versions: int = 0
+    bytes: int = 0
 
 
 class Status(NamedTuple):
@@ -76,6 +84,9 @@ class Status(NamedTuple):
     jobs: tuple[Job, ...] = ()
     """The last run of each job: rotations, snapshots, maintenance."""
     said: Said | None = None
+    ignored_by_pattern: int = 0
+    """What stays on disk and out of memory by decision: see `held ignore`."""
+    trash: InTrash = InTrash()
 
 
 def status(group: Group) -> Status:
@@ -120,6 +131,8 @@ def status(group: Group) -> Status:
         wrong_zone,
         jobs,
         said,
+        scan.ignored_by_pattern,
+        _in_trash(group),
     )
 
 
@@ -166,6 +179,11 @@ def _with_times(core: Sequence[CoreFile], recent: Sequence[Entry]) -> Iterator[C
     for each in core:
         found = next((entry for entry in recent if each.path in entry.paths), None)
         yield each._replace(updated=found.time, agent=found.agent) if found else each
+
+
+def _in_trash(group: Group) -> InTrash:
+    sizes = [size_of(str(each.content)) or 0 for each in Trash(group.gitdir)]
+    return InTrash(len(sizes), sum(sizes))
 
 
 def _last_snapshot(group: Group) -> LastSnapshot | None:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import os
 import time
+from functools import cached_property
 from typing import NamedTuple
 
+from gitmem.git.ignored import Ignored
 from gitmem.git.indexfile import IndexFile
 from gitmem.git.moves import SUBMODULE
 from gitmem.git.repository import Snapshot
@@ -65,6 +67,10 @@ class _Look:
         self._index = index
         self._written = written
 
+    @cached_property
+    def _ignored(self) -> Ignored:
+        return Ignored(self._snapshot.repository.gitdir)
+
     def is_same(self, folder: str, inside: str, tree: Tree) -> bool:
         """Whether FOLDER holds what TREE holds; names that begin with a dot are no memory."""
         missing = {name for name, node in tree.items() if name[0] != "." and _counts(node)}
@@ -89,7 +95,7 @@ class _Look:
 
     def _is_file(self, found: os.DirEntry[str], path: str, node: Node | None) -> bool:
         if node is None:
-            return False
+            return self._ignored.fits(path)
         raw, oid = path.encode("utf-8", "surrogateescape"), bytes.fromhex(node.oid)
         now = found.stat(follow_symlinks=False)
         if now.st_nlink == 1 and self._index.vouches(raw, oid, now, self._written):

@@ -12,7 +12,8 @@ from gitmem.core.guards import MAX_FILE
 from gitmem.errors import GroupRefused, NotFound, PathRefused, Refused, SecretFound
 from gitmem.operations.capture import capture
 from gitmem.operations.group import Group
-from gitmem.operations.held import held_accept, held_drop, held_list, held_show
+from gitmem.operations.held import held_accept, held_list, held_show
+from gitmem.operations.trash import held_drop
 from gitmem.operations.init import init
 from gitmem.operations.log import log
 from gitmem.operations.status import status

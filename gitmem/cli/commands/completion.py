@@ -6,6 +6,7 @@ import click
 
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
+from gitmem.cli.style import text_lines
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -32,4 +33,4 @@ def command(context: click.Context, call: Invocation, shell: str) -> None:
     script = made_by(context.find_root().command, {}, "gitmem", COMPLETE)
     # Not source(): that of bash runs bash, to see how old it is.
     text = script.source_template % script.source_vars()
-    call.answer({"shell": shell, "script": text}, [text.strip("\n")], data=True)
+    call.answer({"shell": shell, "script": text}, text_lines(text.strip("\n")), data=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -10,9 +9,8 @@ import click
 
 from gitmem.cli.declare import group
 from gitmem.cli.invocation import Invocation, ago
-from gitmem.cli.style import columns, plain, visible
+from gitmem.cli.style import columns, plain, quoted, visible
 from gitmem.core.numbers import counted
-from gitmem.errors import BadInput
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -113,16 +111,11 @@ def remove(call: Invocation, name: str, yes: bool) -> None:
     from gitmem.operations.groups import remove_group
 
     if not yes:
-        _confirm(name)
+        call.confirm(
+            f"Move the group {name!r}, files and history, to the trash?",
+            doing=f"removing the group {name!r}",
+            again=f"gitmem groups remove {quoted(name)} --yes",
+        )
     removed = remove_group(call.store, name, acting=call.settings.acting, now=call.clock)
     linked = (f"  {visible(each)} uses no group of its own any more" for each in removed.links)
     call.answer(removed, [f"removed {removed.name}: it lies in {visible(removed.trash)}", *linked])
-
-
-def _confirm(name: str) -> None:
-    if sys.stdin is None or not sys.stdin.isatty():
-        raise BadInput(
-            f"removing the group {name!r} wants to be confirmed",
-            hint=f"repeat with --yes: `gitmem groups remove {name} --yes`",
-        )
-    click.confirm(f"Move the group {name!r}, files and history, to the trash?", abort=True)

@@ -7,13 +7,22 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gitmem.cli.declare import as_somebody, group, reason
-from gitmem.cli.invocation import Invocation
-from gitmem.cli.style import columns, quoted, short, visible
+from gitmem.cli.declare import as_somebody, group, named, reason
+from gitmem.cli.invocation import Invocation, ago
+from gitmem.cli.style import columns, quoted, short, text_lines, visible
 from gitmem.core.numbers import counted
+from gitmem.errors import BadInput
 
 if TYPE_CHECKING:
-    from gitmem.operations.held import HeldShown, HeldThing
+    from datetime import datetime
+
+    from gitmem.operations.held import HeldAccepted, HeldShown, HeldThing
+    from gitmem.operations.ignore import HeldIgnored, IgnoredRow
+    from gitmem.operations.trash import Dropped
+
+SHOWN = 20
+NAMED = 3
+"""Files of the history that a pattern fits, and that are named."""
 
 
 @group("held")
@@ -21,27 +30,61 @@ if TYPE_CHECKING:
 def command(context: click.Context, call: Invocation) -> None:
     """Decide on edits that may not enter git
 
-    A secret, a link or a file too big stays on disk and out of the history until somebody takes it
-    in or throws it away.
+    A secret, a link or a file too big stays on disk and out of the history until you commit it,
+    mask its secrets, ignore it or drop it.
 
     \b
     Examples:
       gitmem held
       gitmem held show notes.md
-      gitmem held drop notes.md
+      gitmem held accept notes.md --redact
+      gitmem held ignore "*.pdf"
     """
     if context.invoked_subcommand is None:
         _list(call)
 
 
-def _list(call: Invocation) -> None:
+def _list(call: Invocation, *, trash: bool = False) -> None:
     from gitmem.operations.held import held_list
+    from gitmem.operations.trash import held_trash
 
     with call.group() as group:
-        things = held_list(group)
-    call.answer({"held": things}, _table(call, things), data=True)
-    if not things:
-        call.remark("nothing is held")
+        things = () if trash else held_list(group)
+        dropped = held_trash(group) if trash else ()
+        now = group.now()
+    if trash:
+        call.answer({"trash": dropped}, _trash_table(call, dropped, now), data=True)
+    else:
+        call.answer({"held": things}, _table(call, things), data=True)
+    if trash and dropped:
+        call.remark("bring one back: gitmem held restore ID")
+    elif not things:
+        call.remark("the trash is empty" if trash else "nothing is held")
+
+
+def _trash_table(call: Invocation, dropped: tuple[Dropped, ...], now: datetime) -> Iterator[str]:
+    rows = [
+        (
+            each.id,
+            each.path,
+            each.rule,
+            "" if each.bytes is None else counted(each.bytes, "byte"),
+            f"dropped {_when(each.dropped, now)}by {each.agent or 'unknown'}",
+            each.reason,
+        )
+        for each in dropped
+    ]
+    if rows:
+        yield from columns(rows, (call.style.name, call.style.bold, call.style.warn))
+
+
+def _when(text: str, now: datetime) -> str:
+    from datetime import datetime
+
+    try:
+        return f"{ago(datetime.fromisoformat(text), now)} "
+    except (ValueError, TypeError):
+        return ""
 
 
 def _table(call: Invocation, things: tuple[HeldThing, ...]) -> Iterator[str]:
@@ -59,15 +102,17 @@ def _table(call: Invocation, things: tuple[HeldThing, ...]) -> Iterator[str]:
 
 
 @command.declare("list")
-def list_(call: Invocation) -> None:
+@click.option("--trash", is_flag=True, help="List dropped versions instead")
+def list_(call: Invocation, trash: bool) -> None:
     """List what is held, and why
 
     \b
     Examples:
       gitmem held list
+      gitmem held list --trash
       gitmem held list --json
     """
-    _list(call)
+    _list(call, trash=trash)
 
 
 @command.declare("show")
@@ -85,8 +130,24 @@ def show(call: Invocation, what: str) -> None:
     with call.group() as group:
         shown = held_show(group, what)
     call.answer(shown, _shown(shown), data=True)
-    name = quoted(shown.thing.id or shown.thing.path)
-    call.remark(f"take it in: gitmem held accept {name}; throw it away: gitmem held drop {name}")
+    for line in _ways(shown):
+        call.remark(line)
+
+
+def _ways(shown: HeldShown) -> Iterator[str]:
+    """What can be done about it; nothing that destroys comes first."""
+    thing = shown.thing
+    name = quoted(thing.id or thing.path)
+    if shown.trashed:
+        yield f"bring it back: gitmem held restore {name}"
+        return
+    if shown.redacted:
+        yield f"commit it with its secrets masked: gitmem held accept --redact {name}"
+    if shown.acceptable:
+        yield f"commit it as it is: gitmem held accept {name}"
+    if not thing.set_aside:
+        yield f"leave it on disk and out of memory: gitmem held ignore {name}"
+    yield f"move it to the trash: gitmem held drop {name}"
 
 
 def _shown(shown: HeldShown) -> Iterator[str]:
@@ -95,43 +156,202 @@ def _shown(shown: HeldShown) -> Iterator[str]:
     if shown.redacted:
         yield f"  {counted(shown.redacted, 'value')} blanked out"
     yield ""
-    yield visible(shown.text.removesuffix("\n"))
+    yield from text_lines(shown.text)
 
 
 @command.declare("accept")
 @click.argument("what", metavar="PATH|ID")
+@click.option("--redact", is_flag=True, help="Commit the text with every secret in it masked")
 @reason
 @as_somebody
-def accept(call: Invocation, what: str, reason: str) -> None:
-    """Commit a held version as it is
+def accept(call: Invocation, what: str, redact: bool, reason: str) -> None:
+    """Commit a held version
 
-    For a file that is no secret, whatever the rule says: it will be in the history for ever.
+    As it is, for a file that holds no secret, whatever the rule says: it stays in the history for
+    ever. With --redact each secret becomes `[redacted: RULE]`, in the commit and in the file; the
+    text that has them goes to the trash.
 
     \b
     Examples:
+      gitmem held accept notes.md --redact
       gitmem held accept notes.md --reason "an example key from the manual"
     """
     from gitmem.operations.held import held_accept
 
     with call.group() as group:
-        accepted = held_accept(group, what, reason=reason)
-    call.answer(accepted, [f"accepted {visible(accepted.path)} {short(accepted.commit)}"])
+        accepted = held_accept(group, what, reason=reason, mask=redact)
+    call.answer(accepted, _accepted(call, accepted))
+
+
+def _accepted(call: Invocation, accepted: HeldAccepted) -> Iterator[str]:
+    yield f"accepted {visible(accepted.path)} {short(accepted.commit)}"
+    for each in accepted.masked:
+        yield f"  masked line {each.line}: {visible(each.rule)}"
+    if accepted.trash:
+        yield "  the text with the secrets lies in the trash"
+        yield call.addressed(f"  delete it for good: gitmem held empty {accepted.trash}")
 
 
 @command.declare("drop")
 @click.argument("what", metavar="PATH|ID")
-def drop(call: Invocation, what: str) -> None:
-    """Delete a held version for good
+@click.option("-y", "--yes", is_flag=True, help="Do not ask")
+@reason
+@as_somebody
+def drop(call: Invocation, what: str, yes: bool, reason: str) -> None:
+    """Move a held version to the trash
 
-    Git never had it, so this is the one thing that cannot be brought back.
+    Git never had it. The last committed version, if there is one, stands in its place again;
+    `gitmem held restore` brings the dropped one back.
 
     \b
     Examples:
       gitmem held drop notes.md
+      gitmem held drop notes.md --yes --reason "copied by mistake"
     """
-    from gitmem.operations.held import held_drop
+    from gitmem.operations.held import find_held
+    from gitmem.operations.trash import held_drop
 
     with call.group() as group:
-        dropped = held_drop(group, what)
+        thing = find_held(group, what)
+        if not yes:
+            call.confirm(
+                f"Move {visible(thing.path)} ({visible(thing.rule)}) to the trash?",
+                doing=f"dropping {thing.path!r}",
+                again=f"gitmem held drop {quoted(what)} --yes",
+            )
+        dropped = held_drop(group, what, reason=reason)
     back = "; the last committed version stands there again" if dropped.put_back else ""
-    call.answer(dropped, [f"dropped {visible(dropped.path)}{back}"])
+    way = call.addressed(f"  bring it back: gitmem held restore {dropped.id}")
+    call.answer(dropped, [f"moved {visible(dropped.path)} to the trash{back}", way])
+
+
+@command.declare("restore")
+@click.argument("what", metavar="ID|PATH")
+def restore(call: Invocation, what: str) -> None:
+    """Bring a dropped version back from the trash
+
+    To where it stood. Where something stands there by now, nothing is overwritten: the version is
+    held again, set aside in the git directory.
+
+    \b
+    Examples:
+      gitmem held list --trash
+      gitmem held restore 20260208T143000-a1b2c3
+    """
+    from gitmem.operations.trash import held_restore
+
+    with call.group() as group:
+        back = held_restore(group, what)
+    path = visible(back.path)
+    if back.id:
+        lines = [
+            f"{path} is held again: its place is taken, so it is set aside as {back.id}",
+            call.addressed(f"  look at it: gitmem held show {back.id}"),
+        ]
+    else:
+        lines = [f"restored {path} to {visible(back.location)}"]
+    call.answer(back, lines)
+
+
+@command.declare("empty")
+@click.argument("ids", nargs=-1, metavar="[ID]...")
+@named("--before", metavar="MOMENT", help="Only versions that were dropped before")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask")
+def empty(call: Invocation, ids: tuple[str, ...], before: str | None, yes: bool) -> None:
+    """Delete dropped versions for good
+
+    The whole trash, or the versions named. gitmem never does this by itself.
+
+    \b
+    Examples:
+      gitmem held empty --before "90 days ago"
+      gitmem held empty 20260208T143000-a1b2c3 --yes
+    """
+    from gitmem.operations.trash import held_empty
+
+    with call.group() as group:
+        if not yes:
+            what = counted(len(ids), "version") if ids else "the trash"
+            call.confirm(
+                f"Delete {what} for good?",
+                doing="deleting for good",
+                again="gitmem held empty --yes",
+            )
+        done = held_empty(group, ids, before=before or "")
+    lines = [f"deleted {visible(each.path)} ({each.id})" for each in done.deleted]
+    call.answer(done, lines or ["nothing was deleted"])
+
+
+@command.declare("ignore")
+@click.argument("what", metavar="PATH|PATTERN", required=False)
+@click.option("--list", "listing", is_flag=True, help="List what is ignored, by whom and why")
+@click.option("--remove", is_flag=True, help="Stop ignoring PATH or PATTERN")
+@click.option("--dry-run", is_flag=True, help="Only name the files that would be ignored")
+@reason
+@as_somebody
+def ignore(
+    call: Invocation,
+    *,
+    what: str | None,
+    listing: bool,
+    remove: bool,
+    dry_run: bool,
+    reason: str,
+) -> None:
+    """Leave files on disk and out of memory
+
+    They are not captured, not held and not asked about; `status` counts them. A pattern without a
+    slash fits a name in every folder; one with a slash begins at the group's root. * and ? stay
+    within a name, ** goes through folders. Files that are in the history cannot be ignored.
+
+    \b
+    Examples:
+      gitmem held ignore "*.pdf"
+      gitmem held ignore attachments/ --reason "belongs to the vault, not to memory"
+      gitmem held ignore --list
+      gitmem held ignore --remove "*.pdf"
+    """
+    from gitmem.operations import ignore as ignoring
+
+    if listing == bool(what):
+        raise BadInput(
+            "name one path or pattern, or use --list", hint="see `gitmem held ignore --help`"
+        )
+    with call.group() as group:
+        if what is None:
+            rows = ignoring.held_ignored(group)
+            call.answer({"ignored": rows}, _ignored_table(call, rows), data=True)
+            if not rows:
+                call.remark("nothing is ignored")
+        elif remove:
+            asked = ignoring.held_ask(group, what)
+            call.answer(asked, [f"no longer ignored: {visible(asked.pattern)}"])
+        else:
+            done = ignoring.held_ignore(group, what, reason=reason, dry_run=dry_run)
+            call.answer(done, _ignored(done, dry_run))
+            _remark_history(call, done)
+
+
+def _ignored_table(call: Invocation, rows: tuple[IgnoredRow, ...]) -> Iterator[str]:
+    cells = [
+        (each.pattern, counted(each.paths, "file"), f"by {each.agent}", each.at[:10], each.reason)
+        for each in rows
+    ]
+    if cells:
+        yield from columns(cells, (call.style.bold,))
+
+
+def _ignored(done: HeldIgnored, dry_run: bool) -> Iterator[str]:
+    verb = "would ignore" if dry_run else "ignored" if done.added else "ignored before"
+    yield f"{verb} {visible(done.pattern)}: {counted(len(done.paths), 'file')}"
+    yield from (f"  {visible(path)}" for path in done.paths[:SHOWN])
+    if len(done.paths) > SHOWN:
+        yield f"  and {len(done.paths) - SHOWN:,} more"
+
+
+def _remark_history(call: Invocation, done: HeldIgnored) -> None:
+    if done.in_history:
+        names = ", ".join(done.in_history[:NAMED])
+        rest = len(done.in_history) - NAMED
+        more = f" and {rest:,} more" if rest > 0 else ""
+        call.remark(f"in the history, so still captured: {names}{more}")

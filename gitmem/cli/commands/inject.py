@@ -163,13 +163,13 @@ def _report(call: Invocation, found: Injected) -> Iterator[str]:
     ]
     yield from columns(rows, (style.dim,))
     if found.manifest.pieces:
-        yield "\nshown"
+        yield from ("", "shown")
         yield from columns(_placed(found), (plain, style.name, style.bold))
     if found.manifest.left_out:
-        yield "\nleft out"
+        yield from ("", "left out")
         yield from columns(_left(found), (plain, style.bold))
     for each in _told(found):
-        yield call.addressed(f"\n{each}")
+        yield from ("", call.addressed(each))
 
 
 def _placed(found: Injected) -> Iterator[tuple[str, ...]]:

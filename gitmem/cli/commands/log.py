@@ -11,7 +11,7 @@ import click
 from gitmem.cli.declare import command as declare
 from gitmem.cli.declare import named, path_argument
 from gitmem.cli.invocation import Invocation, ago, at_time
-from gitmem.cli.style import columns, plain, short, visible
+from gitmem.cli.style import columns, plain, short, text_lines
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -97,7 +97,7 @@ def entry_lines(
     for each, line in zip(entries, columns(rows, paints), strict=True):
         yield line
         for label, text in _details(each, now, session=session, verbose=verbose):
-            for number, part in enumerate(visible(text).splitlines()):
+            for number, part in enumerate(text_lines(text)):
                 yield style.dim(f"{INDENT}{' ' * len(label) if number else label}{part}")
 
 

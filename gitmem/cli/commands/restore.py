@@ -115,5 +115,4 @@ def draw_details(call: Invocation, facts: Mapping[str, Any]) -> None:
         )
         for each in facts["versions"]
     ]
-    for line in columns(rows):
-        click.echo(line)
+    call.details(columns(rows))

@@ -12,7 +12,7 @@ from gitmem.cli import boundary
 from gitmem.cli.declare import as_somebody, group
 from gitmem.cli.invocation import Invocation, ago
 from gitmem.cli.settings import Flags, resolve
-from gitmem.cli.style import columns, plain, visible
+from gitmem.cli.style import columns, plain, text_lines, visible
 from gitmem.hosts.schedule.times import NAMES
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def print_(call: Invocation, backend: str | None) -> None:
     found = schedule_print(_plan(call), backend)
     several = len(found.parts) > 1
     texts = [f"# {each.path}\n{each.text}" if several else each.text for each in found.parts]
-    call.answer(found, ["\n".join(texts).removesuffix("\n")], data=True)
+    call.answer(found, text_lines("\n".join(texts)), data=True)
     for note in (found.by_hand, *found.notes):
         call.remark(note)
 
@@ -176,7 +176,7 @@ def _plan(call: Invocation) -> Plan:
 def _changes(call: Invocation, done: Sequence[Scheduled], nothing: str) -> Iterator[str]:
     for each in done:
         if each.dry_run:
-            yield from visible(each.diff).splitlines()
+            yield from text_lines(each.diff)
         else:
             altered = [file for file in each.files if file.change != "kept"]
             yield from (f"{file.change} {call.style.bold(visible(file.path))}" for file in altered)

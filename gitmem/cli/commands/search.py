@@ -10,7 +10,7 @@ import click
 from gitmem.cli.declare import command as declare
 from gitmem.cli.declare import named
 from gitmem.cli.invocation import Invocation
-from gitmem.cli.style import visible
+from gitmem.cli.style import visible, visible_text
 from gitmem.cli.texts import TextCommand
 
 if TYPE_CHECKING:
@@ -99,6 +99,6 @@ def _marked(call: Invocation, hit: Hit) -> str:
 
     parts, at = [], 0
     for start, end in marked(hit.text, hit.terms):
-        parts += [visible(hit.text[at:start]), call.style.mark(visible(hit.text[start:end]))]
+        parts += [visible_text(hit.text[at:start]), call.style.mark(visible(hit.text[start:end]))]
         at = end
-    return "".join([*parts, visible(hit.text[at:])])
+    return "".join([*parts, visible_text(hit.text[at:])])

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gitmem.cli.declare import command as declare
 from gitmem.cli.filechanges import file_lines
 from gitmem.cli.invocation import Invocation, ago, at_time
-from gitmem.cli.style import visible
+from gitmem.cli.style import columns, short, text_lines, visible
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from gitmem.operations.show import Shown
+
+
+LONGER = 12
+"""Digits of an id where fewer mean several commits."""
+CANDIDATES = 10
 
 
 @declare("show")
@@ -55,9 +60,15 @@ def _lines(call: Invocation, shown: Shown, now: datetime) -> Iterator[str]:
         "broke": "; ".join(entry.violations),
     }
     for name, value in facts.items():
-        for number, line in enumerate(visible(value).splitlines()):
+        for number, line in enumerate(text_lines(value)):
             yield f"  {'' if number else name:<8} {line}"
     yield from file_lines(call.style, shown.files)
+
+
+def draw_details(call: Invocation, facts: Mapping[str, Any]) -> None:
+    """The commits that an abbreviated id could mean."""
+    rows = [(short(each["commit"], LONGER), each["subject"]) for each in facts["candidates"]]
+    call.details(columns(rows[:CANDIDATES]))
 
 
 def _closes(text: str) -> str:

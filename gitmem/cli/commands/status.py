@@ -83,7 +83,7 @@ def _last(found: Status, now: datetime) -> str:
 def _jobs(call: Invocation, found: Status, now: datetime) -> Iterator[str]:
     if not found.jobs:
         return
-    yield "\njobs"
+    yield from ("", "jobs")
     rows = [
         (f"  {each.job}", each.outcome, ago(each.time, now), visible(each.detail))
         for each in found.jobs
@@ -100,7 +100,7 @@ def _edits(call: Invocation, found: Status) -> Iterator[str]:
         return
     style = call.style
     way = "(see: gitmem diff)" if found.health == "elsewhere" else CAPTURE
-    yield call.addressed(f"\nnot captured yet {way}")
+    yield from ("", call.addressed(f"not captured yet {way}"))
     for each in found.edits[:SHOWN]:
         moved = f" (was {visible(each.moved_from)})" if each.moved_from else ""
         yield f"  {each.change:<8} {style.bold(visible(each.path))}{moved}"
@@ -111,18 +111,30 @@ def _edits(call: Invocation, found: Status) -> Iterator[str]:
 def _held(call: Invocation, found: Status) -> Iterator[str]:
     style = call.style
     if found.held:
-        yield call.addressed("\nheld out of git (look: gitmem held show PATH)")
+        yield from ("", call.addressed("held out of git (look: gitmem held show PATH)"))
     for each in found.held[:SHOWN]:
         yield f"  {style.bold(visible(each.path))}  {style.warn(visible(each.rule))}"
     if found.set_aside:
-        aside = f"\n{counted(found.set_aside, 'version')} set aside (see: gitmem held)"
-        yield call.addressed(aside)
+        aside = f"{counted(found.set_aside, 'version')} set aside (see: gitmem held)"
+        yield from ("", call.addressed(aside))
+    yield from _out_of_the_way(call, found)
+
+
+def _out_of_the_way(call: Invocation, found: Status) -> Iterator[str]:
+    """What nobody has to decide on: only counted."""
+    if found.ignored_by_pattern:
+        ignored = f"{counted(found.ignored_by_pattern, 'file')} ignored"
+        yield from ("", call.addressed(f"{ignored} (see: gitmem held ignore --list)"))
+    if found.trash.versions:
+        size = counted(found.trash.bytes, "byte")
+        trash = f"{counted(found.trash.versions, 'dropped version')} in the trash, {size}"
+        yield from ("", call.addressed(f"{trash} (see: gitmem held list --trash)"))
 
 
 def _violations(call: Invocation, found: Status) -> Iterator[str]:
     style = call.style
     if found.violations:
-        yield "\ncaptured although a rule was broken"
+        yield from ("", "captured although a rule was broken")
     for each in found.violations[:SHOWN]:
         broken = style.warn(visible("; ".join(each.violations)))
         yield f"  {style.name(short(each.commit))}  {broken}"

@@ -13,7 +13,7 @@ from gitmem.cli import boundary
 from gitmem.cli.declare import as_somebody, group, named
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.stdin import STDIN, read_stdin, text_or_stdin
-from gitmem.cli.style import columns, short, visible
+from gitmem.cli.style import columns, short, visible, visible_text
 from gitmem.cli.texts import TextCommand
 from gitmem.core.numbers import counted
 from gitmem.errors import BadInput
@@ -250,7 +250,7 @@ def _messages(
         at = f"{each.at.astimezone(now.tzinfo):%Y-%m-%d %H:%M}"
         where = f" ({visible(each.chat)})" if chats else ""
         head = f"[{each.number}] {at} {call.style.bold(visible(each.from_))}{where}: "
-        first, *rest = visible(each.text.rstrip("\n")).split("\n")
+        first, *rest = visible_text(each.text.rstrip("\n")).split("\n")
         yield head + first
         yield from (f"    {line}" for line in rest)
 
@@ -428,7 +428,8 @@ def prune(call: Invocation, *, before: str, dry_run: bool, yes: bool) -> None:
         if not dry_run and not yes and sys.stdin is not None and sys.stdin.isatty():
             planned = transcript_prune(group, before, dry_run=True)
             if planned.messages:
-                click.echo("\n".join(_pruned(planned)), err=True)
+                for line in _pruned(planned):
+                    click.echo(call.style.line(line), err=True)
                 if not click.confirm("Drop it for good?", err=True):
                     call.answer(planned, ["nothing was dropped"])
                     return

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from gitmem.git.checks import upkeep
 from gitmem.git.checks.standing import index_against_head
 from gitmem.git.held import HeldFolder
+from gitmem.git.ignored import Ignored
 from gitmem.git.indexfile import Entry
 from gitmem.git.intake import Captured
 from gitmem.git.lock import Lock
@@ -247,7 +248,9 @@ def take_in_work_tree(writer: Writer, *, deletions: bool) -> list[str]:
     repository: Repository = writer.repository
     snapshot = repository.snapshot()
     head = {path: node.oid for path, node in snapshot.files()}
-    standing = [path for path, _ in writer.worktree.scan()]
+    ignored = Ignored(repository.gitdir)
+    found = (path for path, _ in writer.worktree.scan())
+    standing = [path for path in found if path in head or not ignored.fits(path)]
     gone = [path for path in head if path not in set(standing) and not repository.staging.oid(path)]
     taken = []
     for path in [*standing, *(gone if deletions else ())]:

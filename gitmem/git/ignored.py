@@ -1,0 +1,112 @@
+"""Which files of a work tree stay out of memory by somebody's decision.
+
+`gitmem/ignored` has one JSON object on a line: pattern, who, when, why. It is local, as held files
+are. The patterns also stand in git's `info/exclude`, so that a person's `git clean -fd` does not
+delete those files and `git add -A` does not commit them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, NamedTuple
+
+from gitmem.errors import PathRefused
+
+if TYPE_CHECKING:
+    from gitmem.core.ignoring import Pattern
+    from gitmem.git.repository import Snapshot
+
+NAME = "ignored"
+BEGIN = "# gitmem held ignore: begin"
+END = "# gitmem held ignore: end"
+
+
+class Ignoring(NamedTuple):
+    """A pattern, and whose decision it is."""
+
+    pattern: str
+    at: str
+    agent: str
+    reason: str
+
+
+class Ignored:
+    """The patterns of one group."""
+
+    def __init__(self, gitdir: Path) -> None:
+        self._gitdir = gitdir
+        self.rows = _read(gitdir / "gitmem" / NAME)
+
+    @cached_property
+    def _patterns(self) -> list[Pattern]:
+        from gitmem.core.ignoring import Pattern  # most groups ignore nothing
+
+        return [Pattern(row.pattern) for row in self.rows]
+
+    def fits(self, path: str) -> bool:
+        """Whether somebody decided to ignore PATH; that of a folder ends with a slash."""
+        return bool(self.rows) and any(each.fits(path) for each in self._patterns)
+
+    def check(self, files: Mapping[str, bytes | None], snapshot: Snapshot) -> None:
+        """Refuse to write FILES where one is ignored; what SNAPSHOT has is memory all the same."""
+        for path in files if self.rows else ():
+            fitting = (each.text for each in self._patterns if each.fits(path))
+            pattern = "" if files[path] is None else next(fitting, "")
+            if pattern and snapshot.oid(path) is None:
+                raise PathRefused(
+                    f"{path!r} is ignored in this group by the pattern {pattern!r}",
+                    hint="choose another path, or take the pattern back: "
+                    f"`gitmem held ignore --remove {quote(pattern)}`",
+                    path=path,
+                    rule="ignored",
+                )
+
+    def keep(self, rows: Sequence[Ignoring]) -> None:
+        """Make ROWS the patterns. Needs the group's lock."""
+        import json  # only where somebody decides
+
+        from gitmem.core.ignoring import exclude_line
+        from gitmem.git.refs import put_durably
+
+        path = self._gitdir / "gitmem" / NAME
+        text = "".join(json.dumps(row._asdict()) + "\n" for row in rows)
+        put_durably(path, text.encode(), path.with_suffix(".new"))
+        exclude = self._gitdir / "info" / "exclude"
+        exclude.parent.mkdir(mode=0o700, exist_ok=True)
+        kept = _without_block(exclude)
+        ours = [exclude_line(row.pattern) for row in rows if not set(row.pattern) & {"\n", "\r"}]
+        lines = [BEGIN, *ours, END] if ours else []
+        text = "".join(f"{line}\n" for line in [*kept, *lines])
+        put_durably(exclude, text.encode("utf-8", "surrogateescape"), exclude.with_suffix(".new"))
+
+
+def _read(path: Path) -> tuple[Ignoring, ...]:
+    try:
+        text = path.read_text("utf-8", "replace")
+    except OSError:
+        return ()
+    import json  # only where there is a decision
+
+    rows = []
+    for line in text.splitlines():
+        try:
+            found = json.loads(line)
+            rows.append(Ignoring(*(str(found[key]) for key in Ignoring._fields)))
+        except (ValueError, KeyError, TypeError):
+            continue  # one torn line takes no other decision back
+    return tuple(rows)
+
+
+def _without_block(path: Path) -> list[str]:
+    """The lines of git's exclude file that are not ours."""
+    try:
+        lines = path.read_bytes().decode("utf-8", "surrogateescape").splitlines()
+    except OSError:
+        return []
+    if BEGIN in lines and END in lines[lines.index(BEGIN) :]:
+        start = lines.index(BEGIN)
+        del lines[start : lines.index(END, start) + 1]
+    return lines

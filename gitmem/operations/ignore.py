@@ -1,0 +1,133 @@
+"""Leave files on disk and out of memory, for good: not captured, not held, not asked about."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from shlex import quote
+from typing import NamedTuple
+
+from gitmem.core.guards import check_message_text
+from gitmem.core.ignoring import Pattern, check_pattern, is_pattern, literal
+from gitmem.errors import NotFound, Refused
+from gitmem.git.ignored import Ignored, Ignoring
+from gitmem.git.repository import Snapshot
+from gitmem.git.worktree import WorkTree
+from gitmem.operations.group import Group
+
+
+class HeldIgnored(NamedTuple):
+    """A pattern that counts now, or would."""
+
+    pattern: str
+    added: bool
+    """False when it counted before."""
+    paths: tuple[str, ...]
+    """What it fits now in the work tree."""
+    in_history: tuple[str, ...]
+    """What it fits and git has: memory, and not ignored."""
+
+
+class HeldAsked(NamedTuple):
+    """A pattern that counts no more."""
+
+    pattern: str
+
+
+class IgnoredRow(NamedTuple):
+    """A pattern of a list."""
+
+    pattern: str
+    at: str
+    agent: str
+    reason: str
+    paths: int
+    """How many files it fits now."""
+
+
+def held_ignore(group: Group, what: str, *, reason: str = "", dry_run: bool = False) -> HeldIgnored:
+    """Ignore the file or folder WHAT, or everything that fits the pattern WHAT."""
+    check_message_text("pattern or reason", f"{what}\n{reason}")
+    snapshot = group.repository.snapshot()
+    text = _pattern(group, snapshot, what)
+    pattern = Pattern(text)
+    known = [path for path, _ in snapshot.files() if pattern.fits(path)]
+    found = tuple(path for path in _standing(group, snapshot) if pattern.fits(path))
+    done = HeldIgnored(text, True, found, tuple(known))
+    if dry_run:
+        return done
+    with group.writing():
+        ignored = Ignored(group.gitdir)
+        if any(row.pattern == text for row in ignored.rows):
+            return done._replace(added=False)
+        row = Ignoring(text, group.now().isoformat(), group.who.agent, reason)
+        ignored.keep((*ignored.rows, row))
+    return done
+
+
+def held_ask(group: Group, what: str) -> HeldAsked:
+    """Take back a decision to ignore: what it fits is captured or held again."""
+    with group.writing():
+        ignored = Ignored(group.gitdir)
+        path = what.strip("/").removeprefix("./")
+        names = (what, literal(path), literal(path, folder=True))
+        text = next((row.pattern for row in ignored.rows if row.pattern in names), "")
+        if not text:
+            raise NotFound(
+                f"no pattern {what!r} is ignored", hint="see `gitmem held ignore --list`"
+            )
+        ignored.keep([row for row in ignored.rows if row.pattern != text])
+        # What nobody had to look at may have to be captured now.
+        from gitmem.index.maintained import forget_quiet
+
+        forget_quiet(group.gitdir)
+    return HeldAsked(text)
+
+
+def held_ignored(group: Group) -> tuple[IgnoredRow, ...]:
+    """The patterns that count, with how many files each fits."""
+    rows = Ignored(group.gitdir).rows
+    standing = list(_standing(group, group.repository.snapshot())) if rows else []
+    return tuple(IgnoredRow(*row, sum(map(Pattern(row.pattern).fits, standing))) for row in rows)
+
+
+def _pattern(group: Group, snapshot: Snapshot, what: str) -> str:
+    """The pattern that is meant: what exists is meant itself, whatever signs its name has."""
+    root = f"{group.worktree}/"
+    path = what.removeprefix(root) if what.startswith(root) else what
+    path = path.removeprefix("./").rstrip("/")
+    exact = path.lstrip("/")
+    parts = exact.split("/")
+    inside = bool(exact) and ".." not in parts and "." not in parts
+    if inside and snapshot.node(exact) and not is_pattern(exact):
+        raise _in_history(exact)
+    place = group.worktree / exact
+    if inside and os.path.lexists(place):
+        if snapshot.node(exact):
+            raise _in_history(exact)
+        return literal(exact, folder=stat.S_ISDIR(place.lstat().st_mode))
+    return check_pattern(path + "/" * what.endswith("/"))
+
+
+def _in_history(path: str) -> Refused:
+    return Refused(
+        f"{path!r} is in this group's history, so it cannot be ignored",
+        hint=f"archive it first: `gitmem rm {quote(path)}`; for an edit of it that is held: "
+        f"`gitmem held show {quote(path)}`",
+        path=path,
+        rule="in-history",
+    )
+
+
+def _standing(group: Group, snapshot: Snapshot) -> Iterator[str]:
+    """Everything in the work tree that HEAD does not have."""
+    if not group.worktree.is_dir():
+        return
+    worktree = WorkTree(group.worktree)
+    try:
+        for path, found in worktree.scan():
+            if snapshot.node(path) is None:
+                yield path + "/" * stat.S_ISDIR(found.st_mode)
+    finally:
+        worktree.close()

@@ -1,0 +1,148 @@
+"""The trash of a group: held versions that somebody dropped, and the way back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import datetime
+from shlex import quote
+from typing import NamedTuple
+
+from gitmem.core.guards import check_message_text
+from gitmem.errors import NotFound, Refused
+from gitmem.git.held import HeldFolder, SetAside, size_of
+from gitmem.git.trash import Dropping, Trash, Trashed
+from gitmem.git.writer import Writer
+from gitmem.operations.group import Group
+from gitmem.operations.held import HeldThing, check_closed, find_held
+from gitmem.operations.log import start_of
+
+
+class HeldDropped(NamedTuple):
+    """A held version that lies in the trash now."""
+
+    path: str
+    put_back: bool
+    """True when HEAD's version stands in its place again."""
+    id: str
+    """By which `held restore` brings it back."""
+    location: str
+
+
+class Dropped(NamedTuple):
+    """A version in the trash."""
+
+    id: str
+    path: str
+    rule: str
+    dropped: str
+    agent: str
+    reason: str
+    location: str
+    bytes: int | None
+
+
+class HeldRestored(NamedTuple):
+    """A version that came back from the trash."""
+
+    path: str
+    id: str
+    """Empty when it stands in the work tree again; else it is set aside, by this id."""
+    location: str
+
+
+class HeldEmptied(NamedTuple):
+    """Versions that were deleted from the trash for good."""
+
+    deleted: tuple[Dropped, ...]
+    kept: int
+
+
+def held_drop(group: Group, what: str, *, reason: str = "") -> HeldDropped:
+    """Move a held version to the trash; `held_restore` brings it back."""
+    check_message_text("reason", reason)
+    find_held(group, what)
+    with group.writing() as writer:
+        thing = find_held(group, what)  # again: until now somebody may have mended it
+        back = not thing.set_aside and any(writer.repository.snapshot().files(thing.path))
+        aside = _set_out(writer, thing) if not thing.set_aside else None
+        aside = aside or HeldFolder(group.gitdir).find(thing.id or thing.path)
+        if aside is None:
+            raise NotFound(f"nothing is held for {what!r} any more", hint="see `gitmem held list`")
+        why = Dropping(group.who.agent, group.now(), reason, not thing.set_aside)
+        done = Trash(group.gitdir).take(aside, why)
+        return HeldDropped(thing.path, back, done.id, str(done.content))
+
+
+def _set_out(writer: Writer, thing: HeldThing) -> SetAside | None:
+    check_closed(writer, thing, f"held drop {quote(thing.path)}")
+    try:
+        return writer.set_out(thing.path, thing.rule)
+    except OSError as error:
+        raise Refused(
+            f"{thing.path!r} cannot be moved to the trash: {error.strerror}",
+            hint=f"to leave it on disk: `gitmem held ignore {quote(thing.path)}`",
+            rule=thing.rule,
+        ) from error
+
+
+def held_trash(group: Group) -> tuple[Dropped, ...]:
+    """What lies in the trash, oldest first."""
+    return tuple(map(_dropped, Trash(group.gitdir)))
+
+
+def _dropped(each: Trashed) -> Dropped:
+    location = str(each.content)
+    return Dropped(
+        each.id,
+        each.path,
+        each.rule,
+        each.dropped,
+        each.agent,
+        each.reason,
+        location,
+        size_of(location),
+    )
+
+
+def held_restore(group: Group, what: str) -> HeldRestored:
+    """Bring a version back from the trash, to its place or, where that is taken, under held."""
+    with group.writing() as writer:
+        trash = Trash(group.gitdir)
+        each = trash.find(what)
+        if each is None:
+            raise NotFound(
+                f"the trash has no version {what!r}", hint="see `gitmem held list --trash`"
+            )
+        if trash.put_back(each, writer.worktree):
+            return HeldRestored(each.path, "", str(group.worktree / each.path))
+        aside = trash.hold(each)
+        return HeldRestored(each.path, aside.id, str(aside.content))
+
+
+def held_empty(group: Group, ids: Sequence[str] = (), *, before: str = "") -> HeldEmptied:
+    """Delete from the trash for good: those of IDS, or those dropped BEFORE a moment, or all."""
+    until = start_of(group, before) if before else math.inf
+    with group.writing():
+        trash = Trash(group.gitdir)
+        known = list(trash)
+        missing = [each for each in ids if each not in {row.id for row in known}]
+        if missing:
+            raise NotFound(
+                f"the trash has no version {missing[0]!r}", hint="see `gitmem held list --trash`"
+            )
+        going = [row for row in known if (row.id in ids or not ids) and _older(row, until)]
+        deleted = tuple(map(_dropped, going))
+        for row in going:
+            trash.remove(row)
+        return HeldEmptied(deleted, len(known) - len(going))
+
+
+def _older(row: Trashed, until: float) -> bool:
+    """Whether a version was dropped before that; of one without a sound time nobody knows."""
+    if until == math.inf:
+        return True
+    with suppress(ValueError):
+        return datetime.fromisoformat(row.dropped).timestamp() < until
+    return False
