@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -28,9 +29,14 @@ class Visit(NamedTuple):
 class _Queue:
     """Commits that wait for their turn, newest first: the order of `git log`."""
 
-    def __init__(self, repository: Repository, since: float, within: int = 0) -> None:
+    def __init__(
+        self, repository: Repository, since: float, within: int = 0, now: float = math.inf
+    ) -> None:
         self._repository = repository
         self._since, self._within = since, within
+        self._now, self._bounds = now, dict[str, float]()
+        self.wanted = False
+        """Whether the one that came last was made since."""
         self._heap: list[tuple[int, int, Commit]] = []
         self._waiting: dict[str, Commit] = {}
         self._added = self._popped = self._older = 0
@@ -53,17 +59,31 @@ class _Queue:
         commit = heapq.heappop(self._heap)[2]
         del self._waiting[commit.oid]
         self._popped += 1
-        self._older = 0 if commit.committed >= self._since else self._older + 1
+        self.wanted = self._made(commit) >= self._since
+        self._older = 0 if self.wanted else self._older + 1
         return commit
 
+    def _made(self, commit: Commit) -> float:
+        """When it was made: not after the present, nor after what was made on top of it."""
+        if not self._since:
+            return commit.committed
+        from gitmem.git.timeline import made_by
 
-def walk(repository: Repository, start: str, since: float = 0.0) -> Iterator[Commit]:
+        made = made_by(commit, self._bounds.pop(commit.oid, self._now))
+        for parent in commit.parents:
+            self._bounds[parent] = min(made, self._bounds.get(parent, made))
+        return made
+
+
+def walk(
+    repository: Repository, start: str, since: float = 0.0, now: float = math.inf
+) -> Iterator[Commit]:
     """START and all its ancestors, through every parent, newest first, back to a time."""
-    queue, seen = _Queue(repository, since), {start}
+    queue, seen = _Queue(repository, since, now=now), {start}
     queue.add(start)
     while queue:
         commit = queue.pop()
-        if commit.committed >= since:
+        if queue.wanted:
             yield commit
         for parent in commit.parents:
             if parent not in seen:
@@ -72,14 +92,21 @@ def walk(repository: Repository, start: str, since: float = 0.0) -> Iterator[Com
 
 
 def follow(
-    repository: Repository, start: str, path: str, *, since: float = 0.0, within: int = 0
+    repository: Repository,
+    start: str,
+    path: str,
+    *,
+    since: float = 0.0,
+    within: int = 0,
+    now: float = math.inf,
 ) -> Iterator[Visit]:
     """The commits that touched PATH, a file or a folder, newest first, through its moves.
 
     Every parent of a merge is followed, each under the name the path has there. WITHIN bounds how
     many commits are looked at.
     """
-    queue, wanted, asked = _Queue(repository, since, within), {start: [path]}, {(start, path)}
+    queue = _Queue(repository, since, within, now)
+    wanted, asked = {start: [path]}, {(start, path)}
     shown: set[str] = set()
     queue.add(start)
     while queue:
@@ -88,7 +115,7 @@ def follow(
         parents = [queue.add(parent) for parent in commit.parents] if names else []
         for name in names:
             visit, older = _visit(repository, commit, parents, name)
-            if visit and commit.committed >= since and commit.oid not in shown:
+            if visit and queue.wanted and commit.oid not in shown:
                 shown.add(commit.oid)
                 yield visit
             for step in zip(commit.parents, older, strict=True):

@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 
 import pygit2
 
-from gitmem.errors import Damaged, MomentNotFound
+from gitmem.errors import Damaged
 from gitmem.git import trees
 from gitmem.git.formats import check_form
 from gitmem.git.objects import ObjectDamaged, Objects
@@ -205,19 +205,6 @@ class Repository:
             commit = self.commit(oid)
             yield commit
             oid = commit.parents[0] if commit.parents else None
-
-    def at_time(self, moment: datetime) -> Commit:
-        """The commit that was the branch's tip at MOMENT."""
-        first = None
-        for commit in self.history(self.tip().commit):
-            if commit.committed <= moment.timestamp():
-                return commit
-            first = commit
-        began = first.time.isoformat(" ", "minutes") if first else "never"
-        raise MomentNotFound(
-            f"nothing was recorded yet at {moment.isoformat(' ', 'minutes')}",
-            hint=f"the history of this group begins at {began}",
-        )
 
 
 class Snapshot:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
@@ -102,9 +103,10 @@ def start_of(group: Group, since: str) -> float:
 def _visits(group: Group, path: str, since: float = 0.0) -> Iterator[Visit]:
     repository, tip = group.repository, group.repository.tip().commit
     path = known_path(group, repository.snapshot(tip), path) if path else ""
+    now = group.moment().timestamp() if since else math.inf
     if path:
-        return follow(repository, tip, path, since=since)
-    return (Visit(commit, "") for commit in walk(repository, tip, since))
+        return follow(repository, tip, path, since=since, now=now)
+    return (Visit(commit, "") for commit in walk(repository, tip, since, now))
 
 
 def _check_known(group: Group, path: str) -> None:

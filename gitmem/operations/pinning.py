@@ -53,5 +53,9 @@ def _interval(group: Group, at: str, commit: str) -> Moment:
     is_plain = re.sub(STEPS, "", name) == name
     is_id = len(name) == WHOLE_ID and re.fullmatch(r"[0-9a-fA-F]+", name)
     moment = parse_moment(name, group.now(), group.zone) if is_plain and not is_id else None
-    committed = datetime.fromtimestamp(group.repository.commit(commit).committed, UTC)
-    return moment or Moment(committed, committed)
+    if moment:
+        return moment
+    from gitmem.git.timeline import time_of
+
+    made = datetime.fromtimestamp(time_of(group.repository, commit, group.now()), UTC)
+    return Moment(made, made)

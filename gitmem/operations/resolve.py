@@ -18,6 +18,7 @@ FORMS = (
 STEPS = r"(?:[~^][0-9]{0,9})*\Z"  # no date, tag or id holds these two signs
 CURRENT = frozenset({"HEAD", "@", "main", BRANCH})
 WHOLE_ID = 40
+CANDIDATES_SHOWN = 10
 
 
 class MomentAmbiguous(BadInput):
@@ -49,7 +50,9 @@ def _named(group: Group, name: str) -> str:
 
     moment = parse_moment(name, group.now(), group.zone)
     if moment:
-        return repository.at_time(moment.end).oid
+        from gitmem.git.timeline import at_time
+
+        return at_time(repository, moment.end, group.now()).oid
     if name in CURRENT:
         return repository.tip().commit
     tag = _by_tag(repository, name)
@@ -98,8 +101,9 @@ def _by_prefix(repository: Repository, prefix: str) -> str:
 
 def _ambiguous(repository: Repository, prefix: str, found: list[str]) -> MomentAmbiguous:
     subjects = {oid: repository.commit(oid).message.partition("\n")[0] for oid in found}
+    ids = ", ".join(oid[:12] for oid in found[:CANDIDATES_SHOWN])
     return MomentAmbiguous(
-        f"{len(found)} commits begin with {prefix!r}",
+        f"{len(found)} commits begin with {prefix!r}: {ids}",
         hint="give more digits",
         at=prefix,
         candidates=[{"commit": oid, "subject": subject} for oid, subject in subjects.items()],

@@ -78,8 +78,8 @@ def _snapshot(group: Group, force: bool, reason: str) -> Snapshotted:
     found = capture(group, reason=reason)
     with group.writing() as writer:
         repository, now = writer.repository, group.now()
-        commit, last = repository.tip().commit, latest(repository)
-        day = now.date()
+        commit, day = repository.tip().commit, now.date()
+        last = latest(repository, day)
         name = f"{PREFIX}{day}"
         made = Tag(name, commit, note.agent, now, _message(day, reason))
         done = Snapshotted(name, day, commit, "made", captured=found.captured, held=found.held)
@@ -118,9 +118,9 @@ def _kept_name(repository: Repository, tag: Tag) -> str:
     return last if known == tag._replace(name=last) else f"{tag.name}-{number}"
 
 
-def latest(repository: Repository) -> Tag | None:
+def latest(repository: Repository, today: date) -> Tag | None:
     """The newest snapshot; the cost does not grow with the history."""
-    return next(sound_tags(repository, _newest_first(repository)), None)
+    return next(sound_tags(repository, _newest_first(repository, today)), None)
 
 
 def snapshots(group: Group, *, limit: int = 0) -> tuple[SnapshotRow, ...]:
@@ -128,7 +128,7 @@ def snapshots(group: Group, *, limit: int = 0) -> tuple[SnapshotRow, ...]:
     if limit < 0:
         raise BadInput("a list cannot have fewer than 0 entries", hint="leave out the limit")
     repository = group.repository
-    names = _newest_first(repository)
+    names = _newest_first(repository, group.now().date())
     tags = list(sound_tags(repository, names[: limit + 1] if limit else names))
     rows = [_row(repository, tag, before) for tag, before in pairwise((*tags, None)) if tag]
     return tuple(rows[:limit] if limit else rows)
@@ -140,8 +140,13 @@ def _row(repository: Repository, tag: Tag, before: Tag | None) -> SnapshotRow:
     return SnapshotRow(tag.name, day, tag.commit, tag.message, tag.tagger, tag.time, changes)
 
 
-def _newest_first(repository: Repository) -> list[str]:
-    return sorted(tag_names(repository, PREFIX), key=_order, reverse=True)
+def _newest_first(repository: Repository, today: date) -> list[str]:
+    """Snapshots of days to come, by a clock that was ahead, last: else they would be the newest."""
+
+    def order(name: str) -> tuple[bool, tuple[str, float, str]]:
+        return _order(name)[0] <= str(today), _order(name)
+
+    return sorted(tag_names(repository, PREFIX), key=order, reverse=True)
 
 
 def _order(name: str) -> tuple[str, float, str]:

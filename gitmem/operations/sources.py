@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 
 from gitmem.core.access import GLOBAL
 from gitmem.core.transcripts import REF
@@ -53,18 +54,22 @@ def sources_at(group: Group, moment: Pinned, *, shared: bool) -> Iterator[Source
         except (GroupNotFound, Damaged) as error:
             trouble.append(f"the group {GLOBAL} cannot be read: {error.message}")
     try:
-        theirs = _shared_at(other, moment, trouble) if other else None
+        theirs = _shared_at(other, moment, group.moment(), trouble) if other else None
         yield Sources(moment.snapshot, theirs, trouble, other)
     finally:
         if other:
             other.close()
 
 
-def _shared_at(shared: Group, moment: Pinned, trouble: list[str]) -> Snapshot | None:
+def _shared_at(shared: Group, moment: Pinned, now: datetime, trouble: list[str]) -> Snapshot | None:
     """The commit of `global` at that moment, if there was one."""
     repository, instant = shared.repository, moment.instant
     try:
-        return repository.snapshot(repository.at_time(instant).oid if instant else None)
+        if instant is None:
+            return repository.snapshot()
+        from gitmem.git.timeline import at_time  # only where the past is asked for
+
+        return repository.snapshot(at_time(repository, instant, now).oid)
     except MomentNotFound:
         return None
     except Damaged as error:

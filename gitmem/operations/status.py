@@ -188,7 +188,7 @@ def _in_trash(group: Group) -> InTrash:
 
 def _last_snapshot(group: Group) -> LastSnapshot | None:
     with suppress(Damaged, StorageFailed):
-        found = latest(group.repository)
+        found = latest(group.repository, group.now().date())
         return LastSnapshot(found.name, found.commit, found.time) if found else None
     return None
 

@@ -116,7 +116,7 @@ def _snapshot_due(group: Group, limits: Limits) -> Due:
     repository, today = group.repository, group.now().date()
     if read_tag(repository, f"{PREFIX}{today}"):
         return Due(False, f"{PREFIX}{today} was made before")
-    last, tree = latest(repository), repository.commit(repository.tip().commit).tree
+    last, tree = latest(repository, today), repository.commit(repository.tip().commit).tree
     if last is None:
         return Due(bool(repository.tree(tree)), "there is none yet")
     if repository.commit(last.commit).tree == tree:

@@ -155,13 +155,15 @@ def test_held_versions_are_listed_shown_and_decided_on(gitmem: Run, files: Path)
     assert KEY not in shown.out + gitmem("held", "show", "key.md", "--json").out
     assert "gitmem held accept key.md" in shown.err
 
-    assert gitmem("held", "drop", "key.md").out == "dropped key.md\n"
+    dropped = gitmem("held", "drop", "key.md", "--yes")
+    assert dropped.out.startswith("moved key.md to the trash\n  bring it back: gitmem held restore ")
     assert not (files / "key.md").exists()
     accepted = gitmem("held", "accept", "other.md", "--reason", "an example")
     assert accepted.out.startswith("accepted other.md ")
     assert gitmem("read", "other.md").out == f"the key: {KEY}\n"
     assert gitmem("held").err == "note: nothing is held\n"
-    assert gitmem("held", "show", "key.md").code == 3
+    assert "gitmem held restore" in gitmem("held", "show", "key.md").err
+    assert gitmem("held", "show", "none.md").code == 3
 
 
 def test_a_file_moves_with_its_history(gitmem: Run) -> None:

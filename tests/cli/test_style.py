@@ -43,10 +43,28 @@ def test_numbers_read_well() -> None:
 
 @given(st.text())
 def test_text_for_people_controls_hides_and_reorders_nothing(text: str) -> None:
-    unseen = {category(each) for each in visible(text) if each not in "\n\t"}
+    hidden = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
-    assert unseen & {"Cc", "Cf", "Cs", "Zl", "Zp"} == set()
+    assert not hidden & {category(each) for each in visible(text)}
+    assert not hidden & {category(each) for each in Style(False).line(text) if each != "\t"}
+    assert not hidden & {category(each) for each in visible_text(text) if each not in "\n\t"}
 
 
-def test_lines_and_tabs_stay() -> None:
-    assert visible("a\n\tb\x07") == "a\n\tb\\u{0007}"
+def test_a_name_is_one_line_and_a_text_keeps_its_lines_and_tabs() -> None:
+    assert visible("a\n\tb\x07") == "a\\u{000A}\\u{0009}b\\u{0007}"
+    assert list(text_lines("a\n\tb\x07\n")) == ["a", "\tb\\u{0007}"]
+    assert list(text_lines("")) == []
+
+
+def test_only_our_own_colours_pass() -> None:
+    style = Style(True)
+
+    assert style.line(style.bold("a") + style.bad("b")) == style.bold("a") + style.bad("b")
+    assert style.line("\x1b[2J" + style.bold("a")) == "\\u{001B}[2J" + style.bold("a")
+    assert Style(False).line("\x1b[31mred") == "\\u{001B}[31mred"
+
+
+def test_one_long_name_does_not_push_the_other_rows_away() -> None:
+    lines = list(columns([("n" * 500, "x"), ("a", "y")]))
+
+    assert lines == ["n" * 500 + "  x", "a" + " " * 61 + "y"]

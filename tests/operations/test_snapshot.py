@@ -194,14 +194,14 @@ def test_a_damaged_tag_is_left_out_and_stops_nothing(group: Group, clock: Clock)
     clock.advance(days=1)
     put(group, "a.md", "two\n")
 
-    assert latest(group.repository) is None
+    assert latest(group.repository, group.now().date()) is None
     assert snapshot(group).name == "snapshot/2026-02-09"
     assert [row.name for row in snapshots(group)] == ["snapshot/2026-02-09"]
 
 
 def test_a_group_without_snapshots_lists_none(group: Group) -> None:
     assert snapshots(group) == ()
-    assert latest(group.repository) is None
+    assert latest(group.repository, group.now().date()) is None
 
 
 def test_a_secret_in_the_reason_is_refused_before_anything_is_done(group: Group) -> None:

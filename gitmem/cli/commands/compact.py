@@ -12,7 +12,7 @@ from gitmem.cli.declare import as_somebody, named, reason
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.stdin import text_or_stdin
-from gitmem.cli.style import short, visible
+from gitmem.cli.style import short, text_lines, visible
 
 if TYPE_CHECKING:
     from gitmem.operations.compact import Compacted
@@ -72,6 +72,6 @@ def _lines(call: Invocation, done: Compacted) -> Iterator[str]:
     yield f"{style.good(verb)} {style.bold(visible(done.path))} {commit}"
     yield f"request {visible(done.request_id)}"
     yield ""
-    yield visible(done.preview)
+    yield from text_lines(done.preview)
     yield ""
     yield "the next session can start fresh"
