@@ -17,6 +17,7 @@ from gitmem.errors import Conflict, Damaged, GitmemError
 from gitmem.git.behind import catch_up
 from gitmem.git.finishing import Finisher
 from gitmem.git.held import HeldFolder, SetAside
+from gitmem.git.ignored import Ignored
 from gitmem.git.intake import Captured, Holding, Intake, Policies, edit_note, no_policy, sound
 from gitmem.git.lock import WAIT, Lock, lock_path
 from gitmem.git.publish import PATIENCE, Plan, Planner, Published, Publisher, Step, translated
@@ -100,6 +101,8 @@ class Writer:
                 return None
         if seen.obstacle in GONE and snapshot.oid(path):
             seen = ABSENT
+        if snapshot.oid(path) is None and Ignored(self.repository.gitdir).fits(path):
+            return Holding(path, "ignored")  # it stays as it is; a write to it is refused
         rule = hold_rule(path, seen.obstacle, seen.data, sound(snapshot, path))
         if rule:
             return Holding(path, rule)

@@ -8,6 +8,7 @@ from shlex import quote
 from typing import NamedTuple
 
 from gitmem.core.guards import NAME_RULE, hold_rule
+from gitmem.core.messages import Note
 from gitmem.core.secrets import find, redact
 from gitmem.errors import Busy, NotFound, Refused
 from gitmem.git.held import HeldFolder, SetAside, size_of
@@ -153,28 +154,41 @@ def held_accept(group: Group, what: str, *, reason: str = "", mask: bool = False
         seen = _read(group, thing)
         if seen.data is None or thing.rule.startswith(NEVER):
             raise _cannot_enter(thing)
-        if mask and not thing.set_aside:
-            check_closed(writer, thing, f"held accept --redact {quote(thing.path)}")
         if thing.set_aside:
             writer.adopt(thing.path)
-        snapshot = writer.repository.snapshot()
-        check_place(snapshot, thing.path)
-        masked: tuple[Masked, ...] = ()
-        extra: tuple[tuple[str, str], ...] = (
-            ("Gitmem-Violation", f"accepted by hand: {thing.rule}"),
-        )
-        version = seen
-        if mask:
-            version, masked = _masked(thing, seen, sound(snapshot, thing.path))
-            extra = tuple((REDACTED, f"{each.rule}, line {each.line}") for each in masked[:MOST])
-        captured = writer.accept(thing.path, version, finder._replace(extra=extra))
-        commit = captured.commit if captured else writer.repository.tip().commit
-        trash = ""
-        if mask:
-            trash = _trash_original(group, thing, seen, writer.set_aside)
-        elif thing.set_aside:
-            _drop_aside(group, thing)  # it is in git, word for word
-        return HeldAccepted(thing.path, commit, tuple(writer.captured), masked, trash)
+        check_place(writer.repository.snapshot(), thing.path)
+        accepted = _accept_masked if mask else _accept_whole
+        return accepted(group, writer, thing, seen, finder)
+
+
+def _accept_whole(
+    group: Group, writer: Writer, thing: HeldThing, seen: Seen, finder: Note
+) -> HeldAccepted:
+    broken = ("Gitmem-Violation", f"accepted by hand: {thing.rule}")
+    captured = writer.accept(thing.path, seen, finder._replace(extra=(broken,)))
+    if thing.set_aside:
+        _drop_aside(group, thing)  # it is in git, word for word
+    return HeldAccepted(thing.path, _commit_of(writer, captured), tuple(writer.captured))
+
+
+def _accept_masked(
+    group: Group, writer: Writer, thing: HeldThing, seen: Seen, finder: Note
+) -> HeldAccepted:
+    if not thing.set_aside:
+        check_closed(writer, thing, f"held accept --redact {quote(thing.path)}")
+    before = sound(writer.repository.snapshot(), thing.path)
+    version, masked = _masked(thing, seen, before)
+    said = tuple((REDACTED, f"{each.rule}, line {each.line}") for each in masked[:MOST])
+    captured = writer.accept(thing.path, version, finder._replace(extra=said))
+    if captured is None and not thing.set_aside:
+        writer.set_out(thing.path, thing.rule)  # committed by one who died before this
+    trash = _trash_original(group, thing, seen, writer.set_aside)
+    commit = _commit_of(writer, captured)
+    return HeldAccepted(thing.path, commit, tuple(writer.captured), masked, trash)
+
+
+def _commit_of(writer: Writer, captured: Captured | None) -> str:
+    return captured.commit if captured else writer.repository.tip().commit
 
 
 def _masked(thing: HeldThing, seen: Seen, before: bytes | None) -> tuple[Seen, tuple[Masked, ...]]:

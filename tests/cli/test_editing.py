@@ -156,7 +156,9 @@ def test_held_versions_are_listed_shown_and_decided_on(gitmem: Run, files: Path)
     assert "gitmem held accept key.md" in shown.err
 
     dropped = gitmem("held", "drop", "key.md", "--yes")
-    assert dropped.out.startswith("moved key.md to the trash\n  bring it back: gitmem held restore ")
+    assert dropped.out.startswith(
+        "moved key.md to the trash\n  bring it back: gitmem held restore "
+    )
     assert not (files / "key.md").exists()
     accepted = gitmem("held", "accept", "other.md", "--reason", "an example")
     assert accepted.out.startswith("accepted other.md ")

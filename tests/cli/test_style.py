@@ -7,7 +7,7 @@ from unicodedata import category
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.cli.style import Style, columns, delta, visible, width
+from gitmem.cli.style import Style, columns, delta, text_lines, visible, visible_text, width
 from gitmem.core.numbers import counted
 
 

@@ -13,10 +13,10 @@ from gitmem.errors import GroupRefused, NotFound, PathRefused, Refused, SecretFo
 from gitmem.operations.capture import capture
 from gitmem.operations.group import Group
 from gitmem.operations.held import held_accept, held_list, held_show
-from gitmem.operations.trash import held_drop
 from gitmem.operations.init import init
 from gitmem.operations.log import log
 from gitmem.operations.status import status
+from gitmem.operations.trash import held_drop
 from tests.support.git import git
 from tests.support.histories import edit, put
 from tests.support.samples import body

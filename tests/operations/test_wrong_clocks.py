@@ -155,9 +155,7 @@ def test_adopted_commits_came_with_the_adoption(store: Store, group: Group, cloc
     notes.close()
 
 
-def test_the_log_since_a_day_has_no_commits_of_before(
-    group: Group, glitch: dict[str, str]
-) -> None:
+def test_the_log_since_a_day_has_no_commits_of_before(group: Group, glitch: dict[str, str]) -> None:
     since = [each.commit for each in log(group, since="2026-03-04")]
 
     assert since == [glitch["fifth"]]
@@ -182,7 +180,8 @@ def test_an_injection_of_a_commit_has_the_date_on_which_that_was_made(
     for at in (third, ahead, "2026-03-03"):
         assert str(inject(group, at=at).date)[:10] == "2026-03-03"
         with sources_at(group, moment_at(group, at), shared=True) as found:
-            assert found.shared and found.shared.commit == early
+            assert found.shared
+            assert found.shared.commit == early
     shared.close()
 
 
@@ -197,7 +196,9 @@ def test_a_snapshot_of_a_day_to_come_is_not_the_newest(group: Group, clock: Cloc
 
     found = latest(group.repository, datetime.fromisoformat("2026-03-04").date())
 
-    assert found and found.name == "snapshot/2026-03-03"
+    assert found
+    assert found.name == "snapshot/2026-03-03"
     assert snapshot(group).outcome == "unchanged"
     shown = status(group).snapshot
-    assert shown and shown.name == "snapshot/2026-03-03"
+    assert shown
+    assert shown.name == "snapshot/2026-03-03"

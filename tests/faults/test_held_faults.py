@@ -1,0 +1,152 @@
+"""kill -9 at every step of a decision on a held version: it is in one place, whole, and named."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import pytest
+
+import gitmem.git.publish
+from gitmem.errors import NotFound
+from gitmem.operations.capture import capture
+from gitmem.operations.check import check_group
+from gitmem.operations.group import Group, Store, Who
+from gitmem.operations.held import held_accept, held_list
+from gitmem.operations.init import init
+from gitmem.operations.trash import held_drop, held_restore, held_trash
+from gitmem.operations.write import Edit, write
+from tests.support.git import git
+from tests.support.processes import Crowd, Voice, alone, calls_in, need_strace, traced
+from tests.support.samples import body
+
+SECRET = "AKIA" + body("ABCDEFGHIJKLMNOP", 16)
+TEXT = f"the key {SECRET}\n".encode()
+CALLS = ("rename", "renameat", "renameat2", "unlink", "unlinkat", "fsync", "mkdir", "write")
+
+
+class Case(NamedTuple):
+    """A decision on `a.md`, and whether git has an older version of it."""
+
+    act: Callable[[Group], object]
+    known: bool
+    dropped: bool = False
+    """Whether it lies in the trash before."""
+
+
+CASES = {
+    "drop a new file": Case(lambda group: held_drop(group, "a.md"), False),
+    "drop an edit": Case(lambda group: held_drop(group, "a.md"), True),
+    "redact": Case(lambda group: held_accept(group, "a.md", mask=True), True),
+    "restore": Case(lambda group: held_restore(group, "a.md"), False, True),
+    "restore beside another": Case(lambda group: held_restore(group, "a.md"), True, True),
+}
+
+
+def prepared(root: Path, case: Case, worktree: Path | None = None) -> None:
+    """A store with a held version of `a.md`."""
+    init(Store(root), "main", worktree=worktree)
+    group = Group(Store(root), "main")
+    write(group, [Edit("b.md", "b\n"), *([Edit("a.md", "old\n")] if case.known else [])])
+    (group.worktree / "a.md").write_bytes(TEXT)
+    if case.dropped:
+        held_drop(group, "a.md")
+    group.close()
+
+
+def die_at(voice: Voice, root: str, name: str, step: int) -> None:
+    """Decide, and die at the STEP-th named point."""
+    points = count(1)
+
+    def reached(point: str) -> None:
+        if next(points) == step:
+            voice.say("dies", point)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    gitmem.git.publish.reached = reached
+    CASES[name].act(Group(Store(Path(root)), "main", who=Who("ada")))
+    voice.say("decided")
+
+
+def on_the_word(voice: Voice, root: str, name: str) -> None:
+    """Decide when told to, for who watches system calls."""
+    group = Group(Store(Path(root)), "main", who=Who("ada"))
+    with suppress(NotFound):
+        held_accept(group, "none.md")  # imports everything
+    voice.say("ready")
+    voice.hear()
+    CASES[name].act(group)
+    voice.say("decided")
+
+
+def judge(root: Path, case: Case) -> None:
+    """The version is somewhere, whole, where a person finds it; git has what it had or a mask."""
+    group = Group(Store(root), "main")
+    capture(group)
+    places = [Path(each.location) for each in (*held_list(group), *held_trash(group))]
+    assert [path.read_bytes() for path in places].count(TEXT) >= 1
+    assert {path.read_bytes() for path in places} == {TEXT}
+    if case.known:  # its absence was not taken for a deletion
+        committed = git(group.gitdir, "show", "main:a.md")
+        assert committed in ("old\n", "the key [redacted: aws-key-id]\n")
+    assert SECRET not in git(group.gitdir, "cat-file", "--batch-all-objects", "--batch")
+    if held_list(group) and not case.dropped:
+        case.act(group)  # whoever died can be repeated
+        assert any(Path(each.location).read_bytes() == TEXT for each in held_trash(group))
+    worst = {each.severity for each in check_group(group.store, "main").findings}
+    assert "error" not in worst
+    group.close()
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_a_decision_that_dies_at_a_named_step_loses_nothing(tmp_path: Path, name: str) -> None:
+    case = CASES[name]
+    for step in count(1):
+        root = tmp_path / f"{step}"
+        prepared(root, case)
+        said = alone(die_at, str(root), name, step)
+        judge(root, case)
+        if said[0] == ["decided"]:
+            break
+    assert step > 1
+
+
+@pytest.mark.parametrize("name", ["drop a new file", "drop an edit", "redact"])
+def test_across_file_systems_too(tmp_path: Path, name: str) -> None:
+    memory = Path("/dev/shm")
+    if not memory.is_dir() or memory.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("this machine has no second file system to try it on")
+    with TemporaryDirectory(dir=memory) as far:
+        for step in count(1):
+            root = tmp_path / f"{step}"
+            prepared(root, CASES[name], Path(far) / f"{step}")
+            said = alone(die_at, str(root), name, step)
+            judge(root, CASES[name])
+            if said[0] == ["decided"]:
+                break
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(CASES))
+def test_a_decision_that_dies_at_any_system_call_loses_nothing(tmp_path: Path, name: str) -> None:
+    need_strace()
+    case = CASES[name]
+    for number in count(1):
+        root, log = tmp_path / f"{number}", tmp_path / f"{number}.log"
+        prepared(root, case)
+        with Crowd() as crowd:
+            child = crowd.start(on_the_word, str(root), name)
+            assert child.hear() == ["ready"]
+            with traced(child, log, CALLS, f"signal=KILL:when={number}"):
+                child.say("go")
+                said = child.finish()
+        judge(root, case)
+        if ["decided"] in said:
+            break
+    assert len(calls_in(log)) == number - 1
