@@ -49,6 +49,8 @@ EXIT_CODES: dict[type[BaseException], int] = {
     BaseException: UNEXPECTED,
 }
 
+LABELS = {"message": "error", "hint": "hint"}
+
 # Errors whose facts people want to see as a table -> the module that draws it.
 DETAILS = {
     "choose-version": "gitmem.cli.commands.restore",
@@ -105,9 +107,11 @@ def _report(error: BaseException, args: Sequence[str], call: Invocation) -> None
 
         click.echo(document({"error": facts}))
         return
-    click.echo(f"error: {visible(str(facts['message']))}", err=True)
-    if facts["hint"]:
-        click.echo(f"hint: {visible(str(facts['hint']))}", err=True)
+    for label in ("message", "hint"):
+        if facts[label]:
+            # What another library said may have several lines, which nobody may forge.
+            text = " ".join(filter(None, map(str.strip, str(facts[label]).split("\n"))))
+            click.echo(f"{LABELS[label]}: {visible(text)}", err=True)
     if facts["code"] in DETAILS:
         from importlib import import_module
 

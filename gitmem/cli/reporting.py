@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from gitmem.cli.style import Style, columns, quoted, short
+from gitmem.cli.style import Style, columns, short
 from gitmem.core.numbers import counted
+from gitmem.core.quoting import quoted
 
 if TYPE_CHECKING:
     from gitmem.operations.reported import Considered, Report

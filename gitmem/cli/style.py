@@ -12,7 +12,6 @@ GAP = "  "
 WIDE = ("W", "F")
 
 
-DEL = 127
 PAINTS = re.compile(r"(\x1b\[(?:0|1|2|1;4|3[1236])m)")
 """The colours below."""
 WIDEST = 60
@@ -105,17 +104,6 @@ def visible_text(text: str) -> str:
 
 def _tabbed(line: str) -> str:
     return "\t".join(map(visible, line.split("\t")))
-
-
-def quoted(path: str) -> str:
-    """PATH as it can be typed in a shell."""
-    if path.isprintable():
-        from shlex import quote
-
-        return quote(path)
-    raw = path.encode("utf-8", "surrogateescape")
-    plain = (chr(byte) if chr(byte).isalnum() and byte < DEL else f"\\x{byte:02x}" for byte in raw)
-    return f"$'{''.join(plain)}'"
 
 
 def width(text: str) -> int:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
+from gitmem.core.quoting import quoted
 from gitmem.errors import PathRefused
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Ignored:
                 raise PathRefused(
                     f"{path!r} is ignored in this group by the pattern {pattern!r}",
                     hint="choose another path, or take the pattern back: "
-                    f"`gitmem held ignore --remove {quote(pattern)}`",
+                    f"`gitmem held ignore --remove {quoted(pattern)}`",
                     path=path,
                     rule="ignored",
                 )

@@ -6,21 +6,25 @@ changed: what is committed is what stands there, byte for byte.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.core.access import check_access
 from gitmem.core.layout import FILE
 from gitmem.core.paths import check_group
+from gitmem.core.quoting import quoted
 from gitmem.core.recognise import missing_core
 from gitmem.errors import BadInput
 from gitmem.git.foreign import Foreign
 from gitmem.git.grafting import graft
+from gitmem.git.held import HeldFolder
 from gitmem.git.objects import ObjectMissing, blob_id
 from gitmem.git.publish import Plan, Step
 from gitmem.git.repository import Snapshot
 from gitmem.git.setup import is_tied
 from gitmem.operations.adopt_folder import (
+    HARD_LINK,
     Folder,
     Left,
     Progress,
@@ -57,6 +61,8 @@ class Adopted(NamedTuple):
     why: tuple[str, ...] = ()
     """What in the folder said that it is of this layout."""
     left: tuple[Left, ...] = ()
+    held: tuple[str, ...] = ()
+    """Those of them that `held` names until somebody decides: files with a second name."""
     commits: int = 0
     """How many commits of its own history were made anew."""
     dates_from: str = ""
@@ -195,8 +201,19 @@ def _publish(
         return Plan((Step(contents, plan.line.last_note),), standing, tip)
 
     with group.writing() as writer:
+        if not target.in_place:  # there they are held where they stand
+            _hold(group, plan.folder.linked)
         writer.publish(planner, as_found=True)
         return tip, writer.pending
+
+
+def _hold(group: Group, linked: Mapping[str, bytes]) -> None:
+    """Set files with a second name aside, as a capture holds them; once, however often we begin."""
+    folder = HeldFolder(group.gitdir)
+    known = {each.path for each in folder}
+    for path, data in linked.items():
+        if path not in known:
+            folder.keep_copy(data, path, HARD_LINK, group.now())
 
 
 def _standing(contents: dict[str, bytes], choice: Choice) -> dict[str, str | None]:
@@ -222,6 +239,7 @@ def _told(target: Target, plan: _Plan) -> Adopted:
         score=plan.choice.score,
         why=plan.choice.why,
         left=(*plan.folder.left, *past),
+        held=tuple(sorted(plan.folder.linked)),
         commits=len(plan.history.commits),
         dates_from=plan.line.dates_from,
         missing=missing_core(plan.choice.layout, plan.line.files),
@@ -287,8 +305,11 @@ def _finished(group: Group) -> bool:
 
 def _nothing(root: Path, folder: Folder) -> BadInput:
     out = f"; {len(folder.left)} left out ({folder.left[0].why})" if folder.left else ""
+    hint = "name the folder that holds the memory files"
+    if folder.linked:
+        hint = f"every file has a second name; adopt a copy: `cp -r {quoted(str(root))} COPY`"
     return BadInput(
         f"there is nothing to adopt in {root}{out}",
-        hint="name the folder that holds the memory files",
+        hint=hint,
         left=[each._asdict() for each in folder.left[:20]],
     )

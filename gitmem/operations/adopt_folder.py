@@ -26,6 +26,7 @@ MOST_FILES = 20_000
 MOST_BYTES = 512 * 1024 * 1024
 """Beyond these it is somebody's home, not a memory."""
 DOT = "dot name"
+HARD_LINK = "hard-link"
 
 
 class Taken(NamedTuple):
@@ -52,6 +53,8 @@ class Folder(NamedTuple):
     left: tuple[Left, ...]
     away: frozenset[str]
     """The paths behind LEFT, as they are."""
+    linked: Mapping[str, bytes] = {}
+    """What files with a second name hold: left out, and held until somebody decides."""
 
 
 def source_folder(source: Path) -> Path:
@@ -72,6 +75,7 @@ def read_folder(
     """Read everything in ROOT that may be taken; no link is followed and nothing is changed."""
     worktree = _opened(root)
     files: dict[str, Taken] = {}
+    linked: dict[str, bytes] = {}
     away: dict[str, str] = dict.fromkeys(_dotted(worktree), DOT)
     try:
         found = _listed(root, worktree)
@@ -81,12 +85,14 @@ def read_folder(
                 files[path] = taken
             elif why:
                 away[path] = why
+            if why == HARD_LINK:
+                linked |= _linked(worktree, path)
             if progress:
                 progress(number, len(found))
     finally:
         worktree.close()
     left = tuple(Left(redact(path)[0], why) for path, why in sorted(away.items()))
-    return Folder(files, left, frozenset(path.rstrip("/") for path in away))
+    return Folder(files, left, frozenset(path.rstrip("/") for path in away), linked)
 
 
 def why_not(path: str, obstacle: str, data: bytes | None) -> str:
@@ -179,6 +185,18 @@ def _judged(
     if why or seen.data is None or seen.stat is None:
         return why or "unreadable", None
     return "", Taken(seen.data, seen.stat.st_mtime)
+
+
+def _linked(worktree: WorkTree, path: str) -> dict[str, bytes]:
+    """The content of a file that has a second name, as far as nothing else is wrong with it."""
+    with suppress(OSError, InTheWay), worktree.parent(path) as (folder, name):
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        with open(os.open(name, flags, dir_fd=folder), "rb") as file:
+            regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+            data = file.read(MAX_FILE + 1) if regular else b""
+            if regular and not why_not(path, "", data):
+                return {path: data}
+    return {}
 
 
 def _steady(worktree: WorkTree, path: str) -> Seen:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from shlex import quote
 from typing import NamedTuple
 
 from gitmem.core.guards import NAME_RULE, hold_rule
 from gitmem.core.messages import Note
+from gitmem.core.quoting import quoted
 from gitmem.core.secrets import find, redact
 from gitmem.errors import Busy, NotFound, Refused
 from gitmem.git.held import HeldFolder, SetAside, size_of
@@ -175,7 +175,7 @@ def _accept_masked(
     group: Group, writer: Writer, thing: HeldThing, seen: Seen, finder: Note
 ) -> HeldAccepted:
     if not thing.set_aside:
-        check_closed(writer, thing, f"held accept --redact {quote(thing.path)}")
+        check_closed(writer, thing, f"held accept --redact {quoted(thing.path)}")
     before = sound(writer.repository.snapshot(), thing.path)
     version, masked = _masked(thing, seen, before)
     said = tuple((REDACTED, f"{each.rule}, line {each.line}") for each in masked[:MOST])
@@ -202,8 +202,8 @@ def _masked(thing: HeldThing, seen: Seen, before: bytes | None) -> tuple[Seen, t
         name = thing.id or thing.path
         raise Refused(
             f"{thing.path!r} cannot be accepted with its credentials masked: {why}",
-            hint=f"look at it: `gitmem held show {quote(name)}`; to commit it as it is: "
-            f"`gitmem held accept {quote(name)}`",
+            hint=f"look at it: `gitmem held show {quoted(name)}`; to commit it as it is: "
+            f"`gitmem held accept {quoted(name)}`",
             rule=rule or thing.rule,
         )
     return Seen(data), found
@@ -229,7 +229,7 @@ def _cannot_enter(thing: HeldThing) -> Refused:
         "path": "give it a name without control characters or backslashes",
     }
     way = next((text for rule, text in ways.items() if thing.rule.startswith(rule)), "")
-    name = quote(thing.id or thing.path)
+    name = quoted(thing.id or thing.path)
     stay = f"to leave it on disk: `gitmem held ignore {name}`"
     look = f"look at it: `gitmem held show {name}`"
     return Refused(

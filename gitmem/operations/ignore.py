@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from shlex import quote
 from typing import NamedTuple
 
 from gitmem.core.guards import check_message_text
 from gitmem.core.ignoring import Pattern, check_pattern, is_pattern, literal
+from gitmem.core.quoting import quoted
 from gitmem.errors import NotFound, Refused
 from gitmem.git.ignored import Ignored, Ignoring
 from gitmem.git.repository import Snapshot
@@ -113,8 +113,8 @@ def _pattern(group: Group, snapshot: Snapshot, what: str) -> str:
 def _in_history(path: str) -> Refused:
     return Refused(
         f"{path!r} is in this group's history, so it cannot be ignored",
-        hint=f"archive it first: `gitmem rm {quote(path)}`; for an edit of it that is held: "
-        f"`gitmem held show {quote(path)}`",
+        hint=f"archive it first: `gitmem rm {quoted(path)}`; for an edit of it that is held: "
+        f"`gitmem held show {quoted(path)}`",
         path=path,
         rule="in-history",
     )

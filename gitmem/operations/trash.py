@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
-from shlex import quote
 from typing import NamedTuple
 
 from gitmem.core.guards import check_message_text
+from gitmem.core.quoting import quoted
 from gitmem.errors import NotFound, Refused
 from gitmem.git.held import HeldFolder, SetAside, size_of
 from gitmem.git.trash import Dropping, Trash, Trashed
@@ -76,13 +76,13 @@ def held_drop(group: Group, what: str, *, reason: str = "") -> HeldDropped:
 
 
 def _set_out(writer: Writer, thing: HeldThing) -> SetAside | None:
-    check_closed(writer, thing, f"held drop {quote(thing.path)}")
+    check_closed(writer, thing, f"held drop {quoted(thing.path)}")
     try:
         return writer.set_out(thing.path, thing.rule)
     except OSError as error:
         raise Refused(
             f"{thing.path!r} cannot be moved to the trash: {error.strerror}",
-            hint=f"to leave it on disk: `gitmem held ignore {quote(thing.path)}`",
+            hint=f"to leave it on disk: `gitmem held ignore {quoted(thing.path)}`",
             rule=thing.rule,
         ) from error
 

@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from contextlib import closing
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -25,11 +26,13 @@ from gitmem.errors import (
 from gitmem.operations.adopt import adopt
 from gitmem.operations.capture import capture
 from gitmem.operations.group import Group, Store, Who
+from gitmem.operations.held import held_accept, held_list
 from gitmem.operations.init import init
 from gitmem.operations.layouts import layout_of, starter_files
 from gitmem.operations.log import log
 from gitmem.operations.migrate import migrate
 from gitmem.operations.pending import pending_edits
+from gitmem.operations.status import status
 from tests.support.adopting import KEY, assert_sound, opened, taken_of, texts, with_secrets
 from tests.support.clocks import Clock
 from tests.support.git import git, git_bytes
@@ -179,6 +182,51 @@ class TestWhatIsLeftOut:
         assert "just.md" in done.taken
         assert "bad name .md" in done.taken
         assert done.missing == ("state.md",)
+
+    def test_a_hard_link_is_held_as_a_capture_holds_it(
+        self, store: Store, clock: Clock, zylos: Path
+    ) -> None:
+        os.link(zylos / "state.md", zylos.parent / "twin.md")
+        (zylos / "key.md").write_text(KEY)
+        os.link(zylos / "key.md", zylos.parent / "key-twin.md")
+        text = (zylos / "state.md").read_bytes()
+
+        done = adopt(store, "main", zylos, now=clock)
+
+        assert done.held == ("state.md",)
+        assert {"state.md", "key.md"} <= {each.path for each in done.left}
+        with closing(opened(store)) as group:
+            assert status(group).set_aside == 1
+            (thing,) = held_list(group)
+            assert (thing.path, thing.rule, thing.set_aside) == ("state.md", "hard-link", True)
+            assert not (group.worktree / "state.md").exists()
+            held_accept(group, thing.id)
+            assert (group.worktree / "state.md").read_bytes() == text
+            assert held_list(group) == ()
+        assert (zylos / "state.md").stat().st_nlink == 2
+
+    def test_in_place_a_hard_link_is_held_where_it_stands(
+        self, store: Store, clock: Clock, zylos: Path
+    ) -> None:
+        os.link(zylos / "state.md", zylos.parent / "twin.md")
+
+        adopt(store, "main", zylos, in_place=True, now=clock)
+
+        with closing(opened(store)) as group:
+            (thing,) = held_list(group)
+            assert (thing.path, thing.rule, thing.set_aside) == ("state.md", "hard-link", False)
+
+    def test_a_folder_of_hard_links_alone_is_told_the_way(
+        self, store: Store, clock: Clock, tmp_path: Path
+    ) -> None:
+        folder = tmp_path / "all linked"
+        folder.mkdir()
+        (folder / "a.md").write_text("one\n")
+        os.link(folder / "a.md", tmp_path / "twin.md")
+
+        with pytest.raises(BadInput, match="hard-link") as caught:
+            adopt(store, "main", folder, layout="none", now=clock)
+        assert "cp -r '" in caught.value.hint
 
     def test_twins_binary_files_and_odd_frontmatter_are_kept_and_remarked(
         self, store: Store, clock: Clock, zylos: Path

@@ -11,8 +11,9 @@ import click
 from gitmem.cli.declare import as_somebody, named, not_empty
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
-from gitmem.cli.style import quoted, visible
+from gitmem.cli.style import visible
 from gitmem.core.numbers import counted
+from gitmem.core.quoting import quoted
 
 if TYPE_CHECKING:
     from gitmem.operations.adopt import Adopted
@@ -95,11 +96,17 @@ def _history(done: Adopted) -> str:
 
 
 def _left(call: Invocation, done: Adopted) -> Iterator[str]:
-    for each in done.left[:SHOWN]:
+    held = [each for each in done.left if each.path in done.held and not each.commit]
+    for each in held[:SHOWN]:
+        way = call.addressed("see `gitmem held`")
+        yield f"  {call.style.warn('held')}     {visible(each.path)} ({visible(each.why)}): {way}"
+    left = [each for each in done.left if each not in held]
+    for each in left[:SHOWN]:
         when = f", in commit {each.commit[:7]}" if each.commit else ""
         yield f"  {call.style.warn('left out')} {visible(each.path)} ({visible(each.why)}{when})"
-    if len(done.left) > SHOWN:
-        yield f"  {call.style.warn('left out')} {len(done.left) - SHOWN:,} more: see --json"
+    more = max(len(held) - SHOWN, 0) + max(len(left) - SHOWN, 0)
+    if more:
+        yield f"  {call.style.warn('left out')} {more:,} more: see --json"
 
 
 def _next(call: Invocation, done: Adopted) -> str:

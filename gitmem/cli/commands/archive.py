@@ -12,7 +12,8 @@ from gitmem.cli.changes import remark_found
 from gitmem.cli.declare import allow_policy, as_somebody, path_argument, reason
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation, ago
-from gitmem.cli.style import columns, quoted, short, visible
+from gitmem.cli.style import columns, short, visible
+from gitmem.core.quoting import quoted
 from gitmem.errors import BadInput
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from gitmem.cli import boundary
 from gitmem.cli.declare import as_somebody, path_argument, reason
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
-from gitmem.cli.style import quoted, short, visible
+from gitmem.cli.style import short, visible
 from gitmem.core.numbers import counted
+from gitmem.core.quoting import quoted
 
 if TYPE_CHECKING:
     from gitmem.operations.capture import CapturedAll

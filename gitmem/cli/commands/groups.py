@@ -9,8 +9,9 @@ import click
 
 from gitmem.cli.declare import group
 from gitmem.cli.invocation import Invocation, ago
-from gitmem.cli.style import columns, plain, quoted, visible
+from gitmem.cli.style import columns, plain, visible
 from gitmem.core.numbers import counted
+from gitmem.core.quoting import quoted
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -9,8 +9,9 @@ import click
 
 from gitmem.cli.declare import as_somebody, group, named, reason
 from gitmem.cli.invocation import Invocation, ago
-from gitmem.cli.style import columns, quoted, short, text_lines, visible
+from gitmem.cli.style import columns, short, text_lines, visible
 from gitmem.core.numbers import counted
+from gitmem.core.quoting import quoted
 from gitmem.errors import BadInput
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ import click
 from gitmem.cli.declare import CONTEXT
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
+from gitmem.cli.style import text_lines
 from gitmem.hosts.hooks.dialects import DEFAULT, DIALECTS
 
 SILENCE = 1.0
@@ -73,7 +74,8 @@ def command(call: Invocation, *, event: str, host: str) -> int:
 
         click.echo(json.dumps(reply.document))
     if reply.complaint:
-        click.echo(reply.complaint, err=True)
+        for line in text_lines(reply.complaint):
+            click.echo(line, err=True)
     return 1 if reply.complaint else 0
 
 

@@ -11,7 +11,7 @@ import click
 from gitmem.cli.declare import command as declare
 from gitmem.cli.declare import named, path_argument
 from gitmem.cli.invocation import Invocation, ago, at_time
-from gitmem.cli.style import columns, plain, short, text_lines
+from gitmem.cli.style import columns, plain, short, text_lines, visible
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gitmem.operations.log import Entry
 
 INDENT = " " * 9
+WHY = "why: "
 SCREENFUL = 30
 """How many entries a terminal gets unless asked for another number."""
 
@@ -96,9 +97,11 @@ def entry_lines(
     paints = (style.name, style.dim, plain, plain, style.bold)
     for each, line in zip(entries, columns(rows, paints), strict=True):
         yield line
-        for label, text in _details(each, now, session=session, verbose=verbose):
-            for number, part in enumerate(text_lines(text)):
-                yield style.dim(f"{INDENT}{' ' * len(label) if number else label}{part}")
+        if each.reason and not each.title.endswith(each.reason):
+            for number, part in enumerate(text_lines(each.reason)):
+                yield style.dim(f"{INDENT}{' ' * len(WHY) if number else WHY}{part}")
+        for label, name in _details(each, now, session=session, verbose=verbose):
+            yield style.dim(f"{INDENT}{label}{visible(name)}")
 
 
 def _row(entry: Entry, now: datetime) -> tuple[str, ...]:
@@ -124,13 +127,13 @@ def paths_of(entry: Entry) -> str:
 def _details(
     entry: Entry, now: datetime, *, session: bool, verbose: bool
 ) -> Iterator[tuple[str, str]]:
-    if entry.reason and not entry.title.endswith(entry.reason):
-        yield "why: ", entry.reason
     for each in entry.violations:
         yield "broke: ", each
     if entry.session and (session or verbose):
         yield "session: ", entry.session
     if verbose:
         yield "at: ", at_time(entry.time, now)
-        yield "source: ", entry.source
-        yield "turn: ", entry.turn
+        if entry.source:
+            yield "source: ", entry.source
+        if entry.turn:
+            yield "turn: ", entry.turn

@@ -57,8 +57,8 @@ def _object(data: bytes) -> dict[str, object]:
 
 
 def _line(answer: dict[str, object]) -> str:
-    """The answer on one line; half a character stays an escape."""
+    """The answer on one line; what a terminal would obey, and half a character, are escapes."""
     import json
 
     line = json.dumps(answer, ensure_ascii=False)
-    return line.encode("utf-8", "backslashreplace").decode()
+    return line if line.isprintable() else json.dumps(answer)

@@ -50,7 +50,7 @@ def _lines(call: Invocation, shown: Shown, now: datetime) -> Iterator[str]:
         "what": entry.op or "by plain git",
         "who": entry.agent,
         "when": f"{at_time(entry.time, now)} ({ago(entry.time, now)})",
-        "why": entry.reason,
+        "why": "",
         "session": entry.session,
         "source": entry.source,
         "turn": entry.turn,
@@ -60,7 +60,9 @@ def _lines(call: Invocation, shown: Shown, now: datetime) -> Iterator[str]:
         "broke": "; ".join(entry.violations),
     }
     for name, value in facts.items():
-        for number, line in enumerate(text_lines(value)):
+        # A reason is a text of its own; all else are names, on one line.
+        lines = text_lines(entry.reason) if name == "why" else filter(None, [visible(value)])
+        for number, line in enumerate(lines):
             yield f"  {'' if number else name:<8} {line}"
     yield from file_lines(call.style, shown.files)
 

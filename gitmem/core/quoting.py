@@ -1,0 +1,16 @@
+"""Names as they can be typed in a shell."""
+
+from __future__ import annotations
+
+DEL = 127
+
+
+def quoted(text: str) -> str:
+    """TEXT as one word for a shell; what cannot be seen is written in escapes that it reads."""
+    if text.isprintable():
+        from shlex import quote
+
+        return quote(text)
+    raw = text.encode("utf-8", "surrogateescape")
+    plain = (chr(byte) if chr(byte).isalnum() and byte < DEL else f"\\x{byte:02x}" for byte in raw)
+    return f"$'{''.join(plain)}'"
