@@ -42,8 +42,9 @@ def time_of(repository: Repository, oid: str, now: datetime) -> float:
     commit, present = repository.commit(oid), now.timestamp()
     made = commit.time.timestamp()
     if commit.committed <= present:
-        pushed = made < commit.committed and _Begins(repository).of(commit) <= made
-        return made if pushed and not _is_adopted(commit) else commit.committed
+        here = made < commit.committed and not _is_adopted(commit)
+        pushed = here and _Begins(repository).of(commit) <= made
+        return made if pushed else commit.committed
     if made <= present and not _is_adopted(commit):
         return made
     return _bound_of(repository, oid, present)

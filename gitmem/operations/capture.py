@@ -27,6 +27,8 @@ class CapturedAll(NamedTuple):
     ignored: int
     left: int = 0
     """How many edits wait for the next time, where so many or so much time were too much."""
+    ignored_by_pattern: int = 0
+    """What somebody decided to leave out of memory: see `held ignore`."""
 
 
 def capture(
@@ -57,7 +59,13 @@ def capture(
     edits = scan.edits[:most] if most else scan.edits
     held = work.take_in(edits, progress)
     left = len(scan.edits) - len(edits) + scan.left + work.left
-    return CapturedAll(tuple(work.captured), (*scan.held, *held), scan.ignored, left)
+    return CapturedAll(
+        tuple(work.captured),
+        (*scan.held, *held),
+        scan.ignored,
+        left,
+        scan.ignored_by_pattern,
+    )
 
 
 class _Capture:

@@ -15,6 +15,7 @@ from unicodedata import category
 
 import pytest
 
+import gitmem.cli
 from gitmem.cli.app import COMMANDS
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import PAINTS, Style
@@ -218,6 +219,28 @@ def test_every_command_is_looked_at() -> None:
 
 def _named() -> list[list[str]]:
     return [args for args in (*READING, *WRITING) if set(args) & COMMANDS.keys()]
+
+
+PRINTING = {
+    "invocation.py": "the one way out, which escapes",
+    "boundary.py": "errors, which it escapes",
+    "app.py": "the help, made of our own words",
+    "reference.py": "the same, for the documentation",
+    "read.py": "the bytes of a file, as they are",
+    "inject.py": "the context, which has an escaping of its own",
+    "hook.py": "JSON for a host, and complaints that it escapes",
+    "transcript.py": "the question before a prune, which it escapes",
+}
+
+
+def test_nobody_else_prints() -> None:
+    printing = re.compile(
+        r"click\.(?:echo|secho|confirm|prompt)\(|\bprint\(|std(?:out|err)\.(?:w|b)"
+    )
+    cli = Path(gitmem.cli.__file__).parent
+    found = {path.name for path in cli.rglob("*.py") if printing.search(path.read_text("utf-8"))}
+
+    assert found == PRINTING.keys()
 
 
 def test_a_document_has_names_exactly(haunted: Run, files: Path) -> None:

@@ -60,5 +60,8 @@ def capture_lines(call: Invocation, done: CapturedAll) -> Iterator[str]:
         yield call.addressed(f"  look at it: gitmem held show {quoted(held.path)}")
     if not done.captured and not done.held:
         yield "nothing to capture"
+    if done.ignored_by_pattern:
+        ignored = f"{counted(done.ignored_by_pattern, 'file')} ignored"
+        yield style.dim(call.addressed(f"{ignored} (see: gitmem held ignore --list)"))
     if done.ignored:
         yield style.dim(f"{counted(done.ignored, 'other file')} left alone")

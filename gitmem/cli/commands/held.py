@@ -246,7 +246,7 @@ def restore(call: Invocation, what: str) -> None:
     path = visible(back.path)
     if back.id:
         lines = [
-            f"{path} is held again: its place is taken, so it is set aside as {back.id}",
+            f"{path} is held again, set aside as {back.id}; nothing was overwritten",
             call.addressed(f"  look at it: gitmem held show {back.id}"),
         ]
     else:
