@@ -24,7 +24,7 @@ EXAMPLES = "for example `gitmem held ignore '*.pdf'` or `gitmem held ignore atta
 def check_pattern(text: str) -> str:
     """Give the pattern TEXT, or raise BadInput where it cannot be one."""
     parts = [part for part in text.split("/") if part]
-    if not parts or not text.isprintable() or len(text) > MOST:
+    if not parts or {".", ".."} & set(parts) or not text.isprintable() or len(text) > MOST:
         raise BadInput(f"{text!r} cannot be a pattern", hint=EXAMPLES, pattern=text)
     if text.startswith(("!", "#")):
         raise BadInput(

@@ -82,9 +82,9 @@ class HeldFolder:
         if not self.folder.is_dir():
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             sync_folder(self.folder.parent)
-        for name in os.listdir(self.folder):
-            if not os.path.lexists(self.folder / name / CONTENT):
-                remove_folder(self.folder / name)
+        for each in self.folder.iterdir():
+            if each.is_dir() and not os.path.lexists(each / CONTENT):
+                remove_folder(each)
 
     @staticmethod
     def _close(content: Path) -> None:

@@ -52,7 +52,7 @@ class Ignored:
 
     def check(self, files: Mapping[str, bytes | None], snapshot: Snapshot) -> None:
         """Refuse to write FILES where one is ignored; what SNAPSHOT has is memory all the same."""
-        for path in files if self.rows else ():
+        for path in files:
             fitting = (each.text for each in self._patterns if each.fits(path))
             pattern = "" if files[path] is None else next(fitting, "")
             if pattern and snapshot.oid(path) is None:

@@ -298,7 +298,9 @@ class Group:
             from gitmem.operations.layouts import checked
 
             checked(data)
-        Ignored(self.gitdir).check(files, self.repository.snapshot())
+        ignored = Ignored(self.gitdir)
+        if ignored.rows:
+            ignored.check(files, self.repository.snapshot())
 
     def _take_in(self, writer: Writer, finder: Note) -> None:
         from gitmem.operations.capture import adopt_all

@@ -42,7 +42,8 @@ from gitmem.operations.git_hook import put_git_hook, take_git_hook
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.groups import groups, remove_group, rename_group
 from gitmem.operations.hearing import find_messages
-from gitmem.operations.held import held_accept, held_drop, held_list, held_show
+from gitmem.operations.held import held_accept, held_list, held_show
+from gitmem.operations.ignore import held_ask, held_ignore, held_ignored
 from gitmem.operations.init import init
 from gitmem.operations.inject import inject
 from gitmem.operations.jobs import Told, last_jobs, log_job, traced
@@ -82,6 +83,7 @@ from gitmem.operations.transcript_prune import transcript_prune
 from gitmem.operations.transcript_show import transcript_list, transcript_show
 from gitmem.operations.transcript_status import transcript_status
 from gitmem.operations.transcripts import ask_said, last_closed, messages_of, said_path, tip_of
+from gitmem.operations.trash import held_drop, held_empty, held_restore, held_trash
 from gitmem.operations.undo import undo
 from gitmem.operations.untouched import count_edits, is_untouched
 from gitmem.operations.write import Allowed, Edit, write
@@ -281,7 +283,14 @@ BY_PATH: dict[str, Call] = {
     "freshness of an entry": lambda g, p: freshness(g, f"{p}#x"),
     "line_dates": line_dates,
     "held_accept": held_accept,
+    "held_accept, masked": lambda g, p: held_accept(g, p, mask=True),
+    "held_ask": held_ask,
     "held_drop": held_drop,
+    "held_empty": lambda g, p: held_empty(g, [p]),
+    "held_ignore": held_ignore,
+    "held_ignored": lambda g, _: held_ignored(g),
+    "held_restore": held_restore,
+    "held_trash": lambda g, _: held_trash(g),
     "held_list": lambda g, _: held_list(g),
     "held_show": held_show,
     "inject": lambda g, p: inject(g, user=p),
@@ -420,7 +429,13 @@ METHODS: dict[str, Callable[[Memory, str], object]] = {
     "line_dates": lambda m, p: m.line_dates(p),
     "held": lambda m, _: m.held(),
     "held_accept": lambda m, p: m.held_accept(p),
+    "held_ask": lambda m, p: m.held_ask(p),
     "held_drop": lambda m, p: m.held_drop(p),
+    "held_empty": lambda m, p: m.held_empty([p]),
+    "held_ignore": lambda m, p: m.held_ignore(p),
+    "held_ignored": lambda m, _: m.held_ignored(),
+    "held_restore": lambda m, p: m.held_restore(p),
+    "held_trash": lambda m, _: m.held_trash(),
     "held_show": lambda m, p: m.held_show(p),
     "inject": lambda m, p: m.inject(user=p),
     "lint": lambda m, _: m.lint(),
@@ -566,6 +581,7 @@ WRITING: dict[str, Call] = {
     **{name: BY_PATH[name] for name in ("capture", "capture of all", "held_accept", "held_drop")},
     **{name: BY_PATH[name] for name in ("move", "remove", "restore", "write", "append", "create")},
     "move_entry": BY_PATH["move_entry"],
+    **{name: BY_PATH[name] for name in ("held_ask", "held_empty", "held_ignore", "held_restore")},
     **{name: BY_PATH[name] for name in ("archive", "archive of an entry", "confirm")},
     "restore of all": lambda g, _: restore(g, "", at="HEAD~1"),
     "undo": lambda g, _: undo(g),

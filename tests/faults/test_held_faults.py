@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from collections.abc import Callable
 from contextlib import suppress
@@ -23,7 +24,7 @@ from gitmem.operations.init import init
 from gitmem.operations.trash import held_drop, held_restore, held_trash
 from gitmem.operations.write import Edit, write
 from tests.support.git import git
-from tests.support.processes import Crowd, Voice, alone, need_strace, traced
+from tests.support.processes import Crowd, Voice, alone, calls_in, need_strace, traced
 from tests.support.samples import body
 
 SECRET = "AKIA" + body("ABCDEFGHIJKLMNOP", 16)
@@ -140,6 +141,31 @@ def test_across_file_systems_too(tmp_path: Path, name: str) -> None:
             judge(root, CASES[name])
             if said[0] == ["decided"]:
                 break
+
+
+def test_the_version_is_on_the_disk_before_the_answer(tmp_path: Path) -> None:
+    """What moved is synced with both folders, and what is known of it before it moves."""
+    need_strace()
+    prepared(tmp_path / "store", CASES["drop a new file"])
+    log = tmp_path / "calls.log"
+    with Crowd() as crowd:
+        child = crowd.start(on_the_word, str(tmp_path / "store"), "drop a new file")
+        assert child.hear() == ["ready"]
+        with traced(child, log, ("rename", "renameat", "renameat2", "fsync")):
+            child.say("go")
+            assert ["decided"] in child.finish()
+    calls = [call.text for call in calls_in(log)]
+
+    def after(mark: str, start: int) -> int:
+        found = (at for at in range(start, len(calls)) if re.search(mark, calls[at]))
+        return next(found, len(calls))
+
+    noted = after(r"^fsync.*held/[^/]+/meta\.json\.new>", 0)
+    moved = after(r'^rename.*"a\.md".*held/[^/]+/content"', noted)
+    synced = [after(mark, moved) for mark in (r"^fsync.*/content>", r"^fsync.*groups/main>")]
+    trashed = after(r'^rename.*gitmem/trash/[^/]+"', max(synced))
+    last = [after(mark, trashed) for mark in (r"^fsync.*gitmem/trash>", r"^fsync.*gitmem/held>")]
+    assert noted < moved < max(synced) < trashed < max(last) < len(calls)
 
 
 @pytest.mark.slow

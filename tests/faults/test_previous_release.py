@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.git import git
 from tests.support.releases import Release, previous_code, this_code
+from tests.support.samples import body
 
 POINTS = ("recorded", "objects", "branch", "placed", "staged", "dropped")
 STEPS = (
@@ -111,3 +112,29 @@ def test_an_edit_of_a_person_is_captured_by_either(both: Both, first: str) -> No
         git(both.group, "add", "-A")
         next(turns).done("write", "b.md", f"{number}\n")
         assert next(turns).done("read", "a.md") == f"edit {number}\n"
+
+
+def test_held_dropped_and_ignored_files_stop_neither(both: Both) -> None:
+    secret = "AKIA" + body("ABCDEFGHIJKLMNOP", 16)
+    both.old.done("init", "--layout", "none")
+    (both.group / "a.md").write_text(f"{secret}\n")
+    both.old.done("write", "a.md", "written\n")
+    (aside,) = both.old.document("held")["held"]
+
+    both.new.done("held", "drop", aside["id"], "--yes")
+    assert both.old.document("held")["held"] == []
+    both.new.done("held", "restore", aside["id"])
+    assert [each["id"] for each in both.old.document("held")["held"]] == [aside["id"]]
+    both.new.done("held", "accept", aside["id"], "--redact")
+    (both.group / "big.pdf").write_bytes(b"x" * 1_100_000)
+    both.new.done("held", "ignore", "*.pdf")
+
+    both.old.done("write", "b.md", "b\n")
+    both.old.done("maintain")
+    assert (both.group / "big.pdf").exists()
+    for release in both:
+        assert release.document("check")["findings"] == [], release.name
+        assert release.done("read", "a.md") == "[redacted: aws-key-id]\n"
+    assert [each["path"] for each in both.new.document("held", "list", "--trash")["trash"]] == [
+        "a.md"
+    ]

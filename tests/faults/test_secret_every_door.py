@@ -19,7 +19,7 @@ from gitmem.operations.consolidate import consolidate
 from gitmem.operations.decide import decide
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.groups import rename_group
-from gitmem.operations.held import held_accept, held_drop, held_list, held_show
+from gitmem.operations.held import held_accept, held_list, held_show
 from gitmem.operations.init import init
 from gitmem.operations.jobs import last_jobs
 from gitmem.operations.move import move, remove
@@ -35,6 +35,7 @@ from gitmem.operations.transcript_import import Line, transcript_import
 from gitmem.operations.transcript_pending import transcript_pending
 from gitmem.operations.transcript_prune import transcript_prune
 from gitmem.operations.transcript_show import transcript_show
+from gitmem.operations.trash import held_drop
 from gitmem.operations.undo import undo
 from gitmem.operations.write import Allowed, Edit, write
 from tests.support.git import git, git_bytes

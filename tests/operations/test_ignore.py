@@ -166,7 +166,9 @@ def test_maintenance_captures_what_is_ignored_no_more(group: Group, clock: Clock
     assert group.repository.snapshot().oid("draft.md")
 
 
-@pytest.mark.parametrize("text", ["*", "**", "/", "", "*/**", "!a.md", "# x", "a\nb", "*.yaml"])
+@pytest.mark.parametrize(
+    "text", ["*", "**", "/", "", "*/**", "!a.md", "# x", "a\nb", "*.yaml", "../x", "a/./b"]
+)
 def test_a_pattern_of_everything_or_nothing_is_refused(group: Group, text: str) -> None:
     with pytest.raises(BadInput):
         held_ignore(group, text)

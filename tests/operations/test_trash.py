@@ -153,6 +153,21 @@ def test_a_link_in_the_place_of_a_folder_makes_room_for_the_folder(
     assert is_clean(group)
 
 
+def test_what_a_dead_process_began_is_passed_over_and_swept(group: Group) -> None:
+    set_aside(group)
+    folder = group.gitdir / "gitmem" / "held"
+    (folder / "begun").mkdir()
+    (folder / "begun" / "content.part").write_text("half\n")
+    (folder / "stray").write_text("no folder\n")
+    assert len(held_list(group)) == 1
+
+    edit(group, "b.md", f"{SECRET}\n")
+    held_drop(group, "b.md")
+
+    assert not (folder / "begun").exists()
+    assert len(held_list(group)) == len(held_trash(group)) == 1
+
+
 def test_a_file_that_is_being_written_is_not_dropped(group: Group) -> None:
     file = edit(group, "a.md", f"{SECRET}\n")
 
