@@ -64,12 +64,12 @@ class _Queue:
         return commit
 
     def _made(self, commit: Commit) -> float:
-        """When it was made: not after the present, nor after what was made on top of it."""
+        """When it was made: where its date has not come yet, before what was made on top of it."""
         if not self._since:
             return commit.committed
         from gitmem.git.timeline import made_by
 
-        made = made_by(commit, self._bounds.pop(commit.oid, self._now))
+        made = made_by(commit, self._now, self._bounds.pop(commit.oid, self._now))
         for parent in commit.parents:
             self._bounds[parent] = min(made, self._bounds.get(parent, made))
         return made

@@ -50,9 +50,12 @@ def time_of(repository: Repository, oid: str, now: datetime) -> float:
     return _bound_of(repository, oid, present)
 
 
-def made_by(commit: Commit, bound: float) -> float:
-    """When a commit was made, by its own dates: not after BOUND, when one on top of it was."""
-    if commit.committed <= bound:
+def made_by(commit: Commit, now: float, bound: float) -> float:
+    """When a commit was made: by its date, unless that is later than NOW.
+
+    Then at the latest at BOUND, when a commit on top of it was.
+    """
+    if commit.committed <= now:
         return commit.committed
     made = commit.time.timestamp()
     return made if made <= bound and not _is_adopted(commit) else bound

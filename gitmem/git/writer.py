@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gitmem.core.guards import hold_rule, violations
 from gitmem.core.messages import Note
-from gitmem.errors import Conflict, Damaged, GitmemError
+from gitmem.errors import Busy, Conflict, Damaged, GitmemError
 from gitmem.git.behind import catch_up
 from gitmem.git.finishing import Finisher
 from gitmem.git.held import HeldFolder, SetAside
@@ -148,6 +148,14 @@ class Writer:
         with suppress(OSError, GitmemError):  # it may follow a write that has landed: it can wait
             self._publisher.forward(path, None)
             self._finisher.tidy()
+
+    def check_closed(self, path: str, again: str) -> None:
+        """Refuse to move a file to which another program is writing; AGAIN is what to repeat."""
+        if self.worktree.look(path, patience=PATIENCE).busy:
+            raise Busy(
+                f"another program is writing to {path!r}",
+                hint=f"let it finish, then repeat `gitmem {again}`",
+            )
 
     def set_out(self, path: str, rule: str) -> SetAside | None:
         """Move what is held at PATH out of the work tree; what HEAD has there stands there then.

@@ -10,10 +10,9 @@ from gitmem.core.guards import NAME_RULE, hold_rule
 from gitmem.core.messages import Note
 from gitmem.core.quoting import quoted
 from gitmem.core.secrets import find, redact
-from gitmem.errors import Busy, NotFound, Refused
+from gitmem.errors import NotFound, Refused
 from gitmem.git.held import HeldFolder, SetAside, size_of
 from gitmem.git.intake import Captured, Holding, sound
-from gitmem.git.publish import PATIENCE
 from gitmem.git.trash import Dropping, Trash
 from gitmem.git.worktree import Seen, WorkTree, obstacle_in
 from gitmem.git.writer import Writer
@@ -175,7 +174,7 @@ def _accept_masked(
     group: Group, writer: Writer, thing: HeldThing, seen: Seen, finder: Note
 ) -> HeldAccepted:
     if not thing.set_aside:
-        check_closed(writer, thing, f"held accept --redact {quoted(thing.path)}")
+        writer.check_closed(thing.path, f"held accept --redact {quoted(thing.path)}")
     before = sound(writer.repository.snapshot(), thing.path)
     version, masked = _masked(thing, seen, before)
     said = tuple((REDACTED, f"{each.rule}, line {each.line}") for each in masked[:MOST])
@@ -237,15 +236,6 @@ def _cannot_enter(thing: HeldThing) -> Refused:
         hint="; ".join(filter(None, (way, look if thing.set_aside else stay))),
         rule=thing.rule,
     )
-
-
-def check_closed(writer: Writer, thing: HeldThing, again: str) -> None:
-    """Refuse to move a file to which another program is writing; AGAIN is the command for later."""
-    if writer.worktree.look(thing.path, patience=PATIENCE).busy:
-        raise Busy(
-            f"another program is writing to {thing.path!r}",
-            hint=f"let it finish, then repeat `gitmem {again}`",
-        )
 
 
 def _drop_aside(group: Group, thing: HeldThing) -> None:

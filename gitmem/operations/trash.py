@@ -15,7 +15,7 @@ from gitmem.git.held import HeldFolder, SetAside, size_of
 from gitmem.git.trash import Dropping, Trash, Trashed
 from gitmem.git.writer import Writer
 from gitmem.operations.group import Group
-from gitmem.operations.held import HeldThing, check_closed, find_held
+from gitmem.operations.held import HeldThing, find_held
 from gitmem.operations.log import start_of
 
 
@@ -76,7 +76,7 @@ def held_drop(group: Group, what: str, *, reason: str = "") -> HeldDropped:
 
 
 def _set_out(writer: Writer, thing: HeldThing) -> SetAside | None:
-    check_closed(writer, thing, f"held drop {quoted(thing.path)}")
+    writer.check_closed(thing.path, f"held drop {quoted(thing.path)}")
     try:
         return writer.set_out(thing.path, thing.rule)
     except OSError as error:

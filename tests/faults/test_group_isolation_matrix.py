@@ -42,7 +42,7 @@ from gitmem.operations.git_hook import put_git_hook, take_git_hook
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.groups import groups, remove_group, rename_group
 from gitmem.operations.hearing import find_messages
-from gitmem.operations.held import held_accept, held_list, held_show
+from gitmem.operations.held import find_held, held_accept, held_list, held_show
 from gitmem.operations.ignore import held_ask, held_ignore, held_ignored
 from gitmem.operations.init import init
 from gitmem.operations.inject import inject
@@ -282,6 +282,7 @@ BY_PATH: dict[str, Call] = {
     "freshness": freshness,
     "freshness of an entry": lambda g, p: freshness(g, f"{p}#x"),
     "line_dates": line_dates,
+    "find_held": find_held,
     "held_accept": held_accept,
     "held_accept, masked": lambda g, p: held_accept(g, p, mask=True),
     "held_ask": held_ask,
