@@ -9,7 +9,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import pytest
@@ -23,6 +22,7 @@ from gitmem.operations.held import held_accept, held_list
 from gitmem.operations.init import init
 from gitmem.operations.trash import held_drop, held_restore, held_trash
 from gitmem.operations.write import Edit, write
+from tests.support.disks import other_disk
 from tests.support.git import git
 from tests.support.processes import Crowd, Voice, alone, calls_in, need_strace, traced
 from tests.support.samples import body
@@ -130,13 +130,10 @@ def test_a_decision_that_dies_at_a_named_step_loses_nothing(tmp_path: Path, name
 
 @pytest.mark.parametrize("name", ["drop a new file", "drop an edit", "redact"])
 def test_across_file_systems_too(tmp_path: Path, name: str) -> None:
-    memory = Path("/dev/shm")
-    if not memory.is_dir() or memory.stat().st_dev == tmp_path.stat().st_dev:
-        pytest.skip("this machine has no second file system to try it on")
-    with TemporaryDirectory(dir=memory) as far:
+    with other_disk(tmp_path) as far:
         for step in count(1):
             root = tmp_path / f"{step}"
-            prepared(root, CASES[name], Path(far) / f"{step}")
+            prepared(root, CASES[name], far / f"{step}")
             said = alone(die_at, str(root), name, step)
             judge(root, CASES[name])
             if said[0] == ["decided"]:

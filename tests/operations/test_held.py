@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -17,6 +16,7 @@ from gitmem.operations.init import init
 from gitmem.operations.log import log
 from gitmem.operations.status import status
 from gitmem.operations.trash import held_drop
+from tests.support.disks import other_disk
 from tests.support.git import git
 from tests.support.histories import edit, put
 from tests.support.samples import body
@@ -239,11 +239,8 @@ def test_readers_of_global_decide_nothing_there(group: Group) -> None:
 
 
 def test_a_work_tree_on_another_disk_is_as_good(group: Group, tmp_path: Path) -> None:
-    memory = Path("/dev/shm")
-    if not memory.is_dir() or memory.stat().st_dev == tmp_path.stat().st_dev:
-        pytest.skip("this machine has no second file system to try it on")
-    with TemporaryDirectory(dir=memory) as place:
-        init(group.store, "far", worktree=Path(place) / "memory")
+    with other_disk(tmp_path) as place:
+        init(group.store, "far", worktree=place / "memory")
         far = Group(group.store, "far")
         (far.worktree / "link.md").symlink_to("/etc/passwd")
         name = set_aside(far, "notes/a.md")

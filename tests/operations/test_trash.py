@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -22,6 +21,7 @@ from gitmem.operations.status import InTrash, status
 from gitmem.operations.trash import held_drop, held_empty, held_restore, held_trash
 from tests.operations.test_held import SECRET, is_clean, set_aside
 from tests.support.clocks import Clock
+from tests.support.disks import other_disk
 from tests.support.git import git
 from tests.support.histories import edit, put
 
@@ -242,11 +242,8 @@ def test_a_dropped_version_can_be_looked_at(group: Group) -> None:
 
 
 def test_a_work_tree_on_another_disk_has_the_same_trash(group: Group, tmp_path: Path) -> None:
-    memory = Path("/dev/shm")
-    if not memory.is_dir() or memory.stat().st_dev == tmp_path.stat().st_dev:
-        pytest.skip("this machine has no second file system to try it on")
-    with TemporaryDirectory(dir=memory) as place:
-        init(group.store, "far", worktree=Path(place) / "memory")
+    with other_disk(tmp_path) as place:
+        init(group.store, "far", worktree=place / "memory")
         far = Group(group.store, "far")
         edit(far, "a.md", f"{SECRET}\n").chmod(0o640)
         (far.worktree / "link.md").symlink_to("/etc/passwd")
