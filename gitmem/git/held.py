@@ -118,7 +118,7 @@ def names_in(folder: Path) -> list[str]:
     """The versions in FOLDER, whole ones only."""
     try:
         found = os.listdir(folder)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return []
     return [name for name in found if os.path.lexists(folder / name / CONTENT)]
 

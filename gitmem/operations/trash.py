@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from gitmem.core.guards import check_message_text
 from gitmem.core.quoting import quoted
-from gitmem.errors import NotFound, Refused
+from gitmem.errors import GitmemError, NotFound, Refused, StorageFailed
 from gitmem.git.held import HeldFolder, SetAside, size_of
 from gitmem.git.trash import Dropping, Trash, Trashed
 from gitmem.git.writer import Writer
@@ -69,10 +69,19 @@ def held_drop(group: Group, what: str, *, reason: str = "") -> HeldDropped:
         aside = _set_out(writer, thing) if not thing.set_aside else None
         aside = aside or HeldFolder(group.gitdir).find(thing.id or thing.path)
         if aside is None:
-            raise NotFound(f"nothing is held for {what!r} any more", hint="see `gitmem held list`")
+            raise _not_moved(thing, writer.pending)
         why = Dropping(group.who.agent, group.now(), reason, not thing.set_aside)
         done = Trash(group.gitdir).take(aside, why)
         return HeldDropped(thing.path, back, done.id, str(done.content))
+
+
+def _not_moved(thing: HeldThing, pending: bool) -> GitmemError:
+    if pending:
+        return StorageFailed(
+            f"moving {thing.path!r} to the trash failed; nothing is lost",
+            hint="see to the disk of the store, then repeat after `gitmem held list`",
+        )
+    return NotFound(f"nothing is held for {thing.path!r} any more", hint="see `gitmem held list`")
 
 
 def _set_out(writer: Writer, thing: HeldThing) -> SetAside | None:

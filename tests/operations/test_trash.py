@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.core.guards import MAX_FILE
-from gitmem.errors import Busy, GroupRefused, NotFound, Refused, SecretFound
+from gitmem.errors import Busy, GroupRefused, NotFound, Refused, SecretFound, StorageFailed
 from gitmem.operations.capture import capture
 from gitmem.operations.group import Group
 from gitmem.operations.groups import remove_group, rename_group
@@ -166,6 +166,25 @@ def test_what_a_dead_process_began_is_passed_over_and_swept(group: Group) -> Non
 
     assert not (folder / "begun").exists()
     assert len(held_list(group)) == len(held_trash(group)) == 1
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_version_that_cannot_be_moved_is_not_lost(group: Group, known: bool) -> None:
+    if known:
+        put(group, "a.md", "one\n")
+    edit(group, "a.md", f"{SECRET}\n")
+    place = group.gitdir / "gitmem" / "held"
+    place.write_text("in the way\n")
+
+    with pytest.raises(StorageFailed if known else Refused):
+        held_drop(group, "a.md")
+    place.unlink()
+    capture(group)
+
+    (thing,) = held_list(group)
+    assert Path(thing.location).read_text() == f"{SECRET}\n"
+    assert held_drop(group, thing.id or "a.md").id
+    assert is_clean(group)
 
 
 def test_a_file_that_is_being_written_is_not_dropped(group: Group) -> None:
