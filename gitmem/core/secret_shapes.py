@@ -7,11 +7,14 @@ tell, so each rule asks one of these questions about the value it found.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from math import log2
 
-_MOCK = (
-    r"(?i)x{5,}|\*{3}|\.{3}|…|0{8}|123456789|abcdefgh|example|placeholder|redacted|change[-_]?me"
-    r"|replace[-_]?me|dummy|your[-_]|insert[-_]|[-_]here\b"
+# By `in`, not by a regular expression: a value of 200 characters is judged in a tenth of the time.
+_MOCKS = (
+    *("xxxxx", "***", "...", "\u2026", "00000000", "123456789", "abcdefgh", "example", "placeholder"),
+    *("redacted", "changeme", "change-me", "change_me", "replaceme", "replace-me", "replace_me"),
+    *("dummy", "your-", "your_", "insert-", "insert_"),
 )
 _STOCK = (
     r"(?i)(?:my|your|the|some|new|old|user|db|test|super|secret)?[-_]?"
@@ -35,9 +38,10 @@ _UUID = r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 def is_issued(value: str) -> bool:
     """Whether VALUE may have come from a generator, and not from somebody's documentation."""
     fewest_different = 7
-    return len(set(value)) >= fewest_different and not re.search(_MOCK, value)
+    return len(set(value)) >= fewest_different and not _is_mock(value)
 
 
+@lru_cache(maxsize=256)  # a page of one word repeated is judged once
 def is_chosen(value: str) -> bool:
     """Whether VALUE looks like a password that somebody made up."""
     fewest_bits = 2.2
@@ -45,6 +49,7 @@ def is_chosen(value: str) -> bool:
     return bool(mixed) and _bits(value) >= fewest_bits and not _is_harmless(value)
 
 
+@lru_cache(maxsize=256)
 def is_random(value: str) -> bool:
     """Whether VALUE looks like a key: long, mixed, and not made of words."""
     fewest_bits = 3.0
@@ -62,7 +67,14 @@ def is_mixed(value: str) -> bool:
 def is_given(value: str) -> bool:
     """Whether VALUE is more than the word `password` in the place of one."""
     stand_in = re.fullmatch(_STOCK, value) or re.match(_REFERENCE, value)
-    return not stand_in and not re.search(_MOCK, value) and len(set(value)) > 1
+    return not stand_in and not _is_mock(value) and len(set(value)) > 1
+
+
+def _is_mock(value: str) -> bool:
+    low = value.lower()
+    if any(mock in low for mock in _MOCKS):
+        return True
+    return "here" in low and re.search(r"[-_]here\b", low) is not None
 
 
 def _bits(value: str) -> float:
@@ -77,4 +89,4 @@ def _is_harmless(value: str) -> bool:
     parts = re.split(r"[-_./:+,;|@=]+", value)
     if len(parts) == 1:
         return re.fullmatch(rf"(?i)[a-z]*|\d+|{_TECHNICAL}", value) is not None
-    return all(re.fullmatch(_WORDY, part) for part in parts)
+    return all(re.fullmatch(_WORDY, part) for part in set(parts))

@@ -1,7 +1,8 @@
 """Credentials in text: found, told apart from those that were there before, and redacted.
 
 Three readings of the same text are searched: as it stands, with words joined that a line break
-cuts in two, and with long runs of base64 decoded. A value is never part of a message or a repr.
+cuts in two, and with long runs of base64 decoded; and all three again without the escapes that
+`secret_views` knows. A value is never part of a message or a repr.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from gitmem.core.secret_rules import TABLE, Rule
+from gitmem.core.secret_views import View, placed, plain_views, texts_of, unmarked
 
 RULES: dict[str, str] = {rule.slug: rule.about for rule in TABLE}
 """What each rule finds, by the slug that `--allow-secret` takes."""
@@ -56,22 +58,6 @@ class _Hit:
         self.rank, self.start, self.end, self.rule, self.value = rank, start, end, rule, value
 
 
-class _View:
-    """A text made of pieces of another; piece i begins at starts[i] here and offsets[i] there."""
-
-    __slots__ = ("offsets", "starts", "text")
-
-    def __init__(self, text: str, starts: list[int], offsets: list[int]) -> None:
-        self.text, self.starts, self.offsets = text, starts, offsets
-
-    def place(self, start: int, end: int) -> tuple[int, int, bool]:
-        """The span in the other text, and whether it covers more than one piece."""
-        first = bisect_right(self.starts, start) - 1
-        last = bisect_right(self.starts, end - 1) - 1
-        there = self.offsets[first] + start - self.starts[first]
-        return there, self.offsets[last] + end - self.starts[last], first != last
-
-
 def find(text: str) -> list[Finding]:
     """Return the credentials in TEXT by line; one that several rules fit, under the surest."""
     findings: dict[Finding, None] = {}
@@ -92,14 +78,51 @@ def new_findings(text: str, before: str | None, allowed: Iterable[str] = ()) -> 
     return [new for new in found if new.value not in before and not _is_known(new.value, known)]
 
 
+def new_in_bytes(
+    data: bytes, before: bytes | None, allowed: Iterable[str] = ()
+) -> list[Finding]:
+    """The same for a file, whichever of Unicode's encodings it has."""
+    old = None if before is None else "\0\n".join(texts_of(before))
+    return [new for text in texts_of(data) for new in new_findings(text, old, allowed)]
+
+
 def redact(text: str) -> tuple[str, int]:
     """Return TEXT with every credential replaced by `[redacted: rule]`, and how many there were."""
     count = 0
-    # What stood on both sides of a credential may make another one once it is gone.
-    while hits := _hits(text):
-        text, replaced = _redacted(text, hits)
+    # What stood on both sides of a credential may make another one once it is gone. A text that is
+    # made of such places would be read as often as it has them: then whole lines go, then all.
+    for widen in (_as_found, _as_found, _whole_lines, _whole_lines, _whole_text):
+        hits = _hits(text)
+        if not hits:
+            break
+        text, replaced = _redacted(text, widen(text, hits))
         count += replaced
     return text, count
+
+
+def _as_found(text: str, hits: list[_Hit]) -> list[_Hit]:
+    return hits
+
+
+def _whole_lines(text: str, hits: list[_Hit]) -> list[_Hit]:
+    """A hit for each run of lines that HITS touch."""
+    wide: list[_Hit] = []
+    for hit in hits:
+        if wide and hit.start <= wide[-1].end:
+            wide[-1].end = max(wide[-1].end, _line_end(text, hit.end))
+        else:
+            start = text.rfind("\n", 0, hit.start) + 1
+            wide.append(_Hit(hit.rank, start, _line_end(text, hit.end), hit.rule, hit.value))
+    return wide
+
+
+def _line_end(text: str, at: int) -> int:
+    found = text.find("\n", at)
+    return found if found >= 0 else len(text)
+
+
+def _whole_text(text: str, hits: list[_Hit]) -> list[_Hit]:
+    return [_Hit(_SURE, 0, len(text), hits[0].rule, hits[0].value)]
 
 
 def repeated(text: str) -> str:
@@ -126,12 +149,23 @@ def _redacted(text: str, hits: list[_Hit]) -> tuple[str, int]:
 
 
 def _hits(text: str) -> list[_Hit]:
-    """All hits in TEXT, in order and free of overlaps."""
+    """All hits in TEXT, however it is escaped, in order and free of overlaps."""
+    hits = _hits_in(text)
+    for steps in plain_views(text):
+        for hit in _hits_in(steps[-1].text):
+            start, end = placed(steps, hit.start, hit.end)
+            hits.append(_Hit(hit.rank, start, end, hit.rule, hit.value))
+    return _without_overlaps(hits)
+
+
+def _hits_in(text: str) -> list[_Hit]:
+    """The hits in one reading of a text, some of them twice."""
     words, rows = _long_words(text), list(_rows(text))
     lines = _joined([reading for row in rows for reading in _readings(row)])
     hits = [*_plain_hits(text, words), *_joined_hits(lines), *_decoded_hits(words, joined=False)]
+    hits += _unmarked_hits(words)
     hits += _decoded_hits(_joined(rows), joined=True)
-    return _without_overlaps(hits)
+    return hits
 
 
 def _without_overlaps(hits: list[_Hit]) -> list[_Hit]:
@@ -146,7 +180,7 @@ def _without_overlaps(hits: list[_Hit]) -> list[_Hit]:
     return sorted(kept, key=lambda hit: hit.start)
 
 
-def _plain_hits(text: str, words: _View) -> Iterator[_Hit]:
+def _plain_hits(text: str, words: View) -> Iterator[_Hit]:
     for rule in _NARROW if words.text else ():
         for start, end in _matches(rule, words.text, words.text):
             there, end_there, _ = words.place(start, end)
@@ -158,7 +192,16 @@ def _plain_hits(text: str, words: _View) -> Iterator[_Hit]:
             yield _Hit(_WEAK if rule.weak else _SURE, start, end, rule.slug, text[start:end])
 
 
-def _joined_hits(lines: _View) -> Iterator[_Hit]:
+def _unmarked_hits(words: View) -> Iterator[_Hit]:
+    """Hits in words that have bold or code in the middle."""
+    view = unmarked(words.text)
+    for rule in _NARROW if view else ():
+        for start, end in _matches(rule, view.text, view.text):
+            there, end_there = placed((words, view), start, end)
+            yield _Hit(_SURE, there, end_there, rule.slug, view.text[start:end])
+
+
+def _joined_hits(lines: View) -> Iterator[_Hit]:
     for rule in _NARROW if lines.text else ():
         for start, end in _matches(rule, lines.text, lines.text):
             there, end_there, joined = lines.place(start, end)
@@ -173,7 +216,7 @@ def _is_word(part: str) -> bool:
     return len(part) < _SHORTEST_ECHO or (part.isalpha() and (part.islower() or part.istitle()))
 
 
-def _decoded_hits(view: _View, joined: bool) -> Iterator[_Hit]:
+def _decoded_hits(view: View, joined: bool) -> Iterator[_Hit]:
     """Hits in what runs of base64 in VIEW stand for; the whole run is the value."""
     runs = [(run.span(), text) for run in re.finditer(_RUN, view.text) for text in _decoded(run[0])]
     if not runs:
@@ -198,7 +241,8 @@ def _decoded(run: str) -> Iterator[str]:
     for skipped in range(4):
         length = len(digits) - skipped
         whole = digits[skipped : skipped + length - (length % 4 == 1)]
-        data = a2b_base64(whole + "=" * (-len(whole) % 4))
+        # Zeros are UTF-16, in which Windows encodes the commands that it is to run.
+        data = a2b_base64(whole + "=" * (-len(whole) % 4)).replace(b"\0", b"")
         if len(data.translate(None, _TEXT)) <= _MOST_NOISE * len(data):
             yield data.decode("latin-1")
 
@@ -235,7 +279,7 @@ def _compiled(rule: Rule) -> re.Pattern[str]:
     return re.compile(rule.pattern, re.IGNORECASE if rule.weak else 0)
 
 
-def _long_words(text: str) -> _View:
+def _long_words(text: str) -> View:
     """The words of TEXT that are long enough for a token, which in prose are few."""
     words = [word for word in text.split() if len(word) >= _SHORTEST]
     offsets, end = [], 0
@@ -243,10 +287,10 @@ def _long_words(text: str) -> _View:
         offsets.append(text.find(word, end))
         end = offsets[-1] + len(word)
     starts = list(accumulate((len(word) + 1 for word in words), initial=0))
-    return _View("\n".join(words), starts, [*offsets, end])
+    return View("\n".join(words), starts, [*offsets, end])
 
 
-def _joined(rows: list[list[tuple[int, str]]]) -> _View:
+def _joined(rows: list[list[tuple[int, str]]]) -> View:
     """Each row as one word."""
     starts, offsets, parts, size = [], [], [], 0
     for row in rows:
@@ -257,7 +301,7 @@ def _joined(rows: list[list[tuple[int, str]]]) -> _View:
             parts.append(word)
         parts.append("\n")
         size += 1
-    return _View("".join(parts), starts, offsets)
+    return View("".join(parts), starts, offsets)
 
 
 def _readings(row: list[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:

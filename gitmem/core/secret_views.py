@@ -1,0 +1,237 @@
+"""Other readings of a text, in which a credential stands plain that escapes or marks take apart.
+
+A reading is a `View`: a text made of pieces of another one, with the way back, so that a finding
+names the line and a redaction hides the characters of the text that somebody wrote.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+
+# A browser undoes one level of escapes, a log of JSON in JSON has two; nobody reads a fourth.
+_MOST_LAYERS = 3
+_BLANK_LINE = "\n\n"
+
+# Control and format characters that a screen does not show, and accents that stand alone: a text
+# in Unicode's decomposed form, as macOS writes names, has `n` and a tilde for one letter.
+_UNSEEN = (
+    "\x00-\x08\x0e-\x1f\x7f-\x9f\xad\u0300-\u036f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+# Full-width, bold, circled and raised letters.
+_STYLED = "\u1d2c-\u1d6a\u2070-\u209c\u2100-\u214f\u2460-\u24ea\uff01-\uff5e\U0001d400-\U0001d7ff"
+# Every Chinese sentence has some of these, and would be read twice: they count within a word only.
+_CHINESE_SIGNS = "\uff01\uff02\uff07-\uff09\uff0c\uff1a\uff1b\uff1f\uff3b\uff3d\uff5b-\uff5d"
+_DASHES = "\u2010-\u2013\u2212\ufe58\ufe63"
+_SPACES = "\xa0\u1680\u2000-\u200a\u202f\u205f"
+
+_SIGNS = "\\&%<"
+_ASCII_LEADS = _SIGNS + "".join(map(chr, (*range(9), *range(14, 32), 127)))
+_ASCII_LEAD = re.compile(r"[\\&%<\x00-\x08\x0e-\x1f\x7f]")
+_LEAD = re.compile(rf"[\\&%<{_UNSEEN}{_STYLED}{_DASHES}{_SPACES}]")
+_CSI = r"\[[0-?]{0,40}[ -/]{0,4}[@-~]"
+_TAG = r"/?(?:b|i|u|s|a|em|strong|span|code|tt|kbd|mark|font|small|sub|sup|ins|del|wbr)"
+_ESCAPE = re.compile(
+    # Colours and links of a terminal, also where the escape character is itself escaped.
+    rf"(?:\x1b|\\(?:e|033|x1[bB]|u001[bB])){_CSI}|\x9b{_CSI[2:]}"
+    r"|\x1b\][^\x07\x1b\n]{0,400}(?:\x07|\x1b\\)|\x1b[ -/]{0,2}[0-Z\\^_]"
+    # A tag within a word. One that begins a line or a cell parts words, and is left.
+    rf"|(?<=[\w-])<(?:{_TAG}(?:\s[^<>\n]{{0,120}})?/?|!--[^<>\n]{{0,120}}--)>(?=[\w-])"
+    r"|\\u\{(?P<braced>[0-9A-Fa-f]{1,6})\}|\\(?:u|U0000)(?P<four>[0-9A-Fa-f]{4})"
+    r"|\\x(?P<two>[0-9A-Fa-f]{2})|\\(?P<octal>[01][0-7]{2})|\\(?P<letter>[nrt])"
+    r"|\\(?P<sign>[!-/:-@\[-`{-~])|%(?P<percent>[2-7][0-9A-Fa-f]|0[aAdD9])"
+    r"|&\#(?P<decimal>[0-9]{1,7});?|&\#[xX](?P<hex>[0-9A-Fa-f]{1,6});?|&(?P<name>[A-Za-z]{2,20});"
+)
+_BASES = {"octal": 8, "decimal": 10}
+_LETTERS = {"n": "\n", "r": "\n", "t": "\t"}
+_NAMES = {
+    **dict.fromkeys(("shy", "zwj", "zwnj", "lrm", "rlm", "NoBreak", "ZeroWidthSpace"), ""),
+    **dict.fromkeys(("nbsp", "ensp", "emsp", "thinsp", "Tab"), " "),
+    **dict.fromkeys(("hyphen", "dash", "ndash", "minus"), "-"),
+    **dict.fromkeys(("lowbar", "UnderBar"), "_"),
+    **dict.fromkeys(("amp", "AMP"), "&"),
+    **dict.fromkeys(("lt", "LT"), "<"),
+    **dict.fromkeys(("gt", "GT"), ">"),
+    **dict.fromkeys(("quot", "QUOT"), '"'),
+    **dict.fromkeys(("ast", "midast"), "*"),
+    **dict.fromkeys(("grave", "DiacriticalGrave"), "`"),
+    **dict.fromkeys(("verbar", "vert", "VerticalLine"), "|"),
+    **dict.fromkeys(("lsqb", "lbrack"), "["),
+    **dict.fromkeys(("rsqb", "rbrack"), "]"),
+    **dict.fromkeys(("lcub", "lbrace"), "{"),
+    **dict.fromkeys(("rcub", "rbrace"), "}"),
+    **{"NewLine": "\n", "excl": "!", "num": "#", "dollar": "$", "percnt": "%", "apos": "'"},
+    **{"lpar": "(", "rpar": ")", "plus": "+", "comma": ",", "period": ".", "sol": "/"},
+    **{"colon": ":", "semi": ";", "equals": "=", "quest": "?", "commat": "@", "bsol": "\\"},
+    **{"Hat": "^"},
+}
+_SEEN_AS = re.compile(f"(?P<unseen>[{_UNSEEN}])|(?P<dash>[{_DASHES}])|(?P<space>[{_SPACES}])")
+_INSTEAD = {"unseen": "", "dash": "-", "space": " "}
+# Bold, struck out or code in the middle of a word. Underscores within a word mark nothing.
+_NOT_IN_WORD = re.compile(rf"(?<![\uff10-\uff5a])[{_CHINESE_SIGNS}]")
+_MARK = re.compile(r"(?:\*\*?\*?|``?|~~)(?=[\w-])")
+
+Change = tuple[int, int, str]
+"""From where to where a text reads otherwise, and how."""
+
+
+class View:
+    """A text made of pieces of another; piece i begins at starts[i] here and offsets[i] there.
+
+    A piece that reads otherwise has its width there; for one that reads the same that is 0.
+    """
+
+    __slots__ = ("offsets", "starts", "text", "widths")
+
+    def __init__(
+        self, text: str, starts: list[int], offsets: list[int], widths: list[int] | None = None
+    ) -> None:
+        self.text, self.starts, self.offsets = text, starts, offsets
+        self.widths = widths or [0] * len(starts)
+
+    def place(self, start: int, end: int) -> tuple[int, int, bool]:
+        """The span in the other text, and whether it covers more than one piece."""
+        first = bisect_right(self.starts, start) - 1
+        last = bisect_right(self.starts, end - 1) - 1
+        there = self.offsets[first] + (0 if self.widths[first] else start - self.starts[first])
+        width = self.widths[last] or end - self.starts[last]
+        return there, self.offsets[last] + width, first != last
+
+
+def plain_views(text: str) -> Iterator[list[View]]:
+    """TEXT without escapes, then without those that were escaped themselves, and so on.
+
+    Each reading comes as the steps that lead to it; the last one is read, the others lead back.
+    """
+    steps: list[View] = []
+    for _ in range(_MOST_LAYERS):
+        last = steps[-1].text if steps else text
+        changes = list(_changes(last))
+        if not changes:
+            return
+        steps = [*steps, _rewritten(last, _windows(last, changes), changes)]
+        yield steps
+
+
+def placed(steps: Iterable[View], start: int, end: int) -> tuple[int, int]:
+    """The span in the first text that START to END is in the last of STEPS."""
+    for view in reversed([*steps]):
+        start, end, _ = view.place(start, end)
+    return start, end
+
+
+def unmarked(text: str) -> View | None:
+    """TEXT without the marks of Markdown inside its words; None where there are none."""
+    marks = [mark.span() for mark in _MARK.finditer(text)]
+    changes = [(*span, "") for span in marks if re.match(r"[\w-]", text[span[0] - 1 : span[0]])]
+    return _rewritten(text, [(0, len(text))], changes) if changes else None
+
+
+def texts_of(data: bytes) -> Iterator[str]:
+    """DATA as text: UTF-8, and where it has zeros or a mark of them, UTF-16 and UTF-32, too.
+
+    All of them, because a shell that appends UTF-16 to a file of UTF-8 makes both of one file;
+    an encoding that is not meant gives signs that no rule looks for.
+    """
+    yield data.decode("utf-8", "replace")
+    if b"\0" in data or data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        for encoding in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"):
+            yield data.decode(encoding, "replace")
+
+
+def _changes(text: str) -> Iterator[Change]:
+    """Where TEXT reads otherwise once escapes are undone, in order."""
+    if text.isascii() and not any(lead in text for lead in _ASCII_LEADS):
+        return
+    at = 0
+    for lead in (_ASCII_LEAD if text.isascii() else _LEAD).finditer(text):
+        if lead.start() >= at:
+            found = _ESCAPE.match(text, lead.start())
+            new = _meaning(found) if found else _seen(lead[0])
+            if lead[0] > "\uff00" and _NOT_IN_WORD.match(text, lead.start()):
+                continue
+            end = found.end() if found else lead.end()
+            if new is not None and new != text[lead.start() : end]:
+                yield lead.start(), end, new
+                at = end
+
+
+def _meaning(escape: re.Match[str]) -> str | None:
+    """What an escape stands for; None for a name that we do not know."""
+    kind, said = escape.lastgroup or "", escape[escape.lastgroup or 0]
+    if kind == "sign":
+        return said
+    if kind == "letter":
+        return _LETTERS[said]
+    if kind == "name":
+        return _NAMES.get(said)
+    if not kind:
+        return ""
+    number = int(said, _BASES.get(kind, 16))
+    return _seen(chr(number)) if number <= sys.maxunicode else None
+
+
+def _seen(char: str) -> str | None:
+    """How a rule writes CHAR."""
+    found = _SEEN_AS.match(char)
+    if found:
+        return _INSTEAD[str(found.lastgroup)]
+    if char.isascii():
+        return char
+    from unicodedata import normalize
+
+    folded = normalize("NFKC", char)
+    return folded if folded.isascii() else char
+
+
+def _windows(text: str, changes: list[Change]) -> Iterator[tuple[int, int]]:
+    """The paragraphs of TEXT in which something changes, each with the one behind it.
+
+    A rule looks at one paragraph, or at an armour whose header a blank line ends. What has no
+    escape was read already, so that a page costs little more for one `&amp;`.
+    """
+    start = stop = 0
+    for begin, end, _ in changes:
+        if end <= stop:
+            continue
+        blank = text.rfind(_BLANK_LINE, stop, begin)
+        if blank >= 0:
+            if stop:
+                yield start, stop
+            start = blank
+        stop = _end_of_paragraph(text, _end_of_paragraph(text, end) + 1)
+    yield start, stop
+
+
+def _end_of_paragraph(text: str, at: int) -> int:
+    found = text.find(_BLANK_LINE, at)
+    return found if found >= 0 else len(text)
+
+
+def _rewritten(text: str, windows: Iterable[tuple[int, int]], changes: list[Change]) -> View:
+    """The WINDOWS of TEXT, one paragraph each, with the CHANGES made in them."""
+    parts: list[str] = []
+    starts: list[int] = []
+    offsets: list[int] = []
+    widths: list[int] = []
+    size = number = 0
+    for at, stop in windows:
+        while at < stop:
+            begin, end, new = changes[number] if number < len(changes) else (stop, stop, "")
+            begin, end = min(begin, stop), min(end, stop)
+            for part, offset, width in ((text[at:begin], at, 0), (new, begin, end - begin)):
+                if part:
+                    starts.append(size)
+                    offsets.append(offset)
+                    widths.append(width)
+                    parts.append(part)
+                    size += len(part)
+            number += end > begin
+            at = end
+        parts.append(_BLANK_LINE)
+        size += len(_BLANK_LINE)
+    return View("".join(parts), starts, offsets, widths)
