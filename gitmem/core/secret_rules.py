@@ -10,7 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gitmem.core.secret_shapes import is_chosen, is_given, is_issued, is_mixed, is_random
+from gitmem.core import secret_words as words
+from gitmem.core.secret_shapes import (
+    is_chosen,
+    is_given,
+    is_issued,
+    is_login,
+    is_mixed,
+    is_network_key,
+    is_random,
+)
 
 # What may stand before and after a token. An escaped line break or a percent code ends a word too.
 _BREAK = r"(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})"
@@ -29,32 +38,16 @@ _PEM = (
     rf"|(?:{_GAP}+{_LINE}{{16,}})*+)"
 )
 
-_PASSWORD = r"(?:password|passwd|passphrase|passcode|pwd)"
-_SECRET = (
-    r"(?<!page[ _-])(?<!page)(?<!csrf[ _-])(?<!sync[ _-])"
-    r"(?:secret|token|api[ _-]?key|access[ _-]?key|auth[_-]?key|private[_-]?key|credentials?)"
-)
-_OF = r"(?:[_-]?(?:access[_-]?key|key|token|value|prod|dev|test|live|staging|root|[0-9]{1,2}))?"
-_IS = (
-    r"""[\\"'`*_\])]{0,5}[ \t]{0,8}(?::=|=>|==?|:|>|(?<=[ \t])\|(?=[ \t]))"""
-    r"""[*_]{0,3}[ \t]{0,8}["'`*\\]{0,4}"""
-)
-_SAYS = r"""\b[^\n.;:=|]{0,60}?\s(?:is|was|to)(?: now)?[: ]{1,3}["'`*_\u201c\u2018]{0,4}"""
-_CHOSEN = r"""([^\s"'`<>\u201d\u2019]{8,200})"""
-_SPOKEN = r"""((?=\S{0,60}?[0-9@#$%^&!])[^\s"'`<>\u201d\u2019]{6,200})"""
-_ISSUED = r"""([^\s"'`<>&\u201d\u2019]{16,400})"""
-
-
 class Rule:
     """One format: where to look (`literals`), what must stand there, and how to be sure.
 
     The value is the last group that matched, or the whole match. A `wide` rule may cross white
     space, a `weak` one is guesswork and yields to any other, and `backs` says how far before its
-    literal a match may begin.
+    literal a match may begin. A text without any of `needs` is not searched at all.
     """
 
     # A plain class: a NamedTuple takes ten times as long to define, and every write imports this.
-    __slots__ = ("about", "backs", "judge", "literals", "pattern", "slug", "weak", "wide")
+    __slots__ = ("about", "backs", "judge", "literals", "needs", "pattern", "slug", "weak", "wide")
 
     def __init__(
         self,
@@ -67,13 +60,22 @@ class Rule:
         backs: tuple[int, ...] = (0,),
         wide: bool = False,
         weak: bool = False,
+        needs: tuple[str, ...] = (),
     ) -> None:
         self.slug, self.about, self.literals, self.pattern = slug, about, literals, pattern
         self.judge, self.backs, self.wide, self.weak = judge, backs, wide, weak
+        self.needs = needs
 
 
-def _weak(slug: str, about: str, words: str, pattern: str, judge: Callable[[str], bool]) -> Rule:
-    return Rule(slug, about, tuple(words.split("|")), pattern, judge, wide=True, weak=True)
+def _weak(
+    slug: str,
+    about: str,
+    literals: tuple[str, ...],
+    pattern: str,
+    judge: Callable[[str], bool],
+    needs: tuple[str, ...] = (),
+) -> Rule:
+    return Rule(slug, about, literals, pattern, judge, wide=True, weak=True, needs=needs)
 
 
 TABLE = (
@@ -310,10 +312,91 @@ TABLE = (
         r"(?![A-Za-z0-9.-]{0,100}\bexample\.)[A-Za-z0-9\[]",
         is_given,
     ),
+    Rule(
+        "atlassian-token",
+        "Atlassian or Bitbucket token (ATATT, ATCTT, ATBB)",
+        ("ATATT3x", "ATCTT3x", "ATBB"),
+        rf"{_B}(?:AT[AC]TT3x[A-Za-z0-9_=-]{{60,400}}|ATBB[A-Za-z0-9]{{32}}{_E})",
+    ),
+    Rule(
+        "grafana-token",
+        "Grafana service account or cloud token (glsa_, glc_)",
+        ("glsa_", "glc_"),
+        rf"{_B}(?:glsa_[A-Za-z0-9]{{32}}_[0-9A-Fa-f]{{8}}{_E}|glc_[A-Za-z0-9+/]{{32,400}}={{0,2}})",
+    ),
+    Rule("figma-token", "Figma token (figd_)", ("figd_",), rf"{_B}figd_[A-Za-z0-9_-]{{40,60}}{_EE}"),
+    Rule(
+        "supabase-key",
+        "Supabase access token or secret key (sbp_, sb_secret_)",
+        ("sbp_", "sb_secret_"),
+        rf"{_B}(?:sbp_(?:oauth_|v0_)?[0-9a-f]{{40}}|sb_secret_[A-Za-z0-9_-]{{24,60}}){_EE}",
+    ),
+    Rule(
+        "airtable-token",
+        "Airtable personal access token (pat)",
+        ("pat",),
+        rf"{_B}pat[A-Za-z0-9]{{14}}\.[0-9a-f]{{64}}{_E}",
+    ),
+    Rule(
+        "newrelic-key",
+        "New Relic user, browser, insert, admin or licence key",
+        ("NRAK-", "NRJS-", "NRII-", "NRIQ-", "NRAA-", "NRAL"),
+        rf"{_B}(?:NRAK-[A-Z0-9]{{27}}|NR(?:JS|AA)-[0-9a-f]{{19,27}}|NRI[IQ]-[A-Za-z0-9_-]{{32}}"
+        rf"|[0-9a-fx]{{32}}(?:[0-9a-f]{{4}}|FFFF)NRAL){_E}",
+        backs=(0, 36),
+    ),
+    Rule(
+        "sentry-token",
+        "Sentry organisation or user token (sntrys_, sntryu_)",
+        ("sntrys_", "sntryu_"),
+        rf"{_B}(?:sntrys_eyJ[A-Za-z0-9+/=_-]{{40,500}}|sntryu_[0-9a-f]{{64}}{_E})",
+    ),
+    Rule(
+        "azure-sas",
+        "signature of an Azure shared access address (sig=)",
+        ("sig=",),
+        r"[?&;]sig=([A-Za-z0-9+/_-]{43,64}={0,2}(?:%3[dD])?|(?:[A-Za-z0-9]|%2[bBfF]){43}(?:%3[dD]|=))"
+        r"(?![A-Za-z0-9+/_%=-])",
+        is_mixed,
+        backs=(1,),
+    ),
+    Rule(
+        "password-hash",
+        "a line of htpasswd or shadow: a name and the hash of a password",
+        (":$", ":{SHA}", ":{SSHA"),
+        r"(?<=[A-Za-z0-9_.@-]):(\$\$?(?:apr1|1|5|6|7|y|gy|2[abxy]?|argon2(?:id|i|d))\$\$?"
+        r"[A-Za-z0-9./+=,$]{20,250}|\{SS?HA(?:256|512)?\}[A-Za-z0-9+/]{27,120}={0,2})",
+    ),
+    Rule(
+        "docker-auth",
+        "a user and a password in the `auth` of a Docker or npm configuration",
+        ('auth"', "_auth"),
+        r"""(?:_|(?<=["']))auth["']?\s{0,4}[:=]\s{0,4}["']?([A-Za-z0-9+/]{10,1000}={0,2})(?![A-Za-z0-9+/=])""",
+        is_login,
+        wide=True,
+    ),
+    Rule(
+        "netrc-password",
+        "a password in the manner of .netrc: machine, login, password",
+        ("machine ", "machine\t", "default login"),
+        r"(?<![A-Za-z])(?:machine\s{1,8}\S{1,100}|default)(?:\s{1,20}(?:login|account)\s{1,8}\S{1,100}){0,2}"
+        r"\s{1,20}password\s{1,8}(\S{3,200})",
+        is_given,
+        wide=True,
+    ),
+    Rule(
+        "curl-user",
+        "user name and password behind `curl -u`",
+        ("curl ",),
+        r"curl\s(?:[^\n|;\\]|\\\n?){0,200}?(?<=\s)(?:-[A-Za-z]{0,5}[uU]|--(?:proxy-)?user)[\s=]{0,3}"
+        r"""["']?([^\s:"'$<>{\[]{1,100}):(?!\1(?:["'\s]|$))([^\s"'<>]{3,200})""",
+        is_given,
+        wide=True,
+    ),
     _weak(
         "http-authorization",
         "the value of an Authorization header",
-        "authorization|bearer ",
+        ("authorization", "bearer "),
         r"(?:authorization[\\\"'\]]{0,3}\s{0,3}[:=,]\s{0,3}[\\\"']{0,2}(?:bearer|basic|token)|bearer)"
         r"\s{1,3}([A-Za-z0-9._~+/=-]{16,1000})",
         is_random,
@@ -321,30 +404,51 @@ TABLE = (
     _weak(
         "password-assignment",
         "a password after `password:` or `password =`",
-        "password|passwd|passphrase|passcode|pwd",
-        _PASSWORD + _OF + _IS + _CHOSEN,
+        words.PASSWORD_LITERALS,
+        words.PASSWORD + words.OF + words.IS + words.CHOSEN,
         is_chosen,
     ),
     _weak(
         "secret-assignment",
         "a random value after `secret`, `token` or `api_key` and a sign",
-        "secret|token|api_key|api-key|api key|apikey|access_key|access-key|access key|accesskey"
-        "|auth_key|auth-key|authkey|private_key|private-key|privatekey|credential",
-        _SECRET + _OF + _IS + _ISSUED,
+        words.SECRET_LITERALS,
+        words.SECRET + words.OF + words.IS + words.ISSUED,
         is_random,
     ),
     _weak(
         "password-in-prose",
         "a password in a sentence: the password is ...",
-        "password|passwd|passphrase|passcode|pwd",
-        _PASSWORD + _SAYS + _SPOKEN,
+        words.PASSWORD_LITERALS,
+        words.PASSWORD + words.SAYS + words.SPOKEN,
+        is_chosen,
+    ),
+    _weak(
+        "password-in-prose",
+        "a password in a sentence, in any of eight languages: the password is ...",
+        words.CJK_LITERALS,
+        words.CJK_PASSWORD + words.CJK_SAYS + words.CJK_SPOKEN,
         is_chosen,
     ),
     _weak(
         "secret-in-prose",
         "a random value in a sentence: the API key is ...",
-        "secret|token|api key|access key",
-        _SECRET + _SAYS + _ISSUED,
+        ("secret", "token", "api key", "access key"),
+        words.SECRET + words.SAYS + words.ISSUED,
         is_random,
+    ),
+    _weak(
+        "wifi-password",
+        "the key of a wireless network: wifi password ...",
+        words.WIFI_LITERALS,
+        words.WIFI,
+        is_network_key,
+    ),
+    _weak(
+        "wifi-password",
+        "the key of a wireless network: wifi password ..., password of the wifi ...",
+        words.OF_WIFI_LITERALS,
+        words.OF_WIFI,
+        is_network_key,
+        needs=words.WIFI_LITERALS,
     ),
 )

@@ -70,6 +70,26 @@ def is_given(value: str) -> bool:
     return not stand_in and not _is_mock(value) and len(set(value)) > 1
 
 
+def is_network_key(value: str) -> bool:
+    """Whether VALUE may be the key of a wireless network, which is often a number."""
+    fewest_different, shortest = 4, 8
+    if value.isdecimal():
+        return len(value) >= shortest and len(set(value)) >= fewest_different and is_given(value)
+    return is_chosen(value)
+
+
+def is_login(value: str) -> bool:
+    """Whether VALUE is the base64 of a user name, a colon and a password."""
+    from binascii import Error, a2b_base64
+
+    try:
+        text = a2b_base64(value + "=" * (-len(value) % 4)).decode("utf-8")
+    except (Error, ValueError):
+        return False
+    name, colon, password = text.partition(":")
+    return bool(name and colon) and text.isprintable() and is_given(password)
+
+
 def _is_mock(value: str) -> bool:
     low = value.lower()
     if any(mock in low for mock in _MOCKS):

@@ -187,8 +187,11 @@ def _plain_hits(text: str, words: View) -> Iterator[_Hit]:
             yield _Hit(_SURE, there, end_there, rule.slug, text[there:end_there])
     # The capital dotted I is the one letter that becomes two in lower case, moving all behind it.
     low = text.replace("\u0130", "I").lower()
+    as_it_is: dict[str, list[int]] = {}
+    in_lower_case: dict[str, list[int]] = {}
     for rule in _WIDE:
-        for start, end in _matches(rule, text, low if rule.weak else text):
+        hay, places = (low, in_lower_case) if rule.weak else (text, as_it_is)
+        for start, end in _matches(rule, text, hay, places):
             yield _Hit(_WEAK if rule.weak else _SURE, start, end, rule.slug, text[start:end])
 
 
@@ -247,15 +250,34 @@ def _decoded(run: str) -> Iterator[str]:
             yield data.decode("latin-1")
 
 
-def _matches(rule: Rule, text: str, hay: str) -> Iterator[tuple[int, int]]:
-    """The spans of RULE's values in TEXT; HAY is TEXT, or its lower case, to look for literals."""
+def _matches(
+    rule: Rule, text: str, hay: str, places: dict[str, list[int]] | None = None
+) -> Iterator[tuple[int, int]]:
+    """The spans of RULE's values in TEXT; HAY is TEXT, or its lower case, to look for literals.
+
+    PLACES remembers where those stand, for the next rule that looks for the same ones.
+    """
+    if rule.needs and not any(need in hay for need in rule.needs):
+        return
+    places = {} if places is None else places
     for literal in rule.literals:
-        at = hay.find(literal)
-        while at >= 0:
-            span = _match_at(rule, text, at)
+        if literal not in places:
+            places[literal] = _places(hay, literal)
+        end = 0
+        for at in places[literal]:
+            span = _match_at(rule, text, at) if at >= end else None
             if span is not None:
                 yield span
-            at = hay.find(literal, max(at + 1, span[1] if span else 0))
+                end = span[1]
+
+
+def _places(hay: str, literal: str) -> list[int]:
+    found = []
+    at = hay.find(literal)
+    while at >= 0:
+        found.append(at)
+        at = hay.find(literal, at + 1)
+    return found
 
 
 def _match_at(rule: Rule, text: str, at: int) -> tuple[int, int] | None:
@@ -279,15 +301,33 @@ def _compiled(rule: Rule) -> re.Pattern[str]:
     return re.compile(rule.pattern, re.IGNORECASE if rule.weak else 0)
 
 
+class _Words(View):
+    """Words of a text. Where they stand there is found out when somebody asks, which is rare."""
+
+    __slots__ = ("_source", "_words")
+
+    def __init__(self, source: str, words: list[str]) -> None:
+        super().__init__("\n".join(words), [], [])
+        self._source, self._words = source, words
+
+    def place(self, start: int, end: int) -> tuple[int, int, bool]:
+        if not self.starts:
+            self._locate()
+        return super().place(start, end)
+
+    def _locate(self) -> None:
+        end = 0
+        for word in self._words:
+            self.offsets.append(self._source.find(word, end))
+            end = self.offsets[-1] + len(word)
+        sizes = (len(word) + 1 for word in self._words[:-1])
+        self.starts = list(accumulate(sizes, initial=0))
+        self.widths = [0] * len(self.starts)
+
+
 def _long_words(text: str) -> View:
     """The words of TEXT that are long enough for a token, which in prose are few."""
-    words = [word for word in text.split() if len(word) >= _SHORTEST]
-    offsets, end = [], 0
-    for word in words:
-        offsets.append(text.find(word, end))
-        end = offsets[-1] + len(word)
-    starts = list(accumulate((len(word) + 1 for word in words), initial=0))
-    return View("\n".join(words), starts, [*offsets, end])
+    return _Words(text, [word for word in text.split() if len(word) >= _SHORTEST])
 
 
 def _joined(rows: list[list[tuple[int, str]]]) -> View:

@@ -100,6 +100,19 @@ def narrow() -> dict[str, list[str]]:
             "ppl" + "x-" + body(LETTERS, 48),
             "r" + "8_" + body(LETTERS, 37),
         ],
+        "atlassian-token": ["ATA" + "TT3xFfGF0" + body(WEB, 170) + "=A1B2C3D4", "AT" + "BB" + body(LETTERS, 32)],
+        "grafana-token": [
+            "gl" + "sa_" + body(LETTERS, 32) + "_" + body(HEX, 8),
+            "gl" + "c_" + body(LETTERS, 120),
+        ],
+        "figma-token": ["fig" + "d_" + body(LETTERS, 40)],
+        "supabase-key": ["sb" + "p_" + body(HEX, 40), "sb" + "_secret_" + body(LETTERS, 31)],
+        "airtable-token": ["pa" + "t" + body(LETTERS, 14) + "." + body(HEX, 64)],
+        "newrelic-key": ["NR" + "AK-" + body(UPPER, 27), body(HEX, 36) + "NR" + "AL"],
+        "sentry-token": [
+            "sntr" + "ys_eyJ" + body(LETTERS, 120),
+            "sntr" + "yu_" + body(HEX, 64),
+        ],
         "tailscale-key": ["ts" + "key-auth-" + body(LETTERS, 17) + "-" + body(LETTERS, 32)],
     }
 
@@ -117,6 +130,11 @@ def in_context() -> dict[str, list[tuple[str, str]]]:
         pem("OPENSSH"),
         "\n" + body(LETTERS, 64) + "\n" + body(LETTERS, 64),
     )
+    signature = body(LETTERS, 43)
+    crypt = "$" + "6$" + body(LETTERS, 16) + "$" + body(LETTERS + "./", 86)
+    bcrypt = "$" + "2y$05$" + body(LETTERS + "./", 53)
+    apr = "$" + "apr1$" + body(LETTERS, 8) + "$" + body(LETTERS + "./", 22)
+    login = base64.b64encode(f"ada:{chosen}".encode()).decode()
     gcp = pem("", newline=r"\n") + r"\n"
     return {
         "aws-secret-key": [
@@ -143,6 +161,43 @@ def in_context() -> dict[str, list[tuple[str, str]]]:
             ("redis://:" + "hushhush" + "@cache:6379", "hushhush"),
             ("see https://ada:" + "lovelace" + "@git.internal/x.git for it", "lovelace"),
         ],
+        "azure-sas": [
+            (f"https://a.blob.core.windows.net/b/c?sv=2024-11-04&se=2027&sig={sign}", sign)
+            for sign in (f"{signature}%3D", f"{signature}=", signature, f"%2F{signature[:42]}%3D")
+        ],
+        "password-hash": [
+            (f"root:{crypt}:19700:0:99999:7:::", crypt),
+            (f"ada:{bcrypt}", bcrypt),
+            (f"ada@example.org:{apr}", apr),
+        ],
+        "docker-auth": [
+            (f'{{"auths": {{"https://index.docker.io/v1/": {{"auth": "{login}"}}}}}}', login),
+            (f"//registry.internal/:_auth={login}", login),
+        ],
+        "netrc-password": [
+            (f"machine git.internal login ada password {issued}", issued),
+            ("machine git.internal\n  login ada\n  password " + "hush" + "hush", "hushhush"),
+            ("default login ada password " + "hush" + "hush", "hushhush"),
+        ],
+        "curl-user": [
+            ("curl -u ada:" + "hush" + "hush https://api.internal/x", "hushhush"),
+            ("curl -sS --user 'ada:" + "hush" + "hush' https://api.internal", "hushhush"),
+            ("curl https://api.internal \\\n  -su \"ada:" + "hush" + 'hush"', "hushhush"),
+        ],
+        "wifi-password": [
+            (text, "Sommer" + "2019")
+            for text in (
+                "wifi password " + "Sommer" + "2019",
+                "Wi-Fi password " + "Sommer" + "2019 for guests",
+                "WLAN-Passwort " + "Sommer" + "2019",
+                "the password of the wifi " + "Sommer" + "2019",
+                "la clave del wifi es " + "Sommer" + "2019",
+                "mot de passe du wifi " + "Sommer" + "2019",
+                "senha do wifi " + "Sommer" + "2019",
+                "WIFI:T:WPA;S:home;P:" + "Sommer" + "2019;;",
+            )
+        ]
+        + [("wifi password " + "8392" + "0174", "8392" + "0174")],
         "http-authorization": [
             (f"Authorization: Bearer {issued}", issued),
             (f'curl -H "authorization: token {hexed}" https://api', hexed),
@@ -160,6 +215,15 @@ def in_context() -> dict[str, list[tuple[str, str]]]:
                 f"| Password | {chosen} |",
                 f"passphrase = '{chosen}'",
                 f'{{\\"passwd\\": \\"{chosen}\\"}}',
+                f"Passwort: {chosen}",
+                f"Kennwort = {chosen}",
+                f"mot de passe : {chosen}",
+                f"MDP: {chosen}",
+                f"contraseña: {chosen}",
+                f"Senha: {chosen}",
+                f"palavra-passe: {chosen}",
+                f"parola d'ordine: {chosen}",
+                f'psk="{chosen}"',
             )
         ],
         "secret-assignment": [
@@ -176,7 +240,16 @@ def in_context() -> dict[str, list[tuple[str, str]]]:
             (f"The password for the staging box is {chosen}.", chosen),
             (f"I changed the password to `{chosen}` yesterday", chosen),
             (f"password of the router was changed to {chosen}, keep it", chosen),
-            ("the wifi password is " + "hunter" + "2", "hunter" + "2"),
+            ("the admin password is " + "hunter" + "2", "hunter" + "2"),
+            (f"Das Passwort für den Server ist {chosen}.", chosen),
+            (f"das Kennwort lautet {chosen}", chosen),
+            (f"le mot de passe est {chosen}", chosen),
+            (f"la contraseña es {chosen}", chosen),
+            (f"a senha é {chosen}", chosen),
+            (f"la password è {chosen}", chosen),
+            (f"密码是{chosen}", chosen),
+            (f"服务器的密码：{chosen}", chosen),
+            (f"パスワードは{chosen}です", chosen),
         ],
         "secret-in-prose": [
             (f"The API key is {issued}", issued),
