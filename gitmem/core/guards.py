@@ -65,8 +65,7 @@ def check_secrets(
     path: str, data: bytes, before: bytes | None = None, allow: Iterable[str] = ()
 ) -> None:
     """Refuse text that holds a credential which was not in the file before."""
-    old = None if before is None else _text(before)
-    found = secrets.new_findings(_text(data), old, allow)
+    found = secrets.new_in_bytes(data, before, allow)
     if found:
         first = found[0]
         raise SecretFound(
@@ -176,7 +175,7 @@ def hold_rule(path: str, obstacle: str, data: bytes | None, before: bytes | None
     named = secrets.find(path) if len(path) >= SHORTEST_SECRET else []
     if named:
         return f"{NAME_RULE}: {named[0].rule}"
-    found = secrets.new_findings(_text(data), None if before is None else _text(before))
+    found = secrets.new_in_bytes(data, before)
     return f"secret: {found[0].rule}, line {found[0].line}" if found else ""
 
 

@@ -378,8 +378,8 @@ TABLE = (
     Rule(
         "netrc-password",
         "a password in the manner of .netrc: machine, login, password",
-        ("machine ", "machine\t", "default login"),
-        r"(?<![A-Za-z])(?:machine\s{1,8}\S{1,100}|default)(?:\s{1,20}(?:login|account)\s{1,8}\S{1,100}){0,2}"
+        ("machine",),
+        r"(?<![A-Za-z])machine\s{1,8}\S{1,100}(?:\s{1,20}(?:login|account)\s{1,8}\S{1,100}){0,2}"
         r"\s{1,20}password\s{1,8}(\S{3,200})",
         is_given,
         wide=True,

@@ -29,8 +29,7 @@ _CHINESE_SIGNS = "\uff01\uff02\uff07-\uff09\uff0c\uff1a\uff1b\uff1f\uff3b\uff3d\
 _DASHES = "\u2010-\u2013\u2212\ufe58\ufe63"
 _SPACES = "\xa0\u1680\u2000-\u200a\u202f\u205f"
 
-_SIGNS = "\\&%<"
-_ASCII_LEADS = _SIGNS + "".join(map(chr, (*range(9), *range(14, 32), 127)))
+_ASCII_LEADS = ("\\", "&", "%", "</", "<!", "<wbr", *map(chr, (*range(9), *range(14, 32), 127)))
 _ASCII_LEAD = re.compile(r"[\\&%<\x00-\x08\x0e-\x1f\x7f]")
 _LEAD = re.compile(rf"[\\&%<{_UNSEEN}{_STYLED}{_DASHES}{_SPACES}]")
 _CSI = r"\[[0-?]{0,40}[ -/]{0,4}[@-~]"
@@ -73,7 +72,16 @@ _SEEN_AS = re.compile(f"(?P<unseen>[{_UNSEEN}])|(?P<dash>[{_DASHES}])|(?P<space>
 _INSTEAD = {"unseen": "", "dash": "-", "space": " "}
 # Bold, struck out or code in the middle of a word. Underscores within a word mark nothing.
 _NOT_IN_WORD = re.compile(rf"(?<![\uff10-\uff5a])[{_CHINESE_SIGNS}]")
-_MARK = re.compile(r"(?:\*\*?\*?|``?|~~)(?=[\w-])")
+_MARKS = re.compile(r"[*`~]+(?=[\w-])")
+_MARK = re.compile(r"(?<=[\w-])(?:\*{1,3}|`{1,2}|~~)(?=[\w-])")
+
+# Longest first: the mark of UTF-32 begins with that of UTF-16.
+_BYTE_ORDER_MARKS = (
+    (b"\xff\xfe\0\0", "utf-32-le"),
+    (b"\0\0\xfe\xff", "utf-32-be"),
+    (b"\xff\xfe", "utf-16-le"),
+    (b"\xfe\xff", "utf-16-be"),
+)
 
 Change = tuple[int, int, str]
 """From where to where a text reads otherwise, and how."""
@@ -126,8 +134,9 @@ def placed(steps: Iterable[View], start: int, end: int) -> tuple[int, int]:
 
 def unmarked(text: str) -> View | None:
     """TEXT without the marks of Markdown inside its words; None where there are none."""
-    marks = [mark.span() for mark in _MARK.finditer(text)]
-    changes = [(*span, "") for span in marks if re.match(r"[\w-]", text[span[0] - 1 : span[0]])]
+    # By what it begins with first: a search for what stands before it goes letter by letter.
+    marks = (_MARK.match(text, found.start()) for found in _MARKS.finditer(text))
+    changes = [(*mark.span(), "") for mark in marks if mark]
     return _rewritten(text, [(0, len(text))], changes) if changes else None
 
 
@@ -141,6 +150,15 @@ def texts_of(data: bytes) -> Iterator[str]:
     if b"\0" in data or data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         for encoding in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"):
             yield data.decode(encoding, "replace")
+
+
+def likely_text(data: bytes) -> str:
+    """DATA as the text that it most likely is, to be shown."""
+    for mark, encoding in _BYTE_ORDER_MARKS:
+        if data.startswith(mark):
+            return data[len(mark) :].decode(encoding, "replace")
+    texts = list(texts_of(data))
+    return min(texts, key=lambda text: text.count("\ufffd") + text.count("\0"))
 
 
 def _changes(text: str) -> Iterator[Change]:

@@ -28,7 +28,8 @@ SECRET_LITERALS = (
 # `[Unsummarized Range] begin=12 end=45 count=34 token=...` is our own: it names a range.
 _OWN = "".join(rf"(?<!count=[0-9]{{{digits}}} )" for digits in range(1, 8))
 SECRET = (
-    rf"(?<!page[ _-])(?<!page)(?<!csrf[ _-])(?<!sync[ _-]){_OWN}"
+    r"(?<!page[ _-])(?<!page)(?<!next[ _-])(?<!next)(?<!csrf[ _-])(?<!csrf)(?<!sync[ _-])"
+    rf"(?<!continuation[ _-])(?<!continuation){_OWN}"
     r"(?:secret|token|api[ _-]?key|access[ _-]?key|auth[_-]?key|private[_-]?key|credentials?)"
 )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import accumulate, pairwise
 from typing import NamedTuple
@@ -20,8 +20,20 @@ from gitmem.core.secret_views import View, placed, plain_views, texts_of, unmark
 RULES: dict[str, str] = {rule.slug: rule.about for rule in TABLE}
 """What each rule finds, by the slug that `--allow-secret` takes."""
 
-_NARROW = tuple(rule for rule in TABLE if not rule.wide)
-_WIDE = tuple(rule for rule in TABLE if rule.wide)
+
+def _by_literal(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
+    """RULES by what has to stand in a text: that is looked for once, and is mostly not there."""
+    found: dict[str, list[Rule]] = {}
+    for rule in rules:
+        for literal in rule.literals:
+            found.setdefault(literal, []).append(rule)
+    return found
+
+
+_NARROW = _by_literal(rule for rule in TABLE if not rule.wide)
+_WIDE = _by_literal(rule for rule in TABLE if rule.wide and not rule.weak)
+_GUESSES = _by_literal(rule for rule in TABLE if rule.weak and not rule.needs)
+_GUESSES_IF = [(rule.needs, _by_literal([rule])) for rule in TABLE if rule.weak and rule.needs]
 
 # No narrow rule matches anything shorter, and ordinary words rarely get there.
 _SHORTEST = 12
@@ -83,16 +95,29 @@ def new_in_bytes(
 ) -> list[Finding]:
     """The same for a file, whichever of Unicode's encodings it has."""
     old = None if before is None else "\0\n".join(texts_of(before))
-    return [new for text in texts_of(data) for new in new_findings(text, old, allowed)]
+    found = [new for text in texts_of(data) for new in new_findings(text, old, allowed)]
+    return list(dict.fromkeys(found))
 
 
-def redact(text: str) -> tuple[str, int]:
-    """Return TEXT with every credential replaced by `[redacted: rule]`, and how many there were."""
+def found_in(data: bytes) -> list[Finding]:
+    """Return the credentials in a file, whichever of Unicode's encodings it has."""
+    return list(dict.fromkeys(found for text in texts_of(data) for found in find(text)))
+
+
+Spare = Callable[[str, str], bool]
+"""Whether a value, by its rule, is known to be none."""
+
+
+def redact(text: str, spare: Spare | None = None) -> tuple[str, int]:
+    """Return TEXT with every credential replaced by `[redacted: rule]`, and how many there were.
+
+    What SPARE says is none stays.
+    """
     count = 0
     # What stood on both sides of a credential may make another one once it is gone. A text that is
     # made of such places would be read as often as it has them: then whole lines go, then all.
     for widen in (_as_found, _as_found, _whole_lines, _whole_lines, _whole_text):
-        hits = _hits(text)
+        hits = [hit for hit in _hits(text) if not (spare and spare(hit.rule, hit.value))]
         if not hits:
             break
         text, replaced = _redacted(text, widen(text, hits))
@@ -181,37 +206,35 @@ def _without_overlaps(hits: list[_Hit]) -> list[_Hit]:
 
 
 def _plain_hits(text: str, words: View) -> Iterator[_Hit]:
-    for rule in _NARROW if words.text else ():
-        for start, end in _matches(rule, words.text, words.text):
-            there, end_there, _ = words.place(start, end)
-            yield _Hit(_SURE, there, end_there, rule.slug, text[there:end_there])
+    for rule, start, end in _matches(_NARROW, words.text, words.text):
+        there, end_there, _ = words.place(start, end)
+        yield _Hit(_SURE, there, end_there, rule.slug, text[there:end_there])
+    for rule, start, end in _matches(_WIDE, text, text):
+        yield _Hit(_SURE, start, end, rule.slug, text[start:end])
     # The capital dotted I is the one letter that becomes two in lower case, moving all behind it.
     low = text.replace("\u0130", "I").lower()
-    as_it_is: dict[str, list[int]] = {}
-    in_lower_case: dict[str, list[int]] = {}
-    for rule in _WIDE:
-        hay, places = (low, in_lower_case) if rule.weak else (text, as_it_is)
-        for start, end in _matches(rule, text, hay, places):
-            yield _Hit(_WEAK if rule.weak else _SURE, start, end, rule.slug, text[start:end])
+    tables = [_GUESSES, *(guess for needs, guess in _GUESSES_IF if any(n in low for n in needs))]
+    for table in tables:
+        for rule, start, end in _matches(table, text, low):
+            yield _Hit(_WEAK, start, end, rule.slug, text[start:end])
 
 
 def _unmarked_hits(words: View) -> Iterator[_Hit]:
     """Hits in words that have bold or code in the middle."""
     view = unmarked(words.text)
-    for rule in _NARROW if view else ():
-        for start, end in _matches(rule, view.text, view.text):
+    if view:
+        for rule, start, end in _matches(_NARROW, view.text, view.text):
             there, end_there = placed((words, view), start, end)
             yield _Hit(_SURE, there, end_there, rule.slug, view.text[start:end])
 
 
 def _joined_hits(lines: View) -> Iterator[_Hit]:
-    for rule in _NARROW if lines.text else ():
-        for start, end in _matches(rule, lines.text, lines.text):
-            there, end_there, joined = lines.place(start, end)
-            if joined:
-                last = end - lines.starts[bisect_right(lines.starts, end - 1) - 1]
-                rank = _JOINED if _is_word(lines.text[end - last : end]) else _SURE
-                yield _Hit(rank, there, end_there, rule.slug, lines.text[start:end])
+    for rule, start, end in _matches(_NARROW, lines.text, lines.text):
+        there, end_there, joined = lines.place(start, end)
+        if joined:
+            last = end - lines.starts[bisect_right(lines.starts, end - 1) - 1]
+            rank = _JOINED if _is_word(lines.text[end - last : end]) else _SURE
+            yield _Hit(rank, there, end_there, rule.slug, lines.text[start:end])
 
 
 def _is_word(part: str) -> bool:
@@ -251,33 +274,31 @@ def _decoded(run: str) -> Iterator[str]:
 
 
 def _matches(
-    rule: Rule, text: str, hay: str, places: dict[str, list[int]] | None = None
-) -> Iterator[tuple[int, int]]:
-    """The spans of RULE's values in TEXT; HAY is TEXT, or its lower case, to look for literals.
-
-    PLACES remembers where those stand, for the next rule that looks for the same ones.
-    """
-    if rule.needs and not any(need in hay for need in rule.needs):
-        return
-    places = {} if places is None else places
-    for literal in rule.literals:
-        if literal not in places:
-            places[literal] = _places(hay, literal)
-        end = 0
-        for at in places[literal]:
-            span = _match_at(rule, text, at) if at >= end else None
-            if span is not None:
-                yield span
-                end = span[1]
+    table: dict[str, list[Rule]], text: str, hay: str
+) -> Iterator[tuple[Rule, int, int]]:
+    """The spans of values in TEXT; HAY is TEXT, or its lower case, to look for literals."""
+    for literal, rules in table.items():
+        if literal in hay:
+            places = _places(literal, hay)
+            for rule in rules:
+                yield from ((rule, *span) for span in _spans(rule, text, places))
 
 
-def _places(hay: str, literal: str) -> list[int]:
-    found = []
-    at = hay.find(literal)
+def _places(literal: str, hay: str) -> list[int]:
+    places, at = [], hay.find(literal)
     while at >= 0:
-        found.append(at)
+        places.append(at)
         at = hay.find(literal, at + 1)
-    return found
+    return places
+
+
+def _spans(rule: Rule, text: str, places: list[int]) -> Iterator[tuple[int, int]]:
+    end = 0
+    for at in places:
+        span = _match_at(rule, text, at) if at >= end else None
+        if span is not None:
+            yield span
+            end = span[1]
 
 
 def _match_at(rule: Rule, text: str, at: int) -> tuple[int, int] | None:
@@ -357,17 +378,17 @@ def _readings(row: list[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
 def _rows(text: str) -> Iterator[list[tuple[int, str]]]:
     """Rows of words, with their offsets, that have only a line break and a margin between them."""
     row: list[tuple[int, str]] = []
-    at = 0
+    tail, before, at = "", "", 0  # the last word, the line it ends, and where this line begins
     for line in text.split("\n"):
         words = line.strip(_MARGIN).split(None, 1)
-        joins = words and row and len(row[-1][1]) + len(words[0]) >= _SHORTEST_JOINED
+        joins = bool(words) and bool(tail) and len(tail) + len(words[0]) >= _SHORTEST_JOINED
         if joins:
+            row = row or [(at - len(before) - 1 + before.rfind(tail), tail)]
             row.append((at + line.find(words[0]), words[0]))
-        if not joins or len(words) > 1:
-            if len(row) >= _PAIR:
-                yield row
-            tail = words[-1].rsplit(None, 1)[-1] if words else ""
-            row = [(at + line.rfind(tail), tail)] if words else []
+        if row and (not joins or len(words) > 1):
+            yield row
+            row = []
+        tail, before = words[-1].rsplit(None, 1)[-1] if words else "", line
         at += len(line) + 1
-    if len(row) >= _PAIR:
+    if row:
         yield row

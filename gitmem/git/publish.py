@@ -83,6 +83,8 @@ class Publisher:
         self.clock = clock
         self.lock = lock
         self.unfinished: list[Item] = []
+        self.landed: list[tuple[str, str]] = []
+        """What was written here, each as the commit it began on and the one it ends with."""
         self._noted = False
         self._landing = False
 
@@ -122,6 +124,8 @@ class Publisher:
         reached("branch")
         with suppress(OSError):  # libgit2 leaves its mode to the umask
             os.chmod(f"{self.repository.gitdir}/{BRANCH}", 0o600)
+        if not plan.commit:
+            self.landed.append((tip.commit, commit))
         self.settle(items, final)
         return Published(commit, tip.commit, {item.path: item.new for item in items})
 

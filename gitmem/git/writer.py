@@ -59,6 +59,11 @@ class Writer:
         """True when something that has landed still waits to reach the work tree or the index."""
         return bool(self._publisher.unfinished)
 
+    @property
+    def landed(self) -> list[tuple[str, str]]:
+        """What this writer put on the branch: the commit each began on, and its last one."""
+        return self._publisher.landed
+
     def recover(self) -> None:
         """Finish what a dead writer had begun."""
         self._finisher.recover()

@@ -11,7 +11,7 @@ from gitmem.core.access import check_access
 from gitmem.core.layout import FILE
 from gitmem.core.paths import check_group as check_name
 from gitmem.errors import GitmemError, GroupRefused
-from gitmem.git.checks.findings import Finding, info, warning
+from gitmem.git.checks.findings import INFO, WARNING, Finding, info, warning
 from gitmem.git.checks.fsck import VERIFIED, Inspection, Progress, inspect
 from gitmem.git.checks.rewound import KEPT, REWOUND
 from gitmem.git.formats import check_form
@@ -20,6 +20,8 @@ from gitmem.git.setup import read_config
 from gitmem.operations.clock import Clock, zone_of, zone_problem
 from gitmem.operations.group import Group, Store, not_found, time_now
 from gitmem.operations.layouts import layout_at
+
+SECRET = "secret"
 
 __all__ = ["Checked", "Finding", "check", "check_group"]
 
@@ -80,7 +82,7 @@ def check_group(
         found = inspect(gitdir, now=time_now(now, zone), full=True, progress=progress)
         answers = kept | {_key(each.code, each.path, each.object): each.text for each in done}
         findings = _merged(findings, found.findings, answers)
-    findings = (*findings, *_layout(store, name), *_zone(store))
+    findings = (*findings, *_layout(store, name), *_zone(store), *_secrets(store, name, acting))
     edits = list(_edits(store, name))
     sound = not any(each.stands for each in findings)
     if sound and found.tip and _may_write(acting, name):
@@ -131,6 +133,22 @@ def _layout(store: Store, name: str) -> Iterator[Finding]:
         if problem:
             hint = f"mend it with `gitmem edit {FILE}`, or see `gitmem log {FILE}`"
             yield warning("layout", problem, path=FILE, hint=hint)
+
+
+def _secrets(store: Store, name: str, acting: str | None) -> Iterator[Finding]:
+    """Credentials that came in by plain git: in a file they should go, in history they are told."""
+    from gitmem.operations.exposed import open_secrets, scan_commits, secret_words
+
+    with suppress(GitmemError, OSError):  # what is damaged is told in its place
+        group = Group(store, name, acting=acting)
+        try:
+            for each in open_secrets(group, scan_commits(group)):
+                severity = WARNING if each.standing else INFO
+                text, hint = secret_words(each)
+                path, commit = each.path, each.commit
+                yield Finding(SECRET, text, severity, path, commit, hint=hint, id=each.id)
+        finally:
+            group.close()
 
 
 def _zone(store: Store) -> Iterator[Finding]:

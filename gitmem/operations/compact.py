@@ -14,6 +14,7 @@ from itertools import dropwhile, takewhile
 from typing import NamedTuple
 
 from gitmem.core.daylog import fresh
+from gitmem.core.exposure import allowance
 from gitmem.core.guards import check_message_text, check_write
 from gitmem.core.layout import Layer, Layout, filled, moment_values
 from gitmem.core.messages import Note, title_of_change
@@ -94,7 +95,8 @@ def compact(
             return Compacted(request, next(iter(files)), earlier, _preview(text), recognised=True)
         path = _target(layout_of(group), now, daily=daily)
         adopt_all(writer, scan_edits(writer.repository, writer.worktree, [path]))
-        note = note._replace(id=request, extra=((REQUEST, digest),))
+        extra = ((REQUEST, digest), *allowance(allowed.secrets))
+        note = note._replace(id=request, extra=extra)
         work = _Work(group, path, text, now=now, note=note, allowed=allowed)
         published = writer.publish(work.plan)
         return Compacted(

@@ -263,7 +263,16 @@ class Group:
         """
         check_access(self.acting, self.name, write=True)
         self.ensure_worktree()
+        if not hurried:
+            self._scan()
         return self._writing(wait, late, hurried, finder)
+
+    def _scan(self) -> None:
+        """Search what plain git committed for credentials: before the lock, nobody waits for it."""
+        from gitmem.operations.exposed import scan_commits
+
+        with suppress(GitmemError, OSError):  # what is damaged is told by who needs it
+            scan_commits(self, bounded=True)
 
     @contextmanager
     def _writing(self, wait: float, late: bool, hurried: bool, finder: Note) -> Iterator[Writer]:
@@ -281,6 +290,11 @@ class Group:
                 # What was asked for is done: the rest can wait.
                 with suppress(GitmemError, OSError):
                     self._take_in(writer, finder)
+        if writer.landed:
+            from gitmem.operations.exposed import count_as_scanned
+
+            with suppress(GitmemError, OSError):
+                count_as_scanned(self, writer.landed)
 
     def _policy(self, snapshot: Snapshot, path: str) -> str:
         from gitmem.operations.layouts import layout_at

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from gitmem.core.guards import NAME_RULE, hold_rule
 from gitmem.core.messages import Note
 from gitmem.core.quoting import quoted
+from gitmem.core.secret_views import likely_text
 from gitmem.core.secrets import find, redact
 from gitmem.errors import NotFound, Refused
 from gitmem.git.held import HeldFolder, SetAside, size_of
@@ -124,7 +125,7 @@ def held_show(group: Group, what: str) -> HeldShown:
         target = os.readlink(thing.location) if os.path.islink(thing.location) else ""
         text = f"a link to {target}\n" if target else ""
         return HeldShown(thing, text, 0, False, trashed)
-    text, count = redact(seen.data.decode("utf-8", "replace"))
+    text, count = redact(likely_text(seen.data))
     return HeldShown(thing, text, count, not thing.rule.startswith(NEVER), trashed)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from gitmem.core.numbers import counted
 from gitmem.core.layout import FORMATS, Layout, Retrieval
 from gitmem.core.pieces import Piece
 from gitmem.core.rendering import Page
@@ -20,6 +21,7 @@ from gitmem.operations.pinning import Pinned, moment_at
 from gitmem.operations.sources import Sources, sources_at
 
 if TYPE_CHECKING:
+    from gitmem.operations.masking import Masks
     from gitmem.operations.untouched import Untaken
 
 LOADED = ("always", "recent", "user")
@@ -160,7 +162,7 @@ def inject(
             tuple(_placed(page, each, pins[each.group or group.name]) for each in _all(read)),
             _left_out(read, page),
             untaken.edits if untaken else None,
-            (*sources.trouble, *_remarks(read.found)),
+            (*sources.trouble, *_remarks(read.found), *_masked(sources.masks)),
             moment.loaded.problem,
             untaken.held if untaken else 0,
         ),
@@ -215,6 +217,7 @@ class _Reader:
         found = gather(self._moment.loaded.layout, sources.own, sources.shared, wanted)
         if wanted.dated:
             found = _freshened(found, self._moment, sources, self._group)
+        found = found._replace(pieces=tuple(map(sources.masks.piece, found.pieces)))
         return _Read(found, *self._fitted(found, self._limit))
 
     def with_prompt(
@@ -314,6 +317,13 @@ def _remarks(found: Gathered) -> Iterator[str]:
     for each in found.left_out:
         if each.why == BROKEN:
             yield f"{each.address}: {each.why}, so its summary is not shown"
+
+
+def _masked(masks: Masks) -> Iterator[str]:
+    """That a secret is hidden is for people: the model gets the mask."""
+    for (group, path), count in sorted(masks.masked.items()):
+        place = f"{group}: {path}" if group else path
+        yield f"{place}: {counted(count, 'secret')} masked, see `gitmem check`"
 
 
 def _zone_name(moment: Pinned) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 
+from gitmem.core.exposure import allowance
 from gitmem.core.guards import check_secrets
 from gitmem.core.messages import Note
 from gitmem.core.paths import check_path
@@ -120,7 +121,7 @@ class _Work:
         note = self._note._replace(
             title=f"as of {made.astimezone(self._group.zone):%Y-%m-%d %H:%M}",
             paths=tuple(files),
-            extra=(("Gitmem-Restores", self._then.commit),),
+            extra=(("Gitmem-Restores", self._then.commit), *allowance(self._allowed.secrets)),
         )
         return Plan((Step(files, note),))
 

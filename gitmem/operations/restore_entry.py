@@ -16,6 +16,7 @@ from gitmem.core.entries import Entry, add, find, parse, split_address, take_all
 from gitmem.core.entry_blocks import named, same_title, wording
 from gitmem.core.entry_lines import BOM
 from gitmem.core.entry_places import put_back, replace
+from gitmem.core.exposure import allowance
 from gitmem.core.guards import check_message_text, check_secrets
 from gitmem.core.messages import Note, title_of_change
 from gitmem.errors import BadInput, Conflict, NotFound
@@ -265,7 +266,7 @@ class _Work:
         return self._note._replace(
             title=title_of_change(None, block.encode()),
             paths=(self._wanted.home,),
-            extra=(*restores, ("Gitmem-From", source)),
+            extra=(*restores, ("Gitmem-From", source), *allowance(self._allowed.secrets)),
         )
 
     def _never(self, draft: Draft) -> NotFound:

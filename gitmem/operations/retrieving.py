@@ -140,7 +140,7 @@ def _candidates(
         most = asked.limits.top + NEAR
         if barred >= NEAR if why_not else files[place.source, place.path] >= most:
             continue
-        text = _text(sources, place)
+        text = sources.masks.text(place.source, place.path, place.blob, _text(sources, place))
         if not text:
             continue
         found.append(_Candidate(_piece(match, layer, text), match, why_not))

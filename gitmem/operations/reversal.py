@@ -11,7 +11,7 @@ from gitmem.core.entry_blocks import parse, wording
 from gitmem.core.entry_places import undone
 from gitmem.core.merging import merge
 from gitmem.core.paths import check_path
-from gitmem.core.secrets import new_findings
+from gitmem.core.secrets import new_in_bytes
 from gitmem.errors import BadInput, PathRefused
 from gitmem.git.diffing import hunks
 from gitmem.git.moves import compare_commit
@@ -216,8 +216,7 @@ class _Work:
     def _credential(self, path: str, data: bytes) -> str:
         """The rule by which DATA holds a credential that the file does not hold now."""
         current = self._snapshot.read(self._together.get(path, path))
-        before = None if current is None else current.decode("utf-8", "replace")
-        found = new_findings(data.decode("utf-8", "replace"), before)
+        found = new_in_bytes(data, current)
         return found[0].rule if found else ""
 
 

@@ -12,6 +12,7 @@ from shlex import quote
 from typing import NamedTuple
 
 from gitmem.core.archives import path_in
+from gitmem.core.exposure import allowance
 from gitmem.core.guards import check_message_text, check_write
 from gitmem.core.layout import Layer, Layout
 from gitmem.core.messages import Note, title_of_change
@@ -108,6 +109,7 @@ def rollup(
     note, moment, wanted = group.note(OP, reason=reason), group.now(), period_of(type, period)
     if operation:
         note = note._replace(id=operation, extra=((REQUEST, digest_of([request])),))
+    note = note._replace(extra=(*note.extra, *allowance(allow_secret)))
     work = _Work(group, _Asked(wanted, layer, gist, text, if_match, moment, allow_secret), note)
     if dry_run:
         _check_over(wanted, moment)

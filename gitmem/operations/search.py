@@ -216,7 +216,7 @@ def _hit(group: Group, sources: Sources, match: Match, layout: Layout) -> Hit:
         address=match.address,
         heading=place.heading,
         lines=(place.line, place.last),
-        text=text_of(sources, place),
+        text=sources.masks.text(place.source, place.path, place.blob, text_of(sources, place)),
         score=in_digits(match.score),
         touched=match.when,
         state=ARCHIVED if is_archived(layout, place.path) else match.state,

@@ -11,6 +11,7 @@ from gitmem.core.transcripts import REF
 from gitmem.errors import Damaged, GroupNotFound, MomentNotFound
 from gitmem.git.repository import Snapshot
 from gitmem.operations.group import Group
+from gitmem.operations.masking import Masks
 from gitmem.operations.pinning import Pinned
 
 
@@ -25,6 +26,8 @@ class Sources:
         """The group `global`, where it is there and not the group itself."""
         self.trouble = trouble
         """What somebody should know: why `global` is not among them, or that HEAD is elsewhere."""
+        self.masks = Masks(self.by_group)
+        """Over the credentials in what is read from them."""
 
     @property
     def by_group(self) -> dict[str, Snapshot]:

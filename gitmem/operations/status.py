@@ -17,6 +17,7 @@ from gitmem.git.lock import Lock, lock_path
 from gitmem.git.repository import BRANCH, Snapshot
 from gitmem.git.trash import Trash
 from gitmem.operations.clock import zone_problem
+from gitmem.operations.exposed import Secret, open_secrets, scan_commits
 from gitmem.operations.group import Group
 from gitmem.operations.inventory import CoreFile, Inventory, inventory
 from gitmem.operations.jobs import Job, last_jobs
@@ -87,6 +88,8 @@ class Status(NamedTuple):
     ignored_by_pattern: int = 0
     """What stays on disk and out of memory by decision: see `held ignore`."""
     trash: InTrash = InTrash()
+    secrets: tuple[Secret, ...] = ()
+    """What looks like a credential in a commit made by plain git, and is not acknowledged."""
 
 
 def status(group: Group) -> Status:
@@ -105,7 +108,13 @@ def status(group: Group) -> Status:
     wrong_zone = "" if loaded.layout.timezone else zone_problem(group.store.root)
     jobs = last_jobs(group)
     said = _said(group)
-    concerns = (*_concerns(loaded, holdings.core, wrong_zone), *_failed(jobs), *_unsaid(said))
+    secrets = _secrets(group)
+    concerns = (
+        *_concerns(loaded, holdings.core, wrong_zone),
+        *_failed(jobs),
+        *_unsaid(said),
+        *_leaked(secrets),
+    )
     health = health_of(group)
     if health == "ok" and (scan.held or scan.edits):
         health = "held" if scan.held else "edited"
@@ -133,6 +142,7 @@ def status(group: Group) -> Status:
         said,
         scan.ignored_by_pattern,
         _in_trash(group),
+        secrets,
     )
 
 
@@ -168,6 +178,20 @@ def _said(group: Group) -> Said | None:
         found = transcript_status(group, newest=0)
         return Said(found.messages, found.pending, bool(found.action))
     return None
+
+
+def _secrets(group: Group) -> tuple[Secret, ...]:
+    with suppress(Damaged, StorageFailed):
+        return open_secrets(group, scan_commits(group, bounded=True))
+    return ()
+
+
+def _leaked(secrets: Sequence[Secret]) -> Iterator[str]:
+    standing = sum(each.standing for each in secrets)
+    if standing:
+        yield f"{counted(standing, 'secret')} in files"
+    if len(secrets) > standing:
+        yield f"{counted(len(secrets) - standing, 'secret')} in history"
 
 
 def _unsaid(said: Said | None) -> Iterator[str]:

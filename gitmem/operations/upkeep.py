@@ -184,6 +184,22 @@ def _read_caches_back(group: Group) -> None:
             read_back(path, form)
 
 
+def _secrets_due(group: Group, limits: Limits) -> Due:
+    from gitmem.index.scanned import read_scanned
+
+    tip, known = group.repository.tip().commit, read_scanned(group.gitdir).tip
+    is_due = tip != known
+    return Due(is_due, "commits by plain git are not searched yet" if is_due else "all searched")
+
+
+def _secrets(group: Group, limits: Limits) -> Told:
+    from gitmem.operations.exposed import open_secrets, scan_commits
+
+    found = len(open_secrets(group, scan_commits(group)))
+    words = f"{counted(found, 'secret')} found, see `gitmem check`" if found else "no secrets found"
+    return Told("done", words, found)
+
+
 def _forget_due(group: Group, limits: Limits) -> Due:
     from gitmem.git.dropped import dropped
 
@@ -258,6 +274,7 @@ STEPS = (
     Step("rotate", _rotate_due, _rotate, has_trace=True),
     Step("snapshot", _snapshot_due, _snapshot, has_trace=True),
     Step("report", _report_due, _report, has_trace=True),
+    Step("secrets", _secrets_due, _secrets),
     Step("scrub", _scrub_due, _scrub),
     Step("forget", _forget_due, _forget),
     Step("pack", _pack_due, _pack),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from gitmem.core.exposure import allowance
 from gitmem.core.guards import check_message_text, check_write
 from gitmem.core.layout import EMPTY, FILE, Layout
 from gitmem.core.messages import Note, title_of_change
@@ -92,6 +93,7 @@ def write(
     note = group.note("write", reason=reason)._replace(turn=turn)
     if operation:
         note = note._replace(id=operation, extra=((REQUEST, digest_of(edits)),))
+    note = note._replace(extra=(*note.extra, *allowance(allowed.secrets)))
     with group.writing() as writer:
         earlier = find_earlier(writer.repository, operation) if operation else None
         if earlier:

@@ -177,7 +177,6 @@ def in_context() -> dict[str, list[tuple[str, str]]]:
         "netrc-password": [
             (f"machine git.internal login ada password {issued}", issued),
             ("machine git.internal\n  login ada\n  password " + "hush" + "hush", "hushhush"),
-            ("default login ada password " + "hush" + "hush", "hushhush"),
         ],
         "curl-user": [
             ("curl -u ada:" + "hush" + "hush https://api.internal/x", "hushhush"),

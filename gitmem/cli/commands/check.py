@@ -27,11 +27,18 @@ REPAIR = "gitmem check --repair"
 @click.option("--staged", is_flag=True, help="Instead, judge what `git commit` would take in")
 @click.option("--index", metavar="FILE", hidden=True)  # git has another one for `commit -a`
 @click.option("--message", metavar="FILE", help="Instead, judge what `git commit` would say")
+@click.option(
+    "--acknowledge",
+    metavar="ID",
+    multiple=True,
+    help="Instead, end the notice about a secret in git; repeatable",
+)
 def command(
     call: Invocation,
     *,
     repair: bool,
     full: bool,
+    acknowledge: tuple[str, ...],
     staged: bool,
     index: str | None,
     message: str | None,
@@ -47,7 +54,10 @@ def command(
       gitmem check --repair
       gitmem check -g research --full --json
       gitmem check --staged
+      gitmem check --acknowledge 4f0c1a9be27d
     """
+    if acknowledge:
+        return _acknowledge(call, acknowledge)
     if staged or message:
         return _staged(call, Path(index) if index else None, message)
     from gitmem.operations.check import check_group  # also of a group that cannot be opened
@@ -91,6 +101,16 @@ def _finding(call: Invocation, finding: Finding) -> Iterator[str]:
         yield f"  {style.good('repaired')}: {visible(finding.repaired)}"
     elif finding.hint and REPAIR not in finding.hint:  # said once, at the end
         yield f"  {visible(call.addressed(finding.hint))}"
+
+
+def _acknowledge(call: Invocation, ids: tuple[str, ...]) -> int:
+    from gitmem.operations.exposed import acknowledge
+
+    with call.group() as group:
+        done = acknowledge(group, ids)
+    before = "" if done.changed else " before"
+    call.answer(done, (f"{each} acknowledged{before}" for each in done.ids))
+    return boundary.DONE
 
 
 def _staged(call: Invocation, index: Path | None, message: str | None) -> int:

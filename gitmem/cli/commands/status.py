@@ -53,6 +53,7 @@ def _lines(call: Invocation, found: Status, now: datetime) -> Iterator[str]:
     yield from _edits(call, found)
     yield from _held(call, found)
     yield from _violations(call, found)
+    yield from _secrets(call, found)
 
 
 def _overview(found: Status, now: datetime) -> Iterator[tuple[str, str]]:
@@ -139,3 +140,16 @@ def _violations(call: Invocation, found: Status) -> Iterator[str]:
         broken = style.warn(visible("; ".join(each.violations)))
         yield f"  {style.name(short(each.commit))}  {broken}"
         yield call.addressed(f"           take it back: gitmem undo {short(each.commit)}")
+
+
+def _secrets(call: Invocation, found: Status) -> Iterator[str]:
+    from gitmem.operations.exposed import secret_words
+
+    if found.secrets:
+        yield "\ncommitted by plain git, and never shown to a model"
+    for each in found.secrets[:SHOWN]:
+        text, hint = secret_words(each)
+        yield f"  {call.style.warn(visible(text))}"
+        yield call.addressed(f"           {visible(hint)}")
+    if len(found.secrets) > SHOWN:
+        yield call.addressed(f"  and {len(found.secrets) - SHOWN:,} more (see: gitmem check)")

@@ -20,6 +20,8 @@ class Finding(NamedTuple):
     repaired: str = ""
     """What was done about it; empty when it still stands."""
     hint: str = ""
+    id: str = ""
+    """What `check --acknowledge` takes, where that is the way to end it."""
 
     @property
     def key(self) -> tuple[str, str, str, str]:

@@ -10,6 +10,7 @@ from gitmem.errors import NotFound
 from gitmem.operations.diff import diff
 from gitmem.operations.group import Group
 from gitmem.operations.layouts import layout_of
+from gitmem.operations.masking import Masks
 from gitmem.operations.sources import has_shared
 
 if TYPE_CHECKING:
@@ -75,7 +76,9 @@ def _in_group(
         if tip == commit:
             return []
         found = diff(meant, commit).files
-        return [block for each in found for block in _blocks(meant, layout, each, own)]
+        blocks = [block for each in found for block in _blocks(meant, layout, each, own)]
+        masks = Masks({"": meant.repository.snapshot(tip)})
+        return [each._replace(text=masks.mixed("", each.text)) for each in blocks]
     finally:
         if not own:
             meant.close()

@@ -1,0 +1,39 @@
+"""Credentials that stand in git all the same: a commit by plain git passes no guard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import sha256
+from typing import NamedTuple
+
+ID_LENGTH = 12
+ALLOWED = "Gitmem-Allowed"
+"""The trailer of a commit whose author said of a rule's finding that it is none."""
+
+
+def allowance(rules: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """The trailers of a commit for which RULES were waived."""
+    from gitmem.core.secrets import RULES  # whoever writes has it already
+
+    # Only what is a rule: somebody may have put the credential itself there.
+    return tuple((ALLOWED, rule) for rule in dict.fromkeys(rules) if rule in RULES)
+
+
+class Exposed(NamedTuple):
+    """A credential in one blob, or in the message of a commit."""
+
+    id: str
+    """What it is acknowledged by: the same value has the same one wherever it stands."""
+    rule: str
+    line: int
+    blob: str
+    """Empty where it stands in the commit's message or in a path."""
+    commit: str
+    """The commit that brought it."""
+    path: str
+
+
+def secret_id(salt: str, rule: str, value: str) -> str:
+    """The id of a value. The salt stays with the repository: nobody can try values against an id."""
+    text = f"{salt}\0{rule}\0{value}".encode("utf-8", "surrogatepass")
+    return sha256(text).hexdigest()[:ID_LENGTH]

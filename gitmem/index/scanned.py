@@ -1,0 +1,62 @@
+"""Up to which commit history was searched for credentials, and what was found in it.
+
+Commits through gitmem pass the guards, so that each writer counts them as searched. Without this
+file everything is searched again.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from gitmem.core.exposure import Exposed
+from gitmem.index.files import put
+
+FORM = "1"
+"""Counted up whenever a rule changes: then all of history is searched again, once."""
+NAME = "scanned"
+
+
+class Scanned(NamedTuple):
+    """What is known."""
+
+    tip: str = ""
+    """Everything that this commit reaches was searched; empty before the first time."""
+    left: str = ""
+    """A tip with more behind it than a write may wait for: maintenance searches that."""
+    found: tuple[Exposed, ...] = ()
+
+
+NOTHING = Scanned()
+
+
+def read_scanned(gitdir: Path) -> Scanned:
+    """What is known; nothing where the file is missing, torn, or by a gitmem of other rules."""
+    try:
+        with open(f"{gitdir}/gitmem/{NAME}", encoding="ascii") as file:
+            form, tip, left, *rows, end = file.read().split("\n")
+        if form != FORM or end:
+            return NOTHING
+        return Scanned(tip, left, tuple(map(_exposed, rows)))
+    except (OSError, ValueError):
+        return NOTHING
+
+
+def _exposed(row: str) -> Exposed:
+    id, rule, line, blob, commit, path = row.split("\t")
+    return Exposed(id, rule, int(line), blob, commit, _plain(path))
+
+
+def _plain(path: str) -> str:
+    return path.encode("ascii").decode("unicode_escape")
+
+
+def keep_scanned(gitdir: Path, known: Scanned) -> None:
+    """Remember it."""
+    rows = ["\t".join((*map(str, each[:-1]), _escaped(each.path))) for each in known.found]
+    lines = (FORM, known.tip, known.left, *rows, "")
+    put(gitdir / "gitmem" / NAME, "\n".join(lines).encode("ascii"))
+
+
+def _escaped(path: str) -> str:
+    return path.encode("unicode_escape").decode("ascii")
