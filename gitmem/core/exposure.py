@@ -34,6 +34,6 @@ class Exposed(NamedTuple):
 
 
 def secret_id(salt: str, rule: str, value: str) -> str:
-    """The id of a value. The salt stays with the repository: nobody can try values against an id."""
+    """The id of a value. Without the salt of its repository nobody can try values against it."""
     text = f"{salt}\0{rule}\0{value}".encode("utf-8", "surrogatepass")
     return sha256(text).hexdigest()[:ID_LENGTH]

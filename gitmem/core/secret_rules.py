@@ -8,18 +8,9 @@ excludes the body's own characters, so that no two attempts walk over the same t
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from gitmem.core import secret_words as words
-from gitmem.core.secret_shapes import (
-    is_chosen,
-    is_given,
-    is_issued,
-    is_login,
-    is_mixed,
-    is_network_key,
-    is_random,
-)
+from gitmem.core.secret_contexts import CONTEXTS
+from gitmem.core.secret_rule import Rule
+from gitmem.core.secret_shapes import is_mixed
 
 # What may stand before and after a token. An escaped line break or a percent code ends a word too.
 _BREAK = r"(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})"
@@ -38,47 +29,8 @@ _PEM = (
     rf"|(?:{_GAP}+{_LINE}{{16,}})*+)"
 )
 
-class Rule:
-    """One format: where to look (`literals`), what must stand there, and how to be sure.
 
-    The value is the last group that matched, or the whole match. A `wide` rule may cross white
-    space, a `weak` one is guesswork and yields to any other, and `backs` says how far before its
-    literal a match may begin. A text without any of `needs` is not searched at all.
-    """
-
-    # A plain class: a NamedTuple takes ten times as long to define, and every write imports this.
-    __slots__ = ("about", "backs", "judge", "literals", "needs", "pattern", "slug", "weak", "wide")
-
-    def __init__(
-        self,
-        slug: str,
-        about: str,
-        literals: tuple[str, ...],
-        pattern: str,
-        judge: Callable[[str], bool] | None = is_issued,
-        *,
-        backs: tuple[int, ...] = (0,),
-        wide: bool = False,
-        weak: bool = False,
-        needs: tuple[str, ...] = (),
-    ) -> None:
-        self.slug, self.about, self.literals, self.pattern = slug, about, literals, pattern
-        self.judge, self.backs, self.wide, self.weak = judge, backs, wide, weak
-        self.needs = needs
-
-
-def _weak(
-    slug: str,
-    about: str,
-    literals: tuple[str, ...],
-    pattern: str,
-    judge: Callable[[str], bool],
-    needs: tuple[str, ...] = (),
-) -> Rule:
-    return Rule(slug, about, literals, pattern, judge, wide=True, weak=True, needs=needs)
-
-
-TABLE = (
+_TOKENS = (
     Rule(
         "aws-key-id",
         "AWS access key id (AKIA, ASIA)",
@@ -305,14 +257,6 @@ TABLE = (
         rf"{_BB}tskey-[a-z]{{2,12}}-[A-Za-z0-9]{{8,40}}-[A-Za-z0-9]{{16,60}}",
     ),
     Rule(
-        "url-password",
-        "user name and password in an address",
-        ("://",),
-        r"://([^\s:/?#@\"'<>|`]{0,128}):(?!\1@)([^\s/@\"'<>|`]{3,256})@"
-        r"(?![A-Za-z0-9.-]{0,100}\bexample\.)[A-Za-z0-9\[]",
-        is_given,
-    ),
-    Rule(
         "atlassian-token",
         "Atlassian or Bitbucket token (ATATT, ATCTT, ATBB)",
         ("ATATT3x", "ATCTT3x", "ATBB"),
@@ -324,7 +268,9 @@ TABLE = (
         ("glsa_", "glc_"),
         rf"{_B}(?:glsa_[A-Za-z0-9]{{32}}_[0-9A-Fa-f]{{8}}{_E}|glc_[A-Za-z0-9+/]{{32,400}}={{0,2}})",
     ),
-    Rule("figma-token", "Figma token (figd_)", ("figd_",), rf"{_B}figd_[A-Za-z0-9_-]{{40,60}}{_EE}"),
+    Rule(
+        "figma-token", "Figma token (figd_)", ("figd_",), rf"{_B}figd_[A-Za-z0-9_-]{{40,60}}{_EE}"
+    ),
     Rule(
         "supabase-key",
         "Supabase access token or secret key (sbp_, sb_secret_)",
@@ -351,104 +297,7 @@ TABLE = (
         ("sntrys_", "sntryu_"),
         rf"{_B}(?:sntrys_eyJ[A-Za-z0-9+/=_-]{{40,500}}|sntryu_[0-9a-f]{{64}}{_E})",
     ),
-    Rule(
-        "azure-sas",
-        "signature of an Azure shared access address (sig=)",
-        ("sig=",),
-        r"[?&;]sig=([A-Za-z0-9+/_-]{43,64}={0,2}(?:%3[dD])?|(?:[A-Za-z0-9]|%2[bBfF]){43}(?:%3[dD]|=))"
-        r"(?![A-Za-z0-9+/_%=-])",
-        is_mixed,
-        backs=(1,),
-    ),
-    Rule(
-        "password-hash",
-        "a line of htpasswd or shadow: a name and the hash of a password",
-        (":$", ":{SHA}", ":{SSHA"),
-        r"(?<=[A-Za-z0-9_.@-]):(\$\$?(?:apr1|1|5|6|7|y|gy|2[abxy]?|argon2(?:id|i|d))\$\$?"
-        r"[A-Za-z0-9./+=,$]{20,250}|\{SS?HA(?:256|512)?\}[A-Za-z0-9+/]{27,120}={0,2})",
-    ),
-    Rule(
-        "docker-auth",
-        "a user and a password in the `auth` of a Docker or npm configuration",
-        ('auth"', "_auth"),
-        r"""(?:_|(?<=["']))auth["']?\s{0,4}[:=]\s{0,4}["']?([A-Za-z0-9+/]{10,1000}={0,2})(?![A-Za-z0-9+/=])""",
-        is_login,
-        wide=True,
-    ),
-    Rule(
-        "netrc-password",
-        "a password in the manner of .netrc: machine, login, password",
-        ("machine",),
-        r"(?<![A-Za-z])machine\s{1,8}\S{1,100}(?:\s{1,20}(?:login|account)\s{1,8}\S{1,100}){0,2}"
-        r"\s{1,20}password\s{1,8}(\S{3,200})",
-        is_given,
-        wide=True,
-    ),
-    Rule(
-        "curl-user",
-        "user name and password behind `curl -u`",
-        ("curl ",),
-        r"curl\s(?:[^\n|;\\]|\\\n?){0,200}?(?<=\s)(?:-[A-Za-z]{0,5}[uU]|--(?:proxy-)?user)[\s=]{0,3}"
-        r"""["']?([^\s:"'$<>{\[]{1,100}):(?!\1(?:["'\s]|$))([^\s"'<>]{3,200})""",
-        is_given,
-        wide=True,
-    ),
-    _weak(
-        "http-authorization",
-        "the value of an Authorization header",
-        ("authorization", "bearer "),
-        r"(?:authorization[\\\"'\]]{0,3}\s{0,3}[:=,]\s{0,3}[\\\"']{0,2}(?:bearer|basic|token)|bearer)"
-        r"\s{1,3}([A-Za-z0-9._~+/=-]{16,1000})",
-        is_random,
-    ),
-    _weak(
-        "password-assignment",
-        "a password after `password:` or `password =`",
-        words.PASSWORD_LITERALS,
-        words.PASSWORD + words.OF + words.IS + words.CHOSEN,
-        is_chosen,
-    ),
-    _weak(
-        "secret-assignment",
-        "a random value after `secret`, `token` or `api_key` and a sign",
-        words.SECRET_LITERALS,
-        words.SECRET + words.OF + words.IS + words.ISSUED,
-        is_random,
-    ),
-    _weak(
-        "password-in-prose",
-        "a password in a sentence: the password is ...",
-        words.PASSWORD_LITERALS,
-        words.PASSWORD + words.SAYS + words.SPOKEN,
-        is_chosen,
-    ),
-    _weak(
-        "password-in-prose",
-        "a password in a sentence, in any of eight languages: the password is ...",
-        words.CJK_LITERALS,
-        words.CJK_PASSWORD + words.CJK_SAYS + words.CJK_SPOKEN,
-        is_chosen,
-    ),
-    _weak(
-        "secret-in-prose",
-        "a random value in a sentence: the API key is ...",
-        ("secret", "token", "api key", "access key"),
-        words.SECRET + words.SAYS + words.ISSUED,
-        is_random,
-    ),
-    _weak(
-        "wifi-password",
-        "the key of a wireless network: wifi password ...",
-        words.WIFI_LITERALS,
-        words.WIFI,
-        is_network_key,
-    ),
-    _weak(
-        "wifi-password",
-        "the key of a wireless network: wifi password ..., password of the wifi ...",
-        words.OF_WIFI_LITERALS,
-        words.OF_WIFI,
-        is_network_key,
-        needs=words.WIFI_LITERALS,
-    ),
 )
+
+TABLE = (*_TOKENS, *CONTEXTS)
+"""Every rule; where two find the same value, the first one counts."""

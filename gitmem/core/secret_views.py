@@ -10,6 +10,7 @@ import re
 import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 
 # A browser undoes one level of escapes, a log of JSON in JSON has two; nobody reads a fourth.
 _MOST_LAYERS = 3
@@ -63,10 +64,25 @@ _NAMES = {
     **dict.fromkeys(("rsqb", "rbrack"), "]"),
     **dict.fromkeys(("lcub", "lbrace"), "{"),
     **dict.fromkeys(("rcub", "rbrace"), "}"),
-    **{"NewLine": "\n", "excl": "!", "num": "#", "dollar": "$", "percnt": "%", "apos": "'"},
-    **{"lpar": "(", "rpar": ")", "plus": "+", "comma": ",", "period": ".", "sol": "/"},
-    **{"colon": ":", "semi": ";", "equals": "=", "quest": "?", "commat": "@", "bsol": "\\"},
-    **{"Hat": "^"},
+    "NewLine": "\n",
+    "excl": "!",
+    "num": "#",
+    "dollar": "$",
+    "percnt": "%",
+    "apos": "'",
+    "lpar": "(",
+    "rpar": ")",
+    "plus": "+",
+    "comma": ",",
+    "period": ".",
+    "sol": "/",
+    "colon": ":",
+    "semi": ";",
+    "equals": "=",
+    "quest": "?",
+    "commat": "@",
+    "bsol": "\\",
+    "Hat": "^",
 }
 _SEEN_AS = re.compile(f"(?P<unseen>[{_UNSEEN}])|(?P<dash>[{_DASHES}])|(?P<space>[{_SPACES}])")
 _INSTEAD = {"unseen": "", "dash": "-", "space": " "}
@@ -232,24 +248,25 @@ def _end_of_paragraph(text: str, at: int) -> int:
 
 def _rewritten(text: str, windows: Iterable[tuple[int, int]], changes: list[Change]) -> View:
     """The WINDOWS of TEXT, one paragraph each, with the CHANGES made in them."""
-    parts: list[str] = []
-    starts: list[int] = []
-    offsets: list[int] = []
-    widths: list[int] = []
-    size = number = 0
-    for at, stop in windows:
-        while at < stop:
-            begin, end, new = changes[number] if number < len(changes) else (stop, stop, "")
-            begin, end = min(begin, stop), min(end, stop)
-            for part, offset, width in ((text[at:begin], at, 0), (new, begin, end - begin)):
-                if part:
-                    starts.append(size)
-                    offsets.append(offset)
-                    widths.append(width)
-                    parts.append(part)
-                    size += len(part)
-            number += end > begin
-            at = end
-        parts.append(_BLANK_LINE)
-        size += len(_BLANK_LINE)
-    return View("".join(parts), starts, offsets, widths)
+    pieces = list(_pieces(text, windows, changes))
+    sizes = [len(part) for part, _, _ in pieces]
+    starts = list(accumulate(sizes, initial=0))[:-1]
+    offsets, widths = [offset for _, offset, _ in pieces], [width for _, _, width in pieces]
+    return View("".join(part for part, _, _ in pieces), starts, offsets, widths)
+
+
+def _pieces(
+    text: str, windows: Iterable[tuple[int, int]], changes: list[Change]
+) -> Iterator[tuple[str, int, int]]:
+    """The parts of a view, with their offsets, and widths where they read otherwise."""
+    left = iter(changes)
+    change = next(left, None)
+    for start, stop in windows:
+        at = start
+        while change and change[1] <= stop:
+            begin, end, new = change
+            yield from ((text[at:begin], at, 0),) if begin > at else ()
+            yield from ((new, begin, end - begin),) if new else ()
+            at, change = end, next(left, None)
+        yield text[at:stop], at, 0
+        yield _BLANK_LINE, stop, 0

@@ -15,7 +15,7 @@ PASSWORD_LITERALS = (
 PASSWORD = (
     r"(?:passwor[dt]|passwd|passphrase|passcode|pwd|(?<![a-z0-9])psk(?![a-z])|kennwort"
     r"|(?<=\bmot[ _-]de[ _-])passe|(?<=\bmotde)passe|(?<=\bpalavra[ -])passe|(?<![a-z])mdp(?![a-z])"
-    r"|contrase[ñn]a|clave de acceso|(?<![a-z])senha|parola d['’](?:ordine|accesso))"
+    r"|contrase[ñn]a|clave de acceso|(?<![a-z])senha|parola d['\u2019](?:ordine|accesso))"
 )
 CJK_LITERALS = ("密码", "密碼", "口令", "パスワード", "暗証番号")
 CJK_PASSWORD = rf"(?:{'|'.join(CJK_LITERALS)})"
@@ -35,7 +35,7 @@ SECRET = (
 
 OF = r"(?:[_-]?(?:access[_-]?key|key|token|value|prod|dev|test|live|staging|root|[0-9]{1,2}))?"
 IS = (
-    r"""[\\"'`*_\])]{0,5}[ \t]{0,8}(?::=|=>|==?|[:：]|>|(?<=[ \t])\|(?=[ \t]))"""
+    r"""[\\"'`*_\])]{0,5}[ \t]{0,8}(?::=|=>|==?|[:\uff1a]|>|(?<=[ \t])\|(?=[ \t]))"""
     r"""[*_]{0,3}[ \t]{0,8}["'`*\\]{0,4}"""
 )
 _OPEN = r"""["'`*_\u201c\u2018\u201e\u00ab]{0,4}"""
@@ -43,7 +43,10 @@ SAYS = (
     r"\b[^\n.;:=|]{0,60}?\s"
     r"(?:is|was|to|ist|lautet|war|auf|est|était|es|era|é|è)(?: now)?[: ]{1,3}" + _OPEN
 )
-CJK_SAYS = r"[^\n。；.;A-Za-z0-9]{0,20}?(?:[:：=]|是|为|為|は|が|成)[ \t\u3000「『]{0,3}" + _OPEN
+CJK_SAYS = (
+    r"[^\n\u3002\uff1b.;A-Za-z0-9]{0,20}?(?:[:\uff1a=]|是|为|為|は|が|成)[ \t\u3000「『]{0,3}"
+    + _OPEN
+)
 
 CHOSEN = r"""([^\s"'`<>\u201d\u2019]{8,200})"""
 SPOKEN = r"""((?=\S{0,60}?[0-9@#$%^&!])[^\s"'`<>\u201d\u2019]{6,200})"""
@@ -55,7 +58,7 @@ _KEY = (
     r"(?:passwor[dt]|passphrase|passcode|kennwort|schlüssel|clé|passe|mdp|clave"
     r"|contrase[ñn]a|chave|senha|chiave|密码|密碼|パスワード)"
 )
-_TO = r"[ \t]{0,3}(?:[:：=]|(?:is|ist|lautet|es|est|é|è)[ \t]|是|は)?[ \t]{0,3}" + _OPEN
+_TO = r"[ \t]{0,3}(?:[:\uff1a=]|(?:is|ist|lautet|es|est|é|è)[ \t]|是|は)?[ \t]{0,3}" + _OPEN
 _NETWORK_KEY = r"((?=\S{0,60}?[0-9@#$%^&!])[!#-&(-;=?-_a-~]{8,63})"
 WIFI_LITERALS = ("wifi", "wi-fi", "wlan")
 # The second form is what a telephone reads from a picture to join a network.
@@ -68,6 +71,6 @@ OF_WIFI_LITERALS = (
     "chiave",
 )
 OF_WIFI = (
-    rf"{_KEY}[ \t]{{1,2}}(?:(?:of|for|the|our|guest|für|fürs|vom|des|der|zum|das|du|de|la|le|del|do|da"
+    rf"{_KEY}[ \t]{{1,2}}(?:(?:of|for|the|our|guest|fürs?|vom|des|der|zum|das|du|de|la|le|del|do|da"
     rf"|para|della|di|per|il)[ \t]{{1,2}}){{0,3}}{_NETWORK}{_TO}{_NETWORK_KEY}"
 )

@@ -11,10 +11,12 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import NamedTuple
 
-from gitmem.core.secret_rules import TABLE, Rule
+from gitmem.core.secret_lines import joined, long_words, readings, rows_of
+from gitmem.core.secret_rule import Rule
+from gitmem.core.secret_rules import TABLE
 from gitmem.core.secret_views import View, placed, plain_views, texts_of, unmarked
 
 RULES: dict[str, str] = {rule.slug: rule.about for rule in TABLE}
@@ -35,13 +37,8 @@ _WIDE = _by_literal(rule for rule in TABLE if rule.wide and not rule.weak)
 _GUESSES = _by_literal(rule for rule in TABLE if rule.weak and not rule.needs)
 _GUESSES_IF = [(rule.needs, _by_literal([rule])) for rule in TABLE if rule.weak and rule.needs]
 
-# No narrow rule matches anything shorter, and ordinary words rarely get there.
-_SHORTEST = 12
-_SHORTEST_JOINED = 20
-_PAIR = 2
 # Where hits overlap, the surest reading wins.
 _SURE, _JOINED, _DECODED, _WEAK = range(4)
-_MARGIN = " \t\r>\\"
 _RUN = r"[A-Za-z0-9+/_-]{24,}={0,2}"
 _STANDARD = str.maketrans("-_", "+/")
 _TEXT = bytes(range(32, 127)) + b"\t\n\r"
@@ -90,9 +87,7 @@ def new_findings(text: str, before: str | None, allowed: Iterable[str] = ()) -> 
     return [new for new in found if new.value not in before and not _is_known(new.value, known)]
 
 
-def new_in_bytes(
-    data: bytes, before: bytes | None, allowed: Iterable[str] = ()
-) -> list[Finding]:
+def new_in_bytes(data: bytes, before: bytes | None, allowed: Iterable[str] = ()) -> list[Finding]:
     """The same for a file, whichever of Unicode's encodings it has."""
     old = None if before is None else "\0\n".join(texts_of(before))
     found = [new for text in texts_of(data) for new in new_findings(text, old, allowed)]
@@ -185,11 +180,11 @@ def _hits(text: str) -> list[_Hit]:
 
 def _hits_in(text: str) -> list[_Hit]:
     """The hits in one reading of a text, some of them twice."""
-    words, rows = _long_words(text), list(_rows(text))
-    lines = _joined([reading for row in rows for reading in _readings(row)])
-    hits = [*_plain_hits(text, words), *_joined_hits(lines), *_decoded_hits(words, joined=False)]
+    words, rows = long_words(text), list(rows_of(text))
+    lines = joined([reading for row in rows for reading in readings(row)])
+    hits = [*_plain_hits(text, words), *_joined_hits(lines), *_decoded_hits(words, cut=False)]
     hits += _unmarked_hits(words)
-    hits += _decoded_hits(_joined(rows), joined=True)
+    hits += _decoded_hits(joined(rows), cut=True)
     return hits
 
 
@@ -230,8 +225,8 @@ def _unmarked_hits(words: View) -> Iterator[_Hit]:
 
 def _joined_hits(lines: View) -> Iterator[_Hit]:
     for rule, start, end in _matches(_NARROW, lines.text, lines.text):
-        there, end_there, joined = lines.place(start, end)
-        if joined:
+        there, end_there, cut = lines.place(start, end)
+        if cut:
             last = end - lines.starts[bisect_right(lines.starts, end - 1) - 1]
             rank = _JOINED if _is_word(lines.text[end - last : end]) else _SURE
             yield _Hit(rank, there, end_there, rule.slug, lines.text[start:end])
@@ -242,7 +237,7 @@ def _is_word(part: str) -> bool:
     return len(part) < _SHORTEST_ECHO or (part.isalpha() and (part.islower() or part.istitle()))
 
 
-def _decoded_hits(view: View, joined: bool) -> Iterator[_Hit]:
+def _decoded_hits(view: View, cut: bool) -> Iterator[_Hit]:
     """Hits in what runs of base64 in VIEW stand for; the whole run is the value."""
     runs = [(run.span(), text) for run in re.finditer(_RUN, view.text) for text in _decoded(run[0])]
     if not runs:
@@ -250,10 +245,10 @@ def _decoded_hits(view: View, joined: bool) -> Iterator[_Hit]:
     texts = [text for _, text in runs]
     starts = list(accumulate((len(text) + 1 for text in texts), initial=0))
     together = "\0".join(texts)
-    for hit in _plain_hits(together, _long_words(together)):
+    for hit in _plain_hits(together, long_words(together)):
         (start, end), _ = runs[bisect_right(starts, hit.start) - 1]
         there, end_there, across = view.place(start, end)
-        if across == joined:
+        if across == cut:
             yield _Hit(_DECODED, there, end_there, hit.rule, view.text[start:end])
 
 
@@ -273,9 +268,7 @@ def _decoded(run: str) -> Iterator[str]:
             yield data.decode("latin-1")
 
 
-def _matches(
-    table: dict[str, list[Rule]], text: str, hay: str
-) -> Iterator[tuple[Rule, int, int]]:
+def _matches(table: dict[str, list[Rule]], text: str, hay: str) -> Iterator[tuple[Rule, int, int]]:
     """The spans of values in TEXT; HAY is TEXT, or its lower case, to look for literals."""
     for literal, rules in table.items():
         if literal in hay:
@@ -320,75 +313,3 @@ def _judged(rule: Rule, text: str, span: tuple[int, int]) -> tuple[int, int] | N
 @cache
 def _compiled(rule: Rule) -> re.Pattern[str]:
     return re.compile(rule.pattern, re.IGNORECASE if rule.weak else 0)
-
-
-class _Words(View):
-    """Words of a text. Where they stand there is found out when somebody asks, which is rare."""
-
-    __slots__ = ("_source", "_words")
-
-    def __init__(self, source: str, words: list[str]) -> None:
-        super().__init__("\n".join(words), [], [])
-        self._source, self._words = source, words
-
-    def place(self, start: int, end: int) -> tuple[int, int, bool]:
-        if not self.starts:
-            self._locate()
-        return super().place(start, end)
-
-    def _locate(self) -> None:
-        end = 0
-        for word in self._words:
-            self.offsets.append(self._source.find(word, end))
-            end = self.offsets[-1] + len(word)
-        sizes = (len(word) + 1 for word in self._words[:-1])
-        self.starts = list(accumulate(sizes, initial=0))
-        self.widths = [0] * len(self.starts)
-
-
-def _long_words(text: str) -> View:
-    """The words of TEXT that are long enough for a token, which in prose are few."""
-    return _Words(text, [word for word in text.split() if len(word) >= _SHORTEST])
-
-
-def _joined(rows: list[list[tuple[int, str]]]) -> View:
-    """Each row as one word."""
-    starts, offsets, parts, size = [], [], [], 0
-    for row in rows:
-        for offset, word in row:
-            starts.append(size)
-            offsets.append(offset)
-            size += len(word)
-            parts.append(word)
-        parts.append("\n")
-        size += 1
-    return View("".join(parts), starts, offsets)
-
-
-def _readings(row: list[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
-    """ROW, and the parts of it that a token may fill if the words around it are none of it."""
-    longest_trimmed = 64
-    yield row
-    if len(row) > _PAIR:
-        yield from (list(pair) for pair in pairwise(row))
-    if _PAIR + 1 < len(row) <= longest_trimmed:
-        yield from (row[1:], row[:-1], row[1:-1])
-
-
-def _rows(text: str) -> Iterator[list[tuple[int, str]]]:
-    """Rows of words, with their offsets, that have only a line break and a margin between them."""
-    row: list[tuple[int, str]] = []
-    tail, before, at = "", "", 0  # the last word, the line it ends, and where this line begins
-    for line in text.split("\n"):
-        words = line.strip(_MARGIN).split(None, 1)
-        joins = bool(words) and bool(tail) and len(tail) + len(words[0]) >= _SHORTEST_JOINED
-        if joins:
-            row = row or [(at - len(before) - 1 + before.rfind(tail), tail)]
-            row.append((at + line.find(words[0]), words[0]))
-        if row and (not joins or len(words) > 1):
-            yield row
-            row = []
-        tail, before = words[-1].rsplit(None, 1)[-1] if words else "", line
-        at += len(line) + 1
-    if row:
-        yield row

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem.core.numbers import counted
 from gitmem.core.layout import FORMATS, Layout, Retrieval
+from gitmem.core.numbers import counted
 from gitmem.core.pieces import Piece
 from gitmem.core.rendering import Page
 from gitmem.errors import BadInput, Damaged, GitmemError

@@ -100,7 +100,10 @@ def narrow() -> dict[str, list[str]]:
             "ppl" + "x-" + body(LETTERS, 48),
             "r" + "8_" + body(LETTERS, 37),
         ],
-        "atlassian-token": ["ATA" + "TT3xFfGF0" + body(WEB, 170) + "=A1B2C3D4", "AT" + "BB" + body(LETTERS, 32)],
+        "atlassian-token": [
+            "ATA" + "TT3xFfGF0" + body(WEB, 170) + "=A1B2C3D4",
+            "AT" + "BB" + body(LETTERS, 32),
+        ],
         "grafana-token": [
             "gl" + "sa_" + body(LETTERS, 32) + "_" + body(HEX, 8),
             "gl" + "c_" + body(LETTERS, 120),
@@ -181,7 +184,7 @@ def in_context() -> dict[str, list[tuple[str, str]]]:
         "curl-user": [
             ("curl -u ada:" + "hush" + "hush https://api.internal/x", "hushhush"),
             ("curl -sS --user 'ada:" + "hush" + "hush' https://api.internal", "hushhush"),
-            ("curl https://api.internal \\\n  -su \"ada:" + "hush" + 'hush"', "hushhush"),
+            ('curl https://api.internal \\\n  -su "ada:' + "hush" + 'hush"', "hushhush"),
         ],
         "wifi-password": [
             (text, "Sommer" + "2019")
