@@ -34,13 +34,15 @@ _ASCII_LEADS = ("\\", "&", "%", "</", "<!", "<wbr", *map(chr, (*range(9), *range
 _ASCII_LEAD = re.compile(r"[\\&%<\x00-\x08\x0e-\x1f\x7f]")
 _LEAD = re.compile(rf"[\\&%<{_UNSEEN}{_STYLED}{_DASHES}{_SPACES}]")
 _CSI = r"\[[0-?]{0,40}[ -/]{0,4}[@-~]"
+# Within a word: what ends one, a full stop for example, counts as long as the word goes on.
+_AFTER, _BEFORE = r"(?<=[\w.~:/+=-])", r"(?=[\w~-]|[.:/+=][\w-])"
 _TAG = r"/?(?:b|i|u|s|a|em|strong|span|code|tt|kbd|mark|font|small|sub|sup|ins|del|wbr)"
 _ESCAPE = re.compile(
     # Colours and links of a terminal, also where the escape character is itself escaped.
     rf"(?:\x1b|\\(?:e|033|x1[bB]|u001[bB])){_CSI}|\x9b{_CSI[2:]}"
     r"|\x1b\][^\x07\x1b\n]{0,400}(?:\x07|\x1b\\)|\x1b[ -/]{0,2}[0-Z\\^_]"
     # A tag within a word. One that begins a line or a cell parts words, and is left.
-    rf"|(?<=[\w-])<(?:{_TAG}(?:\s[^<>\n]{{0,120}})?/?|!--[^<>\n]{{0,120}}--)>(?=[\w-])"
+    rf"|{_AFTER}<(?:{_TAG}(?:\s[^<>\n]{{0,120}})?/?|!--[^<>\n]{{0,120}}--)>{_BEFORE}"
     r"|\\u\{(?P<braced>[0-9A-Fa-f]{1,6})\}|\\(?:u|U0000)(?P<four>[0-9A-Fa-f]{4})"
     r"|\\x(?P<two>[0-9A-Fa-f]{2})|\\(?P<octal>[01][0-7]{2})|\\(?P<letter>[nrt])"
     r"|\\(?P<sign>[!-/:-@\[-`{-~])|%(?P<percent>[2-7][0-9A-Fa-f]|0[aAdD9])"
@@ -88,8 +90,8 @@ _SEEN_AS = re.compile(f"(?P<unseen>[{_UNSEEN}])|(?P<dash>[{_DASHES}])|(?P<space>
 _INSTEAD = {"unseen": "", "dash": "-", "space": " "}
 # Bold, struck out or code in the middle of a word. Underscores within a word mark nothing.
 _NOT_IN_WORD = re.compile(rf"(?<![\uff10-\uff5a])[{_CHINESE_SIGNS}]")
-_MARKS = re.compile(r"[*`~]+(?=[\w-])")
-_MARK = re.compile(r"(?<=[\w-])(?:\*{1,3}|`{1,2}|~~)(?=[\w-])")
+_MARKS = re.compile(rf"[*`~]+{_BEFORE}")
+_MARK = re.compile(rf"{_AFTER}(?:\*{{1,3}}|`{{1,2}}|~~){_BEFORE}")
 
 # Longest first: the mark of UTF-32 begins with that of UTF-16.
 _BYTE_ORDER_MARKS = (
@@ -137,7 +139,8 @@ def plain_views(text: str) -> Iterator[list[View]]:
         changes = list(_changes(last))
         if not changes:
             return
-        steps = [*steps, _rewritten(last, _windows(last, changes), changes)]
+        # A rule looks at one paragraph, or at an armour whose header a blank line ends.
+        steps = [*steps, _rewritten(last, _windows(last, changes, _BLANK_LINE, 2), changes)]
         yield steps
 
 
@@ -149,11 +152,11 @@ def placed(steps: Iterable[View], start: int, end: int) -> tuple[int, int]:
 
 
 def unmarked(text: str) -> View | None:
-    """TEXT without the marks of Markdown inside its words; None where there are none."""
+    """The lines of TEXT that have marks of Markdown inside a word, without them; else None."""
     # By what it begins with first: a search for what stands before it goes letter by letter.
     marks = (_MARK.match(text, found.start()) for found in _MARKS.finditer(text))
     changes = [(*mark.span(), "") for mark in marks if mark]
-    return _rewritten(text, [(0, len(text))], changes) if changes else None
+    return _rewritten(text, _windows(text, changes, "\n", 1), changes) if changes else None
 
 
 def texts_of(data: bytes) -> Iterator[str]:
@@ -173,8 +176,12 @@ def likely_text(data: bytes) -> str:
     for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return data[len(mark) :].decode(encoding, "replace")
-    texts = list(texts_of(data))
-    return min(texts, key=lambda text: text.count("\ufffd") + text.count("\0"))
+    return max(texts_of(data), key=_plainness)
+
+
+def _plainness(text: str) -> int:
+    """How much of TEXT is plain: with its bytes swapped, it would be Chinese at random."""
+    return len(re.findall(r"[\t-~]", text)) - 2 * (text.count("\ufffd") + text.count("\0"))
 
 
 def _changes(text: str) -> Iterator[Change]:
@@ -222,28 +229,25 @@ def _seen(char: str) -> str | None:
     return folded if folded.isascii() else char
 
 
-def _windows(text: str, changes: list[Change]) -> Iterator[tuple[int, int]]:
-    """The paragraphs of TEXT in which something changes, each with the one behind it.
+def _windows(text: str, changes: list[Change], gap: str, count: int) -> Iterator[tuple[int, int]]:
+    """What stands between one GAP of TEXT and the COUNT-th behind it, around each change.
 
-    A rule looks at one paragraph, or at an armour whose header a blank line ends. What has no
-    escape was read already, so that a page costs little more for one `&amp;`.
+    The rest reads as it did before, so that a page costs little more for one `&amp;`.
     """
     start = stop = 0
     for begin, end, _ in changes:
         if end <= stop:
             continue
-        blank = text.rfind(_BLANK_LINE, stop, begin)
-        if blank >= 0:
+        before = text.rfind(gap, stop, begin)
+        if before >= 0:
             if stop:
                 yield start, stop
-            start = blank
-        stop = _end_of_paragraph(text, _end_of_paragraph(text, end) + 1)
+            start = before
+        stop = end
+        for _ in range(count):
+            found = text.find(gap, stop + (stop > end))
+            stop = found if found >= 0 else len(text)
     yield start, stop
-
-
-def _end_of_paragraph(text: str, at: int) -> int:
-    found = text.find(_BLANK_LINE, at)
-    return found if found >= 0 else len(text)
 
 
 def _rewritten(text: str, windows: Iterable[tuple[int, int]], changes: list[Change]) -> View:
