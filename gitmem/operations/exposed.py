@@ -192,13 +192,11 @@ def open_secrets(group: Group, known: Scanned) -> tuple[Secret, ...]:
     standing = {node.oid: path for path, node in group.repository.snapshot().files()}
     secrets: dict[str, Secret] = {}
     for each in known.found:
-        if each.id not in done:
-            path = standing.get(each.blob)
-            new = Secret(
-                each.id, each.rule, path or each.path, each.line, each.commit, path is not None
-            )
-            if each.id not in secrets or new.standing:
-                secrets[each.id] = new
+        path = standing.get(each.blob) if each.blob else None
+        if each.id not in done and (path or each.id not in secrets):
+            first = secrets[each.id].commit if each.id in secrets else each.commit
+            place = path or each.path
+            secrets[each.id] = Secret(each.id, each.rule, place, each.line, first, bool(path))
     return tuple(sorted(secrets.values(), key=lambda each: not each.standing))
 
 
