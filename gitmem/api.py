@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gitmem.operations.archived import ArchivedList
     from gitmem.operations.capture import CapturedAll
     from gitmem.operations.check import Checked
+    from gitmem.operations.exposed import Acknowledgement
     from gitmem.operations.compact import Compacted
     from gitmem.operations.confirm import Confirmed
     from gitmem.operations.consolidate import Consolidated
@@ -642,6 +643,12 @@ class Group:
         from gitmem.operations.check import check
 
         return check(self._group, repair=repair)
+
+    def acknowledge(self, ids: Several) -> Acknowledgement:
+        """End the notice about secrets in git, by the ids that `check` gives."""
+        from gitmem.operations.exposed import acknowledge
+
+        return acknowledge(self._group, _tuple(ids))
 
 
 def open_group(

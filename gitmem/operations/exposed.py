@@ -17,6 +17,7 @@ from gitmem.core.exposure import ALLOWED, Exposed, secret_id
 from gitmem.core.guards import MAX_FILE, SHORTEST_SECRET
 from gitmem.core.secrets import Finding, find, found_in, redact
 from gitmem.errors import Damaged, NotFound
+from gitmem.git.objects import ObjectMissing
 from gitmem.git.acknowledged import acknowledge as keep_acknowledged
 from gitmem.git.acknowledged import read_acknowledged, salted
 from gitmem.git.history import walk
@@ -65,10 +66,22 @@ def scan_commits(group: Group, *, bounded: bool = False) -> Scanned:
     if found is None:
         known = known._replace(left=tip)
     else:
-        known = Scanned(tip, "", tuple(dict.fromkeys((*known.found, *found))))
+        kept = [each for each in known.found if _is_there(group, each)]
+        known = Scanned(tip, "", tuple(dict.fromkeys((*kept, *found))))
     if group.keeps:
         keep_scanned(group.gitdir, known)
     return known
+
+
+def _is_there(group: Group, found: Exposed) -> bool:
+    """False once somebody has removed it from history, and git has dropped the object."""
+    try:
+        group.repository.objects.read(found.blob or found.commit)
+    except ObjectMissing:
+        return False
+    except Damaged:
+        return True
+    return True
 
 
 class _Search:

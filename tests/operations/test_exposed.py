@@ -276,6 +276,20 @@ def test_a_merge_and_an_amend_are_searched(group: Group) -> None:
     assert sorted(each.path for each in status(group).secrets) == ["main.md", "side.md"]
 
 
+def test_what_was_removed_from_history_is_no_notice_any_more(group: Group) -> None:
+    base = group.repository.tip().commit
+    leak(group)
+    status(group)
+    by_hand(group, "reset", "-q", "--hard", base)
+    commit(group, "state.md", "# State\n\nclean\n")
+    assert [each.standing for each in status(group).secrets] == [False], "the object is there still"
+    by_hand(group, "reflog", "expire", "--expire=now", "--all")
+    by_hand(group, "gc", "-q", "--prune=now")
+    commit(group, "other.md", "fine\n")
+
+    assert status(group).secrets == ()
+
+
 def test_each_commit_is_searched_once(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
     leak(group)
     status(group)
