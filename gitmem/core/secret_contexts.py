@@ -37,7 +37,8 @@ CONTEXTS = (
         "user name and password in an address",
         ("://",),
         r"://([^\s:/?#@\"'<>|`]{0,128}):(?!\1@)([^\s/@\"'<>|`]{3,256})@"
-        r"(?![A-Za-z0-9.-]{0,100}\bexample\.)[A-Za-z0-9\[]",
+        r"(?![A-Za-z0-9.-]{0,100}\b(?:example|company)\.|(?:host|hostname|server)(?![A-Za-z0-9.-]))"
+        r"[A-Za-z0-9\[]",
         is_given,
     ),
     Rule(

@@ -25,16 +25,18 @@ _MOCKS = (
     ),
     *("redacted", "changeme", "change-me", "change_me", "replaceme", "replace-me", "replace_me"),
     *("dummy", "your-", "your_", "insert-", "insert_"),
+    # What Telegram and the makers of one-time passwords show in their manuals.
+    *("abc-def1234ghikl", "jbswy3dpehpk3pxp"),
 )
 _STOCK = (
-    r"(?i)(?:my|your|the|some|new|old|user|db|test|super|secret)?[-_]?"
+    r"(?i)(?:my|your|the|some|new|old|user|db|test|super|secret|auth)?[-_]?"
     r"(?:pass|password|passwd|passphrase|pw|pwd|secret|token|key|api[-_]?key|user|username)"
-    r"[-_]?\w{0,4}"
+    r"[-_]?[\w!]{0,4}|test\d{1,4}|foobar\w{0,2}|qwerty\d{0,3}"
 )
 # A reference to where the value is kept, or code that fetches it.
 _REFERENCE = (
     r"(?:\$[A-Za-z_{(]|%[A-Za-z_]+%|%[sdr(]|[\[({<&|]|\.{0,2}/|~/|arn:|!\w)"
-    r"|[A-Za-z_][\w.]*[(\[{]|[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)+$"
+    r"|[A-Za-z_][\w.]*[(\[{]|[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)+[!;,)]*$"
 )
 _TECHNICAL = (
     r"base\d\d\w*|sha\d+\w*|md5\w*|argon2\w*|pbkdf2|bcrypt\d*|oauth\d|utf\d+|1password|x509"

@@ -90,7 +90,8 @@ _SEEN_AS = re.compile(f"(?P<unseen>[{_UNSEEN}])|(?P<dash>[{_DASHES}])|(?P<space>
 _INSTEAD = {"unseen": "", "dash": "-", "space": " "}
 # Bold, struck out or code in the middle of a word. Underscores within a word mark nothing.
 _NOT_IN_WORD = re.compile(rf"(?<![\uff10-\uff5a])[{_CHINESE_SIGNS}]")
-_MARKS = re.compile(rf"[*`~]+{_BEFORE}")
+# Not in the middle of a run of them: a line of asterisks would be read once for each.
+_MARKS = re.compile(rf"[*`~](?<![*`~].)[*`~]{{0,2}}{_BEFORE}")
 _MARK = re.compile(rf"{_AFTER}(?:\*{{1,3}}|`{{1,2}}|~~){_BEFORE}")
 
 # Longest first: the mark of UTF-32 begins with that of UTF-16.

@@ -306,6 +306,8 @@ def _match_at(rule: Rule, text: str, at: int) -> tuple[int, int] | None:
 def _judged(rule: Rule, text: str, span: tuple[int, int]) -> tuple[int, int] | None:
     start, end = span
     if rule.weak:
+        if text.startswith("...", end - 3) or text.startswith("...", end):
+            return None  # somebody has left out the rest
         end = start + len(text[start:end].rstrip(_TRAILING))
     return (start, end) if rule.judge is None or rule.judge(text[start:end]) else None
 

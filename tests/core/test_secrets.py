@@ -6,15 +6,18 @@ import base64
 import hashlib
 import random
 import signal
+import sys
 import textwrap
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gitmem.core import secrets
+from gitmem.core.secret_shapes import is_chosen, is_random
 from gitmem.core.secrets import RULES, Finding, find, new_findings, redact
 from tests.support.samples import HEX, LETTERS, body, in_context, narrow, pem
 
@@ -227,6 +230,31 @@ HARMLESS = [
         b"A perfectly ordinary sentence about tokens and passwords, in base64."
     ).decode(),
     "日記: パスワードは変更しました。トークンは無効です。" * 50,
+    "[Unsummarized Range] begin=12 end=45 count=34 token=" + body(HEX, 16),
+    "[Unsummarized Range] begin=1 end=1 count=1234567 token=" + body(HEX, 16, 1),
+    f'"nextToken": "{body(LETTERS, 60)}"\ncontinuation-token: {body(LETTERS, 40)}',
+    "password policy is strict; the wifi password policy is stricter than 802.1x",
+    "password: ********\npassword: <your-key>\npassword: xxxxxx\npassword: ${{ inputs.password1 }}",
+    "const password = process.env.SESSION_PASSWORD_2!\npassword: test1234\npassword: Password123!",
+    "Das Passwort ist im Tresor. Das Kennwort lautet wie immer; Passwort-Regeln: mindestens 12.",
+    "Le mot de passe est obligatoire (8 caractères). MDP: voir le coffre-fort 1Password.",
+    "La contraseña es obligatoria. A senha é obrigatória; o desenhado: 12 itens por página.",
+    "La password è obbligatoria. Parola d'ordine: semplicità. La clave del wifi está en el router.",
+    "密码是必填的。密码：见1Password。パスワードは8文字以上です。パスワード：必須",
+    "machine learning login password reset: the machine is used by login and password",
+    "curl -u user:password https://a.example; curl -u $USER:$PASS https://b; curl -u admin:admin c",
+    "docker run -u 1000:1000 --user 1000:1000 image; curl -o out.txt -u ada https://a.example",
+    '{"auth": "dXNlcm5hbWU6cGFzc3dvcmQ="} and "auth": "oauth2" and auth: none',
+    "root:x:0:0:root:/root:/bin/bash\nroot:*:19700:0:99999:7:::\nroot:!:19700::::::",
+    "cost $2a$10$ and $6$ and $apr1$ are prefixes of hashes; price:$100; user:$HOME",
+    "https://a.example/?sig=abc&sv=1 &sig=short; a file sig=none",
+    "wifi password is on the router; wifi password: see the note; WLAN-Passwort siehe Zettel",
+    "WIFI:T:nopass;S:guests;; and WIFI:T:WPA;S:home;P:xxxxxxxxxx;;",
+    "pattern.0123456789, path.join, patch.rej, NRAK- is the prefix, glsa_ too, figd_ and sbp_",
+    "use `foo**bar**baz`, x**2 and a*b; snake_case__names and `code``spans` in a row",
+    "50% of 100%, a &amp; b &lt; c, C:\\new\\table, \\u0041lpha, caf\u00e9, nai\u0308ve, 5\u20136",
+    "see https://a.example/a%20b%2Fc?d=%7B%22e%22%3A1%7D and &nbsp; &copy; &#169; &#x1F600;",
+    "Bearer sk-proj-abc123...\nredis://:authpassword@127.0.0.1:6380 https://user:p%40ss@host",
 ]
 
 
@@ -258,6 +286,60 @@ MORE_HOSTILE = [
     *("password", "password:", "password is to ", "secret=a1", "token: ", "bearer ", "key-", "SG."),
     *("-----BEGIN RSA PRIVATE KEY-----", "Private-Lines: 1", '"private_key":"', "glpat-"),
     *("authorization:bearer ", "AKIA" + "A" * 16 + " "),
+    *(
+        "\\",
+        "\\_",
+        "\\u0041",
+        "\\\\",
+        "&",
+        "&amp;",
+        "&#",
+        "&#45;",
+        "%",
+        "%41",
+        "%2525",
+        "<",
+        "<b>",
+        "a<b>",
+    ),
+    *(
+        "a</b>b",
+        "\x1b",
+        "\x1b[",
+        "\x1b[31m",
+        "\x1b]8;;",
+        "\u00ad",
+        "\u200b",
+        "a\u0301",
+        "\uff21",
+        "\uff1a",
+    ),
+    *(
+        "*",
+        "a*",
+        "a**b",
+        "``",
+        "~~",
+        "\0",
+        "\u00a0",
+        "machine ",
+        "curl ",
+        "curl -u ",
+        "a:$6$",
+        "sig=",
+    ),
+    *(
+        "?sig=",
+        "wifi password",
+        "clave ",
+        "mot de passe",
+        "密码",
+        "密码是",
+        '"auth":"',
+        "pat",
+        "WIFI:",
+    ),
+    *("\n\n\\_", "count=1 token="),
 ]
 
 
@@ -278,6 +360,93 @@ def test_no_repetition_makes_the_search_quadratic(unit: str) -> None:
 def test_no_body_makes_a_key_quadratic(head: str, unit: str) -> None:
     with within(20):
         assert find((head + unit * 400) * (2**16 // (400 * len(unit)))) is not None
+
+
+def work(act: Callable[[], object]) -> int:
+    """How many functions ACT calls, our own and those of the interpreter."""
+    calls = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        act()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+REPEATED = [
+    "password=",
+    "token=",
+    "password is a1 ",
+    "\\_",
+    "&amp;",
+    "a**b",
+    "ghp_",
+    "\u00ad",
+    "%41",
+]
+
+
+@pytest.mark.parametrize("unit", REPEATED)
+@pytest.mark.parametrize("act", [find, redact], ids=["find", "redact"])
+def test_twice_the_text_is_twice_the_work(act: Callable[[str], object], unit: str) -> None:
+    small, large = unit * 400, unit * 1600
+
+    is_chosen.cache_clear()
+    is_random.cache_clear()
+    first = work(lambda: act(small))
+    assert work(lambda: act(large)) < 4 * first * 1.5 + 3000
+
+
+@pytest.mark.parametrize("unit", [*HOSTILE, *REPEATED, "password=a1 ", "password: a1b2 x\n"])
+def test_redacting_reads_a_text_a_few_times_at_most(
+    unit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once it read 1 MB of `password=` for nine seconds."""
+    read: list[int] = []
+    hits = secrets._hits
+
+    def counted(text: str) -> object:
+        read.append(len(text))
+        return hits(text)
+
+    monkeypatch.setattr(secrets, "_hits", counted)
+    redact(unit * 2000)
+
+    assert len(read) <= 6
+
+
+def test_what_cannot_be_redacted_value_by_value_is_redacted_line_by_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where every redaction made a new credential, none would be the last one."""
+    token = narrow()["npm-token"][0]
+    text = f"one\nkey {token} and {token[:20]}\nlast\n"
+    monkeypatch.setattr(secrets, "_as_found", lambda text, hits: [])
+
+    clean, _ = redact(text)
+
+    assert clean == "one\n[redacted: npm-token]\nlast\n"
+
+
+def test_what_is_known_to_be_none_stays() -> None:
+    github, npm = narrow()["github-token"][0], narrow()["npm-token"][0]
+
+    clean, count = redact(f"{github} {npm}\n", lambda rule, value: value == npm)
+
+    assert (clean, count) == (f"[redacted: github-token] {npm}\n", 1)
+
+
+def test_a_value_in_two_disguises_is_one_value() -> None:
+    token = narrow()["npm-token"][0]
+    before = f"key {token}\n"
+
+    assert new_findings(f"key {token[:8]}\u200b{token[8:]}\n", before) == []
+    assert len(new_findings(f"key {token[:8]}\u200b{token[8:]}\n", None)) == 1
 
 
 def test_a_key_without_an_end_does_not_swallow_the_page() -> None:

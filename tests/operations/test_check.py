@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -472,9 +473,7 @@ def test_a_work_tree_elsewhere_is_tied_again(tmp_path: Path) -> None:
 
 
 def test_folders_of_the_git_directory_are_made_again(scene: Scene) -> None:
-    lock = Path(lock_path(scene.gitdir))
-    lock.unlink()
-    lock.parent.rmdir()
+    shutil.rmtree(Path(lock_path(scene.gitdir)).parent)
 
     assert codes(check_now(scene)) == {"folder-missing": "error"}
     assert check_now(scene, repair=True).sound

@@ -34,8 +34,8 @@ from tests.support.histories import edit, put, truncate
 from tests.support.jobs import read_jobs
 
 STEPS = (
-    *("recover", "capture", "rotate", "snapshot", "report", "scrub", "forget", "pack"),
-    "commit-graph",
+    *("recover", "capture", "rotate", "snapshot", "report", "secrets", "scrub", "forget"),
+    *("pack", "commit-graph"),
 )
 FEW = Limits(loose=1, packs=3)
 SOON = 0.2
@@ -82,6 +82,7 @@ def test_all_that_is_due_is_done_once(group: Group) -> None:
         "rotate": "done",
         "snapshot": "done",
         "report": "done",
+        "secrets": "nothing",
         "scrub": "done",
         "forget": "nothing",
         "pack": "nothing",
@@ -193,6 +194,7 @@ def test_a_dry_run_says_what_is_due_and_changes_nothing(group: Group) -> None:
         "rotate": "due",
         "snapshot": "due",
         "report": "due",
+        "secrets": "nothing",
         "scrub": "due",
         "forget": "nothing",
         "pack": "nothing",

@@ -19,7 +19,11 @@ def _in_middle(between: str) -> Disguise:
 
 def _each(form: Callable[[str], str]) -> Disguise:
     """With every character written in another FORM; white space stays."""
-    return lambda s: "".join(char if char.isspace() else form(char) for char in s)
+
+    def disguised(text: str) -> str:
+        return "".join(char if char.isspace() else form(char) for char in text)
+
+    return disguised
 
 
 def _full_width(char: str) -> str:
@@ -28,7 +32,7 @@ def _full_width(char: str) -> str:
 
 DISGUISES: dict[str, Disguise] = {
     "soft hyphens": _in_middle("\u00ad"),
-    "soft hyphen everywhere": lambda s: "\u00ad".join(s),
+    "soft hyphen everywhere": _each(lambda char: f"{char}\u00ad"),
     "zero-width space": _in_middle("\u200b"),
     "zero-width joiner": _in_middle("\u200d"),
     "word joiner": _in_middle("\u2060"),
@@ -42,7 +46,7 @@ DISGUISES: dict[str, Disguise] = {
     "colours as text": lambda s: f"\\u001b[31m{s[:6]}\\u001b[0m{s[6:]}",
     "terminal link": lambda s: f"{s[:6]}\x1b]8;;https://a.example\x1b\\{s[6:]}",
     "json escapes": _each(lambda char: f"\\u{ord(char):04x}"),
-    "json in json": lambda s: json.dumps(json.dumps(_each(lambda c: f"\\u{ord(c):04X}")(s))),
+    "json in json": lambda s: json.dumps(json.dumps("".join(f"\\u{ord(c):04X}" for c in s))),
     "json slashes": lambda s: s.replace("/", "\\/"),
     "hex escapes": _each(lambda char: f"\\x{ord(char):02x}"),
     "octal escapes": _each(lambda char: f"\\{ord(char):03o}"),
