@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from gitmem.operations.archived import ArchivedList
     from gitmem.operations.capture import CapturedAll
     from gitmem.operations.check import Checked
-    from gitmem.operations.exposed import Acknowledgement
     from gitmem.operations.compact import Compacted
     from gitmem.operations.confirm import Confirmed
     from gitmem.operations.consolidate import Consolidated
     from gitmem.operations.decided import Decided
     from gitmem.operations.diff import Diffed
     from gitmem.operations.entries import ListedEntries
+    from gitmem.operations.exposed import Acknowledgement
     from gitmem.operations.freshness import Freshness, LineDates
     from gitmem.operations.held import HeldAccepted, HeldShown, HeldThing
     from gitmem.operations.ignore import HeldAsked, HeldIgnored, IgnoredRow

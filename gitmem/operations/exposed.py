@@ -17,10 +17,10 @@ from gitmem.core.exposure import ALLOWED, Exposed, secret_id
 from gitmem.core.guards import MAX_FILE, SHORTEST_SECRET
 from gitmem.core.secrets import Finding, find, found_in, redact
 from gitmem.errors import Damaged, NotFound
-from gitmem.git.objects import ObjectMissing
 from gitmem.git.acknowledged import acknowledge as keep_acknowledged
 from gitmem.git.acknowledged import read_acknowledged, salted
 from gitmem.git.history import walk
+from gitmem.git.objects import ObjectMissing
 from gitmem.git.steps import Step, Trees, read_step
 from gitmem.index.scanned import Scanned, keep_scanned, read_scanned
 from gitmem.operations.group import Group

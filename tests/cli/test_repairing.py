@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import Run
+from tests.support.git import git
+from tests.support.samples import narrow
 
 
 def test_a_damaged_file_comes_back_as_last_written(gitmem: Run, files: Path) -> None:
@@ -151,3 +153,52 @@ def test_damage_is_told_in_words_and_repaired(gitmem: Run, home: Path) -> None:
     repaired = gitmem("check", "--repair")
     assert "repaired" in repaired.out
     assert gitmem("check").code == 0
+
+
+def committed(files: Path, token: str) -> None:
+    (files / "b.md").write_text(f"# B\n\nkey {token}\n")
+    git(files, "add", "-A")
+    git(files, "commit", "-q", "-m", "by hand")
+
+
+def test_a_secret_by_plain_git_is_told_and_the_hint_ends_it(gitmem: Run, files: Path) -> None:
+    token = narrow()["npm-token"][0]
+    gitmem("write", "a.md", "one")
+    committed(files, token)
+
+    said = gitmem("check")
+    shown = gitmem("status")
+
+    assert said.code == 6
+    assert "warning secret: b.md line 3 holds what looks like a credential (npm-token)" in said.out
+    assert "b.md line 3 holds what looks like a credential (npm-token)" in shown.out
+    assert token not in said.out + shown.out
+    hints = {re.search(r"`gitmem (check --acknowledge \w+)`", each.out) for each in (said, shown)}
+    (command,) = {each[1] for each in hints if each}
+    ended = gitmem(*command.split())
+    assert (ended.code, ended.out) == (0, f"{command.split()[-1]} acknowledged\n")
+    assert gitmem(*command.split()).out.endswith("acknowledged before\n")
+    assert gitmem("check").code == 0
+    assert "credential" not in gitmem("status").out
+
+
+def test_a_secret_in_history_is_a_notice_that_the_hint_ends(gitmem: Run, files: Path) -> None:
+    committed(files, narrow()["npm-token"][0])
+    gitmem("write", "b.md", "clean", "--allow-shrink")
+
+    found = gitmem("check", "--json").document["findings"]
+
+    (notice,) = [each for each in found if each["code"] == "secret"]
+    assert notice["severity"] == "info"
+    assert f"gitmem check --acknowledge {notice['id']}" in notice["hint"]
+    done = gitmem("check", "--acknowledge", notice["id"], "--json")
+    assert done.document["ids"] == [notice["id"]]
+    left = gitmem("check", "--json").document["findings"]
+    assert "secret" not in {each["code"] for each in left}
+
+
+def test_an_id_that_is_not_known_is_an_error_with_the_way_on(gitmem: Run) -> None:
+    said = gitmem("check", "--acknowledge", "0123456789ab", "--json")
+
+    assert said.code == 3
+    assert "gitmem check" in said.error["hint"]
