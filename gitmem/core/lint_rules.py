@@ -68,7 +68,7 @@ def lint_file(path: str, layer: Layer, data: bytes, settings: Mapping[str, str])
     """What is to be said about one file; SETTINGS are the values that stand in `.env`."""
     text = data.decode("utf-8", "replace")
     if "no-secrets" in layer.lint:
-        yield from _secrets(path, text)
+        yield from _secrets(path, data, text)
     if "no-config-values" in layer.lint:
         yield from _copies(path, text, settings)
     yield from _size(path, layer, len(data))
@@ -98,8 +98,8 @@ def lint_duplicates(entries: Iterable[Placed]) -> Iterator[Lint]:
             yield _duplicate(first, each)
 
 
-def _secrets(path: str, text: str) -> Iterator[Lint]:
-    found = {each.line: each.rule for each in reversed(secrets.find(text))}
+def _secrets(path: str, data: bytes, text: str) -> Iterator[Lint]:
+    found = {each.line: each.rule for each in reversed(secrets.found_in(data))}
     for number, line in enumerate(text.split("\n"), 1):
         named = re.search(_CREDENTIAL, line)
         if named and number not in found and _is_value(named):

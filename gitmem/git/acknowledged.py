@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from gitmem.git.setup import write_durably
+from gitmem.git.objects import sync_folder
 
 NAME = "acknowledged"
 
@@ -22,7 +23,7 @@ class Acknowledged(NamedTuple):
 def read_acknowledged(gitdir: Path) -> Acknowledged:
     """What was acknowledged; without a salt where nothing was ever found."""
     try:
-        salt, *ids = (gitdir / "gitmem" / NAME).read_text("ascii").split()
+        salt, *ids = _path(gitdir).read_text("ascii").split()
     except (OSError, ValueError):
         return Acknowledged("")
     return Acknowledged(salt, frozenset(ids))
@@ -31,19 +32,41 @@ def read_acknowledged(gitdir: Path) -> Acknowledged:
 def salted(gitdir: Path) -> Acknowledged:
     """The same, with a salt: the first one who finds something makes it."""
     known = read_acknowledged(gitdir)
-    if known.salt:
-        return known
-    return _kept(gitdir, Acknowledged(os.urandom(16).hex()))
-
-
-def acknowledge(gitdir: Path, ids: Iterable[str]) -> Acknowledged:
-    """Add IDS."""
-    known = salted(gitdir)
-    wanted = known.ids | set(ids)
-    return known if wanted == known.ids else _kept(gitdir, Acknowledged(known.salt, wanted))
-
-
-def _kept(gitdir: Path, known: Acknowledged) -> Acknowledged:
-    lines = (known.salt, *sorted(known.ids), "")
-    write_durably(gitdir / "gitmem" / NAME, "\n".join(lines).encode("ascii"))
+    if not known.salt:
+        _make(gitdir, os.urandom(16).hex())
+        known = read_acknowledged(gitdir)
     return known
+
+
+def acknowledge(gitdir: Path, ids: Iterable[str]) -> None:
+    """Add IDS. Whoever appends takes no id away that another process adds at the same time."""
+    new = sorted(set(ids) - salted(gitdir).ids)
+    if new:
+        # A line break first: a crash may have torn the last line.
+        _append(_path(gitdir), os.O_APPEND, "\n".join(("", *new, "")))
+
+
+def _make(gitdir: Path, salt: str) -> None:
+    """Put the file in place with its salt; the one of who comes first stays."""
+    path = _path(gitdir)
+    temp = path.with_name(f".{NAME}.{os.urandom(4).hex()}")
+    _append(temp, os.O_CREAT | os.O_EXCL, f"{salt}\n")
+    try:
+        with suppress(FileExistsError):
+            os.link(temp, path)
+    finally:
+        os.unlink(temp)
+    sync_folder(path.parent)
+
+
+def _append(path: Path, how: int, text: str) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC | how, 0o600)
+    try:
+        os.write(fd, text.encode("ascii"))
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _path(gitdir: Path) -> Path:
+    return gitdir / "gitmem" / NAME

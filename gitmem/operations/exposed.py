@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
@@ -167,8 +168,14 @@ class _Search:
         self, found: Iterable[Finding], blob: str, step: Step, path: str
     ) -> Iterator[Exposed]:
         for each in found:
-            id = secret_id(salted(self._group.gitdir).salt, each.rule, each.value)
+            id = secret_id(self._salt, each.rule, each.value)
             yield Exposed(id, each.rule, each.line, blob, step.oid, path)
+
+    @cached_property
+    def _salt(self) -> str:
+        """Asked for when something was found: before that there may be none."""
+        known = salted if self._group.keeps else read_acknowledged
+        return known(self._group.gitdir).salt
 
 
 def count_as_scanned(group: Group, landed: Iterable[tuple[str, str]]) -> None:

@@ -36,6 +36,7 @@ from gitmem.operations.consolidate import consolidate
 from gitmem.operations.decide import decide
 from gitmem.operations.diff import diff
 from gitmem.operations.entries import address_parts, entries, file_of, locate_entry
+from gitmem.operations.exposed import acknowledge, open_secrets, scan_commits
 from gitmem.operations.finding import cache_path, find_passages
 from gitmem.operations.freshness import freshness, line_dates
 from gitmem.operations.git_hook import put_git_hook, take_git_hook
@@ -118,6 +119,7 @@ NO_GROUP = {
     "forget_sessions", "keep_session", "read_session", "relink", "unread", "with_links",
     "done", "hand_over", "leave", "left_by", "put_back", "take",
     "check_spoken", "is_of_the_line", "is_unreadable", "up_to_unread",
+    "count_as_scanned", "secret_words",
 }  # fmt: skip
 """Functions that get what they work on handed over: they open no group themselves."""
 
@@ -373,6 +375,9 @@ BY_MOMENT: dict[str, Call] = {
 }
 
 PLAIN: dict[str, Call] = {
+    "acknowledge": lambda g, _: acknowledge(g, ["0" * 12]),
+    "scan_commits": lambda g, _: scan_commits(g),
+    "open_secrets": lambda g, _: open_secrets(g, scan_commits(g)),
     "archived": lambda g, _: archived(g),
     "check": lambda g, _: check(g),
     "check with repair": lambda g, _: check(g, repair=True),
@@ -418,6 +423,7 @@ PLAIN: dict[str, Call] = {
 }
 
 METHODS: dict[str, Callable[[Memory, str], object]] = {
+    "acknowledge": lambda m, p: m.acknowledge([p]),
     "archive": lambda m, p: m.archive([p]),
     "archived": lambda m, _: m.archived(),
     "capture": lambda m, p: m.capture([p]),
@@ -579,6 +585,7 @@ def test_no_acting_group_but_main_sees_the_others(scene: Scene, acting: str) -> 
 
 
 WRITING: dict[str, Call] = {
+    "acknowledge": PLAIN["acknowledge"],
     **{name: BY_PATH[name] for name in ("capture", "capture of all", "held_accept", "held_drop")},
     **{name: BY_PATH[name] for name in ("move", "remove", "restore", "write", "append", "create")},
     "move_entry": BY_PATH["move_entry"],

@@ -10,6 +10,8 @@ import pytest
 
 from gitmem.core.secrets import TABLE
 from gitmem.errors import NotFound
+from gitmem.git.acknowledged import _make, read_acknowledged, salted
+from gitmem.git.acknowledged import acknowledge as keep_acknowledged
 from gitmem.hosts.hooks.changes import changed_since
 from gitmem.index import scanned
 from gitmem.index.scanned import read_scanned
@@ -346,13 +348,28 @@ def test_whoever_only_reads_keeps_nothing(group: Group) -> None:
     put(shared, "facts.md", "fact\n")
     commit(shared, "facts.md", f"key {TOKEN}\n")
     before = (shared.gitdir / "gitmem" / scanned.NAME).read_bytes()
+    names = sorted(os.listdir(shared.gitdir / "gitmem"))
 
     reader = Group(group.store, "global", acting="research")
     assert [each.path for each in status(reader).secrets] == ["facts.md"]
 
     assert (shared.gitdir / "gitmem" / scanned.NAME).read_bytes() == before
+    assert sorted(os.listdir(shared.gitdir / "gitmem")) == names
     reader.close()
     shared.close()
+
+
+def test_two_who_acknowledge_at_once_lose_nothing(group: Group) -> None:
+    first = salted(group.gitdir)
+    _make(group.gitdir, "another salt")  # what somebody does who saw none yet
+    keep_acknowledged(group.gitdir, ["a" * 12])
+    with open(group.gitdir / "gitmem" / "acknowledged", "a") as file:
+        file.write("torn")
+    keep_acknowledged(group.gitdir, ["b" * 12, "a" * 12])
+
+    known = read_acknowledged(group.gitdir)
+    assert known.salt == first.salt
+    assert known.ids == {"a" * 12, "b" * 12, "torn"}
 
 
 @pytest.mark.parametrize(

@@ -146,7 +146,7 @@ def _secrets(call: Invocation, found: Status) -> Iterator[str]:
     from gitmem.operations.exposed import secret_words
 
     if found.secrets:
-        yield "\ncommitted by plain git, and never shown to a model"
+        yield "\nsecrets in git, masked for models"
     for each in found.secrets[:SHOWN]:
         text, hint = secret_words(each)
         yield f"  {call.style.warn(visible(text))}"
