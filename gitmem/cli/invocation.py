@@ -66,6 +66,14 @@ class Invocation:
         fixed = self.settings.now
         return None if fixed is None else lambda: fixed
 
+    @property
+    def folder(self) -> str:
+        """Where this call was made; empty in a folder that was removed."""
+        try:
+            return os.getcwd()
+        except OSError:
+            return ""
+
     def group_name(self) -> str:
         """The group to act on: as named, as this folder is linked, or the default."""
         if self.settings.group_named:
@@ -87,8 +95,14 @@ class Invocation:
         """The group to act on, opened; in the name of WHO, where that is not the caller."""
         from gitmem.operations.group import Group
 
-        name, acting = self.group_name(), self.settings.acting
-        group = Group(self.store, name, who=who or self.who, acting=acting, now=self.clock)
+        group = Group(
+            self.store,
+            self.group_name(),
+            who=who or self.who,
+            acting=self.settings.acting,
+            now=self.clock,
+            near=self.folder,
+        )
         try:
             yield group
         finally:

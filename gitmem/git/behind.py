@@ -7,10 +7,10 @@ packed value without a word: every write since would be forgotten. The reflog re
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
-import pygit2
-
+from gitmem.errors import GitmemError
 from gitmem.git.objects import ObjectDamaged, Objects
 from gitmem.git.repository import BRANCH, Repository, parse_commit
 
@@ -39,11 +39,14 @@ def catch_up(repository: Repository) -> str:
     """Bring a branch that lost its own file to where the reflog saw it; tell the commit."""
     if os.path.exists(repository.gitdir / BRANCH):
         return ""
-    tip = repository.tip()
+    repository.tip()  # raises where it is lost altogether
     newer = logged_after(repository.gitdir, repository.objects)
     if newer:
+        from gitmem.git.refs import Move, move_ref  # only where something is lost
+
+        move = Move(newer, newer, "recovered from the reflog", int(time.time()))
         try:
-            tip.reference.set_target(newer, "recovered from the reflog")
-        except (pygit2.GitError, OSError, ValueError):
+            move_ref(repository.gitdir, BRANCH, move)
+        except (GitmemError, OSError):
             return ""  # a git command is at work
     return newer

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
+from glob import iglob
 from pathlib import Path
 
 from gitmem.core.messages import parse
@@ -19,6 +20,33 @@ from gitmem.git.repository import BRANCH, Repository
 
 GRACE = 1.0
 """Seconds an empty lock may be somebody's who is just about to fill it."""
+
+
+def is_abandoned(gitdir: Path, lock: Path) -> bool:
+    """True for a lock that has stood for a while, whatever it holds, with no git at work here.
+
+    For locks that only one of us can have made: `git pack-refs` takes them, too, for a moment.
+    """
+    try:
+        age = time.time() - lock.lstat().st_mtime
+    except FileNotFoundError:
+        return False
+    return age > GRACE and not git_works_in(gitdir)
+
+
+def git_works_in(gitdir: Path) -> bool:
+    """True when a git command runs in the group: it may wait in an editor, its lock closed."""
+    from gitmem.git.setup import worktree_of  # only where a lock is in doubt
+
+    places = {os.path.realpath(gitdir), os.path.realpath(worktree_of(gitdir) or gitdir)}
+    for process in iglob("/proc/[0-9]*"):
+        with suppress(OSError):
+            if Path(process, "comm").read_text("utf-8", "replace").strip() == "git":
+                named = Path(process, "cmdline").read_text("utf-8", "replace")
+                where = os.path.realpath(os.path.join(process, "cwd"))
+                if any(f"{where}/".startswith(f"{each}/") or each in named for each in places):
+                    return True
+    return False
 
 
 def remove_dead_files(repository: Repository, record: Record) -> None:

@@ -23,10 +23,11 @@ from gitmem.git import publish, trees
 from gitmem.git.checks.closure import loose_names
 from gitmem.git.checks.reffiles import ZERO, all_refs, is_id, read_log
 from gitmem.git.dropped import PACK, keep_listed, listed
+from gitmem.git.durable import sync_folder
 from gitmem.git.indexbytes import IndexUnreadable
 from gitmem.git.indexfile import IndexFile
 from gitmem.git.lock import Lock, lock_path
-from gitmem.git.objects import ObjectDamaged, ObjectMissing, Objects, sync_folder
+from gitmem.git.objects import ObjectDamaged, ObjectMissing, Objects
 from gitmem.git.packing import GRAPH, alone, names_in, new_pack, packs_of, remove_packs
 from gitmem.git.refs import ref_tip
 from gitmem.git.repository import parse_commit

@@ -14,6 +14,7 @@ from hashlib import sha1
 from pathlib import Path
 
 from gitmem.errors import Damaged
+from gitmem.git.durable import sync_folder
 from gitmem.git.packentries import PackDamaged
 from gitmem.git.packs import Packs
 
@@ -77,15 +78,6 @@ def inflate(oid: str, raw: bytes) -> tuple[str, bytes]:
     if kind.decode("ascii", "replace") not in KINDS or size != b"%d" % len(data):
         raise ObjectDamaged(oid, "not a git object")
     return kind.decode(), data
-
-
-def sync_folder(folder: str | Path) -> None:
-    """Make the names in FOLDER durable."""
-    fd = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 class Objects:

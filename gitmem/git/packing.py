@@ -20,8 +20,8 @@ from typing import NamedTuple
 from gitmem.errors import Busy, Damaged, StorageFailed
 from gitmem.git import publish
 from gitmem.git.checks.closure import loose_names
+from gitmem.git.durable import sync_folder
 from gitmem.git.lock import Lock, lock_path
-from gitmem.git.objects import sync_folder
 from gitmem.git.packentries import PackDamaged
 from gitmem.git.packs import CHECKSUM, Pack
 from gitmem.git.program import GitTooSlow, run_git

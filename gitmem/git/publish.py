@@ -186,6 +186,10 @@ class Publisher:
                     return True
                 if now.commit != tip.commit:
                     return False
+                from gitmem.git.refs import clear_dead_lock  # only where a lock is in the way
+
+                if clear_dead_lock(self.repository.gitdir, BRANCH):
+                    continue
                 lock = self.repository.gitdir / (BRANCH + ".lock")
                 if time.monotonic() >= deadline:
                     self._landing = False  # it did not: no record shall make that lock look ours

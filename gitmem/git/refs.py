@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
-
-import pygit2
 
 from gitmem.errors import Busy, Conflict, Damaged
 from gitmem.git import publish
 from gitmem.git.commits import COMMITTER, EMAIL
-from gitmem.git.deadlocks import GRACE
-from gitmem.git.objects import sync_folder
-from gitmem.git.repository import Repository
+from gitmem.git.deadlocks import GRACE, is_abandoned
+from gitmem.git.durable import make_folders, sync_folder
+from gitmem.git.repository import BRANCH, Repository
 
 PATIENCE = 1.0
 """Seconds to wait for a git that moves the same ref."""
+OURS = "refs/gitmem/"
+"""Only gitmem writes here, under the group's lock: whoever holds that and finds a lock of such a
+ref, and no git at work, knows that its writer is dead."""
 LOG = "gitmem/log.new"
 """The log of a ref that begins, for the moment it takes to put it in place."""
 _NOBODY = "0" * 40
@@ -33,6 +35,7 @@ class Move(NamedTuple):
     """Where it has to be; None: nowhere yet."""
     new: str
     message: str
+    """For its log; without one there is none, as git has it for tags."""
     when: int
     """In seconds."""
     anew: bool = False
@@ -80,10 +83,11 @@ def move_ref(gitdir: Path, name: str, move: Move) -> None:
     """
     ours, lock, place = _ours(gitdir, name), gitdir / f"{name}.lock", gitdir / name
     clear_dead_lock(gitdir, name)
-    _make_folders(gitdir, name)
+    make_folders(place.parent)
+    make_folders(ours.parent)
     try:
         _write(ours, f"{move.new}\n".encode())
-        _take(ours, lock)
+        _take(gitdir, name)
         if ref_tip(gitdir, name) != move.old:
             raise Conflict(
                 f"somebody else has moved {name} at this moment, so nothing was written",
@@ -91,32 +95,49 @@ def move_ref(gitdir: Path, name: str, move: Move) -> None:
                 ref=name,
             )
         publish.reached("held")
-        with _logged(gitdir, name, move):
+        with ExitStack() as logs:
+            for each in _logs_of(name) if move.message else ():
+                logs.enter_context(_logged(gitdir, each, move))
             publish.reached("logged")
             os.rename(lock, place)
     except BaseException:
         clear_dead_lock(gitdir, name)  # ours alone: nobody else may be kept out by it
         raise
     with suppress(OSError):
-        os.unlink(ours)
         sync_folder(place.parent)
+    with suppress(OSError):
+        ours.unlink()
 
 
-def clear_dead_lock(gitdir: Path, name: str) -> None:
-    """After a crash or a failure: remove the lock of a ref if one of us made it."""
+def _logs_of(name: str) -> tuple[str, ...]:
+    """git keeps two for the branch, since HEAD is on it."""
+    return (name, "HEAD") if name == BRANCH else (name,)
+
+
+def clear_dead_lock(gitdir: Path, name: str) -> bool:
+    """After a crash or a failure: remove the lock of a ref if one of us made it; tell whether.
+
+    It is a hard link to a file of our own; or to the ref itself, where libgit2 made the ref and
+    could not unlink the lock, which git never does.
+    """
     ours, lock = _ours(gitdir, name), gitdir / f"{name}.lock"
-    with suppress(FileNotFoundError):
-        mine = os.stat(ours)
-        with suppress(FileNotFoundError):
-            found = os.stat(lock)
-            if (found.st_ino, found.st_dev) == (mine.st_ino, mine.st_dev):
-                os.unlink(lock)
-        os.unlink(ours)
+    dead = _is_same(lock, ours) or _is_same(lock, gitdir / name)
+    if dead:
+        lock.unlink(missing_ok=True)
+    ours.unlink(missing_ok=True)
+    return dead
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return os.path.samestat(os.lstat(one), os.lstat(other))
+    except OSError:
+        return False
 
 
 def _ours(gitdir: Path, name: str) -> Path:
     """The file to which the lock is a hard link: so it can be told from that of a living git."""
-    return gitdir / "gitmem" / f"ref-{name.rpartition('/')[2]}.new"
+    return gitdir / "gitmem" / f"ref-{name.removeprefix(OURS).replace('/', '-')}.new"
 
 
 def put_durably(path: Path, data: bytes, temp: Path) -> None:
@@ -135,14 +156,17 @@ def _write(path: Path, data: bytes) -> None:
         os.fsync(fd)
 
 
-def _take(ours: Path, lock: Path) -> None:
+def _take(gitdir: Path, name: str) -> None:
+    ours, lock = _ours(gitdir, name), gitdir / f"{name}.lock"
     deadline = time.monotonic() + PATIENCE
     while True:
         try:
             os.link(ours, lock)
             return
         except FileExistsError as error:
-            if time.monotonic() >= deadline:
+            if name.startswith(OURS) and is_abandoned(gitdir, lock):
+                lock.unlink(missing_ok=True)
+            elif time.monotonic() >= deadline:
                 raise _held(lock, "nothing was written") from error
             time.sleep(0.005)
 
@@ -151,7 +175,7 @@ def _take(ours: Path, lock: Path) -> None:
 def _logged(gitdir: Path, name: str, move: Move) -> Iterator[None]:
     """Say where the ref goes, durably, before it does in the block; if it fails to, unsay it."""
     path = gitdir / "logs" / name
-    _make_folders(gitdir / "logs", name)
+    make_folders(path.parent)
     old = _NOBODY if move.anew or not move.old else move.old
     line = f"{old} {move.new} {COMMITTER} {move.when} +0000\t{move.message}\n".encode()
     size = path.stat().st_size if path.exists() else 0
@@ -186,44 +210,30 @@ def _held(lock: Path, but: str) -> Busy:
     )
 
 
-@contextmanager
-def moving(repository: Repository, name: str, what: str) -> Iterator[None]:
-    """Move the ref NAME in the block; the lock of a writer that died goes first.
+def name_object(repository: Repository, name: str, old: str | None, new: str, what: str) -> None:
+    """Let the ref NAME, which has no log, go from OLD to NEW. WHAT says in an error what that is.
 
-    WHAT says in an error which thing could not be moved.
+    The lock of a writer that died goes first.
     """
     lock = repository.gitdir / f"{name}.lock"
-    _make_folders(repository.gitdir, name)
     if _is_dead(repository, lock):
         lock.unlink(missing_ok=True)
     try:
-        yield
-    except (pygit2.GitError, ValueError, OSError) as error:
-        if lock.exists():
-            raise _held(lock, f"{what} was not made") from error
-        if "No space left" in str(error):
+        _check_free(repository, name)
+        move_ref(repository.gitdir, name, Move(old, new, "", 0))
+    except Busy as error:
+        raise _held(lock, f"{what} was not made") from error
+    except (Conflict, OSError) as error:
+        if getattr(error, "errno", None) == errno.ENOSPC:
             raise  # that is the disk, and nobody else
-        raise Conflict(
-            f"{what} could not be made: {error}",
-            hint="see `gitmem check`",
-            ref=name,
-        ) from error
+        raise Conflict(f"{what} could not be made: {error}", hint="see `gitmem check`") from error
 
 
-def close(repository: Repository, name: str) -> None:
-    """Let nobody else read the file of a ref: libgit2 leaves its mode to the umask."""
-    with suppress(OSError):
-        os.chmod(f"{repository.gitdir}/{name}", 0o600)
-
-
-def _make_folders(top: Path, name: str) -> None:
-    """The folders of a ref, closed to others."""
-    place = top
-    for part in name.split("/")[:-1]:
-        place = place / part
-        with suppress(FileExistsError, NotADirectoryError):
-            place.mkdir(mode=0o700)
-            sync_folder(place.parent)
+def _check_free(repository: Repository, name: str) -> None:
+    """A name that is packed is no folder on the disk, and still no other may lie below it."""
+    for other in repository.raw.listall_references():
+        if other.startswith(f"{name}/") or name.startswith(f"{other}/"):
+            raise Conflict(f"there is a ref {other}", ref=other)
 
 
 def _is_dead(repository: Repository, lock: Path) -> bool:

@@ -95,11 +95,26 @@ def _stamp(signature: bytes) -> tuple[int, int]:
         return 0, 0
 
 
+def _has_head(gitdir: Path) -> bool:
+    """False for a HEAD of which a power cut left nothing; a glance, since every command asks."""
+    try:
+        with open(gitdir / "HEAD", "rb", buffering=0) as file:
+            return file.read(5) == b"ref: "
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True  # not ours to mend
+
+
 class Repository:
     """A group's git directory, opened."""
 
-    def __init__(self, gitdir: Path) -> None:
+    def __init__(self, gitdir: Path, *, heals: bool = True) -> None:
         self.gitdir = gitdir
+        if heals and not _has_head(gitdir):
+            from gitmem.git.heads import heal_head  # only after a power cut
+
+            heal_head(gitdir)
         try:
             flags = pygit2.enums.RepositoryOpenFlag.BARE | pygit2.enums.RepositoryOpenFlag.NO_SEARCH
             self.raw = pygit2.Repository(str(gitdir), flags)

@@ -13,11 +13,13 @@ import pygit2
 
 from gitmem.core.messages import Note
 from gitmem.git.commits import commit_bytes, write_tree
-from gitmem.git.objects import sync_folder
+from gitmem.git.durable import make_folders, rename_durably, sync_folder, sync_tree, write_durably
 from gitmem.git.repository import BRANCH, Repository
 
 FORMAT = 1
 HEAD_TEXT = f"ref: {BRANCH}\n"
+_DRAFT = ".draft-"
+_BEGINS = "begins"
 _CONFIG = (
     ("core", "repositoryformatversion", "0"),
     ("core", "bare", "false"),
@@ -42,19 +44,42 @@ _CONFIG = (
 def create(gitdir: Path, worktree: str, note: Note, now: datetime) -> None:
     """Make a repository with its root commit at GITDIR, whole or not at all.
 
-    It is built beside its place and renamed there. libgit2 makes it, so no template is copied in.
+    It is built beside its place, synced and renamed there: a power cut leaves all of it or nothing.
+    libgit2 makes it, so no template is copied in. Until `begun` says otherwise, it counts as new.
     """
-    draft = gitdir.with_name(f".draft-{os.urandom(6).hex()}")
-    pygit2.init_repository(str(draft), bare=True, initial_head="main", mode=0o700)
-    for name in ("description", "hooks", "info"):
-        _remove(draft / name)
-    (draft / "gitmem").mkdir(mode=0o700)
-    (draft / "gitmem" / "lock").touch(mode=0o600)
-    (draft / "config").write_text(config_text(worktree), "utf-8")
-    _write_root(draft, note, now)
-    _close_to_others(draft)
-    os.rename(draft, gitdir)
-    sync_folder(gitdir.parent)
+    draft = gitdir.with_name(f"{_DRAFT}{os.urandom(6).hex()}")
+    try:
+        pygit2.init_repository(str(draft), bare=True, initial_head="main", mode=0o700)
+        for name in ("description", "hooks", "info"):
+            _remove(draft / name)
+        (draft / "gitmem").mkdir(mode=0o700)
+        for name in ("lock", _BEGINS):
+            (draft / "gitmem" / name).touch(mode=0o600)
+        write_durably(draft / "config", config_text(worktree).encode())
+        _write_root(draft, note, now)
+        _remove_locks(draft)
+        _close_to_others(draft)
+        sync_tree(draft)
+        rename_durably(draft, gitdir)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)  # a full disk needs the room for the next attempt
+        raise
+
+
+def _remove_locks(draft: Path) -> None:
+    """libgit2 ignores that it cannot unlink a lock, which would keep out every writer for ever."""
+    for lock in (*draft.glob("*.lock"), *draft.glob("refs/**/*.lock")):
+        lock.unlink()
+
+
+def begins(gitdir: Path) -> bool:
+    """True while what a group begins with has not landed: its `init` failed, died or runs."""
+    return os.path.exists(gitdir / "gitmem" / _BEGINS)
+
+
+def begun(gitdir: Path) -> None:
+    """Say that a group has all that it begins with. A crash before that costs a second look."""
+    (gitdir / "gitmem" / _BEGINS).unlink(missing_ok=True)
 
 
 def _write_root(gitdir: Path, note: Note, now: datetime) -> None:
@@ -84,7 +109,7 @@ def _remove(path: Path) -> None:
 
 def remove_drafts(repos: Path) -> None:
     """Remove what an initialiser that died had begun. Needs the store's lock."""
-    for draft in repos.glob(".draft-*"):
+    for draft in repos.glob(f"{_DRAFT}*"):
         shutil.rmtree(draft, ignore_errors=True)
 
 
@@ -119,6 +144,14 @@ def read_config(gitdir: Path) -> dict[str, str]:
         return {}
 
 
+def is_blank(gitdir: Path) -> bool:
+    """True for a configuration of which a power cut left nothing."""
+    try:
+        return not (gitdir / "config").read_bytes().strip(b"\0 \n")
+    except OSError as error:
+        return isinstance(error, FileNotFoundError)
+
+
 def parse_config(text: str) -> dict[str, str]:
     """The settings in TEXT as `section.key` in lower case; what is no setting is skipped."""
     found, section = {}, ""
@@ -148,6 +181,22 @@ def worktree_in(gitdir: Path, config: dict[str, str]) -> Path | None:
     """The same, for who has read the configuration."""
     named = config.get("core.worktree")
     return Path(os.path.normpath(gitdir / named)) if named else None
+
+
+def default_of(gitdir: Path) -> Path:
+    """Where the work tree of the group in GITDIR stands, unless it was put elsewhere."""
+    return gitdir.parent.parent / "groups" / gitdir.name.removesuffix(".git")
+
+
+def told_where(name: str, place: Path) -> str:
+    """What to type for a folder elsewhere that was moved or lost: only a person knows which."""
+    from shlex import quote  # only where something is wrong
+
+    again = f"gitmem init -g {quote(name)} --worktree"
+    return (
+        f"if you moved it, run `{again} DIR` with its new place; "
+        f"if it is lost, `{again} {quote(str(place))}` puts its files back"
+    )
 
 
 def tie(gitdir: Path, worktree: Path, *, relative: bool) -> None:
@@ -200,9 +249,11 @@ def exclude_from_parent(worktree: Path) -> Path | None:
             line = os.fsencode(f"/{inner}/")
             before = exclude.read_bytes() if exclude.exists() else b""
             if line not in before.splitlines():
-                exclude.parent.mkdir(exist_ok=True)
-                with exclude.open("ab") as file:
+                make_folders(exclude.parent)
+                with exclude.open("ab", buffering=0) as file:
                     file.write((b"" if before[-1:] in (b"", b"\n") else b"\n") + line + b"\n")
+                    os.fsync(file.fileno())
+                sync_folder(exclude.parent)
             return exclude
     return None
 
@@ -225,22 +276,10 @@ def _common_folder(folder: Path) -> Path | None:
 def to_quarantine(gitdir: Path, path: Path, name: str) -> Path:
     """Move a damaged or planted thing out of everybody's way, and say where it is kept."""
     folder = gitdir / "gitmem" / "quarantine"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_folders(folder)
     number = 0
     while os.path.lexists(folder / f"{name}.{number}"):
         number += 1
     shutil.move(path, folder / f"{name}.{number}")
+    sync_folder(folder)
     return folder / f"{name}.{number}"
-
-
-def write_durably(path: Path, data: bytes) -> None:
-    """Replace a small file so that a crash leaves the old one or the new one."""
-    temp = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
-    fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        os.write(fd, data)
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-    os.replace(temp, path)
-    sync_folder(path.parent)

@@ -6,7 +6,7 @@ Needs the repository's lock for everything that writes.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from datetime import datetime
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from gitmem.git import publish
 from gitmem.git.commits import signature
 from gitmem.git.history import peel
 from gitmem.git.publish import translated
-from gitmem.git.refs import close, moving
+from gitmem.git.refs import name_object, ref_tip
 from gitmem.git.repository import Repository, parse_signature
 
 TAGS = "refs/tags/"
@@ -65,9 +65,7 @@ def write_tag(repository: Repository, tag: Tag) -> None:
     """Make a new tag; Conflict where the name is taken."""
     oid = _write_object(repository, tag)
     publish.reached("tagged")
-    with _moving(repository, tag.name):
-        repository.raw.create_reference(TAGS + tag.name, oid, force=False)
-    _close(repository, tag.name)
+    _name(repository, tag.name, None, oid)
 
 
 def replace_tag(repository: Repository, tag: Tag, kept: str) -> None:
@@ -78,14 +76,12 @@ def replace_tag(repository: Repository, tag: Tag, kept: str) -> None:
     old = read_tag(repository, tag.name)
     if old is None:
         return write_tag(repository, tag)
-    reference = repository.raw.lookup_reference(TAGS + tag.name)
+    before = ref_tip(repository.gitdir, TAGS + tag.name)
     if kept:
         write_tag(repository, old._replace(name=kept))
     oid = _write_object(repository, tag)
     publish.reached("kept")
-    with _moving(repository, tag.name):
-        reference.set_target(oid)
-    _close(repository, tag.name)
+    _name(repository, tag.name, before, oid)
     return None
 
 
@@ -100,13 +96,9 @@ def _write_object(repository: Repository, tag: Tag) -> str:
         return repository.objects.write("tag", text.encode("utf-8", "backslashreplace"))
 
 
-def _moving(repository: Repository, name: str) -> AbstractContextManager[None]:
-    return moving(repository, TAGS + name, f"the tag {name}")
-
-
-def _close(repository: Repository, name: str) -> None:
+def _name(repository: Repository, name: str, before: str | None, oid: str) -> None:
+    name_object(repository, TAGS + name, before, oid, f"the tag {name}")
     publish.reached("named")
-    close(repository, TAGS + name)
 
 
 def sound_tags(repository: Repository, names: list[str]) -> Iterator[Tag]:

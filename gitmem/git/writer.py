@@ -16,6 +16,7 @@ from gitmem.core.messages import Note
 from gitmem.errors import Busy, Conflict, Damaged, GitmemError
 from gitmem.git.behind import catch_up
 from gitmem.git.finishing import Finisher
+from gitmem.git.heads import heal_head
 from gitmem.git.held import HeldFolder, SetAside
 from gitmem.git.ignored import Ignored
 from gitmem.git.intake import Captured, Holding, Intake, Policies, edit_note, no_policy, sound
@@ -243,6 +244,8 @@ def _check_head(repository: Repository) -> None:
         return
     branch = repository.head_branch()
     if branch is None and not repository.is_detached():
+        if heal_head(repository.gitdir):
+            return
         raise Damaged("HEAD of this group cannot be read", hint="run `gitmem check --repair`")
     raise Conflict(
         f"HEAD of this group is {where}, put there by hand; gitmem writes to 'main' only",

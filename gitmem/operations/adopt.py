@@ -20,9 +20,9 @@ from gitmem.git.foreign import Foreign
 from gitmem.git.grafting import graft
 from gitmem.git.held import HeldFolder
 from gitmem.git.objects import ObjectMissing, blob_id
-from gitmem.git.publish import Plan, Step
+from gitmem.git.publish import Plan, Step, translated
 from gitmem.git.repository import Snapshot
-from gitmem.git.setup import is_tied
+from gitmem.git.setup import begun, is_tied
 from gitmem.operations.adopt_folder import (
     HARD_LINK,
     Folder,
@@ -175,7 +175,9 @@ def _land(
     )
     group = target.opened()
     try:
-        commit, pending = _publish(group, target, foreign, plan, progress)
+        with translated("adopting the folder"):
+            commit, pending = _publish(group, target, foreign, plan, progress)
+            begun(group.gitdir)
     finally:
         group.close()
     done = _told(target, plan)

@@ -16,6 +16,7 @@ from gitmem.operations.clock import Clock
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.init import overlap
 from gitmem.operations.pending import pending_edits
+from gitmem.operations.worktrees import find_again
 
 
 class Target(NamedTuple):
@@ -72,6 +73,8 @@ def is_adopted(target: Target) -> bool:
         if not target.in_place and _holds_files(target.worktree):
             raise has_content(target)
         return False
+    if target.in_place:  # where it was moved, this is the way to say so
+        find_again(target.store, target.name, target.root)
     group = target.opened()
     try:
         here = group.worktree.resolve() == target.root

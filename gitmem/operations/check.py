@@ -20,6 +20,8 @@ from gitmem.git.setup import read_config
 from gitmem.operations.clock import Clock, zone_of, zone_problem
 from gitmem.operations.group import Group, Store, not_found, time_now
 from gitmem.operations.layouts import layout_at
+from gitmem.operations.renaming import finish_rename
+from gitmem.operations.worktrees import relink_from
 
 SECRET = "secret"
 
@@ -61,10 +63,16 @@ def check_group(
     acting: str | None = None,
     now: Clock | None = None,
     progress: Progress | None = None,
+    near: str = "",
 ) -> Checked:
-    """Check a group that may be too damaged to be opened; with REPAIR, mend what can be mended."""
+    """Check a group that may be too damaged to be opened; with REPAIR, mend what can be mended.
+
+    NEAR is the folder the caller works in: a work tree that was moved is found from there.
+    """
     check_access(acting, check_name(name), write=repair)
     gitdir = store.gitdir(name)
+    if repair or (not gitdir.is_dir() and _may_write(acting, name)):
+        finish_rename(store, name)
     if not gitdir.is_dir():
         raise not_found(store, name, acting)
     check_form(read_config(gitdir), name)
@@ -77,6 +85,8 @@ def check_group(
             repair as mend,  # only where there is something to mend
         )
 
+        if near:
+            relink_from(store, name, near)
         kept = _keep_rewound(gitdir, found)
         done = mend(gitdir, store.default_worktree(name), lambda: time_now(now, zone))
         found = inspect(gitdir, now=time_now(now, zone), full=True, progress=progress)
@@ -125,7 +135,7 @@ def _merged(
 def _layout(store: Store, name: str) -> Iterator[Finding]:
     """A layout that cannot be read: the group goes on with an older one, and somebody must know."""
     with suppress(GitmemError, OSError):
-        group = Group(store, name)
+        group = Group(store, name, heals=False)
         try:
             problem = layout_at(group, group.repository.snapshot()).problem
         finally:
@@ -163,7 +173,7 @@ def _edits(store: Store, name: str) -> Iterator[Finding]:
     from gitmem.operations.pending import pending_edits
 
     with suppress(GitmemError, OSError):
-        group = Group(store, name)
+        group = Group(store, name, heals=False)
         try:
             for edit in pending_edits(group).edits:
                 text = f"{edit.path} was {edit.change} and is not committed yet"

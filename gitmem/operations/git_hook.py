@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from gitmem.core.access import check_access
 from gitmem.errors import Conflict
-from gitmem.git.setup import read_config, write_durably
+from gitmem.git.durable import write_durably
+from gitmem.git.setup import read_config
 from gitmem.operations.group import Group
 
 HOOKS = ("hooks/pre-commit", "hooks/commit-msg")

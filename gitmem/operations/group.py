@@ -18,7 +18,7 @@ from gitmem.errors import BadInput, Damaged, GitmemError, GroupNotFound, PathRef
 from gitmem.git.formats import Unread, check_form, unread
 from gitmem.git.lock import WAIT
 from gitmem.git.repository import Repository, Snapshot, seal
-from gitmem.git.setup import FORMAT, is_tied, leads_nowhere, read_config, tie, worktree_in
+from gitmem.git.setup import FORMAT, is_blank, is_tied, name_worktree, read_config, worktree_in
 
 if TYPE_CHECKING:
     from gitmem.git.writer import Writer
@@ -147,7 +147,14 @@ class Group:
         who: Who | None = None,
         acting: str | None = None,
         now: Clock | None = None,
+        near: str = "",
+        heals: bool = True,
     ) -> None:
+        """NEAR is the folder the caller works in: a moved work tree is found from there.
+
+        HEALS: what a power cut or a dead `groups rename` left is mended on the way, where the
+        acting group may do that.
+        """
         check_access(acting, check_group(name), write=False)
         self.store = store
         self.name = name
@@ -161,11 +168,37 @@ class Group:
         self.standing: Standing | None = None
         """Which one counts at a commit that has none of its own."""
         self.gitdir = store.gitdir(name)
-        if not self.gitdir.is_dir():
+        heals = heals and self.keeps
+        if not self.gitdir.is_dir() and not (heals and self._finished()):
             raise not_found(store, name, acting)
-        self.repository = Repository(self.gitdir)
         self._config = read_config(self.gitdir)
+        if heals and self._config.get("core.worktree") != f"../../groups/{name}":
+            self._find_config(near)
+        self.repository = Repository(self.gitdir, heals=heals)
         self._check_format()
+
+    def _find_config(self, near: str) -> None:
+        """The work tree is elsewhere, or a power cut or an interrupted renaming left it unnamed."""
+        default = self.store.default_worktree(self.name)
+        if not self._config and is_blank(self.gitdir) and is_tied(self.gitdir, default):
+            name_worktree(self.gitdir, os.path.relpath(default, self.gitdir))
+        elif not self._finished() and not (near and self._is_near(near)):
+            return
+        self._config = read_config(self.gitdir)
+
+    def _is_near(self, folder: str) -> bool:
+        """True when the work tree was gone, and FOLDER turned out to lie in it."""
+        if os.path.lexists(worktree_in(self.gitdir, self._config) or "/"):
+            return False
+        from gitmem.operations.worktrees import relink_from
+
+        return relink_from(self.store, self.name, folder)
+
+    def _finished(self) -> bool:
+        """Finish a renaming to this name that was interrupted; False where there was none."""
+        from gitmem.operations.renaming import finish_rename
+
+        return finish_rename(self.store, self.name)
 
     def _check_format(self) -> None:
         check_form(self._config, self.name)
@@ -333,42 +366,18 @@ class Group:
         Its missing files are then no deletions: in the store they are put back, elsewhere we wait.
         """
         if self.is_outside:
-            self._ensure_ours()
+            if not is_tied(self.gitdir, self.worktree):
+                from gitmem.operations.worktrees import tie_outside
+
+                tie_outside(self)
         elif not os.path.lexists(f"{self.worktree}/.git"):
             self.revive_worktree()
 
-    def _ensure_ours(self) -> None:
-        """The `.git` file of a folder elsewhere must lead to us, or to where the store once was."""
-        if is_tied(self.gitdir, self.worktree):
-            return
-        if not leads_nowhere(self.worktree):
-            raise Damaged(
-                f"the work tree {self.worktree} is not there, or not ours: "
-                "its .git file does not lead to this group",
-                hint="if it is on another disk, mount it; if it was moved, say where to: "
-                f"`gitmem init -g {self.name} --worktree DIR`; "
-                "if it is lost, run `gitmem check --repair`",
-                path=str(self.worktree),
-            )
-        tie(self.gitdir, self.worktree, relative=False)
-
     def revive_worktree(self) -> int:
         """Make the work tree anew where it is missing, and put back its files; count them."""
-        from gitmem.git.writer import writing
+        from gitmem.operations.worktrees import revive  # only where it is gone
 
-        check_access(self.acting, self.name, write=True)
-        try:
-            self.worktree.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise Damaged(
-                f"the work tree {self.worktree} is gone and cannot be made: {error.strerror}",
-                hint="see what stands in its place, and move that away",
-                path=str(self.worktree),
-            ) from error
-        with writing(self.repository, self.worktree, self.now, FINDER) as writer:
-            count = writer.put_back()
-            tie(self.gitdir, self.worktree, relative=not self.is_outside)
-        return count
+        return revive(self)
 
 
 def not_found(store: Store, name: str, acting: str | None = None) -> GroupNotFound:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -15,13 +14,13 @@ from gitmem.core.guards import check_message_text
 from gitmem.core.messages import parse
 from gitmem.core.paths import check_group, find_twin
 from gitmem.errors import Conflict, Damaged, GitmemError, GroupRefused, StorageFailed
+from gitmem.git.durable import make_folders, rename_durably, sync_folder
 from gitmem.git.lock import Lock, lock_path
 from gitmem.git.moves import SUBMODULE
-from gitmem.git.objects import sync_folder
-from gitmem.git.setup import is_tied, name_worktree, tie, worktree_of
+from gitmem.git.setup import is_tied, worktree_of
 from gitmem.operations.clock import Clock, zone_of
 from gitmem.operations.group import Group, Store, time_now
-from gitmem.operations.spool import hand_over
+from gitmem.operations.renaming import carry_out, give_up, relinked, take_back
 from gitmem.operations.status import health_of
 
 
@@ -94,16 +93,15 @@ def rename_group(store: Store, old: str, new: str, *, acting: str | None = None)
     Group(store, old).close()
     with _translated("renaming"), _both_locks(store, old):
         place = worktree_of(store.gitdir(old))
-        inside = place is None or place == store.default_worktree(old)
-        _check_free(store, old, new, inside)
-        os.rename(store.gitdir(old), store.gitdir(new))
-        if place is None or inside:
-            place = _rename_worktree(store, old, new)
-        elif place.is_dir():  # it may be on a disk that is not mounted
-            tie(store.gitdir(new), place, relative=False)
-        sync_folder(store.root / "repos")
-    hand_over(str(store.root), old, new)
-    return GroupRenamed(old, new, str(place), _relinked(store, old, new))
+        _check_free(store, old, new, place in (None, store.default_worktree(old)))
+        give_up(store, old)
+        try:
+            place, links = carry_out(store, old, new)
+        except OSError:
+            if store.gitdir(old).is_dir():
+                take_back(store, old, new)
+            raise
+    return GroupRenamed(old, new, str(place), links)
 
 
 def _check_free(store: Store, old: str, new: str, inside: bool) -> None:
@@ -114,18 +112,6 @@ def _check_free(store: Store, old: str, new: str, inside: bool) -> None:
     place = store.default_worktree(new)
     if inside and os.path.lexists(place):
         raise Conflict(f"{place} is in the way", hint="move it elsewhere, or choose another name")
-
-
-def _rename_worktree(store: Store, old: str, new: str) -> Path:
-    """First the configuration, then the folder: in between a writer finds none and waits."""
-    gitdir, place = store.gitdir(new), store.default_worktree(new)
-    named = os.path.relpath(place, gitdir)
-    name_worktree(gitdir, named)
-    if store.default_worktree(old).is_dir():
-        os.rename(store.default_worktree(old), place)
-        tie(gitdir, place, relative=True)
-        sync_folder(store.root / "groups")
-    return place
 
 
 def remove_group(
@@ -140,26 +126,18 @@ def remove_group(
     stamp = time_now(now, zone_of(store.root)).strftime("%Y%m%dT%H%M%S")
     with _translated("removing"), _both_locks(store, name):
         trash = Store(_free(store.root / "trash" / f"{name}-{stamp}"))
-        for folder in (trash.root.parent, trash.root, trash.root / "groups", trash.root / "repos"):
-            folder.mkdir(mode=0o700, exist_ok=True)
+        for folder in (trash.root / "groups", trash.root / "repos"):
+            make_folders(folder)
         place, gitdir = worktree_of(store.gitdir(name)), store.gitdir(name)
-        # The repository last: until then the group is there, and its files can be put back.
+        # The repository last: until then the group is there, and `bring_back` finds its files.
         if place == store.default_worktree(name) and place.is_dir():
-            shutil.move(place, trash.default_worktree(name))
-        elif place and is_tied(gitdir, place):
+            rename_durably(place, trash.default_worktree(name))
+        tied = place is not None and is_tied(gitdir, place)
+        rename_durably(gitdir, trash.gitdir(name))
+        if place and tied:
             (place / ".git").unlink()  # the folder itself is not ours to move
-        shutil.move(gitdir, trash.gitdir(name))
-        sync_folder(store.root / "repos")
-    return GroupRemoved(name, str(trash.root), _relinked(store, name, ""))
-
-
-def _relinked(store: Store, old: str, new: str) -> tuple[str, ...]:
-    """What is done is done: settings that cannot be read are for `gitmem doctor` to tell."""
-    from gitmem.operations.link import relink
-
-    with suppress(GitmemError):
-        return relink(store, old, new)
-    return ()
+            sync_folder(place)
+    return GroupRemoved(name, str(trash.root), relinked(store, name, ""))
 
 
 @contextmanager

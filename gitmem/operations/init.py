@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from glob import escape
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,15 +16,17 @@ from gitmem.core.layout import FILE
 from gitmem.core.messages import Note
 from gitmem.core.paths import check_group, find_twin
 from gitmem.errors import Conflict, Damaged, GroupRefused, PathRefused, StorageFailed
+from gitmem.git.durable import make_folders
 from gitmem.git.intake import Holding
 from gitmem.git.lock import Lock
-from gitmem.git.publish import Plan, Step
+from gitmem.git.publish import Plan, Step, translated
 from gitmem.git.repository import Snapshot
 from gitmem.git.setup import (
+    begins,
+    begun,
     create,
     exclude_from_parent,
     is_tied,
-    name_worktree,
     remove_drafts,
     tie,
     worktree_of,
@@ -32,6 +36,8 @@ from gitmem.operations.clock import Clock, zone_of
 from gitmem.operations.group import Group, Store, Who, make_note, time_now
 from gitmem.operations.layouts import NONE, checked, layout_at, layout_of, starter_files
 from gitmem.operations.place import check_place
+from gitmem.operations.renaming import finish_rename
+from gitmem.operations.worktrees import repoint
 
 NOTHING = CapturedAll((), (), 0)
 
@@ -78,13 +84,15 @@ def init(
     check_message_text("group's name", name)
     note = make_note(who or Who(), "init")._replace(title=f"the memory of {name}")
     with _translated(store):
-        for folder in (store.root, store.root / "groups", store.root / "repos"):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in (store.root / "groups", store.root / "repos"):
+            make_folders(folder)
+        _finish_renames(store, name)
         with Lock(store.root / "lock"):
-            fresh = not store.gitdir(name).is_dir()
-            place = _place(store, name, worktree, fresh)
-            if fresh:
+            created = not store.gitdir(name).is_dir()
+            place = _place(store, name, worktree, created)
+            if created:
                 _create(store, name, place, note, now)
+            fresh = begins(store.gitdir(name))  # also one whose `init` failed or died
         group = Group(store, name, who=who, acting=acting, now=now)
         try:
             excluded = _settle(group, asked=worktree is not None)
@@ -96,13 +104,15 @@ def init(
                 started = _start(group, starter, layout)
             tip = group.repository.tip().commit
             named = layout_of(group).name
+            if take_in:
+                begun(group.gitdir)
         finally:
             group.close()
     return Initialised(
         group=name,
         store=str(store.root),
         worktree=str(place),
-        created=fresh,
+        created=created,
         commit=tip,
         excluded_in=excluded,
         captured=len(found.captured),
@@ -110,6 +120,13 @@ def init(
         layout=named,
         started=started,
     )
+
+
+def _finish_renames(store: Store, name: str) -> None:
+    """No new group shall take the place of one whose renaming was interrupted."""
+    if not finish_rename(store, name) and not store.gitdir(name).is_dir():
+        for each in store.names():
+            finish_rename(store, each)
 
 
 def _start(group: Group, starter: dict[str, bytes], layout: str) -> tuple[str, ...]:
@@ -154,13 +171,16 @@ def _check_layout(group: Group, snapshot: Snapshot, wanted: bytes, layout: str) 
 
 @contextmanager
 def _translated(store: Store) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise StorageFailed(
-            f"the store {store.root} cannot be made: {error.strerror} ({error.filename})",
-            hint="name another folder with --store or GITMEM_HOME",
-        ) from error
+    with translated(f"making the group in {store.root}"):
+        try:
+            yield
+        except OSError as error:
+            if error.errno == errno.ENOSPC:
+                raise  # no other folder helps against a full disk
+            raise StorageFailed(
+                f"the store {store.root} cannot be made: {error.strerror} ({error.filename})",
+                hint="name another folder with --store or GITMEM_HOME",
+            ) from error
 
 
 def _place(store: Store, name: str, worktree: Path | None, fresh: bool) -> Path:
@@ -173,34 +193,27 @@ def _place(store: Store, name: str, worktree: Path | None, fresh: bool) -> Path:
         _check_free(store, name, place)
         _check_apart(store, name, place)
     elif place != known:
-        _repoint(store, name, known, place)
+        repoint(store, name, place)
     return place
-
-
-def _repoint(store: Store, name: str, known: Path, place: Path) -> None:
-    """A work tree that was moved, `.git` file and all, is found again where it is now."""
-    gitdir = store.gitdir(name)
-    if os.path.lexists(known) or not is_tied(gitdir, place):
-        raise Conflict(
-            f"the group {name!r} has its work tree in {known}",
-            hint="leave out --worktree, or make another group there with -g NAME",
-            worktree=str(known),
-        )
-    name_worktree(gitdir, str(place))
 
 
 def _check_free(store: Store, name: str, place: Path) -> None:
     """Refuse a folder that belongs to a repository, or to one that is lost."""
-    if is_tied(store.gitdir(name), place):
+    if is_tied(store.gitdir(name), place) and not _was_removed(store, name):
         raise Damaged(
             f"{place} is the work tree of {name!r}, whose repository is no longer there",
             hint=f"put {store.gitdir(name)} back; or begin anew by removing {place / '.git'}",
             path=str(place),
         )
-    if os.path.lexists(place / ".git"):
+    if os.path.lexists(place / ".git") and not is_tied(store.gitdir(name), place):
         raise Conflict(f"{place} is a git repository of its own", hint="choose a folder inside it")
     if place.exists() and not place.is_dir():
         raise Conflict(f"{place} is not a folder", hint="choose another place")
+
+
+def _was_removed(store: Store, name: str) -> bool:
+    """True where the trash has the repository: its `groups remove` died before the last step."""
+    return any((store.root / "trash").glob(f"*/repos/{escape(name)}.git"))
 
 
 def _check_apart(store: Store, name: str, place: Path) -> None:
@@ -238,7 +251,7 @@ def _create(store: Store, name: str, place: Path, note: Note, now: Clock | None)
     remove_drafts(gitdir.parent)
     inside = place == store.default_worktree(name)
     # Before the repository gets its name: a place that cannot be made must not be remembered.
-    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_folders(place)
     named = os.path.relpath(place, gitdir) if inside else str(place)
     create(gitdir, named, note, time_now(now, zone_of(store.root)))
     tie(gitdir, place, relative=inside)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from gitmem.core.access import MAIN, check_access
 from gitmem.core.paths import check_group
 from gitmem.errors import BadInput, NotFound, StorageFailed
-from gitmem.git.setup import write_durably
+from gitmem.git.durable import write_durably
 from gitmem.operations.group import LINKS, Store, not_found
 
 _WIDE = 0x10000

@@ -92,13 +92,13 @@ OUTFIT: dict[str, tuple[Callable[[Scene], object], str, str, str]] = {
         "object-missing",
         "object-missing",
     ),
-    "HEAD empty": (write_to("HEAD", b""), "head-damaged", "ok", "damaged"),
-    "HEAD full of NULs": (write_to("HEAD", bytes(21)), "head-damaged", "ok", "damaged"),
+    "HEAD empty": (write_to("HEAD", b""), "head-damaged", "ok", "ok"),
+    "HEAD full of NULs": (write_to("HEAD", bytes(21)), "head-damaged", "ok", "ok"),
     "HEAD missing": (
         lambda scene: (scene.gitdir / "HEAD").unlink(),
         "head-damaged",
-        "damaged",
-        "damaged",
+        "ok",
+        "ok",
     ),
     "index empty": (write_to("index", b""), "index-unreadable", "ok", "ok"),
     "index garbage": (
@@ -114,12 +114,12 @@ OUTFIT: dict[str, tuple[Callable[[Scene], object], str, str, str]] = {
         "damaged",
         "damaged",
     ),
-    "config empty": (write_to("config", b""), "config-damaged", "ok", "damaged"),
+    "config empty": (write_to("config", b""), "config-damaged", "ok", "ok"),
     "config missing": (
         lambda scene: (scene.gitdir / "config").unlink(),
         "config-damaged",
         "ok",
-        "damaged",
+        "ok",
     ),
     "packed-refs garbage": (
         write_to("packed-refs", b"# pack-refs\nnot a ref\n\x00\x00\n"),

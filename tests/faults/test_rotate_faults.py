@@ -220,7 +220,7 @@ def test_kill_a_snapshot_at_every_step_then_the_next_one_makes_it(tmp_path: Path
         assert tagged == scene.head()
         assert scene.files()["new.md"] == b"by hand\n"
         assert_sound(scene)
-    assert seen == POINTS - {"placed"} | {"tagged", "named"}
+    assert seen == POINTS - {"placed"} | {"tagged", "held", "logged", "named"}
 
 
 def test_kill_a_forced_snapshot_at_every_step_and_the_old_one_is_never_lost(tmp_path: Path) -> None:

@@ -71,6 +71,7 @@ def command(
             acting=call.settings.acting,
             now=call.clock,
             progress=progress,
+            near=call.folder,
         )
     hinted = [each._replace(hint=call.addressed(each.hint)) for each in checked.findings]
     document = checked._replace(findings=tuple(hinted))

@@ -15,7 +15,16 @@ from gitmem.git.checks.findings import Finding, error, info, warning
 from gitmem.git.checks.reffiles import is_id
 from gitmem.git.lock import decode, lock_path, remark_in
 from gitmem.git.repository import BRANCH
-from gitmem.git.setup import FORMAT, HEAD_TEXT, config_text, is_tied, parse_config, worktree_of
+from gitmem.git.setup import (
+    FORMAT,
+    HEAD_TEXT,
+    config_text,
+    default_of,
+    is_tied,
+    parse_config,
+    told_where,
+    worktree_of,
+)
 from gitmem.git.worktree import TEMP_PREFIX
 
 FRESH = 10.0
@@ -259,6 +268,14 @@ def _temporary(gitdir: Path, worktree: Path) -> Iterator[Path]:
         yield from (Path(folder_name, name) for name in names)
 
 
+def _missing(gitdir: Path, worktree: Path) -> Finding:
+    text = f"the work tree {worktree} is not there"
+    if worktree == default_of(gitdir):
+        return error("worktree-missing", text, path=str(worktree))
+    hint = told_where(gitdir.name.removesuffix(".git"), worktree)
+    return error("worktree-missing", text, path=str(worktree), hint=hint)
+
+
 def gitfile_findings(gitdir: Path) -> Iterator[Finding]:
     """A work tree that is missing, or whose `.git` is not the file that gitmem put there."""
     worktree = worktree_of(gitdir)
@@ -274,9 +291,7 @@ def gitfile_findings(gitdir: Path) -> Iterator[Finding]:
         return
     marker = worktree / ".git"
     if not worktree.is_dir():
-        yield error(
-            "worktree-missing", f"the work tree {worktree} is not there", path=str(worktree)
-        )
+        yield _missing(gitdir, worktree)
     elif not os.path.lexists(marker):
         yield warning(
             "gitfile-missing",

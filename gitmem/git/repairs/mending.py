@@ -15,8 +15,9 @@ from gitmem.git.checks.closure import GITLINK, Lack
 from gitmem.git.commits import commit_bytes
 from gitmem.git.intake import new_id
 from gitmem.git.objects import ObjectDamaged
+from gitmem.git.refs import Move, move_ref
 from gitmem.git.repairs.lostrefs import LostRefs
-from gitmem.git.repository import Commit, Repository
+from gitmem.git.repository import BRANCH, Commit, Repository
 from gitmem.git.trees import FOLDER, Node, Tree
 
 
@@ -59,7 +60,8 @@ class Mending:
         committed = max(int(now.timestamp()), tip.committed)
         raw = commit_bytes(root.oid, tip.oid, note, now, committed)
         commit = self._repository.objects.write("commit", raw)
-        self._tip.reference.set_target(commit, subject(note))
+        move = Move(tip.oid, commit, subject(note), committed)
+        move_ref(self._repository.gitdir, BRANCH, move)
         return commit
 
     def _note(self) -> Note:

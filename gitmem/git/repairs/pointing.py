@@ -5,13 +5,13 @@ For `check` alone: every other change of a ref compares with the value it was ba
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
-
-import pygit2
 
 from gitmem.errors import GitmemError
 from gitmem.git.checks.reffiles import all_refs
 from gitmem.git.lock import Lock, lock_path
+from gitmem.git.refs import Move, move_ref, ref_tip
 from gitmem.git.repository import Repository
 
 GLANCE = 0.05
@@ -21,8 +21,10 @@ GLANCE = 0.05
 def point(repository: Repository, name: str, target: str, why: str) -> bool:
     """Let the ref NAME point at TARGET; False when that cannot be. Needs the group's lock."""
     try:
-        repository.raw.create_reference(name, target, force=True, message=f"check: {why}")
-    except (pygit2.GitError, OSError, ValueError):
+        now = int(time.time())  # of its log alone
+        old = ref_tip(repository.gitdir, name)
+        move_ref(repository.gitdir, name, Move(old, target, f"check: {why}", now))
+    except (GitmemError, OSError):
         return False
     return True
 

@@ -14,6 +14,7 @@ from gitmem.git.behind import logged_after
 from gitmem.git.checks.closure import Lack
 from gitmem.git.checks.fsck import REPLACED, VERIFIED
 from gitmem.git.checks.reffiles import ZERO, all_refs, loose_refs, packed_refs, read_log
+from gitmem.git.durable import write_durably
 from gitmem.git.objects import ObjectDamaged
 from gitmem.git.repairs.healing import Healer, Sources
 from gitmem.git.repairs.lostrefs import LostRefs
@@ -21,7 +22,7 @@ from gitmem.git.repairs.mending import stand_in
 from gitmem.git.repairs.pointing import point
 from gitmem.git.repairs.tidying import Done
 from gitmem.git.repository import BRANCH, Repository
-from gitmem.git.setup import to_quarantine, write_durably
+from gitmem.git.setup import to_quarantine
 
 
 class RefRepair:

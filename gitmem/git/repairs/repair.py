@@ -20,6 +20,7 @@ from gitmem.git.checks import upkeep
 from gitmem.git.checks.closure import check_loose, loose_names
 from gitmem.git.checks.packfaults import PackFault, pack_faults
 from gitmem.git.deadlocks import remove_dead_files
+from gitmem.git.durable import make_folders
 from gitmem.git.lock import Lock, lock_path
 from gitmem.git.objects import ObjectDamaged, Objects
 from gitmem.git.repairs import tidying
@@ -30,6 +31,7 @@ from gitmem.git.repairs.salvage import readable, rebuild_index, write_pack
 from gitmem.git.repairs.tidying import Done
 from gitmem.git.repository import BRANCH, Repository
 from gitmem.git.setup import parse_config, to_quarantine, worktree_of
+from gitmem.git.worktrees import bring_back, holds_anything
 from gitmem.git.writer import Writer, holding
 
 FINDER = Note(
@@ -177,9 +179,14 @@ class _Repair:
     def work_tree(self) -> Iterator[Done]:
         """Finish what a dead writer had begun; bring index and work tree in order."""
         repository, root = self._open(), self._root
-        untied = tidying.is_untied(self._gitdir, root)
         try:
-            root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            found = root == self._default and bring_back(self._gitdir)
+            untied = tidying.is_untied(self._gitdir, root)
+            if untied and root != self._default and not holds_anything(root):
+                raise _Hopeless  # moved, lost or not mounted: a second one would be a fork
+            make_folders(root)
+            if found:
+                yield Done("worktree-missing", "found again, and moved back", str(root))
             unfinished = bool(self._lock.record())
             with holding(self._lock, repository, root, self._clock, FINDER) as writer:
                 if unfinished:

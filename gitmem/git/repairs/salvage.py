@@ -10,7 +10,8 @@ from contextlib import suppress
 from hashlib import sha1
 from pathlib import Path
 
-from gitmem.git.objects import object_id, sync_folder
+from gitmem.git.durable import sync_folder
+from gitmem.git.objects import object_id
 from gitmem.git.packentries import KIND_OF_CODE, PackDamaged, read_entry
 from gitmem.git.packs import CHECKSUM, INDEX_MAGIC, Content, Pack, Supply, nothing
 

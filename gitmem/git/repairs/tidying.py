@@ -11,6 +11,9 @@ from typing import NamedTuple
 
 from gitmem.git.checks import upkeep
 from gitmem.git.checks.standing import index_against_head
+from gitmem.git.deadlocks import git_works_in
+from gitmem.git.durable import write_durably
+from gitmem.git.heads import put_head
 from gitmem.git.held import HeldFolder
 from gitmem.git.ignored import Ignored
 from gitmem.git.indexfile import Entry
@@ -20,14 +23,11 @@ from gitmem.git.objects import TEMP_PREFIX as OBJECT_PREFIX
 from gitmem.git.objects import ObjectDamaged, blob_id
 from gitmem.git.repository import Repository, Snapshot
 from gitmem.git.setup import (
-    HEAD_TEXT,
     config_text,
     is_tied,
     parse_config,
     tie,
     to_quarantine,
-    worktree_of,
-    write_durably,
 )
 from gitmem.git.staging import IndexBusy, entry
 from gitmem.git.worktree import TEMP_PREFIX
@@ -95,16 +95,14 @@ def foreign_settings(text: str) -> str:
 def mend_head(gitdir: Path) -> Iterator[Done]:
     """Let HEAD name the branch, where it names nothing."""
     if upkeep.head_state(gitdir)[0] == "unreadable":
-        if os.path.lexists(gitdir / "HEAD"):
-            to_quarantine(gitdir, gitdir / "HEAD", "HEAD")
-        write_durably(gitdir / "HEAD", HEAD_TEXT.encode())
+        put_head(gitdir)
         yield Done("head-damaged", "it names the branch 'main' again", "HEAD")
 
 
 def remove_stale_locks(gitdir: Path) -> Iterator[Done]:
     """Move away the locks of a git that has been dead for a while."""
     for path, age in list(upkeep.locks(gitdir)):
-        if age > STALE and not _is_open_somewhere(path) and not _git_works_in(gitdir):
+        if age > STALE and not _is_open_somewhere(path) and not git_works_in(gitdir):
             to_quarantine(gitdir, path, path.name)
             name = str(path.relative_to(gitdir))
             yield Done("git-lock", "moved to quarantine: no process has it open", name)
@@ -118,18 +116,6 @@ def _is_open_somewhere(path: Path) -> bool:
             other = os.stat(fd)
             if (other.st_ino, other.st_dev) == (found.st_ino, found.st_dev):
                 return True
-    return False
-
-
-def _git_works_in(gitdir: Path) -> bool:
-    """True when a git command runs in the group: it may wait in an editor, its lock closed."""
-    places = {os.path.realpath(gitdir), os.path.realpath(worktree_of(gitdir) or gitdir)}
-    for process in _glob("/proc", "[0-9]*"):
-        with suppress(OSError):
-            if Path(process, "comm").read_text("utf-8", "replace").strip() == "git":
-                where = os.path.realpath(os.path.join(process, "cwd"))
-                if any(f"{where}/".startswith(f"{place}/") for place in places):
-                    return True
     return False
 
 

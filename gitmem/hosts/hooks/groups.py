@@ -28,7 +28,7 @@ def opened(asked: Asked, name: str = "") -> Iterator[Group]:
     fixed = asked.now
     now = None if fixed is None else lambda: fixed
     name = name or asked.group or group_of(store, asked.project)
-    group = Group(store, name, who=who, acting=asked.acting, now=now)
+    group = Group(store, name, who=who, acting=asked.acting, now=now, near=asked.project)
     try:
         yield group
     finally:
