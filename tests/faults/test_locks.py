@@ -19,10 +19,13 @@ import gitmem.git.publish
 import gitmem.git.staging
 from gitmem.errors import Busy
 from gitmem.git.lock import Lock, decode, lock_path
+from gitmem.git.repairs.pointing import point
 from gitmem.git.staging import Staging
-from gitmem.operations.group import Group
+from gitmem.operations.group import Group, Store
+from gitmem.operations.maintain import maintain
+from gitmem.operations.snapshot import snapshot
 from gitmem.operations.write import Edit
-from tests.support.faults import Scene, assert_sound, line, new_scene, write_once
+from tests.support.faults import Scene, assert_sound, fixed_clock, line, new_scene, write_once
 from tests.support.git import PERSON, git
 from tests.support.processes import PATIENCE, Crowd, Voice, alone
 
@@ -287,3 +290,64 @@ def test_a_persons_git_add_is_not_undone(scene: Scene, monkeypatch: pytest.Monke
 
     in_index = "person.md" in git(scene.worktree, "ls-files").splitlines()
     assert added == [in_index], "git said yes, so it must be there; or it said that it is locked"
+
+
+HELD = {"nothing": "", "zeros": "\0" * 41, "a commit": "HEAD", "garbage": "what is this?\n"}
+
+
+@pytest.mark.parametrize("held", HELD)
+def test_a_stale_lock_below_our_own_refs_never_stops_the_scrub(scene: Scene, held: str) -> None:
+    lock = scene.gitdir / "refs" / "gitmem" / "verified.lock"
+    lock.parent.mkdir(exist_ok=True)
+    content = HELD[held]
+    lock.write_text(f"{scene.head()}\n" if content == "HEAD" else content)
+    os.utime(lock, (1_000_000_000, 1_000_000_000))
+
+    with scene.opened() as group:
+        steps = {each.step: each.outcome for each in maintain(group).steps}
+
+    assert steps["scrub"] == "done"
+    assert git(scene.gitdir, "rev-parse", "refs/gitmem/verified").strip() == scene.head()
+    assert not lock.exists()
+
+
+def die_moving(voice: Voice, root: str, ref: str, step: str) -> None:
+    """One of us that dies while it holds the lock of a ref."""
+
+    def reached(point: str) -> None:
+        if point == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    gitmem.git.publish.reached = reached
+    with Scene(Path(root)).opened() as group:
+        point(group.repository, ref, group.repository.tip().commit, "by hand")
+
+
+@pytest.mark.parametrize("step", ["held", "logged"])
+@pytest.mark.parametrize("ref", ["refs/heads/main", "refs/gitmem/verified", "refs/tags/snapshot/x"])
+def test_whoever_dies_moving_any_ref_is_in_nobody_s_way(scene: Scene, ref: str, step: str) -> None:
+    alone(die_moving, str(scene.root), ref, step)
+    lock = scene.gitdir / f"{ref}.lock"
+    assert lock.exists()
+
+    scene.write(Edit("a.md", line("again")))
+    with scene.opened() as group:
+        assert point(group.repository, ref, group.repository.tip().commit, "again")
+
+    assert not lock.exists()
+    assert_sound(scene)
+
+
+def test_a_snapshot_s_lock_is_known_by_its_file(scene: Scene) -> None:
+    """Also where it holds a commit, as any git's could."""
+    ours = scene.gitdir / "gitmem" / "ref-refs-tags-snapshot-2026-02-08.new"
+    lock = scene.gitdir / "refs" / "tags" / "snapshot" / "2026-02-08.lock"
+    lock.parent.mkdir(parents=True)
+    ours.write_text(f"{scene.head()}\n")
+    os.link(ours, lock)
+
+    group = Group(Store(scene.root), "main", now=fixed_clock)
+    assert snapshot(group).outcome == "made"
+    group.close()
+
+    assert_sound(scene)
