@@ -49,6 +49,29 @@ class Finisher:
         landed = self._has_landed(record)
         self._publisher.resume([item for item in record.items if item.landed or landed])
         self.tidy(patience=GLANCE)
+        if not record.left:
+            self._refresh_index()
+
+    def _refresh_index(self) -> None:
+        """Tell the index what it forgot of writes before the one that died.
+
+        It is never synced, since it is a cache. After a power cut it may be older than several
+        commits, while the record names the files of the last one: a person's `git commit` would
+        take the others back.
+        """
+        from gitmem.git.checks.standing import index_against_head  # only after a crash
+
+        with suppress(GitmemError, OSError):
+            index, _ = self._repository.staging.load()
+            if index is None:
+                return
+            head = list(self._repository.snapshot().files())
+            stale, _ = index_against_head(self._repository.gitdir, index, head)
+            changes = dict.fromkeys(stale)
+            for path, node in head:
+                if path in changes:
+                    changes[path] = entry(path, node.oid, self._worktree.look(path).stat)
+            self._publisher.stage(changes)
 
     def _has_landed(self, record: Record) -> bool:
         tip = self._repository.tip().commit

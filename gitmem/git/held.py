@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gitmem.git import publish
-from gitmem.git.objects import sync_folder
+from gitmem.git.durable import sync_folder
 from gitmem.git.worktree import WorkTree
 
 CONTENT = "content"

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from gitmem.core.access import check_access
 from gitmem.errors import Conflict
-from gitmem.git.durable import write_durably
+from gitmem.git.durable import make_folders, write_durably
 from gitmem.git.setup import read_config
 from gitmem.operations.group import Group
 
@@ -62,7 +62,7 @@ def _hooks(group: Group) -> list[Path]:
 
 def _write(hooks: Iterable[Path], script: bytes) -> None:
     for hook in hooks:
-        hook.parent.mkdir(mode=0o700, exist_ok=True)
+        make_folders(hook.parent)
         write_durably(hook, script)
         hook.chmod(0o700)
 

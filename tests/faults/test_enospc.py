@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -14,6 +14,8 @@ import pytest
 
 import gitmem.git.staging
 from gitmem.errors import StorageFailed
+from gitmem.operations.adopt import adopt
+from gitmem.operations.check import check_group
 from gitmem.operations.group import Store
 from gitmem.operations.init import init
 from gitmem.operations.write import Edit
@@ -115,6 +117,48 @@ def test_at_whatever_step_the_disk_is_full_the_next_write_works(small_disk: Path
         assert_sound(scene)
         subprocess.run(["rm", "-r", str(scene.root)], check=True)
     assert answers >= {"the disk is full", "pending"}
+
+
+def in_need(disk: Path, spare: int, deed: Callable[[], object]) -> str:
+    """What DEED answers on a disk with so many pages to SPARE."""
+    ballast = fill(disk, spare)
+    try:
+        deed()
+    except StorageFailed as error:
+        return error.message.rpartition(": ")[2] + ": " + error.hint
+    finally:
+        ballast.unlink()
+    return "done"
+
+
+@pytest.mark.parametrize("way", ["init", "adopt", "in place"])
+def test_a_group_that_could_not_be_made_for_want_of_space_is_made_when_there_is(
+    small_disk: Path, tmp_path: Path, way: str
+) -> None:
+    source = tmp_path / "folder"
+    source.mkdir()
+    for number in range(30):
+        (source / f"{number}.md").write_text(line(str(number)))
+    answers = []
+    for spare in (0, 3, 20, 33, 60, 90, 300):
+        (source / ".git").unlink(missing_ok=True)
+        store = Store(small_disk / f"store {spare}")
+
+        def deed(store: Store = store) -> object:
+            if way == "init":
+                return init(store, "main", layout="standard")
+            return adopt(store, "main", source, layout="none", in_place=way == "in place")
+
+        answers.append(in_need(small_disk, spare, deed))
+        deed()
+        deed()
+        assert check_group(store, "main").sound
+        assert list((store.root / "repos").glob(".draft-*")) == []
+        with_layout = "gitmem.yaml" in files_on_disk(store.default_worktree("main"))
+        assert with_layout is (way == "init")
+        subprocess.run(["rm", "-r", str(store.root)], check=True)
+    assert set(answers) == {"the disk is full: free some space and repeat", "done"}
+    assert answers[-1] == "done"
 
 
 def on_small_worktree(disk: Path, home: Path) -> Scene:

@@ -1,7 +1,7 @@
 """Every command that changes something, killed or failing at its system calls (F3, F4).
 
-Whatever happened, the next commands work without anybody's help, no acknowledged write and no edit is
-lost, git finds nothing wrong, and the work tree is what HEAD says.
+Whatever happened, the next commands work without anybody's help, no acknowledged write and no edit
+is lost, git finds nothing wrong, and the work tree is what HEAD says.
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ def judge(place: Place, before: set[str]) -> None:
     assert KEPT.encode() in known
     disk = (each for each in place.store.glob("**/edited.md") if each.is_file())
     assert EDIT.encode() in known or any(EDIT in each.read_text() for each in disk)
-    for worktree in sorted((place.store / "groups").iterdir()):
+    for name in groups_of(place):
+        worktree = Path(place.run("status", "-g", name, "--json").document["worktree"])
         status = git(worktree, "status", "--porcelain", "--untracked-files=all")
         assert [each for each in status.splitlines() if "secret.md" not in each] == []
 

@@ -106,9 +106,10 @@ def rename_dies_before(patch: pytest.MonkeyPatch, step: str, store: Store) -> No
     def die(*_: object, **__: object) -> None:
         raise Died
 
-    with patch.context() as inner, pytest.raises(Died):
+    with patch.context() as inner:
         inner.setattr(module, name, die)
-        rename_group(store, "main", "new")
+        with pytest.raises(Died):
+            rename_group(store, "main", "new")
 
 
 @pytest.mark.parametrize("then", ["new", "linked folder", "rename again"])
@@ -152,9 +153,10 @@ def test_a_removal_that_died_is_taken_back_with_its_edits(
             raise Died
         renamed(source, target)
 
-    with monkeypatch.context() as patch, pytest.raises(Died):
+    with monkeypatch.context() as patch:
         patch.setattr("gitmem.operations.groups.rename_durably", die_second)
-        remove_group(Store(scene.root), "main")
+        with pytest.raises(Died):
+            remove_group(Store(scene.root), "main")
     assert not scene.worktree.exists()
 
     scene.write(Edit("b.md", line("b")))
@@ -179,7 +181,11 @@ def test_a_folder_renamed_inside_the_store_is_found_again(scene: Scene) -> None:
 @pytest.fixture
 def outside(tmp_path: Path) -> tuple[Store, Path, Path]:
     """A group whose work tree was moved: the store, where the folder was, and where it is now."""
-    store, place, moved = Store(tmp_path / "store"), tmp_path / "memory", tmp_path / "deep" / "moved"
+    store, place, moved = (
+        Store(tmp_path / "store"),
+        tmp_path / "memory",
+        tmp_path / "deep" / "moved",
+    )
     init(store, "main", worktree=place)
     group = Group(store, "main")
     put(group, "a.md", "first\n")
@@ -298,9 +304,10 @@ def test_init_that_died_before_its_layout_is_finished_by_the_next(
     def die(*_: object, **__: object) -> None:
         raise Died
 
-    with monkeypatch.context() as patch, pytest.raises(Died):
+    with monkeypatch.context() as patch:
         patch.setattr("gitmem.operations.init.tie", die)
-        init(store, "main", worktree=place, layout="standard")
+        with pytest.raises(Died):
+            init(store, "main", worktree=place, layout="standard")
     done = init(store, "main", layout="standard")
 
     assert (done.captured, done.layout) == (1, "standard")

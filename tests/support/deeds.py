@@ -57,12 +57,16 @@ DEEDS: Mapping[str, Deed] = {
     "rotate": Deed(("rotate",)),
     "consolidate": Deed(("consolidate", "--apply")),
     "compact": Deed(("compact", "--summary", "Billing moved to ESM", "--daily")),
-    "rollup": Deed(("rollup", "week", "2026-W06", "--summary", "ESM", "-"), "A week.\n", again=(4,)),
+    "rollup": Deed(
+        ("rollup", "week", "2026-W06", "--summary", "ESM", "-"), "A week.\n", again=(4,)
+    ),
     "snapshot": Deed(("snapshot",)),
     "snapshot again": Deed(("snapshot", "--force")),
     "transcript add": Deed(("transcript", "add", "--chat", "c", "--from", "ada", "One more")),
     "transcript pending": Deed(("transcript", "pending")),
-    "transcript checkpoint": Deed(("transcript", "checkpoint", "--summary", "Monday"), again=(0, 4)),
+    "transcript checkpoint": Deed(
+        ("transcript", "checkpoint", "--summary", "Monday"), again=(0, 4)
+    ),
     "migrate": Deed(("migrate",)),
     "install": Deed(("install", "claude-code", "--scope", "user")),
     "install git-hook": Deed(("install", "git-hook")),
@@ -78,8 +82,10 @@ DEEDS: Mapping[str, Deed] = {
 }
 ELSEWHERE = {"schedule": "systemd or cron, which are the machine's: tests/hosts", "mcp": "a server"}
 READ_ONLY = frozenset(
-    "completion inject search read list entries freshness status log show diff snapshots doctor "
-    "lint".split()
+    (
+        *("completion", "inject", "search", "read", "list", "entries", "freshness", "status"),
+        *("log", "show", "diff", "snapshots", "doctor", "lint"),
+    )
 )
 
 
@@ -118,7 +124,7 @@ class Place(NamedTuple):
 
     def run(self, *args: str, input: str | None = None, **env: str) -> Said:
         """One command, in this process."""
-        with _inside(self.home):
+        with _Inside(self.home):
             return run_gitmem(*args, input=input, **{**self.env, **env})
 
     def begin(self, crowd: Crowd, deed: Deed) -> Child:
@@ -139,7 +145,7 @@ class Place(NamedTuple):
         return sorted([*self.store.glob("repos/*.git"), *self.store.glob("trash/*/repos/*.git")])
 
 
-class _inside:
+class _Inside:
     """In a folder that no link or repository of ours is about."""
 
     def __init__(self, folder: Path) -> None:

@@ -213,13 +213,17 @@ def need_strace() -> None:
 
 
 @contextmanager
-def traced(child: Child, log: Path, calls: Iterable[str], inject: str = "") -> Iterator[None]:
+def traced(
+    child: Child, log: Path, calls: Iterable[str], inject: str = "", *, plain: bool = True
+) -> Iterator[None]:
     """Watch CALLS of a waiting child; INJECT is strace's `error=EIO:when=3` and the like.
 
-    The count of `when` begins here. Leave the block when the child has ended.
+    The count of `when` begins here. Leave the block when the child has ended. Without PLAIN all
+    strings are whole, and in hex.
     """
     names = ",".join(calls)
-    command = ["strace", "-y", "-s", "256", "-o", str(log), "-p", str(child.pid)]
+    form = ["-s", "256"] if plain else ["-s", "10000000", "-xx"]
+    command = ["strace", "-y", *form, "-o", str(log), "-p", str(child.pid)]
     command += ["-e", f"trace={names}", "-e", "signal=none"]
     if inject:
         command += ["-e", f"inject={names}:{inject}"]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.errors import Conflict, Refused, StorageFailed
+from gitmem.git.durable import make_folders, sync_folder
 
 BACKUPS = "backups"
 """The folder of the store in which files stand as they were before us."""
@@ -85,8 +86,8 @@ def back_up(store: Path, change: Change) -> Path | None:
         return None
     place = backup_of(store, change.path, digest(change.before))
     if not place.exists():
-        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _replace(place, change.before, 0o600, durably=True)
+        make_folders(place.parent)
+        _replace(place, change.before, 0o600)
     return place
 
 
@@ -113,7 +114,8 @@ def make(change: Change, *, mode: int) -> None:
         for folder in reversed(_missing(real)):
             folder.mkdir(exist_ok=True)
             folder.chmod(0o755 if mode & 0o044 else 0o700)
-        _replace(real, change.after, mode, durably=change.before is not None)
+            sync_folder(folder.parent)
+        _replace(real, change.after, mode)
     except OSError as error:
         raise _failed(change.path, "written", error) from error
 
@@ -143,8 +145,11 @@ def _missing(path: Path) -> list[Path]:
     return [each for each in path.parents if not each.exists()]
 
 
-def _replace(path: Path, data: bytes, mode: int, *, durably: bool) -> None:
-    """Put DATA at PATH: there is the old file or the new one, DURABLY also when the power fails."""
+def _replace(path: Path, data: bytes, mode: int) -> None:
+    """Put DATA at PATH: there is the old file or the new one, also when the power fails.
+
+    A host does not start with settings of which a power cut left an empty file.
+    """
     temp = path.with_name(f".{path.name}.{os.urandom(4).hex()}{_HALF}")
     fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
@@ -152,12 +157,12 @@ def _replace(path: Path, data: bytes, mode: int, *, durably: bool) -> None:
             file.write(data)
             file.flush()
             _look_like(path, fd, mode)
-            if durably:
-                os.fsync(fd)
+            os.fsync(fd)
         os.replace(temp, path)
     except BaseException:
         temp.unlink(missing_ok=True)
         raise
+    sync_folder(path.parent)
 
 
 def _look_like(path: Path, fd: int, mode: int) -> None:
