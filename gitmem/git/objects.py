@@ -91,7 +91,8 @@ class Objects:
         self.packs = Packs(os.path.join(self._folder, "pack"))
 
     def close(self) -> None:
-        """Give back file handles."""
+        """Give back file handles; what was staged and never flushed is gone."""
+        self.discard()
         self.packs.close()
 
     def loose_path(self, oid: str) -> str:

@@ -206,6 +206,8 @@ def tie(gitdir: Path, worktree: Path, *, relative: bool) -> None:
     """
     target = os.path.relpath(gitdir, worktree) if relative else str(gitdir)
     marker = worktree / ".git"
+    for left in worktree.glob("..git.????????"):  # of one that died here: git would see it
+        left.unlink(missing_ok=True)
     if os.path.lexists(marker) and (marker.is_symlink() or not marker.is_file()):
         to_quarantine(gitdir, marker, "worktree.git")
     write_durably(marker, f"gitdir: {target}\n".encode())

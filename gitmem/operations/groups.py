@@ -18,6 +18,7 @@ from gitmem.git.durable import make_folders, rename_durably, sync_folder
 from gitmem.git.lock import Lock, lock_path
 from gitmem.git.moves import SUBMODULE
 from gitmem.git.setup import is_tied, worktree_of
+from gitmem.git.worktrees import bring_back
 from gitmem.operations.clock import Clock, zone_of
 from gitmem.operations.group import Group, Store, time_now
 from gitmem.operations.renaming import carry_out, give_up, relinked, take_back
@@ -142,8 +143,10 @@ def remove_group(
 
 @contextmanager
 def _both_locks(store: Store, name: str) -> Iterator[None]:
-    """Nobody makes a group, and nobody writes to this one."""
+    """Nobody makes a group, and nobody writes to this one; its work tree is where it belongs."""
     with Lock(store.root / "lock"), Lock(lock_path(store.gitdir(name))):
+        if worktree_of(store.gitdir(name)) == store.default_worktree(name):
+            bring_back(store.gitdir(name))
         yield
 
 

@@ -98,12 +98,9 @@ def cut(origin: Place, name: str, folder: Path, points: int) -> None:
 
 
 def survive(place: Place, acknowledged: Facts) -> None:
-    for name in acknowledged.groups:
-        if name in groups_of(place):
-            done = place.run("write", "again.md", "- remember token-again\n", "-g", name)
-            assert done.code == 0, done
-    done = place.run("write", "once.md", "more\n")
-    assert done.code == 0, done
+    for name in groups_of(place):
+        done = place.run("write", "again.md", "- remember token-again\n", "-g", name)
+        assert done.code == 0, done
     if acknowledged.groups == groups_of(place):
         assert_kept(place, acknowledged)
     else:  # a command that was not answered may have happened

@@ -330,3 +330,16 @@ def test_a_full_disk_leaves_no_draft_and_says_so(
 
     init(store, "main")
     assert check_group(store, "main").sound
+
+
+def test_a_removal_that_died_and_is_repeated_takes_everything_along(scene: Scene) -> None:
+    (scene.worktree / "a.md").write_text(line("edit"))
+    first = scene.root / "trash" / "main-1" / "groups" / "main"
+    first.parent.mkdir(parents=True)
+    scene.worktree.rename(first)
+
+    trash = Path(remove_group(Store(scene.root), "main").trash)
+
+    assert (trash / "groups" / "main" / "a.md").read_text() == line("edit")
+    assert git(trash / "groups" / "main", "status", "--porcelain") == " M a.md\n"
+    assert not first.exists()

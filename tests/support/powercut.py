@@ -32,7 +32,8 @@ _ARGUMENT = re.compile(r'"((?:\\x..)*)"|(?:AT_FDCWD|\d+)<((?:\\x..)*)>|([^,<>"]+
 _CALL = re.compile(r"(\w+)\((.*)\)\s+= (-?\d+)")
 
 State = dict[str, bytes | None]
-"""What stands where, relative to the top; None for a folder, a link by its target after `->`."""
+"""What stands where, relative to the top: None for a folder; a link has its target after `->`, a
+second name of a file the first one after `=>`."""
 
 
 class Node:
@@ -226,18 +227,18 @@ class Disk:
     def cut(self, variant: str) -> State:
         """What the next start finds."""
         state: State = {}
-        self._collect(self._root, "", variant, state)
-        return state
-
-    def _collect(self, node: Node, path: str, variant: str, state: State) -> None:
-        names = node.synced_names if variant == VARIANTS[0] else node.names
-        for name, child in names.items():
-            place = f"{path}/{name}" if path else name
-            if child.folder:
-                state[place] = None
-                self._collect(child, place, variant, state)
+        first: dict[Node, str] = {}
+        for path, node in self._walk(self._root, "", synced=variant == VARIANTS[0]):
+            if node.folder:
+                state[path] = None
+            elif node.link:
+                state[path] = b"->" + node.link
+            elif node in first:
+                state[path] = b"=>" + os.fsencode(first[node])
             else:
-                state[place] = b"->" + child.link if child.link else child.after_cut(variant)
+                first[node] = path
+                state[path] = node.after_cut(variant)
+        return state
 
     def now(self) -> State:
         """What a living system sees: for who doubts this model."""
@@ -248,19 +249,21 @@ class Disk:
             )
         return state
 
-    def _walk(self, node: Node, path: str) -> Iterator[tuple[str, Node]]:
-        for name, child in node.names.items():
+    def _walk(self, node: Node, path: str, *, synced: bool = False) -> Iterator[tuple[str, Node]]:
+        for name, child in sorted((node.synced_names if synced else node.names).items()):
             place = f"{path}/{name}" if path else name
             yield place, child
-            yield from self._walk(child, place)
+            yield from self._walk(child, place, synced=synced)
 
 
 def written(top: Path, state: State) -> None:
     """Let STATE stand at TOP."""
     top.mkdir(mode=0o700)
-    for path, content in sorted(state.items()):
+    for path, content in state.items():
         if content is None:
             (top / path).mkdir(mode=0o700)
+        elif content.startswith(b"=>"):
+            os.link(top / os.fsdecode(content[2:]), top / path)
         elif content.startswith(b"->"):
             os.symlink(content[2:], top / path)
         else:
