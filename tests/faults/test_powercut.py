@@ -6,7 +6,12 @@ synced. No root and no device are needed for that.
 
 from __future__ import annotations
 
+import fcntl
+import os
 import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -154,3 +159,53 @@ def test_a_power_cut_after_the_answer_loses_nothing(
 @pytest.mark.parametrize("name", DEEDS)
 def test_power_cuts_all_along_every_command(origin: Place, tmp_path: Path, name: str) -> None:
     cut(origin, name, tmp_path, points=60)
+
+
+SHUTDOWN, WITHOUT_FLUSH = 0x8004587D, 2
+"""EXT4_IOC_SHUTDOWN and EXT4_GOING_FLAGS_NOLOGFLUSH: the disk is gone at once."""
+
+
+@pytest.fixture
+def ext4(tmp_path: Path) -> Iterator[Path]:
+    """A small ext4 of its own, in a file."""
+    image, place = tmp_path / "image", tmp_path / "disk"
+    place.mkdir()
+    image.write_bytes(b"")
+    os.truncate(image, 64 * 1024 * 1024)
+    for command in (
+        ["mkfs.ext4", "-q", str(image)],
+        ["mount", "-o", "loop", str(image), str(place)],
+    ):
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        except FileNotFoundError:
+            pytest.skip(f"{command[0]} IS MISSING: a real disk is NOT TESTED")
+        if done.returncode != 0:
+            pytest.skip(f"NO DISK CAN BE MOUNTED, a real one is NOT TESTED: {done.stderr.strip()}")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+def lose_power(disk: Path, image: Path) -> None:
+    fd = os.open(disk, os.O_RDONLY)
+    try:
+        fcntl.ioctl(fd, SHUTDOWN, WITHOUT_FLUSH.to_bytes(4, sys.byteorder))
+    finally:
+        os.close(fd)
+    subprocess.run(["umount", str(disk)], check=True)
+    subprocess.run(["mount", "-o", "loop", str(image), str(disk)], check=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", IN_SHORT)
+def test_a_real_disk_agrees(origin: Place, ext4: Path, tmp_path: Path, name: str) -> None:
+    place = copied(origin, ext4 / "home")
+    os.sync()
+    assert place.do(DEEDS[name]).code == 0
+    answered = facts_of(place)
+
+    lose_power(ext4, tmp_path / "image")
+
+    survive(place, answered)
