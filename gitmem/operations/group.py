@@ -180,25 +180,28 @@ class Group:
     def _find_config(self, near: str) -> None:
         """The work tree is elsewhere, or a power cut or an interrupted renaming left it unnamed."""
         default = self.store.default_worktree(self.name)
-        if not self._config and is_blank(self.gitdir) and is_tied(self.gitdir, default):
-            name_worktree(self.gitdir, os.path.relpath(default, self.gitdir))
-        elif not self._finished() and not (near and self._is_near(near)):
-            return
-        self._config = read_config(self.gitdir)
+        place = worktree_in(self.gitdir, self._config)
+        changed = False
+        with suppress(OSError):  # who cannot write here is told by who needs it
+            if place is None and is_blank(self.gitdir) and is_tied(self.gitdir, default):
+                name_worktree(self.gitdir, os.path.relpath(default, self.gitdir))
+                changed = True
+            elif place and place != default and place.parent == default.parent:
+                changed = self._finished()
+            elif place and near and not os.path.lexists(place):
+                from gitmem.operations.worktrees import relink_from
 
-    def _is_near(self, folder: str) -> bool:
-        """True when the work tree was gone, and FOLDER turned out to lie in it."""
-        if os.path.lexists(worktree_in(self.gitdir, self._config) or "/"):
-            return False
-        from gitmem.operations.worktrees import relink_from
-
-        return relink_from(self.store, self.name, folder)
+                changed = relink_from(self.store, self.name, near)
+        if changed:
+            self._config = read_config(self.gitdir)
 
     def _finished(self) -> bool:
         """Finish a renaming to this name that was interrupted; False where there was none."""
         from gitmem.operations.renaming import finish_rename
 
-        return finish_rename(self.store, self.name)
+        with suppress(OSError):
+            return finish_rename(self.store, self.name)
+        return False
 
     def _check_format(self) -> None:
         check_form(self._config, self.name)

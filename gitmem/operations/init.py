@@ -104,7 +104,7 @@ def init(
                 started = _start(group, starter, layout)
             tip = group.repository.tip().commit
             named = layout_of(group).name
-            if take_in:
+            if fresh and take_in:
                 begun(group.gitdir)
         finally:
             group.close()

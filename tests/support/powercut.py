@@ -249,11 +249,17 @@ class Disk:
             )
         return state
 
-    def _walk(self, node: Node, path: str, *, synced: bool = False) -> Iterator[tuple[str, Node]]:
+    def _walk(
+        self, node: Node, path: str, *, synced: bool = False, seen: set[Node] | None = None
+    ) -> Iterator[tuple[str, Node]]:
+        seen = set() if seen is None else seen
         for name, child in sorted((node.synced_names if synced else node.names).items()):
+            if child.folder and child in seen:
+                continue  # every file system moves a folder at once: it never has two names
+            seen.add(child)
             place = f"{path}/{name}" if path else name
             yield place, child
-            yield from self._walk(child, place, synced=synced)
+            yield from self._walk(child, place, synced=synced, seen=seen)
 
 
 def written(top: Path, state: State) -> None:

@@ -36,7 +36,8 @@ def command(call: Invocation, worktree: str | None, layout: str | None) -> None:
 
     Does nothing where both exist: it is safe to call at every start, and from several processes.
     A layout says which kinds of memory a group has; it is kept in the group's gitmem.yaml. A group
-    that has none yet gets one when --layout names it.
+    that has none yet gets one when --layout names it. Where you moved a group's folder, --worktree
+    says where it is now; where you lost it, the old place gets its files back.
 
     \b
     Examples:

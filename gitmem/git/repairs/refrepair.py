@@ -134,9 +134,13 @@ class RefRepair:
 
     def _distrust(self, lacks: list[Lack]) -> None:
         """What lacks anything is not verified."""
-        if lacks and VERIFIED in self._refs:
-            with suppress(pygit2.GitError, KeyError, OSError):
+        if not lacks or VERIFIED not in self._refs:
+            return
+        with suppress(pygit2.GitError, KeyError, OSError):
+            if VERIFIED in packed_refs(self._gitdir)[0]:
                 self._repository.raw.lookup_reference(VERIFIED).delete()
+            else:  # without `packed-refs.lock`, which would keep out git if we died here
+                (self._gitdir / VERIFIED).unlink()
 
     def _logs(self) -> Iterator[Done]:
         """Drop the lines of reflogs that are torn or speak of commits that are no more."""
