@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -176,7 +175,8 @@ class Publisher:
         """Compare and swap the branch; False when somebody else moved it first."""
         deadline = time.monotonic() + self.wait
         reference = tip.reference
-        for attempt in count():
+        free = False
+        while True:
             try:
                 reference.set_target(commit, subject)
                 return True
@@ -188,17 +188,18 @@ class Publisher:
                     return False
                 from gitmem.git.refs import clear_dead_lock  # only where a lock is in the way
 
-                if clear_dead_lock(self.repository.gitdir, BRANCH):
-                    continue
                 lock = self.repository.gitdir / (BRANCH + ".lock")
+                if lock.exists() and clear_dead_lock(self.repository.gitdir, BRANCH):
+                    continue
                 if time.monotonic() >= deadline:
                     self._landing = False  # it did not: no record shall make that lock look ours
                     raise _branch_locked(lock, self.wait) from error
-                if not lock.exists() and attempt:  # once more: the lock may just have gone
+                gone = not lock.exists()
+                if gone and free:  # at two attempts running: before, it may just have gone
                     raise
+                free = gone
                 reference = now.reference
                 time.sleep(0.01)
-        raise AssertionError
 
     def _tip_after(self, error: Exception) -> Tip:
         try:

@@ -95,7 +95,9 @@ def _began_as(store: Store, new: str) -> str:
     if store.gitdir(new).is_dir():
         place = worktree_of(store.gitdir(new))
         inside = place is not None and place.parent == store.root / "groups"
-        return place.name if place and inside and place.name != new else ""
+        old = place.name if place and inside and place.name != new else ""
+        # Else it is a copy of that group's repository, and the folder is not its own.
+        return old if old and not store.gitdir(old).is_dir() else ""
     for name in store.names():
         with suppress(OSError, ValueError):
             if json.loads((store.gitdir(name) / NOTE).read_bytes()) == [name, new]:

@@ -12,7 +12,7 @@ from gitmem.errors import GitmemError
 from gitmem.git.checks.reffiles import all_refs
 from gitmem.git.lock import Lock, lock_path
 from gitmem.git.refs import Move, move_ref, ref_tip
-from gitmem.git.repository import Repository
+from gitmem.git.repository import BRANCH, Repository
 
 GLANCE = 0.05
 """Seconds to wait for the lock where nothing hangs on getting it."""
@@ -21,9 +21,10 @@ GLANCE = 0.05
 def point(repository: Repository, name: str, target: str, why: str) -> bool:
     """Let the ref NAME point at TARGET; False when that cannot be. Needs the group's lock."""
     try:
-        now = int(time.time())  # of its log alone
+        logged = name == BRANCH or (repository.gitdir / "logs" / name).exists()
+        message = f"check: {why}" if logged else ""
         old = ref_tip(repository.gitdir, name)
-        move_ref(repository.gitdir, name, Move(old, target, f"check: {why}", now))
+        move_ref(repository.gitdir, name, Move(old, target, message, int(time.time())))
     except (GitmemError, OSError):
         return False
     return True

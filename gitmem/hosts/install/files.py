@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.errors import Conflict, Refused, StorageFailed
-from gitmem.git.durable import make_folders, sync_folder
 
 BACKUPS = "backups"
 """The folder of the store in which files stand as they were before us."""
@@ -86,7 +85,8 @@ def back_up(store: Path, change: Change) -> Path | None:
         return None
     place = backup_of(store, change.path, digest(change.before))
     if not place.exists():
-        make_folders(place.parent)
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _sync(place.parent.parent)
         _replace(place, change.before, 0o600)
     return place
 
@@ -114,7 +114,7 @@ def make(change: Change, *, mode: int) -> None:
         for folder in reversed(_missing(real)):
             folder.mkdir(exist_ok=True)
             folder.chmod(0o755 if mode & 0o044 else 0o700)
-            sync_folder(folder.parent)
+            _sync(folder.parent)
         _replace(real, change.after, mode)
     except OSError as error:
         raise _failed(change.path, "written", error) from error
@@ -162,7 +162,16 @@ def _replace(path: Path, data: bytes, mode: int) -> None:
     except BaseException:
         temp.unlink(missing_ok=True)
         raise
-    sync_folder(path.parent)
+    _sync(path.parent)
+
+
+def _sync(folder: Path) -> None:
+    """Make the names in FOLDER durable."""
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def _look_like(path: Path, fd: int, mode: int) -> None:
