@@ -12,8 +12,8 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
+from gitmem.git.durable import sync_folder
 from gitmem.git.exchange import rename_onto_nothing
-from gitmem.git.objects import sync_folder
 
 CHUNK = 1024 * 1024
 PRIVATE = 0o600

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.git import publish
+from gitmem.git.durable import sync_folder
 from gitmem.git.held import (
     CONTENT,
     HeldFolder,
@@ -22,7 +23,6 @@ from gitmem.git.held import (
     remove_folder,
     write_meta,
 )
-from gitmem.git.objects import sync_folder
 from gitmem.git.worktree import WorkTree
 
 PRIVATE = 0o600

@@ -906,7 +906,7 @@ def harmed(desk: Desk, group: Group, harm: str) -> Callable[[], object]:
     if harm == "config":
         desk.store.config.write_text("links: [\n")
         return desk.store.config.unlink
-    name = {"head": "HEAD", "objects": "objects"}[harm]
+    name = {"refs": "refs", "objects": "objects"}[harm]
     away = desk.project / name
     (group.gitdir / name).rename(away)
     return lambda: away.rename(group.gitdir / name)
@@ -1029,7 +1029,7 @@ class TestTurns:
         assert "We chose ESM." in start.context
         assert [each.op for each in log(group)].count("compact") == 1
 
-    @pytest.mark.parametrize("harm", ["head", "objects", "config", "linked to nothing"])
+    @pytest.mark.parametrize("harm", ["refs", "objects", "config", "linked to nothing"])
     @pytest.mark.parametrize("host", HOSTS)
     def test_nor_is_one_lost_where_the_group_cannot_be_opened(
         self, desk: Desk, group: Group, host: str, harm: str

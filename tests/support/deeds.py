@@ -76,7 +76,7 @@ DEEDS: Mapping[str, Deed] = {
     "restore": Deed(("restore", "b.md", "--at", "{first}")),
     "undo": Deed(("undo", "{first}"), again=(0, 4)),
     "held accept": Deed(("held", "accept", "secret.md"), again=(3,)),
-    "held drop": Deed(("held", "drop", "secret.md"), again=(3,)),
+    "held drop": Deed(("held", "drop", "secret.md", "--yes"), again=(3,)),
     "check": Deed(("check", "--repair")),
     "maintain": Deed(("maintain",)),
 }
