@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from gitmem.git.objects import sync_folder
+from gitmem.git.durable import sync_folder
 
 NAME = "acknowledged"
 
