@@ -6,6 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from gitmem.core.escaping import NOTHING, ForModel, joined
 from gitmem.hosts.hooks.answering import READY, Asked, Parts, Said, in_words, note_end
 from gitmem.hosts.hooks.dialects import DIALECTS, Payload
 from gitmem.hosts.hooks.groups import WAIT, opened, take_in
@@ -53,7 +54,7 @@ def _is_command(prompt: str) -> bool:
 
 def turned(asked: Asked) -> Said:
     """Keep edits made through a shell; every so many turns, a word on the diary."""
-    parts, nudge, room = Parts(), "", room_of(asked.host).part(0.5)
+    parts, nudge, room = Parts(), NOTHING, room_of(asked.host).part(0.5)
     with opened(asked) as group:
         if asked.name != "SubagentStop":
             parts.tried("what was said may be missed", lambda: note_end(asked, group.name))
@@ -61,17 +62,17 @@ def turned(asked: Asked) -> Said:
         words = parts.tried("edits wait for the next turn", lambda: take_in(group, room))
     # What a hook adds keeps a turn going: not while one does so already.
     is_going = asked.payload.get("stop_hook_active")
-    told = "" if is_going else "\n\n".join(filter(None, (words, nudge)))
+    told = NOTHING if is_going else joined((words, nudge))
     return Said(told, parts.notice)
 
 
-def _remembered(asked: Asked, group: Group) -> str:
+def _remembered(asked: Asked, group: Group) -> ForModel:
     """Remember that the session was compacted, or has had one turn more; what is to be said."""
     from gitmem.operations.sessions import keep_session, read_session
 
     if not asked.session:
-        return ""
-    known, words = read_session(group.gitdir, asked.session), ""
+        return NOTHING
+    known, words = read_session(group.gitdir, asked.session), NOTHING
     if asked.name == "PreCompact":
         known = known._replace(nudge=True)
     else:
@@ -80,14 +81,14 @@ def _remembered(asked: Asked, group: Group) -> str:
     return words
 
 
-def _counted(asked: Asked, group: Group, known: Session) -> tuple[Session, str]:
+def _counted(asked: Asked, group: Group, known: Session) -> tuple[Session, ForModel]:
     """After so many turns a word on the diary, as soon as that can be said."""
     if known.turns < TURNS or asked.payload.get("stop_hook_active"):
-        return known, ""
+        return known, NOTHING
     from gitmem.hosts.hooks.start import nudge_of
 
     can_say = "Stop" in DIALECTS[asked.host].adding
-    words = nudge_of(group) if can_say else ""
+    words = nudge_of(group) if can_say else NOTHING
     return known._replace(turns=0, nudge=not can_say), words
 
 
