@@ -88,7 +88,7 @@ class Memory:
     def last(self, key: bytes) -> bytes | None:
         """The newest record that begins with KEY; raises Forgotten.
 
-        A commit of 150,000 entries asks so often: looking through everything each time took minutes.
+        A commit of 80,000 entries asks as often, and took minutes to look through all each time.
         """
         self._searches += 1
         if self._searches > FEW:

@@ -131,7 +131,8 @@ def _place(number: int, row: int, part: Passage, entry: tuple[object, ...]) -> t
 
 def _facts(parts: Sequence[Passage]) -> Iterator[tuple[object, ...]]:
     """What each of PARTS says of its entry; found out once for the many parts of a long one."""
-    last, facts = None, _NO_ENTRY
+    last: Entry | None = None
+    facts: tuple[object, ...] = _NO_ENTRY
     for part in parts:
         if part.entry is not last:
             last = part.entry
