@@ -138,6 +138,26 @@ def worded(words: str, /, **values: object) -> ForModel:
     return ForModel(words.format_map({key: shown_on_a_line(f"{x}") for key, x in values.items()}))
 
 
+def on_a_line(text: str) -> ForModel:
+    """TEXT as one line."""
+    return ForModel(shown_on_a_line(text))
+
+
+def on_lines(text: str) -> ForModel:
+    """TEXT as the lines it has: words of ours, with names in them."""
+    return ForModel(shown(text))
+
+
+def indented(text: str) -> ForModel:
+    """TEXT below a line of ours: all of it stands further in, so none of it can pass for ours."""
+    return ForModel("\n".join(f"   {line}" if line else "" for line in shown(text).split("\n")))
+
+
+def exact(text: str) -> ForModel:
+    """TEXT as it is: for a model that asked for a file by name, and has to write it back."""
+    return ForModel(text)
+
+
 def joined(parts: Iterable[ForModel], between: str = "\n\n") -> ForModel:
     """PARTS, one behind the other, with those left out that say nothing."""
     return ForModel(between.join(filter(None, parts)))
