@@ -38,7 +38,7 @@ HOST_TAGS = (
 )
 """Tags by which hosts and model APIs mark their own words; `antml:` begins more of them."""
 # Also what people write where a name is to be filled in: `ssh <user>@<host>`. So they count only
-# where they close, have an attribute or begin a line.
+# where they close, have an attribute or begin a line, be it one of a list, a quote or a diff.
 HOST_TAGS_IN_FORM = ("user", "parameter", "parameters", "function", "functions", "message", "env")
 
 # All that controls, formats, separates lines, draws nothing, chooses between two ways to draw or is
@@ -62,7 +62,7 @@ _HOST_TAG = (
     r"|<(?=[|\uff5c][\w.:/\u2581-]{1,40}[|\uff5c]>)"
 )
 _HOST = (
-    rf"{_HOST_TAG}|(?mi:^[ \t]*+<(?=[ \t]*+{_FORMS}))"
+    rf"{_HOST_TAG}|(?mi:^[ \t>+*-]*+<(?=[ \t]*+{_FORMS}))"
     # A turn of a conversation, in the form of completions.
     r"|(?<=\n\n)(?:H(?=uman:)|A(?=ssistant:))"
 )
