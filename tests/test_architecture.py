@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
+from typing import TypeGuard
 
 import pytest
 
@@ -184,3 +185,83 @@ def test_the_walk_misses_no_absent_future_import() -> None:
 )
 def test_the_walk_lets_through_what_is_allowed(path: str, source: str) -> None:
     assert list(violations(path, source)) == []
+
+
+# Text for a model is made where everything is escaped, and by nobody else. What a model asked for
+# by name is the one exception: it has to write back what it reads.
+MAKERS = {
+    "ForModel": {"gitmem/core/escaping.py", "gitmem/core/rendering.py"},
+    "exact": {"gitmem/hosts/mcp/texts.py"},
+    "additionalContext": {"gitmem/hosts/hooks/dialects.py"},
+    "TextContent": {"gitmem/hosts/mcp/server.py"},
+}
+
+
+def makes_text(path: str, source: str) -> Iterator[str]:
+    """Say in words where the module at PATH makes text for a model that it must not."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        name = called(node) if isinstance(node, ast.Call) else getattr(node, "value", "")
+        if isinstance(name, str) and path not in MAKERS.get(name, {path}):
+            yield f"{name} is not for {path}"
+        if isinstance(node, ast.Call) and name == "cast" and "ForModel" in ast.unparse(node):
+            yield "a cast makes no text for a model"
+        if isinstance(node, ast.Call) and name == "worded" and not is_ours(node.args[0], tree):
+            yield f"the words of {ast.unparse(node)} are not ours"
+
+
+def is_ours(node: ast.expr, tree: ast.Module) -> bool:
+    """Whether a text stands in the source: it is a constant, or has a name that is one."""
+    if isinstance(node, ast.Constant):
+        return True
+    if isinstance(node, ast.BinOp):
+        return is_ours(node.left, tree) and is_ours(node.right, tree)
+    if isinstance(node, ast.IfExp):
+        return is_ours(node.body, tree) and is_ours(node.orelse, tree)
+    if not isinstance(node, ast.Name):
+        return False
+    given = [each.value for each in ast.walk(tree) if is_given(each, node.id)]
+    return all(is_ours(each, tree) for each in given) if given else node.id.isupper()
+
+
+def is_given(node: ast.AST, name: str) -> TypeGuard[ast.Assign]:
+    return isinstance(node, ast.Assign) and name in map(ast.unparse, node.targets)
+
+
+@pytest.mark.parametrize("path", MODULES)
+def test_text_for_a_model_is_made_in_one_place(path: str) -> None:
+    assert list(makes_text(path, (ROOT / path).read_text("utf-8"))) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "Said(ForModel(text))",
+        "Answer(exact(text))",
+        "{'additionalContext': text}",
+        "TextContent(text=text)",
+        "cast('ForModel', text)",
+        "worded(text)",
+        "worded(f'{text}')",
+        "words = path\nworded(words)",
+        "worded('a' + text)",
+    ],
+)
+def test_no_other_place_passes(source: str) -> None:
+    assert list(makes_text("gitmem/hosts/hooks/start.py", source)) != []
+
+
+def test_a_type_says_what_is_for_a_model() -> None:
+    """mypy, which is strict here, holds the rest: nothing else is taken there."""
+    doors = {
+        "gitmem/hosts/hooks/answering.py": "context: ForModel",
+        "gitmem/hosts/hooks/dialects.py": "context: ForModel",
+        "gitmem/hosts/mcp/texts.py": "text: ForModel",
+        "gitmem/operations/inject.py": "memory_context: ForModel",
+    }
+    for path, said in doors.items():
+        assert said in (ROOT / path).read_text("utf-8")
+    unchecked = [each for each in MODULES if "hosts/hooks" in each or "hosts/mcp" in each]
+    assert not any(
+        "type: ignore[arg-type]" in (ROOT / each).read_text("utf-8") for each in unchecked
+    )

@@ -24,6 +24,7 @@ VARIABLES = {
     "GITMEM_NOW": "an ISO time such as `2026-02-08T14:30:00Z`: the clock stands still there, for "
     "tests and rehearsals",
     "GITMEM_DISABLE": "any value: `gitmem hook` does nothing",
+    "GITMEM_HOOK_SECONDS": "how long `gitmem hook` may take before it says nothing; 0 for no limit",
     "GITMEM_DEBUG": "any value: an error also shows where in the code it was raised",
     "NO_COLOR": "any value: no colours, on a terminal neither",
     "VISUAL": "the editor of `gitmem edit`, with its arguments",

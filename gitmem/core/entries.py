@@ -8,7 +8,7 @@ changes, and what was written is read back before it is given away.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from gitmem.core.entry_blocks import (
@@ -251,18 +251,21 @@ def _read_back(text: str, changed: str, known: Entry | None, title: str, wish: W
     others = [wording(each.block) for each in before[:at] + before[at + 1 :]]
     if found is None or others != [wording(each.block) for each in after[:at] + after[at + 1 :]]:
         raise _unreadable()
-    expected = {name: known.field(name) for name, _ in known.fields} if known else {}
-    expected |= dict(wish.fields)
-    if any(found.field(name) != value for name, value in _newest(expected).items()):
+    expected = _firsts(known.fields if known else ()) | {fold(x): value for x, value in wish.fields}
+    standing = _firsts(found.fields)
+    if any(standing.get(name, "") != value for name, value in expected.items()):
         raise _unreadable()
     if found.title != (known.title if known else title):
         raise _unreadable()
     return Put(changed, found.slug, known is None)
 
 
-def _newest(fields: Mapping[str, str]) -> dict[str, str]:
-    """FIELDS by folded names; of several that are one, the last counts."""
-    return {fold(name): value for name, value in fields.items()}
+def _firsts(fields: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """FIELDS by folded names; of several that are one, the first counts."""
+    found: dict[str, str] = {}
+    for name, value in fields:
+        found.setdefault(fold(name), value)
+    return found
 
 
 def _unreadable() -> BadInput:

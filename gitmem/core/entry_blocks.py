@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from gitmem.core.entry_lines import BOM, ENTRY_LEVEL, KNOWN, Heading, Lines, fold, scan, spots
+from gitmem.core.normal_forms import normal_form
 from gitmem.core.paths import fold as path_fold
 from gitmem.errors import NotFound
 
@@ -113,7 +114,7 @@ def slug_of(title: str) -> str:
     if not text.isascii():
         import unicodedata  # a megabyte that plain titles never need
 
-        text = unicodedata.normalize("NFC", text)
+        text = normal_form("NFC", text)
         text = "".join(x if x.isalnum() or unicodedata.category(x)[0] == "M" else "-" for x in text)
         slug = "-".join(filter(None, text.split("-")))
     else:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from itertools import count
 from typing import NamedTuple
 
+from gitmem.core.normal_forms import normal_form
 from gitmem.errors import GroupRefused, PathRefused
 
 MAX_DEPTH = 8
@@ -72,10 +73,8 @@ def fold(name: str) -> str:
     """Return the key under which case twins and Unicode-form twins of NAME are equal."""
     if name.isascii():
         return name.lower()
-    from unicodedata import normalize
-
     # Decomposed first: a composed letter may fold to one whose marks stand in another order.
-    return normalize("NFD", normalize("NFD", name).casefold())
+    return normal_form("NFD", normal_form("NFD", name).casefold())
 
 
 def find_twin(name: str, siblings: Iterable[str]) -> str | None:

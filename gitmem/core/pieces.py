@@ -36,6 +36,8 @@ class Piece(NamedTuple):
     """day, week or month, where it is known."""
     state: str = ""
     """How fresh it is, where that is known."""
+    change: str = ""
+    """What became of its file since a session was shown it, where that is why it is here."""
     importance: int = 3
     """Its own, else that of its layer: 1 is the last to go, 5 the first."""
     vital: bool = False

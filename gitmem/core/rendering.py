@@ -6,7 +6,6 @@ fit. Blocks are parted by one blank line in every format.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
@@ -14,11 +13,14 @@ from typing import NamedTuple
 from gitmem.core.escaping import (
     EMPTY,
     MISSING,
+    NOTHING,
     SNIPPETS,
     UNREADABLE,
+    ForModel,
     escape,
     hidden_in_json,
     in_block,
+    in_command,
     in_lines,
     in_mark,
     in_markup,
@@ -70,15 +72,15 @@ class Page:
             self._drawn[id(piece)] = known
         return known[1]
 
-    def text(self, pieces: Sequence[Piece]) -> str:
+    def text(self, pieces: Sequence[Piece]) -> ForModel:
         """The page with PIECES; nothing at all where there are none."""
         drawn = [self.draw(each) for each in pieces]
         if not drawn:
-            return ""
+            return NOTHING
         if self.format == "json":
-            return _document(drawn, self.annotate)
+            return ForModel(_document(drawn, self.annotate))
         blocks = _snippets(drawn) if self.format == "snippets" else _blocks(drawn)
-        return "\n\n".join((NOTICE, *blocks) if self.annotate else blocks)
+        return ForModel("\n\n".join((NOTICE, *blocks) if self.annotate else blocks))
 
     def size(self, pieces: Sequence[Piece]) -> int:
         """The characters of the page with PIECES."""
@@ -87,12 +89,8 @@ class Page:
 
 def reading_command(piece: Piece) -> str:
     """What to type to see all of a piece."""
-    path = shown_on_a_line(piece.path)
-    if not re.fullmatch(r"[\w@%+=:,./-]+", path):
-        from shlex import quote
-
-        path = quote(path)
-    return f"gitmem read {'-g global ' if piece.group else ''}{path}"
+    where = "-g global " if piece.group else ""
+    return f"gitmem read {where}{shown_on_a_line(in_command(piece.path))}"
 
 
 def _blocks(drawn: list[Drawn]) -> Iterator[str]:
@@ -144,7 +142,8 @@ def _xml(piece: Piece, annotate: bool) -> Drawn:
 def _annotations(piece: Piece, wanted: bool) -> dict[str, str]:
     if not wanted:
         return {}
-    return {"path": piece.address or piece.path, "date": piece.date, "state": piece.state}
+    place = {"path": piece.address or piece.path}
+    return place | {"date": piece.date, "state": piece.state, "change": piece.change}
 
 
 def _attributes(values: dict[str, str]) -> str:
@@ -208,6 +207,7 @@ def _json(piece: Piece, annotate: bool) -> Drawn:
         "type": piece.type,
         "lines": piece.lines,
         "state": piece.state,
+        "change": piece.change,
         "lack": piece.lack,
         "cut_from_bytes": piece.whole,
         "read": reading_command(piece) if piece.render == "pointer" else "",

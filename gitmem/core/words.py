@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 
 from gitmem.core.common_words import ASKING, HIRAGANA, PARTICLES, REPLIES, STOP_WORDS
+from gitmem.core.normal_forms import normal_form
 from gitmem.core.stems import IRREGULAR, stem
 
 _UNSPACED = (
@@ -62,9 +63,7 @@ def words_of(text: str) -> list[str]:
     if text.isascii():
         return text.translate(_PLAIN).split()
     if re.search(_JAMO, text):
-        from unicodedata import normalize  # a megabyte that plain text never needs
-
-        text = normalize("NFC", text)
+        text = normal_form("NFC", text)
     return re.findall(_WORD, text)
 
 
@@ -150,10 +149,8 @@ def is_unspaced(word: str) -> bool:
 
 def folded(word: str) -> str:
     """WORD in small letters, without accents and in one Unicode form."""
-    from unicodedata import normalize
-
-    bare = re.sub(_ACCENTS, "", normalize("NFKD", normalize("NFKC", word).casefold()))
-    return normalize("NFC", bare)
+    bare = re.sub(_ACCENTS, "", normal_form("NFKD", normal_form("NFKC", word).casefold()))
+    return normal_form("NFC", bare)
 
 
 def _pairs(run: str) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from gitmem.core.entry_blocks import Entry
 from gitmem.core.freshness import key_of, key_of_file
 from gitmem.core.journal import day_of, spelled
 from gitmem.core.passages import Passage, beginning, ending, passages, without_comments
@@ -57,15 +58,16 @@ class _Work:
     def _add(self, row: int, path: str, text: str, known: Known) -> None:
         parts = passages(text)
         plain = without_comments(text)
-        for part, words in zip(parts, _words(plain, parts, _named(path)), strict=True):
+        named = _words(plain, parts, _named(path))
+        for part, words, entry in zip(parts, named, _facts(parts), strict=True):
             if not words[0]:
                 continue  # a line across the page: nothing to look for, and nothing to show
             same = known.get(words) if known else None
             if same:
-                self._rows["passages"].append(_place(same.pop(), row, part))
+                self._rows["passages"].append(_place(same.pop(), row, part, entry))
                 continue
             self._passage += 1
-            self._rows["passages"].append(_place(self._passage, row, part))
+            self._rows["passages"].append(_place(self._passage, row, part, entry))
             self._rows["words"].append((self._passage, *words))
 
     def flush(self) -> None:
@@ -75,6 +77,7 @@ class _Work:
             rows.clear()
 
 
+_NO_ENTRY = ("", b"", None, "")
 # Never OR REPLACE: SQLite could have to take back one row alone, and writes all words down for it.
 _INSERTS = {
     "files": f"INSERT INTO files VALUES ({', '.join('?' * 8)})",
@@ -115,17 +118,28 @@ def _words(text: str, parts: Sequence[Passage], named: str) -> Iterator[tuple[st
     last = len(parts) - 1
     for at, part in enumerate(parts):
         # An entry stands for itself: what its neighbours say is about something else.
-        led = at > 0 and parts[at - 1].entry == part.entry
-        followed = at < last and parts[at + 1].entry == part.entry
+        led = at > 0 and parts[at - 1].entry is part.entry
+        followed = at < last and parts[at + 1].entry is part.entry
         before = ending(own[at - 1]) if led else ""
         after = beginning(own[at + 1]) if followed else ""
         yield own[at], before, after, f"{terms_of(part.heading)} {named}"
 
 
-def _place(number: int, row: int, part: Passage) -> tuple[object, ...]:
-    entry = part.entry
-    spot = (number, row, part.start, part.stop, part.line, part.last, part.heading)
-    if entry is None:
-        return (*spot, "", b"", None, "")
+def _place(number: int, row: int, part: Passage, entry: tuple[object, ...]) -> tuple[object, ...]:
+    return (number, row, part.start, part.stop, part.line, part.last, part.heading, *entry)
+
+
+def _facts(parts: Sequence[Passage]) -> Iterator[tuple[object, ...]]:
+    """What each of PARTS says of its entry; found out once for the many parts of a long one."""
+    last: Entry | None = None
+    facts: tuple[object, ...] = _NO_ENTRY
+    for part in parts:
+        if part.entry is not last:
+            last = part.entry
+            facts = _NO_ENTRY if last is None else _facts_of(last)
+        yield facts
+
+
+def _facts_of(entry: Entry) -> tuple[object, ...]:
     key = key_of(entry.block.encode("utf-8", "surrogateescape"))
-    return (*spot, entry.slug, key, entry.importance, entry.status)
+    return entry.slug, key, entry.importance, entry.status

@@ -67,9 +67,13 @@ class Dates:
         (oid, seconds, agent), day = found
         return Touched(oid, agent, seconds, day)
 
-    def lines(self, path: str) -> list[Touched]:
-        """When each line of a file was touched: by the same commit as `git blame -w` says."""
-        return [Touched(oid, agent, seconds) for oid, seconds, agent in self._known.lines(path)]
+    def lines(self, path: str, start: int = 0, stop: int | None = None) -> list[Touched]:
+        """When each line of a file was touched: by the same commit as `git blame -w` says.
+
+        From START to STOP, counted from 0, where only these are asked for.
+        """
+        rows = self._known.lines(path, start, stop)
+        return [Touched(oid, agent, seconds) for oid, seconds, agent in rows]
 
 
 def dates_at(group: Group, snapshot: Snapshot, layout: Layout, of: str = "") -> Dates:

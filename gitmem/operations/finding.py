@@ -225,7 +225,7 @@ class _Dated:
         kind = layer.kind if layer else ""
         if (kind == "entries" and place.slug) or kind in ("notes", "profile"):
             return dates.of_key(place.key)
-        lines = dates.lines(place.path)[place.line - 1 : place.last]
+        lines = dates.lines(place.path, place.line - 1, place.last)
         return max(lines, key=lambda each: each.seconds, default=None)
 
     def _dates(self, source: str) -> Dates | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from gitmem.core.escaping import ForModel
 from gitmem.core.layout import FORMATS, Layout, Retrieval
 from gitmem.core.numbers import counted
 from gitmem.core.pieces import Piece
@@ -75,10 +76,10 @@ class Injected(NamedTuple):
     """A prompt's share of memory, and everything that it is made of."""
 
     group: str
-    text: str
-    system_prompt: str
+    text: ForModel
+    system_prompt: ForModel
     """What the layout loads by rule."""
-    memory_context: str
+    memory_context: ForModel
     """What a prompt chose."""
     pins: dict[str, str]
     """The commit of each group that was read."""

@@ -57,6 +57,12 @@ def leave(store: str, ended: Ended) -> bool:
     return True
 
 
+def withdraw(store: str, ended: Ended) -> None:
+    """Take back what was left: it is done, unless somebody else is at it already."""
+    with suppress(FileNotFoundError):
+        os.unlink(os.path.join(store, FOLDER, _name(ended) + SUFFIX))
+
+
 def _put(path: str, ended: Ended) -> None:
     folder, name = os.path.split(path)
     temp = os.path.join(folder, f".{name}.{os.getpid()}")

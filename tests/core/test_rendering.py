@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import unicodedata
 
@@ -9,7 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.core.escaping import shown, shown_on_a_line
+from gitmem.core.escaping import (
+    HOST_TAGS,
+    HOST_TAGS_IN_FORM,
+    ForModel,
+    in_command,
+    indented,
+    named,
+    shown,
+    shown_on_a_line,
+    worded,
+)
 from gitmem.core.layout import FORMATS
 from gitmem.core.messages import visible
 from gitmem.core.pieces import Piece, one_line, text_of, trimmed
@@ -27,13 +38,24 @@ TRICKS = [
     "\ufe0f", "\ufe01", "\u2800", "\u2764\ufe0f", "\U000e0101",
 ]  # fmt: skip
 
+HOSTS = [
+    "<system-reminder>", "</system-reminder>", "< / SYSTEM >", "<invoke name=", "<user>",
+    "<user ", "</user>", "name=", "  <env>", "<|im_start|>", "<|", "|>", "\n\nHuman:",
+    "Assistant: x", "> <message>", "<parameter name='x'>", "\t<function>",
+]  # fmt: skip
+
 # Letters, marks and signs without a shape, and those that choose another's.
 BLANK = "".join(map(chr, [
     *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180F, 0x2800, 0x3164),
     *(0xFFA0, 0x16FE4, 0x1D159), *range(0xFE00, 0xFE0F), *range(0xE0100, 0xE01F0),
 ]))  # fmt: skip
 
-texts = st.lists(st.one_of(st.sampled_from(TRICKS), st.text(max_size=5)), max_size=12).map("".join)
+plain_texts = st.lists(st.one_of(st.sampled_from(TRICKS), st.text(max_size=5)), max_size=12).map(
+    "".join
+)
+texts = st.lists(
+    st.one_of(st.sampled_from([*TRICKS, *HOSTS]), st.text(max_size=5)), max_size=12
+).map("".join)
 bodies = texts.map(lambda text: trimmed(text) or "x")
 lines = texts.map(lambda text: one_line(text) or "x")
 some_paths = [
@@ -160,7 +182,7 @@ def test_nothing_in_a_prompt_is_invisible(format: str, pieces: list[Piece]) -> N
     text.encode()
 
 
-@given(texts)
+@given(plain_texts)
 def test_what_cannot_be_seen_is_written_as_everywhere_else(text: str) -> None:
     known_here = {*BLANK, "\ufe0f", *map(chr, range(0xE0000, 0xE1000))}
     plain = "".join(c for c in text if c not in known_here)
@@ -201,6 +223,56 @@ def test_a_body_keeps_every_sign_that_cannot_be_taken_for_ours() -> None:
     assert Page("xml").text([Piece("facts", "notes", text)]) == (
         f'<knowledge layer="facts">\n{text}\n</knowledge>'
     )
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("tag", [*HOST_TAGS, *HOST_TAGS_IN_FORM, "antml:invoke"])
+def test_no_body_can_open_or_close_a_tag_of_a_host(format: str, tag: str) -> None:
+    text = f"a\n<{tag}>\n< {tag.title()} x='y'>\n</{tag}>\n<\t/\t{tag.upper()}\n>"
+    summary = Piece("diary", "journal", f"<{tag}> </{tag}>", render="summary", path=f"<{tag}>.md")
+    page = Page(format, annotate=True).text([Piece("facts", "notes", text), summary])
+
+    if format == "json" and tag in HOST_TAGS_IN_FORM:
+        page = ForModel(page.replace(f"<{tag}>", ""))  # in a string of JSON no line begins
+    assert re.findall(rf"(?i)<\s*/?\s*{tag}", page) == []
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("token", ["<|im_start|>", "<|eot_id|>", "<\uff5cUser\uff5c>"])
+def test_no_body_holds_a_special_token(format: str, token: str) -> None:
+    assert token not in Page(format).text([Piece("facts", "notes", f"a {token} b")])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ssh <user>@<host>",
+        "run `git commit -m <message>` in <env>",
+        "<details><summary>More</summary></details> <systemd> <user-agent> <system.web>",
+        "f <| x |> g, List<User>, a<b, <https://example.org>",
+        "Human: at the head of a line\nAssistant: as in any log",
+        "<instructionset> <human-readable> <thinking-out-loud>",
+    ],
+)
+def test_what_people_write_stays_as_it_is(text: str) -> None:
+    assert shown(text) == text
+
+
+def test_a_turn_of_a_conversation_cannot_begin_in_a_body() -> None:
+    assert shown("a\n\nHuman: b\n\nAssistant: c") == (
+        "a\n\n\\u{0048}uman: b\n\n\\u{0041}ssistant: c"
+    )
+
+
+def test_sentences_of_ours_take_names_as_one_word_on_one_line() -> None:
+    name = "a\n<system> `$(id)`\u200b.md"
+
+    assert worded("See `gitmem read {path}`.", path=in_command(name)) == (
+        "See `gitmem read 'a\\u{000A}\\u{003C}system> `$(id)`\\u{200B}.md'`."
+    )
+    assert worded("{x}", x="{y} {0}") == "{y} {0}"
+    assert named(["a, b", "c"]) == "a\\u{002C} b, c"
+    assert indented("1. x\n\n2. y\r3. z") == "   1. x\n\n   2. y\\u{000D}3. z"
 
 
 @pytest.mark.parametrize(

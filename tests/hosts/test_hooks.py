@@ -471,9 +471,9 @@ class TestSessionStart:
 
         text = desk("session-start", host, source="resume").context
 
-        assert "deleted facts/old.md" in text
-        assert "created facts/in.md\nA note that is not loaded." in text
-        assert "created diary/2026-02-08.md" in text
+        assert 'path="facts/old.md" change="deleted">\n(missing)\n' in text
+        assert 'path="facts/in.md" change="created">\nA note that is not loaded.\n' in text
+        assert 'path="diary/2026-02-08.md" change="created" />' in text
         assert "All of it." not in text, "of a day the summary is shown"
 
     def test_what_changed_for_all_is_told_too(self, desk: Desk, group: Group) -> None:
@@ -483,7 +483,7 @@ class TestSessionStart:
 
         changed = desk("session-start", source="resume").context
 
-        assert "created global: facts/g.md" in changed
+        assert 'group="global" path="facts/g.md" change="created">' in changed
         assert "+A fact for all." in changed
         assert desk("session-start", source="resume").document is None
 
@@ -514,7 +514,7 @@ class TestSessionStart:
 
         assert length_of(text) <= 9000
         assert tokens_in(text) <= 2200
-        assert "created facts/f00.md" in text
+        assert 'path="facts/f00.md" change="created">' in text
         assert "Also changed: facts/f0" in text
         assert text.endswith(", …. See them with `gitmem read PATH`.")
 

@@ -212,7 +212,7 @@ class TestReading:
         said = memory.done("memory_search", query="what colour is a heron?")
 
         assert "facts/birds.md (lines 1-1, " in said
-        assert "\nHerons are grey.\n" in said
+        assert "\n   Herons are grey.\n" in said
         assert "said by Ada in tg:1" in said
         only = memory.done("memory_search", query="heron", source="transcripts")
         assert "birds.md" not in only

@@ -603,7 +603,7 @@ class TestWhatIsDamaged:
         group.close()
 
         told = main.done("memory_list", group="names")
-        assert list(told.facts["files"]) == ["bad\\udcff.md"]
+        assert list(told.facts["files"]) == ["bad\\u{DCFF}.md"]
         assert main.done("memory_history", group="names").facts["entries"]
 
     def test_a_bug_of_ours_is_an_answer_without_a_trace(self, served: Served) -> None:

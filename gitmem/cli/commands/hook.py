@@ -33,6 +33,8 @@ def command(call: Invocation, *, event: str, host: str) -> int:
     Reads what the host says, a JSON object on stdin, and prints nothing or exactly one JSON object.
     `gitmem install` lets a host call this; you need it only to see what a host would get. It exits
     with 0 or 1 and never stops a prompt, whatever happens. GITMEM_DISABLE=1 makes it do nothing.
+    An event that takes longer than 8 seconds (4 for a prompt) is answered with nothing, so that no
+    host has to wait; GITMEM_HOOK_SECONDS changes that.
 
     Events: session-start, user-prompt-submit, post-tool-use, pre-compact, post-compact, stop,
     subagent-stop, session-end. Without one, the name in the JSON counts; others are ignored.
@@ -64,11 +66,14 @@ def command(call: Invocation, *, event: str, host: str) -> int:
     if sys.stdin is None or sys.stdin.isatty():
         click.echo("gitmem hook reads the JSON object of a host on standard input", err=True)
         return 1
-    payload = read_payload(_heard(sys.stdin.fileno(), LARGEST + 1))
-    if payload is None:
+    from gitmem.hosts.hooks.deadline import limited
+
+    with limited(asked):
+        payload = read_payload(_heard(sys.stdin.fileno(), LARGEST + 1))
+        reply = None if payload is None else respond(asked._replace(payload=payload))
+    if reply is None:
         click.echo("gitmem hook: what the host said is no JSON object", err=True)
         return 1
-    reply = respond(asked._replace(payload=payload))
     if reply.document is not None:
         import json
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from shlex import quote
 from shutil import which
 
+from gitmem.core.numbers import counted
 from gitmem.errors import BadInput, GitmemError
 from gitmem.hosts.doctor.told import Finding
 from gitmem.operations.group import Group, Store
@@ -55,6 +57,26 @@ def store_findings(store: Store, group: str) -> Iterator[Finding]:
         yield Finding("group-missing", f"the store has no group {group!r}", made)
     for name in store.names():
         yield from _group_findings(store, name)
+    yield from _late_findings(store)
+
+
+def _late_findings(store: Store) -> Iterator[Finding]:
+    """Hooks that had to end without a word."""
+    from time import time
+
+    from gitmem.hosts.hooks.deadline import NAME, late_hooks
+
+    found = late_hooks(str(store.root), time())
+    if found:
+        events = ", ".join(sorted({each.event for each in found}))
+        last = datetime.fromtimestamp(found[-1].time).astimezone()
+        yield Finding(
+            "hooks-late",
+            f"{counted(len(found), 'hook')} took too long and said nothing in the last week "
+            f"({events}; the last one at {last:%Y-%m-%d %H:%M})",
+            "`gitmem maintain` brings caches up to date; then forget this: "
+            f"`rm {quote(str(store.root / NAME))}`",
+        )
 
 
 def _config_findings(store: Store) -> Iterator[Finding]:

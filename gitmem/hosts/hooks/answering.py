@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
+from gitmem.core.escaping import NOTHING, ForModel, shown
 from gitmem.errors import GitmemError, NotFound
 from gitmem.hosts.hooks.dialects import DIALECTS, EVENTS, Payload, answer
 
@@ -61,7 +62,7 @@ class Asked(NamedTuple):
 class Said(NamedTuple):
     """What there is to say: to the model, and to its user."""
 
-    context: str = ""
+    context: ForModel = NOTHING
     notice: str = ""
 
 
@@ -80,13 +81,13 @@ class Parts:
     def __init__(self) -> None:
         self.trouble: list[str] = []
 
-    def tried(self, what: str, part: Callable[[], str]) -> str:
+    def tried(self, what: str, part: Callable[[], ForModel]) -> ForModel:
         """What PART says; where it fails nothing, and WHAT that means is told."""
         try:
             return part()
         except Exception as error:  # noqa: BLE001 - one part never costs another
             self.trouble.append(f"{in_words(error)}; {what}")
-            return ""
+            return NOTHING
 
     @property
     def notice(self) -> str:
@@ -116,9 +117,11 @@ def respond(asked: Asked) -> Reply:
     except Exception as error:  # noqa: BLE001 - no event of a host is stopped by us
         said = Said(notice=_notice(error, event))
         _debugged(asked)
+    # A name or a value in an error is as hostile on a terminal as it is to a model.
+    notice = shown(said.notice)
     if event in dialect.deaf:
-        return Reply(complaint=" ".join(said.notice.split()))
-    return Reply(answer(dialect, event, said.context, said.notice))
+        return Reply(complaint=" ".join(notice.split()))
+    return Reply(answer(dialect, event, said.context, notice))
 
 
 def _notice(error: Exception, event: str) -> str:
@@ -183,7 +186,7 @@ def _ended(asked: Asked) -> Said:
     return Said()
 
 
-def note_end(asked: Asked, group: str = "") -> str:
+def note_end(asked: Asked, group: str = "") -> ForModel:
     """Leave word of what was said for who starts next; there is nothing to say about it."""
     from gitmem.operations.spool import Ended, leave, left_by
 
@@ -194,7 +197,7 @@ def note_end(asked: Asked, group: str = "") -> str:
         ended = Ended(asked.host, asked.session, where, asked.project, named)
         before = None if named else left_by(asked.store, ended)
         leave(asked.store, before._replace(transcript=where) if before else ended)
-    return ""
+    return NOTHING
 
 
 def _drain(asked: Asked) -> None:

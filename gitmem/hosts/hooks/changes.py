@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.access import GLOBAL
+from gitmem.core.escaping import NOTHING, ForModel, joined, named, worded
+from gitmem.core.pieces import Piece, text_of, trimmed
+from gitmem.core.rendering import Page
 from gitmem.errors import NotFound
 from gitmem.operations.diff import diff
 from gitmem.operations.group import Group
@@ -26,17 +29,13 @@ ENDING = 300
 """Characters that naming them may take."""
 
 
-class Block(NamedTuple):
-    """What became of one file."""
-
-    path: str
-    text: str
-
-
 class ChangedSince(NamedTuple):
     """What is new to a session, and what it has been shown with that."""
 
-    blocks: tuple[Block, ...]
+    pieces: tuple[Piece, ...]
+    """The files that changed, each with what became of it."""
+    format: str
+    """In which the layout shows memory."""
     shown: tuple[tuple[str, str], ...]
 
 
@@ -55,19 +54,19 @@ def present(group: Group) -> tuple[tuple[str, str], ...]:
 def changed_since(group: Group, shown: Sequence[tuple[str, str]]) -> ChangedSince:
     """What differs from the commits that were SHOWN, in files that are loaded."""
     layout = layout_of(group)
-    blocks: list[Block] = []
+    pieces: list[Piece] = []
     now: list[tuple[str, str]] = []
     for name, commit in shown:
         try:
-            blocks += _in_group(group, layout, name, commit, now)
+            pieces += _in_group(group, layout, name, commit, now)
         except NotFound:  # a group that is gone, or a history that was written anew
             continue
-    return ChangedSince(tuple(blocks), tuple(now))
+    return ChangedSince(tuple(pieces), layout.format, tuple(now))
 
 
 def _in_group(
     group: Group, layout: Layout, name: str, commit: str, now: list[tuple[str, str]]
-) -> list[Block]:
+) -> list[Piece]:
     own = name == group.name
     meant = group if own else Group(group.store, name, acting=group.acting, now=group.moment)
     try:
@@ -76,28 +75,40 @@ def _in_group(
         if tip == commit:
             return []
         found = diff(meant, commit).files
-        blocks = [block for each in found for block in _blocks(meant, layout, each, own)]
+        pieces = [piece for each in found for piece in _pieces(meant, layout, each, own)]
         masks = Masks({"": meant.repository.snapshot(tip)})
-        return [each._replace(text=masks.mixed("", each.text)) for each in blocks]
+        return [each._replace(text=masks.mixed("", each.text)) for each in pieces]
     finally:
         if not own:
             meant.close()
 
 
-def _blocks(group: Group, layout: Layout, file: FileChange, own: bool) -> Iterator[Block]:
+def _pieces(group: Group, layout: Layout, file: FileChange, own: bool) -> Iterator[Piece]:
     """A file that is moved into what is loaded, or out of it, comes, or goes."""
     there, here = (_loaded(layout, path, own) for path in (file.moved_from, file.path))
-    where = "" if own else f"{GLOBAL}: "
     if file.moved_from and there and not here:
-        yield Block(file.moved_from, f"deleted {where}{file.moved_from}")
+        yield _piece(there, file.moved_from, own, "deleted")
     elif here and here.render != "whole":
-        yield Block(file.path, f"{file.change} {where}{file.path}")
+        yield _piece(here, file.path, own, file.change)._replace(render="pointer")
     elif here and file.moved_from and not there:
-        text = (group.repository.snapshot().read(file.path) or b"").decode("utf-8", "replace")
-        yield Block(file.path, f"created {where}{file.path}\n{text}".rstrip())
+        text = text_of(group.repository.snapshot().read(file.path) or b"")
+        yield _piece(here, file.path, own, "created", text)
     elif here:
-        moved = f" (was {file.moved_from})" if file.moved_from else ""
-        yield Block(file.path, f"{file.change} {where}{file.path}{moved}\n{file.diff}".rstrip())
+        change = f"moved from {file.moved_from}" if file.moved_from else file.change
+        yield _piece(here, file.path, own, change, trimmed(file.diff))
+
+
+def _piece(layer: Layer, path: str, own: bool, change: str, text: str = "") -> Piece:
+    return Piece(
+        layer.name,
+        layer.kind,
+        text,
+        heading=layer.heading,
+        group="" if own else GLOBAL,
+        path=path,
+        change=change,
+        lack="missing" if change == "deleted" and not text else "",
+    )
 
 
 def _loaded(layout: Layout, path: str, own: bool) -> Layer | None:
@@ -106,17 +117,33 @@ def _loaded(layout: Layout, path: str, own: bool) -> Layer | None:
     return layer if layer and layer.load in LOADED and (own or layer.shared) else None
 
 
-def drawn(blocks: Sequence[Block], holds: Callable[[str], bool]) -> str:
-    """One below the other, whole ones only, as far as HOLDS says; the others are named."""
-    if not blocks:
-        return ""
-    text, left = HEADING, []
-    for each in blocks:
-        if holds(f"{text}{BETWEEN}{each.text}{BETWEEN}" + " " * ENDING):
-            text += BETWEEN + each.text
+def drawn(found: ChangedSince, holds: Callable[[str], bool]) -> ForModel:
+    """A page of what changed, in whole pieces only, as far as HOLDS says; the others are named.
+
+    It is drawn as `inject` draws memory: what a note says cannot leave its block here, either.
+    """
+    page = Page(found.format, annotate=True)
+    taken: list[Piece] = []
+    left: list[str] = []
+    for each in found.pieces:
+        text = joined((worded(HEADING), page.text([*taken, each])))
+        if holds(text + BETWEEN + " " * ENDING):
+            taken.append(each)
         else:
             left.append(each.path)
-    if left:
-        named = ", ".join(left[:NAMED]) + (", …" if len(left) > NAMED else "")
-        text += f"{BETWEEN}Also changed: {named[: ENDING - 80]}. See them with `gitmem read PATH`."
-    return text
+    heading = worded(HEADING) if found.pieces else NOTHING
+    return joined((heading, page.text(taken), _also(left)))
+
+
+def _also(paths: Sequence[str]) -> ForModel:
+    """Those of PATHS by name that have room in a line."""
+    if not paths:
+        return NOTHING
+    shown: list[str] = []
+    for each in paths[:NAMED]:
+        if len(named((*shown, each))) > ENDING - 80:
+            break
+        shown.append(each)
+    more = ["…"] if len(shown) < len(paths) else []
+    see = worded(". See them with `gitmem read PATH`.")
+    return joined((worded("Also changed: "), named((*shown, *more)), see), "")

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from gitmem.core.escaping import ForModel
+
 EVENTS = {
     "session-start": "SessionStart",
     "user-prompt-submit": "UserPromptSubmit",
@@ -69,8 +71,13 @@ DIALECTS = {
 DEFAULT = "claude-code"
 
 
-def answer(dialect: Dialect, event: str, context: str, notice: str) -> dict[str, object] | None:
-    """The one object to print: what the model gets, and what its user does; None for nothing."""
+def answer(
+    dialect: Dialect, event: str, context: ForModel, notice: str
+) -> dict[str, object] | None:
+    """The one object to print: what the model gets, and what its user does; None for nothing.
+
+    Nothing else that hooks say reaches a model.
+    """
     found: dict[str, object] = {}
     if notice:
         found["systemMessage"] = notice

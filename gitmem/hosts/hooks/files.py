@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from gitmem.core.escaping import ForModel, in_command, joined, worded
 from gitmem.errors import Refused
 from gitmem.hosts.hooks.answering import Asked, Said, in_words
 from gitmem.hosts.hooks.dialects import files_written
@@ -81,8 +82,8 @@ def _captured(asked: Asked, groups: dict[str, list[str]]) -> Said:
     from gitmem.hosts.hooks.room import room_of
     from gitmem.operations.capture import capture
 
-    words: list[str] = []
-    trouble: list[str] = []
+    words: list[ForModel] = []
+    trouble: list[ForModel] = []
     room = room_of(asked.host).part(1 / len(groups) / 2)
     for name, paths in groups.items():
         done: list[CapturedAll] = []
@@ -91,10 +92,11 @@ def _captured(asked: Asked, groups: dict[str, list[str]]) -> Said:
                 try:
                     done.append(capture(group, [path], wait=WAIT, seconds=SECONDS))
                 except Refused as error:  # a name that is none costs no other file
-                    trouble.append(f"{in_words(error)}; the edit of {path} is not in memory")
+                    lost = "{why}; the edit of {path} is not in memory"
+                    trouble.append(worded(lost, why=in_words(error), path=path))
         words += told(_together(done), name, room)
     trouble = list(room.whole_ones(trouble[:TOLD]))
-    return Said("\n".join((*words, *trouble)), "\n".join(trouble))
+    return Said(joined((*words, *trouble), "\n"), "\n".join(trouble))
 
 
 def _together(done: Sequence[CapturedAll]) -> CapturedAll:
@@ -110,25 +112,37 @@ def _inside(group: Group, path: str) -> str:
     return os.path.relpath(f"{os.path.realpath(folder)}/{name}", os.path.realpath(group.worktree))
 
 
-def told(done: CapturedAll, group: str, room: Room) -> list[str]:
+def told(done: CapturedAll, group: str, room: Room) -> list[ForModel]:
     """What a model should know about its edits: which are held, and which broke a rule."""
     words = _told(done, group)
-    rest = "{} more such edits: `gitmem -g {} status` names them."
+    rest = "{more} more such edits: `gitmem -g {group} status` names them."
     shown = list(room.without(rest).whole_ones(words[:TOLD]))
     more = len(words) - len(shown)
-    return [*shown, *([rest.format(more, group)] if more else [])]
+    return [*shown, *([worded(rest, more=more, group=group)] if more else [])]
 
 
-def _told(done: CapturedAll, group: str) -> list[str]:
+def _told(done: CapturedAll, group: str) -> list[ForModel]:
     words = [
-        f"The edit of {each.path} is not in memory ({each.rule}). It stays in the file: "
-        f"`gitmem -g {group} held show {each.path}` says more."
+        worded(
+            "The edit of {path} is not in memory ({rule}). It stays in the file: "
+            "`gitmem -g {group} held show {file}` says more.",
+            path=each.path,
+            rule=each.rule,
+            group=group,
+            file=in_command(each.path),
+        )
         for each in done.held
     ]
     for each in done.captured:
         words += [
-            f"The edit of {each.path} is kept, but {broken}. "
-            f"`gitmem -g {group} undo {each.commit[:10]}` takes it back."
+            worded(
+                "The edit of {path} is kept, but {broken}. "
+                "`gitmem -g {group} undo {commit}` takes it back.",
+                path=each.path,
+                broken=broken,
+                group=group,
+                commit=each.commit[:10],
+            )
             for broken in each.violations
         ]
     return words

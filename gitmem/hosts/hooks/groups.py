@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from gitmem.core.escaping import NOTHING, ForModel, joined, worded
 from gitmem.errors import BadInput
 from gitmem.hosts.hooks.answering import Asked
 from gitmem.hosts.hooks.room import Room
@@ -53,7 +54,7 @@ def heir_of(asked: Asked) -> str:
     return store.linked(asked.project) if is_gone else ""
 
 
-def take_in(group: Group, room: Room, *, with_held: bool = False) -> str:
+def take_in(group: Group, room: Room, *, with_held: bool = False) -> ForModel:
     """Commit edits that were made through a shell; what the model should know of them.
 
     WITH_HELD: also which may not enter git. That stays so, and would be said at every turn.
@@ -62,15 +63,17 @@ def take_in(group: Group, room: Room, *, with_held: bool = False) -> str:
     from gitmem.operations.untouched import is_untouched
 
     if is_untouched(group, group.repository.snapshot()):
-        return ""
+        return NOTHING
     from gitmem.operations.capture import capture
 
     done = capture(group, wait=WAIT, most=EDITS, seconds=SECONDS)
     told_of = done if with_held else done._replace(held=())
     left = _left(done.left)
-    return "\n".join((*told(told_of, group.name, room.without("".join(left))), *left))
+    return joined((*told(told_of, group.name, room.without("".join(left))), *left), "\n")
 
 
-def _left(count: int) -> list[str]:
-    more = "1 more edit waits" if count == 1 else f"{count} more edits wait"
-    return [f"{more} for `gitmem capture`."] if count else []
+def _left(count: int) -> list[ForModel]:
+    if not count:
+        return []
+    waits = "{count} more edit waits" if count == 1 else "{count} more edits wait"
+    return [worded(waits + " for `gitmem capture`.", count=count)]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from gitmem.hosts.hooks.dialects import DIALECTS
 
 BETWEEN = "\n\n"
+Line = TypeVar("Line", bound=str)
 
 
 class Room(NamedTuple):
@@ -33,7 +34,7 @@ class Room(NamedTuple):
         """How much of TEXT would fit; 1 for all."""
         return min(self.tokens / tokens_in(text), self.chars / length_of(text), 1.0)
 
-    def whole_ones(self, lines: Sequence[str]) -> Iterator[str]:
+    def whole_ones(self, lines: Sequence[Line]) -> Iterator[Line]:
         """Those of LINES that fit, in order, none of them cut."""
         left = self
         for each in lines:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gitmem.core.escaping import NOTHING, ForModel, joined, worded
 from gitmem.hosts.hooks.answering import Asked, Parts, Said, in_words
 from gitmem.hosts.hooks.dialects import DIALECTS
 from gitmem.hosts.hooks.groups import opened, take_in
-from gitmem.hosts.hooks.room import BETWEEN, Room, room_of
+from gitmem.hosts.hooks.room import Room, room_of
 from gitmem.operations.inject import inject
 from gitmem.operations.layouts import layout_of
 from gitmem.operations.sessions import forget_sessions, keep_session, read_session
@@ -52,12 +53,12 @@ class _Start:
     def whole(self) -> Said:
         """All that the layout loads, and what was said."""
         edits = self._caught_up()
-        beside = BETWEEN.join(filter(None, (edits, self._reminder())))
+        beside = joined((edits, self._reminder()))
         said = self._said(self._room.part(SHARE))
         left = self._room.without(beside).without(said)
         memory = self._parts.tried("memory could not be read", lambda: self._memory(left))
         self._keep(nudge=False)
-        return Said(BETWEEN.join(filter(None, (memory, said, beside))), self._parts.notice)
+        return Said(joined((memory, said, beside)), self._parts.notice)
 
     def carried_on(self) -> Said:
         """What has changed since this very session was shown it."""
@@ -66,7 +67,7 @@ class _Start:
         self._keep(nudge=self._known.nudge)
         return Said(text, self._parts.notice)
 
-    def _caught_up(self) -> str:
+    def _caught_up(self) -> ForModel:
         """Keep what happened since; what the model should know of it."""
         room = self._room.part(SHARE)
         edits = self._parts.tried(
@@ -82,7 +83,7 @@ class _Start:
             known = self._known._replace(nudge=nudge)
             keep_session(self._group.gitdir, self._asked.session, known)
 
-    def _memory(self, room: Room) -> str:
+    def _memory(self, room: Room) -> ForModel:
         """What the layout loads, whole entries of it, as far as there is room."""
         own = layout_of(self._group).budget or room.chars
         budget = min(own, room.chars)
@@ -96,7 +97,7 @@ class _Start:
     def _was_shown(self, found: Injected) -> None:
         self._known = self._known._replace(shown=tuple(found.pins.items()))
 
-    def _said(self, room: Room) -> str:
+    def _said(self, room: Room) -> ForModel:
         """The end of the conversation so far; that it cannot be read is said to the model, too."""
         from gitmem.hosts.hooks.continuity import continuity
 
@@ -104,33 +105,36 @@ class _Start:
             return continuity(self._group, room.holds, self._skill)
         except Exception as error:  # noqa: BLE001 - one part never costs another
             self._parts.trouble.append(f"{in_words(error)}; what was said could not be read")
-            return "What was said before could not be read; `gitmem transcript status` says why."
+            return worded(
+                "What was said before could not be read; `gitmem transcript status` says why."
+            )
 
-    def _drain(self) -> str:
+    def _drain(self) -> ForModel:
         from gitmem.hosts.hooks.draining import drain
 
         self._parts.trouble += drain(self._asked, self._group.name)
-        return ""
+        return NOTHING
 
-    def _reminder(self) -> str:
+    def _reminder(self) -> ForModel:
         due = self._known.nudge or self.source == COMPACTED
-        return nudge_of(self._group) if due else ""
+        return nudge_of(self._group) if due else NOTHING
 
-    def _changes(self) -> str:
+    def _changes(self) -> ForModel:
         from gitmem.hosts.hooks.changes import changed_since, drawn, present
 
         # What a session was shown that is not known here is in its transcript: from now on.
         found = changed_since(self._group, self._known.shown or present(self._group))
         self._known = self._known._replace(shown=found.shown)
-        return drawn(found.blocks, self._room.holds)
+        return drawn(found, self._room.holds)
 
 
-def nudge_of(group: Group) -> str:
+def nudge_of(group: Group) -> ForModel:
     """A word on the diary, where the layout has one."""
     journal = next((each for each in layout_of(group).layers if each.kind == "journal"), None)
     if journal is None:
-        return ""
-    return (
-        f"A good part of this session is not in the {journal.name} yet. "
-        "The skill `diary` writes down what is worth keeping."
+        return NOTHING
+    return worded(
+        "A good part of this session is not in the {journal} yet. "
+        "The skill `diary` writes down what is worth keeping.",
+        journal=journal.name,
     )

@@ -6,7 +6,9 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from gitmem.core.escaping import NOTHING, ForModel, joined
 from gitmem.hosts.hooks.answering import READY, Asked, Parts, Said, in_words, note_end
+from gitmem.hosts.hooks.deadline import instead
 from gitmem.hosts.hooks.dialects import DIALECTS, Payload
 from gitmem.hosts.hooks.groups import WAIT, opened, take_in
 from gitmem.hosts.hooks.room import room_of
@@ -14,6 +16,7 @@ from gitmem.hosts.hooks.room import room_of
 if TYPE_CHECKING:
     from gitmem.operations.group import Group
     from gitmem.operations.sessions import Session
+    from gitmem.operations.spool import Ended
 
 RECALLED = 1500
 """Characters of memory that a prompt may call for."""
@@ -36,13 +39,18 @@ def prompted(asked: Asked) -> Said:
     from gitmem.operations.inject import inject
     from gitmem.operations.readiness import is_ready
 
-    with opened(asked) as group:
-        if not is_ready(group):
-            from gitmem.hosts.hooks.detached import detach
+    with opened(asked) as group, instead(lambda: _make_ready(asked, group)):
+        if is_ready(group):
+            return Said(inject(group, prompt=prompt, chars=RECALLED).memory_context)
+        _make_ready(asked, group)
+    return Said()
 
-            detach(asked, READY, group.name)  # for the next prompt
-            return Said()
-        return Said(inject(group, prompt=prompt, chars=RECALLED).memory_context)
+
+def _make_ready(asked: Asked, group: Group) -> None:
+    """Let a process that nobody waits for bring caches up to date, for the next prompt."""
+    from gitmem.hosts.hooks.detached import detach
+
+    detach(asked, READY, group.name)
 
 
 def _is_command(prompt: str) -> bool:
@@ -53,7 +61,7 @@ def _is_command(prompt: str) -> bool:
 
 def turned(asked: Asked) -> Said:
     """Keep edits made through a shell; every so many turns, a word on the diary."""
-    parts, nudge, room = Parts(), "", room_of(asked.host).part(0.5)
+    parts, nudge, room = Parts(), NOTHING, room_of(asked.host).part(0.5)
     with opened(asked) as group:
         if asked.name != "SubagentStop":
             parts.tried("what was said may be missed", lambda: note_end(asked, group.name))
@@ -61,17 +69,17 @@ def turned(asked: Asked) -> Said:
         words = parts.tried("edits wait for the next turn", lambda: take_in(group, room))
     # What a hook adds keeps a turn going: not while one does so already.
     is_going = asked.payload.get("stop_hook_active")
-    told = "" if is_going else "\n\n".join(filter(None, (words, nudge)))
+    told = NOTHING if is_going else joined((words, nudge))
     return Said(told, parts.notice)
 
 
-def _remembered(asked: Asked, group: Group) -> str:
+def _remembered(asked: Asked, group: Group) -> ForModel:
     """Remember that the session was compacted, or has had one turn more; what is to be said."""
     from gitmem.operations.sessions import keep_session, read_session
 
     if not asked.session:
-        return ""
-    known, words = read_session(group.gitdir, asked.session), ""
+        return NOTHING
+    known, words = read_session(group.gitdir, asked.session), NOTHING
     if asked.name == "PreCompact":
         known = known._replace(nudge=True)
     else:
@@ -80,22 +88,25 @@ def _remembered(asked: Asked, group: Group) -> str:
     return words
 
 
-def _counted(asked: Asked, group: Group, known: Session) -> tuple[Session, str]:
+def _counted(asked: Asked, group: Group, known: Session) -> tuple[Session, ForModel]:
     """After so many turns a word on the diary, as soon as that can be said."""
     if known.turns < TURNS or asked.payload.get("stop_hook_active"):
-        return known, ""
+        return known, NOTHING
     from gitmem.hosts.hooks.start import nudge_of
 
     can_say = "Stop" in DIALECTS[asked.host].adding
-    words = nudge_of(group) if can_say else ""
+    words = nudge_of(group) if can_say else NOTHING
     return known._replace(turns=0, nudge=not can_say), words
 
 
 def compacted(asked: Asked) -> Said:
     """Keep the summary that the host made, where the layout has a place for such.
 
-    It is said once and stands nowhere else: what cannot be kept now waits, whatever the reason.
+    It is said once and stands nowhere else: what cannot be kept now waits, whatever the reason, and
+    also where this very process ends before it is kept.
     """
+    from gitmem.operations.spool import leave, withdraw
+
     text = _summary(asked.payload)
     name = asked.group
     if not text:
@@ -103,7 +114,11 @@ def compacted(asked: Asked) -> Said:
     try:
         with opened(asked) as group:
             name = group.name
-            keep_summary(group, text)
+            if has_place(group):
+                waits = _waiting(asked, name, text)
+                leave(asked.store, waits)
+                keep_summary(group, text)
+                withdraw(asked.store, waits)
     except Exception as error:  # noqa: BLE001 - a group may be damaged in any way
         return _left_for_later(asked, name, text, in_words(error))
     return Said()
@@ -123,11 +138,25 @@ def _summary(payload: Payload) -> str:
 
 def _left_for_later(asked: Asked, group: str, text: str, why: str) -> Said:
     """Leave TEXT for who starts next, and tell that."""
-    from gitmem.operations.spool import Ended, leave
+    from gitmem.operations.spool import leave
 
-    if not leave(asked.store, Ended(asked.host, asked.session, "", asked.project, group, text)):
+    if not leave(asked.store, _waiting(asked, group, text)):
         return Said()
     return Said(notice=f"{why}; a summary waits to be kept")
+
+
+def _waiting(asked: Asked, group: str, text: str) -> Ended:
+    from gitmem.operations.spool import Ended
+
+    return Ended(asked.host, asked.session, "", asked.project, group, text)
+
+
+def has_place(group: Group) -> bool:
+    """Whether the layout has a place for summaries of sessions."""
+    from gitmem.operations.layouts import layout_of
+
+    place = layout_of(group).compact
+    return bool(place.daily or place.into)
 
 
 def keep_summary(group: Group, text: str) -> None:
@@ -138,7 +167,7 @@ def keep_summary(group: Group, text: str) -> None:
     from gitmem.operations.layouts import layout_of
 
     place = layout_of(group).compact
-    if not (place.daily or place.into):
+    if not has_place(group):
         return
     facts = f"{group.who.session}\n{text}".encode("utf-8", "surrogatepass")
     compact(

@@ -12,6 +12,7 @@ import signal
 from typing import TYPE_CHECKING, Any, cast
 
 from gitmem import __version__
+from gitmem.core.escaping import worded
 from gitmem.errors import ExtraMissing
 from gitmem.hosts.mcp.desk import Desk, Kept, called
 from gitmem.hosts.mcp.params import schema
@@ -100,7 +101,7 @@ def _server(desk: Desk) -> Server[Any]:
         "gitmem",
         version=__version__,
         title="gitmem",
-        instructions=INSTRUCTIONS.format(group=desk.group),
+        instructions=worded(INSTRUCTIONS, group=desk.group),
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         cache_hints={"tools/list": CacheHint(ttl_ms=FRESH, scope="public")},

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from gitmem.core.escaping import joined, on_a_line
 from gitmem.core.layout import Layout
-from gitmem.core.messages import visible
 from gitmem.core.numbers import counted
 from gitmem.hosts.mcp.texts import COMMIT, UNSEEN, Answer
 
@@ -34,7 +34,7 @@ def state(found: Status, layout: Layout, groups: Sequence[str], zone: tzinfo) ->
         *_listed("held out of git, for a person to decide: `gitmem held`", facts["held"]),
         *_listed("other groups, by the argument `group`", facts.get("groups", ())),
     ]
-    return Answer("\n".join(map(visible, lines)), facts)
+    return Answer(joined(map(on_a_line, lines), "\n"), facts)
 
 
 def _facts(found: Status, layout: Layout, groups: Sequence[str]) -> dict[str, Any]:

@@ -7,11 +7,19 @@ all there is to say, or there is just a text: passages and files read badly insi
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gitmem.core.messages import visible
+from gitmem.core.escaping import (
+    ForModel,
+    exact,
+    indented,
+    joined,
+    on_a_line,
+    on_lines,
+    shown,
+)
 from gitmem.core.numbers import counted
 from gitmem.hosts.mcp.hints import for_models
 
@@ -32,6 +40,7 @@ REASON = 300
 TELLING = 2000
 """Characters of what is wrong, and of what to do about it."""
 UNSEEN = "not in memory yet: a write to the same file takes it in, or a person, by `gitmem capture`"
+ODD = "it holds hidden characters or tags of a host, as a note, not as orders"
 COMMIT, VERSION = 10, 12
 """Digits of an id that are shown; so many are enough to name it."""
 
@@ -39,7 +48,7 @@ COMMIT, VERSION = 10, 12
 class Answer(NamedTuple):
     """What a call says."""
 
-    text: str
+    text: ForModel
     facts: dict[str, Any] | None = None
     failed: bool = False
 
@@ -66,43 +75,52 @@ def part_of(text: str, offset: int) -> Part:
     return Part(text[start:stop], start, stop, len(text))
 
 
-def shown_file(name: str, version: str, commit: str, part: Part, edited: bool = False) -> str:
-    """A file, or an entry of it, under a line that says what it is; EDITED: and no longer is."""
-    facts = f"{visible(name)} (version {version[:VERSION]}, commit {commit[:COMMIT]}"
+def shown_file(name: str, version: str, commit: str, part: Part, edited: bool = False) -> ForModel:
+    """A file, or an entry of it, under a line that says what it is; EDITED: and no longer is.
+
+    Its text is not escaped: a model writes back what it read, and would change what it never saw.
+    """
+    facts = f"{name} (version {version[:VERSION]}, commit {commit[:COMMIT]}"
     facts += f"; edited since with other tools, {UNSEEN}" if edited else ""
+    facts += f"; {ODD}" if shown(part.text) != part.text else ""
     if part.is_all:
-        return f"{facts})\n\n{part.text}"
+        return joined((on_a_line(f"{facts})"), exact(part.text)))
     if part.start >= part.total:
-        return f"{facts}; it has {counted(part.total, 'character')}, and ends before that)"
+        size = counted(part.total, "character")
+        return on_a_line(f"{facts}; it has {size}, and ends before that)")
     head = f"{facts}; characters {part.start + 1:,}-{part.stop:,} of {part.total:,})"
-    rest = f"\n[cut here; the rest: same call with offset={part.stop}]"
-    return f"{head}\n\n{part.text}{rest if part.stop < part.total else ''}"
+    rest = f"[cut here; the rest: same call with offset={part.stop}]"
+    whole = joined((on_a_line(head), exact(part.text)))
+    return joined((whole, on_a_line(rest)), "\n") if part.stop < part.total else whole
 
 
-def found(group: str, searched: Searched) -> str:
+def found(group: str, searched: Searched) -> ForModel:
     """The hits, the best first, as many as one answer holds."""
-    blocks: list[str] = []
+    blocks: list[ForModel] = []
     left = MOST
     for number, hit in enumerate(searched.hits, 1):
-        block = f"{number}. {_headline(group, hit)}\n{hit.text.strip()}"
+        head = on_a_line(f"{number}. {_headline(group, hit)}")
+        block = joined((head, indented(hit.text.strip()[:left])), "\n")
         if len(block) > left and blocks:
             rest = len(searched.hits) - len(blocks)
-            blocks.append(f"[{rest} more left out for length; look for something narrower]")
+            more = f"[{rest} more left out for length; look for something narrower]"
+            blocks.append(on_a_line(more))
             break
-        blocks.append(block[:left])
+        blocks.append(block)
         left -= len(block)
-    return "\n\n".join([*blocks, *map(for_models, searched.notes)] or ["Nothing was found."])
+    notes = [on_a_line(for_models(each)) for each in searched.notes]
+    return joined([*blocks, *notes] or [on_a_line("Nothing was found.")])
 
 
 def _headline(group: str, hit: Hit) -> str:
     if hit.source != "memory":
         said = f", {hit.at:%Y-%m-%d %H:%M}" if hit.at else ""
-        return visible(f"said by {hit.from_} in {hit.chat}{said}")
+        return f"said by {hit.from_} in {hit.chat}{said}"
     where = f"lines {hit.lines[0]}-{hit.lines[1]}" if hit.lines else ""
     touched = f"{hit.touched:%Y-%m-%d}" if hit.touched else ""
     facts = ", ".join(filter(None, (where, touched, hit.state)))
     other = f"group {hit.group}: " if hit.group != group else ""
-    return visible(f"{other}{hit.address} ({facts})")
+    return f"{other}{hit.address} ({facts})"
 
 
 def changed(verb: str, result: Written | Restored) -> Answer:
@@ -121,11 +139,11 @@ def changed(verb: str, result: Written | Restored) -> Answer:
         **({"more": left} if left else {}),
         **({"notes": notes} if notes else {}),
     }
-    return Answer("\n".join([*lines, *(f"note: {each}" for each in notes)]), facts)
+    return Answer(_in_lines([*lines, *(f"note: {each}" for each in notes)]), facts)
 
 
 def _change_line(verb: str, change: Change) -> str:
-    path = visible(change.path)
+    path = change.path
     if change.change == "unchanged":
         return f"unchanged {path} (version {change.blob[:VERSION]})"
     if change.change == "removed":
@@ -147,10 +165,10 @@ def _change_facts(change: Change) -> dict[str, Any]:
 def _notes(result: Written | Restored) -> Iterator[str]:
     for each in result.captured:
         merged = ", merged with what was written since" if each.merged else ""
-        yield f"an edit of {visible(each.path)} was found and committed first{merged}"
+        yield f"an edit of {each.path} was found and committed first{merged}"
     for aside in result.set_aside:
         yield (
-            f"a version of {visible(aside.path)} that may not enter git was set aside "
+            f"a version of {aside.path} that may not enter git was set aside "
             f"({aside.rule}); a person can look at it: `gitmem held show {aside.id}`"
         )
     if result.pending:
@@ -160,7 +178,7 @@ def _notes(result: Written | Restored) -> Iterator[str]:
 def listed_files(files: Sequence[Listing], offset: int) -> Answer:
     """The paths with their sizes."""
     rows = files[offset : offset + ROWS]
-    lines = [f"{_size(each.bytes)}  {visible(each.path)}" for each in rows]
+    lines = [f"{_size(each.bytes)}  {each.path}" for each in rows]
     shown = _fitting(lines, [{each.path: each.bytes} for each in rows])
     lines, rows = lines[:shown], rows[:shown]
     total = counted(len(files), "file")
@@ -179,7 +197,7 @@ def listed_entries(listed: ListedEntries, offset: int) -> Answer:
     for each in every[offset : offset + ROWS]:
         parts = (each.status, each.type, f"{each.date}" if each.date else "")
         said = ", ".join(filter(None, parts))
-        lines.append(visible(f"{each.address}  {each.title}{f'  ({said})' if said else ''}"))
+        lines.append(f"{each.address}  {each.title}{f'  ({said})' if said else ''}")
     page = every[offset : offset + ROWS]
     rows = [{"address": each.address, "title": each.title} for each in page]
     shown = _fitting(lines, rows)
@@ -203,30 +221,35 @@ def _paged(lines: list[str], facts: dict[str, Any], total: str, offset: int, num
     after = offset + len(lines)
     if after < number:
         more = f"{number - after:,} more: same call with offset={after}, or a narrower path"
-        return Answer("\n".join([total, *lines, f"[{more}]"]), {**facts, "more": more})
-    return Answer("\n".join([total, *lines]), facts)
+        return Answer(_in_lines([total, *lines, f"[{more}]"]), {**facts, "more": more})
+    return Answer(_in_lines([total, *lines]), facts)
+
+
+def _in_lines(lines: Iterable[str]) -> ForModel:
+    """LINES one below the other: whatever is in one, it stays one."""
+    return joined(map(on_a_line, lines), "\n")
 
 
 def history(entries: Sequence[Entry], offset: int, more: bool, zone: tzinfo) -> Answer:
     """Who did what, when and why, newest first."""
-    blocks = ["\n".join(_entry_lines(each, zone)) for each in entries]
+    blocks = [_in_lines(_entry_lines(each, zone)) for each in entries]
     rows = [_entry_facts(each) for each in entries]
     shown = _fitting(blocks, rows)
     rest = f"there is more: same call with offset={offset + shown}"
     cut = more or shown < len(entries)
     facts = {"entries": rows[:shown], **({"more": rest} if cut else {})}
-    lines = [*blocks[:shown], *([f"[{rest}]"] if cut else [])]
+    lines = [*blocks[:shown], *([on_a_line(f"[{rest}]")] if cut else [])]
     none = "nothing is left from there on" if offset else "nothing was done that fits"
-    return Answer("\n".join(lines or [none]), facts)
+    return Answer(joined(lines or [on_a_line(none)], "\n"), facts)
 
 
 def _entry_lines(entry: Entry, zone: tzinfo) -> Iterator[str]:
     when = entry.time.astimezone(zone)
     paths = ", ".join(entry.paths[:3]) + (" ..." if len(entry.paths) > 3 else "")  # noqa: PLR2004
     what = f"{entry.op or 'git'} by {entry.agent}: {paths or '-'}: {entry.title or entry.subject}"
-    yield visible(f"{entry.commit[:COMMIT]}  {when:%Y-%m-%d %H:%M}  {what}")
+    yield f"{entry.commit[:COMMIT]}  {when:%Y-%m-%d %H:%M}  {what}"
     if entry.reason:
-        yield visible(f"  why: {shortened(entry.reason)}")
+        yield f"  why: {shortened(entry.reason)}"
 
 
 def _entry_facts(entry: Entry) -> dict[str, Any]:
@@ -250,11 +273,20 @@ def shortened(text: str) -> str:
 
 def refused(code: str, message: str, hint: str, facts: Mapping[str, Any]) -> Answer:
     """An error: what happened, and the next step."""
-    lines = [f"{code}: {_cut(for_models(message))}"]
+    lines = [on_lines(f"{code}: {_cut(for_models(message))}")]
     if hint:
-        lines.append(f"hint: {_cut(for_models(hint))}")
-    lines += [_version_line(each) for each in facts.get("versions", ())]
-    return Answer("\n".join(lines), failed=True)
+        lines.append(on_lines(f"hint: {_cut(for_models(hint))}"))
+    lines += [on_a_line(_version_line(each)) for each in facts.get("versions", ())]
+    return Answer(joined(lines, "\n"), failed=True)
+
+
+def told(value: Any) -> Any:
+    """VALUE, facts of an answer, with every text in it escaped: some hosts show a model these."""
+    if isinstance(value, str):
+        return shown(value)
+    if isinstance(value, dict):
+        return {told(key): told(each) for key, each in value.items()}
+    return [told(each) for each in value] if isinstance(value, list) else value
 
 
 def _cut(text: str) -> str:
@@ -267,4 +299,4 @@ def _version_line(version: Mapping[str, Any]) -> str:
     when: datetime = version["time"]
     size = "" if version["bytes"] is None else f", {counted(version['bytes'], 'byte')}"
     what = f"{when:%Y-%m-%d %H:%M}, {version['op'] or 'git'} by {version['agent']}{size}"
-    return visible(f"- {what}: {for_models('`' + version['command'] + '`')}")
+    return f"- {what}: {for_models('`' + version['command'] + '`')}"

@@ -10,7 +10,7 @@ from gitmem.hosts.mcp import calls
 from gitmem.hosts.mcp.desk import Desk
 from gitmem.hosts.mcp.params import BOOLEAN, FIELDS, INTEGER, Param, checked
 from gitmem.hosts.mcp.reach import local
-from gitmem.hosts.mcp.texts import Answer, refused
+from gitmem.hosts.mcp.texts import Answer, refused, told
 from gitmem.operations.memory_actions import DEFAULT_PATH, LEAST, MOST, TOP_K
 from gitmem.operations.search import ALL, SOURCES
 
@@ -209,7 +209,8 @@ BY_NAME = {tool.name: tool for tool in TOOLS}
 def answered(desk: Desk, name: str, given: Mapping[str, Any]) -> Answer:
     """Call the tool NAME; whatever goes wrong is an answer, too."""
     try:
-        return _called(desk, name, given)
+        answer = _called(desk, name, given)
+        return answer._replace(facts=told(answer.facts))
     except GitmemError as error:
         return refused(error.code, error.message, error.hint, error.facts)
     except OSError as error:
