@@ -123,7 +123,7 @@ def _merged(
 def _layout(store: Store, name: str) -> Iterator[Finding]:
     """A layout that cannot be read: the group goes on with an older one, and somebody must know."""
     with suppress(GitmemError, OSError):
-        group = Group(store, name)
+        group = _as_it_is(store, name)
         try:
             problem = layout_at(group, group.repository.snapshot()).problem
         finally:
@@ -145,13 +145,20 @@ def _edits(store: Store, name: str) -> Iterator[Finding]:
     from gitmem.operations.pending import pending_edits
 
     with suppress(GitmemError, OSError):
-        group = Group(store, name)
+        group = _as_it_is(store, name)
         try:
             for edit in pending_edits(group).edits:
                 text = f"{edit.path} was {edit.change} and is not committed yet"
                 yield info("uncommitted", text, path=edit.path, hint="`gitmem capture` commits it")
         finally:
             group.close()
+
+
+def _as_it_is(store: Store, name: str) -> Group:
+    """The group, opened without healing anything: to check changes nothing."""
+    group = Group(store, name)
+    group.repository.objects.rescuer = None
+    return group
 
 
 def _may_write(acting: str | None, name: str) -> bool:

@@ -18,6 +18,7 @@ from gitmem.errors import BadInput, Damaged, GitmemError, GroupNotFound, PathRef
 from gitmem.git.formats import Unread, check_form, unread
 from gitmem.git.lock import WAIT
 from gitmem.git.repository import Repository, Snapshot, seal
+from gitmem.git.rescue import Rescue, damage_met
 from gitmem.git.setup import FORMAT, is_tied, leads_nowhere, read_config, tie, worktree_in
 
 if TYPE_CHECKING:
@@ -165,6 +166,8 @@ class Group:
             raise not_found(store, name, acting)
         self.repository = Repository(self.gitdir)
         self._config = read_config(self.gitdir)
+        self._rescue = Rescue(self.gitdir, lambda: self.worktree, keeps=self.keeps)
+        self.repository.objects.rescuer = self._rescue
         self._check_format()
 
     def _check_format(self) -> None:
@@ -184,6 +187,24 @@ class Group:
     def keeps(self) -> bool:
         """Whether what is found out may be kept in its git directory: not by who only reads it."""
         return self.acting in (None, MAIN, self.name)
+
+    @property
+    def damage(self) -> tuple[str, ...]:
+        """What this process met that was damaged, in words: whoever prints an answer adds it."""
+        repository = self.repository
+        return (
+            *damage_met(self._rescue.healed, repository.objects.lacking),
+            *(
+                f"{name} cannot be trusted: {why}; run `gitmem check`"
+                for name, why in repository.trouble.items()
+            ),
+        )
+
+    def forget_damage(self) -> None:
+        """Begin anew, for who answers many calls: each is told what it met itself."""
+        self._rescue.healed.clear()
+        self.repository.objects.lacking.clear()
+        self.repository.trouble.clear()
 
     @cached_property
     def worktree(self) -> Path:
