@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 LONGEST = 280
 """Characters of a message that are shown."""
 LONGEST_SUMMARY = 1500
+UNREADABLE = "Some messages are missing here: they cannot be read; `gitmem check` says which."
 
 
 def continuity(group: Group, holds: Callable[[str], bool], skill: str) -> str:
@@ -34,7 +35,7 @@ def continuity(group: Group, holds: Callable[[str], bool], skill: str) -> str:
     from gitmem.operations.transcript_status import transcript_status
 
     found = transcript_status(group)
-    head = _checkpoint(found, group)
+    head = [*_checkpoint(found, group), *([UNREADABLE] if found.unreadable else [])]
     if not found.pending:
         return "\n".join((*head, NONE_NEW))
     action = action_required(found.pending, found.threshold, skill)

@@ -6,7 +6,15 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from gitmem.hosts.hooks.answering import READY, Asked, Parts, Said, in_words, note_end
+from gitmem.hosts.hooks.answering import (
+    READY,
+    Asked,
+    Parts,
+    Said,
+    damage_words,
+    in_words,
+    note_end,
+)
 from gitmem.hosts.hooks.dialects import DIALECTS, Payload
 from gitmem.hosts.hooks.groups import WAIT, opened, take_in
 from gitmem.hosts.hooks.room import room_of
@@ -42,7 +50,8 @@ def prompted(asked: Asked) -> Said:
 
             detach(asked, READY, group.name)  # for the next prompt
             return Said()
-        return Said(inject(group, prompt=prompt, chars=RECALLED).memory_context)
+        context = inject(group, prompt=prompt, chars=RECALLED).memory_context
+        return Said(context, damage_words(group.damage))
 
 
 def _is_command(prompt: str) -> bool:
@@ -59,6 +68,7 @@ def turned(asked: Asked) -> Said:
             parts.tried("what was said may be missed", lambda: note_end(asked, group.name))
             nudge = parts.tried("the turn does not count", lambda: _remembered(asked, group))
         words = parts.tried("edits wait for the next turn", lambda: take_in(group, room))
+        parts.tell(group.damage)
     # What a hook adds keeps a turn going: not while one does so already.
     is_going = asked.payload.get("stop_hook_active")
     told = "" if is_going else "\n\n".join(filter(None, (words, nudge)))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from gitmem.errors import BadInput, GitmemError, StorageFailed
 from gitmem.hosts.mcp import calls
 from gitmem.hosts.mcp.desk import Desk
+from gitmem.hosts.mcp.hints import for_models
 from gitmem.hosts.mcp.params import BOOLEAN, FIELDS, INTEGER, Param, checked
 from gitmem.hosts.mcp.reach import local
 from gitmem.hosts.mcp.texts import Answer, refused
@@ -209,7 +210,9 @@ BY_NAME = {tool.name: tool for tool in TOOLS}
 def answered(desk: Desk, name: str, given: Mapping[str, Any]) -> Answer:
     """Call the tool NAME; whatever goes wrong is an answer, too."""
     try:
-        return _called(desk, name, given)
+        answer = _called(desk, name, given)
+        notes = [f"note: {for_models(each)}" for each in desk.kept.damage()]
+        return answer._replace(text="\n".join([answer.text, *notes]))
     except GitmemError as error:
         return refused(error.code, error.message, error.hint, error.facts)
     except OSError as error:
