@@ -146,9 +146,13 @@ def test_what_is_written_costs_nothing(whole: Whole, tmp_path: Path, what: str) 
     assert_kept(whole, tmp_path / "store", *case(whole, find(whole.scene), kind))
 
 
+SHARES = 8
+
+
 @pytest.mark.slow
-def test_every_file_may_be_hurt(whole: Whole, tmp_path: Path) -> None:
-    for name in files_of(whole.scene):
+@pytest.mark.parametrize("share", range(SHARES))
+def test_every_file_may_be_hurt(whole: Whole, tmp_path: Path, share: int) -> None:
+    for name in files_of(whole.scene)[share::SHARES]:
         for number, wound in enumerate(wounds(whole.scene.gitdir / name, name, 4)):
             print(name, wound.name)  # noqa: T201 - what it was, where it fails
             root = tmp_path / name.replace("/", "-") / str(number)
