@@ -92,6 +92,11 @@ class Group:
         """The folder where the group's files stand."""
         return self._group.worktree
 
+    @property
+    def damage(self) -> tuple[str, ...]:
+        """What was damaged so far, in words: healed on the way, or missing from an answer."""
+        return self._group.damage
+
     def write(
         self,
         path: str,

@@ -30,6 +30,7 @@ class Invocation:
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:
         self.flags = Flags()
         self.environ = os.environ if environ is None else environ
+        self._groups: list[Group] = []
 
     def take(self, name: str, value: object) -> None:
         """Remember a flag; the last one given counts, before or after the command's name."""
@@ -103,10 +104,21 @@ class Invocation:
             now=self.clock,
             near=self.folder,
         )
+        self._groups.append(group)
         try:
             yield group
+            self._warn(group)
         finally:
             group.close()
+
+    def _warn(self, group: Group) -> None:
+        """Say what was damaged on the way, also to who wants it quiet: the answer may lack it."""
+        for each in group.damage:
+            click.echo(f"warning: {visible(self.addressed(each))}", err=True)
+
+    @property
+    def _damage(self) -> list[str]:
+        return [each for group in self._groups for each in group.damage]
 
     def answer(
         self, result: object, lines: Iterable[str] = (), *, data: bool = False, **more: object
@@ -115,7 +127,8 @@ class Invocation:
         if self.settings.json:
             from gitmem.cli.render import document
 
-            click.echo(document(result, **more))
+            told = {"damage": self._damage} if self._damage else {}
+            click.echo(document(result, **more, **told))
         elif data or not self.settings.quiet:
             for line in lines:
                 click.echo(self.style.line(line))

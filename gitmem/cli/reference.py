@@ -19,6 +19,8 @@ Made by `make docs` from the commands themselves; do not edit it by hand.
 The global options may stand before or after a command's name. With `--json` every command prints
 one document with a `schema_version`; an error is `{"schema_version": 1, "error": {"code": ...,
 "message": ..., "hint": ...}}` with the facts of the case beside them. Remarks go to standard error.
+A `warning:` there, and a list `damage` in the document, tell what was damaged: it was healed on the
+way, or is missing from the answer.
 A moment (`--at`, `--since`) is a commit, a tag, or a date: `2026-02-08`, `2026-02-08T14:30`,
 `yesterday`, `3 days ago`, in the group's time zone.
 """

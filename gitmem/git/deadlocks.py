@@ -80,8 +80,11 @@ def _remove_if_dead(repository: Repository, lock: Path, record: Record) -> None:
 
 
 def _is_commit_of(repository: Repository, content: bytes, record: Record) -> bool:
+    oid = content.decode("ascii", "replace")
     try:
-        commit = repository.commit(content.decode("ascii", "replace"))
+        if not repository.objects.holds(oid):
+            return False  # what a lock holds need not exist: that is no damage
+        commit = repository.commit(oid)
     except (Damaged, OSError, ValueError):
         return False
     return parse(commit.message).get("Gitmem-Id") == record.id

@@ -121,7 +121,7 @@ class Finisher:
             return "busy"
         if seen.oid is not None and seen.oid == item.old:
             if where.endswith("~"):  # of a swap in several steps, which nobody finishes any more
-                self._worktree.drop(where)
+                self._publisher.let_go(item, where)
             return "exchanged"
         if seen.data is not None and self._is_part_of(seen.data, item.new):
             self._worktree.drop(where)
@@ -155,7 +155,7 @@ class Finisher:
         expected, found = True, seen.stat
         # An obstacle that came after our version is held where it is; one before it makes room.
         if (not stood) if seen.obstacle else (seen.oid != head and not held):
-            self._worktree.drop(beside(item.path, item.temp))
+            self._publisher.let_go(item, beside(item.path, item.temp))
             found, expected = self._publisher.place(forward, snapshot.read(item.path))
         known = None if seen.obstacle or held else found
         new = entry(item.path, head, known) if head else None

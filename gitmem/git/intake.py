@@ -15,7 +15,7 @@ from gitmem.core.guards import MAX_FILE, violations
 from gitmem.core.merging import merge
 from gitmem.core.messages import Note, title_of_change
 from gitmem.git.diffing import hunks
-from gitmem.git.objects import ObjectDamaged
+from gitmem.git.objects import ObjectDamaged, blob_id
 from gitmem.git.publish import Plan, Publisher, Step
 from gitmem.git.repository import Snapshot
 from gitmem.git.worktree import Seen
@@ -81,6 +81,8 @@ class Intake:
             seen_by_editor = before if now == base else self._known(base)
             policy = self._policies(snapshot, path)
             broken = violations(path, seen.data, seen_by_editor, policy)
+            if base and seen_by_editor is None:
+                broken = (f"damage: what {path} was before cannot be read, nor compared", *broken)
             note = edit_note(template, path, before, seen.data, broken)
             steps = [Step({path: seen.data}, note)]
             final, merged = seen.data, False
@@ -90,10 +92,11 @@ class Intake:
                 if clean:
                     steps = [Step({path: final}, note)]
                 else:
-                    kept = final != before
+                    kept = _blob(final) != now
                     steps.append(Step({path: final}, _merge_note(path, kept)))
             outcome[:] = [(final, merged, broken)]
-            if final == before and len(steps) == 1:
+            # By id: a version that cannot be read must not pass for a file that is gone.
+            if _blob(final) == now and len(steps) == 1:
                 return None
             return Plan(tuple(steps), {} if elsewhere else {path: seen.oid})
 
@@ -126,6 +129,10 @@ class Intake:
             with suppress(ObjectDamaged):
                 return self._repository.objects.read_as("blob", blob)
         return None
+
+
+def _blob(data: bytes | None) -> str | None:
+    return None if data is None else blob_id(data)
 
 
 def edit_note(

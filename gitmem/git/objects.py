@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import os
 import zlib
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from hashlib import sha1
 from pathlib import Path
+from typing import Protocol
 
 from gitmem.errors import Damaged
 from gitmem.git.durable import sync_folder
 from gitmem.git.packentries import PackDamaged
-from gitmem.git.packs import Packs
+from gitmem.git.packs import Content, Packs
 
 KINDS = ("commit", "tree", "blob", "tag")
 
@@ -80,11 +82,29 @@ def inflate(oid: str, raw: bytes) -> tuple[str, bytes]:
     return kind.decode(), data
 
 
+class Rescuer(Protocol):
+    """Knows where an object may still be found that the database has lost."""
+
+    def find(self, oid: str) -> Content | None:
+        """A second copy of OID, proved by its hash."""
+
+    def put_back(self, kind: str, data: bytes) -> None:
+        """Write the object again, where that is allowed; a copy that only serves is fine, too."""
+
+    def mend_indexes(self) -> bool:
+        """Make the indexes of sound packs anew that are damaged; False when there was none."""
+
+
 class Objects:
     """The object database of one repository."""
 
     def __init__(self, gitdir: Path, *, stand_ins: bool = True) -> None:
         self._stand_ins = stand_ins
+        self.rescuer: Rescuer | None = None
+        """Asked before an object counts as lost."""
+        self.lacking: dict[str, str] = {}
+        """Objects that could not be read, and why. Many readers go on without one; whoever prints
+        their answer says so, so that nothing is left out without a word."""
         self._folder = os.path.join(gitdir, "objects")
         self._gitdir = gitdir
         self._staged: dict[str, tuple[int, str]] = {}
@@ -101,6 +121,63 @@ class Objects:
 
     def read(self, oid: str) -> tuple[str, bytes]:
         """The kind and content of an object; ObjectDamaged or ObjectMissing when there is none."""
+        try:
+            return self._stored(oid)
+        except ObjectDamaged as damage:
+            found = self._found_elsewhere(oid)
+            if found is None:
+                self.lacking[oid] = damage.why
+                raise
+            return found
+
+    def holds(self, oid: str) -> bool:
+        """True when OID is stored and sound; nothing is healed or noted for that."""
+        try:
+            return bool(self._stored(oid))
+        except ObjectDamaged:
+            return False
+
+    @contextmanager
+    def probing(self) -> Iterator[None]:
+        """For who asks for what may well be gone: that is no damage to tell of, or to heal.
+
+        A person may rewrite history and prune it; a cache, or an id that was typed, knows the old.
+        """
+        known, rescuer = dict(self.lacking), self.rescuer
+        self.rescuer = None
+        try:
+            yield
+        finally:
+            self.lacking, self.rescuer = known, rescuer
+
+    def _found_elsewhere(self, oid: str) -> Content | None:
+        """What failed once, read again, or a second copy of it; a copy is put back."""
+        with suppress(ObjectDamaged):
+            # `git gc` moves objects from file to pack and from pack to pack under our eyes, and a
+            # folder that changes is not listed at one moment: look again before anybody is accused.
+            self.packs.close()
+            return self._stored(oid)
+        found = self._rescued(oid)
+        if found is None and self.rescuer and self.rescuer.mend_indexes():
+            self.packs.close()
+            with suppress(ObjectDamaged):
+                return self._stored(oid)
+        if found is None and self.rescuer:
+            with suppress(PackDamaged, ValueError):
+                # What it is built on may be what is damaged, and have a second copy.
+                found = self.packs.read(oid, self._rescued)
+                if found:
+                    self.rescuer.put_back(*found)
+        return found
+
+    def _rescued(self, oid: str) -> Content | None:
+        """A second copy of OID, put back: a pack remembers what it was given as its own."""
+        found = self.rescuer.find(oid) if self.rescuer else None
+        if found and self.rescuer:
+            self.rescuer.put_back(*found)
+        return found
+
+    def _stored(self, oid: str) -> tuple[str, bytes]:
         found = self.packs.at_hand(oid)
         if found:  # who walks through the past meets hardly any loose ones
             return found

@@ -286,7 +286,7 @@ class Publisher:
         folders: dict[str, str] = {}
         for item in finished:
             if item.old != item.new:
-                self.worktree.drop(beside(item.path, item.temp))
+                self.let_go(item, beside(item.path, item.temp))
                 folders[item.path.rpartition("/")[0]] = item.path
             if item.new is None:
                 self.worktree.prune(item.path)
@@ -295,6 +295,18 @@ class Publisher:
         for item in finished:  # only now: a file whose name is not durable is not finished
             self.unfinished.remove(item)
         reached("dropped")
+
+    def let_go(self, item: Item, where: str) -> None:
+        """Remove the old version of ITEM at WHERE, which is in git already.
+
+        Where git's copy is damaged this is the last sound one: it is put back first.
+        """
+        objects = self.repository.objects
+        if item.old is not None and not objects.holds(item.old):
+            seen = self.worktree.look(where)
+            if seen.data is not None and seen.oid == item.old:
+                objects.write("blob", seen.data)
+        self.worktree.drop(where)
 
     def leave(self) -> None:
         """Clear the record, or leave in it what the next writer has to finish."""

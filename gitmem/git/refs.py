@@ -246,6 +246,8 @@ def _is_dead(repository: Repository, lock: Path) -> bool:
     if not content:
         return age > GRACE
     with suppress(Damaged, OSError, ValueError):
+        if not repository.objects.holds(content):
+            return False  # its writer died before the object had its name
         kind, data = repository.objects.read(content)
         head = data.partition(b"\n\n")[0]
         return kind == "tag" and f"<{EMAIL}> ".encode() in head

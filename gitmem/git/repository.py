@@ -130,6 +130,8 @@ class Repository:
         self.objects = Objects(gitdir)
         self._head = os.path.join(gitdir, "HEAD")
         self.staging = Staging(gitdir)
+        self.trouble: dict[str, str] = {}
+        """Refs that could not be read, and why: they are passed over, but not without a word."""
         self._trees: dict[str, Tree] = {}
         self._last: Commit | None = None
 
@@ -176,10 +178,13 @@ class Repository:
             return False
 
     def reference(self, name: str) -> str | None:
-        """The object a ref points at, None when there is no such ref."""
+        """The object a ref points at, None when there is no such ref or it cannot be read."""
         try:
             return str(self.raw.lookup_reference(name).resolve().target)
-        except (KeyError, ValueError, pygit2.GitError):
+        except (KeyError, ValueError):  # no such ref, or no name that a ref could have
+            return None
+        except pygit2.GitError as error:
+            self.trouble[name] = str(error)
             return None
 
     def commit(self, oid: str) -> Commit:

@@ -5,6 +5,7 @@ Needs the repository's lock for everything that writes.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
@@ -12,6 +13,7 @@ from typing import NamedTuple
 
 from gitmem.errors import Damaged
 from gitmem.git import publish
+from gitmem.git.checks.reffiles import packed_refs
 from gitmem.git.commits import signature
 from gitmem.git.history import peel
 from gitmem.git.publish import translated
@@ -34,10 +36,24 @@ class Tag(NamedTuple):
 
 def tag_names(repository: Repository, prefix: str = "") -> list[str]:
     """The names of all tags that begin with PREFIX, in order; no object is read."""
+    _, bad = packed_refs(repository.gitdir)
+    if bad:  # libgit2 takes an empty file for one without refs
+        repository.trouble["packed-refs"] = f"{len(bad)} of its lines cannot be read"
+    files = [name for name in _files(repository) if not name.endswith(".lock")]  # first: they come
     with translated("reading the tags"):
         names = repository.raw.listall_references()
+    for name in set(files).difference(names):  # libgit2 passes over a file that it cannot read
+        if os.path.exists(repository.gitdir / name):
+            repository.trouble[name] = "its file holds no object id"
     start = TAGS + prefix
     return sorted(each.removeprefix(TAGS) for each in names if each.startswith(start))
+
+
+def _files(repository: Repository) -> Iterator[str]:
+    """The names of the tags that have a file of their own."""
+    for folder, _, files in os.walk(repository.gitdir / TAGS):
+        below = os.path.relpath(folder, repository.gitdir)
+        yield from (f"{below}/{name}" for name in files)
 
 
 def read_tag(repository: Repository, name: str) -> Tag | None:
@@ -50,6 +66,9 @@ def read_tag(repository: Repository, name: str) -> Tag | None:
     if kind != "tag":
         return Tag(name, commit)
     head, _, message = data.partition(b"\n\n")
+    said = next((line for line in head.split(b"\n") if line.startswith(b"tag ")), b"")
+    if _text(said[4:]) != name:  # one bit of packed-refs gives a tag another name
+        repository.trouble[TAGS + name] = f"it calls itself {_text(said[4:])!r}"
     lines = [line for line in head.split(b"\n") if line.startswith(b"tagger ")]
     if not lines:
         return Tag(name, commit, message=_text(message))

@@ -135,7 +135,7 @@ def _merged(
 def _layout(store: Store, name: str) -> Iterator[Finding]:
     """A layout that cannot be read: the group goes on with an older one, and somebody must know."""
     with suppress(GitmemError, OSError):
-        group = Group(store, name, heals=False)
+        group = _as_it_is(store, name)
         try:
             problem = layout_at(group, group.repository.snapshot()).problem
         finally:
@@ -150,7 +150,7 @@ def _secrets(store: Store, name: str, acting: str | None) -> Iterator[Finding]:
     from gitmem.operations.exposed import open_secrets, scan_commits, secret_words
 
     with suppress(GitmemError, OSError):  # what is damaged is told in its place
-        group = Group(store, name, acting=acting)
+        group = _as_it_is(store, name, acting)
         try:
             for each in open_secrets(group, scan_commits(group)):
                 severity = WARNING if each.standing else INFO
@@ -173,13 +173,20 @@ def _edits(store: Store, name: str) -> Iterator[Finding]:
     from gitmem.operations.pending import pending_edits
 
     with suppress(GitmemError, OSError):
-        group = Group(store, name, heals=False)
+        group = _as_it_is(store, name)
         try:
             for edit in pending_edits(group).edits:
                 text = f"{edit.path} was {edit.change} and is not committed yet"
                 yield info("uncommitted", text, path=edit.path, hint="`gitmem capture` commits it")
         finally:
             group.close()
+
+
+def _as_it_is(store: Store, name: str, acting: str | None = None) -> Group:
+    """The group, opened without healing anything: to check changes nothing."""
+    group = Group(store, name, acting=acting, heals=False)
+    group.repository.objects.rescuer = None
+    return group
 
 
 def _may_write(acting: str | None, name: str) -> bool:

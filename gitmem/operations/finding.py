@@ -120,10 +120,9 @@ def _bring(connection: Connection, source: str, known: str, snapshot: Snapshot) 
 
     repository = snapshot.repository
     try:
-        changes = Trees(repository.objects).changes(known, snapshot.root)
-    except Damaged:
-        if not known:
-            raise
+        with repository.objects.probing():
+            changes = Trees(repository.objects).changes(known, snapshot.root)
+    except Damaged:  # what was known may be gone for good; what is there now is healed, or told
         passages.forget_all(connection, source)
         changes = Trees(repository.objects).changes("", snapshot.root)
     now = {path: blob for owner, path, blob in passages.unread(connection) if owner == source}

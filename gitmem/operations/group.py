@@ -18,6 +18,7 @@ from gitmem.errors import BadInput, Damaged, GitmemError, GroupNotFound, PathRef
 from gitmem.git.formats import Unread, check_form, unread
 from gitmem.git.lock import WAIT
 from gitmem.git.repository import Repository, Snapshot, seal
+from gitmem.git.rescue import Rescue, damage_met
 from gitmem.git.setup import FORMAT, is_blank, is_tied, name_worktree, read_config, worktree_in
 
 if TYPE_CHECKING:
@@ -172,10 +173,12 @@ class Group:
         if not self.gitdir.is_dir() and not (heals and self._finished()):
             raise not_found(store, name, acting)
         self._config = read_config(self.gitdir)
+        self._check_format()  # before anything is healed: a newer format is not ours to touch
         if heals and self._config.get("core.worktree") != f"../../groups/{name}":
             self._find_config(near)
         self.repository = Repository(self.gitdir, heals=heals)
-        self._check_format()
+        self._rescue = Rescue(self.gitdir, lambda: self.worktree, keeps=self.keeps)
+        self.repository.objects.rescuer = self._rescue
 
     def _find_config(self, near: str) -> None:
         """The work tree is elsewhere, or a power cut or an interrupted renaming left it unnamed."""
@@ -220,6 +223,24 @@ class Group:
     def keeps(self) -> bool:
         """Whether what is found out may be kept in its git directory: not by who only reads it."""
         return self.acting in (None, MAIN, self.name)
+
+    @property
+    def damage(self) -> tuple[str, ...]:
+        """What this process met that was damaged, in words: whoever prints an answer adds it."""
+        repository = self.repository
+        return (
+            *damage_met(self._rescue.healed, repository.objects.lacking),
+            *(
+                f"{name} cannot be trusted: {why}; run `gitmem check`"
+                for name, why in repository.trouble.items()
+            ),
+        )
+
+    def forget_damage(self) -> None:
+        """Begin anew, for who answers many calls: each is told what it met itself."""
+        self._rescue.healed.clear()
+        self.repository.objects.lacking.clear()
+        self.repository.trouble.clear()
 
     @cached_property
     def worktree(self) -> Path:

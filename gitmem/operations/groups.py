@@ -62,14 +62,14 @@ def groups(store: Store, *, acting: str | None = None) -> tuple[GroupRow, ...]:
     rows = []
     for name in store.names():
         if acting in (None, MAIN) or name in (acting, GLOBAL):
-            rows.append(_row(store, name))
+            rows.append(_row(store, name, acting))
     return tuple(rows)
 
 
-def _row(store: Store, name: str) -> GroupRow:
+def _row(store: Store, name: str, acting: str | None) -> GroupRow:
     where = str(worktree_of(store.gitdir(name)) or "")
     try:
-        group = Group(store, name)
+        group = Group(store, name, acting=acting)
     except GitmemError as error:
         return GroupRow(name, None, "", 0, 0, f"damaged: {error.message}", where)
     try:

@@ -69,7 +69,8 @@ def _named(group: Group, name: str) -> str:
 
 def _by_id(repository: Repository, oid: str) -> str:
     try:
-        commit = peel(repository, oid)
+        with repository.objects.probing():
+            commit = peel(repository, oid)
     except ObjectMissing as error:
         if error.oid != oid:
             raise

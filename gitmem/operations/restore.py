@@ -114,7 +114,10 @@ class _Work:
             _check_place(now, path)
         if not self._allowed.policy:
             Draft(now, files).check_policies(layout_at(self._group, now).layout)
-        self._changes = tuple(describe(each, _sound(now, each), files[each]) for each in files)
+        self._changes = tuple(
+            describe(each, _sound(now, each), files[each], existed=now.oid(each) is not None)
+            for each in files
+        )
         if not files:
             return None
         made = self._then.repository.commit(self._then.commit).time

@@ -101,7 +101,6 @@ def search(
     notes = [] if sentences else [NO_WORDS]
     pins: dict[str, str] = {}
     with sources_at(group, moment, shared=True) as sources:
-        notes += sources.trouble
         if source != TRANSCRIPTS:
             hits += _in_memory(group, moment, sources, asked, limit)
             pins = {name or group.name: each.commit for name, each in sources.by_group.items()}
@@ -114,6 +113,7 @@ def search(
                 hits += said.hits
                 pins.update(said.pins)
                 notes += said.notes
+    notes += sources.trouble
     hits.sort(key=lambda each: -each.score)
     return Searched(tuple(hits[:limit]), pins, tuple(notes))
 

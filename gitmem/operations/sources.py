@@ -61,6 +61,7 @@ def sources_at(group: Group, moment: Pinned, *, shared: bool) -> Iterator[Source
         yield Sources(moment.snapshot, theirs, trouble, other)
     finally:
         if other:
+            trouble += [f"group {GLOBAL}: {each}" for each in other.damage]
             other.close()
 
 

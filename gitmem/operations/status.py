@@ -11,9 +11,11 @@ from typing import NamedTuple
 from gitmem.core.layout import EMPTY, FILE
 from gitmem.core.numbers import counted
 from gitmem.errors import Damaged, StorageFailed
+from gitmem.git.checks.fsck import VERIFIED
 from gitmem.git.held import HeldFolder, size_of
 from gitmem.git.intake import Holding
 from gitmem.git.lock import Lock, lock_path
+from gitmem.git.moves import SUBMODULE
 from gitmem.git.repository import BRANCH, Snapshot
 from gitmem.git.trash import Trash
 from gitmem.operations.clock import zone_problem
@@ -46,6 +48,21 @@ class Said(NamedTuple):
     messages: int
     pending: int
     too_many: bool
+    unreadable: bool = False
+    """Whether some of it, or all, cannot be read."""
+
+
+class ReadBack(NamedTuple):
+    """What a verdict on the group's health rests on."""
+
+    files: int
+    """Files of HEAD that were read and hashed just now."""
+    unreadable: tuple[str, ...]
+    """Those that could not be."""
+    verified: str
+    """The commit up to which `check` or `maintain` has read all of history; empty if never."""
+    since: int | None
+    """How many of the newest commits came after it; None where it is not among those."""
 
 
 class InTrash(NamedTuple):
@@ -62,8 +79,8 @@ class Status(NamedTuple):
     worktree: str
     commit: str
     health: str
-    """ok, attention (see concerns), edited, held, pending, elsewhere (HEAD moved by hand) or
-    damaged: WHY"""
+    """ok (every file of HEAD was read), attention (see concerns), edited, held, pending, elsewhere
+    (HEAD moved by hand) or damaged: WHY"""
     files: int
     last: Entry | None
     edits: tuple[PendingEdit, ...]
@@ -90,6 +107,8 @@ class Status(NamedTuple):
     trash: InTrash = InTrash()
     secrets: tuple[Secret, ...] = ()
     """What looks like a credential in a commit made by plain git, and is not acknowledged."""
+    read: ReadBack = ReadBack(0, (), "", None)
+    """What of it was looked at."""
 
 
 def status(group: Group) -> Status:
@@ -102,7 +121,7 @@ def status(group: Group) -> Status:
     scan = pending_edits(group)
     last = next((entry for entry in recent if entry.op != "init"), None)
     snapshot = group.repository.snapshot(tip)
-    files = sum(1 for _ in snapshot.files())
+    read = _read_back(group, snapshot, recent)
     aside = sum(1 for _ in HeldFolder(group.gitdir))
     loaded, holdings = _holdings(group, snapshot)
     wrong_zone = "" if loaded.layout.timezone else zone_problem(group.store.root)
@@ -115,7 +134,8 @@ def status(group: Group) -> Status:
         *_unsaid(said),
         *_leaked(secrets),
     )
-    health = health_of(group)
+    last_snapshot = _last_snapshot(group)
+    health = _damage(read) or _untrusted(group) or health_of(group)
     if health == "ok" and (scan.held or scan.edits):
         health = "held" if scan.held else "edited"
     elif health == "ok" and concerns:
@@ -125,7 +145,7 @@ def status(group: Group) -> Status:
         str(group.worktree),
         tip,
         health,
-        files,
+        read.files + len(read.unreadable),
         last,
         scan.edits,
         scan.held,
@@ -136,14 +156,48 @@ def status(group: Group) -> Status:
         loaded.problem,
         concerns,
         holdings._replace(core=tuple(_with_times(holdings.core, recent))),
-        _last_snapshot(group),
+        last_snapshot,
         wrong_zone,
         jobs,
         said,
         scan.ignored_by_pattern,
         _in_trash(group),
         secrets,
+        read,
     )
+
+
+def _read_back(group: Group, snapshot: Snapshot, recent: Sequence[Entry]) -> ReadBack:
+    """Read every file of HEAD, and look up how far history was read.
+
+    That takes about as long as the rest of `status` (20 microseconds a file: 40 ms for 2,000), does
+    not grow with history, and is the least that a verdict can rest on.
+    """
+    count, unreadable = 0, []
+    for path, node in snapshot.files():
+        try:
+            if node.mode != SUBMODULE:
+                group.repository.objects.read_as("blob", node.oid)
+            count += 1
+        except Damaged:
+            unreadable.append(path)
+    verified = group.repository.reference(VERIFIED) or ""
+    newest = [each.commit for each in recent]
+    since = newest.index(verified) if verified in newest else None
+    return ReadBack(count, tuple(unreadable), verified, since)
+
+
+def _untrusted(group: Group) -> str:
+    """A ref that a look at the group stumbled over."""
+    found = next(iter(group.repository.trouble.items()), None)
+    return f"damaged: {found[0]} cannot be trusted: {found[1]}" if found else ""
+
+
+def _damage(read: ReadBack) -> str:
+    if not read.unreadable:
+        return ""
+    more = f" and {len(read.unreadable) - 1:,} more" if len(read.unreadable) > 1 else ""
+    return f"damaged: {read.unreadable[0]}{more} cannot be read"
 
 
 def _holdings(group: Group, snapshot: Snapshot) -> tuple[Loaded, Inventory]:
@@ -174,10 +228,11 @@ def _said(group: Group) -> Said | None:
         return None
     from gitmem.operations.transcript_status import transcript_status  # opens a database
 
-    with suppress(Damaged):
+    try:
         found = transcript_status(group, newest=0)
-        return Said(found.messages, found.pending, bool(found.action))
-    return None
+    except Damaged:
+        return Said(0, 0, False, unreadable=True)
+    return Said(found.messages, found.pending, bool(found.action), found.unreadable)
 
 
 def _secrets(group: Group) -> tuple[Secret, ...]:
@@ -195,6 +250,8 @@ def _leaked(secrets: Sequence[Secret]) -> Iterator[str]:
 
 
 def _unsaid(said: Said | None) -> Iterator[str]:
+    if said and said.unreadable:
+        yield "messages cannot be read: see `gitmem check`"
     if said and said.too_many:
         yield f"{counted(said.pending, 'message')} not summarised"
 
@@ -226,7 +283,7 @@ def _stands(group: Group, entry: Entry) -> bool:
 
 
 def health_of(group: Group) -> str:
-    """In a word, without looking at every file."""
+    """In a word, without looking at every file: who calls it has read them."""
     try:
         group.repository.snapshot().folder("")
     except Damaged as error:

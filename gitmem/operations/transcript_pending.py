@@ -10,7 +10,7 @@ from gitmem.core.access import check_access
 from gitmem.core.intervals import Range, range_of
 from gitmem.core.numbers import counted
 from gitmem.core.transcripts import Message
-from gitmem.errors import Busy
+from gitmem.errors import Busy, Damaged
 from gitmem.git.lock import Lock, lock_path
 from gitmem.index import said
 from gitmem.index.database import Connection
@@ -20,6 +20,7 @@ from gitmem.operations.layouts import layout_of
 from gitmem.operations.leases import LASTS, Hand, Lease, new_token, read_lease, write_lease
 from gitmem.operations.transcripts import (
     ask_said,
+    has_open_unread,
     messages_of,
     pending_numbers,
     standing,
@@ -80,6 +81,8 @@ class _Found(NamedTuple):
     """What is handed out, and nothing of what is summarised in between."""
     lease: Lease | None
     known: bool
+    unread: bool
+    """Whether messages that cannot be read may be among those that are not summarised."""
 
 
 def action_required(pending: int, threshold: int, skill: str = SKILL) -> str:
@@ -105,6 +108,7 @@ def transcript_pending(
     threshold = layout_of(group).transcripts.threshold
     # By the name that its messages bear, and before others have to wait for us.
     wanted, tip = chat, tip_of(group)
+    last = tip.last if tip else 0
     chat = ask_said(group, tip, lambda connection: said.meant(connection, wanted) if wanted else "")
 
     def answer(connection: Connection) -> _Found:
@@ -123,7 +127,8 @@ def transcript_pending(
         there = said.numbers_in(connection, out) if out else ()
         exact = range_of(given, (number for number, _ in there), chat) if out else None
         known = not chat or bool(said.spans(connection, chat))
-        return _Found(len(numbers), messages, exact, lease, known)
+        unread = has_open_unread(connection, closed, last)
+        return _Found(len(numbers), messages, exact, lease, known, unread)
 
     with Lock(lock_path(group.gitdir)):  # so that of two who ask one is the first
         found = ask_said(group, tip_of(group), answer)
@@ -133,6 +138,12 @@ def transcript_pending(
         if lease and not take_over:
             _check_free(lease, group, holder, now)
         action = action_required(pending, threshold)
+        if found.range is None and (pending or found.unread):
+            raise Damaged(
+                "messages that are not summarised cannot be read, so none can be handed out",
+                hint="run `gitmem check --repair`, then ask again",
+                pending=pending,
+            )
         if found.range is None:
             return TranscriptPending(0, 0, 0, chat, (), "", None, 0, threshold, action, found.known)
         out = Lease(

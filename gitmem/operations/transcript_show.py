@@ -6,13 +6,13 @@ from datetime import datetime
 from typing import NamedTuple
 
 from gitmem.core.transcripts import Message
-from gitmem.errors import BadInput, NotFound
+from gitmem.errors import BadInput, Damaged, NotFound
 from gitmem.index import said
 from gitmem.index.database import Connection
 from gitmem.index.said import Chat
 from gitmem.operations.group import Group
 from gitmem.operations.transcript_pending import SaidRow
-from gitmem.operations.transcripts import ask_said, messages_of, tip_of
+from gitmem.operations.transcripts import ask_said, is_unreadable, messages_of, tip_of
 
 NEAR_SHOWN = 3
 
@@ -22,6 +22,8 @@ class TranscriptList(NamedTuple):
 
     commit: str
     chats: tuple[Chat, ...]
+    unreadable: bool = False
+    """Whether there are messages that cannot be read, of these chats or of others."""
 
 
 class TranscriptShown(NamedTuple):
@@ -31,13 +33,21 @@ class TranscriptShown(NamedTuple):
     messages: tuple[SaidRow, ...]
     total: int
     """How many messages the chat has."""
+    lost: tuple[int, ...] = ()
+    """The numbers of those that should be among them and cannot be read."""
+    unreadable: bool = False
+    """Whether there are messages that cannot be read, of this chat or of others."""
 
 
 def transcript_list(group: Group) -> TranscriptList:
     """All chats."""
     tip = tip_of(group)
-    found = ask_said(group, tip, said.chats) if tip else []
-    return TranscriptList(tip.commit if tip else "", tuple(found))
+    if tip is None:
+        return TranscriptList("", ())
+    chats, unreadable = ask_said(
+        group, tip, lambda connection: (said.chats(connection), is_unreadable(connection))
+    )
+    return TranscriptList(tip.commit, tuple(chats), unreadable)
 
 
 def transcript_show(group: Group, chat: str, *, last: int = 0) -> TranscriptShown:
@@ -46,18 +56,29 @@ def transcript_show(group: Group, chat: str, *, last: int = 0) -> TranscriptShow
         raise BadInput("there are no fewer than 0 messages", hint="leave it out for all")
     tip = tip_of(group)
 
-    def answer(connection: Connection) -> tuple[str, list[Message], int, list[str]]:
+    def answer(connection: Connection) -> tuple[TranscriptShown, list[str]]:
         name = said.meant(connection, chat)
         numbers = said.newest(connection, name, last)
         names = [] if numbers else [each.chat for each in said.chats(connection)]
         total = len(said.newest(connection, name, 0))
         found = sorted(messages_of(group, connection, numbers), key=_when)
-        return name, found, total, names
+        rows = tuple(SaidRow(*each) for each in found)
+        lost = tuple(sorted(set(numbers).difference(each.number for each in rows)))
+        unreadable = bool(lost) or is_unreadable(connection)
+        return TranscriptShown(name, rows, total, lost, unreadable), names
 
-    name, messages, total, names = ask_said(group, tip, answer)
-    if not total:
-        raise _unknown(name, names)
-    return TranscriptShown(name, tuple(SaidRow(*each) for each in messages), total)
+    shown, names = ask_said(group, tip, answer)
+    if not shown.total:
+        raise _lost(shown.chat) if shown.unreadable else _unknown(shown.chat, names)
+    return shown
+
+
+def _lost(chat: str) -> Damaged:
+    return Damaged(
+        f"no message of a chat {chat!r} can be read, and some messages of this group cannot",
+        hint="run `gitmem check --repair`",
+        chat=chat,
+    )
 
 
 def _when(message: Message) -> tuple[datetime, int]:

@@ -87,13 +87,14 @@ def transcript_status(group: Group, *, newest: int = SHOWN) -> TranscriptStatus:
         pending = pending_numbers(connection, now.closed)
         numbers = [number for number, _ in pending[-newest:]] if newest else []
         messages, chats = said.counts(connection)
+        shown = list(messages_of(group, connection, numbers))
         return _Found(
             pending,
             now,
             messages,
             chats,
-            list(messages_of(group, connection, numbers)),
-            is_unreadable(connection),
+            shown,
+            is_unreadable(connection) or len(shown) < len(numbers),
         )
 
     found = ask_said(group, tip, answer)

@@ -150,10 +150,9 @@ def _cleared(connection: Connection) -> str:
 def _bring_messages(connection: Connection, group: Group, known: str, tip: Said) -> None:
     objects = group.repository.objects
     try:
-        changes = Trees(objects).changes(known, tip.tree)
-    except Damaged:
-        if not known:
-            raise
+        with objects.probing():
+            changes = Trees(objects).changes(known, tip.tree)
+    except Damaged:  # what was known may be gone for good; what is there now is healed, or told
         _cleared(connection)
         changes = Trees(objects).changes("", tip.tree)
     if any(is_batch(path) and old for path, old, _ in changes):
@@ -255,6 +254,16 @@ def is_of_the_line(kind: str, data: bytes) -> bool:
 def is_unreadable(connection: Connection) -> bool:
     """Whether something of what was said is damaged."""
     return bool(said.unread(connection))
+
+
+def has_open_unread(connection: Connection, closed: Closed, last: int) -> bool:
+    """Whether a batch that cannot be read may hold messages up to LAST that are not summarised."""
+    for path, _ in said.unread(connection):
+        begin = first_in(path) if is_batch(path) else 0
+        end = (said.next_number(connection, begin) or last + 1) - 1
+        if begin and list(closed.gaps("", begin, max(begin, end))):
+            return True
+    return False
 
 
 def up_to_unread(connection: Connection, closed: Closed, numbers: list[int]) -> list[int]:

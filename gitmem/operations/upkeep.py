@@ -167,6 +167,7 @@ def _scrub(group: Group, limits: Limits) -> Told:
         text = "the branch was moved back: what was last found sound is no longer part of it"
         raise Damaged(text, hint="run `gitmem check`")
     words = f"{counted(found.commits, 'commit')} and {counted(found.files, 'file')} are sound"
+    words = "; ".join((words, *group.damage))  # nobody watches: what was healed is noted
     if not point_if_free(group.gitdir, VERIFIED, tip, "sound"):
         return Told("skipped", f"{words}, but a writer was at work: they will be read again")
     return Told("done", words, found.commits + found.files)

@@ -164,6 +164,8 @@ class _Work:
         self.aims: list[Aim] = []
         self.changes: tuple[Change, ...] = ()
         self.warnings: tuple[str, ...] = ()
+        self._lost: dict[str, ObjectDamaged] = {}
+        """Files whose version now cannot be read, and cannot be healed."""
 
     def aimed(self, snapshot: Snapshot) -> list[Aim]:
         """The files that are meant, by what there is in SNAPSHOT."""
@@ -184,18 +186,43 @@ class _Work:
                 if path not in before:
                     check_place(snapshot, path, files)
                     check_no_archive(snapshot, layout, path)
-                    before[path] = _current(snapshot, each)
+                    before[path] = self._current(snapshot, each, layout)
                 files[path] = applied(each, files.get(path, before[path]))
         self._check(files, before, layout)
-        self.warnings = (*self._remarks(files, before), *_strays(layout, before))
+        new = {path: old for path, old in before.items() if path not in self._lost}
+        self.warnings = (*self._remarks(files, before), *_strays(layout, new), *self._replaced())
         same = {path for path, data in files.items() if snapshot.oid(path) == blob_id(data)}
-        for path in same:
-            if before[path] is None:  # damaged: the same content again heals it
-                before[path] = files[path]
-                snapshot.repository.objects.write("blob", files[path])
-        self.changes = tuple(describe(path, before[path], files[path]) for path in files)
+        self.changes = tuple(
+            describe(path, before[path], files[path], existed=path in self._lost) for path in files
+        )
         changed = {path: data for path, data in files.items() if path not in same}
         return Plan((Step(changed, self._said(changed, before)),)) if changed else None
+
+    def _current(self, snapshot: Snapshot, aimed: Aim, layout: Layout) -> bytes | None:
+        """The version now; None where there is none, or where somebody said to replace it unseen.
+
+        Without it no guard can judge what a write removes: that has to be waived by name.
+        """
+        edit = aimed.edit
+        try:
+            return snapshot.read(edit.path)
+        except ObjectDamaged as damage:
+            if edit.append or edit.entry or edit.text is None:
+                raise
+            data = applied(aimed._replace(edit=edit._replace(if_match="", create=False)), None)
+            if blob_id(data) == damage.oid:  # the same content again heals it
+                snapshot.repository.objects.write("blob", data)
+                return data
+            free = self._allowed.policy or layout.policy_of(edit.path) == "free"
+            if not (self._allowed.shrink and free):
+                _explain(edit.path, damage, free=free)
+                raise
+            self._lost[edit.path] = damage
+            return None
+
+    def _replaced(self) -> Iterator[str]:
+        for path, damage in self._lost.items():
+            yield f"{path}: the version before this one is lost ({damage.message})"
 
     def _said(self, changed: dict[str, bytes], before: dict[str, bytes | None]) -> Note:
         op = "append" if all(each.edit.append for each in self.aims) else "write"
@@ -247,18 +274,21 @@ def _strays(layout: Layout, before: dict[str, bytes | None]) -> Iterator[str]:
             yield f"{path} is a file now, and no layer shows it; the layers are {names}"
 
 
-def _current(snapshot: Snapshot, aimed: Aim) -> bytes | None:
-    edit = aimed.edit
-    try:
-        return snapshot.read(edit.path)
-    except ObjectDamaged:
-        if edit.append or edit.entry or edit.text is None:
-            raise
-        return None  # a whole new version does not need the damaged one
+def _explain(path: str, damage: ObjectDamaged, *, free: bool) -> None:
+    """Say of DAMAGE that it stopped a write to PATH, and what to do."""
+    waived = "--allow-shrink" if free else "--allow-shrink --allow-policy"
+    damage.message = f"{path!r} cannot be read, and was not replaced: {damage.message}"
+    damage.hint = (
+        "run `gitmem check --repair` to bring back the last version that can be read, "
+        f"or repeat with {waived} to replace it unseen"
+    )
+    damage.facts["path"] = path
 
 
-def describe(path: str, before: bytes | None, after: bytes | None) -> Change:
-    """What a change of one file amounts to."""
+def describe(
+    path: str, before: bytes | None, after: bytes | None, *, existed: bool = False
+) -> Change:
+    """What a change of one file amounts to; one that EXISTED may be unreadable, and is not new."""
     if after is None:
         lines = len((before or b"").splitlines())
         return Change(path, "removed", "", 0, 0, lines)
@@ -267,7 +297,7 @@ def describe(path: str, before: bytes | None, after: bytes | None) -> Change:
     ranges = hunks(before or b"", after)
     added = sum(each.b1 - each.b0 for each in ranges)
     removed = sum(each.a1 - each.a0 for each in ranges)
-    kind = "created" if before is None else "changed"
+    kind = "created" if before is None and not existed else "changed"
     return Change(path, kind, blob_id(after), len(after), added, removed)
 
 

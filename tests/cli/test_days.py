@@ -248,6 +248,7 @@ def test_the_status_is_one_screen(gitmem: Run, files: Path) -> None:
         f"files   7 files in {files}\n"
         "last    COMMIT  30 minutes ago, rotate log.md by agent\n"
         "snap    COMMIT  snapshot/2026-02-08, 30 minutes ago\n"
+        "read    7 files; history not yet (see: gitmem check)\n"
         "health  attention (1 over budget, 1 missing)\n"
         "\n"
         "  identity.md    1.2KB / 4.0KB (30%)   ok       30 minutes ago by ada\n"

@@ -208,4 +208,8 @@ def test_the_status_names_what_needs_a_decision(gitmem: Run, files: Path) -> Non
 
 
 def test_a_fresh_group_has_a_short_status(gitmem: Run) -> None:
-    assert gitmem("status").out.splitlines()[2:] == ["last    nothing yet", "health  ok"]
+    assert gitmem("status").out.splitlines()[2:] == [
+        "last    nothing yet",
+        "read    0 files; history not yet (see: gitmem check)",
+        "health  ok",
+    ]

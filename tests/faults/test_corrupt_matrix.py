@@ -181,6 +181,7 @@ def test_a_lost_branch_never_becomes_a_new_root(scene: Scene) -> None:
 
 
 SOME = ("zero-length", "cut to half", "one bit turned", "missing")
+FEW = ("one bit turned", "missing")
 FOLDERS = (HEAD_TREE, HEAD_ROOT, OLD_TREE, OLD_ROOT)
 
 
@@ -210,6 +211,7 @@ def quarantined(scene: Scene) -> list[str]:
 @pytest.mark.parametrize("wound", WOUNDS)
 def test_other_files_are_not_touched_by_a_damaged_blob(scene: Scene, wound: str) -> None:
     WOUNDS[wound](object_file(scene, HEAD_BLOB))
+    (scene.worktree / "notes/a.md").unlink()  # else whoever reads it heals it from there
 
     answers = behaved(scene)
 
@@ -218,12 +220,26 @@ def test_other_files_are_not_touched_by_a_damaged_blob(scene: Scene, wound: str)
     assert set(answers.values()) == {"ok"}
 
 
+@pytest.mark.parametrize(("what", "wound"), list(product((HEAD_BLOB, HEAD_TREE, HEAD_ROOT), FEW)))
+def test_whoever_needs_what_stands_elsewhere_heals_it(scene: Scene, what: str, wound: str) -> None:
+    before = scene.files()
+    WOUNDS[wound](object_file(scene, what))
+
+    assert set(behaved(scene).values()) == {"ok"}
+
+    assert check_now(scene, full=True).sound
+    assert before.items() <= scene.files().items()
+
+
 @pytest.mark.parametrize(("what", "wound"), list(product((HEAD_ROOT, TIP), SOME)))
 def test_no_command_hangs_or_lies_when_the_newest_state_is_gone(
     scene: Scene, what: str, wound: str
 ) -> None:
     head = scene.head()
     WOUNDS[wound](object_file(scene, what))
+    if what == HEAD_ROOT:  # its names stand in the index and in the work tree, too
+        (scene.gitdir / "index").unlink()
+        (scene.worktree / "top.md").write_text("edited\n")
 
     answers = behaved(scene)
 

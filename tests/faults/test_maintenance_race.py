@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from gitmem.errors import Busy
+from gitmem.git.checks import fsck, packfaults
+from gitmem.git.checks.fsck import inspect
+from gitmem.git.checks.scrub import scrub
 from gitmem.operations.read import read
 from gitmem.operations.write import Edit, write
+from tests.support.damage import check_now, object_file
 from tests.support.faults import Scene, assert_sound, commits_of, line, new_scene, tokens_in_history
 from tests.support.git import GitFailed, git
 from tests.support.processes import Crowd, Voice
@@ -89,3 +94,57 @@ def test_maintenance_race(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", CHORES)
 def test_maintenance_race_for_a_minute(tmp_path: Path, name: str) -> None:
     beside_writers(tmp_path, CHORES[name], seconds=60, writers=4)
+
+
+def test_check_does_not_accuse_a_pack_that_git_is_replacing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder that changes is not listed at one moment: an index can show without its pack."""
+    scene = new_scene(tmp_path / "store", {"a.md": b"one\n"})
+    git(scene.gitdir, "repack", "-adq")
+    (pack,) = (scene.gitdir / "objects" / "pack").glob("*.pack")
+    aside = pack.rename(pack.with_suffix(".moving"))
+    monkeypatch.setattr(packfaults, "sleep", lambda _: aside.exists() and aside.rename(pack))
+    monkeypatch.setattr(fsck, "sleep", lambda _: None)
+
+    assert check_now(scene, full=True).sound
+
+
+def test_check_reads_again_what_git_is_moving(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = new_scene(tmp_path / "store", {"a.md": b"one\n"})
+    place = object_file(scene, "main:a.md")
+    aside = place.rename(place.with_suffix(".moving"))
+    monkeypatch.setattr(fsck, "sleep", lambda _: aside.exists() and aside.rename(place))
+
+    assert check_now(scene, full=True).sound
+
+
+def look_until_told(voice: Voice, root: str, seconds: float) -> None:
+    """Read all of history again and again, and tell of every accusation."""
+    scene, stop, runs = Scene(Path(root)), time.monotonic() + seconds, 0
+    while time.monotonic() < stop:
+        runs += 1
+        with scene.opened() as group:
+            lacks = scrub(group.repository, group.repository.tip().commit, None).lacks
+        found = inspect(scene.gitdir, now=datetime.now(UTC), full=True).findings
+        faults = [each.message for each in found if each.severity != "info"]
+        if lacks or faults:
+            voice.say("accused", lacks, faults)
+    voice.say("runs", runs)
+
+
+@pytest.mark.slow
+def test_nobody_is_accused_beside_gc(tmp_path: Path) -> None:
+    scene = new_scene(tmp_path / "store", {"one.md": b"one\n"})
+    seconds = 60.0
+    with Crowd() as crowd:
+        writer = crowd.start(write_until_told, str(scene.root), 1)
+        assert writer.hear() == ["ready"]
+        crowd.start(look_until_told, str(scene.root), seconds)
+        writer.say(seconds)
+        run_chores(scene, CHORES["gc"], tmp_path, seconds)
+        said = [words for _, words in crowd.hear_out()]
+    assert not [words for words in said if words[0] == "accused"]
+    assert [words for words in said if words[0] == "runs"]

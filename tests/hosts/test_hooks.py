@@ -658,6 +658,19 @@ class TestSessionStart:
 
         assert "The wiki." in done.context
         assert "Ada: a word" in done.context
+        assert "Billing moves to ESM." in done.context
+        assert "healed, from the work tree (state.md)" in done.notice
+
+    def test_what_cannot_be_healed_is_told_to_both(self, desk: Desk, group: Group) -> None:
+        put(group, "state.md", "# State\n\nBilling moves to ESM.\n")
+        truncate(group.repository, group.repository.snapshot().oid("state.md") or "")
+        (group.worktree / "state.md").unlink()
+        (group.worktree / "state.md").symlink_to("elsewhere")
+
+        done = desk("session-start", source="startup")
+
+        assert "(unreadable: gitmem check)" in done.context
+        assert "this answer may be incomplete" in done.notice
 
 
 class TestWhichGroup:

@@ -582,6 +582,7 @@ class TestWhatIsDamaged:
         put(group, "sound.md", "sound\n")
         written = put(group, "hurt.md", "hurt " * 50)
         truncate(group.repository, written.blob)
+        (group.worktree / "hurt.md").unlink()
         with pytest.raises(Damaged):
             group.repository.objects.read(written.blob)
         group.close()
@@ -590,7 +591,10 @@ class TestWhatIsDamaged:
         assert said.startswith("object-damaged: ")
         assert "gitmem check --repair" in said
         assert "damaged  hurt.md" in main.done("memory_list", group="hurt").text
-        assert "sound" in main.done("memory_get", path="sound.md", group="hurt").text
+        assert "note: object" in main.done("memory_list", group="hurt").text
+        sound = main.done("memory_get", path="sound.md", group="hurt").text
+        assert "sound" in sound
+        assert "note: object" not in sound
 
     def test_names_that_are_no_text_are_listed_as_far_as_they_can(
         self, served: Served, main: Server

@@ -149,9 +149,9 @@ def test_a_session_that_goes_on_does_not_get_it_either(group: Group) -> None:
         for look in (None, check):
             if look:
                 look(group)
-            blocks = changed_since(group, [("main", since)]).blocks
-            assert blocks
-            assert TOKEN not in repr(blocks)
+            pieces = changed_since(group, [("main", since)]).pieces
+            assert pieces
+            assert TOKEN not in repr(pieces)
 
 
 def test_the_next_version_through_us_is_masked_too(group: Group) -> None:

@@ -60,6 +60,7 @@ def test_the_list_tells_last_write_size_and_health(store: Store) -> None:
 def test_a_damaged_group_is_listed_as_such_and_hides_no_other(store: Store) -> None:
     blob = make(store, "blob", "one\n")
     truncate(blob.repository, blob.repository.snapshot().oid("0.md") or "")
+    (blob.worktree / "0.md").unlink()
     blob.close()
     make(store, "branch", "one\n").close()
     (store.gitdir("branch") / "refs/heads/main").unlink()

@@ -12,9 +12,11 @@ import pytest
 import gitmem.git.fingerprint
 from gitmem.api import open_group
 from gitmem.errors import Conflict, GroupNotFound, GroupRefused
+from gitmem.git.checks import scrub
 from gitmem.git.checks.fsck import VERIFIED
 from gitmem.git.fingerprint import SETTLED, fingerprint
 from gitmem.git.lock import Lock, Record, lock_path
+from gitmem.git.objects import blob_id
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.init import init
 from gitmem.operations.jobs import last_jobs
@@ -30,7 +32,7 @@ from gitmem.operations.transcript_prune import transcript_prune
 from tests.support.clocks import Clock
 from tests.support.days import CURRENT, header, with_log
 from tests.support.git import git
-from tests.support.histories import edit, put, truncate
+from tests.support.histories import edit, put, reopened, truncate
 from tests.support.jobs import read_jobs
 
 STEPS = (
@@ -251,7 +253,7 @@ def test_a_damaged_new_object_fails_the_step_and_stops_no_other(group: Group, wh
     put(group, "last.md", "last\n")
     hurt = git(group.gitdir, "rev-parse", what if what != "main" else "main~1").strip()
     truncate(group.repository, hurt)
-    afresh = Group(group.store, "main")
+    afresh = reopened(group)
 
     done = maintain(afresh, limits=FEW)
 
@@ -263,6 +265,31 @@ def test_a_damaged_new_object_fails_the_step_and_stops_no_other(group: Group, wh
     assert git(group.gitdir, "rev-parse", VERIFIED) == verified
     assert ("scrub", "failed") in [each[1:3] for each in last_jobs(afresh)]
     afresh.close()
+
+
+def test_a_damaged_object_that_stands_elsewhere_is_healed_and_noted(group: Group) -> None:
+    put(group, "a.md", "one\n")
+    os.unlink(group.repository.objects.loose_path(group.repository.snapshot().oid("a.md") or ""))
+
+    done = maintain(group, limits=FEW)
+
+    (scrubbed,) = [each for each in done.steps if each.step == "scrub"]
+    assert scrubbed.outcome == "done"
+    assert "healed, from the work tree (a.md)" in scrubbed.detail
+
+
+def test_what_a_gc_is_moving_is_read_again_before_anybody_is_accused(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(group, "a.md", "one\n")
+    put(group, "a.md", "two\n")
+    place = Path(group.repository.objects.loose_path(blob_id(b"one\n")))
+    aside = place.rename(place.with_suffix(".moving"))
+    monkeypatch.setattr(scrub, "sleep", lambda _: aside.rename(place))  # what git does meanwhile
+
+    done = maintain(group, limits=FEW)
+
+    assert not done.failed
 
 
 @pytest.mark.usefixtures("soon")

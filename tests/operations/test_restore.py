@@ -124,8 +124,9 @@ def test_no_more_versions_are_offered_than_a_person_can_read(group: Group) -> No
 
 
 def test_a_version_that_cannot_be_read_does_not_hide_the_others(group: Group) -> None:
-    truncate(group.repository, put(group, "a.md", "one\n").blob)
+    blob = put(group, "a.md", "one\n").blob
     put(group, "a.md", "two\n")
+    truncate(group.repository, blob)
 
     with pytest.raises(ChooseVersion) as caught:
         restore(reopened(group), "a.md")

@@ -528,7 +528,7 @@ def test_a_damaged_version_can_be_replaced_but_not_added_to(group: Group) -> Non
 
     with pytest.raises(ObjectDamaged):
         append(group, "a.md", "two")
-    assert put(group, "a.md", "new\n").changes[0].change == "created"
+    assert put(group, "a.md", "new\n").changes[0].change == "changed"
     assert git(group.gitdir, "show", "main:a.md") == "new\n"
     group.close()
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gitmem.errors import GitmemError
+from gitmem.git.checks.findings import Finding
 from gitmem.operations.check import Checked, check_group
 from gitmem.operations.group import Group, Store
 from gitmem.operations.log import log
@@ -187,7 +188,7 @@ class Report(NamedTuple):
 
 def healed(scene: Scene) -> dict[str, Report]:
     """Check, repair and check again in a child."""
-    names = ("code", "message", "severity", "path", "object", "repaired", "hint")
+    names = Finding._fields
     return {
         what: Report(sound, [dict(zip(names, each, strict=True)) for each in findings])
         for what, sound, findings in watched(heal, str(scene.root))

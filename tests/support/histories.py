@@ -69,17 +69,22 @@ def by_hand(group: Group, *args: str, at: str = "") -> str:
 
 
 def truncate(repository: Repository, oid: str) -> None:
-    """Damage an object in the way that makes libgit2 loop for ever."""
+    """Damage an object in the way that makes libgit2 loop for ever, with no second copy at hand."""
+    repository.objects.rescuer = None
     path = repository.objects.loose_path(oid)
     os.chmod(path, 0o600)
     os.truncate(path, os.path.getsize(path) - 4)
 
 
 def lose(repository: Repository, oid: str) -> None:
-    """Remove an object."""
+    """Remove an object, with no second copy at hand."""
+    repository.objects.rescuer = None
     os.unlink(repository.objects.loose_path(oid))
 
 
 def reopened(group: Group) -> Group:
     """The same group, with nothing remembered of it."""
-    return Group(group.store, group.name, who=group.who, now=group.now)
+    again = Group(group.store, group.name, who=group.who, now=group.now)
+    if group.repository.objects.rescuer is None:
+        again.repository.objects.rescuer = None
+    return again

@@ -27,7 +27,7 @@ def command(call: Invocation) -> None:
 
     Each core file's size against its budget, entries, days and logs, the last write, snapshot and
     rotation; the last run of each job; edits that are not captured yet, versions that are held,
-    captures that broke a rule.
+    captures that broke a rule. Every file of HEAD is read before health is `ok`.
 
     \b
     Examples:
@@ -69,8 +69,21 @@ def _overview(found: Status, now: datetime) -> Iterator[tuple[str, str]]:
     if found.said:
         pending = f", {found.said.pending:,} not summarised" if found.said.pending else ""
         yield "said", f"{counted(found.said.messages, 'message')}{pending}"
+    yield "read", _read(found)
     concerns = f" ({', '.join(found.concerns)})" if found.concerns else ""
     yield "health", found.health + concerns
+
+
+def _read(found: Status) -> str:
+    """What was looked at, and so what the word on health is about."""
+    files, _, verified, since = found.read
+    told = counted(files, "file")
+    if not verified:
+        return f"{told}; history not yet (see: gitmem check)"
+    if since is None:
+        return f"{told}; history up to {short(verified)}, many commits ago (see: gitmem check)"
+    late = f", {counted(since, 'commit')} ago" if since else ""
+    return f"{told}; history up to {short(verified)}{late}"
 
 
 def _last(found: Status, now: datetime) -> str:

@@ -23,8 +23,11 @@ if TYPE_CHECKING:
     from gitmem.operations.transcript_import import TranscriptImported
     from gitmem.operations.transcript_pending import SaidRow, TranscriptPending
     from gitmem.operations.transcript_prune import TranscriptPruned
+    from gitmem.operations.transcript_show import TranscriptShown
     from gitmem.operations.transcript_status import TranscriptStatus
 
+SHOWN = 20
+"""Numbers of lost messages that are named."""
 EXAMPLE = 'for example `gitmem transcript add --chat main --from ada "Deploy on Monday"`'
 
 
@@ -240,7 +243,23 @@ def show(call: Invocation, chat: str, last: int) -> None:
     with call.group() as group:
         shown = transcript_show(group, chat, last=last)
         now = group.now()
-    call.answer(shown, _messages(call, shown.messages, now), data=True)
+    lines = (*_messages(call, shown.messages, now), *_lost(call, shown))
+    call.answer(shown, lines, data=True)
+
+
+def _lost(call: Invocation, shown: TranscriptShown) -> Iterator[str]:
+    """What should have been shown, so that nobody takes the rest for all."""
+    if shown.lost:
+        numbers = ", ".join(str(each) for each in shown.lost[:SHOWN])
+        more = ", ..." if len(shown.lost) > SHOWN else ""
+        yield call.addressed(
+            f"[{counted(len(shown.lost), 'message')} cannot be read ({numbers}{more}); "
+            "see: gitmem check]"
+        )
+    elif shown.unreadable:
+        yield call.addressed(
+            "[messages of this group cannot be read, perhaps of this chat; see: gitmem check]"
+        )
 
 
 def _messages(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
+from time import sleep
 from typing import NamedTuple
 
 from gitmem.core.transcripts import REF
@@ -28,6 +28,8 @@ VERIFIED = "refs/gitmem/verified"
 REPLACED = "refs/replace"
 PAUSE = 0.05
 """Seconds in which whoever moves a branch has done so."""
+LOOKS = 3
+"""How often everything is read again where a `git gc` moves objects about."""
 Progress = Callable[[int, int], None]
 
 
@@ -98,7 +100,7 @@ def survey_of(
         except ObjectDamaged as damage:
             damaged[oid] = damage.why
         count.step()
-    faults = list(pack_faults(gitdir))
+    faults = pack_faults(gitdir)
     walk = Walk(objects, sound, count.step)
     verified = refs.get(VERIFIED, "")
     trusting = bool(verified) and not full and not damaged and not faults
@@ -108,8 +110,25 @@ def survey_of(
     if trusting and walk.lacks:  # then the trust was misplaced
         trusting, walk = False, Walk(objects, sound)
         walk.run(refs)
+    for _ in range(LOOKS):
+        if not _came_back(gitdir, walk.lacks):
+            break
+        walk = Walk(objects, sound)
+        walk.run(refs)
     total = len(names) + sum(pack.count for pack in objects.packs)
     return Survey(refs, damaged, faults, walk, total, not trusting)
+
+
+def _came_back(gitdir: Path, lacks: list[Lack]) -> bool:
+    """True when something that lacked can be read after all: a `git gc` was moving it."""
+    if not lacks:
+        return False
+    sleep(PAUSE)
+    objects = Objects(gitdir, stand_ins=False)
+    try:
+        return any(objects.holds(lack.oid) for lack in lacks)
+    finally:
+        objects.close()
 
 
 class _Count:
@@ -201,7 +220,7 @@ def _behind(gitdir: Path) -> Iterator[Finding]:
     objects = Objects(gitdir)
     newer = logged_after(gitdir, objects)
     for _ in range(2 if newer else 0):
-        time.sleep(PAUSE)
+        sleep(PAUSE)
         busy = upkeep.is_held(gitdir) or any(upkeep.record_findings(gitdir))
         newer = "" if busy else logged_after(gitdir, objects)
     objects.close()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator
 from hashlib import sha1
 from pathlib import Path
+from time import sleep
 from typing import NamedTuple
 
 from gitmem.git.packs import CHECKSUM, INDEX_MAGIC
@@ -27,8 +27,21 @@ class PackFault(NamedTuple):
     why: str
 
 
-def pack_faults(gitdir: Path) -> Iterator[PackFault]:
-    """Every file beside the loose objects that is not as it was written."""
+def pack_faults(gitdir: Path) -> list[PackFault]:
+    """Every file beside the loose objects that is not as it was written.
+
+    `git gc` replaces packs while they are looked at, and a folder is not listed at one moment (an
+    index can show without its pack): only what is wrong twice is a fault.
+    """
+    found = list(_faults(gitdir))
+    if not found:
+        return []
+    sleep(PAUSE)
+    again = set(_faults(gitdir))
+    return [each for each in found if each in again]
+
+
+def _faults(gitdir: Path) -> Iterator[PackFault]:
     folder = gitdir / "objects" / "pack"
     names = sorted(os.listdir(folder)) if folder.is_dir() else []
     stems = sorted({name.rpartition(".")[0] for name in names if name.endswith((".pack", ".idx"))})
@@ -52,7 +65,7 @@ def _faults_of(stem: str, names: set[str]) -> Iterator[PackFault]:
     why = damage_of(pack, b"PACK")
     if why:
         yield PackFault(stem, "pack-damaged", str(pack), why)
-    if index.name not in names and not _comes_soon(index):
+    if index.name not in names and not index.exists():
         yield PackFault(stem, "pack-index-missing", str(index), "missing")
     else:
         wrong = damage_of(index, INDEX_MAGIC) or ("" if why else _mismatch(pack, index))
@@ -62,12 +75,6 @@ def _faults_of(stem: str, names: set[str]) -> Iterator[PackFault]:
         wrong = damage_of(Path(stem + ending)) if base + ending in names else ""
         if wrong:
             yield PackFault(stem, "pack-cache-damaged", stem + ending, wrong)
-
-
-def _comes_soon(index: Path) -> bool:
-    """git puts a new pack in its place first, and its index at once afterwards."""
-    time.sleep(PAUSE)
-    return index.exists()
 
 
 def damage_of(path: Path, magic: bytes = b"") -> str:

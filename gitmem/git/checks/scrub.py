@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
+from time import sleep
 from typing import NamedTuple
 
 from gitmem.git.checks.closure import GITLINK
@@ -14,6 +15,8 @@ from gitmem.git.objects import ObjectDamaged
 from gitmem.git.repository import Commit, Repository, differences
 
 NEW, OLD = 1, 2
+PAUSE = 0.2
+"""Seconds in which `git gc` has put an object that it moves into its new place."""
 
 
 class Scrubbed(NamedTuple):
@@ -29,7 +32,19 @@ class Scrubbed(NamedTuple):
 
 
 def scrub(repository: Repository, tip: str, verified: str | None) -> Scrubbed:
-    """Read and hash everything that TIP reaches and VERIFIED does not."""
+    """Read and hash everything that TIP reaches and VERIFIED does not.
+
+    What cannot be read is read again after a moment: a `git gc` may be moving it.
+    """
+    found = _scrubbed(repository, tip, verified)
+    if found.lacks:
+        sleep(PAUSE)
+        repository.objects.close()
+        found = _scrubbed(repository, tip, verified)
+    return found
+
+
+def _scrubbed(repository: Repository, tip: str, verified: str | None) -> Scrubbed:
     lacks: dict[str, str] = {}
     seen: set[str] = set()
     try:

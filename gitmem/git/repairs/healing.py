@@ -47,8 +47,17 @@ class Sources:
         self._worktree = worktree
 
     def find(self, oid: str) -> Copy | None:
-        """A sound copy of OID, if there is any."""
-        return self._file(oid) or self._quarantined(oid) or self._folder(oid)
+        """A sound copy of OID, if there is any; what costs least is asked first.
+
+        To hash the whole work tree comes last: the index tells which file most likely has it.
+        """
+        return (
+            self._named_file(oid)
+            or self._quarantined(oid)
+            or self._folder(oid)
+            or self._file(oid)
+            or self._standing_folder(oid)
+        )
 
     def supply(self, oid: str) -> Content | None:
         """The same for a damaged pack whose other objects are built on it."""
@@ -66,10 +75,21 @@ class Sources:
                     found.setdefault(blob_id(data), path)
         return found
 
+    def _named_file(self, oid: str) -> Copy | None:
+        """The file that the index names for OID, if it still has that content."""
+        for path in self._indexed_paths.get(oid, ()):
+            found = self._copy_at(os.path.join(self._worktree, path), oid)
+            if found:
+                return found
+        return None
+
     def _file(self, oid: str) -> Copy | None:
         path = self._files.get(oid)
-        data = _content(path) if path else None
-        if path is None or data is None or blob_id(data) != oid:
+        return self._copy_at(path, oid) if path else None
+
+    def _copy_at(self, path: str, oid: str) -> Copy | None:
+        data = _content(path)
+        if data is None or blob_id(data) != oid:
             return None
         name = os.path.relpath(path, self._worktree)
         whence = "a version set aside" if name.startswith("..") else f"the work tree ({name})"
@@ -84,28 +104,46 @@ class Sources:
         return None
 
     @cached_property
-    def _folders(self) -> dict[str, bytes]:
-        """Every folder of the index, and of the work tree as it stands."""
+    def _standing_folders(self) -> dict[str, bytes]:
+        """Every folder of the work tree as it stands."""
         placed = {path: oid for oid, path in self._files.items()}
         standing = {
             os.path.relpath(path, self._worktree): Node(FILE, oid)
             for path, oid in placed.items()
             if path.startswith(f"{self._worktree}{os.sep}")
         }
-        return {**folders_of(standing), **folders_of(dict(self._indexed()))}
+        return folders_of(standing)
 
-    def _indexed(self) -> Iterator[tuple[str, Node]]:
+    @cached_property
+    def _indexed_folders(self) -> dict[str, bytes]:
+        """Every folder of the index."""
+        return folders_of(dict(self._indexed))
+
+    @cached_property
+    def _indexed_paths(self) -> dict[str, list[str]]:
+        """The paths that the index has for a blob."""
+        found: dict[str, list[str]] = {}
+        for path, node in self._indexed:
+            found.setdefault(node.oid, []).append(path)
+        return found
+
+    @cached_property
+    def _indexed(self) -> list[tuple[str, Node]]:
         with suppress(OSError, IndexUnreadable):
             index = IndexFile.parse((self.gitdir / "index").read_bytes())
-            for entry in index.entries():
-                yield (
-                    entry.path.decode("utf-8", "surrogateescape"),
-                    Node(entry.mode, entry.oid.hex()),
-                )
+            return [
+                (entry.path.decode("utf-8", "surrogateescape"), Node(entry.mode, entry.oid.hex()))
+                for entry in index.entries()
+            ]
+        return []
 
     def _folder(self, oid: str) -> Copy | None:
-        data = self._folders.get(oid)
+        data = self._indexed_folders.get(oid)
         return None if data is None else Copy("tree", data, "the names in the index")
+
+    def _standing_folder(self, oid: str) -> Copy | None:
+        data = self._standing_folders.get(oid)
+        return None if data is None else Copy("tree", data, "the names in the work tree")
 
 
 def _plain_files(top: Path) -> Iterator[str]:

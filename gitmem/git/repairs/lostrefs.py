@@ -133,7 +133,7 @@ class LostRefs:
             if self._commit(line.new):
                 return line.new
         packed, _ = packed_refs(self._gitdir)
-        if name in packed:
+        if name in packed and self._objects.holds(packed[name]):
             return packed[name]
         if name == REF:
             gone = dropped(self._gitdir)

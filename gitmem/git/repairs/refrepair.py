@@ -86,6 +86,30 @@ class RefRepair:
                     text = f"it is at {target[:10]} again"
                 yield Done("ref-malformed", text, ref.name)
         yield from self._said()
+        yield from self._astray()
+
+    def _astray(self) -> Iterator[Done]:
+        """Refs with one bit turned, which name an object that never was.
+
+        Where the log confirms the value, the object is what was lost: to go back to the one before
+        would drop what came with it.
+        """
+        for name, oid in sorted(self._refs.items()):
+            if name in (BRANCH, VERIFIED) or name.startswith(REPLACED):
+                continue
+            if self._repository.objects.holds(oid):
+                continue
+            lines, _, torn = read_log(self._gitdir, name)
+            if torn:
+                continue
+            target = lines[-1].new if lines else self._lost.other(name)
+            if target in ("", oid) or not self._repository.objects.holds(target):
+                continue
+            if os.path.lexists(self._gitdir / name):
+                to_quarantine(self._gitdir, self._gitdir / name, os.path.basename(name))
+            if point(self._repository, name, target, "found again"):
+                for code in ("object-missing", "object-damaged"):
+                    yield Done(code, f"{name} is at {target[:10]} again", name, oid)
 
     def _said(self) -> Iterator[Done]:
         """The ref of what was said, where its file is lost and its log knows where it was."""

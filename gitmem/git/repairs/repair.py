@@ -19,10 +19,12 @@ from gitmem.errors import GitmemError
 from gitmem.git.checks import upkeep
 from gitmem.git.checks.closure import check_loose, loose_names
 from gitmem.git.checks.packfaults import PackFault, pack_faults
+from gitmem.git.checks.reffiles import is_id
 from gitmem.git.deadlocks import remove_dead_files
 from gitmem.git.durable import make_folders
 from gitmem.git.lock import Lock, lock_path
 from gitmem.git.objects import ObjectDamaged, Objects
+from gitmem.git.packs import Content
 from gitmem.git.repairs import tidying
 from gitmem.git.repairs.healing import Healer, Sources
 from gitmem.git.repairs.mending import Mended, Mending
@@ -107,12 +109,20 @@ class _Repair:
         return rebuild_index(stem) == count
 
     def _salvage(self, stem: str) -> None:
-        supply = Sources(self._gitdir, self._root).supply
+        sources, objects = Sources(self._gitdir, self._root), Objects(self._gitdir)
+
+        def supply(oid: str) -> Content | None:
+            """What others are built on may be sound in a file of its own or in another pack."""
+            with suppress(ObjectDamaged):
+                return objects.read(oid) if is_id(oid) else None
+            return sources.supply(oid)
+
         opened, found = readable(stem, supply)
         try:
             if found:
                 write_pack(Path(stem).parent, found, supply)
         finally:
+            objects.close()
             for pack in opened:
                 pack.close()
         for path in sorted(Path(stem).parent.glob(f"{Path(stem).name}.*")):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 import zlib
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
@@ -10,13 +11,17 @@ from contextlib import suppress
 from hashlib import sha1
 from pathlib import Path
 
+from gitmem.git.checks.packfaults import damage_of
 from gitmem.git.durable import sync_folder
 from gitmem.git.objects import object_id
 from gitmem.git.packentries import KIND_OF_CODE, PackDamaged, read_entry
 from gitmem.git.packs import CHECKSUM, INDEX_MAGIC, Content, Pack, Supply, nothing
+from gitmem.git.setup import to_quarantine
 
 _CODE_OF_KIND = {kind: code for code, kind in KIND_OF_CODE.items()}
 _HEADER = 12
+FRESH = 10.0
+"""Seconds in which git gives a new pack its index."""
 _FAR = 1 << 31
 
 
@@ -83,6 +88,29 @@ def rebuild_index(stem: str) -> int:
         pack.close()
     _replace(Path(f"{stem}.idx"), _index_bytes(pack.places, checks, checksum))
     return len(pack.places)
+
+
+def mend_pack_indexes(gitdir: Path) -> int:
+    """Write the damaged or missing index of each sound pack anew; tell how many.
+
+    Only a pack whose index is wrong is read: a command that met a lost object pays for this.
+    """
+    made = 0
+    for pack in sorted((gitdir / "objects" / "pack").glob("pack-*.pack")):
+        index = pack.with_suffix(".idx")
+        if _is_wrong(index, pack) and not damage_of(pack, b"PACK"):
+            if index.exists():
+                to_quarantine(gitdir, index, index.name)
+            rebuild_index(str(pack.with_suffix("")))
+            made += 1
+    return made
+
+
+def _is_wrong(index: Path, pack: Path) -> bool:
+    """True for an index that is damaged, or missing and not just about to come."""
+    if index.exists():
+        return bool(damage_of(index, INDEX_MAGIC))
+    return time.time() - pack.stat().st_mtime > FRESH
 
 
 def readable(stem: str, supply: Supply) -> tuple[list[Pack], dict[str, Pack]]:

@@ -20,7 +20,7 @@ from gitmem.git.indexfile import Entry
 from gitmem.git.intake import Captured
 from gitmem.git.lock import Lock
 from gitmem.git.objects import TEMP_PREFIX as OBJECT_PREFIX
-from gitmem.git.objects import ObjectDamaged, blob_id
+from gitmem.git.objects import blob_id
 from gitmem.git.repository import Repository, Snapshot
 from gitmem.git.setup import (
     config_text,
@@ -166,10 +166,9 @@ def remove_leftovers(gitdir: Path, writer: Writer) -> Iterator[Done]:
 def _take_temp_away(gitdir: Path, writer: Writer, path: Path) -> str:
     name = path.relative_to(writer.worktree.root).as_posix()
     seen = writer.worktree.look(name)
-    with suppress(ObjectDamaged):
-        if seen.data is not None and writer.repository.objects.read(blob_id(seen.data)):
-            writer.worktree.drop(name)
-            return "removed: its content is in git"
+    if seen.data is not None and writer.repository.objects.holds(blob_id(seen.data)):
+        writer.worktree.drop(name)
+        return "removed: its content is in git"
     rule = "left by an interrupted write"
     kept = HeldFolder(gitdir).keep(writer.worktree, name, name, rule, writer.clock())
     return f"set aside as {kept.id}: see `gitmem held show {kept.id}`"

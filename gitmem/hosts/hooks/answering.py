@@ -8,7 +8,7 @@ events are about files that are not ours, and cost no more than looking at a pat
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
@@ -75,6 +75,11 @@ class Reply(NamedTuple):
     """What went wrong, on one line, where the host reads no answer to this event."""
 
 
+def damage_words(damage: Iterable[str]) -> str:
+    """What the user is told of damage that was met."""
+    return "\n".join(_clipped(f"gitmem: {each}") for each in damage)
+
+
 class Parts:
     """The parts of an answer: one that fails is told, and never costs another."""
 
@@ -88,6 +93,10 @@ class Parts:
         except Exception as error:  # noqa: BLE001 - one part never costs another
             self.trouble.append(f"{in_words(error)}; {what}")
             return NOTHING
+
+    def tell(self, damage: Iterable[str]) -> None:
+        """Tell of DAMAGE that was met, and of which an answer may lack something."""
+        self.trouble += filter(None, [damage_words(damage)])
 
     @property
     def notice(self) -> str:
@@ -140,7 +149,11 @@ def in_words(error: Exception) -> str:
         said, hint = f"{where}{error.strerror or error}", "run `gitmem doctor`"
     else:
         said, hint = f"unexpected {type(error).__name__}: {error}", "run `gitmem doctor`"
-    text = " ".join(f"gitmem: {said}{f' ({hint})' if hint else ''}".split())
+    return _clipped(f"gitmem: {said}{f' ({hint})' if hint else ''}")
+
+
+def _clipped(text: str) -> str:
+    text = " ".join(text.split())
     return text if len(text) <= LONGEST_NOTICE else f"{text[: LONGEST_NOTICE - 1]}…"
 
 

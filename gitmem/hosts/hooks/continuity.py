@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 LONGEST = 280
 """Characters of a message that are shown."""
 LONGEST_SUMMARY = 1500
+UNREADABLE = "Some messages are missing here: they cannot be read; `gitmem check` says which."
 
 
 def continuity(group: Group, holds: Callable[[str], bool], skill: str) -> ForModel:
@@ -34,7 +35,7 @@ def continuity(group: Group, holds: Callable[[str], bool], skill: str) -> ForMod
     from gitmem.operations.transcript_status import transcript_status
 
     found = transcript_status(group)
-    head = _checkpoint(found, group)
+    head = [*_checkpoint(found, group), *([worded(UNREADABLE)] if found.unreadable else [])]
     if not found.pending:
         return joined((*head, worded(NONE_NEW)), "\n")
     action = worded("{action}", action=action_required(found.pending, found.threshold, skill))

@@ -58,6 +58,7 @@ class _Start:
         left = self._room.without(beside).without(said)
         memory = self._parts.tried("memory could not be read", lambda: self._memory(left))
         self._keep(nudge=False)
+        self._parts.tell(self._group.damage)
         return Said(joined((memory, said, beside)), self._parts.notice)
 
     def carried_on(self) -> Said:
@@ -65,6 +66,7 @@ class _Start:
         self._caught_up()
         text = self._parts.tried("memory could not be read", self._changes)
         self._keep(nudge=self._known.nudge)
+        self._parts.tell(self._group.damage)
         return Said(text, self._parts.notice)
 
     def _caught_up(self) -> ForModel:

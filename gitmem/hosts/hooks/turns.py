@@ -7,7 +7,15 @@ import re
 from typing import TYPE_CHECKING
 
 from gitmem.core.escaping import NOTHING, ForModel, joined
-from gitmem.hosts.hooks.answering import READY, Asked, Parts, Said, in_words, note_end
+from gitmem.hosts.hooks.answering import (
+    READY,
+    Asked,
+    Parts,
+    Said,
+    damage_words,
+    in_words,
+    note_end,
+)
 from gitmem.hosts.hooks.deadline import instead
 from gitmem.hosts.hooks.dialects import DIALECTS, Payload
 from gitmem.hosts.hooks.groups import WAIT, opened, take_in
@@ -41,7 +49,8 @@ def prompted(asked: Asked) -> Said:
 
     with opened(asked) as group, instead(lambda: _make_ready(asked, group)):
         if is_ready(group):
-            return Said(inject(group, prompt=prompt, chars=RECALLED).memory_context)
+            context = inject(group, prompt=prompt, chars=RECALLED).memory_context
+            return Said(context, damage_words(group.damage))
         _make_ready(asked, group)
     return Said()
 
@@ -67,6 +76,7 @@ def turned(asked: Asked) -> Said:
             parts.tried("what was said may be missed", lambda: note_end(asked, group.name))
             nudge = parts.tried("the turn does not count", lambda: _remembered(asked, group))
         words = parts.tried("edits wait for the next turn", lambda: take_in(group, room))
+        parts.tell(group.damage)
     # What a hook adds keeps a turn going: not while one does so already.
     is_going = asked.payload.get("stop_hook_active")
     told = NOTHING if is_going else joined((words, nudge))

@@ -81,6 +81,14 @@ class Kept:
         if known:
             known[1].close()
 
+    def damage(self) -> list[str]:
+        """What was damaged since somebody asked, in words."""
+        found: list[str] = []
+        for _, group in self._groups.values():
+            found += group.damage
+            group.forget_damage()
+        return found
+
     def close(self) -> None:
         """Give back file handles, all of them."""
         for _, group in self._groups.values():

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from gitmem.core.escaping import joined, on_a_line
 from gitmem.errors import BadInput, GitmemError, StorageFailed
 from gitmem.hosts.mcp import calls
 from gitmem.hosts.mcp.desk import Desk
+from gitmem.hosts.mcp.hints import for_models
 from gitmem.hosts.mcp.params import BOOLEAN, FIELDS, INTEGER, Param, checked
 from gitmem.hosts.mcp.reach import local
 from gitmem.hosts.mcp.texts import Answer, refused, told
@@ -210,7 +212,8 @@ def answered(desk: Desk, name: str, given: Mapping[str, Any]) -> Answer:
     """Call the tool NAME; whatever goes wrong is an answer, too."""
     try:
         answer = _called(desk, name, given)
-        return answer._replace(facts=told(answer.facts))
+        notes = [on_a_line(f"note: {for_models(each)}") for each in desk.kept.damage()]
+        return Answer(joined((answer.text, *notes), "\n"), told(answer.facts), answer.failed)
     except GitmemError as error:
         return refused(error.code, error.message, error.hint, error.facts)
     except OSError as error:
