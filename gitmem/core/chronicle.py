@@ -33,6 +33,10 @@ Touches = tuple[Touch, ...]
 """One for each time that a text stands in a file, in the order in which they came."""
 
 
+Moved = dict[bytes, tuple[str, int]]
+"""Texts that may be on their way from one file to another: where, and since when."""
+
+
 def mark_of(number: int) -> bytes:
     """How a line says which row is its commit."""
     return array("I", [number]).tobytes()
@@ -136,11 +140,16 @@ class State:
         """The run of commits that goes on here, ..."""
         self.runs: frozenset[int] = frozenset((0,))
         """... and those that came before, with it."""
+        self.cut: Moved = {}
+        """Texts that captures took out of a file a short while ago, and put nowhere, ..."""
+        self.pasted: Moved = {}
+        """... and those that they put into one, and took from nowhere; the newest last."""
 
     def copy(self) -> State:
         """The same, to go another way from here."""
         other = State()
         other.files, other.run, other.runs = self.files.copy(), self.run, self.runs
+        other.cut, other.pasted = self.cut.copy(), self.pasted.copy()
         return other
 
     def touches(self, path: str, key: bytes) -> Touches:

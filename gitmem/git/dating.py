@@ -14,10 +14,11 @@ from gitmem.core.chronicle import Chronicle, FileDates, Row, State, mark_of
 from gitmem.core.freshness import part_that_differs
 from gitmem.git.lines import common_ends, kept_lines
 from gitmem.git.origins import Contents, Origins, carried
+from gitmem.git.regaining import Commit, Reading, Regaining
 from gitmem.git.renames import Renames
 from gitmem.git.repository import Repository
 from gitmem.git.steps import Change, Step, Trees, read_step
-from gitmem.git.touches import Commit, Dating, Reading, Texts, net
+from gitmem.git.touches import Texts, dated, net
 
 HELD_KEYS = 4096
 LONG = 4096
@@ -82,7 +83,7 @@ class _Walk:
         self._trees = Trees(self._objects)
         self._content = Contents(self._objects)
         self._origins = Origins(self._content, self._changes)
-        self._dating = Dating(known, reading, self._content, self._row_of)
+        self._regaining = Regaining(known, reading, self._content, self._row_of)
         self._wholes: dict[tuple[str, str], bytes | None] = {}
         self._numbers = {row.oid: number for number, row in enumerate(known.rows)}
         self._states = {known.commit: known.state} if known.commit else {}
@@ -118,10 +119,10 @@ class _Walk:
             [self._texts(*each) for each in sorted(self._changes(step, at))]
             for at in range(1, len(parents))
         ]
-        dated = self._dating.dated(commit, [[each for _, each in looked], *others])
+        texts = dated(commit, [[each for _, each in looked], *others], self._regaining)
         for lines, (path, blob, *_) in looked:
             if blob:
-                state.files[path] = FileDates(blob, lines, dated[path])
+                state.files[path] = FileDates(blob, lines, texts[path])
             else:
                 del state.files[path]
         self._states[step.oid] = state

@@ -35,6 +35,15 @@ class _Head(NamedTuple):
     past_check: int
 
 
+def is_kept(path: Path, reading: str) -> bool:
+    """Whether something is kept there by who read files in the same way: a look at its head."""
+    try:
+        with path.open("rb") as file:
+            return _head(file.readline(LONGEST_HEAD), reading) is not None
+    except OSError:
+        return False
+
+
 def load(path: Path, reading: str) -> Chronicle | None:
     """What was kept by who read files in the same way; None where there is nothing to believe."""
     try:
@@ -88,14 +97,15 @@ def _said(reading: str) -> str:
 def _plain(known: Chronicle) -> Any:
     rows = [tuple(each) for each in known.rows]
     files = {path: tuple(each) for path, each in known.state.files.items()}
-    return known.commit, known.live, rows, files
+    return known.commit, known.live, rows, files, known.state.cut, known.state.pasted
 
 
 def _restored(data: bytes, past: Memory) -> Chronicle | None:
     known = Chronicle()
     known.past = past
     with suppress(ValueError, TypeError, EOFError):
-        known.commit, known.live, rows, files = marshal.loads(data)
+        known.commit, known.live, rows, files, cut, pasted = marshal.loads(data)
+        known.state.cut, known.state.pasted = cut, pasted
         known.rows = [Row(*each) for each in rows]
         known.state.files = {path: FileDates(*each) for path, each in files.items()}
         return known

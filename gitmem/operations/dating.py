@@ -13,9 +13,9 @@ from gitmem.core.chronicle import Chronicle, Forgotten
 from gitmem.core.freshness import blocks, key_of, key_of_file
 from gitmem.core.layout import Layer, Layout
 from gitmem.git.dating import bring_up
+from gitmem.git.regaining import Reading
 from gitmem.git.repository import Snapshot
-from gitmem.git.touches import Reading
-from gitmem.index.dates import NAME, load, save
+from gitmem.index.dates import NAME, is_kept, load, save
 
 if TYPE_CHECKING:
     from gitmem.operations.group import Group
@@ -107,6 +107,11 @@ def dates_at(group: Group, snapshot: Snapshot, layout: Layout, of: str = "") -> 
         return _brought_up(known, snapshot, reading_of(layout), keep)
     except Forgotten:  # somebody replaced or tore it meanwhile
         return _brought_up(None, snapshot, reading_of(layout), keep)
+
+
+def has_dates(group: Group, layout: Layout, of: str = "") -> bool:
+    """Whether there is something to go on from: a version that counted otherwise leaves nothing."""
+    return is_kept(cache_of(group, of), _signature(layout))
 
 
 def cache_of(group: Group, of: str = "") -> Path:

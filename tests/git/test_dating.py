@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from gitmem.core.chronicle import Chronicle
 from gitmem.git.dating import bring_up
+from gitmem.git.regaining import Reading
 from gitmem.git.repository import Repository
-from gitmem.git.touches import Reading
 from tests.support.histories import Drawn, import_history
 from tests.support.lines import blamed, random_history
 

@@ -14,8 +14,7 @@ from gitmem.core.chronicle import Chronicle
 from gitmem.core.freshness import key_of, key_of_file
 from gitmem.core.layout_file import parse
 from gitmem.git.dating import bring_up
-from gitmem.git.repository import Repository
-from gitmem.git.touches import Reading
+from gitmem.git.regaining import Reading
 from gitmem.operations.dating import reading_of
 from tests.support import entry_dates
 from tests.support.entry_dates import (

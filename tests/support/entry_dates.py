@@ -30,7 +30,9 @@ layers:
   facts: {kind: notes, path: facts/*.md, ages: true}
 """
 MECHANICAL = ("restore", "undo", "archive", "move")
-OPS = ("", "", "write", "write", *MECHANICAL)
+OPS = ("", "", "write", "write", "capture", "capture", "capture", *MECHANICAL)
+SITTING = 10
+"""Minutes within which a text that is cut here and pasted there by two captures has moved."""
 TITLES, STATUSES = ("One", "Two", "Three"), ("active", "paused")
 
 
@@ -42,6 +44,13 @@ class Made(NamedTuple):
     op: str = ""
 
 
+class _Sitting(NamedTuple):
+    """What captures cut and pasted: the place of each text, and the commit."""
+
+    cut: dict[tuple[Text, bool], tuple[str, int]]
+    pasted: dict[tuple[Text, bool], tuple[str, int]]
+
+
 class SlowDates:
     """The dates at each commit of a history."""
 
@@ -50,6 +59,7 @@ class SlowDates:
         self._known: dict[int, Dates] = {}
         self._left: dict[int, list[tuple[Spot, int]]] = {}
         """What left its place in each commit."""
+        self._sittings: dict[int, _Sitting] = {}
         self._order = parents_first(history, len(history) - 1)
         for number in self._order:
             self._known[number] = self._dated(number)
@@ -72,8 +82,10 @@ class SlowDates:
         ]
         for other in parents[1:]:
             self._same_place(other, missing, found)
-        for parent in parents:
-            self._moved(parent, now, missing, found)
+        free = [self._moved(parent, now, missing, found) for parent in parents]
+        self._sittings[number] = self._sitting_before(made)
+        if made.op == "capture":
+            self._sit(number, free[0] if free else [], missing, found)
         fresh = {spot: self._fresh(spot, number) for spot in set(missing)}
         for spot in missing:
             found[spot].append(fresh[spot])
@@ -87,7 +99,42 @@ class SlowDates:
                     missing.remove(spot)
                     found[spot].append(date)
 
-    def _moved(self, parent: Dates, now: Counter[Spot], missing: list[Spot], found: Dates) -> None:
+    def _sitting_before(self, made: Made) -> _Sitting:
+        known = self._sittings[made.parents[0]] if made.parents else _Sitting({}, {})
+        return _Sitting(dict(known.cut), dict(known.pasted))
+
+    def _sit(
+        self, number: int, free: list[tuple[Spot, int]], missing: list[Spot], found: Dates
+    ) -> None:
+        """Captures commit each file by itself, so a move between two takes two of them."""
+        cut, pasted = self._sittings[number]
+        last = {_kind(spot): (spot, date) for spot, date in sorted(free, key=lambda x: x[0])}
+        for kind, (spot, date) in last.items():
+            path, when = pasted.get(kind, ("", 0))
+            here = found.get((path, spot[1]), [])
+            if path and number - when <= SITTING and path != spot[0] and when in here:
+                here[len(here) - 1 - here[::-1].index(when)] = date
+                del pasted[kind]
+            else:
+                cut[kind] = spot[0], number
+        for kind in {_kind(spot) for spot in missing}:
+            spots = sorted(spot for spot in missing if _kind(spot) == kind)
+            path, when = cut.get(kind, ("", 0))
+            was = [
+                date
+                for (place, text), date in self._left.get(when, [])
+                if place == path and text == spots[0][1]
+            ]
+            if path and number - when <= SITTING and path not in [spot[0] for spot in spots]:
+                missing.remove(spots[0])
+                found[spots[0]].append(was[-1])
+                del cut[kind]
+            else:
+                pasted[kind] = spots[-1][0], number
+
+    def _moved(
+        self, parent: Dates, now: Counter[Spot], missing: list[Spot], found: Dates
+    ) -> list[tuple[Spot, int]]:
         free = [(spot, date) for spot in parent for date in parent[spot][now[spot] :]]
         while True:
             pairs = [
@@ -97,7 +144,7 @@ class SlowDates:
                 if _says_the_same(spot, to)
             ]
             if not pairs:
-                return
+                return free
             _, date, _, _, spot, to = min(pairs)
             free.remove((spot, date))
             missing.remove(to)
@@ -114,7 +161,7 @@ class SlowDates:
             lines = {x for files in before for text in files.get(spot[0], ()) for x in _lines(text)}
             if titles and (len(made.parents) == 1 or lines.issuperset(_lines(spot[1]))):
                 return max(titles)
-        elif made.op == "" and regained is not None and not titles:
+        elif made.op in ("", "capture") and regained is not None and not titles:
             return regained
         return number
 
@@ -175,9 +222,13 @@ def parents_first(history: Sequence[Made], number: int) -> list[int]:
     return found
 
 
+def _kind(spot: Spot) -> tuple[Text, bool]:
+    """What a text is known by: an entry is never mistaken for a note."""
+    return spot[1], spot[0] in NOTES
+
+
 def _says_the_same(one: Spot, other: Spot) -> bool:
-    """Whether two texts are the same; an entry is never mistaken for a note."""
-    return one[1] == other[1] and (one[0] in NOTES) == (other[0] in NOTES)
+    return _kind(one) == _kind(other)
 
 
 def _alike(one: str, other: str) -> int:
