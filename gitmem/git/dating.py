@@ -110,23 +110,22 @@ class _Walk:
     def _take(self, step: Step) -> None:
         number = self._number(Row(step.oid, step.seconds, step.agent))
         parents = [self._states[each] for each in step.parents]
-        state = self._inherited(step)
+        state = self._inherited(step, parents)
         commit = Commit(step, number, parents, state)
-        first = self._changes(step, 0)
+        first = sorted(self._changes(step, 0))
         renames = self._origins.renames(first)
-        looked = [self._looked_at(each, commit, renames) for each in sorted(first)]
-        others = [
-            [self._texts(*each) for each in sorted(self._changes(step, at))]
-            for at in range(1, len(parents))
-        ]
-        texts = dated(commit, [[each for _, each in looked], *others], self._regaining)
-        for lines, (path, blob, *_) in looked:
+        looked = [self._looked_at(each, commit, renames) for each in first]
+        changes = [[each for _, each in looked]]
+        for at in range(1, len(parents)):
+            changes.append([self._texts(*each) for each in sorted(self._changes(step, at))])
+        texts = dated(commit, changes, self._regaining)
+        for lines, (path, blob, _, _) in looked:
             if blob:
                 state.files[path] = FileDates(blob, lines, texts[path])
             else:
                 del state.files[path]
         self._states[step.oid] = state
-        if len(self._states) == 1 and len(state.runs) > 1:
+        if len(state.runs) > 1 and len(self._states) == 1:
             self._join(state)
 
     def _looked_at(
@@ -138,21 +137,19 @@ class _Walk:
         if old and new and len(commit.parents) == 1:
             before, after = self._content(old), self._content(new)
             ends = common_ends(before, after)
-            lines = commit.parents[0].files[path].lines
-            return carried(lines, kept_lines(before, after, *ends), mark), self._texts(
-                *change, ends
-            )
+            kept = kept_lines(before, after, *ends)
+            lines = carried(commit.parents[0].files[path].lines, kept, mark)
+            return lines, self._texts(path, old, new, part_that_differs(before, after, *ends))
         if not new:
             return b"", self._texts(*change)
         origins = self._origins.of(path, new, commit.step, commit.parents, renames)
         return self._origins.lines(new, origins, mark), self._texts(*change)
 
-    def _texts(self, path: str, old: str, new: str, ends: tuple[int, int] | None = None) -> Texts:
-        """The entries that come into a file and go out of it; ENDS are common to both versions."""
-        before, after = self._content(old), self._content(new)
-        if old and new:
-            ends = ends or common_ends(before, after)
-            before, after = part_that_differs(before, after, *ends)
+    def _texts(
+        self, path: str, old: str, new: str, parts: tuple[bytes, bytes] | None = None
+    ) -> Texts:
+        """The entries that come into a file and go out of it: those of the PARTS that differ."""
+        before, after = parts or (self._content(old), self._content(new))
         come, gone = self._keys(path, new, after), self._keys(path, old, before)
         return Texts(path, new, *net(come, gone))
 
@@ -166,9 +163,8 @@ class _Walk:
         whole, keys = self._wholes[path, blob], self._reading.blocks(part)
         return [*keys, whole] if whole else keys
 
-    def _inherited(self, step: Step) -> State:
+    def _inherited(self, step: Step, parents: list[State]) -> State:
         """The state to go on from: that of the first parent, whole if nobody else needs it."""
-        parents = [self._states[each] for each in step.parents]
         for parent in step.parents:
             self._children[parent] -= 1
             if not self._children[parent]:

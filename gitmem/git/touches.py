@@ -45,7 +45,7 @@ Left = dict[bytes, list[Place]]
 
 def net(come: list[bytes], gone: list[bytes]) -> tuple[list[bytes], list[bytes]]:
     """Without the texts that come as often as they go: those stay."""
-    if not come or not gone:
+    if not come or not gone or set(come).isdisjoint(gone):
         return come, gone
     counts = Counter(come)
     counts.subtract(gone)
@@ -82,17 +82,22 @@ class _Work:
     ) -> None:
         self._commit, self._regaining = commit, regaining
         self._files = changes[0]
-        self.left = [_left(*each) for each in zip(changes, commit.parents, strict=False)]
+        self.left: list[Left] = [{} for _ in commit.parents]
+        """What left its place, seen from each parent."""
         self.texts: dict[str, dict[bytes, Touches]] = {}
         self._come: dict[bytes, list[str]] = {}
         """The places to which texts came, as long as they have no date there."""
-        self._gone: Left = dict(self.left[0]) if self.left else {}
+        for at, state in enumerate(commit.parents):
+            for path, _, _, gone in changes[at]:
+                texts = _without(state, path, gone, self.left[at])
+                if not at:
+                    self.texts[path] = texts
+        for path, _, come, _ in self._files:
+            self.texts.setdefault(path, {})
+            for key in come:
+                self._come.setdefault(key, []).append(path)
+        self._gone = dict(self.left[0]) if commit.parents else {}
         """The places that texts left in the first parent, as long as they went nowhere."""
-        for each in self._files:
-            before = commit.parents[0].files.get(each.path) if commit.parents else None
-            self.texts[each.path] = _without(before.texts if before else {}, each.gone)
-            for key in each.come:
-                self._come.setdefault(key, []).append(each.path)
 
     def merge(self) -> None:
         """Texts that stand where they stood in another parent have the date they had there."""
@@ -212,23 +217,19 @@ class _Work:
         return found
 
 
-def _left(changes: Iterable[Texts], state: State) -> Left:
-    """The texts that left their places in one parent; of several in a file the last to come."""
-    found: Left = {}
-    for path, _, _, gone in changes:
-        for key, count in Counter(gone).items() if gone else ():
-            places = [Place(path, each) for each in state.touches(path, key)[-count:]]
-            found.setdefault(key, []).extend(places)
-    return found
+def _without(state: State, path: str, gone: Iterable[bytes], left: Left) -> dict[bytes, Touches]:
+    """The texts of a file without those that are GONE; of several that say the same the last.
 
-
-def _without(texts: Mapping[bytes, Touches], gone: Iterable[bytes]) -> dict[bytes, Touches]:
-    """TEXTS without those that are GONE; of several the last to come."""
-    found = dict(texts)
+    LEFT gets them.
+    """
+    before = state.files.get(path)
+    found = dict(before.texts) if before else {}
     for key in gone:
-        touches = found.pop(key, ())[:-1]
+        touches = found.pop(key, ())
         if touches:
-            found[key] = touches
+            left.setdefault(key, []).append(Place(path, touches[-1]))
+        if len(touches) > 1:
+            found[key] = touches[:-1]
     return found
 
 

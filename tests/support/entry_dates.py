@@ -78,7 +78,7 @@ class SlowDates:
             (spot, date)
             for parent in parents
             for spot in sorted(parent)
-            for date in parent[spot][now[spot] :]
+            for date in reversed(parent[spot][now[spot] :])
         ]
         for other in parents[1:]:
             self._same_place(other, missing, found)
@@ -135,7 +135,7 @@ class SlowDates:
     def _moved(
         self, parent: Dates, now: Counter[Spot], missing: list[Spot], found: Dates
     ) -> list[tuple[Spot, int]]:
-        free = [(spot, date) for spot in parent for date in parent[spot][now[spot] :]]
+        free = [(spot, date) for spot in parent for date in reversed(parent[spot][now[spot] :])]
         while True:
             pairs = [
                 (-_alike(spot[0], to[0]), date, spot[0], to[0], spot, to)
