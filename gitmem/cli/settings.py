@@ -37,7 +37,8 @@ DEFAULT_AGENT = "agent"
 
 
 FIRST_YEAR, LAST_YEAR = 1971, 9997
-"""git counts seconds from 1970 on, and a calendar ends with 9999: zones, weeks and timetables need room."""
+"""git counts seconds from 1970 on, and the calendar ends with 9999: zones and timetables, which
+look a year ahead, need room."""
 A_DAY = 86400
 
 
