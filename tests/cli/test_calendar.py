@@ -35,8 +35,8 @@ EDGES = (
 )
 ASKED = (
     *(("read", "facts/a.md", "--at"), ("inject", "--at"), ("freshness", "--at"), ("list", "--at")),
-    *(("log", "--since"), ("search", "tea", "--since"), ("search", "tea", "--at")),
-    *(("restore", "facts/a.md", "--dry-run", "--at"), ("consolidate", "--at"), ("diff",)),
+    *(("log", "--since"), ("search", "tea", "--since")),
+    *(("restore", "facts/a.md", "--at"), ("consolidate", "--at"), ("diff",)),
     *(("transcript", "prune", "--dry-run", "--before"), ("write", "diary", "x", "--date")),
     ("transcript", "add", "--chat", "c", "--from", "ada", "tea", "--at"),
 )
@@ -68,7 +68,8 @@ def test_a_date_at_the_ends_of_the_calendar_is_answered_or_refused(
     for edge in EDGES:
         said = calendar(*asked, edge)
         assert said.code != UNEXPECTED, (edge, said.err)
-        assert said.code != USAGE or edge in said.err or "added" in said.err, (edge, said.err)
+        # A message has a year of its own to complain about.
+        assert said.code != USAGE or edge in said.err or "said in" in said.err, (edge, said.err)
 
 
 @pytest.mark.parametrize(
