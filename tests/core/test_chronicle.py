@@ -38,3 +38,17 @@ def test_the_oldest_are_forgotten(old: list[bytes], new: list[bytes]) -> None:
 
         assert memory.all() == b"".join(known)
         assert all((memory.last(each) is not None) == (each in known) for each in (*old, *new))
+
+
+def test_a_run_knows_only_what_came_before_it() -> None:
+    memory = Memory(3, lambda: b"k-0")
+    one, other = memory.new_run(), memory.new_run()
+    memory.add(b"k-1", one)
+    memory.add(b"k-2", other)
+
+    assert memory.last(b"k-", {one}) == b"k-1"
+    assert memory.last(b"k-", {other}) == b"k-2"
+    assert memory.last(b"k-", ()) == b"k-0"
+
+    last = memory.new_run(joins_all=True)
+    assert memory.last(b"k-", {last}) == b"k-2"
