@@ -148,13 +148,14 @@ class _Work:
         """Whether a text that came was cut elsewhere just before; then it has the date of that."""
         state = self._commit.state
         path, seconds = state.cut.get(key, NOWHERE)
-        if not _is_recent(path, seconds, self._commit.step.seconds) or path in self._come[key]:
+        if not _is_recent(path, seconds, self._commit.step.seconds):
             return False
+        del state.cut[key]
         touch = self._regaining.last_at(key, path, state)
-        if touch:
-            del state.cut[key]
-            self._give(key, self._come[key][0], touch)
-        return touch is not None
+        if touch is None or path in self._come[key]:  # it came back, and that is another question
+            return False
+        self._give(key, self._come[key][0], touch)
+        return True
 
     def _was_pasted(self, key: bytes, place: Place) -> bool:
         """Whether a text that left was pasted elsewhere just before; then that gets its date."""

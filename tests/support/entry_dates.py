@@ -120,15 +120,12 @@ class SlowDates:
         for kind in {_kind(spot) for spot in missing}:
             spots = sorted(spot for spot in missing if _kind(spot) == kind)
             path, when = cut.get(kind, ("", 0))
-            was = [
-                date
-                for (place, text), date in self._left.get(when, [])
-                if place == path and text == spots[0][1]
-            ]
-            if path and number - when <= SITTING and path not in [spot[0] for spot in spots]:
-                missing.remove(spots[0])
-                found[spots[0]].append(was[-1])
+            is_recent = path and number - when <= SITTING
+            if is_recent:
                 del cut[kind]
+            if is_recent and path not in [spot[0] for spot in spots]:
+                missing.remove(spots[0])
+                found[spots[0]].append(self._left_by(number, (path, spots[0][1]))[-1])
             else:
                 pasted[kind] = spots[-1][0], number
 
@@ -168,7 +165,7 @@ class SlowDates:
     def _regained(self, spot: Spot, number: int) -> int | None:
         """The date that a text had here last; if it stands nowhere, the one it had anywhere."""
         left = [each for earlier in self._ancestors(number) for each in self._left[earlier]]
-        here = [date for place, date in left if place == spot]
+        here = self._left_by(number, spot)
         if here:
             return here[-1]
         stands = any(
@@ -179,6 +176,11 @@ class SlowDates:
         )
         anywhere = [date for place, date in left if _says_the_same(place, spot)]
         return anywhere[-1] if anywhere and not stands else None
+
+    def _left_by(self, number: int, spot: Spot) -> list[int]:
+        """The dates that a text had whenever it left a file."""
+        left = [each for earlier in self._ancestors(number) for each in self._left[earlier]]
+        return [date for place, date in left if place == spot]
 
     def _titles(self, spot: Spot, parents: Sequence[int]) -> list[int]:
         """The dates of what stood in the file under the same title; a note is its file."""
