@@ -112,7 +112,8 @@ class SlowDates:
         for kind, (spot, date) in last.items():
             path, when = pasted.get(kind, ("", 0))
             here = found.get((path, spot[1]), [])
-            if path and number - when <= SITTING and path != spot[0] and when in here:
+            is_recent = path not in ("", spot[0]) and number - when <= SITTING
+            if is_recent and when in here and date <= when:
                 here[len(here) - 1 - here[::-1].index(when)] = date
                 del pasted[kind]
             else:
