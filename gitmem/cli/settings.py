@@ -24,6 +24,8 @@ VARIABLES = {
     "CLAUDE_CODE_SESSION_ID": "the session, where nothing of gitmem's own names one",
     "GITMEM_NOW": "an ISO time such as `2026-02-08T14:30:00Z`: the clock stands still there, for "
     "tests and rehearsals; from 1971 to 9997",
+    "TZ": "the time zone of the machine, where neither the group nor the store's `.env` names one; "
+    "one that is a day or more away from UTC is refused",
     "GITMEM_DISABLE": "any value: `gitmem hook` does nothing",
     "GITMEM_DEBUG": "any value: an error also shows where in the code it was raised",
     "NO_COLOR": "any value: no colours, on a terminal neither",

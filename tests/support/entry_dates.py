@@ -121,7 +121,7 @@ class SlowDates:
         for kind in {_kind(spot) for spot in missing}:
             spots = sorted(spot for spot in missing if _kind(spot) == kind)
             path, when = cut.get(kind, ("", 0))
-            is_recent = path and number - when <= SITTING
+            is_recent = path != "" and number - when <= SITTING
             if is_recent:
                 del cut[kind]
             if is_recent and path not in [spot[0] for spot in spots]:
