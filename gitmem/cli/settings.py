@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,7 +23,9 @@ VARIABLES = {
     "GITMEM_SESSION": "the session commits belong to, where `--session` is not given",
     "CLAUDE_CODE_SESSION_ID": "the session, where nothing of gitmem's own names one",
     "GITMEM_NOW": "an ISO time such as `2026-02-08T14:30:00Z`: the clock stands still there, for "
-    "tests and rehearsals",
+    "tests and rehearsals; from 1971 to 9997",
+    "TZ": "the time zone of the machine, where neither the group nor the store's `.env` names one; "
+    "one that is a day or more away from UTC is refused",
     "GITMEM_DISABLE": "any value: `gitmem hook` does nothing",
     "GITMEM_HOOK_SECONDS": "how long `gitmem hook` may take before it says nothing; 0 for no limit",
     "GITMEM_DEBUG": "any value: an error also shows where in the code it was raised",
@@ -34,6 +37,12 @@ VARIABLES = {
 
 DEFAULT_GROUP = "main"
 DEFAULT_AGENT = "agent"
+
+
+FIRST_YEAR, LAST_YEAR = 1971, 9997
+"""git counts seconds from 1970 on, and the calendar ends with 9999: zones and timetables, which
+look a year ahead, need room."""
+A_DAY = 86400
 
 
 class Flags(NamedTuple):
@@ -68,6 +77,7 @@ class Settings(NamedTuple):
 
 def resolve(flags: Flags, environ: Mapping[str, str]) -> Settings:
     """The settings in force under FLAGS in the environment ENVIRON; an empty variable is unset."""
+    _check_zone(environ.get("TZ", ""))
     acting = environ.get("GITMEM_GROUP") or None
     group = flags.group or acting
     session = environ.get("GITMEM_SESSION") or environ.get("CLAUDE_CODE_SESSION_ID")
@@ -103,9 +113,24 @@ def _moment(text: str) -> datetime | None:
         return None
     try:
         moment = datetime.fromisoformat(text)
+        if not FIRST_YEAR <= moment.year <= LAST_YEAR:
+            raise _wrong_clock(text, f"which is not in the years {FIRST_YEAR} to {LAST_YEAR}")
+        return moment if moment.tzinfo else moment.astimezone()
     except ValueError as error:
+        raise _wrong_clock(text, "which is no ISO time") from error
+
+
+def _wrong_clock(text: str, why: str) -> BadInput:
+    return BadInput(
+        f"GITMEM_NOW is {text!r}, {why}",
+        hint="write it like 2026-02-08T14:30:00Z, or unset it",
+    )
+
+
+def _check_zone(name: str) -> None:
+    """Refuse a TZ that Python cannot work with: POSIX knows offsets of a day, and longer names."""
+    if name and max(abs(time.timezone), abs(time.altzone)) >= A_DAY:
         raise BadInput(
-            f"GITMEM_NOW is {text!r}, which is no ISO time",
-            hint="write it like 2026-02-08T14:30:00Z, or unset it",
-        ) from error
-    return moment if moment.tzinfo else moment.astimezone()
+            f"TZ is {name!r}, which is a day or more away from UTC",
+            hint="set it to a name such as Europe/Berlin or UTC, or unset it",
+        )

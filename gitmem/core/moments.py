@@ -47,7 +47,10 @@ def parse_moment(text: str, now: datetime, zone: tzinfo) -> Moment | None:
     """
     words = " ".join(text.lower().split())
     try:
-        return _named(words, now, zone) or _calendar(words, zone) or _ago(words, now, zone)
+        found = _named(words, now, zone) or _calendar(words, zone) or _ago(words, now, zone)
+        for edge in found or ():
+            edge.astimezone(zone)  # whoever asks tells the day, and the calendar has two ends
+        return found
     except (ValueError, OverflowError) as error:
         raise BadInput(
             f"there is no such moment as {text.strip()!r}: {error}", hint=FORMS, text=text

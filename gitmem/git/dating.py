@@ -1,61 +1,30 @@
 """When each line and each entry was last touched, found by one walk forward through the history.
 
-Lines are those of `git blame -w`, and git is the judge of them. An entry is more than its lines: it
-keeps its date where its text, white space aside, stood somewhere in the commit before, wherever it
-moved; a mechanical operation brings back the date that a text had; else it is touched by the commit
-that changed it.
+Lines are those of `git blame -w`, and git is the judge of them. An entry is more than its lines:
+`touches` says which date it has.
 
 A walk costs what the new commits cost. Where the history forks, each way goes on from a copy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping
 
-from gitmem.core.chronicle import OID, Chronicle, FileDates, Row, State, Touch, mark_of
-from gitmem.core.freshness import ADOPTION, BY_HAND, KEY, MECHANICAL, WHITE, part_that_differs
+from gitmem.core.chronicle import Chronicle, FileDates, Row, State, mark_of
+from gitmem.core.freshness import part_that_differs
 from gitmem.git.lines import common_ends, kept_lines
 from gitmem.git.origins import Contents, Origins, carried
+from gitmem.git.regaining import Commit, Reading, Regaining
 from gitmem.git.renames import Renames
 from gitmem.git.repository import Repository
-from gitmem.git.steps import Step, Trees, read_step
+from gitmem.git.steps import Change, Step, Trees, read_step
+from gitmem.git.touches import Texts, dated, net
 
 HELD_KEYS = 4096
 LONG = 4096
 """After so many commits what is known is worth keeping, should the walk be cut short."""
-NAMELESS = ("", b"")
-A_DAY = 86400
-FIRST_DAY = 719163
-"""The ordinal of the day on which the clock of the commits begins."""
-
 
 Keep = Callable[[Chronicle], None]
-
-
-class Reading(NamedTuple):
-    """How to read a file: what in it is an entry, whatever that may be."""
-
-    blocks: Callable[[bytes], list[bytes]]
-    """The keys of the entries in a file, or in a part of one."""
-    whole: Callable[[str, bytes], bytes | None]
-    """The key of a file that may be an entry itself."""
-    texts: Callable[[bytes], Mapping[bytes, tuple[str, bytes]]]
-    """What each of them is called, and its lines."""
-    days: Callable[[bytes], Mapping[bytes, int]]
-    """The day that an entry names itself, as an ordinal."""
-
-
-class _File(NamedTuple):
-    """A file that a commit brings or takes away."""
-
-    path: str
-    old: str
-    new: str
-    lines: bytes = b""
-    come: Sequence[bytes] = ()
-    """The keys that it brings."""
-    gone: Sequence[bytes] = ()
 
 
 def bring_up(
@@ -114,11 +83,14 @@ class _Walk:
         self._trees = Trees(self._objects)
         self._content = Contents(self._objects)
         self._origins = Origins(self._content, self._changes)
+        self._regaining = Regaining(known, reading, self._content, self._row_of)
         self._wholes: dict[tuple[str, str], bytes | None] = {}
         self._numbers = {row.oid: number for number, row in enumerate(known.rows)}
         self._states = {known.commit: known.state} if known.commit else {}
         self._roots: dict[str, str] = {}
         self._children: dict[str, int] = {}
+        self._forks: set[str] = set()
+        self._join(known.state)
 
     def go(self, steps: list[Step], keep: Keep) -> None:
         """Carry dates on over STEPS, parents first."""
@@ -126,6 +98,7 @@ class _Walk:
             self._roots[step.oid] = step.tree
             for parent in step.parents:
                 self._children[parent] = self._children.get(parent, 0) + 1
+        self._forks = {oid for oid, count in self._children.items() if count > 1}
         for number, step in enumerate(steps, 1):
             self._take(step)
             if number == len(steps) or (number % LONG == 0 and len(self._states) == 1):
@@ -137,43 +110,48 @@ class _Walk:
     def _take(self, step: Step) -> None:
         number = self._number(Row(step.oid, step.seconds, step.agent))
         parents = [self._states[each] for each in step.parents]
-        state = self._inherited(step)
-        files = [_File(*each) for each in self._changes(step, 0)]
-        renames = self._origins.renames([each[:3] for each in files])
-        files = [self._looked_at(each, step, number, parents, renames) for each in files]
-        for each in files:
-            self._date(each, step, number, parents, state)
-        for each in files:
-            state.stand(each.come)
-        for each in files:
-            state.leave(each.gone)
-            if each.new:
-                state.files[each.path] = FileDates(each.new, each.lines)
+        state = self._inherited(step, parents)
+        commit = Commit(step, number, parents, state)
+        first = sorted(self._changes(step, 0))
+        renames = self._origins.renames(first)
+        looked = [self._looked_at(each, commit, renames) for each in first]
+        changes = [[each for _, each in looked]]
+        for at in range(1, len(parents)):
+            changes.append([self._texts(*each) for each in sorted(self._changes(step, at))])
+        texts = dated(commit, changes, self._regaining)
+        for lines, (path, blob, _, _) in looked:
+            if blob:
+                state.files[path] = FileDates(blob, lines, texts[path])
             else:
-                del state.files[each.path]
+                del state.files[path]
         self._states[step.oid] = state
+        if len(state.runs) > 1 and len(self._states) == 1:
+            self._join(state)
 
     def _looked_at(
-        self, file: _File, step: Step, number: int, parents: list[State], renames: Renames | None
-    ) -> _File:
-        """FILE with its lines and with the entries that come and go."""
-        mark = mark_of(number)
-        old, new = self._content(file.old), self._content(file.new)
-        if file.old and file.new and len(parents) == 1:
-            ends = common_ends(old, new)
-            before, after = part_that_differs(old, new, *ends)
-            origin = parents[0].files[file.path]
-            lines = carried(origin.lines, kept_lines(old, new, *ends), mark)
-        else:
-            before, after, lines = old, new, b""
-            if file.new:
-                origins = self._origins.of(file.path, file.new, step, parents, renames)
-                lines = self._origins.lines(file.new, origins, mark)
-        return file._replace(
-            lines=lines,
-            come=self._keys(file.path, file.new, after),
-            gone=self._keys(file.path, file.old, before),
-        )
+        self, change: Change, commit: Commit, renames: Renames | None
+    ) -> tuple[bytes, Texts]:
+        """The marks of the lines of a file that differs from the first parent, and its entries."""
+        path, old, new = change
+        mark = mark_of(commit.number)
+        if old and new and len(commit.parents) == 1:
+            before, after = self._content(old), self._content(new)
+            ends = common_ends(before, after)
+            kept = kept_lines(before, after, *ends)
+            lines = carried(commit.parents[0].files[path].lines, kept, mark)
+            return lines, self._texts(path, old, new, part_that_differs(before, after, *ends))
+        if not new:
+            return b"", self._texts(*change)
+        origins = self._origins.of(path, new, commit.step, commit.parents, renames)
+        return self._origins.lines(new, origins, mark), self._texts(*change)
+
+    def _texts(
+        self, path: str, old: str, new: str, parts: tuple[bytes, bytes] | None = None
+    ) -> Texts:
+        """The entries that come into a file and go out of it: those of the PARTS that differ."""
+        before, after = parts or (self._content(old), self._content(new))
+        come, gone = self._keys(path, new, after), self._keys(path, old, before)
+        return Texts(path, new, *net(come, gone))
 
     def _keys(self, path: str, blob: str, part: bytes) -> list[bytes]:
         if not blob:
@@ -185,19 +163,24 @@ class _Walk:
         whole, keys = self._wholes[path, blob], self._reading.blocks(part)
         return [*keys, whole] if whole else keys
 
-    def _inherited(self, step: Step) -> State:
+    def _inherited(self, step: Step, parents: list[State]) -> State:
         """The state to go on from: that of the first parent, whole if nobody else needs it."""
-        first = step.parents[0] if step.parents else ""
         for parent in step.parents:
             self._children[parent] -= 1
-        if not first:
-            return State()
-        found = self._states[first]
-        needed = self._children[first]
-        for parent in step.parents:
             if not self._children[parent]:
                 self._states.pop(parent, None)
-        return found.copy() if needed else found
+        state = parents[0] if parents else State()
+        if parents and self._children[step.parents[0]]:
+            state = state.copy()
+        if len(parents) != 1 or step.parents[0] in self._forks:
+            state.run = self._known.past.new_run()
+            state.runs = frozenset((state.run,)).union(*(each.runs for each in parents))
+        return state
+
+    def _join(self, state: State) -> None:
+        """All commits so far came before those that follow STATE."""
+        state.run = self._known.past.new_run(joins_all=True)
+        state.runs = frozenset((state.run,))
 
     def _changes(self, step: Step, parent: int) -> list[tuple[str, str, str]]:
         if not step.parents:
@@ -214,112 +197,8 @@ class _Walk:
             self._known.rows.append(row)
         return number
 
-    def _date(
-        self, file: _File, step: Step, number: int, parents: list[State], state: State
-    ) -> None:
-        """Give a date to each entry that did not stand in the first parent."""
-        fresh = []
-        for key in file.come:
-            if key in state.count:
-                continue
-            touch = next((each.dates[key] for each in parents[1:] if key in each.count), None)
-            if touch:
-                state.dates[key] = touch
-            else:
-                fresh.append(key)
-        if fresh:
-            state.dates.update(self._touches(fresh, file, step, number, parents))
-
-    def _touches(
-        self, keys: list[bytes], file: _File, step: Step, number: int, parents: list[State]
-    ) -> dict[bytes, Touch]:
-        days = self._own_days(file, step)
-        found = {key: Touch(number, days.get(key, 0)) for key in keys}
-        regained: dict[bytes, Touch] = {}
-        if step.op in MECHANICAL or len(parents) > 1:
-            regained = self._regained(keys)
-            found |= self._made_of_others([x for x in keys if x not in regained], file, parents)
-        elif step.op in BY_HAND:
-            regained = self._put_back(keys, file, parents)
-        for key, (row, day) in found.items():
-            if key not in regained:
-                oid = bytes.fromhex(self._known.rows[row].oid)
-                self._known.past.add(key + oid + day.to_bytes(4, "little"))
-        return found | regained
-
-    def _own_days(self, file: _File, step: Step) -> Mapping[bytes, int]:
-        """The days that entries name themselves, where a folder without a history was adopted."""
-        if step.op != ADOPTION or len(step.source) == 2 * OID:
-            return {}
-        latest = FIRST_DAY + step.seconds // A_DAY + 1  # where the day begins first, it is tomorrow
-        found = self._reading.days(self._content(file.new))
-        return {key: day for key, day in found.items() if day <= latest}
-
-    def _regained(self, keys: Iterable[bytes]) -> dict[bytes, Touch]:
-        """The dates that texts had when they stood somewhere last."""
-        found = {}
-        for key in keys:
-            record = self._known.past.last(key)
-            if record:
-                oid = record[KEY : KEY + OID].hex()
-                day = int.from_bytes(record[KEY + OID :], "little")
-                found[key] = Touch(self._row_of(oid), day)
-        return found
-
     def _row_of(self, oid: str) -> int:
         if oid in self._numbers:
             return self._numbers[oid]
         step = read_step(self._objects, oid)
         return self._number(Row(oid, step.seconds, step.agent))
-
-    def _put_back(self, keys: list[bytes], file: _File, parents: list[State]) -> dict[bytes, Touch]:
-        """Where somebody put something back by hand that was gone, it has the date it had.
-
-        What stood there under the same title was not gone: it was changed, if only back.
-        """
-        found = self._regained(keys)
-        standing = self._titles(file.path, parents) if found else {}
-        names = self._reading.texts(self._content(file.new)) if standing else {}
-        return {
-            key: each for key, each in found.items() if names.get(key, NAMELESS)[0] not in standing
-        }
-
-    def _titles(self, path: str, parents: list[State]) -> dict[str, Touch]:
-        """The entries of a file as it was in the parents, by title; of several, the newest."""
-        found: dict[str, Touch] = {}
-        for state in parents:
-            before = state.files.get(path)
-            known = self._reading.texts(self._content(before.blob)) if before else {}
-            for key, (title, _) in known.items():
-                touch = state.dates.get(key)
-                if touch and (title not in found or self._is_newer(touch, found[title])):
-                    found[title] = touch
-        return found
-
-    def _made_of_others(
-        self, keys: list[bytes], file: _File, parents: list[State]
-    ) -> dict[bytes, Touch]:
-        """A text that never stood before, made of others: it is as old as what it was made of.
-
-        A merge can hold more than it merges: then it is touched.
-        """
-        standing = self._titles(file.path, parents) if keys else {}
-        names = self._reading.texts(self._content(file.new)) if standing else {}
-        merged = self._lines_of(file.path, parents) if len(parents) > 1 and standing else None
-        found = {}
-        for key in keys:
-            title, text = names.get(key, NAMELESS)
-            if title in standing and (merged is None or merged.issuperset(_bare_lines(text))):
-                found[key] = standing[title]
-        return found
-
-    def _lines_of(self, path: str, parents: list[State]) -> set[bytes]:
-        blobs = [each.files[path].blob for each in parents if path in each.files]
-        return {line for blob in blobs for line in _bare_lines(self._content(blob))}
-
-    def _is_newer(self, one: Touch, other: Touch) -> bool:
-        return self._known.rows[one.row].seconds > self._known.rows[other.row].seconds
-
-
-def _bare_lines(text: bytes) -> set[bytes]:
-    return {line.translate(None, WHITE) for line in text.split(b"\n")}

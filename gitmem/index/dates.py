@@ -17,19 +17,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from gitmem.core.chronicle import (
-    PAST,
-    Chronicle,
-    FileDates,
-    Forgotten,
-    Memory,
-    Row,
-    State,
-    Touch,
-)
+from gitmem.core.chronicle import PAST, Chronicle, FileDates, Forgotten, Memory, Row
 from gitmem.index.files import put
 
-FORM = 3
+FORM = 4
 """Counted up when the same history would give other dates than before."""
 NAME = "dates"
 LONGEST_HEAD = 300
@@ -42,6 +33,15 @@ class _Head(NamedTuple):
     past: int
     check: int
     past_check: int
+
+
+def is_kept(path: Path, reading: str) -> bool:
+    """Whether something is kept there by who read files in the same way: a look at its head."""
+    try:
+        with path.open("rb") as file:
+            return _head(file.readline(LONGEST_HEAD), reading) is not None
+    except OSError:
+        return False
 
 
 def load(path: Path, reading: str) -> Chronicle | None:
@@ -95,27 +95,18 @@ def _said(reading: str) -> str:
 
 
 def _plain(known: Chronicle) -> Any:
-    state = known.state
     rows = [tuple(each) for each in known.rows]
-    files = {path: tuple(each) for path, each in state.files.items()}
-    dates = {key: (state.count[key], *touch) for key, touch in state.dates.items()}
-    return known.commit, known.live, rows, files, dates
+    files = {path: tuple(each) for path, each in known.state.files.items()}
+    return known.commit, known.live, rows, files, known.state.cut, known.state.pasted
 
 
 def _restored(data: bytes, past: Memory) -> Chronicle | None:
     known = Chronicle()
     known.past = past
     with suppress(ValueError, TypeError, EOFError):
-        known.commit, known.live, rows, files, dates = marshal.loads(data)
+        known.commit, known.live, rows, files, cut, pasted = marshal.loads(data)
+        known.state.cut, known.state.pasted = cut, pasted
         known.rows = [Row(*each) for each in rows]
-        known.state = _state(files, dates)
+        known.state.files = {path: FileDates(*each) for path, each in files.items()}
         return known
     return None
-
-
-def _state(files: dict[str, Any], dates: dict[bytes, Any]) -> State:
-    state = State()
-    state.files = {path: FileDates(*each) for path, each in files.items()}
-    for key, (count, *touch) in dates.items():
-        state.count[key], state.dates[key] = count, Touch(*touch)
-    return state

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from pathlib import Path
 from stat import S_ISREG
 
@@ -21,7 +22,7 @@ class SystemZone(tzinfo):
 
     def utcoffset(self, moment: datetime | None) -> timedelta | None:
         """The offset of a local time."""
-        return None if moment is None else moment.replace(tzinfo=None).astimezone().utcoffset()
+        return None if moment is None else _local(moment).utcoffset()
 
     def dst(self, moment: datetime | None) -> timedelta | None:
         """Unknown, and not needed."""
@@ -29,12 +30,39 @@ class SystemZone(tzinfo):
 
     def tzname(self, moment: datetime | None) -> str | None:
         """The abbreviation of a local time."""
-        return None if moment is None else moment.replace(tzinfo=None).astimezone().tzname()
+        return None if moment is None else _local(moment).tzname()
 
     def fromutc(self, moment: datetime) -> datetime:
         """A moment in UTC as local time."""
-        local = datetime.fromtimestamp(moment.replace(tzinfo=UTC).timestamp())
+        known = moment.replace(tzinfo=UTC)
+        try:
+            local = datetime.fromtimestamp(known.timestamp())
+        except (ValueError, OverflowError):  # see _local
+            local = known.astimezone(_usual_offset())
         return local.replace(microsecond=moment.microsecond, tzinfo=self)
+
+
+def _local(moment: datetime) -> datetime:
+    """A wall clock's time with the offset of the machine.
+
+    Python goes by way of the days around it, and the first and the last one of the calendar have
+    none: there the offset counts that the machine has without summer time.
+    """
+    wall = moment.replace(tzinfo=None)
+    try:
+        return wall.astimezone()
+    except (ValueError, OverflowError):
+        return wall.replace(tzinfo=_usual_offset())
+
+
+def _usual_offset() -> timezone:
+    try:
+        return timezone(timedelta(seconds=-time.timezone))
+    except ValueError as error:  # POSIX knows offsets of a day
+        raise BadInput(
+            f"the machine's time zone {time.tzname[0]!r} is a day or more away from UTC",
+            hint="set TZ to a name such as Europe/Berlin or UTC, or unset it",
+        ) from error
 
 
 def zone_of(store: Path, name: str = "") -> tzinfo:

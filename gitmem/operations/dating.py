@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, datetime, time, tzinfo
 from functools import lru_cache
 from hashlib import sha1
@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from gitmem.core.chronicle import Chronicle, Forgotten
 from gitmem.core.freshness import blocks, key_of, key_of_file
 from gitmem.core.layout import Layer, Layout
-from gitmem.git.dating import Reading, bring_up
+from gitmem.git.dating import bring_up
+from gitmem.git.regaining import Reading
 from gitmem.git.repository import Snapshot
-from gitmem.index.dates import NAME, load, save
+from gitmem.index.dates import NAME, is_kept, load, save
 
 if TYPE_CHECKING:
     from gitmem.operations.group import Group
@@ -46,25 +47,33 @@ class Touched(NamedTuple):
 
 
 class Dates:
-    """The dates of what one commit holds."""
+    """The dates of what one commit holds; a text has its own in each file that it stands in."""
 
     def __init__(self, known: Chronicle) -> None:
         self._known = known
 
-    def of_entry(self, block: str) -> Touched | None:
-        """When the entry with these lines was touched."""
-        return self.of_key(key_of(block.encode("utf-8", "surrogateescape")))
+    def of_entries(self, path: str, entries: Iterable[str]) -> Iterator[Touched | None]:
+        """When each of the entries of a file was touched, by their lines, in their order."""
+        seen: dict[bytes, int] = {}
+        for block in entries:
+            key = key_of(block.encode("utf-8", "surrogateescape"))
+            nth = seen[key] = seen.get(key, -1) + 1
+            yield self._of_key(path, key, nth)
 
-    def of_file(self, data: bytes) -> Touched | None:
+    def of_file(self, path: str, data: bytes) -> Touched | None:
         """When the file with this content was touched."""
-        return self.of_key(key_of_file(data))
+        return self._of_key(path, key_of_file(data))
 
-    def of_key(self, key: bytes) -> Touched | None:
-        """When the text that is known by KEY was touched."""
-        found = self._known.touched(key)
-        if found is None:
+    def of_address(self, snapshot: Snapshot, path: str, slug: str, key: bytes) -> Touched | None:
+        """When the entry at an address, or the file at a path, was touched: what KEY is of."""
+        is_repeated = slug and len(self._known.touched(path, key)) > 1
+        return self._of_key(path, key, _nth(snapshot, path, slug) if is_repeated else 0)
+
+    def _of_key(self, path: str, key: bytes, nth: int = 0) -> Touched | None:
+        found = self._known.touched(path, key)
+        if not found:
             return None
-        (oid, seconds, agent), day = found
+        (oid, seconds, agent), day = found[min(nth, len(found) - 1)]
         return Touched(oid, agent, seconds, day)
 
     def lines(self, path: str, start: int = 0, stop: int | None = None) -> list[Touched]:
@@ -74,6 +83,16 @@ class Dates:
         """
         rows = self._known.lines(path, start, stop)
         return [Touched(oid, agent, seconds) for oid, seconds, agent in rows]
+
+
+def _nth(snapshot: Snapshot, path: str, slug: str) -> int:
+    """The how manieth of those that say the same an entry is, counted from 0."""
+    from gitmem.core.entry_blocks import parse
+
+    entries = parse((snapshot.read(path) or b"").decode("utf-8", "surrogateescape"))
+    keys = {each.slug: key_of(each.block.encode("utf-8", "surrogateescape")) for each in entries}
+    same = [each for each, key in keys.items() if key == keys.get(slug)]
+    return same.index(slug) if slug in same else 0
 
 
 def dates_at(group: Group, snapshot: Snapshot, layout: Layout, of: str = "") -> Dates:
@@ -89,9 +108,14 @@ def dates_at(group: Group, snapshot: Snapshot, layout: Layout, of: str = "") -> 
             save(cache, signature, found)
 
     try:
-        return _brought_up(known, snapshot, _reading(layout), keep)
+        return _brought_up(known, snapshot, reading_of(layout), keep)
     except Forgotten:  # somebody replaced or tore it meanwhile
-        return _brought_up(None, snapshot, _reading(layout), keep)
+        return _brought_up(None, snapshot, reading_of(layout), keep)
+
+
+def has_dates(group: Group, layout: Layout, of: str = "") -> bool:
+    """Whether there is something to go on from: a version that counted otherwise leaves nothing."""
+    return is_kept(cache_of(group, of), _signature(layout))
 
 
 def cache_of(group: Group, of: str = "") -> Path:
@@ -146,7 +170,8 @@ def _is_no_entry(kind: str) -> bool:
     return kind in ("entries", "log")
 
 
-def _reading(layout: Layout) -> Reading:
+def reading_of(layout: Layout) -> Reading:
+    """How files are read for their dates, where LAYOUT counts."""
     held: dict[bytes, bytes] = {}
 
     def keys(data: bytes) -> list[bytes]:

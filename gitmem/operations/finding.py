@@ -223,7 +223,8 @@ class _Dated:
         layer = self._moment.loaded.layout.layer_of(place.path)
         kind = layer.kind if layer else ""
         if (kind == "entries" and place.slug) or kind in ("notes", "profile"):
-            return dates.of_key(place.key)
+            snapshot = self._sources[place.source]
+            return dates.of_address(snapshot, place.path, place.slug, place.key)
         lines = dates.lines(place.path, place.line - 1, place.last)
         return max(lines, key=lambda each: each.seconds, default=None)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
-from gitmem.core.freshness import state_of
+from gitmem.core.entry_blocks import split_address
+from gitmem.core.freshness import key_of, state_of
 from gitmem.core.layout import Layout
 from gitmem.core.pieces import Piece
 from gitmem.git.repository import Snapshot
@@ -27,25 +28,27 @@ def freshened(
     ageing = {each.name for each in layout.layers if does_age(each)}
     known: dict[str, Dates] = {}
 
-    def dates_of(source: str) -> Dates:
+    def touched_of(piece: Piece) -> Touched | None:
+        source = piece.group
         if source not in known:
             known[source] = dates_at(group, sources[source], layout, source)
-        return known[source]
+        return _touched(piece, known[source], sources[source])
 
     def shown() -> Iterator[Piece]:
         for piece in pieces:
             plain = piece.render == "whole" and not piece.lack
             ages = plain and piece.layer in ageing
-            touched = _touched(piece, dates_of(piece.group)) if ages else None
+            touched = touched_of(piece) if ages else None
             yield _with_state(piece, touched, now) if touched else piece
 
     return tuple(shown())
 
 
-def _touched(piece: Piece, dates: Dates) -> Touched | None:
-    if piece.kind == "entries":
-        return dates.of_entry(piece.text)
-    return dates.of_file(piece.text.encode("utf-8", "surrogatepass"))
+def _touched(piece: Piece, dates: Dates, snapshot: Snapshot) -> Touched | None:
+    if piece.kind != "entries":
+        return dates.of_file(piece.path, piece.text.encode("utf-8", "surrogatepass"))
+    key = key_of(piece.text.encode("utf-8", "surrogateescape"))
+    return dates.of_address(snapshot, piece.path, split_address(piece.address)[1], key)
 
 
 def _with_state(piece: Piece, touched: Touched, now: datetime) -> Piece:

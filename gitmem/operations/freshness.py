@@ -143,12 +143,13 @@ def entries_with_dates(
     """The entries of a file, or the one that it is, with their dates."""
     text = data.decode("utf-8", "surrogateescape")
     if layer.kind != "entries":
-        touched = dates.of_file(data)
+        touched = dates.of_file(path, data)
         if touched:
             yield file_entry(path, text), touched
         return
-    for each in parse(text, layer.fields):
-        touched = dates.of_entry(each.block)
+    entries = parse(text, layer.fields)
+    touches = dates.of_entries(path, (each.block for each in entries))
+    for each, touched in zip(entries, touches, strict=True):
         if touched:
             yield each, touched
 

@@ -38,10 +38,11 @@ def moment_at(group: Group, at: str | None) -> Pinned:
     if at is None:
         return Pinned(snapshot, loaded, None, group.now().astimezone(zone))
     start, end = _interval(group, at, commit)
-    time = end.astimezone(zone)
     if end - start > HOUR:
         # A day: it keeps its date, also when the zone of the group was another one then.
         time = datetime.combine(end.astimezone(group.zone), time_of_day.max, zone)
+    else:
+        time = end.astimezone(zone)
     return Pinned(snapshot, loaded, end, time)
 
 

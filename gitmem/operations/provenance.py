@@ -31,21 +31,25 @@ class Provenance:
 
     def trailers(self, snapshot: Snapshot, sources: Iterable[str]) -> Trailers:
         """The trailers for the things at SOURCES, addresses and paths of SNAPSHOT."""
-        return self._said(snapshot, self._keys(snapshot, sources))
+        return self._said(snapshot, self._seen(snapshot, sources))
 
     def of_seen(self, snapshot: Snapshot, things: Sequence[Seen]) -> Trailers:
         """The same for things whose addresses may be of an earlier commit; none for no things."""
-        return self._said(snapshot, ((x.address, x.key) for x in things)) if things else ()
+        return self._said(snapshot, ((x.address, x) for x in things)) if things else ()
 
-    def _said(self, snapshot: Snapshot, keys: Iterable[tuple[str, bytes]]) -> Trailers:
-        found = ((each, self._dates.of_key(key)) for each, key in keys) if self._dates else ()
+    def _said(self, snapshot: Snapshot, things: Iterable[tuple[str, Seen]]) -> Trailers:
+        found = (
+            ((each, self._dates.of_address(snapshot, *seen[1:])) for each, seen in things)
+            if self._dates
+            else ()
+        )
         times = ((each, when.time(self._zone)) for each, when in found if when)
         ages = (("Gitmem-Touched", f"{each} {time.isoformat()}") for each, time in times)
         return (("Gitmem-From-Commit", snapshot.commit), *ages)
 
-    def _keys(self, snapshot: Snapshot, sources: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+    def _seen(self, snapshot: Snapshot, sources: Iterable[str]) -> Iterator[tuple[str, Seen]]:
         for source in sources:
             with suppress(NotFound):
                 found = seen_in(snapshot, Thing(*split_address(source)))
                 if found:
-                    yield source, found.key
+                    yield source, found

@@ -12,11 +12,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
 
+from gitmem.core.layout import Layout
 from gitmem.git.repository import Snapshot
 from gitmem.git.steps import Trees
 from gitmem.index import passages
 from gitmem.index.database import Question, ask
-from gitmem.operations.dating import cache_of, dates_at
+from gitmem.operations.dating import dates_at, has_dates
 from gitmem.operations.finding import at_commits, cache_path
 from gitmem.operations.group import Group
 from gitmem.operations.pinning import moment_at
@@ -41,7 +42,8 @@ def is_ready(group: Group) -> bool:
     with sources_at(group, moment, shared=True) as sources:
         found = sources.by_group.items()
         near = all(_is_near(known.get(source, ""), each) for source, each in found)
-        return near and all(_has_dates(group, source, each) for source, each in found)
+        layout = moment.loaded.layout
+        return near and all(_has_dates(group, layout, source, each) for source, each in found)
 
 
 def _is_near(known: str, snapshot: Snapshot) -> bool:
@@ -55,8 +57,8 @@ def _is_near(known: str, snapshot: Snapshot) -> bool:
     return len(paths) <= FILES and sum(each.stat.size for each in entries if each) <= BYTES
 
 
-def _has_dates(group: Group, source: str, snapshot: Snapshot) -> bool:
-    if cache_of(group, source).exists():
+def _has_dates(group: Group, layout: Layout, source: str, snapshot: Snapshot) -> bool:
+    if has_dates(group, layout, source):
         return True
     line = snapshot.repository.history(snapshot.commit)
     return next(islice(line, COMMITS, None), None) is None

@@ -156,7 +156,7 @@ def test_what_is_remembered_is_not_looked_through_for_each_text() -> None:
         return sha1(b"%d" % number).digest()[:KEY].ljust(KEY, b"k")
 
     def record(number: int) -> bytes:
-        return key(number) + bytes(OID) + number.to_bytes(4, "little")
+        return key(number) + bytes(PLACE + OID) + number.to_bytes(4, "little")
 
     memory = Memory(PAST, lambda: Counting(b"".join(map(record, range(500)))))
     Counting.searches = 0

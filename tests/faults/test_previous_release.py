@@ -138,3 +138,25 @@ def test_held_dropped_and_ignored_files_stop_neither(both: Both) -> None:
     assert [each["path"] for each in both.new.document("held", "list", "--trash")["trash"]] == [
         "a.md"
     ]
+
+
+@pytest.mark.parametrize("first", ["old", "new"])
+def test_dates_that_one_has_kept_are_not_believed_by_the_other(both: Both, first: str) -> None:
+    """The previous release gives a copy the date of what it was copied from."""
+    turns = in_turn(both, first)
+    next(turns).done("init")
+    for name in ("a", "b"):
+        next(turns).done("write", f"facts/{name}.md", "The same.\n")
+    for _ in range(2):
+        found = {
+            release.name: {each["path"]: each["commit"] for each in entries(release)}
+            for release in (next(turns), next(turns))
+        }
+        assert len(set(found["new"].values())) == 2
+        assert len(set(found["old"].values())) == 1
+
+
+def entries(release: Release) -> list[dict[str, str]]:
+    found = release.document("freshness", "facts")["entries"]
+    assert isinstance(found, list)
+    return found

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.core.chronicle import Chronicle
-from gitmem.git.dating import Reading, bring_up
+from gitmem.git.dating import bring_up
+from gitmem.git.regaining import Reading
 from gitmem.git.repository import Repository
 from tests.support.histories import Drawn, import_history
 from tests.support.lines import blamed, random_history

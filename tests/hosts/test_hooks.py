@@ -20,6 +20,7 @@ import pytest
 
 import gitmem as package
 from gitmem.git.lock import lock_path
+from gitmem.hosts.hooks.answering import Asked, respond
 from gitmem.hosts.hooks.dialects import DIALECTS, EVENTS
 from gitmem.hosts.hooks.groups import EDITS
 from gitmem.hosts.hooks.room import length_of, tokens_in
@@ -184,6 +185,46 @@ class TestWhateverHappens:
 
         assert (done.returncode, done.stdout) == (1, b"")
         assert done.stderr.count(b"\n") == 1
+
+    @pytest.mark.parametrize("event", EVENTS)
+    def test_no_word_of_a_host_is_unexpected(self, desk: Desk, group: Group, event: str) -> None:
+        """In this process: there are some two hundred of them."""
+        inside = str(group.worktree)
+        words: list[Any] = [
+            *("\0", f"{inside}/a\0b.md", f"{inside}\0/b.md", "\ud800", f"{inside}/\ud83d.md"),
+            *(
+                f"{inside}/\udc80.md",
+                "x" * 5000,
+                "/" + "a/" * 3000 + "b",
+                f"{inside}/{'x' * 300}.md",
+            ),
+            *(
+                "../../etc/passwd",
+                "/",
+                "\n",
+                "\x1b[31m",
+                f"{inside}/.git/HEAD",
+                f"{inside}/..",
+                inside,
+            ),
+            *(7, None, [], {"a": 1}, True, 1e308, ["\0"]),
+        ]
+        row: dict[str, Any] = {
+            "session_id": SESSION,
+            "transcript_path": str(desk.project / "none.jsonl"),
+            "cwd": str(desk.project),
+            "source": "startup",
+            "prompt": "hello",
+            "tool_name": "Write",
+            "tool_input": {"file_path": f"{inside}/state.md"},
+            "compact_summary": "We chose ESM.",
+        }
+        rows = [{**row, key: word} for key in row for word in words]
+        rows += [{**row, "tool_input": {"file_path": word}} for word in words]
+        for each in rows:
+            asked = Asked(event, "claude-code", each, str(desk.store.root), "", None, "", {})
+            reply = respond(asked)
+            assert "unexpected" not in json.dumps(reply.document) + reply.complaint, each
 
     def test_more_than_a_host_ever_says_is_not_kept_in_memory(self, desk: Desk) -> None:
         done = desk.raw("stop", input=b'{"a": "' + b"x" * (33 * 1024 * 1024) + b'"}')
@@ -822,6 +863,25 @@ class TestFiles:
         assert group.repository.snapshot().read("facts/good.md") == b"x\n"
         assert ".hid/x.md" in done.notice
         assert "not in memory" in done.context
+
+    @pytest.mark.parametrize(
+        "name", ["facts/a\0b.md", "\0", "\ud800.md", "x" * 300 + ".md", "d/" * 2500 + "f.md"]
+    )
+    def test_nor_does_one_that_no_file_can_have(self, desk: Desk, group: Group, name: str) -> None:
+        edit(group, "facts/good.md", "x\n")
+        patch = f"*** Add File: {name}\n+x\n*** Add File: facts/good.md\n+x\n"
+
+        done = desk(
+            "post-tool-use",
+            "codex",
+            tool_name="apply_patch",
+            tool_input={"command": patch},
+            cwd=str(group.worktree),
+        )
+
+        assert group.repository.snapshot().read("facts/good.md") == b"x\n"
+        assert done.code == 0
+        assert "unexpected" not in done.notice
 
     def test_the_model_is_told_what_is_held_and_what_broke_a_rule(
         self, desk: Desk, group: Group

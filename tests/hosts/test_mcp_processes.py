@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -365,6 +366,122 @@ class TestTheWire:
         assert pipes.process.wait(PATIENCE) == 130
         assert pipes.process.stderr is not None
         assert pipes.process.stderr.read().strip() == b"error: interrupted"
+
+
+def request(number: int | str, tool: str, **arguments: object) -> dict[str, Any]:
+    params = {"name": tool, "arguments": arguments}
+    return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+
+
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": "hello",
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "in-a-hurry", "version": "1"},
+    },
+}
+
+
+class TestWhoeverClosesTheInputAtOnce:
+    """The SDK drops what is at work when its input ends; whoever asked wants to know."""
+
+    def said(
+        self,
+        home: Path,
+        tmp_path: Path,
+        lines: list[dict[str, Any]],
+        *,
+        by: str,
+        ending: str = "\n",
+    ) -> list[dict[str, Any]]:
+        text = "\n".join(map(json.dumps, lines)) + ending
+        file = tmp_path / "requests"
+        file.write_text(text)
+        command = [sys.executable, "-m", "gitmem", "mcp", "-g", "main"]
+        with file.open("rb") as opened:
+            done = subprocess.run(
+                command,
+                env=environment(home),
+                check=False,
+                capture_output=True,
+                timeout=PATIENCE,
+                **({"stdin": opened} if by == "file" else {"input": text.encode()}),
+            )
+        assert (done.returncode, done.stderr) == (0, b"")
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    @pytest.mark.parametrize("by", ["pipe", "file"])
+    @pytest.mark.parametrize("ending", ["\n", ""])
+    def test_the_answer_comes_before_the_end(
+        self, home: Path, tmp_path: Path, by: str, ending: str
+    ) -> None:
+        lines = [HELLO, request(1, "memory_write", path="hurry.md", text=f"by {by}{ending!r}")]
+
+        found = self.said(home, tmp_path, lines, by=by, ending=ending)
+
+        assert [each["id"] for each in found] == ["hello", 1]
+        assert found[1]["result"]["structuredContent"]["commit"]
+
+    @pytest.mark.parametrize("by", ["pipe", "file"])
+    def test_so_do_many(self, home: Path, tmp_path: Path, by: str) -> None:
+        calls = [
+            request(at, "memory_append", path="many.md", text=f"{by} {at}") for at in range(30)
+        ]
+        unread = {"jsonrpc": "2.0", "id": "no", "method": 7}
+
+        found = self.said(home, tmp_path, [HELLO, *calls, unread], by=by)
+
+        results = {each["id"]: each for each in found}
+        assert len(found) == len(results) == 32
+        assert not any(results[at]["result"]["isError"] for at in range(30))
+        assert "error" in results["no"]
+
+    def test_a_request_without_a_greeting_is_answered_too(self, home: Path, tmp_path: Path) -> None:
+        found = self.said(home, tmp_path, [request("7", "memory_status")], by="pipe")
+
+        assert [each["id"] for each in found] == ["7"]
+
+    def test_one_that_was_cancelled_is_not_waited_for(self, home: Path, tmp_path: Path) -> None:
+        cancel = {
+            "jsonrpc": "2.0",
+            "method": "notifications/cancelled",
+            "params": {"requestId": 1},
+        }
+        lines = [HELLO, request(1, "memory_status"), cancel, request(2, "memory_status")]
+
+        found = self.said(home, tmp_path, lines, by="pipe")
+
+        assert 2 in [each["id"] for each in found]
+
+    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+    def test_what_is_at_work_is_answered_though_somebody_ends_it(
+        self, pipes: Pipes, group: Group, number: signal.Signals
+    ) -> None:
+        assert pipes.process.stdout is not None
+        with group.writing():  # so that the call waits
+            pipes.send(
+                json.dumps(request(1, "memory_write", path="a.md", text="x", group=group.name))
+            )
+            _until_it_waits(pipes.process.pid)
+            pipes.process.send_signal(number)
+
+        assert not json.loads(pipes.process.stdout.readline())["result"]["isError"]
+        assert pipes.process.wait(PATIENCE) == (130 if number == signal.SIGINT else 0)
+        assert git(group.gitdir, "show", "main:a.md") == "x\n"
+
+
+def _until_it_waits(pid: int) -> None:
+    """Until a process has read what we sent and waits for the lock."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        opened = [os.readlink(each) for each in Path(f"/proc/{pid}/fd").iterdir()]
+        if any(each.endswith("/gitmem/lock") for each in opened):
+            return
+        time.sleep(0.02)
+    raise AssertionError("the call never came to the lock")
 
 
 class TestInWhoseName:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.errors import BadInput
 from gitmem.operations.clock import SystemZone, zone_of, zone_problem
 from gitmem.operations.group import Group
 from gitmem.operations.status import status
@@ -98,6 +99,34 @@ def test_the_systems_zone_is_right_on_every_date(
             ours, theirs = moment.astimezone(SystemZone()), moment.astimezone(ZoneInfo(name))
             assert ours.replace(tzinfo=None) == theirs.replace(tzinfo=None)
             assert ours.utcoffset() == theirs.utcoffset()
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+@pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/Los_Angeles", "UTC"])
+def test_the_machines_zone_counts_to_the_ends_of_the_calendar(
+    monkeypatch: pytest.MonkeyPatch, zone: str
+) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        machine = SystemZone()
+        for wall in (datetime.min, datetime.max):
+            assert wall.replace(tzinfo=machine).isoformat()
+        known = datetime(9999, 12, 30, 23, 59, tzinfo=UTC)
+        assert known.astimezone(machine).astimezone(UTC) == known
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+def test_a_machine_a_day_away_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "UTC+99")
+    time.tzset()
+    try:
+        with pytest.raises(BadInput, match="a day or more away"):
+            NOON.astimezone(SystemZone()).utcoffset()
     finally:
         monkeypatch.undo()
         time.tzset()

@@ -19,6 +19,8 @@ class Drawn(NamedTuple):
     time: int
     parents: tuple[int, ...]
     files: Mapping[str, str]
+    op: str = ""
+    """The operation that made it; nothing for a commit of plain git."""
 
 
 def import_history(folder: Path, commits: Sequence[Drawn]) -> Repository:
@@ -32,14 +34,15 @@ def import_history(folder: Path, commits: Sequence[Drawn]) -> Repository:
 
 def _record(number: int, commit: Drawn) -> bytes:
     first, *others = commit.parents or (0,)
+    said = f"{number}\n\nGitmem-Op: {commit.op}\n" if commit.op else str(number)
     lines = [
         "reset refs/heads/main",  # a root has no parent, whatever the branch held before
         "",
         "commit refs/heads/main",
         f"mark :{number}",
         f"committer A Person <person@example.org> {commit.time} +0000",
-        f"data {len(str(number))}",
-        str(number),
+        f"data {len(said)}",
+        said,
     ]
     lines += [f"from :{first}"] if first else []
     lines += [f"merge :{other}" for other in others]

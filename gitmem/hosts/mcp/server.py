@@ -16,7 +16,7 @@ from gitmem.core.escaping import worded
 from gitmem.errors import ExtraMissing
 from gitmem.hosts.mcp.desk import Desk, Kept, called
 from gitmem.hosts.mcp.params import schema
-from gitmem.hosts.mcp.stdio import Lines, Messages, Words, claimed
+from gitmem.hosts.mcp.stdio import Lines, Messages, Sense, Words, claimed
 from gitmem.hosts.mcp.tools import INSTRUCTIONS, TOOLS, Tool, answered
 
 try:
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 FRESH = 3_600_000
 """Milliseconds for which a host may keep the list of tools: it changes with gitmem's version."""
+CANCELLED = "notifications/cancelled"
 IDLE = 60.0
 """Seconds after which a server that nobody calls closes its files."""
 
@@ -51,17 +52,25 @@ def serve(desk: Desk) -> None:
 async def _serve(server: Server[Any]) -> None:
     with claimed() as (source, target):
         lines, words = Lines(source), Words(target)
-        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, lines.interrupt)
-        messages = Messages(lines, words, _check)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, lines.interrupt, number)
+        messages = Messages(lines, words, _sense)
         async with stdio_server(_as_file(messages), _as_file(words)) as (read, write):
             await server.run(read, write, server.create_initialization_options())
-    if lines.interrupted:
+    if lines.interrupted == signal.SIGINT:
         raise KeyboardInterrupt
 
 
-def _check(line: bytes) -> None:
-    """Refuse what the SDK will not take for a message, by its own judgement."""
-    types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+def _sense(line: bytes) -> Sense:
+    """What a message asks; what the SDK will not take for one, by its own judgement, is refused."""
+    message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+    if isinstance(message, types.JSONRPCRequest):
+        return Sense(request=message.id)
+    if isinstance(message, types.JSONRPCNotification) and message.method == CANCELLED:
+        number = (message.params or {}).get("requestId")
+        return Sense(cancelled=number if isinstance(number, str | int) else None)
+    return Sense()
 
 
 def _as_file(end: Messages | Words) -> AsyncFile[str]:

@@ -7,14 +7,21 @@ process from ending while one of them waits for a line. Here the event loop wait
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from typing import NamedTuple
 
 from gitmem.hosts.mcp.faults import fault
 
 CHUNK = 1 << 16
 STDIN, STDOUT, STDERR = 0, 1, 2
+GRACE = 60.0
+"""Seconds for the last answers, when nothing more comes in; a call waits ten for the lock."""
+
+Id = str | int
+"""What a request is known by."""
 
 
 @contextmanager
@@ -47,11 +54,12 @@ class Lines:
     def __init__(self, fd: int) -> None:
         self._fd = fd
         self._wake = asyncio.Event()
-        self.interrupted = False
+        self.interrupted = 0
+        """The signal that ended it, if one did."""
 
-    def interrupt(self) -> None:
-        """Take nothing more in; what is at work is finished."""
-        self.interrupted = True
+    def interrupt(self, signal: int) -> None:
+        """Take nothing more in; what is at work is finished and answered."""
+        self.interrupted = signal
         self._wake.set()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -82,11 +90,34 @@ class Words:
     def __init__(self, fd: int) -> None:
         self._fd = fd
         self._turn = asyncio.Lock()
+        self._asked: set[Id] = set()
+        """The requests that have no answer yet."""
+        self._answered = asyncio.Event()
 
     async def write(self, text: str) -> None:
         """Send TEXT, all of it."""
         async with self._turn:
             await self._write(memoryview(text.encode("utf-8", "backslashreplace")))
+        if self._asked:
+            self.drop(_answered_by(text))
+
+    def expect(self, request: Id) -> None:
+        """An answer to REQUEST will go out."""
+        self._asked.add(request)
+
+    def drop(self, request: Id | None) -> None:
+        """It went out, or nobody wants it any more."""
+        if request is not None:
+            self._asked.discard(request)
+            self._answered.set()
+
+    async def all_answered(self) -> None:
+        """Wait until every answer went out, or for as long as a call can take."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(GRACE):
+                while self._asked:
+                    self._answered.clear()
+                    await self._answered.wait()
 
     async def _write(self, left: memoryview) -> None:
         loop = asyncio.get_running_loop()
@@ -102,20 +133,45 @@ class Words:
         """Nothing waits here."""
 
 
-class Messages:
-    """The lines that CHECK takes for messages; whoever sent another one is told."""
+class Sense(NamedTuple):
+    """What a line is about, as far as answers go."""
 
-    def __init__(self, lines: Lines, words: Words, check: Callable[[bytes], object]) -> None:
-        self._lines, self._words, self._check = lines, words, check
+    request: Id | None = None
+    """The request that it is; it gets an answer ..."""
+    cancelled: Id | None = None
+    """... unless it is cancelled by another line before."""
+
+
+class Messages:
+    """The lines that READ takes for messages; whoever sent another one is told.
+
+    They end when all of them are answered: the SDK drops what is at work when its input ends, and
+    whoever sends a request and closes the pipe wants to know what became of it.
+    """
+
+    def __init__(self, lines: Lines, words: Words, read: Callable[[bytes], Sense]) -> None:
+        self._lines, self._words, self._read = lines, words, read
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async for line in self._lines:
             try:
-                self._check(line)
+                sense = self._read(line)
             except ValueError:
                 await self._words.write(fault(line))
-            else:
-                yield line
+                continue
+            if sense.request is not None:
+                self._words.expect(sense.request)
+            if sense.cancelled is not None:
+                self._words.drop(sense.cancelled)
+            yield line
+        await self._words.all_answered()
+
+
+def _answered_by(text: str) -> Id | None:
+    """The request that a message answers."""
+    found = json.loads(text) if text.strip() else {}
+    number = found.get("id") if "method" not in found else None
+    return number if isinstance(number, str | int) else None
 
 
 async def _ready(
