@@ -16,9 +16,11 @@ from gitmem.git.deadlocks import remove_dead_files
 from gitmem.git.held import HeldFolder, SetAside
 from gitmem.git.intake import Intake, sound
 from gitmem.git.lock import Item, Record
-from gitmem.git.publish import PATIENCE, Publisher
+from gitmem.git.objects import ObjectDamaged
+from gitmem.git.publish import PATIENCE, Publisher, places_out
 from gitmem.git.staging import entry
-from gitmem.git.worktree import InTheWay, beside
+from gitmem.git.swapping import SWAPPED, path_of, swapped
+from gitmem.git.worktree import InTheWay
 
 ROUNDS = 50
 TIDYING = 1.0
@@ -49,6 +51,7 @@ class Finisher:
         landed = self._has_landed(record)
         self._publisher.resume([item for item in record.items if item.landed or landed])
         self.tidy(patience=GLANCE)
+        self.sweep()
 
     def _has_landed(self, record: Record) -> bool:
         tip = self._repository.tip().commit
@@ -59,6 +62,36 @@ class Finisher:
                 return False
             if parse(commit.message).get("Gitmem-Id") == record.id:
                 return True
+        return False
+
+    def sweep(self) -> None:
+        """Capture what came out and no record names any more.
+
+        An earlier release that recovers a writer of this one knows no `gitmem/swapped`, and a power
+        cut may bring back what was removed.
+        """
+        awaited = {swapped(item.path, item.temp) for item in self._publisher.unfinished}
+        for name in self._worktree.swapped_names():
+            where = SWAPPED + name
+            if where.removesuffix("~") not in awaited:
+                with suppress(OSError, GitmemError):  # it can wait for a better day
+                    self._sweep(where, path_of(name))
+
+    def _sweep(self, where: str, path: str) -> None:
+        seen = self._worktree.look(where, patience=GLANCE)
+        if seen.busy:
+            return
+        if not self._is_known(seen.oid):
+            rule = hold_rule(path, seen.obstacle, seen.data, None)
+            if rule:
+                self._keep(where, path or where.removeprefix(SWAPPED), rule)
+                return
+            self._intake.take_in(path, seen, None, None, elsewhere=True)
+        self._worktree.drop(where)
+
+    def _is_known(self, blob: str | None) -> bool:
+        with suppress(ObjectDamaged):
+            return blob is not None and bool(self._repository.objects.read(blob))
         return False
 
     def tidy(self, patience: float = PATIENCE) -> None:
@@ -78,8 +111,8 @@ class Finisher:
             with suppress(FileNotFoundError), self._worktree.parent(item.path):
                 pass  # raises InTheWay
             exchanged = False
-            for temp in (item.temp, f"{item.temp}~"):
-                state = self._judge_temp(item, beside(item.path, temp), patience)
+            for where in (f"{place}{end}" for place in places_out(item) for end in ("", "~")):
+                state = self._judge_temp(item, where, patience)
                 if state == "busy":
                     return False
                 exchanged = exchanged or state == "exchanged"
@@ -132,7 +165,7 @@ class Finisher:
         expected, found = True, seen.stat
         # An obstacle that came after our version is held where it is; one before it makes room.
         if (not stood) if seen.obstacle else (seen.oid != head and not held):
-            self._worktree.drop(beside(item.path, item.temp))
+            self._publisher.drop_out(item)
             found, expected = self._publisher.place(forward, snapshot.read(item.path))
         known = None if seen.obstacle or held else found
         new = entry(item.path, head, known) if head else None

@@ -27,7 +27,8 @@ from gitmem.git.lock import WAIT, Item, Lock, Record
 from gitmem.git.objects import blob_id
 from gitmem.git.repository import BRANCH, Repository, Snapshot, Tip
 from gitmem.git.staging import IndexBusy, entry
-from gitmem.git.worktree import TEMP_PREFIX, InTheWay, Seen, WorkTree, beside
+from gitmem.git.swapping import SWAPPED, TEMP_PREFIX, swapped
+from gitmem.git.worktree import InTheWay, Seen, WorkTree, beside
 
 PATIENCE = 0.25
 """Seconds to wait for somebody who still has a swapped-out file open for writing."""
@@ -87,6 +88,7 @@ class Publisher:
         """What was written here, each as the commit it began on and the one it ends with."""
         self._noted = False
         self._landing = False
+        self._out: dict[str, str] = {}
 
     def publish(self, planner: Planner) -> Published | None:
         """Land what PLANNER wants on top of the branch; None when it wants nothing.
@@ -244,15 +246,16 @@ class Publisher:
             seen = self.worktree.look(item.path)
             return (seen.stat if seen.oid == item.new else None), True
         if data is None:
-            taken = self.worktree.take(item.path, item.temp)
+            where = self.worktree.take(item.path, item.temp)
         else:
-            found, taken = self.worktree.put(
+            found, where = self.worktree.put(
                 item.path, item.temp, data, expect_file=item.old is not None
             )
         reached("placed")
-        if not taken:
+        self._out[item.temp] = where
+        if not where:
             return found, True
-        out = self.worktree.look(beside(item.path, item.temp), patience=PATIENCE)
+        out = self.worktree.look(where, patience=PATIENCE)
         return found, is_expected(out, item)
 
     def stage(self, changes: Mapping[str, Entry | None]) -> bool:
@@ -281,7 +284,7 @@ class Publisher:
         folders: dict[str, str] = {}
         for item in finished:
             if item.old != item.new:
-                self.worktree.drop(beside(item.path, item.temp))
+                self.drop_out(item)
                 folders[item.path.rpartition("/")[0]] = item.path
             if item.new is None:
                 self.worktree.prune(item.path)
@@ -291,12 +294,20 @@ class Publisher:
             self.unfinished.remove(item)
         reached("dropped")
 
+    def drop_out(self, item: Item) -> None:
+        """Remove what came out for ITEM. Only for what is kept in git."""
+        known = self._out.pop(item.temp, None)
+        for where in places_out(item) if known is None else (known,):
+            if where:
+                self.worktree.drop(where)
+
     def leave(self) -> None:
         """Clear the record, or leave in it what the next writer has to finish."""
         self.repository.objects.discard()
         if self._landing or not self._noted:
             return  # interrupted between the branch and our knowing it: recovery will look
         if self.unfinished:
+            self.worktree.sync(SWAPPED)  # what waits there may be an edit that git does not have
             self._note("", "", (), left=True)
         else:
             self.lock.clear(self.repository.staging.signature())
@@ -313,6 +324,11 @@ class Publisher:
 def is_expected(out: Seen, item: Item) -> bool:
     """True when what came out of the work tree is what was believed to be there."""
     return out.absent or (out.oid is not None and out.oid == item.old and not out.busy)
+
+
+def places_out(item: Item) -> tuple[str, str]:
+    """Where what came out for ITEM can be; the second is where earlier releases always put it."""
+    return swapped(item.path, item.temp), beside(item.path, item.temp)
 
 
 def _branch_locked(lock: Path, wait: float) -> Busy:

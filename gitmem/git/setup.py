@@ -15,8 +15,11 @@ from gitmem.core.messages import Note
 from gitmem.git.commits import commit_bytes, write_tree
 from gitmem.git.objects import sync_folder
 from gitmem.git.repository import BRANCH, Repository
+from gitmem.git.swapping import TEMP_PREFIX
 
 FORMAT = 1
+EXCLUDED = f"{TEMP_PREFIX}*".encode()
+"""The rule in `info/exclude`: no `git add -A` or `git stash -u` takes our temporary files in."""
 HEAD_TEXT = f"ref: {BRANCH}\n"
 _CONFIG = (
     ("core", "repositoryformatversion", "0"),
@@ -50,6 +53,7 @@ def create(gitdir: Path, worktree: str, note: Note, now: datetime) -> None:
         _remove(draft / name)
     (draft / "gitmem").mkdir(mode=0o700)
     (draft / "gitmem" / "lock").touch(mode=0o600)
+    exclude_temps(draft)
     (draft / "config").write_text(config_text(worktree), "utf-8")
     _write_root(draft, note, now)
     _close_to_others(draft)
@@ -64,6 +68,23 @@ def _write_root(gitdir: Path, note: Note, now: datetime) -> None:
     commit = repository.objects.write("commit", raw)
     repository.raw.create_reference(BRANCH, commit, message="init")
     repository.close()
+
+
+def exclude_temps(gitdir: Path) -> None:
+    """Let git ignore our temporary files; rules that a person wrote stay.
+
+    Every writer asks: a group of an earlier release has no such rule.
+    """
+    path = gitdir / "info" / "exclude"
+    try:
+        before = path.read_bytes()
+    except FileNotFoundError:
+        before = b""
+    if EXCLUDED in before.splitlines():
+        return
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    gap = b"" if before[-1:] in (b"", b"\n") else b"\n"
+    write_durably(path, before + gap + EXCLUDED + b"\n")
 
 
 def _close_to_others(folder: Path) -> None:

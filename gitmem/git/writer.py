@@ -22,6 +22,8 @@ from gitmem.git.intake import Captured, Holding, Intake, Policies, edit_note, no
 from gitmem.git.lock import WAIT, Lock, lock_path
 from gitmem.git.publish import PATIENCE, Plan, Planner, Published, Publisher, Step, translated
 from gitmem.git.repository import Repository, Snapshot
+from gitmem.git.setup import exclude_temps
+from gitmem.git.swapping import swapped_folder
 from gitmem.git.worktree import ABSENT, Seen, WorkTree
 
 GONE = ("file", "folder")
@@ -67,6 +69,10 @@ class Writer:
     def recover(self) -> None:
         """Finish what a dead writer had begun."""
         self._finisher.recover()
+
+    def sweep(self) -> None:
+        """Capture what came out of the work tree and no record names any more."""
+        self._finisher.sweep()
 
     def index_changed(self) -> bool:
         """True when a person used plain git here since the last writer; asked once."""
@@ -225,7 +231,9 @@ def holding(
     """A writer under a lock that is held already; WAIT so long for a git at work on the branch."""
     _check_head(repository)
     catch_up(repository)
-    worktree = WorkTree(root)
+    with suppress(OSError):  # a rule that cannot be written stops nobody
+        exclude_temps(repository.gitdir)
+    worktree = WorkTree(root, swapped_folder(repository.gitdir))
     publisher = Publisher(repository, worktree, lock, clock, wait)
     try:
         writer = Writer(publisher, HeldFolder(repository.gitdir), finder, policies)

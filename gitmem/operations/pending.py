@@ -25,7 +25,8 @@ from gitmem.git.objects import ObjectDamaged
 from gitmem.git.repository import Repository, Snapshot
 from gitmem.git.setup import is_tied
 from gitmem.git.trees import Node
-from gitmem.git.worktree import TEMP_PREFIX, InTheWay, Seen, WorkTree, obstacle_in
+from gitmem.git.swapping import TEMP_PREFIX
+from gitmem.git.worktree import InTheWay, Seen, WorkTree, obstacle_in
 from gitmem.operations.group import Group
 
 ATTEMPTS = 10

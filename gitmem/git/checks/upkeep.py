@@ -16,7 +16,7 @@ from gitmem.git.checks.reffiles import is_id
 from gitmem.git.lock import decode, lock_path, remark_in
 from gitmem.git.repository import BRANCH
 from gitmem.git.setup import FORMAT, HEAD_TEXT, config_text, is_tied, parse_config, worktree_of
-from gitmem.git.worktree import TEMP_PREFIX
+from gitmem.git.swapping import TEMP_PREFIX, swapped_folder
 
 FRESH = 10.0
 """Seconds in which a lock or temporary file is taken for somebody's who is at work."""
@@ -254,6 +254,7 @@ def _temporary(gitdir: Path, worktree: Path) -> Iterator[Path]:
     yield from sorted(gitdir.glob("gitmem/index.new"))
     yield from sorted(gitdir.glob(".*.????????"))  # what `write_durably` was writing
     yield from sorted(gitdir.parent.glob(".draft-*"))
+    yield from sorted(swapped_folder(gitdir).glob(f"{TEMP_PREFIX}*"))
     for folder_name, _, files in os.walk(worktree):
         names = (name for name in sorted(files) if name.startswith(TEMP_PREFIX))
         yield from (Path(folder_name, name) for name in names)

@@ -30,7 +30,7 @@ from gitmem.git.setup import (
     write_durably,
 )
 from gitmem.git.staging import IndexBusy, entry
-from gitmem.git.worktree import TEMP_PREFIX
+from gitmem.git.swapping import TEMP_PREFIX, swapped_folder
 from gitmem.git.writer import Writer
 
 STALE = 600.0
@@ -163,9 +163,15 @@ def remove_leftovers(gitdir: Path, writer: Writer) -> Iterator[Done]:
     """Take away what dead writers left; content that is in no commit is set aside, not deleted."""
     root = writer.worktree.root
     writer.repository.staging.clear_dead_lock()
-    for path, age in list(upkeep.leftovers(gitdir, root)):
+    found = list(upkeep.leftovers(gitdir, root))
+    writer.sweep()
+    for path, age in found:
         text = "removed"
-        if path.name.startswith(TEMP_PREFIX):
+        if path.parent == swapped_folder(gitdir):
+            if os.path.lexists(path):
+                continue  # somebody still has it open
+            text = "removed: its content is in git, or held"
+        elif path.name.startswith(TEMP_PREFIX):
             text = _take_temp_away(gitdir, writer, path)
         elif not path.name.startswith(OBJECT_PREFIX) and age < STALE:
             continue
