@@ -8,24 +8,27 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
+from itertools import islice
 
 from gitmem.core.guards import hold_rule
-from gitmem.core.messages import parse
+from gitmem.core.messages import Note, parse
 from gitmem.errors import GitmemError
 from gitmem.git.deadlocks import remove_dead_files
 from gitmem.git.held import HeldFolder, SetAside
-from gitmem.git.intake import Intake, sound
+from gitmem.git.intake import Intake, new_id, sound
 from gitmem.git.lock import Item, Record
 from gitmem.git.objects import ObjectDamaged
-from gitmem.git.publish import PATIENCE, Publisher, places_out
+from gitmem.git.publish import PATIENCE, Plan, Publisher, Step, places_out
 from gitmem.git.staging import entry
 from gitmem.git.swapping import SWAPPED, path_of, swapped
-from gitmem.git.worktree import InTheWay
+from gitmem.git.worktree import InTheWay, Seen
 
 ROUNDS = 50
 TIDYING = 1.0
 """Seconds after which others get their turn, though somebody goes on editing all the time."""
 GLANCE = 1e-9
+LOOKED_BACK = 1000
+"""Commits in which a person may have taken back what a dead writer had landed."""
 
 
 class Finisher:
@@ -107,6 +110,8 @@ class Finisher:
 
     def _reconciled(self, item: Item, patience: float) -> bool:
         """Bring one path in order; False when it has to wait."""
+        if self._publisher.is_claimed(item.path, self._repository.snapshot()):
+            return False  # by a merge that a person has begun since
         try:
             with suppress(FileNotFoundError), self._worktree.parent(item.path):
                 pass  # raises InTheWay
@@ -154,6 +159,10 @@ class Finisher:
         snapshot = self._repository.snapshot()
         head = snapshot.oid(item.path)
         seen = self._worktree.look(item.path)
+        never_staged = seen.oid == (item.new if exchanged else item.old) and not seen.obstacle
+        if head == item.old and never_staged and self._was_taken_back(item):
+            self._land_again(item, seen)
+            return True
         stood = exchanged or item.new in (item.old, self._repository.staging.oid(item.path))
         edited = not seen.obstacle and seen.oid not in (head, item.old) and not seen.absent
         held = edited and hold_rule(item.path, "", seen.data, sound(snapshot, item.path))
@@ -177,6 +186,30 @@ class Finisher:
     def set_out(self, path: str, rule: str) -> None:
         """Move what stands at PATH, which may not enter git, out of the work tree."""
         self._keep(path, path, rule)
+
+    def _land_again(self, item: Item, seen: Seen) -> None:
+        """Publish a version again that did not reach the index, and then left HEAD.
+
+        A person has committed beside a dead writer: its index still had the version before.
+        """
+        new = None if item.new is None else self._repository.objects.read_as("blob", item.new)
+        title = "a write that an older index had taken back"
+        note = Note(op="merge", id=new_id(), agent="gitmem", title=title, paths=(item.path,))
+        steps = (Step({item.path: new}, note),)
+        self._publisher.publish(lambda _: Plan(steps, {item.path: seen.oid}))
+        self._publisher.finish_items([item])
+
+    def _was_taken_back(self, item: Item) -> bool:
+        """True when a commit of plain git is what put the old version in the new one's place."""
+        if item.old == item.new:
+            return False
+        history = self._repository.history(self._repository.tip().commit)
+        for commit in islice(history, LOOKED_BACK):
+            before = commit.parents[0] if commit.parents else None
+            was = self._repository.snapshot(before).oid(item.path) if before else None
+            if was != item.old:
+                return was == item.new and not parse(commit.message).get("Gitmem-Op")
+        return False
 
     def _clear_way(self, way: str) -> bool:
         """A link or file stands where a folder of the path should be: set it aside."""

@@ -28,6 +28,7 @@ from gitmem.git.objects import blob_id
 from gitmem.git.repository import BRANCH, Repository, Snapshot, Tip
 from gitmem.git.staging import IndexBusy, entry
 from gitmem.git.swapping import SWAPPED, TEMP_PREFIX, swapped
+from gitmem.git.underway import Claims
 from gitmem.git.worktree import InTheWay, Seen, WorkTree, beside
 
 PATIENCE = 0.25
@@ -89,6 +90,8 @@ class Publisher:
         self._noted = False
         self._landing = False
         self._out: dict[str, str] = {}
+        self._conflicted: frozenset[str] = frozenset()
+        self.claims = Claims(repository, worktree)
 
     def publish(self, planner: Planner) -> Published | None:
         """Land what PLANNER wants on top of the branch; None when it wants nothing.
@@ -101,9 +104,31 @@ class Publisher:
             plan = planner(snapshot)
             if plan is None:
                 return None
+            if self.check_claims({path for step in plan.steps for path in step.files}, snapshot):
+                continue
             published = self._land(tip, snapshot, plan)
             if published is not None:
                 return published
+
+    def check_claims(self, paths: Iterable[str], snapshot: Snapshot) -> bool:
+        """Refuse what belongs to a merge of a person's: it would end as half of each.
+
+        A `git commit` that is just ending one is waited for; True when there was such a wait.
+        """
+        deadline = time.monotonic() + PATIENCE
+        waited = False
+        for path in paths:
+            while self.is_claimed(path, snapshot):
+                if time.monotonic() >= deadline:
+                    raise self.claims.refusal(path)
+                time.sleep(0.01)
+                self.claims, waited = Claims(self.repository, self.worktree), True
+        return waited
+
+    def is_claimed(self, path: str, snapshot: Snapshot) -> bool:
+        """Whether PATH belongs to an operation that a person has begun with plain git."""
+        known = [blob for each in self.unfinished if each.path == path for blob in each[1:3]]
+        return self.claims.hold(path, snapshot, known)
 
     def _land(self, tip: Tip, snapshot: Snapshot, plan: Plan) -> Published | None:
         final: dict[str, bytes | None] = {}
@@ -223,7 +248,7 @@ class Publisher:
         if self.stage(changes):
             reached("staged")
             with suppress(OSError):
-                self.finish_items(expected)
+                self.finish_items(item for item in expected if item.path not in self._conflicted)
 
     def forward(self, path: str, standing: str | None) -> None:
         """Let HEAD's version of PATH stand in the work tree instead of the known STANDING."""
@@ -263,10 +288,19 @@ class Publisher:
         if not changes:
             return True
         try:
-            self.repository.staging.update(changes, self._head_entries, self._holds, self.wait)
+            self._conflicted = self.repository.staging.update(
+                changes, self._head_entries, self._holds, self.wait
+            )
         except (OSError, IndexBusy, Damaged):
             return False
         return True
+
+    def restage(self) -> None:
+        """Tell the index of writes that a git at work has taken out of it."""
+        changes: dict[str, Entry | None] = {}
+        for path, seen in self.claims.late(self.repository.snapshot()):
+            changes[path] = entry(path, seen.oid, seen.stat) if seen.oid else None
+        self.stage(changes)
 
     def _head_entries(self) -> Iterator[Entry]:
         for path, node in self.repository.snapshot().files():

@@ -20,6 +20,8 @@ from gitmem.git.swapping import TEMP_PREFIX
 FORMAT = 1
 EXCLUDED = f"{TEMP_PREFIX}*".encode()
 """The rule in `info/exclude`: no `git add -A` or `git stash -u` takes our temporary files in."""
+LARGEST_RULES = 64 * 1024
+"""Bytes of rules that a person may have there; more are left alone."""
 HEAD_TEXT = f"ref: {BRANCH}\n"
 _CONFIG = (
     ("core", "repositoryformatversion", "0"),
@@ -75,16 +77,19 @@ def exclude_temps(gitdir: Path) -> None:
 
     Every writer asks: a group of an earlier release has no such rule.
     """
-    path = gitdir / "info" / "exclude"
-    try:
-        before = path.read_bytes()
-    except FileNotFoundError:
-        before = b""
-    if EXCLUDED in before.splitlines():
+    path = f"{gitdir}/info/exclude"
+    before = b""
+    with suppress(FileNotFoundError):
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            before = os.read(fd, LARGEST_RULES)
+        finally:
+            os.close(fd)
+    if EXCLUDED in before.splitlines() or len(before) == LARGEST_RULES:
         return
-    path.parent.mkdir(mode=0o700, exist_ok=True)
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     gap = b"" if before[-1:] in (b"", b"\n") else b"\n"
-    write_durably(path, before + gap + EXCLUDED + b"\n")
+    write_durably(Path(path), before + gap + EXCLUDED + b"\n")
 
 
 def _close_to_others(folder: Path) -> None:

@@ -24,7 +24,7 @@ SWAPPED = "//swapped/"
 """Begins the path of what is in `gitmem/swapped`; no path in a work tree can begin like this."""
 PRIVATE = 0o600
 _LONGEST_NAME = 255
-_SWAPPED_NAME = re.compile(rf"{re.escape(TEMP_PREFIX)}[0-9a-f]+-[0-9]+-(.+?)~?", re.DOTALL)
+_SWAPPED_NAME = r"(?s)\.gitmem-[0-9a-f]+-[0-9]+-(.+?)~?"
 
 
 def swapped_folder(gitdir: Path) -> Path:
@@ -40,14 +40,14 @@ def swapped(path: str, temp: str) -> str:
 
 
 def path_of(name: str) -> str:
-    """The path of which the file NAME in `gitmem/swapped` is a version; empty if it was too long."""
-    found = _SWAPPED_NAME.fullmatch(name)
+    """The path of which NAME in `gitmem/swapped` is a version; empty where it was too long."""
+    found = re.fullmatch(_SWAPPED_NAME, name)
     quoted = found[1] if found else ""
     return quoted.replace("%7E", "~").replace("%2F", "/").replace("%25", "%")
 
 
 def create(near: Place, name: str, data: bytes) -> int:
-    """Make the file NEAR with DATA, durably, like the one at NAME in its folder; tell its handle."""
+    """Make the file NEAR with DATA, durably, with the looks of NAME beside it; tell its handle."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     fd = os.open(near.name, flags, PRIVATE, dir_fd=near.folder)
     try:

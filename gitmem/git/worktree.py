@@ -19,7 +19,7 @@ from typing import NamedTuple
 from gitmem.errors import Damaged
 from gitmem.git import swapping
 from gitmem.git.crossing import copy_out, move_in
-from gitmem.git.exchange import Place
+from gitmem.git.exchange import Place, rename_onto_nothing
 from gitmem.git.objects import blob_id
 from gitmem.git.swapping import SWAPPED, TEMP_PREFIX, swapped
 
@@ -171,6 +171,8 @@ class WorkTree:
 
     def _install(self, path: str, near: Place, target: Place, expect_file: bool) -> str:
         """Let NEAR stand at TARGET; tell where that went which stood there, or nothing."""
+        if not expect_file and swapping.moved(near, target):
+            return ""
         outside = swapped(path, near.name)
         far = self._place(outside)
         if far and swapping.moved(near, far):
@@ -196,7 +198,7 @@ class WorkTree:
                 target, far = Place(folder, name), self._place(outside)
                 if far and swapping.moved(target, far):
                     return outside
-                swapping.rename_onto_nothing(target, Place(folder, temp))
+                rename_onto_nothing(target, Place(folder, temp))
                 return beside(path, temp)
         except FileNotFoundError:
             return ""

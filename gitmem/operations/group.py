@@ -21,6 +21,7 @@ from gitmem.git.repository import Repository, Snapshot, seal
 from gitmem.git.setup import FORMAT, is_tied, leads_nowhere, read_config, tie, worktree_in
 
 if TYPE_CHECKING:
+    from gitmem.git.underway import GitOperation
     from gitmem.git.writer import Writer
     from gitmem.index.layouts import Standing
     from gitmem.operations.clock import Clock
@@ -296,6 +297,12 @@ class Group:
             with suppress(GitmemError, OSError):
                 count_as_scanned(self, writer.landed)
 
+    def underway(self) -> GitOperation | None:
+        """What a person has begun with plain git in this group and not finished."""
+        from gitmem.git.underway import git_operation
+
+        return git_operation(self.gitdir)
+
     def _policy(self, snapshot: Snapshot, path: str) -> str:
         from gitmem.operations.layouts import layout_at
 
@@ -321,6 +328,7 @@ class Group:
         from gitmem.operations.pending import scan_edits
 
         adopt_all(writer, scan_edits(self.repository, writer.worktree), finder)
+        writer.restage()
 
     @cached_property
     def is_outside(self) -> bool:

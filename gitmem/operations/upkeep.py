@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.numbers import counted
 from gitmem.errors import Busy, Damaged
@@ -17,6 +17,10 @@ from gitmem.git.lock import Lock, lock_path
 from gitmem.git.swapping import swapped_folder
 from gitmem.operations.group import Group
 from gitmem.operations.jobs import Told, last_jobs
+
+if TYPE_CHECKING:
+    from gitmem.operations.capture import CapturedAll
+    from gitmem.operations.pending import Scan
 
 WEEK = 7
 
@@ -82,7 +86,7 @@ def _capture_due(group: Group, limits: Limits) -> Due:
 
     scan = pending_edits(group)
     words = counted(len(scan.edits), "edit") if scan.edits else "no edits"
-    return Due(bool(scan.edits), words + _held(len(scan.held)))
+    return Due(bool(scan.edits), words + _held(len(scan.held)) + _claimed(scan))
 
 
 def _capture(group: Group, limits: Limits) -> Told:
@@ -92,7 +96,13 @@ def _capture(group: Group, limits: Limits) -> Told:
     paths = ", ".join(each.path for each in done.captured)
     outcome = "done" if done.captured else "nothing"
     found = len(done.captured) + len(done.held)
-    return Told(outcome, (paths or "no edits") + _held(len(done.held)), found)
+    return Told(outcome, (paths or "no edits") + _held(len(done.held)) + _claimed(done), found)
+
+
+def _claimed(found: Scan | CapturedAll) -> str:
+    if not found.claimed or found.operation is None:
+        return ""
+    return f", {len(found.claimed):,} left to {found.operation.title} begun with git"
 
 
 def _held(number: int) -> str:

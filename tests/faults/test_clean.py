@@ -14,6 +14,7 @@ import pytest
 
 import gitmem.git.publish
 from gitmem.git.swapping import SWAPPED, path_of, swapped
+from gitmem.operations.check import check
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.init import init
 from gitmem.operations.maintain import maintain
@@ -27,7 +28,6 @@ from tests.support.faults import (
     leftovers,
     line,
     new_scene,
-    tokens_in_history,
     write_once,
 )
 from tests.support.git import git
@@ -108,6 +108,17 @@ def test_nothing_is_cleaned_away_that_a_dead_writer_left(tmp_path: Path, name: s
         assert ("token-ours" in said_in_all) or said[0][1] in ("recorded", "objects")
         assert not [each for each in committed_names(scene) if ".gitmem" in each]
         assert leftovers(scene) == []
+
+
+def test_a_file_that_waits_is_no_finding_of_check(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gitmem.git.publish, "PATIENCE", 0.01)
+    (scene.worktree / "a.md").chmod(0o644)
+    with (scene.worktree / "a.md").open("a"), scene.opened() as group:
+        scene.write(Edit("a.md", line("ours"), append=True))
+        checked = check(group)
+    assert [each.code for each in checked.findings] == ["write-unfinished"]
 
 
 def test_what_came_out_never_has_a_name_in_the_work_tree(scene: Scene) -> None:
@@ -217,8 +228,27 @@ def test_a_late_edit_that_the_previous_release_does_not_see_is_captured_by_this_
     assert_sound(scene)
 
 
+def test_check_names_what_git_does_not_have_and_repair_captures_it(scene: Scene) -> None:
+    folder = scene.gitdir / "gitmem" / "swapped"
+    folder.mkdir(mode=0o700)
+    known, unknown = (folder / f".gitmem-0123456789abcdef-{each}" for each in ("0-a.md", "1-a.md"))
+    known.write_text("first\n")
+    unknown.write_text("first\nlate\n")
+    for path in (known, unknown):
+        os.utime(path, (0, 0))
+
+    with scene.opened() as group:
+        found = check(group).findings
+        assert [(each.code, each.path) for each in found] == [("leftover", str(unknown))]
+        assert check(group, repair=True).sound
+
+    assert b"late\n" in scene.files()["a.md"]
+    assert_sound(scene)
+
+
 def test_what_came_out_of_an_unknown_file_is_held(scene: Scene) -> None:
     folder = scene.gitdir / "gitmem" / "swapped"
+    folder.mkdir(mode=0o700)
     (folder / ".gitmem-0123456789abcdef-0").write_text("of a path too long for a name\n")
     (folder / ".gitmem-0123456789abcdef-1-a.md").write_text("first\n")
 

@@ -31,6 +31,7 @@ from gitmem.git.setup import (
 )
 from gitmem.git.staging import IndexBusy, entry
 from gitmem.git.swapping import TEMP_PREFIX, swapped_folder
+from gitmem.git.underway import git_operation
 from gitmem.git.writer import Writer
 
 STALE = 600.0
@@ -209,7 +210,7 @@ def mend_index(gitdir: Path, writer: Writer) -> Iterator[Done]:
             yield Done(code, "made again from HEAD", "index")
             return
         stale, _ = index_against_head(gitdir, index, list(snapshot.files()))
-        if stale:
+        if stale and not git_operation(gitdir):  # what that has staged is its own
             fresh = {each.path.decode(): each for each in _entries(writer, snapshot)}
             changes = {name: fresh.get(name) for name in stale}
             staging.update(changes, lambda: iter(fresh.values()), _unsure)

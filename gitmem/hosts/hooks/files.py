@@ -101,7 +101,10 @@ def _together(done: Sequence[CapturedAll]) -> CapturedAll:
     from gitmem.operations.capture import CapturedAll
 
     captured = tuple(each for one in done for each in one.captured)
-    return CapturedAll(captured, tuple(each for one in done for each in one.held), 0)
+    held = tuple(each for one in done for each in one.held)
+    claimed = tuple(path for one in done for path in one.claimed)
+    operation = next((one.operation for one in done if one.claimed), None)
+    return CapturedAll(captured, held, 0, claimed=claimed, operation=operation)
 
 
 def _inside(group: Group, path: str) -> str:
@@ -125,6 +128,12 @@ def _told(done: CapturedAll, group: str) -> list[str]:
         f"`gitmem -g {group} held show {each.path}` says more."
         for each in done.held
     ]
+    if done.operation:
+        words += [
+            f"The edit of {path} is not in memory yet: it belongs to {done.operation.title} that a "
+            "person has begun with git. It is captured when that is finished."
+            for path in done.claimed
+        ]
     for each in done.captured:
         words += [
             f"The edit of {each.path} is kept, but {broken}. "

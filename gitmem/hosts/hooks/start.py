@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.hosts.hooks.answering import Asked, Parts, Said, in_words
 from gitmem.hosts.hooks.dialects import DIALECTS
-from gitmem.hosts.hooks.groups import opened, take_in
+from gitmem.hosts.hooks.groups import opened, take_in, underway
 from gitmem.hosts.hooks.room import BETWEEN, Room, room_of
 from gitmem.operations.inject import inject
 from gitmem.operations.layouts import layout_of
@@ -72,6 +72,8 @@ class _Start:
         edits = self._parts.tried(
             "edits could not be kept", lambda: take_in(self._group, room, with_held=True)
         )
+        if not self._parts.trouble:  # else that has said it already
+            self._parts.trouble += underway(self._group)
         self._parts.tried("what was said could not be kept", self._drain)
         return edits
 
