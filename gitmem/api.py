@@ -115,6 +115,7 @@ class Group:
         allow_secret: Several = (),
         allow_shrink: bool = False,
         allow_policy: bool = False,
+        allow_markers: bool = False,
     ) -> Written:
         """Replace a file, or add to it, as one commit. TEXT is kept byte for byte.
 
@@ -126,7 +127,7 @@ class Group:
             raise BadInput("there is nothing to write", hint="give a text, fields or an entry")
         edit = Edit(path, text, append, create, if_match or "", user=user, date=date)
         edit = edit._replace(entry=entry, fields=tuple((fields or {}).items()))
-        allowed = Allowed(_tuple(allow_secret), allow_shrink, allow_policy)
+        allowed = Allowed(_tuple(allow_secret), allow_shrink, allow_policy, allow_markers)
         return write(
             self._group,
             [edit],
@@ -145,6 +146,7 @@ class Group:
         operation: str | None = None,
         allow_secret: Several = (),
         allow_shrink: bool = False,
+        allow_markers: bool = False,
     ) -> Written:
         """Apply several edits as one commit, all or nothing."""
         from gitmem.operations.write import Allowed, write
@@ -155,7 +157,7 @@ class Group:
             reason=reason or "",
             turn=turn or "",
             operation=operation or "",
-            allowed=Allowed(_tuple(allow_secret), allow_shrink),
+            allowed=Allowed(_tuple(allow_secret), allow_shrink, markers=allow_markers),
         )
 
     def read(self, path: str, at: str | None = None) -> Read:
@@ -197,11 +199,14 @@ class Group:
 
         return diff(self._group, a, b, path)
 
-    def capture(self, paths: Several = (), *, reason: str | None = None) -> CapturedAll:
+    def capture(
+        self, paths: Several = (), *, reason: str | None = None, allow_markers: bool = False
+    ) -> CapturedAll:
         """Commit edits that were made with ordinary tools."""
         from gitmem.operations.capture import capture
 
-        return capture(self._group, _tuple(paths), reason=reason or "")
+        named = _tuple(paths)
+        return capture(self._group, named, reason=reason or "", allow_markers=allow_markers)
 
     def restore(
         self,
@@ -574,6 +579,7 @@ class Group:
         reason: str | None = None,
         operation: str | None = None,
         allow_secret: Several = (),
+        allow_markers: bool = False,
     ) -> Compacted:
         """Keep the summary of a session, so that the next can start fresh."""
         from gitmem.operations.compact import compact
@@ -585,7 +591,7 @@ class Group:
             daily=daily,
             reason=reason or "",
             operation=operation or "",
-            allowed=Allowed(_tuple(allow_secret)),
+            allowed=Allowed(_tuple(allow_secret), markers=allow_markers),
         )
 
     def rollups_due(self, *, layer: str = "", texts: bool = True) -> RollupsDue:
@@ -606,6 +612,7 @@ class Group:
         reason: str | None = None,
         operation: str | None = None,
         allow_secret: Several = (),
+        allow_markers: bool = False,
         dry_run: bool = False,
     ) -> RolledUp:
         """Write the page of a week or month, and let the pages it sums up go to the archive."""
@@ -622,6 +629,7 @@ class Group:
             reason=reason or "",
             operation=operation or "",
             allow_secret=_tuple(allow_secret),
+            allow_markers=allow_markers,
             dry_run=dry_run,
         )
 

@@ -70,6 +70,12 @@ class Conflict(GitmemError):
     code = "conflict"
 
 
+class GitOperationUnderway(Conflict):
+    """A person has begun a merge, rebase or the like with git, and it is not finished."""
+
+    code = "git-operation"
+
+
 class Refused(GitmemError):
     """A guard said no, before any object was written."""
 
@@ -92,6 +98,12 @@ class SecretFound(Refused):
     """The text holds something that looks like a credential."""
 
     code = "secret-found"
+
+
+class MarkersFound(Refused):
+    """The text holds conflict markers of a merge that nobody has resolved."""
+
+    code = "markers-found"
 
 
 class ShrinkRefused(Refused):

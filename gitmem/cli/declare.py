@@ -198,6 +198,12 @@ allow_policy = click.option(
 """For commands that a layer's policy can stop."""
 
 
+allow_markers = click.option(
+    "--allow-markers", is_flag=True, help="Accept the conflict markers of a merge as text"
+)
+"""For commands that conflict markers can stop."""
+
+
 def fields_of(given: tuple[str, ...]) -> dict[str, str]:
     """What several `--set FIELD=VALUE` ask for."""
     found = {}

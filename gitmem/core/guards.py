@@ -12,10 +12,12 @@ from functools import lru_cache
 
 from gitmem.core import frontmatter, secrets
 from gitmem.core.layout import FILE as LAYOUT_FILE
+from gitmem.core.markers import new_conflicts
 from gitmem.core.paths import check_path
 from gitmem.errors import (
     FrontmatterRefused,
     LayoutRefused,
+    MarkersFound,
     PathRefused,
     PolicyRefused,
     SecretFound,
@@ -27,6 +29,7 @@ MAX_FILE = 1024 * 1024
 MAX_MESSAGE = 16 * 1024
 SHORTEST_SECRET = 12
 NAME_RULE = "secret in its name"
+MARKERS_RULE = "conflict markers"
 SHRINK_FROM = 500
 """Bytes from which a file may not lose more than half of itself in one write."""
 
@@ -38,11 +41,14 @@ def check_write(
     *,
     allow_secret: Iterable[str] = (),
     allow_shrink: bool = False,
+    allow_markers: bool = False,
     policy: str = "free",
 ) -> None:
     """Refuse DATA as the new version of PATH, or return."""
     check_size(path, len(data))
     check_secrets(path, data, before, allow_secret)
+    if not allow_markers:
+        check_markers(path, data, before)
     check_policy(path, data, before, policy)
     if not allow_shrink and shrinks(data, before):
         raise _shrink_refused(path, data, before or b"")
@@ -76,6 +82,20 @@ def check_secrets(
             rule=first.rule,
             line=first.line,
             findings=[{"rule": each.rule, "line": each.line} for each in found],
+        )
+
+
+def check_markers(path: str, data: bytes, before: bytes | None = None) -> None:
+    """Refuse text with more unresolved conflicts of a merge than the file had before."""
+    found = new_conflicts(data, before)
+    if found:
+        raise MarkersFound(
+            f"'{path}' has conflict markers in line {found[0]}: a merge that nobody has resolved",
+            hint="write the text as it shall be, without the lines `<<<<<<<`, `=======` and "
+            "`>>>>>>>`; put an example into fenced code; to keep them, repeat with --allow-markers",
+            path=path,
+            line=found[0],
+            lines=found,
         )
 
 
@@ -160,23 +180,31 @@ def _shrink_refused(path: str, data: bytes, before: bytes) -> ShrinkRefused:
     )
 
 
-def hold_rule(path: str, obstacle: str, data: bytes | None, before: bytes | None) -> str:
+def hold_rule(
+    path: str,
+    obstacle: str,
+    data: bytes | None,
+    before: bytes | None,
+    *,
+    allow_markers: bool = False,
+) -> str:
     """Why an edit found in the work tree may not enter git; empty when it may."""
     try:
         check_path(path)
     except PathRefused:
         return "path"
-    if obstacle:
+    if obstacle or data is None:
         return obstacle
-    if data is None:
-        return ""
     if len(data) > MAX_FILE:
         return "too-big"
     named = secrets.find(path) if len(path) >= SHORTEST_SECRET else []
     if named:
         return f"{NAME_RULE}: {named[0].rule}"
     found = secrets.new_in_bytes(data, before)
-    return f"secret: {found[0].rule}, line {found[0].line}" if found else ""
+    if found:
+        return f"secret: {found[0].rule}, line {found[0].line}"
+    marked = [] if allow_markers else new_conflicts(data, before)
+    return f"{MARKERS_RULE}, line {marked[0]}" if marked else ""
 
 
 def violations(

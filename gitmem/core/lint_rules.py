@@ -14,6 +14,7 @@ from gitmem.core.entry_blocks import DATES
 from gitmem.core.entry_lines import fold
 from gitmem.core.entry_rules import is_retired, remarks
 from gitmem.core.layout import Layer
+from gitmem.core.markers import conflicts
 
 ENV = ".env"
 _KEPT = "keep the value elsewhere and write where it is: `see .env NAME`"
@@ -72,6 +73,19 @@ def lint_file(path: str, layer: Layer, data: bytes, settings: Mapping[str, str])
     if "no-config-values" in layer.lint:
         yield from _copies(path, text, settings)
     yield from _size(path, layer, len(data))
+
+
+def lint_markers(path: str, data: bytes) -> Iterator[Lint]:
+    """Conflicts of a merge that somebody committed without resolving them."""
+    for line in conflicts(data):
+        message = f"line {line} begins a conflict of a merge that nobody has resolved"
+        yield Lint("conflict-markers", path, "", line, message, _resolve(path))
+
+
+def _resolve(path: str) -> str:
+    from shlex import quote  # only where a command is shown
+
+    return f"resolve it: gitmem edit {quote(path)}"
 
 
 def lint_entry(placed: Placed) -> Iterator[Lint]:

@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable
 from functools import cache
+from typing import NamedTuple
 
 _UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP}
 _LINUX = (1, 2)  # RENAME_NOREPLACE, RENAME_EXCHANGE
@@ -31,42 +32,55 @@ def _system_call() -> tuple[Callable[..., int], Callable[[], int], tuple[int, in
     return call, ctypes.get_errno, flags
 
 
-def _rename(folder: int, source: str, target: str, which: int) -> bool:
+class Place(NamedTuple):
+    """A name in an open folder."""
+
+    folder: int
+    name: str
+
+
+def _rename(source: Place, target: Place, which: int) -> bool:
     """Do it in one call; False where the system cannot, OSError where it would not."""
     found = _system_call()
     if found is None:
         return False
     call, get_errno, flags = found
-    if call(folder, os.fsencode(source), folder, os.fsencode(target), flags[which]) == 0:
+    names = os.fsencode(source.name), os.fsencode(target.name)
+    if call(source.folder, names[0], target.folder, names[1], flags[which]) == 0:
         return True
     number = get_errno()
     if number in _UNSUPPORTED:
         return False
-    raise OSError(number, os.strerror(number), target)
+    raise OSError(number, os.strerror(number), target.name)
 
 
-def rename_onto_nothing(folder: int, source: str, target: str) -> None:
-    """Rename within FOLDER; FileExistsError when TARGET is taken."""
-    if _rename(folder, source, target, 0):
+def rename_onto_nothing(source: Place, target: Place) -> None:
+    """Rename SOURCE; FileExistsError when TARGET is taken."""
+    if _rename(source, target, 0):
         return
-    if _exists(folder, target):
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
-    os.rename(source, target, src_dir_fd=folder, dst_dir_fd=folder)
+    if is_taken(target):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target.name)
+    _rename_over(source, target)
 
 
-def swap(folder: int, source: str, target: str) -> None:
-    """Exchange two names within FOLDER; FileNotFoundError when TARGET is not there."""
-    if _rename(folder, source, target, 1):
+def swap(source: Place, target: Place) -> None:
+    """Exchange two names; FileNotFoundError when TARGET is not there."""
+    if _rename(source, target, 1):
         return
-    aside = f"{source}~"
-    os.rename(target, aside, src_dir_fd=folder, dst_dir_fd=folder)
-    os.rename(source, target, src_dir_fd=folder, dst_dir_fd=folder)
-    os.rename(aside, source, src_dir_fd=folder, dst_dir_fd=folder)
+    aside = source._replace(name=f"{source.name}~")
+    _rename_over(target, aside)
+    _rename_over(source, target)
+    _rename_over(aside, source)
 
 
-def _exists(folder: int, name: str) -> bool:
+def _rename_over(source: Place, target: Place) -> None:
+    os.rename(source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder)
+
+
+def is_taken(place: Place) -> bool:
+    """True when something stands there."""
     try:
-        os.stat(name, dir_fd=folder, follow_symlinks=False)
+        os.stat(place.name, dir_fd=place.folder, follow_symlinks=False)
     except FileNotFoundError:
         return False
     return True

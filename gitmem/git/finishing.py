@@ -8,22 +8,27 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
+from itertools import islice
 
 from gitmem.core.guards import hold_rule
-from gitmem.core.messages import parse
+from gitmem.core.messages import Note, parse
 from gitmem.errors import GitmemError
 from gitmem.git.deadlocks import remove_dead_files
 from gitmem.git.held import HeldFolder, SetAside
-from gitmem.git.intake import Intake, sound
+from gitmem.git.intake import Intake, new_id, sound
 from gitmem.git.lock import Item, Record
-from gitmem.git.publish import PATIENCE, Publisher
+from gitmem.git.objects import ObjectDamaged
+from gitmem.git.publish import PATIENCE, Plan, Publisher, Step, places_out
 from gitmem.git.staging import entry
-from gitmem.git.worktree import InTheWay, beside
+from gitmem.git.swapping import SWAPPED, path_of, swapped
+from gitmem.git.worktree import InTheWay, Seen
 
 ROUNDS = 50
 TIDYING = 1.0
 """Seconds after which others get their turn, though somebody goes on editing all the time."""
 GLANCE = 1e-9
+LOOKED_BACK = 1000
+"""Commits in which a person may have taken back what a dead writer had landed."""
 
 
 class Finisher:
@@ -49,6 +54,7 @@ class Finisher:
         landed = self._has_landed(record)
         self._publisher.resume([item for item in record.items if item.landed or landed])
         self.tidy(patience=GLANCE)
+        self.sweep()
         if not record.left:
             self._refresh_index()
 
@@ -84,6 +90,36 @@ class Finisher:
                 return True
         return False
 
+    def sweep(self) -> None:
+        """Capture what came out and no record names any more.
+
+        An earlier release that recovers a writer of this one knows no `gitmem/swapped`, and a power
+        cut may bring back what was removed.
+        """
+        awaited = {swapped(item.path, item.temp) for item in self._publisher.unfinished}
+        for name in self._worktree.swapped_names():
+            where = SWAPPED + name
+            if where.removesuffix("~") not in awaited:
+                with suppress(OSError, GitmemError):  # it can wait for a better day
+                    self._sweep(where, path_of(name))
+
+    def _sweep(self, where: str, path: str) -> None:
+        seen = self._worktree.look(where, patience=GLANCE)
+        if seen.busy:
+            return
+        if not self._is_known(seen.oid):
+            rule = hold_rule(path, seen.obstacle, seen.data, None)
+            if rule:
+                self._keep(where, path or where.removeprefix(SWAPPED), rule)
+                return
+            self._intake.take_in(path, seen, None, None, elsewhere=True)
+        self._worktree.drop(where)
+
+    def _is_known(self, blob: str | None) -> bool:
+        with suppress(ObjectDamaged):
+            return blob is not None and bool(self._repository.objects.read(blob))
+        return False
+
     def tidy(self, patience: float = PATIENCE) -> None:
         """Reconcile what is unfinished, until nothing is or it has to wait for somebody."""
         until = time.monotonic() + TIDYING
@@ -97,12 +133,14 @@ class Finisher:
 
     def _reconciled(self, item: Item, patience: float) -> bool:
         """Bring one path in order; False when it has to wait."""
+        if self._publisher.is_claimed(item.path, self._repository.snapshot()):
+            return False  # by a merge that a person has begun since
         try:
             with suppress(FileNotFoundError), self._worktree.parent(item.path):
                 pass  # raises InTheWay
             exchanged = False
-            for temp in (item.temp, f"{item.temp}~"):
-                state = self._judge_temp(item, beside(item.path, temp), patience)
+            for where in (f"{place}{end}" for place in places_out(item) for end in ("", "~")):
+                state = self._judge_temp(item, where, patience)
                 if state == "busy":
                     return False
                 exchanged = exchanged or state == "exchanged"
@@ -144,6 +182,10 @@ class Finisher:
         snapshot = self._repository.snapshot()
         head = snapshot.oid(item.path)
         seen = self._worktree.look(item.path)
+        never_staged = seen.oid == (item.new if exchanged else item.old) and not seen.obstacle
+        if head == item.old and never_staged and self._was_taken_back(item):
+            self._land_again(item, seen)
+            return True
         stood = exchanged or item.new in (item.old, self._repository.staging.oid(item.path))
         edited = not seen.obstacle and seen.oid not in (head, item.old) and not seen.absent
         held = edited and hold_rule(item.path, "", seen.data, sound(snapshot, item.path))
@@ -155,7 +197,7 @@ class Finisher:
         expected, found = True, seen.stat
         # An obstacle that came after our version is held where it is; one before it makes room.
         if (not stood) if seen.obstacle else (seen.oid != head and not held):
-            self._publisher.let_go(item, beside(item.path, item.temp))
+            self._publisher.drop_out(item)
             found, expected = self._publisher.place(forward, snapshot.read(item.path))
         known = None if seen.obstacle or held else found
         new = entry(item.path, head, known) if head else None
@@ -167,6 +209,30 @@ class Finisher:
     def set_out(self, path: str, rule: str) -> None:
         """Move what stands at PATH, which may not enter git, out of the work tree."""
         self._keep(path, path, rule)
+
+    def _land_again(self, item: Item, seen: Seen) -> None:
+        """Publish a version again that did not reach the index, and then left HEAD.
+
+        A person has committed beside a dead writer: its index still had the version before.
+        """
+        new = None if item.new is None else self._repository.objects.read_as("blob", item.new)
+        title = "a write that an older index had taken back"
+        note = Note(op="merge", id=new_id(), agent="gitmem", title=title, paths=(item.path,))
+        steps = (Step({item.path: new}, note),)
+        self._publisher.publish(lambda _: Plan(steps, {item.path: seen.oid}))
+        self._publisher.finish_items([item])
+
+    def _was_taken_back(self, item: Item) -> bool:
+        """True when a commit of plain git is what put the old version in the new one's place."""
+        if item.old == item.new:
+            return False
+        history = self._repository.history(self._repository.tip().commit)
+        for commit in islice(history, LOOKED_BACK):
+            before = commit.parents[0] if commit.parents else None
+            was = self._repository.snapshot(before).oid(item.path) if before else None
+            if was != item.old:
+                return was == item.new and not parse(commit.message).get("Gitmem-Op")
+        return False
 
     def _clear_way(self, way: str) -> bool:
         """A link or file stands where a folder of the path should be: set it aside."""

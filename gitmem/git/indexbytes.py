@@ -19,6 +19,7 @@ _EXTENDED = 0x40  # in the first byte of the flags: two more bytes of flags foll
 _KNOWN_EXTENDED = 0x60  # in the first of those: skip-worktree and intent-to-add
 NAME = 0xFFF  # the length of the path, where it is shorter than this
 NO_OID = bytes(20)
+_RESOLVED = b"REUC"
 
 
 class IndexUnreadable(ValueError):
@@ -107,6 +108,19 @@ def check_extensions(data: bytes, at: int) -> None:
         at += 8 + size
     if at != end:
         raise IndexUnreadable("the entries or the extensions of the index run past its end")
+
+
+def lasting_extensions(data: bytes, at: int) -> bytes:
+    """The extensions that stay true whatever else changes: how resolved conflicts looked.
+
+    From these `git checkout --merge PATH` makes a conflict again that was resolved wrongly.
+    """
+    found, end = b"", len(data) - _CHECKSUM
+    while at < end:
+        size = 8 + int.from_bytes(data[at + 4 : at + 8], "big")
+        found += data[at : at + size] if data[at : at + 4] == _RESOLVED else b""
+        at += size
+    return found
 
 
 def check_order(data: bytes, paths: Sequence[bytes], offsets: Sequence[int]) -> None:

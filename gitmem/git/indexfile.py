@@ -26,6 +26,7 @@ from gitmem.git.indexbytes import (
     check_order,
     checked_header,
     expanded,
+    lasting_extensions,
     padded,
     scanned,
     sealed,
@@ -151,10 +152,20 @@ class IndexFile:
         """Give every entry that is not in conflict, in order of path."""
         return (self._entry(at) for at in range(len(self._paths)) if not self._stage(at))
 
+    def is_unmerged(self, path: bytes) -> bool:
+        """Whether PATH is in conflict."""
+        at = bisect_left(self._paths, path)
+        return self._paths[at : at + 1] == [path] and self._stage(at) > 0
+
     def unmerged(self) -> list[bytes]:
         """Return the paths that are in conflict, in order."""
         stages = (path for at, path in enumerate(self._paths) if self._stage(at))
         return list(dict.fromkeys(stages))
+
+    def rivals(self, path: bytes) -> list[bytes]:
+        """Return the paths that cannot stand beside a file at PATH: `a` next to `a/b`."""
+        _, *places = self._replaced(path, by_file=True)
+        return [each for place in places for each in self._paths[place.start : place.stop]]
 
     def racy(self, index_mtime_ns: int) -> list[Entry]:
         """Return the entries that an index file written at INDEX_MTIME_NS cannot vouch for.
@@ -173,13 +184,14 @@ class IndexFile:
         """Return the index with CHANGES made: an entry is put in, None takes the path out.
 
         All stages of a named path go, and so does what a new entry cannot live beside: `a` next to
-        `a/b`. Where nothing changes the answer is this same object. Extensions are dropped.
+        `a/b`. Where nothing changes the answer is this same object. Extensions are dropped, but for
+        the one about resolved conflicts.
         """
         _check_changes(changes)
         gone: set[int] = set()
         born: dict[int, list[tuple[bytes, bytes]]] = {}
         for path, entry in sorted(changes.items()):
-            gone.update(*self._replaced(path, entry))
+            gone.update(*self._replaced(path, by_file=entry is not None))
             if entry is not None:
                 at = bisect_left(self._paths, path)
                 born.setdefault(at, []).append((path, _encoded(entry)))
@@ -196,6 +208,7 @@ class IndexFile:
             pieces += [raw for _, raw in born.get(at, ())]
             kept = at + (at in gone)
         pieces.append(view[offsets[kept] : offsets[-1]])
+        pieces.append(lasting_extensions(self.data, offsets[-1]))
         count = len(self._paths) - len(gone) + sum(map(len, born.values()))
         data = sealed(HEADER.unpack_from(self.data)[1], count, pieces)
         if self._keeps_shape(gone, born):
@@ -218,10 +231,10 @@ class IndexFile:
             sizes[old] = [len(raw) for _, raw in new]
         return paths, list(accumulate(sizes, initial=HEADER.size))
 
-    def _replaced(self, path: bytes, entry: Entry | None) -> Iterator[range]:
+    def _replaced(self, path: bytes, *, by_file: bool) -> Iterator[range]:
         paths = self._paths
         yield range(bisect_left(paths, path), bisect_right(paths, path))
-        if entry is None:
+        if not by_file:
             return
         for folder in _folders(path):
             yield range(bisect_left(paths, folder), bisect_right(paths, folder))

@@ -26,7 +26,9 @@ from gitmem.git.lock import WAIT, Item, Lock, Record
 from gitmem.git.objects import blob_id
 from gitmem.git.repository import BRANCH, Repository, Snapshot, Tip
 from gitmem.git.staging import IndexBusy, entry
-from gitmem.git.worktree import TEMP_PREFIX, InTheWay, Seen, WorkTree, beside
+from gitmem.git.swapping import SWAPPED, TEMP_PREFIX, swapped
+from gitmem.git.underway import Claims
+from gitmem.git.worktree import InTheWay, Seen, WorkTree, beside
 
 PATIENCE = 0.25
 """Seconds to wait for somebody who still has a swapped-out file open for writing."""
@@ -86,6 +88,9 @@ class Publisher:
         """What was written here, each as the commit it began on and the one it ends with."""
         self._noted = False
         self._landing = False
+        self._out: dict[str, str] = {}
+        self._conflicted: frozenset[str] = frozenset()
+        self.claims = Claims(repository, worktree)
 
     def publish(self, planner: Planner) -> Published | None:
         """Land what PLANNER wants on top of the branch; None when it wants nothing.
@@ -98,9 +103,31 @@ class Publisher:
             plan = planner(snapshot)
             if plan is None:
                 return None
+            if self.check_claims({path for step in plan.steps for path in step.files}, snapshot):
+                continue
             published = self._land(tip, snapshot, plan)
             if published is not None:
                 return published
+
+    def check_claims(self, paths: Iterable[str], snapshot: Snapshot) -> bool:
+        """Refuse what belongs to a merge of a person's: it would end as half of each.
+
+        A `git commit` that is just ending one is waited for; True when there was such a wait.
+        """
+        deadline = time.monotonic() + PATIENCE
+        waited = False
+        for path in paths:
+            while self.is_claimed(path, snapshot):
+                if time.monotonic() >= deadline:
+                    raise self.claims.refusal(path)
+                time.sleep(0.01)
+                self.claims, waited = Claims(self.repository, self.worktree), True
+        return waited
+
+    def is_claimed(self, path: str, snapshot: Snapshot) -> bool:
+        """Whether PATH belongs to an operation that a person has begun with plain git."""
+        known = [blob for each in self.unfinished if each.path == path for blob in each[1:3]]
+        return self.claims.hold(path, snapshot, known)
 
     def _land(self, tip: Tip, snapshot: Snapshot, plan: Plan) -> Published | None:
         final: dict[str, bytes | None] = {}
@@ -226,7 +253,7 @@ class Publisher:
         if self.stage(changes):
             reached("staged")
             with suppress(OSError):
-                self.finish_items(expected)
+                self.finish_items(item for item in expected if item.path not in self._conflicted)
 
     def forward(self, path: str, standing: str | None) -> None:
         """Let HEAD's version of PATH stand in the work tree instead of the known STANDING."""
@@ -249,15 +276,16 @@ class Publisher:
             seen = self.worktree.look(item.path)
             return (seen.stat if seen.oid == item.new else None), True
         if data is None:
-            taken = self.worktree.take(item.path, item.temp)
+            where = self.worktree.take(item.path, item.temp)
         else:
-            found, taken = self.worktree.put(
+            found, where = self.worktree.put(
                 item.path, item.temp, data, expect_file=item.old is not None
             )
         reached("placed")
-        if not taken:
+        self._out[item.temp] = where
+        if not where:
             return found, True
-        out = self.worktree.look(beside(item.path, item.temp), patience=PATIENCE)
+        out = self.worktree.look(where, patience=PATIENCE)
         return found, is_expected(out, item)
 
     def stage(self, changes: Mapping[str, Entry | None]) -> bool:
@@ -265,10 +293,19 @@ class Publisher:
         if not changes:
             return True
         try:
-            self.repository.staging.update(changes, self._head_entries, self._holds, self.wait)
+            self._conflicted = self.repository.staging.update(
+                changes, self._head_entries, self._holds, self.wait
+            )
         except (OSError, IndexBusy, Damaged):
             return False
         return True
+
+    def restage(self) -> None:
+        """Tell the index of writes that a git at work has taken out of it."""
+        changes: dict[str, Entry | None] = {}
+        for path, seen in self.claims.late(self.repository.snapshot()):
+            changes[path] = entry(path, seen.oid, seen.stat) if seen.oid else None
+        self.stage(changes)
 
     def _head_entries(self) -> Iterator[Entry]:
         for path, node in self.repository.snapshot().files():
@@ -286,7 +323,7 @@ class Publisher:
         folders: dict[str, str] = {}
         for item in finished:
             if item.old != item.new:
-                self.let_go(item, beside(item.path, item.temp))
+                self.drop_out(item)
                 folders[item.path.rpartition("/")[0]] = item.path
             if item.new is None:
                 self.worktree.prune(item.path)
@@ -295,6 +332,13 @@ class Publisher:
         for item in finished:  # only now: a file whose name is not durable is not finished
             self.unfinished.remove(item)
         reached("dropped")
+
+    def drop_out(self, item: Item) -> None:
+        """Remove what came out for ITEM. Only for what is kept in git."""
+        known = self._out.pop(item.temp, None)
+        for where in places_out(item) if known is None else (known,):
+            if where:
+                self.let_go(item, where)
 
     def let_go(self, item: Item, where: str) -> None:
         """Remove the old version of ITEM at WHERE, which is in git already.
@@ -314,6 +358,7 @@ class Publisher:
         if self._landing or not self._noted:
             return  # interrupted between the branch and our knowing it: recovery will look
         if self.unfinished:
+            self.worktree.sync(SWAPPED)  # what waits there may be an edit that git does not have
             self._note("", "", (), left=True)
         else:
             self.lock.clear(self.repository.staging.signature())
@@ -330,6 +375,11 @@ class Publisher:
 def is_expected(out: Seen, item: Item) -> bool:
     """True when what came out of the work tree is what was believed to be there."""
     return out.absent or (out.oid is not None and out.oid == item.old and not out.busy)
+
+
+def places_out(item: Item) -> tuple[str, str]:
+    """Where what came out for ITEM can be; the second is where earlier releases always put it."""
+    return swapped(item.path, item.temp), beside(item.path, item.temp)
 
 
 def _branch_locked(lock: Path, wait: float) -> Busy:

@@ -15,8 +15,13 @@ from gitmem.core.messages import Note
 from gitmem.git.commits import commit_bytes, write_tree
 from gitmem.git.durable import make_folders, rename_durably, sync_folder, sync_tree, write_durably
 from gitmem.git.repository import BRANCH, Repository
+from gitmem.git.swapping import TEMP_PREFIX
 
 FORMAT = 1
+EXCLUDED = f"{TEMP_PREFIX}*".encode()
+"""The rule in `info/exclude`: no `git add -A` or `git stash -u` takes our temporary files in."""
+LARGEST_RULES = 64 * 1024
+"""Bytes of rules that a person may have there; more are left alone."""
 HEAD_TEXT = f"ref: {BRANCH}\n"
 _DRAFT = ".draft-"
 _BEGINS = "begins"
@@ -55,6 +60,7 @@ def create(gitdir: Path, worktree: str, note: Note, now: datetime) -> None:
         (draft / "gitmem").mkdir(mode=0o700)
         for name in ("lock", _BEGINS):
             (draft / "gitmem" / name).touch(mode=0o600)
+        exclude_temps(draft)
         write_durably(draft / "config", config_text(worktree).encode())
         _write_root(draft, note, now)
         _remove_locks(draft)
@@ -89,6 +95,26 @@ def _write_root(gitdir: Path, note: Note, now: datetime) -> None:
     commit = repository.objects.write("commit", raw)
     repository.raw.create_reference(BRANCH, commit, message="init")
     repository.close()
+
+
+def exclude_temps(gitdir: Path) -> None:
+    """Let git ignore our temporary files; rules that a person wrote stay.
+
+    Every writer asks: a group of an earlier release has no such rule.
+    """
+    path = f"{gitdir}/info/exclude"
+    before = b""
+    with suppress(FileNotFoundError):
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            before = os.read(fd, LARGEST_RULES)
+        finally:
+            os.close(fd)
+    if EXCLUDED in before.splitlines() or len(before) == LARGEST_RULES:
+        return
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    gap = b"" if before[-1:] in (b"", b"\n") else b"\n"
+    write_durably(Path(path), before + gap + EXCLUDED + b"\n")
 
 
 def _close_to_others(folder: Path) -> None:

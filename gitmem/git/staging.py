@@ -79,9 +79,10 @@ class Staging:
         rebuild: Callable[[], Iterable[Entry]],
         holds: Callable[[Entry], bool],
         wait: float = PATIENCE,
-    ) -> None:
+    ) -> frozenset[str]:
         """Patch the index; where it cannot be read, make a new one from REBUILD.
 
+        Tell which paths are in conflict: these stay as they are, for whoever resolves them.
         WAIT so long for a git that has it, and never longer than PATIENCE.
 
         Writing moves the index's mtime on, and with it the limit before which an edit cannot hide
@@ -94,6 +95,8 @@ class Staging:
             if index is None:
                 index, mtime = build(rebuild()), 0
                 self._recent = {}
+            conflicted = frozenset(path for path in raw if index.is_unmerged(path))
+            raw = {path: new for path, new in raw.items() if path not in conflicted}
             doubtful = {
                 path: old.smudged()
                 for path, old in self._recent.items()
@@ -106,6 +109,7 @@ class Staging:
             os.rename(self._lock, self._path)
         self._cached = ((found.st_ino, found.st_mtime_ns, found.st_size), patched)
         self._recent = {path: new for path, new in raw.items() if new is not None}
+        return frozenset(path.decode("utf-8", "surrogateescape") for path in conflicted)
 
     @contextmanager
     def _locked(self, wait: float) -> Iterator[BinaryIO]:

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.errors import Damaged
+from gitmem.git import swapping
 from gitmem.git.crossing import copy_out, move_in
-from gitmem.git.exchange import rename_onto_nothing, swap
+from gitmem.git.exchange import Place, rename_onto_nothing
 from gitmem.git.objects import blob_id
+from gitmem.git.swapping import SWAPPED, TEMP_PREFIX, swapped
 
 MAX_FILE = 1024 * 1024
-TEMP_PREFIX = ".gitmem-"
-PRIVATE = 0o600
 _NOFOLLOW = os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | _NOFOLLOW
 
@@ -61,10 +61,14 @@ ABSENT = Seen()
 
 
 class WorkTree:
-    """One group's work tree, opened by its root."""
+    """One group's work tree, opened by its root.
 
-    def __init__(self, root: Path) -> None:
+    OUTSIDE is the folder for what comes out of it; without it, that stays beside its place.
+    """
+
+    def __init__(self, root: Path, outside: Path | None = None) -> None:
         self.root = root
+        self._outside, self._outside_fd = outside, -1
         try:
             self._fd = os.open(root, _FOLDER)
         except OSError as error:
@@ -75,12 +79,17 @@ class WorkTree:
             ) from error
 
     def close(self) -> None:
-        """Give back the root's handle."""
+        """Give back its handles."""
         os.close(self._fd)
+        if self._outside_fd >= 0:
+            os.close(self._outside_fd)
 
     @contextmanager
     def parent(self, path: str, *, create: bool = False) -> Iterator[tuple[int, str]]:
         """The open folder that holds PATH, and PATH's last part."""
+        if path.startswith(SWAPPED):
+            yield self._swapped_folder(), path[len(SWAPPED) :]
+            return
         folders, _, name = path.rpartition("/")
         if not folders:
             yield self._fd, name
@@ -96,6 +105,24 @@ class WorkTree:
             yield fd, name
         finally:
             os.close(fd)
+
+    def _swapped_folder(self) -> int:
+        if self._outside is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), SWAPPED)
+        if self._outside_fd < 0:
+            try:
+                self._outside_fd = os.open(self._outside, _FOLDER)
+            except FileNotFoundError:
+                self._outside.mkdir(mode=0o700)
+                self._outside_fd = os.open(self._outside, _FOLDER)
+        return self._outside_fd
+
+    def swapped_names(self) -> list[str]:
+        """Everything that came out of this work tree and still is where it went."""
+        try:
+            return sorted(os.listdir(self._swapped_folder()))
+        except OSError:
+            return []
 
     def _enter(self, fd: int, part: str, path: str, create: bool) -> int:
         try:
@@ -131,28 +158,50 @@ class WorkTree:
 
     def put(
         self, path: str, temp: str, data: bytes, *, expect_file: bool
-    ) -> tuple[os.stat_result, bool]:
-        """Let DATA stand at PATH. What stood there now stands at TEMP: True if there was any."""
+    ) -> tuple[os.stat_result, str]:
+        """Let DATA stand at PATH; its stat, and where that went which stood there, or nothing."""
         with self.parent(path, create=True) as (folder, name):
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW
-            fd = os.open(temp, flags, PRIVATE, dir_fd=folder)
+            near = Place(folder, temp)
+            fd = swapping.create(near, name, data)
             try:
-                _write_all(fd, data)
-                _resemble(fd, folder, name)
-                os.fsync(fd)
-                came_out = _install(folder, temp, name, expect_file)
-                return os.fstat(fd), came_out
+                where = self._install(path, near, Place(folder, name), expect_file)
+                return os.fstat(fd), where
             finally:
                 os.close(fd)
 
-    def take(self, path: str, temp: str) -> bool:
-        """Move what stands at PATH to TEMP beside it; False when nothing was there."""
+    def _install(self, path: str, near: Place, target: Place, expect_file: bool) -> str:
+        """Let NEAR stand at TARGET; tell where that went which stood there, or nothing."""
+        if not expect_file and swapping.moved(near, target):
+            return ""
+        outside = swapped(path, near.name)
+        far = self._place(outside)
+        if far and swapping.moved(near, far):
+            try:
+                return outside if swapping.install(far, target, expect_file=expect_file) else ""
+            except OSError as error:
+                if not swapping.brought_back(far, near, error):
+                    raise
+        came_out = swapping.install(near, target, expect_file=expect_file)
+        return beside(path, near.name) if came_out else ""
+
+    def _place(self, outside: str) -> Place | None:
+        """The place of a path in `gitmem/swapped`; None where that folder cannot be used."""
+        with suppress(OSError), self.parent(outside) as (folder, name):
+            return Place(folder, name)
+        return None
+
+    def take(self, path: str, temp: str) -> str:
+        """Take out what stands at PATH; tell where it went, or nothing when nothing was there."""
+        outside = swapped(path, temp)
         try:
             with self.parent(path) as (folder, name):
-                rename_onto_nothing(folder, name, temp)
-                return True
+                target, far = Place(folder, name), self._place(outside)
+                if far and swapping.moved(target, far):
+                    return outside
+                rename_onto_nothing(target, Place(folder, temp))
+                return beside(path, temp)
         except FileNotFoundError:
-            return False
+            return ""
 
     def drop(self, path: str) -> None:
         """Remove the file at PATH, and folders that are empty now. Only for what is kept in git."""
@@ -289,43 +338,6 @@ def _has_writer(fd: int) -> bool:
     except OSError as error:
         return error.errno == errno.EAGAIN
     return False
-
-
-def _install(folder: int, temp: str, name: str, expect_file: bool) -> bool:
-    """Let TEMP stand at NAME; True when something stood there, which is now at TEMP.
-
-    A file may appear or vanish at any moment, so both ways are tried in turn.
-    """
-    for attempt in range(20):
-        swapping = expect_file == (attempt % 2 == 0)
-        try:
-            (swap if swapping else rename_onto_nothing)(folder, temp, name)
-            return swapping
-        except (FileNotFoundError, FileExistsError):
-            continue
-    raise OSError(errno.EAGAIN, "the file appears and disappears all the time", name)
-
-
-def _resemble(fd: int, folder: int, name: str) -> None:
-    """Keep owner and permissions: an agent under another user must still read its memory."""
-    try:
-        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except OSError:
-        return
-    if not stat.S_ISREG(found.st_mode):
-        return
-    mode = stat.S_IMODE(found.st_mode) & 0o777
-    if mode != PRIVATE:
-        os.fchmod(fd, mode)
-    if found.st_uid != os.geteuid():
-        with suppress(PermissionError):
-            os.fchown(fd, found.st_uid, found.st_gid)
-
-
-def _write_all(fd: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]
 
 
 def _scan(fd: int, prefix: str) -> Iterator[tuple[str, os.stat_result]]:

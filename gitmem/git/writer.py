@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gitmem.core.guards import hold_rule, violations
 from gitmem.core.messages import Note
-from gitmem.errors import Busy, Conflict, Damaged, GitmemError
+from gitmem.errors import Busy, Conflict, Damaged, GitmemError, GitOperationUnderway
 from gitmem.git.behind import catch_up
 from gitmem.git.finishing import Finisher
 from gitmem.git.heads import heal_head
@@ -23,6 +23,9 @@ from gitmem.git.intake import Captured, Holding, Intake, Policies, edit_note, no
 from gitmem.git.lock import WAIT, Lock, lock_path
 from gitmem.git.publish import PATIENCE, Plan, Planner, Published, Publisher, Step, translated
 from gitmem.git.repository import Repository, Snapshot
+from gitmem.git.setup import exclude_temps
+from gitmem.git.swapping import swapped_folder
+from gitmem.git.underway import git_operation
 from gitmem.git.worktree import ABSENT, Seen, WorkTree
 
 GONE = ("file", "folder")
@@ -69,9 +72,17 @@ class Writer:
         """Finish what a dead writer had begun."""
         self._finisher.recover()
 
+    def sweep(self) -> None:
+        """Capture what came out of the work tree and no record names any more."""
+        self._finisher.sweep()
+
     def index_changed(self) -> bool:
         """True when a person used plain git here since the last writer; asked once."""
         return self._publisher.index_changed()
+
+    def restage(self) -> None:
+        """Tell the index of writes that a git at work has taken out of it."""
+        self._publisher.restage()
 
     def publish(self, planner: Planner, *, as_found: bool = False) -> Published | None:
         """Land what PLANNER wants; edits that came out of the work tree land right after.
@@ -105,6 +116,8 @@ class Writer:
             seen = self.worktree.look(path, patience=PATIENCE)
             if self._is_ours(path, seen, snapshot):
                 return None
+        if self._publisher.check_claims([path], snapshot):
+            return self.adopt(path, finder)
         if seen.obstacle in GONE and snapshot.oid(path):
             seen = ABSENT
         if snapshot.oid(path) is None and Ignored(self.repository.gitdir).fits(path):
@@ -181,9 +194,10 @@ class Writer:
 
     def put_back(self, under: str = "") -> int:
         """Let every file of HEAD that is missing stand in the work tree again; count them."""
-        missing = 0
-        for path, _ in self.repository.snapshot().files(under):
-            if self.worktree.look(path).absent:
+        missing, snapshot = 0, self.repository.snapshot()
+        for path, _ in snapshot.files(under):
+            claimed = self._publisher.is_claimed(path, snapshot)
+            if not claimed and self.worktree.look(path).absent:
                 self._publisher.forward(path, None)
                 missing += 1
         return missing
@@ -226,7 +240,9 @@ def holding(
     """A writer under a lock that is held already; WAIT so long for a git at work on the branch."""
     _check_head(repository)
     catch_up(repository)
-    worktree = WorkTree(root)
+    with suppress(OSError):  # a rule that cannot be written stops nobody
+        exclude_temps(repository.gitdir)
+    worktree = WorkTree(root, swapped_folder(repository.gitdir))
     publisher = Publisher(repository, worktree, lock, clock, wait)
     try:
         writer = Writer(publisher, HeldFolder(repository.gitdir), finder, policies)
@@ -242,7 +258,16 @@ def _check_head(repository: Repository) -> None:
     where = repository.head_elsewhere()
     if not where:
         return
+    operation = git_operation(repository.gitdir)
     branch = repository.head_branch()
+    if operation:
+        raise GitOperationUnderway(
+            f"{operation.title} begun with git is not finished: HEAD of this group is {where}, "
+            "and gitmem writes to 'main' only",
+            hint=operation.way_on,
+            head=branch or "",
+            operation=operation.name,
+        )
     if branch is None and not repository.is_detached():
         if heal_head(repository.gitdir):
             return

@@ -95,13 +95,13 @@ def read_folder(
     return Folder(files, left, frozenset(path.rstrip("/") for path in away), linked)
 
 
-def why_not(path: str, obstacle: str, data: bytes | None) -> str:
+def why_not(path: str, obstacle: str, data: bytes | None, *, allow_markers: bool = False) -> str:
     """Why a version of a file may not be taken; empty when it may."""
     try:
         check_path(path)
     except PathRefused as refused:
         return f"path: {refused.facts['rule']}"
-    return hold_rule(path, obstacle, data, None)
+    return hold_rule(path, obstacle, data, None, allow_markers=allow_markers)
 
 
 def by_day(

@@ -186,7 +186,7 @@ class _Reader:
             return f"damaged: the object is {error.why}"
         if data.startswith(LFS):
             return "LFS pointer: the content is not in the repository"
-        return why_not(path, "", data)
+        return why_not(path, "", data, allow_markers=True)  # they were resolved since, or stand
 
 
 def _outermost(path: str, why: str) -> str:

@@ -8,10 +8,12 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from gitmem.core.guards import MARKERS_RULE, hold_rule
 from gitmem.core.messages import Note
 from gitmem.errors import Conflict, PathNotFound
 from gitmem.git.intake import Captured, Holding
 from gitmem.git.lock import WAIT
+from gitmem.git.underway import GitOperation
 from gitmem.git.writer import Writer
 from gitmem.operations.group import FINDER, Group
 from gitmem.operations.pending import PendingEdit, Scan, pending_edits
@@ -29,6 +31,10 @@ class CapturedAll(NamedTuple):
     """How many edits wait for the next time, where so many or so much time were too much."""
     ignored_by_pattern: int = 0
     """What somebody decided to leave out of memory: see `held ignore`."""
+    claimed: tuple[str, ...] = ()
+    """Files that belong to an operation which a person has begun with plain git ..."""
+    operation: GitOperation | None = None
+    """... and which that is; it may also have no files at all."""
 
 
 def capture(
@@ -37,6 +43,7 @@ def capture(
     *,
     reason: str = "",
     must_exist: bool = False,
+    allow_markers: bool = False,
     wait: float = WAIT,
     most: int = 0,
     seconds: float = math.inf,
@@ -45,7 +52,8 @@ def capture(
     """Commit each edited file by itself, in the name of whoever acts.
 
     The scan runs without the lock; each file is looked at again under it, and the lock is free
-    between two files. WAIT so long for it; MOST: no more edits than these, and 0 is all. SECONDS:
+    between two files. ALLOW_MARKERS: also what would be held for conflict markers.
+    WAIT so long for it; MOST: no more edits than these, and 0 is all. SECONDS:
     so long for the scan, and after the first edit, which is always taken in, as long again.
     """
     finder = group.note("capture", reason=reason)
@@ -57,14 +65,18 @@ def capture(
     work.recover()
     scan = pending_edits(group, places, until=time.monotonic() + seconds)
     edits = scan.edits[:most] if most else scan.edits
-    held = work.take_in(edits, progress)
+    held = (*scan.held, *work.take_in(edits, progress))
+    if allow_markers:
+        held = tuple(each for each in held if not work.takes_markers(each))
     left = len(scan.edits) - len(edits) + scan.left + work.left
     return CapturedAll(
         tuple(work.captured),
-        (*scan.held, *held),
+        held,
         scan.ignored,
         left,
         scan.ignored_by_pattern,
+        scan.claimed,
+        scan.operation,
     )
 
 
@@ -100,6 +112,20 @@ class _Capture:
             return holding
 
         return _in_turn(edits, adopt)
+
+    def takes_markers(self, each: Holding) -> bool:
+        """Commit a file that is held for its conflict markers alone; False for any other."""
+        if not each.rule.startswith(MARKERS_RULE):
+            return False
+        allowed = ("Gitmem-Violation", f"accepted by hand: {each.rule}")
+        finder = self._finder._replace(extra=(*self._finder.extra, allowed))
+        with self._group.writing(self._wait, hurried=self._hurried) as writer:
+            seen = writer.worktree.look(each.path)
+            if seen.data is None or hold_rule(each.path, "", seen.data, None, allow_markers=True):
+                return False  # somebody has changed it since
+            writer.accept(each.path, seen, finder)
+            self.captured.extend(writer.captured)
+        return True
 
     def _adopt(self, edit: PendingEdit) -> Holding | None:
         with self._group.writing(self._wait, hurried=self._hurried) as writer:

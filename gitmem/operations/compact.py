@@ -157,8 +157,8 @@ class _Work:
         edit = Edit(path, self._block, append=True, fields=fields)
         data = applied(Aim(edit, layer, start), before)
         policy = "free" if self._allowed.policy else layout.policy_of(path)
-        secrets = self._allowed.secrets
-        check_write(path, data, before, allow_secret=secrets, policy=policy)
+        secrets, markers = self._allowed.secrets, self._allowed.markers
+        check_write(path, data, before, allow_secret=secrets, allow_markers=markers, policy=policy)
         self.warnings = tuple(remarks(layer, path, data)) if layer else ()
         title = title_of_change(before, data)
         return Plan((Step({path: data}, self._note._replace(title=title, paths=(path,))),))

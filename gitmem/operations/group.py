@@ -22,6 +22,7 @@ from gitmem.git.rescue import Rescue, damage_met
 from gitmem.git.setup import FORMAT, is_blank, is_tied, name_worktree, read_config, worktree_in
 
 if TYPE_CHECKING:
+    from gitmem.git.underway import GitOperation
     from gitmem.git.writer import Writer
     from gitmem.index.layouts import Standing
     from gitmem.operations.clock import Clock
@@ -353,6 +354,12 @@ class Group:
             with suppress(GitmemError, OSError):
                 count_as_scanned(self, writer.landed)
 
+    def underway(self) -> GitOperation | None:
+        """What a person has begun with plain git in this group and not finished."""
+        from gitmem.git.underway import git_operation
+
+        return git_operation(self.gitdir)
+
     def _policy(self, snapshot: Snapshot, path: str) -> str:
         from gitmem.operations.layouts import layout_at
 
@@ -378,6 +385,7 @@ class Group:
         from gitmem.operations.pending import scan_edits
 
         adopt_all(writer, scan_edits(self.repository, writer.worktree), finder)
+        writer.restage()
 
     @cached_property
     def is_outside(self) -> bool:

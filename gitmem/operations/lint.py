@@ -13,7 +13,9 @@ from gitmem.core.lint_rules import (
     lint_duplicates,
     lint_entry,
     lint_file,
+    lint_markers,
 )
+from gitmem.git.intake import sound
 from gitmem.git.moves import SUBMODULE
 from gitmem.git.repository import Snapshot
 from gitmem.operations.clock import settings_in
@@ -28,7 +30,10 @@ class Linted(NamedTuple):
     commit: str
     findings: tuple[Lint, ...]
     checked: int
-    """How many files were looked at: those whose layer has rules."""
+    """How many files were looked at for all rules: those whose layer has any.
+
+    For conflict markers every file is.
+    """
 
     @property
     def clean(self) -> bool:
@@ -50,9 +55,11 @@ def lint(group: Group) -> Linted:
     for path in _files(snapshot):
         layer = next((each for each in layout.layers if each.holds(path)), None)
         if layer is None or not _asks(layer):
+            findings += lint_markers(path, sound(snapshot, path) or b"")
             continue
         checked += 1
-        findings += lint_file(path, layer, snapshot.read(path) or b"", settings)
+        data = snapshot.read(path) or b""
+        findings += [*lint_markers(path, data), *lint_file(path, layer, data, settings)]
         if layer.kind == KIND:
             entries += [Placed(path, layer, x) for x in entries_in(snapshot, path, layer)]
     findings += [found for each in entries for found in lint_entry(each)]

@@ -24,8 +24,10 @@ from gitmem.git.moves import SUBMODULE, likeness_of, pair_moves
 from gitmem.git.objects import ObjectDamaged
 from gitmem.git.repository import Repository, Snapshot
 from gitmem.git.setup import is_tied
+from gitmem.git.swapping import TEMP_PREFIX
 from gitmem.git.trees import Node
-from gitmem.git.worktree import TEMP_PREFIX, InTheWay, Seen, WorkTree, obstacle_in
+from gitmem.git.underway import Claims, GitOperation
+from gitmem.git.worktree import InTheWay, Seen, WorkTree, obstacle_in
 from gitmem.operations.group import Group
 
 ATTEMPTS = 10
@@ -57,6 +59,10 @@ class Scan(NamedTuple):
     """Edits that there was no time to judge."""
     ignored_by_pattern: int = 0
     """What somebody decided to leave on disk and out of memory: see `held ignore`."""
+    claimed: tuple[str, ...] = ()
+    """Files that belong to an operation which a person has begun with plain git ..."""
+    operation: GitOperation | None = None
+    """... and which that is; it may also have no files at all."""
 
 
 def pending_edits(group: Group, under: Iterable[str] = (), *, until: float = math.inf) -> Scan:
@@ -126,6 +132,8 @@ class _Scanner:
         self._born: dict[str, str] = {}
         self._changed: list[str] = []
         self._held: dict[str, str] = {}
+        self._claims = Claims(self._repository, worktree)
+        self._claimed: list[str] = []
 
     def scan(self, places: list[str]) -> Scan:
         """Look at everything at or below PLACES."""
@@ -140,8 +148,17 @@ class _Scanner:
         gone = {path: self._head[path].oid for path in sorted(missing) if self._is_gone(path)}
         edits = self._edits(gone)
         held = tuple(Holding(path, rule) for path, rule in sorted(self._held.items()))
-        commit = self._snapshot.commit
-        return Scan(edits, held, ignored, commit, self._left, self._by_pattern)
+        operation = self._claims.by() if self._claimed else self._claims.operation
+        return Scan(
+            edits,
+            held,
+            ignored,
+            self._snapshot.commit,
+            self._left,
+            self._by_pattern,
+            tuple(sorted(set(self._claimed))),
+            operation,
+        )
 
     def _expected(self, place: str) -> Iterator[str]:
         """The files of HEAD that the walk of the work tree should come by."""
@@ -163,10 +180,12 @@ class _Scanner:
         node = self._head.get(path)
         if node is None and self._is_ignored(path + "/" * is_folder):
             return True
+        if node and not obstacle and self._is_clean(path, node, found):
+            return True
+        if self._is_claimed(path):
+            return True
         if obstacle:
             self._may_enter(path, Seen(obstacle=obstacle), None)
-            return True
-        if node and self._is_clean(path, node, found):
             return True
         return self._judge_content(path, node, self._look(path))
 
@@ -177,6 +196,13 @@ class _Scanner:
             return False
         self._by_pattern += ignored
         return ignored
+
+    def _is_claimed(self, path: str) -> bool:
+        """Whether it belongs to an operation of git; remember it, then."""
+        known = (self._behind[path],) if path in self._behind else ()
+        found = self._claims.hold(path, self._snapshot, known)
+        self._claimed += [path] if found else []
+        return found
 
     def _is_clean(self, path: str, node: Node, found: os.stat_result) -> bool:
         known = self._index.get(path.encode("utf-8", "surrogateescape")) if self._index else None
@@ -211,6 +237,8 @@ class _Scanner:
         """Whether a file of HEAD was deleted: not so where nobody can see it."""
         parts = path.split("/")
         if any("/".join(parts[:end]) in self._held for end in range(1, len(parts) + 1)):
+            return False
+        if self._is_claimed(path):
             return False
         seen = self._look(path)
         if seen.absent:

@@ -57,6 +57,7 @@ class _Asked(NamedTuple):
     if_match: str
     moment: datetime
     allow_secret: tuple[str, ...]
+    allow_markers: bool
 
 
 class RolledUp(NamedTuple):
@@ -94,6 +95,7 @@ def rollup(
     reason: str = "",
     operation: str = "",
     allow_secret: tuple[str, ...] = (),
+    allow_markers: bool = False,
     dry_run: bool = False,
 ) -> RolledUp:
     """Write TEXT as the page of the week or month PERIOD, and let its sources go to the archive.
@@ -110,7 +112,8 @@ def rollup(
     if operation:
         note = note._replace(id=operation, extra=((REQUEST, digest_of([request])),))
     note = note._replace(extra=(*note.extra, *allowance(allow_secret)))
-    work = _Work(group, _Asked(wanted, layer, gist, text, if_match, moment, allow_secret), note)
+    asked = _Asked(wanted, layer, gist, text, if_match, moment, allow_secret, allow_markers)
+    work = _Work(group, asked, note)
     if dry_run:
         _check_over(wanted, moment)
         snapshot = group.repository.snapshot()
@@ -211,7 +214,8 @@ class _Work:
         draft = Draft(snapshot)
         moves = () if layer.rollup == "keep" else _retired(draft, layer, pages)
         data = composed(self._asked.text, self._asked.summary, self._asked.period, pages)
-        check_write(target, data, None, allow_secret=self._asked.allow_secret)
+        secret, markers = self._asked.allow_secret, self._asked.allow_markers
+        check_write(target, data, None, allow_secret=secret, allow_markers=markers)
         self.done = self.done._replace(
             layer=layer.name,
             path=target,

@@ -9,15 +9,17 @@ from itertools import islice
 from typing import NamedTuple
 
 from gitmem.core.layout import EMPTY, FILE
+from gitmem.core.markers import conflicts
 from gitmem.core.numbers import counted
 from gitmem.errors import Damaged, StorageFailed
 from gitmem.git.checks.fsck import VERIFIED
 from gitmem.git.held import HeldFolder, size_of
-from gitmem.git.intake import Holding
+from gitmem.git.intake import Holding, sound
 from gitmem.git.lock import Lock, lock_path
 from gitmem.git.moves import SUBMODULE
 from gitmem.git.repository import BRANCH, Snapshot
 from gitmem.git.trash import Trash
+from gitmem.git.underway import GitOperation
 from gitmem.operations.clock import zone_problem
 from gitmem.operations.exposed import Secret, open_secrets, scan_commits
 from gitmem.operations.group import Group
@@ -25,7 +27,7 @@ from gitmem.operations.inventory import CoreFile, Inventory, inventory
 from gitmem.operations.jobs import Job, last_jobs
 from gitmem.operations.layouts import Loaded, layout_at
 from gitmem.operations.log import Entry, iter_log
-from gitmem.operations.pending import PendingEdit, pending_edits
+from gitmem.operations.pending import PendingEdit, Scan, pending_edits
 from gitmem.operations.snapshot import latest
 from gitmem.operations.sources import has_transcripts
 
@@ -109,6 +111,12 @@ class Status(NamedTuple):
     """What looks like a credential in a commit made by plain git, and is not acknowledged."""
     read: ReadBack = ReadBack(0, (), "", None)
     """What of it was looked at."""
+    operation: GitOperation | None = None
+    """What a person has begun with plain git and not finished: a merge, a rebase ..."""
+    claimed: tuple[str, ...] = ()
+    """... and the files that belong to it: they are not captured until it is finished."""
+    marked: tuple[str, ...] = ()
+    """Files with conflict markers that somebody committed with plain git of late."""
 
 
 def status(group: Group) -> Status:
@@ -128,8 +136,11 @@ def status(group: Group) -> Status:
     jobs = last_jobs(group)
     said = _said(group)
     secrets = _secrets(group)
+    marked = tuple(_marked(snapshot, recent))
     concerns = (
+        *_underway(scan),
         *_concerns(loaded, holdings.core, wrong_zone),
+        *([f"{counted(len(marked), 'file')} with conflict markers"] if marked else ()),
         *_failed(jobs),
         *_unsaid(said),
         *_leaked(secrets),
@@ -164,7 +175,24 @@ def status(group: Group) -> Status:
         _in_trash(group),
         secrets,
         read,
+        scan.operation,
+        scan.claimed,
+        marked,
     )
+
+
+def _underway(scan: Scan) -> Iterator[str]:
+    if scan.operation:
+        files = f" of {counted(len(scan.claimed), 'file')}" if scan.claimed else ""
+        yield f"{scan.operation.name}{files} begun with git is not finished"
+
+
+def _marked(snapshot: Snapshot, recent: Sequence[Entry]) -> Iterator[str]:
+    """Files that a commit of plain git brought conflict markers into, and that still have them."""
+    paths = (path for each in recent if not each.op for path in each.paths)
+    for path in sorted(set(paths)):
+        if conflicts(sound(snapshot, path) or b""):
+            yield path
 
 
 def _read_back(group: Group, snapshot: Snapshot, recent: Sequence[Entry]) -> ReadBack:

@@ -5,15 +5,22 @@ To look whether a step is due changes nothing and takes no lock.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from typing import NamedTuple
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.numbers import counted
 from gitmem.errors import Busy, Damaged
 from gitmem.git.checks.fsck import VERIFIED
 from gitmem.git.lock import Lock, lock_path
+from gitmem.git.swapping import swapped_folder
 from gitmem.operations.group import Group
 from gitmem.operations.jobs import Told, last_jobs
+
+if TYPE_CHECKING:
+    from gitmem.operations.capture import CapturedAll
+    from gitmem.operations.pending import Scan
 
 WEEK = 7
 
@@ -49,14 +56,24 @@ class Step(NamedTuple):
 def _recover_due(group: Group, limits: Limits) -> Due:
     record = Lock(lock_path(group.gitdir)).peek()
     if record is None:
-        return Due(False, "no write was interrupted")
+        left = _swapped_out(group)
+        why = f"a write that left {counted(left, 'replaced version')} is not finished"
+        return Due(bool(left), why if left else "no write was interrupted")
     paths = ", ".join(item.path for item in record.items)
     return Due(True, f"a write to {paths or 'the group'} is not finished")
+
+
+def _swapped_out(group: Group) -> int:
+    """Files that came out of the work tree and have no writer and no record any more."""
+    with suppress(OSError):
+        return len(os.listdir(swapped_folder(group.gitdir)))
+    return 0
 
 
 def _recover(group: Group, limits: Limits) -> Told:
     before = _recover_due(group, limits)
     with group.writing() as writer:  # taking the lock is what does it
+        writer.sweep()
         found = len(writer.captured)
         pending = writer.pending
     if pending:
@@ -69,7 +86,7 @@ def _capture_due(group: Group, limits: Limits) -> Due:
 
     scan = pending_edits(group)
     words = counted(len(scan.edits), "edit") if scan.edits else "no edits"
-    return Due(bool(scan.edits), words + _held(len(scan.held)))
+    return Due(bool(scan.edits), words + _held(len(scan.held)) + _claimed(scan))
 
 
 def _capture(group: Group, limits: Limits) -> Told:
@@ -79,7 +96,13 @@ def _capture(group: Group, limits: Limits) -> Told:
     paths = ", ".join(each.path for each in done.captured)
     outcome = "done" if done.captured else "nothing"
     found = len(done.captured) + len(done.held)
-    return Told(outcome, (paths or "no edits") + _held(len(done.held)), found)
+    return Told(outcome, (paths or "no edits") + _held(len(done.held)) + _claimed(done), found)
+
+
+def _claimed(found: Scan | CapturedAll) -> str:
+    if not found.claimed or found.operation is None:
+        return ""
+    return f", {len(found.claimed):,} left to {found.operation.title} begun with git"
 
 
 def _held(number: int) -> str:

@@ -73,6 +73,7 @@ class Allowed(NamedTuple):
     secrets: tuple[str, ...] = ()
     shrink: bool = False
     policy: bool = False
+    markers: bool = False
 
 
 def write(
@@ -245,6 +246,7 @@ class _Work:
                     before[path],
                     allow_secret=self._allowed.secrets,
                     allow_shrink=self._allowed.shrink,
+                    allow_markers=self._allowed.markers,
                     policy="free" if self._allowed.policy else layout.policy_of(path),
                 )
 

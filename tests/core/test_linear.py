@@ -13,7 +13,7 @@ import pytest
 
 from gitmem.core import plainfields
 from gitmem.core.asking import sentences_asked
-from gitmem.core.chronicle import FEW, OID, PAST, Memory
+from gitmem.core.chronicle import FEW, OID, PAST, PLACE, Memory
 from gitmem.core.entries import put
 from gitmem.core.entry_blocks import parse, slug_of
 from gitmem.core.escaping import shown, shown_on_a_line

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import GitmemError
-from gitmem.git.exchange import swap
+from gitmem.git.exchange import Place, swap
 from gitmem.git.worktree import WorkTree
 from gitmem.operations.capture import capture
 from gitmem.operations.restore import restore
@@ -39,7 +39,7 @@ def flip(voice: Voice, folder: str, names: list[str]) -> None:
     voice.say("ready")
     while True:
         with suppress(OSError):
-            swap(fd, one, other)
+            swap(Place(fd, one), Place(fd, other))
 
 
 def flip_file(voice: Voice, folder: str, victim: str) -> None:

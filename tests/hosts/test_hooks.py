@@ -1322,3 +1322,60 @@ class TestWhatWasSaid:
 
         assert (done.code, done.notice) == (0, "")
         assert done.context
+
+
+class TestMerges:
+    """A person has begun a merge with plain git and not finished it."""
+
+    @pytest.fixture
+    def merging(self, group: Group) -> Group:
+        put(group, "facts/both.md", "one\n")
+        where = group.worktree
+        git(where, "switch", "-qc", "side")
+        (where / "facts/both.md").write_text("theirs\n")
+        git(where, "commit", "-qam", "side")
+        git(where, "switch", "-q", "main")
+        put(group, "facts/both.md", "ours\n")
+        git(where, "merge", "side", check=False)
+        assert "<<<<<<<" in (where / "facts/both.md").read_text()
+        return group
+
+    def test_a_session_starts_without_the_markers_and_its_user_knows(
+        self, desk: Desk, merging: Group
+    ) -> None:
+        head = merging.repository.tip().commit
+
+        done = desk("session-start")
+
+        assert "<<<<<<<" not in done.context
+        assert "ours" in done.context
+        assert "facts/both.md is not in memory yet: it belongs to a merge" in done.context
+        assert "a merge begun with git in 'main' is not finished" in done.notice
+        assert "git merge --abort" in done.notice
+        assert merging.repository.tip().commit == head
+
+    def test_a_tool_that_writes_a_file_of_it_is_told(self, desk: Desk, merging: Group) -> None:
+        path = str(merging.worktree / "facts" / "both.md")
+
+        done = desk("post-tool-use", tool_name="Edit", tool_input={"file_path": path})
+
+        assert "facts/both.md is not in memory yet: it belongs to a merge" in done.context
+        assert desk("stop").context == "", "it is not said at every turn"
+        assert merging.repository.snapshot().read("facts/both.md") == b"ours\n"
+
+    def test_other_files_are_kept_meanwhile(self, desk: Desk, merging: Group) -> None:
+        edit(merging, "facts/free.md", "free\n")
+
+        desk("stop")
+
+        assert merging.repository.snapshot().read("facts/free.md") == b"free\n"
+
+    def test_a_rebase_is_named(self, desk: Desk, merging: Group) -> None:
+        git(merging.worktree, "merge", "--abort")
+        git(merging.worktree, "rebase", "side", check=False)
+
+        done = desk("session-start")
+
+        assert "a rebase begun with git is not finished" in done.notice
+        assert "git rebase --abort" in done.notice
+        assert "ours" in done.context

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gitmem.cli import boundary
-from gitmem.cli.declare import as_somebody, path_argument, reason
+from gitmem.cli.declare import allow_markers, as_somebody, path_argument, reason
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import short, visible
@@ -15,18 +15,23 @@ from gitmem.core.quoting import quoted
 
 if TYPE_CHECKING:
     from gitmem.operations.capture import CapturedAll
+    from gitmem.operations.status import Status
+
+SHOWN = 20
 
 
 @declare("capture")
 @path_argument("paths", nargs=-1, metavar="[PATH]...")
 @reason
 @as_somebody
-def command(call: Invocation, paths: tuple[str, ...], reason: str) -> int:
+@allow_markers
+def command(call: Invocation, paths: tuple[str, ...], reason: str, allow_markers: bool) -> int:
     """Commit edits made with ordinary tools
 
     One commit for each file that was made, changed, deleted or renamed. What may not enter git (a
     secret, a link, a file too big) is held: it stays where it is until somebody decides; a named
-    path that is held makes this exit with 5.
+    path that is held makes this exit with 5. Files of a merge or the like that somebody has begun
+    with git are left alone until it is finished; naming one makes this exit with 4.
 
     \b
     Examples:
@@ -37,9 +42,23 @@ def command(call: Invocation, paths: tuple[str, ...], reason: str) -> int:
     from gitmem.operations.capture import capture
 
     with call.group() as group, call.progress("capturing") as progress:
-        done = capture(group, paths, reason=reason, must_exist=True, progress=progress)
+        done = capture(
+            group,
+            paths,
+            reason=reason,
+            must_exist=True,
+            allow_markers=allow_markers,
+            progress=progress,
+        )
     call.answer(done, capture_lines(call, done))
-    return boundary.REFUSED if paths and done.held else boundary.DONE
+    return outcome(done) if paths else boundary.DONE
+
+
+def outcome(done: CapturedAll) -> int:
+    """The exit code for who has named what to capture."""
+    if done.claimed:
+        return boundary.CONFLICT
+    return boundary.REFUSED if done.held else boundary.DONE
 
 
 def capture_lines(call: Invocation, done: CapturedAll) -> Iterator[str]:
@@ -58,10 +77,23 @@ def capture_lines(call: Invocation, done: CapturedAll) -> Iterator[str]:
     for held in done.held:
         yield f"{style.warn('held')} {style.bold(visible(held.path))} ({visible(held.rule)})"
         yield call.addressed(f"  look at it: gitmem held show {quoted(held.path)}")
-    if not done.captured and not done.held:
+    yield from claimed_lines(call, done)
+    if not (done.captured or done.held or done.claimed):
         yield "nothing to capture"
     if done.ignored_by_pattern:
         ignored = f"{counted(done.ignored_by_pattern, 'file')} ignored"
         yield style.dim(call.addressed(f"{ignored} (see: gitmem held ignore --list)"))
     if done.ignored:
         yield style.dim(f"{counted(done.ignored, 'other file')} left alone")
+
+
+def claimed_lines(call: Invocation, found: CapturedAll | Status) -> Iterator[str]:
+    """What a person has begun with git, how it ends, and which files wait for that."""
+    operation, paths = found.operation, found.claimed
+    if operation is None:
+        return
+    yield f"{call.style.warn(operation.title)} begun with git is not finished: {operation.way_on}"
+    for path in paths[:SHOWN]:
+        yield f"  not captured until then: {call.style.bold(visible(path))}"
+    if len(paths) > SHOWN:
+        yield f"  and {len(paths) - SHOWN:,} more"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gitmem.cli.changes import remark_found
-from gitmem.cli.declare import as_somebody, named, reason
+from gitmem.cli.declare import allow_markers, as_somebody, named, reason
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.stdin import text_or_stdin
@@ -25,6 +25,7 @@ EXAMPLE = "for example `... | gitmem compact`, or `gitmem compact --summary TEXT
 @click.option("--daily", is_flag=True, help="Into the file of the day instead")
 @named("--id", "operation", metavar="ID", help="Recognise a retry by this id")
 @click.option("--allow-secret", metavar="RULE", multiple=True, help="It is none; repeatable")
+@allow_markers
 @reason
 @as_somebody
 def command(
@@ -34,6 +35,7 @@ def command(
     daily: bool,
     operation: str | None,
     allow_secret: tuple[str, ...],
+    allow_markers: bool,
     reason: str,
 ) -> None:
     """Keep the summary of a session
@@ -57,7 +59,7 @@ def command(
             daily=daily,
             reason=reason,
             operation=operation or "",
-            allowed=Allowed(allow_secret),
+            allowed=Allowed(allow_secret, markers=allow_markers),
         )
     remark_found(call, done)
     for each in done.warnings:

@@ -9,9 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gitmem.cli import boundary
-from gitmem.cli.commands.capture import capture_lines
-from gitmem.cli.declare import as_somebody, path_argument, reason
+from gitmem.cli.commands.capture import capture_lines, outcome
+from gitmem.cli.declare import allow_markers, as_somebody, path_argument, reason
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import visible
@@ -28,7 +27,8 @@ HINT = 'set VISUAL or EDITOR, for example `EDITOR="code --wait"`'
 @path_argument()
 @reason
 @as_somebody
-def command(call: Invocation, path: str, reason: str) -> int:
+@allow_markers
+def command(call: Invocation, path: str, reason: str, allow_markers: bool) -> int:
     """Edit a file with your editor, then capture it
 
     The editor is $VISUAL, else $EDITOR. A file that does not exist yet is made by saving it.
@@ -50,10 +50,10 @@ def command(call: Invocation, path: str, reason: str) -> int:
         call.remark(f"an edit of {each.path} was found and committed first")
     _run(editor, place)
     with call.group() as group:
-        done = capture(group, [name], reason=reason)
-    changed = bool(done.captured or done.held)
+        done = capture(group, [name], reason=reason, allow_markers=allow_markers)
+    changed = bool(done.captured or done.held or done.claimed)
     call.answer(done, capture_lines(call, done) if changed else [f"unchanged {visible(name)}"])
-    return boundary.REFUSED if done.held else boundary.DONE
+    return outcome(done)
 
 
 def _editor(environ: Mapping[str, str]) -> list[str]:

@@ -20,8 +20,9 @@ def command(call: Invocation) -> int:
     """Look for what memory should not say
 
     Credentials where the layout wants none, values copied from .env, files over or near their
-    budget, entries that stand twice, have no date or importance, or a status nobody knows. Looks at
-    the last commit. Exits with 6 when there is something to say.
+    budget, entries that stand twice, have no date or importance, or a status nobody knows; in every
+    file, conflict markers of a merge. Looks at the last commit. Exits with 6 when there is
+    something to say.
 
     \b
     Examples:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitmem.cli.changes import remark_found
-from gitmem.cli.declare import as_somebody, named, not_empty, reason
+from gitmem.cli.declare import allow_markers, as_somebody, named, not_empty, reason
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.stdin import text_or_stdin
@@ -37,6 +37,7 @@ ASK = f"see what is due with `gitmem rollup --due`; {EXAMPLE}"
 @click.option("--dry-run", is_flag=True, help="Only say what would be done")
 @named("--id", "operation", metavar="ID", help="Recognise a retry by this id")
 @click.option("--allow-secret", metavar="RULE", multiple=True, help="It is none; repeatable")
+@allow_markers
 @reason
 @as_somebody
 def command(
@@ -53,6 +54,7 @@ def command(
     dry_run: bool,
     operation: str | None,
     allow_secret: tuple[str, ...],
+    allow_markers: bool,
     reason: str,
 ) -> None:
     """Roll up the days of a week, or the weeks of a month
@@ -97,6 +99,7 @@ def command(
             reason=reason,
             operation=operation or "",
             allow_secret=allow_secret,
+            allow_markers=allow_markers,
             dry_run=dry_run,
         )
     remark_found(call, done)

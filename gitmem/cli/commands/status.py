@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from gitmem.cli.commands.capture import claimed_lines
 from gitmem.cli.commands.log import paths_of
 from gitmem.cli.declare import command as declare
 from gitmem.cli.holdings import holding_lines
 from gitmem.cli.invocation import Invocation, ago
 from gitmem.cli.style import columns, short, visible
 from gitmem.core.numbers import counted
+from gitmem.core.quoting import quoted
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -50,7 +52,11 @@ def _lines(call: Invocation, found: Status, now: datetime) -> Iterator[str]:
         yield call.style.warn(visible(f"        {problem}"))
     yield from holding_lines(call, found.holdings, now)
     yield from _jobs(call, found, now)
+    if found.operation:
+        yield ""
+        yield from claimed_lines(call, found)
     yield from _edits(call, found)
+    yield from _marked(call, found)
     yield from _held(call, found)
     yield from _violations(call, found)
     yield from _secrets(call, found)
@@ -120,6 +126,14 @@ def _edits(call: Invocation, found: Status) -> Iterator[str]:
         yield f"  {each.change:<8} {style.bold(visible(each.path))}{moved}"
     if len(found.edits) > SHOWN:
         yield f"  and {len(found.edits) - SHOWN:,} more"
+
+
+def _marked(call: Invocation, found: Status) -> Iterator[str]:
+    if found.marked:
+        yield "\ncommitted with conflict markers"
+    for path in found.marked[:SHOWN]:
+        yield f"  {call.style.bold(visible(path))}"
+        yield call.addressed(f"    resolve it: gitmem edit {quoted(path)}")
 
 
 def _held(call: Invocation, found: Status) -> Iterator[str]:

@@ -10,6 +10,7 @@ import click
 
 from gitmem.cli.changes import change_lines, remark_found
 from gitmem.cli.declare import (
+    allow_markers,
     allow_policy,
     as_somebody,
     fields_of,
@@ -59,6 +60,7 @@ EXAMPLES = 'for example `gitmem write notes.md "Ada likes tea"`, or `... | gitme
     help="A file over 500 bytes may lose more than half, any file all",
 )
 @allow_policy
+@allow_markers
 def command(
     call: Invocation,
     *,
@@ -79,6 +81,7 @@ def command(
     allow_secret: tuple[str, ...],
     allow_shrink: bool,
     allow_policy: bool,
+    allow_markers: bool,
 ) -> None:
     """Write a file, or add to one, as one commit
 
@@ -118,7 +121,7 @@ def command(
         content = None if text is None and (fields or entry) else _content(text)
         edit = Edit(path, content, append, create, if_match or "")
         edits = [edit._replace(entry=entry or "", fields=fields, user=user or "", date=date or "")]
-    allowed = Allowed(allow_secret, allow_shrink, allow_policy)
+    allowed = Allowed(allow_secret, allow_shrink, allow_policy, allow_markers)
     with call.group() as group:
         written = write(
             group, edits, reason=reason, turn=turn, operation=operation or "", allowed=allowed

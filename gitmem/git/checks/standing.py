@@ -16,6 +16,7 @@ from gitmem.git.indexfile import IndexFile
 from gitmem.git.repository import Commit
 from gitmem.git.setup import worktree_of
 from gitmem.git.trees import FILE, Node
+from gitmem.git.underway import CONFLICT, git_operation
 from gitmem.git.worktree import WorkTree
 
 _ODD_MODES = {0o120000: "a link", GITLINK: "another repository", 0o100755: "executable"}
@@ -72,14 +73,15 @@ def index_findings(
     except (OSError, IndexUnreadable) as problem:
         yield warning("index-unreadable", f"the index cannot be read: {problem}", path="index")
         return
+    operation = git_operation(gitdir)
     for path in index.unmerged():
         name = path.decode("utf-8", "replace")
-        yield warning(
-            "index-conflict",
-            f"{name} is in conflict in the index",
-            path=name,
-            hint="finish or abort the merge with git",
-        )
+        way = (operation or CONFLICT).way_on.replace("PATH", name)
+        yield info("index-conflict", f"{name} is in conflict in the index", path=name, hint=way)
+    if operation:
+        text = f"{operation.title} begun with git is not finished"
+        yield info("git-operation", text, path="index", hint=operation.way_on)
+        return  # what it has staged is its own
     if upkeep.is_held(gitdir) or not whole:
         return
     stale, staged = index_against_head(gitdir, index, entries)
@@ -101,8 +103,11 @@ def index_against_head(
     there = {
         entry.path.decode("utf-8", "surrogateescape"): entry.oid.hex() for entry in index.entries()
     }
+    unmerged = {path.decode("utf-8", "surrogateescape") for path in index.unmerged()}
     differing = [
-        path for path in sorted(head.keys() | there.keys()) if head.get(path) != there.get(path)
+        path
+        for path in sorted((head.keys() | there.keys()) - unmerged)
+        if head.get(path) != there.get(path)
     ]
     root = worktree_of(gitdir)
     if not differing or root is None or not root.is_dir():

@@ -14,6 +14,7 @@ from pathlib import Path
 from gitmem.git.checks.findings import Finding, error, info, warning
 from gitmem.git.checks.reffiles import is_id
 from gitmem.git.lock import decode, lock_path, remark_in
+from gitmem.git.objects import ObjectDamaged, Objects, blob_id
 from gitmem.git.repository import BRANCH
 from gitmem.git.setup import (
     FORMAT,
@@ -25,7 +26,8 @@ from gitmem.git.setup import (
     told_where,
     worktree_of,
 )
-from gitmem.git.worktree import TEMP_PREFIX
+from gitmem.git.swapping import TEMP_PREFIX, swapped_folder
+from gitmem.git.underway import git_operation
 
 FRESH = 10.0
 """Seconds in which a lock or temporary file is taken for somebody's who is at work."""
@@ -36,6 +38,7 @@ _ONE_LINE = re.compile(
     r'|[A-Za-z][A-Za-z0-9-]*\s*(?:=(?:[^"\\]|\\.|"(?:[^"\\]|\\.)*")*\\?)?)?\s*'
 )
 _BOOLEANS = {"yes": "true", "on": "true", "1": "true", "no": "false", "off": "false", "0": "false"}
+SWITCH = "finish what you are doing there, then run `git switch main` in the group"
 _TEMPS = ("tmp_object_git2_", "tmp_obj_", "tmp_pack_", "tmp_idx_")
 
 
@@ -112,11 +115,13 @@ def head_findings(gitdir: Path) -> Iterator[Finding]:
         yield error("head-damaged", f"HEAD is {where}", path="HEAD")
     elif state != "main":
         what = f"on the branch {where!r}" if state == "branch" else f"detached, at {where[:10]}"
+        operation = git_operation(gitdir)
+        by = f"by {operation.title} begun with git" if operation else "by hand"
         yield warning(
             "head-elsewhere",
-            f"HEAD is {what}, put there by hand; gitmem writes to 'main' only",
+            f"HEAD is {what}, put there {by}; gitmem writes to 'main' only",
             path="HEAD",
-            hint="finish what you are doing there, then run `git switch main` in the group",
+            hint=operation.way_on if operation else SWITCH,
         )
 
 
@@ -151,8 +156,11 @@ def open_to_others(gitdir: Path) -> Iterator[str]:
 
     git makes its files readable by all where the umask allows it; the git directory itself must let
     nobody near them. What they could write to, or what was held for being secret, is closed twice.
+    A file that a write replaced keeps the mode that its owner gave it.
     """
     for folder, _, files in os.walk(gitdir):
+        if folder == str(swapped_folder(gitdir)):
+            files = []  # noqa: PLW2901
         ours = folder == str(gitdir) or folder.startswith(f"{gitdir}/gitmem")
         for path in (folder, *(os.path.join(folder, name) for name in files)):
             with suppress(OSError):
@@ -239,13 +247,26 @@ def read_record(raw: bytes) -> str:
 def leftover_findings(gitdir: Path, worktree: Path) -> Iterator[Finding]:
     """Temporary files of writers that are no more."""
     for path, age in leftovers(gitdir, worktree):
-        if age > FRESH:
+        if age > FRESH and not _is_replaced_version(gitdir, path):
             yield info(
                 "leftover",
                 f"{path} was left by an interrupted command",
                 path=str(path),
                 hint="`gitmem check --repair` takes it away",
             )
+
+
+def _is_replaced_version(gitdir: Path, path: Path) -> bool:
+    """True for a file that a write replaced and git has: `maintain` removes it without a word."""
+    if path.parent != swapped_folder(gitdir):
+        return False
+    objects = Objects(gitdir)
+    try:
+        return bool(objects.read(blob_id(path.read_bytes())))
+    except (OSError, ObjectDamaged):
+        return False
+    finally:
+        objects.close()
 
 
 def leftovers(gitdir: Path, worktree: Path) -> Iterator[tuple[Path, float]]:
@@ -263,6 +284,7 @@ def _temporary(gitdir: Path, worktree: Path) -> Iterator[Path]:
     yield from sorted(gitdir.glob("gitmem/index.new"))
     yield from sorted(gitdir.glob(".*.????????"))  # what `write_durably` was writing
     yield from sorted(gitdir.parent.glob(".draft-*"))
+    yield from sorted(swapped_folder(gitdir).glob(f"{TEMP_PREFIX}*"))
     for folder_name, _, files in os.walk(worktree):
         names = (name for name in sorted(files) if name.startswith(TEMP_PREFIX))
         yield from (Path(folder_name, name) for name in names)

@@ -30,7 +30,8 @@ from gitmem.git.setup import (
     to_quarantine,
 )
 from gitmem.git.staging import IndexBusy, entry
-from gitmem.git.worktree import TEMP_PREFIX
+from gitmem.git.swapping import TEMP_PREFIX, swapped_folder
+from gitmem.git.underway import git_operation
 from gitmem.git.writer import Writer
 
 STALE = 600.0
@@ -149,9 +150,15 @@ def remove_leftovers(gitdir: Path, writer: Writer) -> Iterator[Done]:
     """Take away what dead writers left; content that is in no commit is set aside, not deleted."""
     root = writer.worktree.root
     writer.repository.staging.clear_dead_lock()
-    for path, age in list(upkeep.leftovers(gitdir, root)):
+    found = list(upkeep.leftovers(gitdir, root))
+    writer.sweep()
+    for path, age in found:
         text = "removed"
-        if path.name.startswith(TEMP_PREFIX):
+        if path.parent == swapped_folder(gitdir):
+            if os.path.lexists(path):
+                continue  # somebody still has it open
+            text = "removed: its content is in git, or held"
+        elif path.name.startswith(TEMP_PREFIX):
             text = _take_temp_away(gitdir, writer, path)
         elif not path.name.startswith(OBJECT_PREFIX) and age < STALE:
             continue
@@ -188,7 +195,7 @@ def mend_index(gitdir: Path, writer: Writer) -> Iterator[Done]:
             yield Done(code, "made again from HEAD", "index")
             return
         stale, _ = index_against_head(gitdir, index, list(snapshot.files()))
-        if stale:
+        if stale and not git_operation(gitdir):  # what that has staged is its own
             fresh = {each.path.decode(): each for each in _entries(writer, snapshot)}
             changes = {name: fresh.get(name) for name in stale}
             staging.update(changes, lambda: iter(fresh.values()), _unsure)

@@ -105,7 +105,10 @@ def _together(done: Sequence[CapturedAll]) -> CapturedAll:
     from gitmem.operations.capture import CapturedAll
 
     captured = tuple(each for one in done for each in one.captured)
-    return CapturedAll(captured, tuple(each for one in done for each in one.held), 0)
+    held = tuple(each for one in done for each in one.held)
+    claimed = tuple(path for one in done for path in one.claimed)
+    operation = next((one.operation for one in done if one.claimed), None)
+    return CapturedAll(captured, held, 0, claimed=claimed, operation=operation)
 
 
 def _inside(group: Group, path: str) -> str:
@@ -135,6 +138,16 @@ def _told(done: CapturedAll, group: str) -> list[ForModel]:
         )
         for each in done.held
     ]
+    if done.operation:
+        words += [
+            worded(
+                "The edit of {path} is not in memory yet: it belongs to {title} that a person has "
+                "begun with git. It is captured when that is finished.",
+                path=path,
+                title=done.operation.title,
+            )
+            for path in done.claimed
+        ]
     for each in done.captured:
         words += [
             worded(

@@ -67,9 +67,18 @@ def take_in(group: Group, room: Room, *, with_held: bool = False) -> ForModel:
     from gitmem.operations.capture import capture
 
     done = capture(group, wait=WAIT, most=EDITS, seconds=SECONDS)
-    told_of = done if with_held else done._replace(held=())
+    told_of = done if with_held else done._replace(held=(), claimed=())
     left = _left(done.left)
     return joined((*told(told_of, group.name, room.without("".join(left))), *left), "\n")
+
+
+def underway(group: Group) -> list[str]:
+    """What a person has begun with git in a group and not finished, in a word to the user."""
+    found = group.underway()
+    if found is None:
+        return []
+    begun = f"{found.title} begun with git in {group.name!r} is not finished"
+    return [f"gitmem: {begun}: its files are not captured ({found.way_on})"]
 
 
 def _left(count: int) -> list[ForModel]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gitmem.core.escaping import NOTHING, ForModel, joined, worded
 from gitmem.hosts.hooks.answering import Asked, Parts, Said, in_words
 from gitmem.hosts.hooks.dialects import DIALECTS
-from gitmem.hosts.hooks.groups import opened, take_in
+from gitmem.hosts.hooks.groups import opened, take_in, underway
 from gitmem.hosts.hooks.room import Room, room_of
 from gitmem.operations.inject import inject
 from gitmem.operations.layouts import layout_of
@@ -75,6 +75,8 @@ class _Start:
         edits = self._parts.tried(
             "edits could not be kept", lambda: take_in(self._group, room, with_held=True)
         )
+        if not self._parts.trouble:  # else that has said it already
+            self._parts.trouble += underway(self._group)
         self._parts.tried("what was said could not be kept", self._drain)
         return edits
 

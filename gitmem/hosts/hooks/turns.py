@@ -175,6 +175,7 @@ def keep_summary(group: Group, text: str) -> None:
 
     from gitmem.operations.compact import compact
     from gitmem.operations.layouts import layout_of
+    from gitmem.operations.write import Allowed
 
     place = layout_of(group).compact
     if not has_place(group):
@@ -185,6 +186,7 @@ def keep_summary(group: Group, text: str) -> None:
         text,
         daily=bool(place.daily),
         reason="the host's own summary of a session, as it is",
+        allowed=Allowed(markers=True),  # it may speak of a merge, and there is nobody to ask
         operation=f"compact-{sha1(facts, usedforsecurity=False).hexdigest()[:16]}",
         wait=WAIT,
     )

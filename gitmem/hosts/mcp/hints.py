@@ -27,7 +27,10 @@ ALONE = ("--previous", "--append")
 _COMMAND = re.compile(r"`gitmem ([a-z-]+)([^`]*)`")
 _PHRASES = (
     (r"repeat with --allow-shrink", "repeat with allow_shrink: true"),
-    (r"repeat with (--allow-(?:secret \S+|policy))", r"a person can do it: `gitmem write \1 ...`"),
+    (
+        r"repeat with (--allow-(?:secret \S+|policy|markers))",
+        r"a person can do it: `gitmem write \1 ...`",
+    ),
     (r"add to it with --append", "add to it with memory_append"),
     (r" \(leave out -g, or use -g \S+\)", ": leave out `group`"),
     (r"repeat with the same --id", "repeat it"),

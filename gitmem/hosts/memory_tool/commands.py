@@ -28,6 +28,7 @@ Changed = tuple[str, str]
 # A model cannot add options to its call: these refusals tell it what it can do.
 HINTS = {
     "secret-found": "keep the value elsewhere and write where it is kept",
+    "markers-found": "write the text without them, or put an example into fenced code",
     "shrink-refused": "change it in smaller steps, or delete it (the archive keeps it) and create "
     "it anew",
     "append-only": "add to its end with insert",

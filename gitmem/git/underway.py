@@ -1,0 +1,171 @@
+"""What a person has begun with plain git and not finished, and which files belong to it.
+
+A merge, rebase, cherry-pick or revert that stops on a conflict leaves its state in the git
+directory, and its result so far in the index: unmerged entries (stages 1 to 3) and entries that
+differ from HEAD. Those files are the person's until they finish or abort. All others go on.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from gitmem.errors import GitOperationUnderway
+from gitmem.git.indexfile import IndexFile
+from gitmem.git.repository import Repository, Snapshot
+from gitmem.git.worktree import Seen, WorkTree
+
+LOOKED_BACK = 200
+"""Commits in which the version may stand that a git at work has put back into the index."""
+
+
+class GitOperation(NamedTuple):
+    """An operation of git that waits for a person."""
+
+    name: str
+    """merge, rebase, am, cherry-pick, revert, bisect or conflict (unmerged files alone)"""
+    finish: str
+    """The command that ends it, once conflicts are resolved."""
+    abort: str
+    """The command that gives it up; empty where there is none."""
+
+    @property
+    def title(self) -> str:
+        """What it is, with its article: `a merge`."""
+        return "a conflict" if self == CONFLICT else f"a{'n' * (self.name == 'am')} {self.name}"
+
+    @property
+    def way_on(self) -> str:
+        """How it ends, in words."""
+        if self == CONFLICT:
+            return f"resolve the conflict, then run `{self.finish}` in the group"
+        way = f"run `{self.finish}` in the group"
+        return f"{way}, or `{self.abort}`" if self.abort else way
+
+
+def _of(name: str) -> GitOperation:
+    return GitOperation(name, f"git {name} --continue", f"git {name} --abort")
+
+
+CONFLICT = GitOperation("conflict", "git add PATH", "")
+_BISECT = GitOperation("bisect", "git bisect reset", "")
+# In this order: a rebase stops with the files of a cherry-pick or a merge, too.
+_STATES = (
+    ("rebase-merge", _of("rebase")),
+    ("MERGE_HEAD", _of("merge")),
+    ("CHERRY_PICK_HEAD", _of("cherry-pick")),
+    ("REVERT_HEAD", _of("revert")),
+    ("BISECT_LOG", _BISECT),
+    ("BISECT_START", _BISECT),
+)
+
+_SIGNS = frozenset(("rebase-apply", "sequencer", *(name for name, _ in _STATES)))
+
+
+def git_operation(gitdir: Path) -> GitOperation | None:
+    """The operation of git that is not finished, by the files that git keeps for it."""
+    names = os.listdir(gitdir)  # one look, since every writer asks
+    if _SIGNS.isdisjoint(names):
+        return None
+    if "rebase-apply" in names:
+        return _of("am" if (gitdir / "rebase-apply" / "applying").exists() else "rebase")
+    found = next((each for name, each in _STATES if name in names), None)
+    if "sequencer" in names and found in (None, _BISECT):
+        return _next_in_sequence(gitdir) or found
+    return found
+
+
+def _next_in_sequence(gitdir: Path) -> GitOperation | None:
+    """Of several commits to pick or revert, what comes next: the last conflict is committed."""
+    with suppress(OSError):
+        word = (gitdir / "sequencer" / "todo").read_bytes().lstrip().partition(b" ")[0]
+        return _of("revert" if word == b"revert" else "cherry-pick")
+    return None
+
+
+def _staged(index: IndexFile, raw: bytes) -> str | None:
+    entry = index.get(raw)
+    return entry.oid.hex() if entry else None
+
+
+class Claims:
+    """Which files of a work tree belong to an operation of git, as the index tells."""
+
+    def __init__(self, repository: Repository, worktree: WorkTree) -> None:
+        self._repository, self._worktree = repository, worktree
+        self.operation: GitOperation | None = None
+        with suppress(OSError):
+            self.operation = git_operation(repository.gitdir)
+        bisecting = self.operation == _BISECT and not repository.head_elsewhere()
+        self._staged_too = self.operation is not None and not bisecting
+
+    def hold(self, path: str, head: Snapshot, known: Iterable[str | None] = ()) -> bool:
+        """Whether PATH belongs to it, or cannot stand beside a file that does: `a` and `a/b`.
+
+        KNOWN are the blobs a writer of ours left in the index, or was about to put there.
+        """
+        index, _ = self._repository.staging.load()
+        if index is None:
+            return False
+        raw = path.encode("utf-8", "surrogateescape")
+        if self._owns(index, raw, head, known):
+            return True
+        return any(self._owns(index, rival, head) for rival in index.rivals(raw))
+
+    def _owns(
+        self, index: IndexFile, raw: bytes, head: Snapshot, known: Iterable[str | None] = ()
+    ) -> bool:
+        if index.is_unmerged(raw):
+            return True
+        if not self._staged_too:
+            return False
+        path = raw.decode("utf-8", "surrogateescape")
+        staged = _staged(index, raw)
+        return staged not in (head.oid(path), *known) and not self._is_late(path, staged, head)
+
+    def _is_late(self, path: str, staged: str | None, head: Snapshot) -> bool:
+        """Whether the index has no more than an older version of PATH, which git put back there.
+
+        git reads the index before it locks it: an entry of ours that comes in between is lost. What
+        an operation stages stands in the work tree, too, and is no earlier version of the branch.
+        """
+        if self._worktree.look(path).oid == staged:
+            return False
+        versions = self._repository.history(head.commit)
+        return any(
+            self._repository.snapshot(each.oid).oid(path) == staged
+            for each in islice(versions, LOOKED_BACK)
+        )
+
+    def late(self, head: Snapshot) -> Iterator[tuple[str, Seen]]:
+        """Paths whose file is HEAD's, while the index has an older version; and that file."""
+        index, _ = self._repository.staging.load()
+        if index is None:
+            return
+        there = {entry.path: entry.oid.hex() for entry in index.entries()}
+        here = {path.encode("utf-8", "surrogateescape"): x.oid for path, x in head.files()}
+        for raw in {raw for raw, _ in here.items() ^ there.items()}:
+            path, blob = raw.decode("utf-8", "surrogateescape"), here.get(raw)
+            seen = self._worktree.look(path)
+            is_heads = seen.oid == blob and not (seen.obstacle or index.is_unmerged(raw))
+            if is_heads and self._is_late(path, there.get(raw), head):
+                yield path, seen
+
+    def by(self) -> GitOperation:
+        """Whose the files are that it holds."""
+        return self.operation or CONFLICT
+
+    def refusal(self, path: str) -> GitOperationUnderway:
+        """The error for who would write PATH."""
+        operation = self.by()
+        where = "" if operation == CONFLICT else " begun with git that is not finished"
+        return GitOperationUnderway(
+            f"'{path}' belongs to {operation.title}{where}",
+            hint=f"{operation.way_on.replace('PATH', path)}; all other files can be written",
+            path=path,
+            operation=operation.name,
+        )

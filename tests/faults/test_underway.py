@@ -1,0 +1,561 @@
+"""A person begins a merge, rebase or the like with plain git, and agents go on writing."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from gitmem.errors import GitOperationUnderway
+from gitmem.operations.capture import capture
+from gitmem.operations.check import check
+from gitmem.operations.inject import inject
+from gitmem.operations.maintain import maintain
+from gitmem.operations.move import move, remove
+from gitmem.operations.status import status
+from gitmem.operations.write import Edit, write
+from tests.faults.test_kill import die_at
+from tests.support.cli import run_gitmem
+from tests.support.editors import STYLES, pause
+from tests.support.faults import (
+    Scene,
+    assert_sound,
+    blobs_in_history,
+    copied,
+    files_on_disk,
+    line,
+    new_scene,
+    tokens_in_history,
+    write_once,
+)
+from tests.support.git import git
+from tests.support.processes import Crowd, Voice, alone
+
+EDITOR = {"GIT_EDITOR": "true"}
+BEFORE = {
+    "both.md": b"one\ntwo\nthree\n",
+    "theirs.md": b"as it was\n",
+    "gone.md": b"to be deleted\n",
+    "other.md": b"other\n",
+}
+OWNED = ["both.md", "gone.md", "new.md", "theirs.md"]
+
+
+def branched(root: Path) -> Scene:
+    """Main and `side` have both changed one file; `side` has also changed, made and deleted one."""
+    scene = new_scene(root, BEFORE)
+    git(scene.worktree, "switch", "-qc", "side")
+    (scene.worktree / "both.md").write_text("one\ntheirs\nthree\n")
+    (scene.worktree / "theirs.md").write_text("as they want it\n")
+    (scene.worktree / "new.md").write_text("new\n")
+    (scene.worktree / "gone.md").unlink()
+    git(scene.worktree, "add", "-A")
+    git(scene.worktree, "commit", "-qm", "side")
+    git(scene.worktree, "switch", "-q", "main")
+    scene.write(Edit("both.md", "one\nours\nthree\n"))
+    return scene
+
+
+BEGIN: dict[str, tuple[str, ...]] = {
+    "merge": ("merge", "side"),
+    "cherry-pick": ("cherry-pick", "side"),
+}
+
+
+@pytest.fixture(scope="module")
+def origin(tmp_path_factory: pytest.TempPathFactory) -> Scene:
+    return branched(tmp_path_factory.mktemp("origin") / "store")
+
+
+@pytest.fixture
+def scene(origin: Scene, tmp_path: Path) -> Scene:
+    return copied(origin, tmp_path / "store")
+
+
+def begin(scene: Scene, name: str) -> None:
+    git(scene.worktree, *BEGIN[name], check=False)
+    assert git(scene.worktree, "ls-files", "-u").count("both.md") == 3
+    assert "<<<<<<<" in (scene.worktree / "both.md").read_text()
+
+
+def resolve(scene: Scene, name: str) -> None:
+    (scene.worktree / "both.md").write_text("one\nours and theirs\nthree\n")
+    git(scene.worktree, "add", "both.md")
+    git(scene.worktree, name, "--continue", env=EDITOR)
+
+
+def markers_in_history(scene: Scene) -> bool:
+    return any(b"<<<<<<<" in data for data in blobs_in_history(scene.gitdir).values())
+
+
+def state_of(scene: Scene) -> tuple[str, str]:
+    """What the operation has in the index, and the files that it owns."""
+    staged = git(scene.worktree, "ls-files", "-s", "--", *OWNED)
+    return staged, "".join(
+        (scene.worktree / path).read_text() for path in OWNED if (scene.worktree / path).exists()
+    )
+
+
+@pytest.mark.parametrize("name", BEGIN)
+def test_what_an_operation_owns_is_left_alone_and_the_rest_goes_on(scene: Scene, name: str) -> None:
+    begin(scene, name)
+    before = state_of(scene)
+    (scene.worktree / "other.md").write_text("edited by hand\n")
+
+    for number in range(2):
+        scene.write(Edit("notes/free.md", line(f"free.{number}"), append=True))
+    with scene.opened() as group:
+        done = capture(group)
+
+    assert state_of(scene) == before
+    assert list(done.claimed) == OWNED
+    assert done.operation is not None
+    assert (done.operation.name, done.held) == (name, ())
+    assert scene.files()["other.md"] == b"edited by hand\n"
+    assert {path: scene.files()[path] for path in ("theirs.md", "gone.md")} == {
+        path: BEFORE[path] for path in ("theirs.md", "gone.md")
+    }
+    assert not markers_in_history(scene)
+
+    resolve(scene, name)
+    files = scene.files()
+    assert files["both.md"] == b"one\nours and theirs\nthree\n"
+    assert files["theirs.md"] == b"as they want it\n"
+    assert files["new.md"] == b"new\n"
+    assert "gone.md" not in files
+    assert files["other.md"] == b"edited by hand\n"
+    assert files["notes/free.md"] == (line("free.0") + line("free.1")).encode()
+    scene.write(Edit("both.md", "as an agent wants it\n"))
+    assert_sound(scene)
+
+
+@pytest.mark.parametrize("name", BEGIN)
+def test_an_operation_that_is_aborted_takes_no_write_with_it(scene: Scene, name: str) -> None:
+    begin(scene, name)
+    scene.write(Edit("notes/free.md", line("free")))
+    scene.write(Edit("other.md", line("other")))
+
+    git(scene.worktree, name, "--abort")
+
+    files = scene.files()
+    assert files["notes/free.md"] == line("free").encode()
+    assert files["other.md"] == line("other").encode()
+    assert files["both.md"] == b"one\nours\nthree\n"
+    scene.write(Edit("both.md", "on it goes\n"))
+    assert_sound(scene)
+
+
+def test_a_revert_in_conflict_is_left_alone(scene: Scene) -> None:
+    scene.write(Edit("both.md", "one\nsince then\nthree\n"))
+    git(scene.worktree, "revert", "--no-edit", "HEAD~1", check=False)
+    assert git(scene.worktree, "ls-files", "-u")
+
+    scene.write(Edit("other.md", "free\n"))
+
+    with scene.opened() as group:
+        found = status(group)
+    assert found.operation is not None
+    assert (found.operation.name, found.claimed) == ("revert", ("both.md",))
+    (scene.worktree / "both.md").write_text("one\nresolved\nthree\n")
+    git(scene.worktree, "add", "both.md")
+    git(scene.worktree, "revert", "--continue", env=EDITOR)
+    assert scene.files()["other.md"] == b"free\n"
+    assert not markers_in_history(scene)
+    assert_sound(scene)
+
+
+DOORS: dict[str, Callable[[Scene, str], object]] = {
+    "write": lambda scene, path: scene.write(Edit(path, "mine\n")),
+    "append": lambda scene, path: scene.write(Edit(path, "mine\n", append=True)),
+    "batch": lambda scene, path: scene.write(Edit("other.md", "x\n"), Edit(path, "mine\n")),
+    "mv": lambda scene, path: opened(scene, lambda group: move(group, path, "elsewhere.md")),
+    "rm": lambda scene, path: opened(scene, lambda group: remove(group, path)),
+}
+
+
+def opened(scene: Scene, work: Callable[..., object]) -> object:
+    with scene.opened() as group:
+        return work(group)
+
+
+@pytest.mark.parametrize("path", ["both.md", "theirs.md"])
+@pytest.mark.parametrize("door", DOORS)
+def test_no_door_writes_a_file_that_a_merge_owns(scene: Scene, door: str, path: str) -> None:
+    begin(scene, "merge")
+    before, head = state_of(scene), scene.head()
+
+    with pytest.raises(GitOperationUnderway) as refused:
+        DOORS[door](scene, path)
+
+    assert refused.value.facts["operation"] == "merge"
+    assert "git merge --continue" in refused.value.hint
+    assert "git merge --abort" in refused.value.hint
+    assert state_of(scene) == before
+    assert scene.head() == head
+
+
+def test_no_file_takes_the_place_of_a_folder_that_a_merge_brings(tmp_path: Path) -> None:
+    scene = new_scene(tmp_path / "store", BEFORE)
+    git(scene.worktree, "switch", "-qc", "side")
+    for path, text in {"both.md": "theirs\n", "deep/new.md": "new\n", "plain": "x\n"}.items():
+        (scene.worktree / path).parent.mkdir(exist_ok=True)
+        (scene.worktree / path).write_text(text)
+    git(scene.worktree, "add", "-A")
+    git(scene.worktree, "commit", "-qm", "side")
+    git(scene.worktree, "switch", "-q", "main")
+    scene.write(Edit("both.md", "ours\n"))
+    git(scene.worktree, "merge", "side", check=False)
+
+    for path in ("deep", "plain/inside.md"):
+        with pytest.raises(GitOperationUnderway):
+            scene.write(Edit(path, "mine\n"))
+    scene.write(Edit("deep/other.md", "free\n"))
+
+    resolve(scene, "merge")
+    assert scene.files()["deep/new.md"] == b"new\n"
+    assert scene.files()["plain"] == b"x\n"
+    assert scene.files()["deep/other.md"] == b"free\n"
+    assert_sound(scene)
+
+
+def test_a_writer_that_dies_beside_a_merge_costs_neither(scene: Scene, tmp_path: Path) -> None:
+    begin(scene, "merge")
+    for step in range(1, 100):
+        each = copied(scene, tmp_path / f"store {step}")
+        edits = [["other.md", line("killed")], ["notes/free.md", line("killed")]]
+        said = alone(die_at, str(each.root), edits, step)
+        if said[0][0] == "written":
+            assert step > 5
+            return
+        owned = state_of(each)
+        alone(write_once, str(each.root), [["again.md", line("again")]])
+        assert state_of(each) == owned
+        landed = said[0][1] not in ("recorded", "objects")
+
+        resolve(each, "merge")
+
+        files = each.files()
+        assert (files["other.md"] == line("killed").encode()) == landed, said
+        assert files["again.md"] == line("again").encode()
+        assert files["both.md"] == b"one\nours and theirs\nthree\n"
+        assert_sound(each)
+
+
+@pytest.mark.parametrize("commits", ["merge", "commit -a", "add and commit"])
+def test_a_person_who_commits_beside_a_dead_writer_takes_nothing_back(
+    scene: Scene, tmp_path: Path, commits: str
+) -> None:
+    if commits == "merge":
+        begin(scene, "merge")
+    for step in range(1, 100):
+        each = copied(scene, tmp_path / f"store {step}")
+        edits = [["other.md", line("killed")], ["notes/free.md", line("killed")]]
+        said = alone(die_at, str(each.root), edits, step)
+        if said[0][0] == "written":
+            assert step > 5
+            return
+        if commits == "merge":
+            resolve(each, "merge")
+        else:
+            (each.worktree / "theirs.md").write_text("by hand\n")
+            if commits == "add and commit":
+                git(each.worktree, "add", "-A")
+            git(each.worktree, "commit", "-qam", "by hand")
+        alone(write_once, str(each.root), [["again.md", line("again")]])
+
+        landed = said[0][1] not in ("recorded", "objects")
+        files = each.files()
+        assert (files["other.md"] == line("killed").encode()) == landed, said
+        assert ("notes/free.md" in files) == landed
+        assert files["theirs.md"] != BEFORE["theirs.md"]
+        assert_sound(each)
+
+
+def test_a_write_that_an_agent_took_back_itself_does_not_come_again(scene: Scene) -> None:
+    before = scene.files()["other.md"]
+    edits = [["other.md", line("killed")]]
+    steps = (alone(die_at, str(scene.root), edits, step)[0][1] for step in range(3, 4))
+    assert list(steps) == ["branch"]
+    git(scene.worktree, "commit", "-qam", "by hand", check=False)
+    scene.write(Edit("again.md", "again\n"))
+    assert scene.files()["other.md"] == line("killed").encode()
+
+    scene.write(Edit("other.md", before))
+    scene.write(Edit("again.md", "and again\n"))
+    assert scene.files()["other.md"] == before
+    assert_sound(scene)
+
+
+@pytest.mark.parametrize("written", ["other.md", "notes/free.md"])
+def test_an_entry_that_git_takes_out_of_the_index_comes_back(scene: Scene, written: str) -> None:
+    begin(scene, "merge")
+    before = git(scene.worktree, "ls-files", "-s", written).split()
+    scene.write(Edit(written, line("first")))
+    scene.write(Edit(written, line("second")))
+    lost = ["--force-remove", written]
+    if before:
+        lost = ["--cacheinfo", f"100644,{before[1]},{written}"]
+    git(scene.worktree, "update-index", *lost)  # git wrote an index that it had read before
+
+    scene.write(Edit("again.md", line("again")))
+    scene.write(Edit(written, line("third"), append=True))
+
+    resolve(scene, "merge")
+    assert scene.files()[written] == (line("second") + line("third")).encode()
+    assert_sound(scene)
+
+
+def test_what_a_person_has_staged_alone_stays_staged(scene: Scene) -> None:
+    (scene.worktree / "other.md").write_text("staged\n")
+    git(scene.worktree, "add", "other.md")
+    (scene.worktree / "other.md").write_bytes(BEFORE["other.md"])
+    blob = git(scene.worktree, "ls-files", "-s", "other.md").split()[1]
+
+    scene.write(Edit("again.md", line("again")))
+
+    assert git(scene.worktree, "ls-files", "-s", "other.md").split()[1] == blob
+
+
+def test_a_rebase_is_named_and_stops_every_write(scene: Scene) -> None:
+    git(scene.worktree, "rebase", "side", check=False)
+    disk = files_on_disk(scene.worktree)
+
+    with pytest.raises(GitOperationUnderway) as refused:
+        scene.write(Edit("other.md", "free\n"))
+    with scene.opened() as group:
+        found = status(group)
+        with pytest.raises(GitOperationUnderway):
+            capture(group)
+
+    assert "a rebase begun with git" in refused.value.message
+    assert refused.value.hint == "run `git rebase --continue` in the group, or `git rebase --abort`"
+    assert (found.health, found.edits) == ("elsewhere", ())
+    assert files_on_disk(scene.worktree) == disk
+    git(scene.worktree, "rebase", "--abort")
+    scene.write(Edit("other.md", "free\n"))
+    assert_sound(scene)
+
+
+def test_a_bisect_is_named(scene: Scene) -> None:
+    git(scene.worktree, "bisect", "start", "HEAD", "HEAD~2")
+    if not scene.gitdir.joinpath("HEAD").read_text().startswith("ref:"):
+        with pytest.raises(GitOperationUnderway) as refused:
+            scene.write(Edit("other.md", "free\n"))
+        assert refused.value.hint == "run `git bisect reset` in the group"
+    git(scene.worktree, "bisect", "reset")
+    scene.write(Edit("other.md", "free\n"))
+    assert_sound(scene)
+
+
+def test_a_bisect_that_has_not_moved_yet_stops_nobody(scene: Scene) -> None:
+    git(scene.worktree, "bisect", "start")
+    (scene.worktree / "other.md").write_text("staged by hand\n")
+    git(scene.worktree, "add", "other.md")
+
+    scene.write(Edit("notes/free.md", "free\n"))
+
+    assert scene.files()["other.md"] == b"staged by hand\n"
+
+
+def test_conflicts_of_a_stash_are_left_alone(scene: Scene) -> None:
+    (scene.worktree / "both.md").write_text("one\nstashed\nthree\n")
+    git(scene.worktree, "stash")
+    scene.write(Edit("both.md", "one\nsince then\nthree\n"))
+    git(scene.worktree, "stash", "pop", check=False)
+    assert git(scene.worktree, "ls-files", "-u")
+
+    scene.write(Edit("other.md", "free\n"))
+    with pytest.raises(GitOperationUnderway) as refused:
+        scene.write(Edit("both.md", "mine\n"))
+
+    assert "`git add both.md`" in refused.value.hint
+    with scene.opened() as group:
+        found = status(group)
+    assert found.operation is not None
+    assert (found.operation.name, found.claimed) == ("conflict", ("both.md",))
+    (scene.worktree / "both.md").write_text("one\nresolved\nthree\n")
+    git(scene.worktree, "add", "both.md")
+    scene.write(Edit("other.md", "freer\n"))
+    assert scene.files()["both.md"] == b"one\nresolved\nthree\n"
+    assert not markers_in_history(scene)
+
+
+def test_several_picks_are_one_operation_until_the_last(scene: Scene) -> None:
+    git(scene.worktree, "switch", "-q", "side")
+    (scene.worktree / "more.md").write_text("more\n")
+    git(scene.worktree, "add", "-A")
+    git(scene.worktree, "commit", "-qm", "more")
+    git(scene.worktree, "switch", "-q", "main")
+    git(scene.worktree, "cherry-pick", "side~1", "side", check=False)
+    (scene.worktree / "both.md").write_text("resolved\n")
+    git(scene.worktree, "add", "both.md")
+    git(scene.worktree, "commit", "-qm", "picked")
+
+    scene.write(Edit("other.md", "free\n"))
+    with scene.opened() as group:
+        found = status(group)
+    assert found.operation is not None
+    assert (found.operation.name, found.claimed) == ("cherry-pick", ())
+    git(scene.worktree, "cherry-pick", "--continue", env=EDITOR)
+
+    assert scene.files()["more.md"] == b"more\n"
+    assert scene.files()["other.md"] == b"free\n"
+    assert_sound(scene)
+
+
+def test_every_answer_says_what_is_not_finished(scene: Scene) -> None:
+    begin(scene, "merge")
+    home = {"GITMEM_HOME": str(scene.root)}
+    way = "run `git merge --continue` in the group, or `git merge --abort`"
+
+    shown = run_gitmem("status", **home)
+    assert f"a merge begun with git is not finished: {way}" in shown.out
+    assert "not captured until then: both.md" in shown.out
+    assert "attention (merge of 4 files begun with git is not finished)" in shown.out
+    document = run_gitmem("status", "--json", **home).document
+    assert document["operation"]["name"] == "merge"
+    assert document["operation"]["abort"] == "git merge --abort"
+    assert document["claimed"] == OWNED
+
+    assert f"a merge begun with git is not finished: {way}" in run_gitmem("capture", **home).out
+    named = run_gitmem("capture", "both.md", "--json", **home)
+    assert (named.code, named.document["claimed"]) == (4, ["both.md"])
+    refused = run_gitmem("write", "both.md", "mine", "--json", **home)
+    assert (refused.code, refused.error["code"]) == (4, "git-operation")
+
+    with scene.opened() as group:
+        steps = {each.step: each for each in maintain(group).steps}
+        assert "4 left to a merge begun with git" in steps["capture"].detail
+        checked = check(group)
+        assert checked.sound
+        found = {each.code: each.hint for each in checked.findings}
+        assert found["git-operation"] == way
+        assert check(group, repair=True).sound
+        text = inject(group).text
+    assert "<<<<<<<" not in text
+    assert git(scene.worktree, "ls-files", "-u").count("both.md") == 3
+
+
+def test_repair_leaves_a_merge_as_it_is(scene: Scene) -> None:
+    begin(scene, "merge")
+    before = state_of(scene)
+    with scene.opened() as group:
+        check(group, repair=True)
+    assert state_of(scene) == before
+
+
+def test_markers_that_a_person_commits_are_named(scene: Scene) -> None:
+    begin(scene, "merge")
+    git(scene.worktree, "commit", "-qam", "merged in a hurry")
+
+    scene.write(Edit("other.md", "free\n"))
+    home = {"GITMEM_HOME": str(scene.root)}
+
+    with scene.opened() as group:
+        found = status(group)
+    assert (found.operation, found.marked) == (None, ("both.md",))
+    assert "1 file with conflict markers" in found.concerns
+    assert "resolve it: gitmem edit both.md" in run_gitmem("status", **home).out
+    linted = run_gitmem("lint", "--json", **home)
+    assert linted.code == 6
+    assert [(each["rule"], each["path"], each["line"]) for each in linted.document["findings"]] == [
+        ("conflict-markers", "both.md", 2)
+    ]
+    scene.write(Edit("both.md", "resolved\n"))
+    with scene.opened() as group:
+        assert status(group).marked == ()
+    assert run_gitmem("lint", **home).code == 0
+
+
+def write_on(voice: Voice, root: str, seconds: float) -> None:
+    """An agent that adds to files which no merge touches; says what is acknowledged."""
+    stop, count = time.monotonic() + seconds, 0
+    with Scene(Path(root)).opened() as group:
+        while time.monotonic() < stop:
+            count += 1
+            token = f"{os.getpid()}.{count}"
+            path = random.choice(("other.md", "notes/free.md"))
+            write(group, [Edit(path, line(token), append=True)])
+            voice.say("ack", token)
+            if count % 5 == 0:
+                capture(group)
+
+
+def edit_on(voice: Voice, root: str, seconds: float) -> None:
+    """An agent with an editor."""
+    stop, count = time.monotonic() + seconds, 0
+    while time.monotonic() < stop:
+        count += 1
+        with suppress(FileNotFoundError):  # `git clean -x` removes what an editor is about to save
+            style = random.choice(list(STYLES))
+            STYLES[style](Path(root, "groups/main/edited.md"), line(f"edit.{count}"))
+            voice.say("edited", f"edit.{count}")
+        pause()
+
+
+def use_git(voice: Voice, root: str, seconds: float) -> None:
+    """A person who picks commits, resolves the conflicts, and cleans up in between.
+
+    They do not merge, and do not abort: git itself resets the work tree when a merge cannot begin
+    because the branch moves, and moves the branch back, without comparing, when one is aborted.
+    """
+    scene = Scene(Path(root))
+    stop, rounds = time.monotonic() + seconds, 0
+    while time.monotonic() < stop:
+        rounds += 1
+        change_side(scene, f"one\ntheirs {rounds}\nthree\n")
+        git(scene.worktree, "cherry-pick", "side", check=False)
+        git(scene.worktree, "clean", "-ffdxq", check=False)
+        while (scene.gitdir / "CHERRY_PICK_HEAD").exists():
+            (scene.worktree / "both.md").write_text(f"one\nours and theirs {rounds}\nthree\n")
+            git(scene.worktree, "add", "both.md", check=False)
+            git(scene.worktree, "commit", "-q", "--allow-empty", "--no-edit", check=False)
+    voice.say("rounds", rounds)
+
+
+def change_side(scene: Scene, text: str) -> None:
+    """Add a commit to `side` without touching the work tree."""
+    own = {"GIT_INDEX_FILE": str(scene.root / "index of side")}
+    blob = git(scene.gitdir, "hash-object", "-w", "--stdin", input=text).strip()
+    git(scene.gitdir, "read-tree", "side", env=own)
+    git(scene.gitdir, "update-index", "--cacheinfo", f"100644,{blob},both.md", env=own)
+    tree = git(scene.gitdir, "write-tree", env=own).strip()
+    commit = git(scene.gitdir, "commit-tree", "-p", "side", "-m", "more", tree).strip()
+    git(scene.gitdir, "update-ref", "refs/heads/side", commit)
+
+
+def soak(scene: Scene, seconds: float) -> None:
+    root = str(scene.root)
+    with Crowd() as crowd:
+        for program in (write_on, write_on, edit_on, use_git):
+            crowd.start(program, root, seconds)
+        heard = [said for _, said in crowd.hear_out(seconds + 60)]
+    with scene.opened() as group:
+        capture(group)
+    scene.write(Edit("notes/end.md", "end\n"))
+
+    assert next(each[1] for each in heard if each[0] == "rounds") > 1
+    said = {f"token-{each[1]}" for each in heard if each[0] in ("ack", "edited")}
+    assert said - tokens_in_history(scene.gitdir) == set()
+    acked = {f"token-{each[1]}" for each in heard if each[0] == "ack"}
+    files = scene.files()
+    standing = (files["other.md"] + files.get("notes/free.md", b"")).decode()
+    assert [token for token in acked if f"{token}\n" not in standing] == []
+    assert not markers_in_history(scene)
+    assert_sound(scene)
+
+
+def test_agents_write_and_edit_while_a_person_picks_commits(scene: Scene) -> None:
+    scene.write(Edit("edited.md", "edited\n"))
+    soak(scene, 3.0)
+
+
+@pytest.mark.slow
+def test_agents_write_and_edit_while_a_person_picks_commits_for_minutes(scene: Scene) -> None:
+    scene.write(Edit("edited.md", "edited\n"))
+    soak(scene, 180.0)
