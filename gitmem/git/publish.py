@@ -23,7 +23,7 @@ from gitmem.core.messages import Note, subject
 from gitmem.errors import Busy, Damaged, StorageFailed
 from gitmem.git.commits import commit_bytes, write_tree
 from gitmem.git.indexfile import Entry, Stat
-from gitmem.git.lock import WAIT, Item, Lock, Record
+from gitmem.git.lock import NO_INDEX, WAIT, Item, Lock, Record
 from gitmem.git.objects import blob_id
 from gitmem.git.repository import BRANCH, Repository, Snapshot, Tip
 from gitmem.git.staging import IndexBusy, entry
@@ -85,6 +85,11 @@ class Publisher:
         self.unfinished: list[Item] = []
         self.landed: list[tuple[str, str]] = []
         """What was written here, each as the commit it began on and the one it ends with."""
+        self.published = ""
+        """The commit that the branch is known to be at; empty before anybody has looked."""
+        self.rejoin: Callable[[Tip], bool] = lambda tip: False
+        """Asked where the branch is not where we left it; True when it was moved, by the answer."""
+        self._remark = lock.remark()
         self._noted = False
         self._landing = False
 
@@ -95,15 +100,18 @@ class Publisher:
         """
         while True:
             tip = self.repository.tip()
+            if tip.commit != self.published and self.rejoin(tip):
+                continue
             snapshot = self.repository.snapshot(tip.commit)
             plan = planner(snapshot)
             if plan is None:
                 return None
-            published = self._land(tip, snapshot, plan)
+            published = self.land(tip, snapshot, plan)
             if published is not None:
                 return published
 
-    def _land(self, tip: Tip, snapshot: Snapshot, plan: Plan) -> Published | None:
+    def land(self, tip: Tip, snapshot: Snapshot, plan: Plan) -> Published | None:
+        """Land PLAN on the branch as it was read; None when somebody else moved it first."""
         final: dict[str, bytes | None] = {}
         for step in plan.steps:
             final.update(step.files)
@@ -118,6 +126,8 @@ class Publisher:
         if not moved:
             self._landing = False
             return None
+        self.published = commit
+        self.repository.saw_branch(commit)
         items = [item._replace(landed=True) for item in items]
         self.unfinished += items
         self._landing = False
@@ -157,7 +167,8 @@ class Publisher:
 
     def _note(self, name: str, base: str, items: Iterable[Item], *, left: bool = False) -> None:
         self._noted = True
-        self.lock.note(Record(name, base, os.getpid(), left, (*self.unfinished, *items)))
+        record = Record(name, base, os.getpid(), left, (*self.unfinished, *items))
+        self.lock.note(record, self.published)
 
     def _write_commits(self, tip: Tip, snapshot: Snapshot, steps: Iterable[Step]) -> str:
         objects = self.repository.objects
@@ -294,17 +305,20 @@ class Publisher:
     def leave(self) -> None:
         """Clear the record, or leave in it what the next writer has to finish."""
         self.repository.objects.discard()
-        if self._landing or not self._noted:
+        if self._landing:
             return  # interrupted between the branch and our knowing it: recovery will look
-        if self.unfinished:
+        if not self._noted:
+            if self.published != self.lock.tip():  # a person moved the branch on
+                self.lock.mark(self.published)
+        elif self.unfinished:
             self._note("", "", (), left=True)
         else:
-            self.lock.clear(self.repository.staging.signature())
+            self.lock.clear(self.repository.staging.signature(), self.published)
 
     def index_changed(self) -> bool:
         """True when somebody else wrote the index since we did: a person used plain git."""
-        known = self.lock.remark()
-        if not known or known == self.repository.staging.signature():
+        known = self._remark
+        if not known or known == (self.repository.staging.signature() or NO_INDEX):
             return False
         self._noted = True  # so that it is noticed once
         return True

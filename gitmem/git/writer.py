@@ -14,13 +14,13 @@ from pathlib import Path
 from gitmem.core.guards import hold_rule, violations
 from gitmem.core.messages import Note
 from gitmem.errors import Busy, Conflict, Damaged, GitmemError
-from gitmem.git.behind import catch_up
 from gitmem.git.finishing import Finisher
 from gitmem.git.held import HeldFolder, SetAside
 from gitmem.git.ignored import Ignored
 from gitmem.git.intake import Captured, Holding, Intake, Policies, edit_note, no_policy, sound
 from gitmem.git.lock import WAIT, Lock, lock_path
 from gitmem.git.publish import PATIENCE, Plan, Planner, Published, Publisher, Step, translated
+from gitmem.git.rejoining import Rejoined, Rejoiner
 from gitmem.git.repository import Repository, Snapshot
 from gitmem.git.worktree import ABSENT, Seen, WorkTree
 
@@ -42,12 +42,18 @@ class Writer:
         self._publisher = publisher
         self._policies = policies
         self._intake = Intake(publisher, finder, policies)
-        self._finisher = Finisher(publisher, self._intake, held)
+        self._rejoiner = publisher.rejoin = Rejoiner(publisher)
+        self._finisher = Finisher(publisher, self._intake, held, self._rejoiner)
 
     @property
     def captured(self) -> list[Captured]:
         """Edits by others that were found on the way, and committed."""
         return self._intake.captured
+
+    @property
+    def rejoined(self) -> list[Rejoined]:
+        """Commits that had left the branch, and are back or kept."""
+        return self._rejoiner.found
 
     @property
     def set_aside(self) -> list[SetAside]:
@@ -224,7 +230,6 @@ def holding(
 ) -> Iterator[Writer]:
     """A writer under a lock that is held already; WAIT so long for a git at work on the branch."""
     _check_head(repository)
-    catch_up(repository)
     worktree = WorkTree(root)
     publisher = Publisher(repository, worktree, lock, clock, wait)
     try:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.core.transcripts import REF
-from gitmem.git.behind import logged_after
 from gitmem.git.checks import upkeep
 from gitmem.git.checks.closure import Lack, Walk, check_loose, loose_names
 from gitmem.git.checks.findings import Finding, error, warning
@@ -18,6 +17,7 @@ from gitmem.git.checks.packfaults import PackFault, pack_faults
 from gitmem.git.checks.reffiles import ZERO, all_refs, loose_refs, packed_refs, read_log
 from gitmem.git.checks.rewound import rewound_findings
 from gitmem.git.checks.standing import date_findings, file_findings, index_findings
+from gitmem.git.lineage import logged_after
 from gitmem.git.objects import ObjectDamaged, Objects
 from gitmem.git.refs import ref_tip
 from gitmem.git.repository import BRANCH
@@ -181,7 +181,10 @@ def _logs(gitdir: Path, survey: Survey) -> Iterator[Finding]:
     objects = Objects(gitdir)
     for name in ("HEAD", BRANCH):
         lines, torn, _ = read_log(gitdir, name)
-        known = [all(survey.walk.knows(oid) or _is_there(objects, oid) for oid in x) for x in lines]
+        known = [
+            all(survey.walk.knows(oid) or _is_there(objects, oid) for oid in (line.old, line.new))
+            for line in lines
+        ]
         count = len(torn) + known.count(False)
         if count:
             text = f"the reflog of {name} has {count} lines that are torn or lead nowhere"
