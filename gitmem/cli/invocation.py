@@ -19,6 +19,7 @@ from gitmem.errors import BadInput
 
 if TYPE_CHECKING:
     from gitmem.operations.clock import Clock
+    from gitmem.operations.departed import Rejoined
     from gitmem.operations.group import Group, Store, Who
 
 Progress = Callable[[int, int], None]
@@ -29,6 +30,7 @@ class Invocation:
 
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:
         self.flags = Flags()
+        self._rejoined: list[Rejoined] = []
         self.environ = os.environ if environ is None else environ
 
     def take(self, name: str, value: object) -> None:
@@ -93,6 +95,9 @@ class Invocation:
             yield group
         finally:
             group.close()
+            for each in group.rejoined:
+                self.remark(each.told)
+            self._rejoined += group.rejoined
 
     def answer(
         self, result: object, lines: Iterable[str] = (), *, data: bool = False, **more: object
@@ -101,6 +106,8 @@ class Invocation:
         if self.settings.json:
             from gitmem.cli.render import document
 
+            if self._rejoined:
+                more = {"rejoined": self._rejoined, **more}
             click.echo(document(result, **more))
         elif data or not self.settings.quiet:
             for line in lines:

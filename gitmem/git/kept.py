@@ -10,6 +10,7 @@ import pygit2
 
 from gitmem.errors import StorageFailed
 from gitmem.git.checks.reffiles import all_refs, is_id
+from gitmem.git.checks.scrub import scrub
 from gitmem.git.repository import Repository
 
 KEPT = "refs/gitmem/kept/"
@@ -36,6 +37,18 @@ def keep(repository: Repository, oid: str) -> None:
         ) from error
     with suppress(OSError):  # libgit2 leaves its mode to the umask
         os.chmod(repository.gitdir / name, 0o600)
+
+
+def keep_whole(repository: Repository, oid: str) -> str:
+    """Keep OID if all that the branch does not have of it can be read; else tell what cannot.
+
+    A ref that leads to something damaged would make a sound group a damaged one.
+    """
+    found = scrub(repository, oid, repository.tip().commit)
+    if found.lacks:
+        return found.lacks[0]
+    keep(repository, oid)
+    return ""
 
 
 def release(repository: Repository, oid: str) -> None:

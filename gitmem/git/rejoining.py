@@ -18,7 +18,7 @@ from gitmem.errors import Conflict, Damaged
 from gitmem.git.ancestry import Split, is_behind, split
 from gitmem.git.commits import commit_bytes, write_tree
 from gitmem.git.intake import joined, new_id
-from gitmem.git.kept import keep, release
+from gitmem.git.kept import keep_whole, release
 from gitmem.git.lineage import Departure, branch_file, departure
 from gitmem.git.objects import ObjectDamaged
 from gitmem.git.publish import Plan, Publisher, Step
@@ -36,6 +36,16 @@ class Rejoined(NamedTuple):
     """Where the branch was put, which leads to them again; empty where they are only kept."""
     how: str
     """What the reflog says of the move that took them away; empty when it says nothing."""
+
+    @property
+    def told(self) -> str:
+        """What became of them, in a sentence."""
+        what = counted(self.commits, "commit")
+        moved = f" by `{self.how}`" if self.how else ""
+        if self.landed:
+            return f"{what} had left the branch{moved} and {_are(self.commits)} back"
+        back = f"bring back with `gitmem kept restore {self.commit[:10]}`"
+        return f"{what} left the branch{moved} and {_are(self.commits)} kept; {back}"
 
 
 class Rejoiner:
@@ -78,8 +88,8 @@ class Rejoiner:
         for head in left.heads:
             landed = "" if left.meant else self._landed(head)
             moved = moved or bool(landed)
-            if not landed:
-                keep(self._repository, head)
+            if not landed and keep_whole(self._repository, head):
+                continue  # damaged, and only the reflog knows of it: `check` says so
             self._tell(head, tip, landed, left)
         if not moved:
             self._publisher.published = tip.commit
@@ -187,6 +197,10 @@ class Rejoiner:
             return seen.oid
         staged = self._repository.staging.oid(path)
         return staged if staged in known else known[0]
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 def _is_file(node: Node | None) -> bool:

@@ -184,6 +184,12 @@ class Writer:
             self._finisher.set_out(path, rule)
         return next((each for each in self.set_aside[known:] if each.path == path), None)
 
+    def bring_back(self, commit: str) -> str:
+        """Merge a kept line of commits into the branch; tell where that is now, or nothing."""
+        landed = self._rejoiner.land(commit)
+        self._finisher.tidy()
+        return landed
+
     def put_back(self, under: str = "") -> int:
         """Let every file of HEAD that is missing stand in the work tree again; count them."""
         missing = 0

@@ -21,6 +21,7 @@ from gitmem.git.repository import Repository, Snapshot, seal
 from gitmem.git.setup import FORMAT, is_tied, leads_nowhere, read_config, tie, worktree_in
 
 if TYPE_CHECKING:
+    from gitmem.git.rejoining import Rejoined
     from gitmem.git.writer import Writer
     from gitmem.index.layouts import Standing
     from gitmem.operations.clock import Clock
@@ -158,6 +159,8 @@ class Group:
         self._zoned_at = ""
         self.layouts: dict[str, Layout] = {}
         """Layouts that were read, by the blob they stand in."""
+        self.rejoined: list[Rejoined] = []
+        """Commits that had left the branch and that our writers have put back, or kept."""
         self.standing: Standing | None = None
         """Which one counts at a commit that has none of its own."""
         self.gitdir = store.gitdir(name)
@@ -295,6 +298,14 @@ class Group:
 
             with suppress(GitmemError, OSError):
                 count_as_scanned(self, writer.landed)
+            try:
+                yield writer
+                if changed and late:
+                    # What was asked for is done: the rest can wait.
+                    with suppress(GitmemError, OSError):
+                        self._take_in(writer, finder)
+            finally:
+                self.rejoined += writer.rejoined
 
     def _policy(self, snapshot: Snapshot, path: str) -> str:
         from gitmem.operations.layouts import layout_at

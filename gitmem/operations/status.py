@@ -18,6 +18,7 @@ from gitmem.git.repository import BRANCH, Snapshot
 from gitmem.git.trash import Trash
 from gitmem.operations.clock import zone_problem
 from gitmem.operations.exposed import Secret, open_secrets, scan_commits
+from gitmem.operations.departed import Kept, kept_list, waiting
 from gitmem.operations.group import Group
 from gitmem.operations.inventory import CoreFile, Inventory, inventory
 from gitmem.operations.jobs import Job, last_jobs
@@ -90,6 +91,10 @@ class Status(NamedTuple):
     trash: InTrash = InTrash()
     secrets: tuple[Secret, ...] = ()
     """What looks like a credential in a commit made by plain git, and is not acknowledged."""
+    waiting: str = ""
+    """What left the branch, in words, until the next command has put it back."""
+    kept: tuple[Kept, ...] = ()
+    """What somebody took off the branch; it is kept, and `gitmem kept restore` brings it back."""
 
 
 def status(group: Group) -> Status:
@@ -115,6 +120,9 @@ def status(group: Group) -> Status:
         *_unsaid(said),
         *_leaked(secrets),
     )
+    left = waiting(group)
+    concerns = (*_concerns(loaded, holdings.core, wrong_zone), *_failed(jobs), *_unsaid(said))
+    concerns = (*concerns, *(["commits left the branch"] if left else []))
     health = health_of(group)
     if health == "ok" and (scan.held or scan.edits):
         health = "held" if scan.held else "edited"
@@ -143,6 +151,8 @@ def status(group: Group) -> Status:
         scan.ignored_by_pattern,
         _in_trash(group),
         secrets,
+        left,
+        kept_list(group),
     )
 
 

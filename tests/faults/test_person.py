@@ -225,7 +225,7 @@ DAY = (
 
 
 def beside_a_person(folder: Path, seconds: float, writers: int, seed: int) -> Person:
-    scene = new_scene(folder / "store", {name: b"# Begin\n" for name in (*FILES, "person.md")})
+    scene = new_scene(folder / "store", dict.fromkeys((*FILES, "person.md"), b"# Begin\n"))
     person = Person(scene, seed)
     with Crowd() as crowd:
         for name in range(writers):
@@ -275,7 +275,7 @@ def test_weeks_of_a_person_beside_writers(tmp_path: Path, seed: int) -> None:
 
 def test_forty_stashes_beside_one_writer(tmp_path: Path) -> None:
     """Nobody means to drop anything, so everything that was acknowledged stays on the branch."""
-    scene = new_scene(tmp_path / "store", {name: b"# Begin\n" for name in (*FILES, "person.md")})
+    scene = new_scene(tmp_path / "store", dict.fromkeys((*FILES, "person.md"), b"# Begin\n"))
     with Crowd() as crowd:
         child = crowd.start(write_beside, str(scene.root), 0)
         child.hear()

@@ -14,6 +14,7 @@ from gitmem.git.lock import last_published
 from gitmem.git.rejoining import Rejoined
 from gitmem.operations.capture import capture
 from gitmem.operations.group import Group, Store
+from gitmem.operations.init import init
 from gitmem.operations.read import read
 from gitmem.operations.write import Edit, write
 from tests.support.faults import Scene, assert_sound, commits_of, files_on_disk, new_scene
@@ -134,11 +135,9 @@ def test_a_stash_can_still_be_popped(scene: Scene) -> None:
         ("checkout", "-B", "main", "HEAD~1"),
         ("rebase", "-q", "--onto", "HEAD~2", "HEAD~1"),
     ],
-    ids=lambda typed: " ".join(typed),
+    ids=" ".join,
 )
-def test_what_somebody_meant_is_kept_and_not_put_back(
-    scene: Scene, typed: tuple[str, ...]
-) -> None:
+def test_what_somebody_meant_is_kept_and_not_put_back(scene: Scene, typed: tuple[str, ...]) -> None:
     scene.write(Edit("between.md", "between\n"))
     gone = scene.write(Edit("a.md", "second\n")).commit
     by_person(scene, *typed)
@@ -249,11 +248,8 @@ def test_a_commit_that_cannot_be_read_stops_nobody(scene: Scene) -> None:
 
 def test_a_group_that_may_only_be_read_is_not_healed(tmp_path: Path) -> None:
     scene = new_scene(tmp_path / "store")
-    with scene.opened() as group:
-        from gitmem.operations.init import init
-
-        init(Store(scene.root), "global")
     store = Store(scene.root)
+    init(store, "global")
     shared = Group(store, "global")
     write(shared, [Edit("g.md", "one\n")])
     gitdir = store.gitdir("global")
