@@ -13,6 +13,7 @@ from gitmem.git.objects import ObjectDamaged
 from gitmem.operations.group import Group
 
 if TYPE_CHECKING:
+    from gitmem.git.lineage import Departure
     from gitmem.git.rejoining import Rejoined
 
 __all__ = [
@@ -60,30 +61,37 @@ def is_where_left(group: Group) -> bool:
     return True
 
 
-def waiting(group: Group) -> str:
-    """What the next command puts back on the branch, in words; or nothing."""
+def _departure(group: Group) -> Departure | None:
+    """What left the branch since the last writer of ours, and nobody has dealt with yet."""
     if is_where_left(group):
-        return ""
+        return None
     from gitmem.git.lineage import departure
 
     with suppress(ObjectDamaged):
         tip, published = group.repository.tip().commit, last_published(group.gitdir)
-        left = departure(group.gitdir, group.repository.objects, published, tip)
-        if left:
-            does = "keeps it" if left.meant else "puts it back"
-            moved = f" by `{left.how}`" if left.how else ""
-            return f"{published[:10]} left the branch{moved}: the next command {does}"
-    return ""
+        return departure(group.gitdir, group.repository.objects, published, tip)
+    return None
+
+
+def waiting(group: Group) -> str:
+    """What left the branch though nobody meant it, in words, until a command puts it back."""
+    left = _departure(group)
+    if left is None or left.meant:
+        return ""
+    moved = f" by `{left.how}`" if left.how else ""
+    names = ", ".join(head[:10] for head in left.heads)
+    return f"{names} left the branch{moved}; put it back: gitmem capture"
 
 
 def kept_list(group: Group) -> tuple[Kept, ...]:
-    """What left the branch and is kept, newest first."""
+    """What left the branch and is kept, newest first; also what the next command will keep."""
     from gitmem.git.checks.reffiles import read_log
     from gitmem.git.checks.rewound import moves_from
     from gitmem.git.kept import kept_refs
     from gitmem.git.repository import BRANCH
 
-    oids = kept_refs(group.gitdir).values()
+    left = _departure(group)
+    oids = {*kept_refs(group.gitdir).values(), *(left.heads if left and left.meant else ())}
     said = moves_from(read_log(group.gitdir, BRANCH)[0]) if oids else {}
     found = []
     for oid in oids:
@@ -92,13 +100,13 @@ def kept_list(group: Group) -> tuple[Kept, ...]:
             note = parse(commit.message)
             agent = note.agent or commit.author
             found.append(Kept(oid, note.subject, agent, commit.time, said.get(oid, "")))
-    return tuple(sorted(found, key=lambda each: each.time, reverse=True))
+    return tuple(sorted(found, key=lambda each: (each.time, each.commit), reverse=True))
 
 
 def kept_restore(group: Group, what: str) -> Restored:
     """Merge kept commits into the branch: what others did since stays."""
-    oid = _find(group, what)
     with group.writing() as writer:
+        oid = _find(group, what)
         landed = writer.bring_back(oid)
     if not landed:
         raise Conflict(
@@ -113,8 +121,8 @@ def kept_drop(group: Group, what: str) -> Dropped:
     """Keep commits no longer: a `git gc` of a person's may remove them for good."""
     from gitmem.git.kept import note_let_go, release
 
-    oid = _find(group, what)
     with group.writing() as writer:
+        oid = _find(group, what)
         note_let_go(group.gitdir, oid)
         release(writer.repository, oid)
     return Dropped(oid)

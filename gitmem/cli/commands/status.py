@@ -135,7 +135,7 @@ def _out_of_the_way(call: Invocation, found: Status) -> Iterator[str]:
 
 def _departed(call: Invocation, found: Status, now: datetime) -> Iterator[str]:
     if found.waiting:
-        yield call.style.warn(visible(f"\n{found.waiting}"))
+        yield "\n" + call.style.warn(visible(call.addressed(found.waiting)))
     if found.kept:
         yield call.addressed("\nleft the branch and kept (let go: gitmem kept drop COMMIT)")
     for each in found.kept[:SHOWN]:
