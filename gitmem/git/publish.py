@@ -32,6 +32,10 @@ from gitmem.git.worktree import TEMP_PREFIX, InTheWay, Seen, WorkTree, beside
 PATIENCE = 0.25
 """Seconds to wait for somebody who still has a swapped-out file open for writing."""
 
+AGAIN = 10
+"""How often the branch is tried again though no lock is to be seen: one may just have gone, and the
+next one come and gone as well."""
+
 
 def reached(step: str) -> None:
     """A named point of the protocol. Does nothing; fault tests put a process's death here."""
@@ -201,7 +205,7 @@ class Publisher:
                 if time.monotonic() >= deadline:
                     self._landing = False  # it did not: no record shall make that lock look ours
                     raise _branch_locked(lock, self.wait) from error
-                if not lock.exists() and attempt:  # once more: the lock may just have gone
+                if not lock.exists() and attempt >= AGAIN:
                     raise
                 reference = now.reference
                 time.sleep(0.01)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
+from shlex import quote
 from typing import NamedTuple
 
 from gitmem.core.transcripts import REF
@@ -135,7 +136,9 @@ def _around(gitdir: Path) -> Iterator[Finding]:
             "alternates",
             "objects are borrowed from another repository (objects/info/alternates)",
             path="objects/info/alternates",
-            hint="run `git repack -a` in the group and remove the file",
+            hint="copy them, then remove the file: "
+            f"`git --git-dir={quote(str(gitdir))} repack -adq && "
+            f"rm {quote(str(gitdir))}/objects/info/alternates`",
         )
     if upkeep.is_held(gitdir):
         return  # a writer is at work: what lies around is its own
@@ -172,8 +175,7 @@ def _said(gitdir: Path) -> Iterator[Finding]:
     if last != packed and not upkeep.is_held(gitdir):
         what = "older than its log" if packed else "missing"
         text = f"{REF} is {what}, which has seen it at {(last or '')[:10]}"
-        hint = "nothing is lost: the next `gitmem transcript add` puts it back"
-        yield warning("ref-missing", text, path=REF, hint=hint)
+        yield warning("ref-missing", text, path=REF)
 
 
 def _logs(gitdir: Path, survey: Survey) -> Iterator[Finding]:
@@ -247,8 +249,8 @@ def _lack_findings(gitdir: Path, lack: Lack, entries: list[tuple[str, Node]]) ->
         ""
         if lack.why != "missing"
         else (
-            f"from a copy of this group: git -C COPY cat-file {lack.kind} {lack.oid} | "
-            f"git --git-dir={gitdir} hash-object -t {lack.kind} -w --stdin"
+            f"from a copy of this group: `git -C COPY cat-file {lack.kind} {lack.oid} | "
+            f"git --git-dir={quote(str(gitdir))} hash-object -t {lack.kind} -w --stdin`"
         )
     )
     yield say(code, f"{where}: {what}", path=path, object=lack.oid, hint=hint)
