@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.git.ancestry import is_behind
 from gitmem.git.objects import ObjectDamaged, Objects
-from gitmem.git.repository import BRANCH
+from gitmem.git.repository import BRANCH, BranchLost
 
 if TYPE_CHECKING:
     from gitmem.git.checks.reffiles import LogLine
 
 _ID = re.compile(rb"[0-9a-f]{40}\n?")
 _TAIL = 4096
+ZERO = "0" * 40
 # Names of the commit that the branch is at: whoever typed one, or ran `git stash`, did not mean to
 # move the branch at all. The abort of a rebase sets it to where it was when the rebase began.
 _UNMEANT = re.compile(
@@ -73,10 +74,17 @@ def last_logged(gitdir: Path) -> str:
 def without_file(gitdir: Path, objects: Objects, packed: str) -> str:
     """Where a branch without a file of its own is: at its PACKED value, or where it was logged."""
     logged = last_logged(gitdir)
-    with suppress(ObjectDamaged):
-        if logged and logged != packed and is_behind(objects, packed, logged):
-            return logged
-    return packed
+    if logged in ("", ZERO, packed):
+        return packed
+    try:
+        return logged if is_behind(objects, packed, logged) else packed
+    except ObjectDamaged as damage:
+        raise BranchLost(
+            f"the file of the branch is lost, and commit {logged[:10]}, where its reflog saw it "
+            "last, cannot be read",
+            hint="run `gitmem check --repair`",
+            ref=BRANCH,
+        ) from damage
 
 
 def logged_after(gitdir: Path, objects: Objects) -> str:
@@ -100,7 +108,7 @@ def departure(gitdir: Path, objects: Objects, published: str, tip: str) -> Depar
 
     Raises ObjectDamaged where the commits themselves cannot be read.
     """
-    from gitmem.git.checks.reffiles import ZERO, read_log
+    from gitmem.git.checks.reffiles import read_log
 
     if is_behind(objects, published, tip):
         return None

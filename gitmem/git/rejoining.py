@@ -97,7 +97,7 @@ class Rejoiner:
 
     def land(self, head: str) -> str:
         """Put a kept line of commits on the branch; tell where that is now, or nothing."""
-        landed = self._landed(head)
+        landed = self._landed(head, old=True)
         if landed:
             release(self._repository, head)
         return landed
@@ -124,8 +124,13 @@ class Rejoiner:
         count = len(split(self._repository.objects, head, tip.commit).ours)
         self.found.append(Rejoined(head, count, landed, left.how))
 
-    def _landed(self, head: str) -> str:
-        """Put the line that ends in HEAD on the branch; nothing where it does not go together."""
+    def _landed(self, head: str, *, old: bool = False) -> str:
+        """Put the line that ends in HEAD on the branch; nothing where it does not go together.
+
+        OLD: the branch went on since, so its own commits are the first parents of a merge. Else
+        theirs are: they are what gitmem acknowledged last, and what `--last`, retries and
+        checkpoints walk along.
+        """
         publisher = self._publisher
         while True:
             tip = self._repository.tip()
@@ -134,14 +139,14 @@ class Rejoiner:
                 if not apart.theirs:
                     return tip.commit
                 ours = self._repository.snapshot(tip.commit)
-                plan = self._plan(ours, self._repository.snapshot(head), apart)
+                plan = self._plan(ours, self._repository.snapshot(head), apart, old)
             except (Conflict, Damaged):
                 return ""
             published = publisher.land(tip, ours, plan)
             if published:
                 return published.commit
 
-    def _plan(self, ours: Snapshot, theirs: Snapshot, apart: Split) -> Plan:
+    def _plan(self, ours: Snapshot, theirs: Snapshot, apart: Split, old: bool) -> Plan:
         words = f"{counted(len(apart.theirs), 'commit')} that had left the branch"
         note = Note(op="merge", id=new_id(), agent="gitmem", title=f"bring back {words}")
         own = parse(self._repository.commit(theirs.commit).message).id
@@ -149,19 +154,18 @@ class Rejoiner:
             # By this id recovery knows whether the move was made.
             note, commit = note._replace(id=own), theirs.commit
         else:
-            commit = self._merge(ours, theirs, apart, note)
+            root, note = self._merged(ours, theirs, apart, note)
+            commit = self._written(root, (ours, theirs) if old else (theirs, ours), note)
         final = self._repository.snapshot(commit)
         changed = [path for path, _, _ in differences(self._repository, "", ours.root, final.root)]
         files = {path: final.read(path) for path in changed if _is_file(final.node(path))}
         standing = {path: self._standing(path, ours, theirs) for path in files}
         return Plan((Step(files, note),), standing, commit)
 
-    def _merge(self, ours: Snapshot, theirs: Snapshot, apart: Split, note: Note) -> str:
-        """Write a merge of both, and tell its id.
-
-        Their commits come first: they are what gitmem acknowledged, and what `--last`, retries and
-        checkpoints walk along.
-        """
+    def _merged(
+        self, ours: Snapshot, theirs: Snapshot, apart: Split, note: Note
+    ) -> tuple[str, Note]:
+        """The tree that has what both did since they parted; and what to say of it."""
         repository = self._repository
         base = repository.snapshot(apart.base) if apart.base else None
         files: dict[str, bytes | None] = {}
@@ -176,11 +180,15 @@ class Rejoiner:
                 before = base.read(path) if base and _is_file(old) else None
                 files[path], _ = joined(before, ours.read(path), theirs.read(path))
         root = write_tree(repository, ours.root, files)
-        when = self._publisher.clock()
-        newest = max(repository.commit(each.commit).committed for each in (ours, theirs))
-        note = note._replace(paths=tuple(sorted(files)))
+        return root, note._replace(paths=tuple(sorted(files)))
+
+    def _written(self, root: str, parents: tuple[Snapshot, Snapshot], note: Note) -> str:
+        """Write the commit of a merge, and tell its id."""
+        repository, when = self._repository, self._publisher.clock()
+        newest = max(repository.commit(each.commit).committed for each in parents)
         committed = max(int(when.timestamp()), newest)
-        raw = commit_bytes(root, theirs.commit, note, when, committed, merged=ours.commit)
+        first, second = parents
+        raw = commit_bytes(root, first.commit, note, when, committed, merged=second.commit)
         commit = repository.objects.stage("commit", raw)
         repository.objects.flush()
         return commit

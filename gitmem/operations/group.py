@@ -307,6 +307,15 @@ class Group:
             finally:
                 self.rejoined += writer.rejoined
 
+    def take_rejoined(self) -> tuple[str, ...]:
+        """What became of commits that had left the branch, in sentences; told once.
+
+        For models, and so without the words of the reflog, which may be anybody's.
+        """
+        told = tuple(each._replace(how="").told for each in self.rejoined)
+        self.rejoined.clear()
+        return told
+
     def _policy(self, snapshot: Snapshot, path: str) -> str:
         from gitmem.operations.layouts import layout_at
 

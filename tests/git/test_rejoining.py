@@ -12,11 +12,14 @@ from gitmem.errors import GitmemError
 from gitmem.git.kept import kept_refs
 from gitmem.git.lock import last_published
 from gitmem.git.rejoining import Rejoined
+from gitmem.git.repository import BranchLost
 from gitmem.operations.capture import capture
+from gitmem.operations.departed import kept_restore
 from gitmem.operations.group import Group, Store
 from gitmem.operations.init import init
 from gitmem.operations.read import read
 from gitmem.operations.write import Edit, write
+from tests.support.damage import check_now
 from tests.support.faults import Scene, assert_sound, commits_of, files_on_disk, new_scene
 from tests.support.git import git
 
@@ -192,6 +195,21 @@ def test_a_read_sees_past_a_lost_branch_file(scene: Scene) -> None:
     assert not (scene.gitdir / "refs/heads/main").exists(), "who only reads changes nothing"
 
 
+def test_a_read_fails_where_nobody_can_tell_what_is_newest(scene: Scene) -> None:
+    by_person(scene, "pack-refs", "--all")
+    head = scene.write(Edit("a.md", "second\n")).commit
+    (scene.gitdir / "refs/heads/main").unlink()
+    (scene.gitdir / "objects" / head[:2] / head[2:]).unlink()
+    with scene.opened() as group, pytest.raises(BranchLost) as lost:
+        read(group, "a.md")
+    assert "check --repair" in lost.value.hint
+    assert check_now(scene, repair=True).findings
+    capture_all(scene)
+    with scene.opened() as group:
+        assert read(group, "a.md").data == b"second\n", "the work tree still had it"
+    assert_sound(scene)
+
+
 def test_a_branch_that_is_packed_and_whole_is_read_as_it_is(scene: Scene) -> None:
     by_person(scene, "pack-refs", "--all")
     with scene.opened() as group:
@@ -266,6 +284,19 @@ def test_a_group_that_may_only_be_read_is_not_healed(tmp_path: Path) -> None:
     assert sorted(str(path) for path in gitdir.rglob("*")) == before
 
 
+def test_what_is_restored_later_does_not_hide_what_came_since(scene: Scene) -> None:
+    """Retries, checkpoints and `--last` walk along the first parents."""
+    gone = scene.write(Edit("gone.md", "gone\n")).commit
+    by_person(scene, "reset", "-q", "--hard", "HEAD~1")
+    since = [scene.write(Edit("since.md", f"{number}\n")).commit for number in range(3)]
+    with scene.opened() as group:
+        done = kept_restore(group, gone[:10])
+    line = git(scene.gitdir, "rev-list", "--first-parent", "main").split()
+    assert line[:2] == [done.commit, since[-1]]
+    assert {"gone.md", "since.md"} <= scene.files().keys()
+    assert_sound(scene)
+
+
 def capture_all(scene: Scene) -> None:
     with scene.opened() as group:
-        capture(group)
+        capture(group, wait=0.2)

@@ -68,7 +68,7 @@ def take_in(group: Group, room: Room, *, with_held: bool = False) -> str:
 
     done = capture(group, wait=WAIT, most=EDITS, seconds=SECONDS)
     told_of = done if with_held else done._replace(held=())
-    left = [*(f"{each.told}." for each in group.rejoined), *_left(done.left)]
+    left = [*(f"{each}." for each in group.take_rejoined()), *_left(done.left)]
     return "\n".join((*told(told_of, group.name, room.without("".join(left))), *left))
 
 
