@@ -114,6 +114,12 @@ class Publisher:
             if published is not None:
                 return published
 
+    def look_again(self) -> None:
+        """See where the branch is: a git at work may have moved it since we looked."""
+        tip = self.repository.tip()
+        if tip.commit != self.published:
+            self.rejoin(tip)
+
     def land(self, tip: Tip, snapshot: Snapshot, plan: Plan) -> Published | None:
         """Land PLAN on the branch as it was read; None when somebody else moved it first."""
         final: dict[str, bytes | None] = {}
