@@ -21,12 +21,13 @@ from gitmem.git.held import HeldFolder, SetAside
 from gitmem.git.ignored import Ignored
 from gitmem.git.intake import Captured, Holding, Intake, Policies, edit_note, no_policy, sound
 from gitmem.git.lock import WAIT, Lock, lock_path
+from gitmem.git.objects import ObjectDamaged
 from gitmem.git.publish import PATIENCE, Plan, Planner, Published, Publisher, Step, translated
 from gitmem.git.rejoining import Rejoined, Rejoiner
 from gitmem.git.repository import Repository, Snapshot
 from gitmem.git.worktree import ABSENT, Seen, WorkTree
 
-LATELY, MOST_COMMITS = 60, 32
+LATELY, MOST_COMMITS = 60, 16
 """Seconds that a git command takes at most, and the commits that others make meanwhile."""
 MOMENT = 0.1
 """Seconds in which a git that has written the index has moved the branch, too."""
@@ -134,11 +135,17 @@ class Writer:
         that takes the write back.
         """
         self.repository.staging.wait_for_git(self._publisher.wait)
-        if not self._paused and seen.oid in self._stood_lately(path):
+        if not self._paused and self._is_known(seen.oid) and seen.oid in self._stood_lately(path):
             self._paused = True  # once: somebody may have put it there for good
             time.sleep(MOMENT)
         self._publisher.look_again()
         self._finisher.tidy()
+
+    def _is_known(self, oid: str | None) -> bool:
+        """False for a text that git has never seen, as almost every edit is."""
+        with suppress(ObjectDamaged):
+            return oid is None or bool(self.repository.objects.read(oid))
+        return False
 
     def _stood_lately(self, path: str) -> Iterator[str | None]:
         """The versions of PATH that commits of the last minute have replaced."""
