@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -10,8 +9,8 @@ import click
 
 from gitmem.cli.declare import group
 from gitmem.cli.invocation import Invocation, ago
-from gitmem.cli.style import columns, quoted, short, visible
-from gitmem.errors import BadInput
+from gitmem.cli.style import columns, short, visible
+from gitmem.core.quoting import quoted
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -91,7 +90,7 @@ def restore(call: Invocation, commit: str) -> None:
 
 @command.declare("drop")
 @click.argument("commit", metavar="COMMIT")
-@click.option("--yes", is_flag=True, help="Do not ask")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask")
 def drop(call: Invocation, commit: str, *, yes: bool) -> None:
     """Let kept commits go
 
@@ -104,16 +103,11 @@ def drop(call: Invocation, commit: str, *, yes: bool) -> None:
     from gitmem.operations.departed import kept_drop
 
     if not yes:
-        _confirm(commit)
+        call.confirm(
+            f"Let {visible(commit)} go?",
+            doing=f"dropping {commit!r}",
+            again=f"gitmem kept drop {quoted(commit)} --yes",
+        )
     with call.group() as group:
         done = kept_drop(group, commit)
     call.answer(done, [f"dropped {short(done.kept)}"])
-
-
-def _confirm(commit: str) -> None:
-    if not sys.stdin.isatty():
-        raise BadInput(
-            f"dropping {commit!r} needs --yes",
-            hint=f"see it first: `gitmem show {quoted(commit)}`",
-        )
-    click.confirm(f"Let {commit} go?", abort=True, err=True)
