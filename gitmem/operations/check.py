@@ -11,9 +11,6 @@ from gitmem.core.layout import FILE
 from gitmem.core.paths import check_group as check_name
 from gitmem.errors import GitmemError, GroupRefused
 from gitmem.git.checks.findings import INFO, WARNING, Finding, info, warning
-from gitmem.git.checks.fsck import VERIFIED, Inspection, Progress, inspect
-from gitmem.git.checks.rewound import KEPT, REWOUND
-from gitmem.git.checks.findings import Finding, info, warning
 from gitmem.git.checks.fsck import VERIFIED, Progress, inspect
 from gitmem.git.formats import check_form
 from gitmem.git.repairs.pointing import point_if_free

@@ -288,16 +288,6 @@ class Group:
             changed = not hurried and writer.index_changed()
             if changed and not late:
                 self._take_in(writer, finder)
-            yield writer
-            if changed and late:
-                # What was asked for is done: the rest can wait.
-                with suppress(GitmemError, OSError):
-                    self._take_in(writer, finder)
-        if writer.landed:
-            from gitmem.operations.exposed import count_as_scanned
-
-            with suppress(GitmemError, OSError):
-                count_as_scanned(self, writer.landed)
             try:
                 yield writer
                 if changed and late:
@@ -306,6 +296,11 @@ class Group:
                         self._take_in(writer, finder)
             finally:
                 self.rejoined += writer.rejoined
+        if writer.landed:
+            from gitmem.operations.exposed import count_as_scanned
+
+            with suppress(GitmemError, OSError):
+                count_as_scanned(self, writer.landed)
 
     def take_rejoined(self) -> tuple[str, ...]:
         """What became of commits that had left the branch, in sentences; told once.

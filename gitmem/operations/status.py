@@ -17,8 +17,8 @@ from gitmem.git.lock import Lock, lock_path
 from gitmem.git.repository import BRANCH, Snapshot
 from gitmem.git.trash import Trash
 from gitmem.operations.clock import zone_problem
-from gitmem.operations.exposed import Secret, open_secrets, scan_commits
 from gitmem.operations.departed import Kept, kept_list, waiting
+from gitmem.operations.exposed import Secret, open_secrets, scan_commits
 from gitmem.operations.group import Group
 from gitmem.operations.inventory import CoreFile, Inventory, inventory
 from gitmem.operations.jobs import Job, last_jobs
@@ -121,7 +121,6 @@ def status(group: Group) -> Status:
         *_leaked(secrets),
     )
     left = waiting(group)
-    concerns = (*_concerns(loaded, holdings.core, wrong_zone), *_failed(jobs), *_unsaid(said))
     concerns = (*concerns, *(["commits left the branch"] if left else []))
     health = health_of(group)
     if health == "ok" and (scan.held or scan.edits):

@@ -202,6 +202,8 @@ def test_an_id_that_is_not_known_is_an_error_with_the_way_on(gitmem: Run) -> Non
 
     assert said.code == 3
     assert "gitmem check" in said.error["hint"]
+
+
 def dropped_by_stash(gitmem: Run, files: Path) -> str:
     """A write whose commit a `git stash` takes off the branch; tell the commit."""
     before = git(files, "rev-parse", "main").strip()

@@ -35,10 +35,8 @@ from tests.support.jobs import read_jobs
 
 AMEND = ("commit", "-q", "--amend", "-m", "amended")
 STEPS = (
-    *("recover", "capture", "rotate", "snapshot", "report", "secrets", "scrub", "forget"),
+    *("recover", "keep", "capture", "rotate", "snapshot", "report", "secrets", "scrub", "forget"),
     *("pack", "commit-graph"),
-    *("recover", "keep", "capture", "rotate", "snapshot", "report", "scrub", "forget", "pack"),
-    "commit-graph",
 )
 FEW = Limits(loose=1, packs=3)
 SOON = 0.2
