@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from gitmem.operations.confirm import Confirmed
     from gitmem.operations.consolidate import Consolidated
     from gitmem.operations.decided import Decided
+    from gitmem.operations.departed import Dropped as KeptDropped
+    from gitmem.operations.departed import Kept
+    from gitmem.operations.departed import Restored as KeptRestored
     from gitmem.operations.diff import Diffed
     from gitmem.operations.entries import ListedEntries
     from gitmem.operations.exposed import Acknowledgement
@@ -371,6 +374,24 @@ class Group:
         from gitmem.operations.lint import lint
 
         return lint(self._group)
+
+    def kept(self) -> tuple[Kept, ...]:
+        """Commits that left the branch and are kept."""
+        from gitmem.operations.departed import kept_list
+
+        return kept_list(self._group)
+
+    def kept_restore(self, commit: str) -> KeptRestored:
+        """Merge kept commits into the branch."""
+        from gitmem.operations.departed import kept_restore
+
+        return kept_restore(self._group, commit)
+
+    def kept_drop(self, commit: str) -> KeptDropped:
+        """Keep commits no longer."""
+        from gitmem.operations.departed import kept_drop
+
+        return kept_drop(self._group, commit)
 
     def held(self) -> tuple[HeldThing, ...]:
         """Edits that may not enter git, in the work tree and set aside."""

@@ -67,6 +67,7 @@ SECTIONS = {
         "restore": "Bring back an entry, a file, a folder or the whole group",
         "undo": "Take back commits, and keep what came after",
         "held": "Decide on edits that may not enter git",
+        "kept": "Bring back commits that left the branch",
         "check": "Look for damage, and repair it",
         "maintain": "Do everything that is due",
         "lint": "Look for what memory should not say",

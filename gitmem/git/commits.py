@@ -67,14 +67,13 @@ def _write(repository: Repository, tree: Tree) -> str:
 
 
 def commit_bytes(
-    tree: str, parent: str | None, note: Note, when: datetime, committed: int
+    tree: str, parent: str | None, note: Note, when: datetime, committed: int, *, merged: str = ""
 ) -> bytes:
-    """A commit object: the agent is the author, gitmem the committer."""
+    """A commit object: the agent is the author, gitmem the committer; MERGED is a second parent."""
     author = signature(note.agent, when)
     zone = _zone(when.utcoffset() or timedelta())
-    return raw_commit(
-        tree, (parent,) if parent else (), author, f"{committed} {zone}", compose(note)
-    )
+    parents = [each for each in (parent, merged) if each]
+    return raw_commit(tree, parents, author, f"{committed} {zone}", compose(note))
 
 
 def raw_commit(

@@ -7,18 +7,23 @@ that shall, or an edit?
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from itertools import islice
 
 from gitmem.core.guards import hold_rule
 from gitmem.core.messages import Note, parse
 from gitmem.errors import GitmemError
+from gitmem.git.ancestry import split
 from gitmem.git.deadlocks import remove_dead_files
 from gitmem.git.held import HeldFolder, SetAside
 from gitmem.git.intake import Intake, new_id, sound
+from gitmem.git.lineage import logged_commit
 from gitmem.git.lock import Item, Record
 from gitmem.git.objects import ObjectDamaged
 from gitmem.git.publish import PATIENCE, Plan, Publisher, Step, places_out
+from gitmem.git.rejoining import Rejoiner
+from gitmem.git.repository import parse_commit
 from gitmem.git.staging import entry
 from gitmem.git.swapping import SWAPPED, path_of, swapped
 from gitmem.git.worktree import InTheWay, Seen
@@ -34,8 +39,11 @@ LOOKED_BACK = 1000
 class Finisher:
     """Finishes what has landed."""
 
-    def __init__(self, publisher: Publisher, intake: Intake, held: HeldFolder) -> None:
+    def __init__(
+        self, publisher: Publisher, intake: Intake, held: HeldFolder, rejoiner: Rejoiner
+    ) -> None:
         self._publisher = publisher
+        self._rejoiner = rejoiner
         self._intake = intake
         self._held = held
         self._repository = publisher.repository
@@ -46,17 +54,19 @@ class Finisher:
         """Finish what a dead writer had begun: its record says what that was."""
         record = self._publisher.lock.record()
         if record is None:
-            return
-        if record.left:
-            self._repository.staging.clear_dead_lock()  # of one who died while finishing it
+            self._rejoiner.begin()
         else:
-            remove_dead_files(self._repository, record)
-        landed = self._has_landed(record)
-        self._publisher.resume([item for item in record.items if item.landed or landed])
-        self.tidy(patience=GLANCE)
-        self.sweep()
-        if not record.left:
-            self._refresh_index()
+            if record.left:
+                self._repository.staging.clear_dead_lock()  # of one who died while finishing it
+            else:
+                remove_dead_files(self._repository, record)
+            self._resume(record)
+        if self._publisher.unfinished:
+            self.tidy(patience=GLANCE)
+        if record is not None:
+            self.sweep()
+            if not record.left:
+                self._refresh_index()
 
     def _refresh_index(self) -> None:
         """Tell the index what it forgot of writes before the one that died.
@@ -79,16 +89,50 @@ class Finisher:
                     changes[path] = entry(path, node.oid, self._worktree.look(path).stat)
             self._publisher.stage(changes)
 
-    def _has_landed(self, record: Record) -> bool:
-        tip = self._repository.tip().commit
-        if tip == record.base or not record.base:
+    def _resume(self, record: Record) -> None:
+        """Take over what is left to do, as far as the branch still has what it belongs to."""
+        landed = self._landed(record)
+        items = [item for item in record.items if item.landed or landed]
+        # Before the branch may be moved: whatever is noted then has to name them, too.
+        self._publisher.resume(items)
+        if not self._rejoiner.compare(landed or self._publisher.lock.tip() or record.base):
+            self._publisher.resume(self._disowned(items))
+
+    def _landed(self, record: Record) -> str:
+        """The commit of a dead writer, if the branch was ever moved to it; or nothing."""
+        if not record.base:
+            return ""
+        tip, objects = self._repository.tip().commit, self._repository.objects
+
+        def is_its(oid: str) -> bool:
+            with suppress(ObjectDamaged):
+                commit = parse_commit(oid, objects.read_as("commit", oid))
+                return parse(commit.message).id == record.id
             return False
-        for commit in self._repository.history(tip):
-            if commit.oid == record.base:
-                return False
-            if parse(commit.message).get("Gitmem-Id") == record.id:
-                return True
-        return False
+
+        with suppress(ObjectDamaged):
+            found = next(filter(is_its, split(objects, tip, record.base).ours), "")
+            if found:
+                return found
+        return logged_commit(self._repository.gitdir, record.base, tip, is_its)
+
+    def _disowned(self, items: Iterable[Item]) -> list[Item]:
+        """Somebody took the commits of ITEMS off the branch: their versions are known no more.
+
+        What lies beside a path is kept with those commits. What stands at the path is an edit of
+        what the branch has there, if it differs from it.
+        """
+        snapshot = self._repository.snapshot()
+        found = []
+        for item in items:
+            for where in (f"{place}{end}" for place in places_out(item) for end in ("", "~")):
+                seen = self._worktree.look(where)
+                known = seen.oid is not None and seen.oid == item.old
+                if known or (seen.data is not None and self._is_part_of(seen.data, item.new)):
+                    self._publisher.let_go(item, where)
+            head = snapshot.oid(item.path)
+            found.append(item._replace(old=head, new=head))
+        return found
 
     def sweep(self) -> None:
         """Capture what came out and no record names any more.

@@ -115,13 +115,7 @@ class Intake:
         self, path: str, base: str | None, snapshot: Snapshot, theirs: bytes | None
     ) -> tuple[bytes | None, bool]:
         """The branch's version with the edit merged in, and whether that went without conflict."""
-        ours = sound(snapshot, path)
-        if ours is None or theirs is None:
-            return (theirs if ours is None else ours), True
-        merged = merge(self._known(base), ours, theirs, hunks)
-        if len(merged.data) > MAX_FILE:
-            return ours, False  # no file may be that big: the edit stands in history before it
-        return merged.data, not merged.conflicts
+        return joined(self._known(base), sound(snapshot, path), theirs)
 
     def _known(self, blob: str | None) -> bytes | None:
         """The version BLOB, as far as there is one and it can be read."""
@@ -133,6 +127,18 @@ class Intake:
 
 def _blob(data: bytes | None) -> str | None:
     return None if data is None else blob_id(data)
+
+
+def joined(
+    base: bytes | None, ours: bytes | None, theirs: bytes | None
+) -> tuple[bytes | None, bool]:
+    """What OURS and THEIRS made of BASE, in one; and whether that went without conflict."""
+    if ours is None or theirs is None:
+        return (theirs if ours is None else ours), True
+    merged = merge(base, ours, theirs, hunks)
+    if len(merged.data) > MAX_FILE:
+        return ours, False  # no file may be that big: the other one stands in history before it
+    return merged.data, not merged.conflicts
 
 
 def edit_note(

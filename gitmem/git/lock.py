@@ -3,6 +3,9 @@
 The lock is a `flock` on `gitmem/lock` in the git directory. The kernel frees it when its holder
 dies, so it is never stale and never unlinked. The file's content is the inflight record: whoever
 gets the lock and finds a record knows that the writer before is dead and what it was doing.
+
+A second line names the last published tip: the commit to which a writer of ours moved the branch
+last. Releases that do not know of it read the first line alone.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import re
 import time
 import zlib
 from pathlib import Path
@@ -22,6 +26,9 @@ WAIT = 10.0
 
 # The record is overwritten in place: a file that keeps its size is synced without a journal commit.
 _ROOM = 512
+NO_INDEX = b"index -"
+"""Stands where a remark belongs while there is no index."""
+_TIP = re.compile(rb"tip ([0-9a-f]{40})\s*")
 
 
 class Item(NamedTuple):
@@ -60,6 +67,7 @@ class Lock:
         self._path = str(path)
         self._fd = -1
         self._size = 0
+        self._content: bytes | None = None
 
     def __enter__(self) -> Lock:
         self.acquire()
@@ -102,6 +110,7 @@ class Lock:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
+            self._content = None
 
     def _open(self, path: str, flags: int) -> int:
         try:
@@ -158,22 +167,42 @@ class Lock:
 
     def record(self) -> Record | None:
         """The record that the writer before left behind, if any."""
-        return decode(os.pread(self._fd, self._size, 0)) if self._size else None
+        return decode(self._read())
 
-    def note(self, record: Record) -> None:
+    def note(self, record: Record, tip: str = "") -> None:
         """Write the record, durably: it must be on disk before the branch moves."""
-        self._write(encode(record))
+        self._write(encode(record), tip)
         os.fdatasync(self._fd) if hasattr(os, "fdatasync") else os.fsync(self._fd)
 
-    def clear(self, remark: bytes = b"") -> None:
+    def clear(self, remark: bytes = b"", tip: str = "") -> None:
         """Forget the record: everything it names is in place. REMARK stands there instead."""
-        self._write(remark)
+        # The first line is never blank before a tip: a release that knows no tips would take that
+        # for a torn record.
+        self._write(remark or (NO_INDEX if tip else b""), tip)
+
+    def mark(self, tip: str) -> None:
+        """Remember TIP as the last published one, and leave the rest as it is."""
+        first = self._read().partition(b"\n")[0].rstrip()
+        if first:  # else nobody has written yet, and the first one will say it
+            self._write(first, tip)
 
     def remark(self) -> bytes:
         """What `clear` was given last; empty while there is a record."""
-        return remark_in(os.pread(self._fd, _ROOM, 0)) if self._size else b""
+        return remark_in(self._read())
 
-    def _write(self, data: bytes) -> None:
+    def tip(self) -> str:
+        """The commit to which a writer moved the branch last; empty where nobody said."""
+        return tip_in(self._read())
+
+    def _read(self) -> bytes:
+        """The content: one system call, however many questions are asked of it."""
+        if self._content is None:
+            self._content = os.pread(self._fd, self._size, 0) if self._size else b""
+        return self._content
+
+    def _write(self, first: bytes, tip: str) -> None:
+        data = first + (b"\ntip %s" % tip.encode() if tip else b"")
+        self._content = None
         room = max(self._size, (len(data) // _ROOM + 1) * _ROOM)
         whole = data.ljust(room - 1) + b"\n"
         written = 0
@@ -198,6 +227,21 @@ def remark_in(data: bytes) -> bytes:
     """What the last writer to finish left behind, where there is no record."""
     text = data.partition(b"\n")[0].strip()
     return text if text.startswith(b"index ") else b""
+
+
+def tip_in(data: bytes) -> str:
+    """The last published tip that DATA, the content of a lock file, names; or nothing."""
+    found = _TIP.fullmatch(data.partition(b"\n")[2])
+    return found[1].decode() if found else ""
+
+
+def last_published(gitdir: Path) -> str:
+    """The last published tip of a repository, read without the lock; or nothing."""
+    try:
+        with open(lock_path(gitdir), "rb") as file:
+            return tip_in(file.read())
+    except OSError:
+        return ""
 
 
 def encode(record: Record) -> bytes:

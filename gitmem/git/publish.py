@@ -22,7 +22,7 @@ from gitmem.core.messages import Note, subject
 from gitmem.errors import Busy, Damaged, StorageFailed
 from gitmem.git.commits import commit_bytes, write_tree
 from gitmem.git.indexfile import Entry, Stat
-from gitmem.git.lock import WAIT, Item, Lock, Record
+from gitmem.git.lock import NO_INDEX, WAIT, Item, Lock, Record
 from gitmem.git.objects import blob_id
 from gitmem.git.repository import BRANCH, Repository, Snapshot, Tip
 from gitmem.git.staging import IndexBusy, entry
@@ -32,6 +32,10 @@ from gitmem.git.worktree import InTheWay, Seen, WorkTree, beside
 
 PATIENCE = 0.25
 """Seconds to wait for somebody who still has a swapped-out file open for writing."""
+
+AGAIN = 10
+"""How often the branch is tried again though no lock is to be seen: one may just have gone, and the
+next one come and gone as well."""
 
 
 def reached(step: str) -> None:
@@ -86,6 +90,11 @@ class Publisher:
         self.unfinished: list[Item] = []
         self.landed: list[tuple[str, str]] = []
         """What was written here, each as the commit it began on and the one it ends with."""
+        self.published = ""
+        """The commit that the branch is known to be at; empty before anybody has looked."""
+        self.rejoin: Callable[[Tip], bool] = lambda tip: False
+        """Asked where the branch is not where we left it; True when it was moved, by the answer."""
+        self._remark = lock.remark()
         self._noted = False
         self._landing = False
         self._out: dict[str, str] = {}
@@ -99,15 +108,23 @@ class Publisher:
         """
         while True:
             tip = self.repository.tip()
+            if tip.commit != self.published and self.rejoin(tip):
+                continue
             snapshot = self.repository.snapshot(tip.commit)
             plan = planner(snapshot)
             if plan is None:
                 return None
             if self.check_claims({path for step in plan.steps for path in step.files}, snapshot):
                 continue
-            published = self._land(tip, snapshot, plan)
+            published = self.land(tip, snapshot, plan)
             if published is not None:
                 return published
+
+    def look_again(self) -> None:
+        """See where the branch is: a git at work may have moved it since we looked."""
+        tip = self.repository.tip()
+        if tip.commit != self.published:
+            self.rejoin(tip)
 
     def check_claims(self, paths: Iterable[str], snapshot: Snapshot) -> bool:
         """Refuse what belongs to a merge of a person's: it would end as half of each.
@@ -129,7 +146,8 @@ class Publisher:
         known = [blob for each in self.unfinished if each.path == path for blob in each[1:3]]
         return self.claims.hold(path, snapshot, known)
 
-    def _land(self, tip: Tip, snapshot: Snapshot, plan: Plan) -> Published | None:
+    def land(self, tip: Tip, snapshot: Snapshot, plan: Plan) -> Published | None:
+        """Land PLAN on the branch as it was read; None when somebody else moved it first."""
         final: dict[str, bytes | None] = {}
         for step in plan.steps:
             final.update(step.files)
@@ -144,6 +162,8 @@ class Publisher:
         if not moved:
             self._landing = False
             return None
+        self.published = commit
+        self.repository.saw_branch(commit)
         items = [item._replace(landed=True) for item in items]
         self.unfinished += items
         self._landing = False
@@ -183,7 +203,8 @@ class Publisher:
 
     def _note(self, name: str, base: str, items: Iterable[Item], *, left: bool = False) -> None:
         self._noted = True
-        self.lock.note(Record(name, base, os.getpid(), left, (*self.unfinished, *items)))
+        record = Record(name, base, os.getpid(), left, (*self.unfinished, *items))
+        self.lock.note(record, self.published)
 
     def _write_commits(self, tip: Tip, snapshot: Snapshot, steps: Iterable[Step]) -> str:
         objects = self.repository.objects
@@ -202,7 +223,7 @@ class Publisher:
         """Compare and swap the branch; False when somebody else moved it first."""
         deadline = time.monotonic() + self.wait
         reference = tip.reference
-        free = False
+        free = 0  # how often it failed without a lock in the way
         while True:
             try:
                 reference.set_target(commit, subject)
@@ -221,10 +242,9 @@ class Publisher:
                 if time.monotonic() >= deadline:
                     self._landing = False  # it did not: no record shall make that lock look ours
                     raise _branch_locked(lock, self.wait) from error
-                gone = not lock.exists()
-                if gone and free:  # at two attempts running: before, it may just have gone
+                free = 0 if lock.exists() else free + 1
+                if free > AGAIN:  # before, it may just have gone
                     raise
-                free = gone
                 reference = now.reference
                 time.sleep(0.01)
 
@@ -355,18 +375,21 @@ class Publisher:
     def leave(self) -> None:
         """Clear the record, or leave in it what the next writer has to finish."""
         self.repository.objects.discard()
-        if self._landing or not self._noted:
+        if self._landing:
             return  # interrupted between the branch and our knowing it: recovery will look
-        if self.unfinished:
+        if not self._noted:
+            if self.published != self.lock.tip():  # a person moved the branch on
+                self.lock.mark(self.published)
+        elif self.unfinished:
             self.worktree.sync(SWAPPED)  # what waits there may be an edit that git does not have
             self._note("", "", (), left=True)
         else:
-            self.lock.clear(self.repository.staging.signature())
+            self.lock.clear(self.repository.staging.signature(), self.published)
 
     def index_changed(self) -> bool:
         """True when somebody else wrote the index since we did: a person used plain git."""
-        known = self.lock.remark()
-        if not known or known == self.repository.staging.signature():
+        known = self._remark
+        if not known or known == (self.repository.staging.signature() or NO_INDEX):
             return False
         self._noted = True  # so that it is noticed once
         return True

@@ -129,11 +129,13 @@ class Repository:
         self.raw.set_ident("gitmem", "gitmem@gitmem.invalid")  # for reflogs; never the operator
         self.objects = Objects(gitdir)
         self._head = os.path.join(gitdir, "HEAD")
+        self._branch = os.path.join(gitdir, BRANCH)
         self.staging = Staging(gitdir)
         self.trouble: dict[str, str] = {}
         """Refs that could not be read, and why: they are passed over, but not without a word."""
         self._trees: dict[str, Tree] = {}
         self._last: Commit | None = None
+        self._seen_at = ""
 
     def close(self) -> None:
         """Give back file handles."""
@@ -144,7 +146,7 @@ class Repository:
         """The branch now."""
         try:
             reference = self.raw.lookup_reference(BRANCH)
-            return Tip(reference, str(reference.target))
+            return Tip(reference, self._standing(str(reference.target)))
         except (KeyError, pygit2.GitError, OSError, ValueError) as error:
             what = "is missing" if isinstance(error, KeyError) else "cannot be read"
             raise BranchLost(
@@ -152,6 +154,24 @@ class Repository:
                 hint="run `gitmem check --repair`: it finds the last sound commit",
                 ref=BRANCH,
             ) from error
+
+    def _standing(self, commit: str) -> str:
+        """COMMIT, unless that is an old packed value because the file of the branch is lost.
+
+        libgit2, like git, serves such a value without a word. To ask for the file costs one stat
+        for each commit that the branch is seen at.
+        """
+        if commit != self._seen_at:
+            if not os.path.exists(self._branch):
+                from gitmem.git.lineage import without_file  # only where there is no file
+
+                return without_file(self.gitdir, self.objects, commit)
+            self._seen_at = commit
+        return commit
+
+    def saw_branch(self, commit: str) -> None:
+        """The file of the branch was seen at COMMIT: nobody has to look for it again."""
+        self._seen_at = commit
 
     def head_branch(self) -> str | None:
         """The branch that HEAD names, None when it is detached or unreadable."""

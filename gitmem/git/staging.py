@@ -140,6 +140,17 @@ class Staging:
                     raise IndexBusy from None
                 time.sleep(0.005)
 
+    def wait_for_git(self, wait: float = PATIENCE) -> bool:
+        """Wait until no git holds the index; False when there was nobody to wait for."""
+        deadline = time.monotonic() + min(wait, PATIENCE)
+        waited = False
+        while (lock := self._lock_now()) and lock != self._outlasted:
+            waited = True
+            if time.monotonic() >= deadline:
+                self._outlasted = lock
+            time.sleep(0.005)
+        return waited
+
     def _lock_now(self) -> tuple[int, int] | None:
         """What tells one lock from the next; None when it has just gone."""
         with suppress(FileNotFoundError):

@@ -6,28 +6,35 @@ the writer before it died, it finishes that one's work first.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 
 from gitmem.core.guards import hold_rule, violations
 from gitmem.core.messages import Note
 from gitmem.errors import Busy, Conflict, Damaged, GitmemError, GitOperationUnderway
-from gitmem.git.behind import catch_up
 from gitmem.git.finishing import Finisher
 from gitmem.git.heads import heal_head
 from gitmem.git.held import HeldFolder, SetAside
 from gitmem.git.ignored import Ignored
 from gitmem.git.intake import Captured, Holding, Intake, Policies, edit_note, no_policy, sound
 from gitmem.git.lock import WAIT, Lock, lock_path
+from gitmem.git.objects import ObjectDamaged
 from gitmem.git.publish import PATIENCE, Plan, Planner, Published, Publisher, Step, translated
+from gitmem.git.rejoining import Rejoined, Rejoiner
 from gitmem.git.repository import Repository, Snapshot
 from gitmem.git.setup import exclude_temps
 from gitmem.git.swapping import swapped_folder
 from gitmem.git.underway import git_operation
 from gitmem.git.worktree import ABSENT, Seen, WorkTree
 
+LATELY, MOST_COMMITS = 60, 16
+"""Seconds that a git command takes at most, and the commits that others make meanwhile."""
+MOMENT = 0.1
+"""Seconds in which a git that has written the index has moved the branch, too."""
 GONE = ("file", "folder")
 """Obstacles that took a file's place: the file itself is no longer there."""
 
@@ -45,13 +52,20 @@ class Writer:
         """Asked about what an operation publishes; an edit by others has happened already."""
         self._publisher = publisher
         self._policies = policies
+        self._paused = False
         self._intake = Intake(publisher, finder, policies)
-        self._finisher = Finisher(publisher, self._intake, held)
+        self._rejoiner = publisher.rejoin = Rejoiner(publisher)
+        self._finisher = Finisher(publisher, self._intake, held, self._rejoiner)
 
     @property
     def captured(self) -> list[Captured]:
         """Edits by others that were found on the way, and committed."""
         return self._intake.captured
+
+    @property
+    def rejoined(self) -> list[Rejoined]:
+        """Commits that had left the branch, and are back or kept."""
+        return self._rejoiner.found
 
     @property
     def set_aside(self) -> list[SetAside]:
@@ -111,11 +125,11 @@ class Writer:
         snapshot = self.repository.snapshot()
         if self._is_ours(path, seen, snapshot):
             return None
-        if seen.data is not None:
-            # Differs, so somebody may be in the middle of it: half an edit is no good version.
-            seen = self.worktree.look(path, patience=PATIENCE)
-            if self._is_ours(path, seen, snapshot):
-                return None
+        # Differs, so somebody may be in the middle of it: half an edit is no good version.
+        self._let_git_finish(path, seen)
+        seen, snapshot = self.worktree.look(path, patience=PATIENCE), self.repository.snapshot()
+        if self._is_ours(path, seen, snapshot):
+            return None
         if self._publisher.check_claims([path], snapshot):
             return self.adopt(path, finder)
         if seen.obstacle in GONE and snapshot.oid(path):
@@ -127,6 +141,36 @@ class Writer:
             return Holding(path, rule)
         return self._intake.take_in(path, seen, snapshot.oid(path), finder)
 
+    def _let_git_finish(self, path: str, seen: Seen) -> None:
+        """Give a `git reset` that has put an older version at PATH the time to move the branch.
+
+        Git writes the files first, under the lock of the index, then the index, and sets the branch
+        at the end. In between its version of a file that was published meanwhile looks like an edit
+        that takes the write back.
+        """
+        self.repository.staging.wait_for_git(self._publisher.wait)
+        if not self._paused and self._is_known(seen.oid) and seen.oid in self._stood_lately(path):
+            self._paused = True  # once: somebody may have put it there for good
+            time.sleep(MOMENT)
+        self._publisher.look_again()
+        self._finisher.tidy()
+
+    def _is_known(self, oid: str | None) -> bool:
+        """False for a text that git has never seen, as almost every edit is."""
+        with suppress(ObjectDamaged):
+            return oid is None or bool(self.repository.objects.read(oid))
+        return False
+
+    def _stood_lately(self, path: str) -> Iterator[str | None]:
+        """The versions of PATH that commits of the last minute have replaced."""
+        since = self.clock().timestamp() - LATELY
+        line = self.repository.history(self.repository.tip().commit)
+        with suppress(Damaged):
+            for commit in islice(line, MOST_COMMITS):
+                if commit.committed < since or not commit.parents:
+                    return
+                yield self.repository.snapshot(commit.parents[0]).oid(path)
+
     def _is_ours(self, path: str, seen: Seen, snapshot: Snapshot) -> bool:
         """True for HEAD's version, and for one of ours that still waits to be replaced by it."""
         same = seen.oid == snapshot.oid(path) and not seen.obstacle
@@ -134,6 +178,7 @@ class Writer:
 
     def adopt_move(self, source: str, target: str, finder: Note) -> Captured | Holding | None:
         """Commit a file that somebody renamed, as one commit, so that git sees the move."""
+        self._let_git_finish(target, self.worktree.look(target))
         seen, before = self.worktree.look(target), self.worktree.look(source)
         snapshot = self.repository.snapshot()
         left = before.absent or before.obstacle in GONE
@@ -192,6 +237,12 @@ class Writer:
             self._finisher.set_out(path, rule)
         return next((each for each in self.set_aside[known:] if each.path == path), None)
 
+    def bring_back(self, commit: str) -> str:
+        """Merge a kept line of commits into the branch; tell where that is now, or nothing."""
+        landed = self._rejoiner.land(commit)
+        self._finisher.tidy()
+        return landed
+
     def put_back(self, under: str = "") -> int:
         """Let every file of HEAD that is missing stand in the work tree again; count them."""
         missing, snapshot = 0, self.repository.snapshot()
@@ -239,7 +290,6 @@ def holding(
 ) -> Iterator[Writer]:
     """A writer under a lock that is held already; WAIT so long for a git at work on the branch."""
     _check_head(repository)
-    catch_up(repository)
     with suppress(OSError):  # a rule that cannot be written stops nobody
         exclude_temps(repository.gitdir)
     worktree = WorkTree(root, swapped_folder(repository.gitdir))

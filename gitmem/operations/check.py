@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.core.access import check_access
@@ -12,8 +11,7 @@ from gitmem.core.layout import FILE
 from gitmem.core.paths import check_group as check_name
 from gitmem.errors import GitmemError, GroupRefused
 from gitmem.git.checks.findings import INFO, WARNING, Finding, info, warning
-from gitmem.git.checks.fsck import VERIFIED, Inspection, Progress, inspect
-from gitmem.git.checks.rewound import KEPT, REWOUND
+from gitmem.git.checks.fsck import VERIFIED, Progress, inspect
 from gitmem.git.formats import check_form
 from gitmem.git.repairs.pointing import point_if_free
 from gitmem.git.setup import read_config
@@ -87,10 +85,9 @@ def check_group(
 
         if near:
             relink_from(store, name, near)
-        kept = _keep_rewound(gitdir, found)
         done = mend(gitdir, store.default_worktree(name), lambda: time_now(now, zone))
         found = inspect(gitdir, now=time_now(now, zone), full=True, progress=progress)
-        answers = kept | {_key(each.code, each.path, each.object): each.text for each in done}
+        answers = {_key(each.code, each.path, each.object): each.text for each in done}
         findings = _merged(findings, found.findings, answers)
     findings = (*findings, *_layout(store, name), *_zone(store), *_secrets(store, name, acting))
     edits = list(_edits(store, name))
@@ -99,18 +96,6 @@ def check_group(
         # So that the next check need not read all of history again.
         point_if_free(gitdir, VERIFIED, found.tip, "sound")
     return Checked((*findings, *edits), found.objects, found.commits, sound)
-
-
-def _keep_rewound(gitdir: Path, found: Inspection) -> dict[tuple[str, str], str]:
-    """What the branch lost by being moved back gets a ref of its own, and is no news then."""
-    answers = {}
-    for each in found.findings:
-        if each.code == REWOUND:
-            name = f"{KEPT}{each.object[:12]}"
-            if point_if_free(gitdir, name, each.object, "the branch was moved back"):
-                point_if_free(gitdir, VERIFIED, found.tip, "the branch was moved back")
-                answers[_key(each.code, each.path, each.object)] = f"kept as {name}"
-    return answers
 
 
 def _key(code: str, path: str, object: str) -> tuple[str, str]:

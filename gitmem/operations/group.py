@@ -22,6 +22,7 @@ from gitmem.git.rescue import Rescue, damage_met
 from gitmem.git.setup import FORMAT, is_blank, is_tied, name_worktree, read_config, worktree_in
 
 if TYPE_CHECKING:
+    from gitmem.git.rejoining import Rejoined
     from gitmem.git.underway import GitOperation
     from gitmem.git.writer import Writer
     from gitmem.index.layouts import Standing
@@ -167,6 +168,8 @@ class Group:
         self._zoned_at = ""
         self.layouts: dict[str, Layout] = {}
         """Layouts that were read, by the blob they stand in."""
+        self.rejoined: list[Rejoined] = []
+        """Commits that had left the branch and that our writers have put back, or kept."""
         self.standing: Standing | None = None
         """Which one counts at a commit that has none of its own."""
         self.gitdir = store.gitdir(name)
@@ -343,11 +346,14 @@ class Group:
             changed = not hurried and writer.index_changed()
             if changed and not late:
                 self._take_in(writer, finder)
-            yield writer
-            if changed and late:
-                # What was asked for is done: the rest can wait.
-                with suppress(GitmemError, OSError):
-                    self._take_in(writer, finder)
+            try:
+                yield writer
+                if changed and late:
+                    # What was asked for is done: the rest can wait.
+                    with suppress(GitmemError, OSError):
+                        self._take_in(writer, finder)
+            finally:
+                self.rejoined += writer.rejoined
         if writer.landed:
             from gitmem.operations.exposed import count_as_scanned
 
@@ -359,6 +365,15 @@ class Group:
         from gitmem.git.underway import git_operation
 
         return git_operation(self.gitdir)
+
+    def take_rejoined(self) -> tuple[str, ...]:
+        """What became of commits that had left the branch, in sentences; told once.
+
+        For models, and so without the words of the reflog, which may be anybody's.
+        """
+        told = tuple(each._replace(how="").told for each in self.rejoined)
+        self.rejoined.clear()
+        return told
 
     def _policy(self, snapshot: Snapshot, path: str) -> str:
         from gitmem.operations.layouts import layout_at

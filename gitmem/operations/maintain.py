@@ -26,6 +26,7 @@ from gitmem.git.refs import ref_tip
 from gitmem.git.repository import BRANCH
 from gitmem.index.maintained import Quiet, keep_quiet, quiet
 from gitmem.operations.clock import ENV, Clock
+from gitmem.operations.departed import is_where_left
 from gitmem.operations.group import Group, Store, Who, not_found, time_now
 from gitmem.operations.jobs import Told, last_jobs, log_job, why
 from gitmem.operations.upkeep import STEPS, Limits, Step
@@ -192,6 +193,7 @@ def _quiet_now(group: Group) -> Quiet | None:
             and known.settings == _settings(group.store)
             and known.worktree == fingerprint(str(group.worktree)).digest
             and not Lock(lock_path(group.gitdir)).peek()
+            and is_where_left(group)
         )
     except (GitmemError, OSError):
         return None
@@ -223,8 +225,9 @@ def _settings(store: Store) -> str:
 
 
 def _beside(group: Group) -> str:
-    """What was said, and what of it was dropped: neither moves the branch."""
-    return f"{ref_tip(group.gitdir, REF) or 'none'} {_looks(list_path(group.gitdir))}"
+    """What was said, what of it was dropped, and how the branch moved: by hand also back again."""
+    said = f"{ref_tip(group.gitdir, REF) or 'none'} {_looks(list_path(group.gitdir))}"
+    return f"{said} {_looks(group.gitdir / 'logs' / BRANCH)}"
 
 
 def _looks(path: Path) -> str:

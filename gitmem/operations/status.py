@@ -21,6 +21,7 @@ from gitmem.git.repository import BRANCH, Snapshot
 from gitmem.git.trash import Trash
 from gitmem.git.underway import GitOperation
 from gitmem.operations.clock import zone_problem
+from gitmem.operations.departed import Kept, kept_list, waiting
 from gitmem.operations.exposed import Secret, open_secrets, scan_commits
 from gitmem.operations.group import Group
 from gitmem.operations.inventory import CoreFile, Inventory, inventory
@@ -117,6 +118,10 @@ class Status(NamedTuple):
     """... and the files that belong to it: they are not captured until it is finished."""
     marked: tuple[str, ...] = ()
     """Files with conflict markers that somebody committed with plain git of late."""
+    waiting: str = ""
+    """What left the branch, in words, until the next command has put it back."""
+    kept: tuple[Kept, ...] = ()
+    """What somebody took off the branch; it is kept, and `gitmem kept restore` brings it back."""
 
 
 def status(group: Group) -> Status:
@@ -145,6 +150,8 @@ def status(group: Group) -> Status:
         *_unsaid(said),
         *_leaked(secrets),
     )
+    left = waiting(group)
+    concerns = (*concerns, *(["commits left the branch"] if left else []))
     last_snapshot = _last_snapshot(group)
     health = _damage(read) or _untrusted(group) or health_of(group)
     if health == "ok" and (scan.held or scan.edits):
@@ -178,6 +185,8 @@ def status(group: Group) -> Status:
         scan.operation,
         scan.claimed,
         marked,
+        left,
+        kept_list(group),
     )
 
 

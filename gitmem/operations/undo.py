@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from gitmem.core.messages import PARTLY, UNDOES, parse
 from gitmem.errors import BadInput, GitmemError, NotFound
+from gitmem.git.history import walk
 from gitmem.git.intake import Captured
 from gitmem.git.publish import Plan, Step
 from gitmem.git.repository import Commit, Repository, Snapshot
@@ -123,23 +124,25 @@ def _line(repository: Repository, limit: int = 0) -> Iterator[Commit]:
 
 def _named(repository: Repository, wanted: set[str]) -> list[Commit]:
     found = []
-    for commit in _line(repository):
+    for commit in walk(repository, repository.tip().commit):
         if commit.oid in wanted:
             found.append(commit)
         if len(found) == len(wanted):
             return found
-    # What came in by a merge of somebody's branch is not on our line.
-    strangers = wanted - {each.oid for each in found}
+    strangers = wanted - {each.oid for each in found}  # not on the branch at all
     return found + [repository.commit(each) for each in sorted(strangers)]
 
 
 def _by(repository: Repository, session: str, agent: str) -> list[Commit]:
-    """What one session or agent did and nobody has taken back since."""
+    """What one session or agent did and nobody has taken back since, merged branches included.
+
+    A merge itself is nobody's work: what it brought is that of the commits behind it.
+    """
     found: list[Commit] = []
     undone: set[str] = set()
     known = False
-    for commit in _line(repository):
-        mine = bool(commit.parents) and _is_of(commit, session, agent)
+    for commit in walk(repository, repository.tip().commit):
+        mine = len(commit.parents) == 1 and _is_of(commit, session, agent)
         known = known or mine
         if commit.oid in undone:
             continue

@@ -15,6 +15,7 @@ from gitmem.errors import Busy, Damaged
 from gitmem.git.checks.fsck import VERIFIED
 from gitmem.git.lock import Lock, lock_path
 from gitmem.git.swapping import swapped_folder
+from gitmem.operations.departed import is_where_left
 from gitmem.operations.group import Group
 from gitmem.operations.jobs import Told, last_jobs
 
@@ -55,6 +56,8 @@ class Step(NamedTuple):
 
 def _recover_due(group: Group, limits: Limits) -> Due:
     record = Lock(lock_path(group.gitdir)).peek()
+    if record is None and not is_where_left(group):
+        return Due(True, "the branch is not where gitmem left it")
     if record is None:
         left = _swapped_out(group)
         why = f"a write that left {counted(left, 'replaced version')} is not finished"
@@ -74,11 +77,32 @@ def _recover(group: Group, limits: Limits) -> Told:
     before = _recover_due(group, limits)
     with group.writing() as writer:  # taking the lock is what does it
         writer.sweep()
-        found = len(writer.captured)
+        found, rejoined = len(writer.captured), list(writer.rejoined)
         pending = writer.pending
+    if rejoined:
+        return Told("done", "; ".join(each.told for each in rejoined), len(rejoined))
     if pending:
         return Told("skipped", f"{before.why}: somebody still has a file open")
-    return Told("done", before.why.replace("is not finished", "was finished"), found)
+    done = before.why.replace("is not finished", "was finished")
+    return Told("done" if before.why != done else "nothing", done, found)
+
+
+def _keep_due(group: Group, limits: Limits) -> Due:
+    from gitmem.git.keeping import may_be_lost
+
+    if may_be_lost(group.gitdir):
+        return Due(True, "the branch was moved by hand")
+    return Due(False, "nobody moved the branch back")
+
+
+def _keep(group: Group, limits: Limits) -> Told:
+    from gitmem.git.keeping import keep_lost
+
+    with group.writing() as writer:  # which puts back what nobody meant to drop
+        found = list(keep_lost(writer.repository))
+    if not found:
+        return Told("nothing", "no commit has left the branch")
+    return Told("done", "; ".join(f"{oid[:10]}: {what}" for oid, what in found), len(found))
 
 
 def _capture_due(group: Group, limits: Limits) -> Due:
@@ -186,9 +210,8 @@ def _scrub(group: Group, limits: Limits) -> Told:
     if found.lacks:
         more = f", and {len(found.lacks) - 1} more" if len(found.lacks) > 1 else ""
         raise Damaged(found.lacks[0] + more, hint="run `gitmem check --repair`")
-    if found.rewound:
-        text = "the branch was moved back: what was last found sound is no longer part of it"
-        raise Damaged(text, hint="run `gitmem check`")
+    if found.rewound:  # the ref that is about to move may be all that leads there
+        _keep(group, limits)
     words = f"{counted(found.commits, 'commit')} and {counted(found.files, 'file')} are sound"
     words = "; ".join((words, *group.damage))  # nobody watches: what was healed is noted
     if not point_if_free(group.gitdir, VERIFIED, tip, "sound"):
@@ -294,6 +317,7 @@ def _graph(group: Group, limits: Limits) -> Told:
 
 STEPS = (
     Step("recover", _recover_due, _recover),
+    Step("keep", _keep_due, _keep),
     Step("capture", _capture_due, _capture),
     Step("rotate", _rotate_due, _rotate, has_trace=True),
     Step("snapshot", _snapshot_due, _snapshot, has_trace=True),

@@ -41,6 +41,9 @@ READING = [
     ["list"],
     ["list", "-l"],
     ["list", LINE],
+    ["kept"],
+    ["kept", "restore", LINE],
+    ["kept", "drop", LINE],
     ["held"],
     ["held", "list", "--trash"],
     ["held", "ignore", "--list"],
@@ -137,6 +140,9 @@ def haunted(gitmem: Run, home: Path, files: Path) -> Run:
     git(files, "reset", "-q", "--hard")
     git(files, "tag", "-a", "-m", f"{EVIL}\nFORGED", "snapshot/\u202e\u200bx")
     git(files, "branch", "\u202e\u200bside")
+    git(files, "commit", "-q", "--allow-empty", "-m", f"left {EVIL}\r FORGED")
+    git(files, "update-ref", "refs/gitmem/kept/123456789012", "main")
+    git(files, "update-ref", "-m", f"moved {EVIL}", "refs/heads/main", "main~1")
     notes = files / "notes"
     notes.mkdir(exist_ok=True)
     for name in (f"{LINE}.md".encode(), BYTES + b".md", b"n" * 250):

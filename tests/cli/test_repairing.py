@@ -202,3 +202,80 @@ def test_an_id_that_is_not_known_is_an_error_with_the_way_on(gitmem: Run) -> Non
 
     assert said.code == 3
     assert "gitmem check" in said.error["hint"]
+
+
+def dropped_by_stash(gitmem: Run, files: Path) -> str:
+    """A write whose commit a `git stash` takes off the branch; tell the commit."""
+    before = git(files, "rev-parse", "main").strip()
+    commit = gitmem("write", "lost.md", "lost", "--json").document["commit"]
+    git(files, "update-ref", "-m", "reset: moving to HEAD", "refs/heads/main", before)
+    git(files, "read-tree", "--reset", "-u", before)
+    return str(commit)
+
+
+def amended(gitmem: Run, files: Path) -> str:
+    """A write that a person replaces by a better one; tell the commit that is gone."""
+    commit = gitmem("write", "a.md", "one", "--json").document["commit"]
+    git(files, "commit", "-q", "--amend", "-m", "by hand, better")
+    return str(commit)
+
+
+def test_a_command_that_puts_commits_back_says_so(gitmem: Run, files: Path) -> None:
+    gitmem("write", "a.md", "one")
+    dropped_by_stash(gitmem, files)
+    status = gitmem("status").out
+    assert "left the branch by `reset: moving to HEAD`; put it back: gitmem capture" in status
+
+    said = gitmem("write", "b.md", "two")
+
+    assert "1 commit had left the branch by `reset: moving to HEAD` and is back" in said.err
+    assert gitmem("read", "lost.md").out == "lost\n"
+    assert gitmem("write", "b.md", "three").err == ""
+
+
+def test_as_json_it_is_in_the_document(gitmem: Run, files: Path) -> None:
+    gitmem("write", "a.md", "one")
+    lost = dropped_by_stash(gitmem, files)
+
+    (found,) = gitmem("write", "b.md", "two", "--json").document["rejoined"]
+
+    assert (found["commit"], found["commits"], found["landed"]) == (lost, 1, lost)
+    assert "rejoined" not in gitmem("write", "b.md", "three", "--json").document
+
+
+def test_what_an_amend_replaced_is_named_and_comes_back_by_one_command(
+    gitmem: Run, files: Path
+) -> None:
+    gone = amended(gitmem, files)
+    assert f"gitmem kept restore {gone[:7]}" in gitmem("status").out
+
+    said = gitmem("write", "b.md", "two")
+
+    assert f"kept; bring back with `gitmem kept restore {gone[:10]}`" in said.err
+    (kept,) = gitmem("kept", "--json").document["kept"]
+    assert (kept["commit"], kept["how"]) == (gone, "commit (amend): by hand, better")
+    assert gitmem("kept", "restore", gone[:7]).code == 0
+    assert gitmem("kept", "list", "--json").document["kept"] == []
+    assert git(files, "merge-base", "--is-ancestor", gone, "main") == ""
+    assert gitmem("read", "b.md").out == "two\n"
+    assert "kept" not in gitmem("status").out
+
+
+def test_what_is_let_go_is_not_named_again(gitmem: Run, files: Path) -> None:
+    gone = amended(gitmem, files)
+    assert gitmem("kept", "drop", gone[:7]).code == 2
+    assert gitmem("kept", "drop", gone[:7], "--yes").out == f"dropped {gone[:7]}\n"
+
+    assert gitmem("kept", "restore", gone[:7]).code == 3
+    assert gitmem("check").code == 0
+    assert gitmem("maintain").code == 0
+    assert gitmem("kept").out == ""
+    assert "kept" not in gitmem("status").out
+
+
+def test_maintain_after_an_amend_is_no_failure(gitmem: Run, files: Path) -> None:
+    gitmem("maintain")
+    amended(gitmem, files)
+
+    assert gitmem("maintain").code == 0
+    assert gitmem("check").code == 0

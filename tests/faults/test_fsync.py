@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -9,9 +10,11 @@ from pathlib import Path
 import pygit2
 import pytest
 
+from gitmem.git.rejoining import Rejoiner
+from gitmem.git.repository import BRANCH, Repository
 from gitmem.operations.group import Group, Store
 from gitmem.operations.write import Edit, write
-from tests.support.faults import Scene, fixed_clock, line, new_scene, prepared_write
+from tests.support.faults import Scene, copied, fixed_clock, line, new_scene, prepared_write
 from tests.support.processes import Call, Crowd, Voice, calls_in, need_strace, traced
 
 CALLS = ("fsync", "fdatasync", "rename", "renameat2", "pwrite64", "mkdir")
@@ -127,3 +130,40 @@ def test_the_count_notices_when_syncing_is_switched_on_too_late(tmp_path: Path) 
     assert len(trace.places(r"^rename")) > OBJECTS, "it did write"
     with pytest.raises(AssertionError, match="logs/refs/heads/main"):
         check(trace)
+
+
+def unchecked_write(voice: Voice, root: str, edits: list[list[object]], operation: str) -> None:
+    """A write as the release before made it: the last published tip is not looked at.
+
+    That one asked whether the file of the branch is there, and so does this.
+    """
+
+    def begin(self: Rejoiner) -> None:
+        os.path.exists(self._repository.gitdir / BRANCH)
+
+    Rejoiner.begin = begin  # type: ignore[method-assign]
+    Rejoiner.__call__ = lambda self, tip: False  # type: ignore[method-assign]
+    Repository._standing = lambda self, commit: commit  # type: ignore[method-assign]
+    prepared_write(voice, root, edits, operation)
+
+
+def test_the_check_of_the_last_published_tip_costs_two_system_calls_and_no_sync(
+    tmp_path: Path,
+) -> None:
+    need_strace()
+    origin = new_scene(tmp_path / "origin", {"a.md": b"first\n", "notes/c.md": b"c\n"})
+    counts = {}
+    for program in (prepared_write, unchecked_write):
+        scene = copied(origin, tmp_path / program.__name__)
+        log = tmp_path / f"{program.__name__}.log"
+        with Crowd() as crowd:
+            child = crowd.start(program, str(scene.root), EDITS, "operation")
+            child.hear()
+            with traced(child, log, ("%file", "%desc")):
+                child.say("go")
+                child.finish()
+        names = [call.name for call in calls_in(log) if str(scene.root) in call.text]
+        counts[program] = len(names), sum("sync" in name for name in names)
+    checked, unchecked = counts[prepared_write], counts[unchecked_write]
+    assert checked[0] - unchecked[0] <= 2
+    assert checked[1] == unchecked[1] > 0

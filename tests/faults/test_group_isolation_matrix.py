@@ -34,6 +34,13 @@ from gitmem.operations.compact import compact
 from gitmem.operations.confirm import confirm
 from gitmem.operations.consolidate import consolidate
 from gitmem.operations.decide import decide
+from gitmem.operations.departed import (
+    is_where_left,
+    kept_drop,
+    kept_list,
+    kept_restore,
+    waiting,
+)
 from gitmem.operations.diff import diff
 from gitmem.operations.entries import address_parts, entries, file_of, locate_entry
 from gitmem.operations.exposed import acknowledge, open_secrets, scan_commits
@@ -350,6 +357,8 @@ BY_PATH: dict[str, Call] = {
 }
 
 BY_MOMENT: dict[str, Call] = {
+    "kept_restore": kept_restore,
+    "kept_drop": kept_drop,
     "diff": diff,
     "diff to": lambda g, at: diff(g, "HEAD", at),
     "entries": lambda g, at: entries(g, at=at),
@@ -386,6 +395,9 @@ PLAIN: dict[str, Call] = {
     "compact": lambda g, _: compact(g, "a summary"),
     "guard_staged": lambda g, _: guard_staged(g),
     "health_of": lambda g, _: health_of(g),
+    "is_where_left": lambda g, _: is_where_left(g),
+    "kept_list": lambda g, _: kept_list(g),
+    "waiting": lambda g, _: waiting(g),
     "links": lambda g, _: links(g.store, acting=g.acting),
     "put_git_hook": lambda g, _: put_git_hook(g, b"# gitmem: a hook\n"),
     "take_git_hook": lambda g, _: take_git_hook(g),
@@ -436,6 +448,9 @@ METHODS: dict[str, Callable[[Memory, str], object]] = {
     "entries": lambda m, p: m.entries(p),
     "freshness": lambda m, p: m.freshness(p),
     "line_dates": lambda m, p: m.line_dates(p),
+    "kept": lambda m, _: m.kept(),
+    "kept_restore": lambda m, p: m.kept_restore(p),
+    "kept_drop": lambda m, p: m.kept_drop(p),
     "held": lambda m, _: m.held(),
     "held_accept": lambda m, p: m.held_accept(p),
     "held_ask": lambda m, p: m.held_ask(p),
@@ -595,6 +610,8 @@ WRITING: dict[str, Call] = {
     **{name: BY_PATH[name] for name in ("archive", "archive of an entry", "confirm")},
     "restore of all": lambda g, _: restore(g, "", at="HEAD~1"),
     "undo": lambda g, _: undo(g),
+    "kept_restore": BY_MOMENT["kept_restore"],
+    "kept_drop": BY_MOMENT["kept_drop"],
     "consolidate": PLAIN["consolidate"],
     "decide": BY_PATH["decide"],
     "rollup": PLAIN["rollup"],

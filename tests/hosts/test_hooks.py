@@ -40,7 +40,7 @@ from gitmem.operations.transcript_pending import transcript_pending
 from gitmem.operations.transcript_show import transcript_show
 from gitmem.operations.write import Edit, write
 from tests.support.git import git, git_bytes
-from tests.support.histories import edit, put, truncate
+from tests.support.histories import dropped_by_stash, edit, put, truncate
 from tests.support.moulds import Moulds
 from tests.support.samples import UPPER, body
 
@@ -463,6 +463,16 @@ class TestSessionStart:
         assert "Written with echo." in done.context
         newest = log(group)[0]
         assert (newest.op, newest.agent, newest.session) == ("capture", "claude-code", SESSION)
+
+    def test_commits_that_left_the_branch_are_back_before_memory_is_shown(
+        self, desk: Desk, group: Group
+    ) -> None:
+        dropped_by_stash(group, "state.md", "# State\n\nAcknowledged once.\n")
+
+        done = desk("session-start", source="startup")
+
+        assert "Acknowledged once." in done.context
+        assert "1 commit had left the branch and is back." in done.context
 
     @pytest.mark.parametrize("letters", ["lorem ipsum ", "記憶は残る。", "😀🎉🚀 "])
     @pytest.mark.parametrize("host", HOSTS)

@@ -17,7 +17,7 @@ from gitmem.operations.transcript_add import Spoken, transcript_add
 from gitmem.operations.write import Edit, write
 from tests.support.clocks import START, Clock
 from tests.support.git import git
-from tests.support.histories import edit, put
+from tests.support.histories import dropped_by_stash, edit, put
 from tests.support.serving import CLIENT, Server, serving
 
 NOW = Clock()
@@ -195,6 +195,17 @@ class TestWriting:
         assert memory.stands("a.md") == "one\nmine\ntwo\n"
         assert "note: an edit of a.md was found and committed first" in told.text
         assert len(told.facts["notes"]) == 1
+
+    def test_commits_that_are_put_back_on_the_branch_are_told_once(self, memory: Bound) -> None:
+        put(memory.group, "a.md", "one\n")
+        dropped_by_stash(memory.group, "lost.md", "lost\n")
+
+        told = memory.server.done("memory_append", path="a.md", text="two", group=memory.group.name)
+        again = memory.server.done("memory_append", path="a.md", text="3", group=memory.group.name)
+
+        assert "note: 1 commit had left the branch and is back" in told.text
+        assert memory.stands("lost.md") == "lost\n"
+        assert "left the branch" not in again.text
 
     def test_a_large_change_that_is_meant_can_be_made(self, memory: Bound) -> None:
         put(memory.group, "a.md", "a line\n" * 200)

@@ -406,8 +406,32 @@ def test_a_person_may_take_the_branch_back(scene: Scene) -> None:
     scene.write(Edit("c.md", "c\n"))
 
     assert oid(scene, "main~1") == head
-    assert check_now(scene).findings == ()
+    (kept,) = check_now(scene).findings
+    assert (kept.code, kept.severity, kept.object) == ("commits-kept", "info", lost)
     assert oid(scene, f"refs/gitmem/kept/{lost[:12]}") == lost
+
+
+def test_every_commit_that_left_the_branch_is_named_and_kept(scene: Scene) -> None:
+    """Not only the newest, and not only those of the last hundred moves."""
+    gone = []
+    for number in range(3):
+        gone.append(scene.write(Edit("lost.md", f"{number}\n")).commit)
+        git(scene.worktree, "commit", "-q", "--amend", "-m", f"amended {number}")
+    git(scene.gitdir, "pack-refs", "--all")
+    for ref in (scene.gitdir / "refs/gitmem").rglob("*"):
+        if ref.is_file():
+            ref.unlink()  # as a release that kept nothing would have left it
+    packed = scene.gitdir / "packed-refs"
+    rows = packed.read_text().splitlines(keepends=True)
+    packed.write_text("".join(row for row in rows if "refs/gitmem/" not in row))
+    for number in range(120):
+        scene.write(Edit("many.md", f"{number}\n"))
+
+    found = [each for each in check_now(scene).findings if each.code == "branch-rewound"]
+    assert {each.object for each in found} == set(gone[:2]), "the writer has kept the third"
+    assert check_now(scene, repair=True).sound
+    kept = [each.object for each in check_now(scene).findings if each.code == "commits-kept"]
+    assert set(kept) == set(gone)
 
 
 def test_a_branch_moved_back_is_noticed_and_what_was_verified_stays_so(scene: Scene) -> None:

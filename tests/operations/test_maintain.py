@@ -35,8 +35,9 @@ from tests.support.git import git
 from tests.support.histories import edit, put, reopened, truncate
 from tests.support.jobs import read_jobs
 
+AMEND = ("commit", "-q", "--amend", "-m", "amended")
 STEPS = (
-    *("recover", "capture", "rotate", "snapshot", "report", "secrets", "scrub", "forget"),
+    *("recover", "keep", "capture", "rotate", "snapshot", "report", "secrets", "scrub", "forget"),
     *("pack", "commit-graph"),
 )
 FEW = Limits(loose=1, packs=3)
@@ -80,6 +81,7 @@ def test_all_that_is_due_is_done_once(group: Group) -> None:
     assert tuple(each.step for each in done.steps) == STEPS
     assert outcomes(done) == {
         "recover": "nothing",
+        "keep": "nothing",
         "capture": "done",
         "rotate": "done",
         "snapshot": "done",
@@ -192,6 +194,7 @@ def test_a_dry_run_says_what_is_due_and_changes_nothing(group: Group) -> None:
     assert done.outcome == "due"
     assert outcomes(done) == {
         "recover": "nothing",
+        "keep": "nothing",
         "capture": "due",
         "rotate": "due",
         "snapshot": "due",
@@ -308,18 +311,44 @@ def test_a_failure_that_was_mended_is_no_concern_any_more(group: Group) -> None:
     assert ("rotate", "nothing") in [(each.job, each.outcome) for each in last_jobs(group)]
 
 
-def test_a_branch_that_was_moved_back_is_not_called_sound(group: Group) -> None:
+@pytest.mark.parametrize("typed", [("reset", "-q", "--hard", "HEAD~1"), AMEND], ids=" ".join)
+def test_what_a_person_takes_off_the_branch_is_kept_and_nothing_fails(
+    group: Group, typed: tuple[str, ...]
+) -> None:
     put(group, "a.md", "one\n")
     put(group, "a.md", "two\n")
     maintain(group)
-    verified = git(group.gitdir, "rev-parse", VERIFIED)
-    git(group.worktree, "reset", "-q", "--hard", "HEAD~1")
+    gone = git(group.gitdir, "rev-parse", VERIFIED).strip()
+    git(group.worktree, *typed)
 
     done = maintain(group)
 
-    assert outcomes(done)["scrub"] == "failed"
-    assert "moved back" in detail(done, "scrub")
-    assert git(group.gitdir, "rev-parse", VERIFIED) == verified
+    assert not done.failed
+    assert gone[:10] in detail(done, "recover")
+    assert git(group.gitdir, "rev-parse", f"refs/gitmem/kept/{gone[:12]}").strip() == gone
+    assert git(group.gitdir, "rev-parse", VERIFIED) == git(group.gitdir, "rev-parse", "main")
+    assert set(outcomes(maintain(group)).values()) == {"nothing"}
+
+
+def test_what_only_the_reflog_leads_to_is_kept_before_a_gc_can_take_it(group: Group) -> None:
+    """A person's own commits, which gitmem never published, count as well."""
+    put(group, "a.md", "one\n")
+    maintain(group)
+    gone = []
+    for number in range(3):
+        (group.worktree / "a.md").write_text(f"by hand {number}\n")
+        git(group.worktree, "commit", "-qam", "by hand")
+        gone.append(git(group.gitdir, "rev-parse", "main").strip())
+        git(group.worktree, "reset", "-q", "--hard", "HEAD~1")
+
+    assert outcomes(maintain(group, dry_run=True))["keep"] == "due"
+    assert outcomes(maintain(group))["keep"] == "done"
+    git(group.gitdir, "reflog", "expire", "--expire=now", "--expire-unreachable=now", "--all")
+    git(group.gitdir, "gc", "-q", "--prune=now")
+
+    for oid in gone:
+        assert git(group.gitdir, "rev-parse", f"refs/gitmem/kept/{oid[:12]}").strip() == oid
+    assert outcomes(maintain(group))["keep"] == "nothing"
 
 
 def test_merges_by_hand_are_read_on_both_sides(group: Group) -> None:

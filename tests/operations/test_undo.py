@@ -344,3 +344,47 @@ def test_nothing_is_undone_while_head_is_elsewhere(group: Group) -> None:
 
     with pytest.raises(Conflict):
         undo(group)
+
+
+def merged_by_hand(group: Group, agent: str) -> None:
+    """A branch on which AGENT wrote, merged by a person with plain git."""
+    git(group.worktree, "checkout", "-q", "-b", "side")
+    (group.worktree / "side.md").write_text(f"by {agent}\n")
+    git(group.worktree, "add", "side.md")
+    trailers = f"Gitmem-Op: write\nGitmem-Id: aside\nGitmem-Agent: {agent}\nGitmem-Session: s1"
+    git(group.worktree, "commit", "-qm", f"write(side.md): by {agent}\n\n{trailers}")
+    git(group.worktree, "checkout", "-q", "main")
+    put(group, "b.md", "on the branch\n")
+    git(group.worktree, "merge", "-q", "--no-ff", "-m", "both", "side")
+
+
+@pytest.mark.parametrize("whose", [{"agent": "eve"}, {"session": "s1"}], ids=str)
+def test_what_came_through_a_merge_is_taken_back(group: Group, whose: dict[str, str]) -> None:
+    put(group, "a.md", "one\n")
+    merged_by_hand(group, "eve")
+
+    done = undo(group, **whose)  # type: ignore[arg-type]
+
+    assert len(done.undone) == 1
+    assert "side.md" not in files(group)
+    assert show(group, "b.md") == "on the branch\n"
+    assert is_clean(group)
+    assert not undo(group, **whose).changed  # type: ignore[arg-type]
+
+
+def test_what_was_put_back_by_a_merge_is_taken_back_by_session(group: Group) -> None:
+    put(group, "a.md", "one\n")
+    before = group.repository.tip().commit
+    write(group, [Edit("lost.md", "lost\n")])
+    whose = {"agent": group.who.agent}
+    how = "reset: moving to HEAD"
+    git(group.gitdir, "update-ref", "-m", how, "refs/heads/main", before)
+    git(group.worktree, "read-tree", "--reset", "-u", before)
+    git(group.worktree, "commit", "-q", "--allow-empty", "-m", "by hand")
+    put(group, "c.md", "after\n")
+    assert "lost.md" in files(group)
+
+    undo(group, **whose)  # type: ignore[arg-type]
+
+    assert files(group) == []
+    assert is_clean(group)

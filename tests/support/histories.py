@@ -65,6 +65,16 @@ def edit(group: Group, path: str, text: str | bytes) -> Path:
     return file
 
 
+def dropped_by_stash(group: Group, path: str, text: str) -> str:
+    """A write that a `git stash`, which had read HEAD before, takes off the branch; its commit."""
+    before = group.repository.tip().commit
+    commit = put(group, path, text).commit
+    how = "reset: moving to HEAD"
+    git(group.gitdir, "update-ref", "-m", how, "refs/heads/main", before)
+    git(group.worktree, "read-tree", "--reset", "-u", before)
+    return commit
+
+
 def by_hand(group: Group, *args: str, at: str = "") -> str:
     """What a person does with plain git in the work tree."""
     dates = {"GIT_AUTHOR_DATE": at, "GIT_COMMITTER_DATE": at} if at else {}

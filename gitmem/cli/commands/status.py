@@ -60,6 +60,7 @@ def _lines(call: Invocation, found: Status, now: datetime) -> Iterator[str]:
     yield from _held(call, found)
     yield from _violations(call, found)
     yield from _secrets(call, found)
+    yield from _departed(call, found, now)
 
 
 def _overview(found: Status, now: datetime) -> Iterator[tuple[str, str]]:
@@ -157,6 +158,19 @@ def _out_of_the_way(call: Invocation, found: Status) -> Iterator[str]:
         size = counted(found.trash.bytes, "byte")
         trash = f"{counted(found.trash.versions, 'dropped version')} in the trash, {size}"
         yield from ("", call.addressed(f"{trash} (see: gitmem held list --trash)"))
+
+
+def _departed(call: Invocation, found: Status, now: datetime) -> Iterator[str]:
+    if found.waiting:
+        yield "\n" + call.style.warn(visible(call.addressed(found.waiting)))
+    if found.kept:
+        yield call.addressed("\nleft the branch and kept (let go: gitmem kept drop COMMIT)")
+    for each in found.kept[:SHOWN]:
+        words = visible(f"{ago(each.time, now)}  {each.subject}")
+        yield f"  {call.style.name(short(each.commit))}  {words}"
+        yield call.addressed(f"           bring it back: gitmem kept restore {short(each.commit)}")
+    if len(found.kept) > SHOWN:
+        yield call.addressed(f"  and {len(found.kept) - SHOWN:,} more: gitmem kept")
 
 
 def _violations(call: Invocation, found: Status) -> Iterator[str]:

@@ -6,11 +6,11 @@ import os
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
+from shlex import quote
 from time import sleep
 from typing import NamedTuple
 
 from gitmem.core.transcripts import REF
-from gitmem.git.behind import logged_after
 from gitmem.git.checks import upkeep
 from gitmem.git.checks.closure import Lack, Walk, check_loose, loose_names
 from gitmem.git.checks.findings import Finding, error, warning
@@ -18,6 +18,7 @@ from gitmem.git.checks.packfaults import PackFault, pack_faults
 from gitmem.git.checks.reffiles import ZERO, all_refs, loose_refs, packed_refs, read_log
 from gitmem.git.checks.rewound import rewound_findings
 from gitmem.git.checks.standing import date_findings, file_findings, index_findings
+from gitmem.git.lineage import logged_after
 from gitmem.git.objects import ObjectDamaged, Objects
 from gitmem.git.refs import ref_tip
 from gitmem.git.repository import BRANCH
@@ -154,7 +155,9 @@ def _around(gitdir: Path) -> Iterator[Finding]:
             "alternates",
             "objects are borrowed from another repository (objects/info/alternates)",
             path="objects/info/alternates",
-            hint="run `git repack -a` in the group and remove the file",
+            hint="copy them, then remove the file: "
+            f"`git --git-dir={quote(str(gitdir))} repack -adq && "
+            f"rm {quote(str(gitdir))}/objects/info/alternates`",
         )
     if upkeep.is_held(gitdir):
         return  # a writer is at work: what lies around is its own
@@ -191,8 +194,7 @@ def _said(gitdir: Path) -> Iterator[Finding]:
     if last != packed and not upkeep.is_held(gitdir):
         what = "older than its log" if packed else "missing"
         text = f"{REF} is {what}, which has seen it at {(last or '')[:10]}"
-        hint = "nothing is lost: the next `gitmem transcript add` puts it back"
-        yield warning("ref-missing", text, path=REF, hint=hint)
+        yield warning("ref-missing", text, path=REF)
 
 
 def _logs(gitdir: Path, survey: Survey) -> Iterator[Finding]:
@@ -200,7 +202,10 @@ def _logs(gitdir: Path, survey: Survey) -> Iterator[Finding]:
     objects = Objects(gitdir)
     for name in ("HEAD", BRANCH):
         lines, torn, _ = read_log(gitdir, name)
-        known = [all(survey.walk.knows(oid) or _is_there(objects, oid) for oid in x) for x in lines]
+        known = [
+            all(survey.walk.knows(oid) or _is_there(objects, oid) for oid in (line.old, line.new))
+            for line in lines
+        ]
         count = len(torn) + known.count(False)
         if count:
             text = f"the reflog of {name} has {count} lines that are torn or lead nowhere"
@@ -263,8 +268,8 @@ def _lack_findings(gitdir: Path, lack: Lack, entries: list[tuple[str, Node]]) ->
         ""
         if lack.why != "missing"
         else (
-            f"from a copy of this group: git -C COPY cat-file {lack.kind} {lack.oid} | "
-            f"git --git-dir={gitdir} hash-object -t {lack.kind} -w --stdin"
+            f"from a copy of this group: `git -C COPY cat-file {lack.kind} {lack.oid} | "
+            f"git --git-dir={quote(str(gitdir))} hash-object -t {lack.kind} -w --stdin`"
         )
     )
     yield say(code, f"{where}: {what}", path=path, object=lack.oid, hint=hint)

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 ZERO = "0" * 40
+OURS = "gitmem <gitmem@gitmem.invalid> "
 _ID = re.compile(r"[0-9a-f]{40}")
 _SYMBOLIC = re.compile(r"ref: (refs/[^\x00-\x20]+)\s*")
 _PACKED = re.compile(r"([0-9a-f]{40}) (refs/[^\x00-\x20]+)")
 _HEADER = "# pack-refs with:"
 _PEELED = re.compile(r"\^[0-9a-f]{40}")
-_LOGGED = re.compile(r"([0-9a-f]{40}) ([0-9a-f]{40}) [^\x00]*")
+_LOGGED = re.compile(r"([0-9a-f]{40}) ([0-9a-f]{40}) ([^\x00\t]*)(?:\t([^\x00]*))?")
 
 
 class RefFile(NamedTuple):
@@ -33,6 +34,15 @@ class LogLine(NamedTuple):
 
     old: str
     new: str
+    who: str = ""
+    """Name, address and time of whoever moved it."""
+    message: str = ""
+    """What they said; `git update-ref` says nothing."""
+
+    @property
+    def is_ours(self) -> bool:
+        """True for a move by gitmem."""
+        return self.who.startswith(OURS)
 
 
 def loose_refs(gitdir: Path) -> Iterator[RefFile]:
@@ -103,11 +113,16 @@ def read_log(gitdir: Path, name: str) -> tuple[list[LogLine], list[bytes], bool]
         raw = (gitdir / "logs" / name).read_bytes()
     except OSError:
         return [], [], False
+    return parse_log(raw)
+
+
+def parse_log(raw: bytes) -> tuple[list[LogLine], list[bytes], bool]:
+    """The moves in RAW, the content of a reflog, as `read_log` gives them."""
     found, torn, last_is_torn = [], [], False
     for line in raw.split(b"\n"):
         row = _LOGGED.fullmatch(line.decode("utf-8", "replace"))
         if row:
-            found.append(LogLine(row[1], row[2]))
+            found.append(LogLine(row[1], row[2], row[3], row[4] or ""))
         elif line:
             torn.append(line)
         last_is_torn = not row if line else last_is_torn

@@ -2,52 +2,141 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from gitmem.git.checks.findings import Finding, warning
-from gitmem.git.checks.reffiles import ZERO, read_log
+from gitmem.core.numbers import counted
+from gitmem.git.checks.findings import REPAIR, Finding, info, warning
+from gitmem.git.checks.reffiles import ZERO, LogLine, read_log
+from gitmem.git.kept import KEPT, let_go
 from gitmem.git.objects import ObjectDamaged, Objects
 from gitmem.git.repository import BRANCH, parse_commit
 
 REWOUND = "branch-rewound"
-KEPT = "refs/gitmem/kept/"
-RECENT = 100
-"""How many moves of the branch are looked at."""
+KEPT_CODE = "commits-kept"
+MOST = 100
+"""How many findings of one kind are listed one by one."""
 
 
 def rewound_findings(
     gitdir: Path, refs: Mapping[str, str], objects: Objects, verified: str
 ) -> list[Finding]:
-    """The newest commit that the branch once had and that no ref leads to any more."""
+    """Every line of commits that the branch once had and that no ref leads to any more."""
     lines, _, _ = read_log(gitdir, BRANCH)
     while lines and lines[-1].new != refs.get(BRANCH):
         lines.pop()  # of a writer that went on after the refs were read
-    sound = refs.get(verified, "")
-    known = [line.old for line in reversed(lines[-RECENT:])]
-    wanted = [oid for oid in (*known, sound) if oid and oid != ZERO]
+    heads = lost_heads(gitdir, refs, objects, lines, verified)
+    found = [
+        warning(REWOUND, f"the branch was moved back: {_what(heads[oid], oid)}", object=oid)
+        for oid in list(heads)[:MOST]
+    ]
+    if len(heads) > MOST:
+        more = f"the branch was moved back: {counted(len(heads) - MOST, 'commit')} more left it"
+        found.append(warning(REWOUND, more, hint=REPAIR))
+    return [*found, *_kept_findings(gitdir, refs, lines)]
+
+
+def _what(how: str, oid: str) -> str:
+    moved = f" by `{how}`" if how else ""
+    return f"{oid[:10]} is no longer part of it{moved}, and only the reflog leads there"
+
+
+def _kept_findings(
+    gitdir: Path, refs: Mapping[str, str], lines: Sequence[LogLine]
+) -> Iterator[Finding]:
+    kept = [oid for name, oid in refs.items() if name.startswith(KEPT)]
+    how = moves_from(lines)
+    for oid in kept[:MOST]:
+        moved = f" by `{how[oid]}`" if how.get(oid) else ""
+        text = f"{oid[:10]} left the branch{moved} and is kept"
+        hint = f"bring it back: `gitmem kept restore {oid[:10]}`; let it go: `gitmem kept drop"
+        yield info(KEPT_CODE, text, object=oid, hint=f"{hint} {oid[:10]} --yes`")
+    if len(kept) > MOST:
+        text = f"{counted(len(kept) - MOST, 'commit')} more left the branch and are kept"
+        yield info(KEPT_CODE, text, hint="list them: `gitmem kept`")
+
+
+def moves_from(lines: Iterable[LogLine]) -> dict[str, str]:
+    """What the reflog says about the move that led away from each commit."""
+    return {line.old: line.message for line in lines if not line.is_ours}
+
+
+def lost_heads(
+    gitdir: Path,
+    refs: Mapping[str, str],
+    objects: Objects,
+    lines: Sequence[LogLine],
+    verified: str,
+) -> dict[str, str]:
+    """The commits that LINES know, that nobody let go, and that no ref but VERIFIED leads to.
+
+    Newest first, with what the reflog says; one that leads to another stands for both. The cost is
+    that of one walk through the commits, whatever the number of moves.
+    """
+    said = moves_from(lines)
+    wanted = [*_left_behind(objects, lines), *filter(None, [refs.get(verified)])]
+    gone = let_go(gitdir)
     starts = [oid for name, oid in refs.items() if name != verified]
-    lost = _unreached(objects, starts, wanted)
-    newest = next((oid for oid in wanted if oid in lost), "")
-    if not newest:
-        return []
-    text = f"the branch was moved back: {newest[:10]} is no longer part of it"
-    hint = f"bring its files back as a new commit: `gitmem restore . --at {newest[:10]}`"
-    return [warning(REWOUND, text, object=newest, hint=hint)]
+    lost, reached = _unreached(objects, starts, [oid for oid in wanted if oid not in gone])
+    heads: dict[str, str] = {}
+    for oid in dict.fromkeys(oid for oid in wanted if oid in lost):
+        if oid not in reached:
+            for older in _behind(objects, oid, reached):
+                heads.pop(older, None)
+            heads[oid] = said.get(oid, "")
+    return heads
 
 
-def _unreached(objects: Objects, starts: Iterable[str], wanted: Iterable[str]) -> set[str]:
-    """Those of WANTED that can be read and do not lie behind any of STARTS."""
+def _left_behind(objects: Objects, lines: Sequence[LogLine]) -> Iterator[str]:
+    """The commits that a move may have led away from, newest first.
+
+    A move of ours, and a commit on top of another, leads on.
+    """
+    if lines:
+        yield lines[-1].new
+    for at in range(len(lines) - 1, -1, -1):
+        line = lines[at]
+        if line.old != ZERO and not _leads_on(objects, line):
+            yield line.old
+        if at and lines[at - 1].new not in (line.old, ZERO):
+            yield lines[at - 1].new
+
+
+def _leads_on(objects: Objects, line: LogLine) -> bool:
+    if line.is_ours and not line.message.startswith("check: "):
+        return True
+    return line.old in (_parents(objects, line.new) or ())
+
+
+def _unreached(
+    objects: Objects, starts: Iterable[str], wanted: Iterable[str]
+) -> tuple[set[str], set[str]]:
+    """Those of WANTED that can be read and do not lie behind any of STARTS; and all that does.
+
+    The second is all of it only where the first is not empty.
+    """
     missing = {oid for oid in wanted if _parents(objects, oid) is not None}
     seen: set[str] = set()
     waiting = list(starts)
+    missing.difference_update(waiting)
     while waiting and missing:
         oid = waiting.pop()
         if oid not in seen:
             seen.add(oid)
             missing.discard(oid)
             waiting += _parents(objects, oid) or ()
-    return missing
+    return missing, seen
+
+
+def _behind(objects: Objects, start: str, reached: set[str]) -> Iterator[str]:
+    """START and what lies behind it, as far as it is not REACHED before; it is now."""
+    waiting = [start]
+    while waiting:
+        oid = waiting.pop()
+        if oid not in reached:
+            reached.add(oid)
+            yield oid
+            waiting += _parents(objects, oid) or ()
 
 
 def _parents(objects: Objects, oid: str) -> tuple[str, ...] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
+from shlex import quote
 
 from gitmem.core.paths import check_path, fold
 from gitmem.errors import PathRefused
@@ -33,8 +34,14 @@ def file_findings(entries: list[tuple[str, Node]]) -> Iterator[Finding]:
             check_path(path)
         except PathRefused as refused:
             text = f"{path!r} was committed by plain git and breaks the rules: {refused.message}"
-            yield warning("path-refused", text, path=path, hint="rename it with `git mv`")
+            yield warning("path-refused", text, path=path, hint=_rename(path))
         yield from _twins(path, names)
+
+
+def _rename(path: str) -> str:
+    """How to give a file a name that the rules allow, with the program that gave it this one."""
+    command = f"git mv -- {quote(path)} NEW && git commit -qm Rename"
+    return f"rename it in the group's folder: `{command}`"
 
 
 def _twins(path: str, names: dict[str, str]) -> Iterator[Finding]:
@@ -46,7 +53,8 @@ def _twins(path: str, names: dict[str, str]) -> Iterator[Finding]:
         if twin != name:
             names[fold(name)] = name
             text = f"{name!r} and {twin!r} differ only in case or Unicode form"
-            yield warning("twin", text, path=name, hint="rename one of them with `gitmem mv`")
+            way = f"rename one of them: `gitmem mv {quote(name)} NEW`"
+            yield warning("twin", text, path=name, hint=way)
             return
 
 
@@ -76,7 +84,9 @@ def index_findings(
     operation = git_operation(gitdir)
     for path in index.unmerged():
         name = path.decode("utf-8", "replace")
-        way = (operation or CONFLICT).way_on.replace("PATH", name)
+        way = CONFLICT.way_on.replace("PATH", quote(name))
+        if operation and operation != CONFLICT:
+            way = f"{way}; then {operation.way_on}"
         yield info("index-conflict", f"{name} is in conflict in the index", path=name, hint=way)
     if operation:
         text = f"{operation.title} begun with git is not finished"
@@ -92,7 +102,7 @@ def index_findings(
         yield warning("index-stale", text, path="index")
     if staged:
         text = f"staged with git and not committed: {', '.join(staged[:5])}"
-        yield info("staged", text, path="index", hint="the next gitmem command captures it")
+        yield info("staged", text, path="index", hint="commit it: `gitmem capture`")
 
 
 def index_against_head(

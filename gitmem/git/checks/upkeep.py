@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from shlex import quote
 
 from gitmem.git.checks.findings import Finding, error, info, warning
 from gitmem.git.checks.reffiles import is_id
@@ -193,7 +194,7 @@ def lock_findings(gitdir: Path) -> Iterator[Finding]:
                 "git-lock",
                 f"git's lock {path.relative_to(gitdir)} has stood for {_duration(age)}",
                 path=str(path.relative_to(gitdir)),
-                hint=f"if no git command is running in the group: rm {path}",
+                hint=f"if no git command is running in the group: `rm {quote(str(path))}`",
             )
 
 
@@ -230,6 +231,7 @@ def record_findings(gitdir: Path) -> Iterator[Finding]:
             "write-unfinished",
             f"a write to {record} was interrupted; the next finishes it",
             path="gitmem/lock",
+            hint="finish it now: `gitmem capture`",
         )
 
 
@@ -306,7 +308,9 @@ def gitfile_findings(gitdir: Path) -> Iterator[Finding]:
             "worktree-link",
             f"the work tree {worktree} is a link, and links are never followed",
             path=str(worktree),
-            hint=f"move the folder it leads to in its place: {worktree}",
+            hint="put the folder it leads to in its place: "
+            f"`rm {quote(str(worktree))} && "
+            f"mv {quote(os.path.realpath(worktree))} {quote(str(worktree))}`",
         )
         return
     if worktree is None or is_tied(gitdir, worktree):

@@ -10,11 +10,11 @@ from datetime import datetime
 import pygit2
 
 from gitmem.core.transcripts import REF
-from gitmem.git.behind import logged_after
 from gitmem.git.checks.closure import Lack
 from gitmem.git.checks.fsck import REPLACED, VERIFIED
 from gitmem.git.checks.reffiles import ZERO, all_refs, loose_refs, packed_refs, read_log
 from gitmem.git.durable import write_durably
+from gitmem.git.lineage import logged_after
 from gitmem.git.objects import ObjectDamaged
 from gitmem.git.repairs.healing import Healer, Sources
 from gitmem.git.repairs.lostrefs import LostRefs

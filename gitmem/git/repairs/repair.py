@@ -20,8 +20,10 @@ from gitmem.git.checks import upkeep
 from gitmem.git.checks.closure import check_loose, loose_names
 from gitmem.git.checks.packfaults import PackFault, pack_faults
 from gitmem.git.checks.reffiles import is_id
+from gitmem.git.checks.rewound import REWOUND
 from gitmem.git.deadlocks import remove_dead_files
 from gitmem.git.durable import make_folders
+from gitmem.git.keeping import keep_lost
 from gitmem.git.lock import Lock, lock_path
 from gitmem.git.objects import ObjectDamaged, Objects
 from gitmem.git.packs import Content
@@ -49,7 +51,8 @@ def repair(gitdir: Path, default: Path, clock: Callable[[], datetime]) -> list[D
     done = list(tidying.make_folders(gitdir))
     with Lock(lock_path(gitdir)) as lock:
         work = _Repair(gitdir, default, clock, lock)
-        for step in (work.outfit, work.packs, work.loose, work.refs, work.history, work.work_tree):
+        steps = (work.outfit, work.packs, work.loose, work.refs, work.history, work.work_tree)
+        for step in (*steps, work.departed):
             with suppress(_Hopeless):
                 done += step()
         done += tidying.mend_modes(gitdir)
@@ -164,6 +167,8 @@ class _Repair:
             work = RefRepair(repository, sources, self._clock, unfinished=record is not None)
             yield from work.run()
             self._moved_back = work.moved_back
+            if self._moved_back:  # what was published last cannot be had any more
+                self._lock.mark(repository.tip().commit)
         finally:
             repository.close()
 
@@ -202,6 +207,17 @@ class _Repair:
                 if unfinished:
                     yield Done("write-unfinished", "finished", "gitmem/lock")
                 yield from self._bring_in_order(writer, untied=untied)
+        except (GitmemError, OSError) as error:
+            raise _Hopeless from error
+        finally:
+            repository.close()
+
+    def departed(self) -> Iterator[Done]:
+        """Keep what left the branch and only a reflog leads to."""
+        repository = self._open()
+        try:
+            for oid, text in keep_lost(repository):
+                yield Done(REWOUND, text, object=oid)
         except (GitmemError, OSError) as error:
             raise _Hopeless from error
         finally:

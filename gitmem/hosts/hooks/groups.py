@@ -60,15 +60,16 @@ def take_in(group: Group, room: Room, *, with_held: bool = False) -> ForModel:
     WITH_HELD: also which may not enter git. That stays so, and would be said at every turn.
     """
     from gitmem.hosts.hooks.files import told
+    from gitmem.operations.departed import is_where_left
     from gitmem.operations.untouched import is_untouched
 
-    if is_untouched(group, group.repository.snapshot()):
+    if is_where_left(group) and is_untouched(group, group.repository.snapshot()):
         return NOTHING
     from gitmem.operations.capture import capture
 
     done = capture(group, wait=WAIT, most=EDITS, seconds=SECONDS)
     told_of = done if with_held else done._replace(held=(), claimed=())
-    left = _left(done.left)
+    left = [*(worded("{what}.", what=each) for each in group.take_rejoined()), *_left(done.left)]
     return joined((*told(told_of, group.name, room.without("".join(left))), *left), "\n")
 
 

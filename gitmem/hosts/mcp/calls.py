@@ -140,7 +140,8 @@ def _written(desk: Desk, given: Arguments, edit: Edit) -> Answer:
     allowed = Allowed(shrink=given.get("allow_shrink", False))
     with opened(desk, given["group"]) as group:
         check_edit(group, edit)
-        return changed("written", write(group, [edit], reason=given["reason"], allowed=allowed))
+        done = write(group, [edit], reason=given["reason"], allowed=allowed)
+        return changed("written", done, group.take_rejoined())
 
 
 def memory_list(desk: Desk, given: Arguments) -> Answer:
@@ -208,7 +209,7 @@ def memory_restore(desk: Desk, given: Arguments) -> Answer:
         check_restore(group, path, older=bool(at or previous))
         reason = given["reason"]
         done = restore(group, path, at=at, previous=previous, reason=reason, allowed=Allowed())
-        return changed("restored", done)
+        return changed("restored", done, group.take_rejoined())
 
 
 def memory_status(desk: Desk, given: Arguments) -> Answer:

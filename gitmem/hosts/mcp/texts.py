@@ -123,13 +123,17 @@ def _headline(group: str, hit: Hit) -> str:
     return f"{other}{hit.address} ({facts})"
 
 
-def changed(verb: str, result: Written | Restored) -> Answer:
-    """What became of a write, with the version that a next one can be based on."""
+def changed(verb: str, result: Written | Restored, rejoined: Sequence[str] = ()) -> Answer:
+    """What became of a write, with the version that a next one can be based on.
+
+    REJOINED says what became of commits that had left the branch.
+    """
     every = result.changes[:ROWS]
     lines = [_change_line(verb, each) for each in every]
     rows = [_change_facts(each) for each in every]
     shown = _fitting(lines, rows)
-    notes = [*_notes(result), *map(for_models, getattr(result, "warnings", ()))]
+    notes = [*map(for_models, rejoined), *_notes(result)]
+    notes += map(for_models, getattr(result, "warnings", ()))
     left = len(result.changes) - shown
     lines[shown:] = [f"and {counted(left, 'more file')}"] if left else []
     lines.append(f"commit {result.commit[:COMMIT]}" if result.changes else "nothing had to change")

@@ -1,0 +1,59 @@
+"""How two commits are related: what lies behind each of them alone, and where they part."""
+
+from __future__ import annotations
+
+import heapq
+from typing import NamedTuple
+
+from gitmem.git.objects import Objects
+from gitmem.git.repository import parse_commit
+
+_OURS, _THEIRS, _BOTH, _OLD = 1, 2, 3, 4
+
+
+class Split(NamedTuple):
+    """Two lines of commits, up to where they part."""
+
+    ours: tuple[str, ...]
+    """What lies behind the first commit alone, newest first ..."""
+    theirs: tuple[str, ...]
+    """... and behind the second."""
+    base: str
+    """The newest commit behind both; empty where there is none."""
+
+
+def split(objects: Objects, ours: str, theirs: str) -> Split:
+    """Walk back from both, newest first, and stop where nothing but shared history is left.
+
+    This is git's own way to find a merge base. The cost is that of the commits which only one of
+    the two has, not that of the history.
+    """
+    sides = {ours: _OURS}
+    sides[theirs] = sides.get(theirs, 0) | _THEIRS
+    queue = [_waiting(objects, oid) for oid in sides]
+    heapq.heapify(queue)
+    order: list[str] = []
+    base = ""
+    while any(not sides[oid] & _OLD for _, oid, _ in queue):
+        _, oid, parents = heapq.heappop(queue)
+        side = sides[oid]
+        order.append(oid)
+        if side == _BOTH:
+            base = base or oid
+            side |= _OLD
+        for parent in parents:
+            if sides.get(parent, 0) | side != sides.get(parent, 0):
+                sides[parent] = sides.get(parent, 0) | side
+                heapq.heappush(queue, _waiting(objects, parent))
+    alone = {side: [oid for oid in order if sides[oid] == side] for side in (_OURS, _THEIRS)}
+    return Split(tuple(alone[_OURS]), tuple(alone[_THEIRS]), base)
+
+
+def _waiting(objects: Objects, oid: str) -> tuple[int, str, tuple[str, ...]]:
+    commit = parse_commit(oid, objects.read_as("commit", oid))
+    return -commit.committed, oid, commit.parents
+
+
+def is_behind(objects: Objects, older: str, newer: str) -> bool:
+    """True when OLDER is NEWER itself or one of its ancestors."""
+    return older == newer or older not in split(objects, older, newer).ours

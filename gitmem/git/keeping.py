@@ -1,0 +1,85 @@
+"""Keep what only a reflog leads to, before a gc of a person's could take it."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path
+
+from gitmem.git.ancestry import is_behind
+from gitmem.git.checks.fsck import VERIFIED
+from gitmem.git.checks.reffiles import LogLine, all_refs, parse_log, read_log
+from gitmem.git.checks.rewound import lost_heads
+from gitmem.git.durable import write_durably
+from gitmem.git.kept import keep_whole, kept_name, kept_refs, note_let_go, release
+from gitmem.git.objects import ObjectDamaged
+from gitmem.git.repository import BRANCH, Repository
+
+SEEN = "gitmem/log-seen"
+"""How far the reflog was looked through: its size then, and a checksum of its end."""
+_TAIL = 4096
+_FORWARD = ("commit:", "commit (merge):", "commit (initial):", "cherry-pick:", "revert:")
+
+
+def keep_lost(repository: Repository) -> Iterator[tuple[str, str]]:
+    """Keep every commit that only the reflog leads to; tell which, and what became of it.
+
+    Needs the group's lock.
+    """
+    gitdir = repository.gitdir
+    size = _size(gitdir)  # first: what comes meanwhile is looked at next time
+    lines, _, _ = read_log(gitdir, BRANCH)
+    for oid in lost_heads(gitdir, all_refs(gitdir), repository.objects, lines, VERIFIED):
+        lack = keep_whole(repository, oid)
+        if lack:
+            note_let_go(gitdir, oid)  # nothing can be done about it, so nobody is told again
+        yield oid, f"it cannot be kept: {lack}" if lack else f"kept as {kept_name(oid)}"
+    for oid in kept_refs(gitdir).values():
+        with suppress(ObjectDamaged):
+            if is_behind(repository.objects, oid, repository.tip().commit):
+                release(repository, oid)  # it is part of the branch again
+    _remember(gitdir, size)
+
+
+def _size(gitdir: Path) -> int:
+    with suppress(OSError):
+        return os.stat(gitdir / "logs" / BRANCH).st_size
+    return 0
+
+
+def may_be_lost(gitdir: Path) -> bool:
+    """False when no move of the branch since `keep_lost` can have led away from anything."""
+    lines, _, _ = parse_log(_unread(gitdir))
+    pairs = pairwise(lines)
+    return any(map(_may_lead_away, lines)) or any(a.new != b.old for a, b in pairs)
+
+
+def _may_lead_away(line: LogLine) -> bool:
+    words = line.message
+    return words.startswith("check: ") if line.is_ours else not words.startswith(_FORWARD)
+
+
+def _unread(gitdir: Path) -> bytes:
+    """The part of the reflog that came since `keep_lost`; all of it where that cannot be told."""
+    try:
+        raw = (gitdir / "logs" / BRANCH).read_bytes()
+    except OSError:
+        return b""
+    with suppress(OSError, ValueError):
+        size, mark = map(int, (gitdir / SEEN).read_bytes().split())
+        if mark == _mark(raw[:size]):
+            return raw[size:]
+    return raw
+
+
+def _remember(gitdir: Path, size: int) -> None:
+    with suppress(OSError):
+        raw = (gitdir / "logs" / BRANCH).read_bytes()[:size]
+        write_durably(gitdir / SEEN, b"%d %d\n" % (len(raw), _mark(raw)))
+
+
+def _mark(raw: bytes) -> int:
+    return zlib.crc32(raw[-_TAIL:])

@@ -1,0 +1,219 @@
+"""Published commits that left the branch: put back where nobody meant it, kept where somebody did.
+
+Where the branch is behind them, the commits themselves come back. Where it went another way, a
+merge has both, so that authors, reasons and sessions stay in history.
+"""
+
+from __future__ import annotations
+
+import stat
+from contextlib import suppress
+from typing import NamedTuple
+
+from gitmem.core.messages import Note, parse
+from gitmem.core.numbers import counted
+from gitmem.errors import Conflict, Damaged, GitmemError
+from gitmem.git.ancestry import Split, is_behind, split
+from gitmem.git.commits import commit_bytes, write_tree
+from gitmem.git.intake import joined, new_id
+from gitmem.git.kept import keep_whole, release
+from gitmem.git.lineage import Departure, branch_file, departure
+from gitmem.git.objects import ObjectDamaged
+from gitmem.git.publish import Plan, Publisher, Step
+from gitmem.git.repository import BRANCH, Snapshot, Tip, differences
+from gitmem.git.trees import Node
+
+
+class Rejoined(NamedTuple):
+    """Commits that had left the branch."""
+
+    commit: str
+    """The newest of them."""
+    commits: int
+    landed: str
+    """Where the branch was put, which leads to them again; empty where they are only kept."""
+    how: str
+    """What the reflog says of the move that took them away; empty when it says nothing."""
+
+    @property
+    def told(self) -> str:
+        """What became of them, in a sentence."""
+        what = counted(self.commits, "commit")
+        moved = f" by `{self.how}`" if self.how else ""
+        if self.landed:
+            return f"{what} had left the branch{moved} and {_are(self.commits)} back"
+        back = f"bring back with `gitmem kept restore {self.commit[:10]}`"
+        return f"{what} left the branch{moved} and {_are(self.commits)} kept; {back}"
+
+
+class Rejoiner:
+    """Compares the branch with the last published tip. Needs the group's lock."""
+
+    def __init__(self, publisher: Publisher) -> None:
+        self._publisher = publisher
+        self._repository = publisher.repository
+        self.found: list[Rejoined] = []
+
+    def begin(self) -> None:
+        """Look where the branch is: three system calls, unless it is not where it was left."""
+        known, now = self._publisher.lock.tip(), branch_file(self._repository.gitdir)
+        if now:
+            self._repository.saw_branch(now)
+        if now and known in ("", now):
+            self._publisher.published = now
+        else:
+            self.compare(known)
+
+    def compare(self, published: str) -> bool:
+        """The same for what was PUBLISHED last; False when somebody took it off the branch."""
+        self._heal_file()
+        tip = self._repository.tip()
+        self._publisher.published = published or tip.commit
+        left = self._left(tip)
+        self._deal_with(left, tip)
+        objects = self._repository.objects
+        return left is None or is_behind(objects, published, self._repository.tip().commit)
+
+    def __call__(self, tip: Tip) -> bool:
+        """Deal with a branch at TIP that is not where we left it; True when it was moved again."""
+        return self._deal_with(self._left(tip), tip)
+
+    def _deal_with(self, left: Departure | None, tip: Tip) -> bool:
+        if left is None:
+            self._publisher.published = tip.commit
+            return False
+        moved = False
+        for head in left.heads:
+            landed = "" if left.meant else self._landed(head)
+            moved = moved or bool(landed)
+            if not landed and keep_whole(self._repository, head):
+                continue  # damaged, and only the reflog knows of it: `check` says so
+            self._tell(head, tip, landed, left)
+        if not moved:
+            self._publisher.published = tip.commit
+        return moved
+
+    def land(self, head: str) -> str:
+        """Put a kept line of commits on the branch; tell where that is now, or nothing."""
+        landed = self._landed(head, old=True)
+        if landed:
+            release(self._repository, head)
+        return landed
+
+    def _heal_file(self) -> None:
+        """Give a branch that lost its file a new one, for the git of a person to see."""
+        repository = self._repository
+        if branch_file(repository.gitdir):
+            return
+        tip = repository.tip()
+        if str(tip.reference.target) != tip.commit:
+            from gitmem.git.refs import Move, move_ref  # only where something is lost
+
+            now = int(self._publisher.clock().timestamp())
+            move = Move(tip.commit, tip.commit, "recovered from the reflog", now)
+            with suppress(GitmemError, OSError):  # a git command is at work
+                move_ref(repository.gitdir, BRANCH, move)
+
+    def _left(self, tip: Tip) -> Departure | None:
+        published = self._publisher.published
+        try:
+            objects = self._repository.objects
+            return departure(self._repository.gitdir, objects, published, tip.commit)
+        except ObjectDamaged:
+            return None  # what cannot be read cannot be put back; `check` names it
+
+    def _tell(self, head: str, tip: Tip, landed: str, left: Departure) -> None:
+        count = len(split(self._repository.objects, head, tip.commit).ours)
+        self.found.append(Rejoined(head, count, landed, left.how))
+
+    def _landed(self, head: str, *, old: bool = False) -> str:
+        """Put the line that ends in HEAD on the branch; nothing where it does not go together.
+
+        OLD: the branch went on since, so its own commits are the first parents of a merge. Else
+        theirs are: they are what gitmem acknowledged last, and what `--last`, retries and
+        checkpoints walk along.
+        """
+        publisher = self._publisher
+        while True:
+            tip = self._repository.tip()
+            try:
+                apart = split(self._repository.objects, tip.commit, head)
+                if not apart.theirs:
+                    return tip.commit
+                ours = self._repository.snapshot(tip.commit)
+                plan = self._plan(ours, self._repository.snapshot(head), apart, old)
+                publisher.check_claims({path for step in plan.steps for path in step.files}, ours)
+            except (Conflict, Damaged):
+                return ""
+            published = publisher.land(tip, ours, plan)
+            if published:
+                return published.commit
+
+    def _plan(self, ours: Snapshot, theirs: Snapshot, apart: Split, old: bool) -> Plan:
+        words = f"{counted(len(apart.theirs), 'commit')} that had left the branch"
+        note = Note(op="merge", id=new_id(), agent="gitmem", title=f"bring back {words}")
+        own = parse(self._repository.commit(theirs.commit).message).id
+        if not apart.ours and own:
+            # By this id recovery knows whether the move was made.
+            note, commit = note._replace(id=own), theirs.commit
+        else:
+            root, note = self._merged(ours, theirs, apart, note)
+            commit = self._written(root, (ours, theirs) if old else (theirs, ours), note)
+        final = self._repository.snapshot(commit)
+        changed = [path for path, _, _ in differences(self._repository, "", ours.root, final.root)]
+        files = {path: final.read(path) for path in changed if _is_file(final.node(path))}
+        standing = {path: self._standing(path, ours, theirs) for path in files}
+        return Plan((Step(files, note),), standing, commit)
+
+    def _merged(
+        self, ours: Snapshot, theirs: Snapshot, apart: Split, note: Note
+    ) -> tuple[str, Note]:
+        """The tree that has what both did since they parted; and what to say of it."""
+        repository = self._repository
+        base = repository.snapshot(apart.base) if apart.base else None
+        files: dict[str, bytes | None] = {}
+        changes = differences(repository, "", base.root if base else None, theirs.root)
+        for path, old, new in changes:
+            mine = ours.node(path)
+            if mine == new or not (_is_file(mine) and _is_file(new)):
+                continue
+            if mine == old:
+                files[path] = theirs.read(path)
+            else:
+                before = base.read(path) if base and _is_file(old) else None
+                files[path], _ = joined(before, ours.read(path), theirs.read(path))
+        root = write_tree(repository, ours.root, files)
+        return root, note._replace(paths=tuple(sorted(files)))
+
+    def _written(self, root: str, parents: tuple[Snapshot, Snapshot], note: Note) -> str:
+        """Write the commit of a merge, and tell its id."""
+        repository, when = self._repository, self._publisher.clock()
+        newest = max(repository.commit(each.commit).committed for each in parents)
+        committed = max(int(when.timestamp()), newest)
+        first, second = parents
+        raw = commit_bytes(root, first.commit, note, when, committed, merged=second.commit)
+        commit = repository.objects.stage("commit", raw)
+        repository.objects.flush()
+        return commit
+
+    def _standing(self, path: str, ours: Snapshot, theirs: Snapshot) -> str | None:
+        """What is believed to stand at PATH: a version of either side, or the one it was made of.
+
+        `git reset` has put the branch's version there; where only the branch was moved, the
+        published one still stands. Anything else is an edit, and the index tells of which.
+        """
+        known = (ours.oid(path), theirs.oid(path))
+        seen = self._publisher.worktree.look(path)
+        if not seen.obstacle and seen.oid in known:
+            return seen.oid
+        staged = self._repository.staging.oid(path)
+        return staged if staged in known else known[0]
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _is_file(node: Node | None) -> bool:
+    """True for a plain file, and for none at all."""
+    return node is None or stat.S_ISREG(node.mode)

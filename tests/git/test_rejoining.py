@@ -1,0 +1,302 @@
+"""A branch that a person moved with plain git: what left it is put back, or kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from gitmem.errors import GitmemError
+from gitmem.git.kept import kept_refs
+from gitmem.git.lock import last_published
+from gitmem.git.rejoining import Rejoined
+from gitmem.git.repository import BranchLost
+from gitmem.operations.capture import capture
+from gitmem.operations.departed import kept_restore
+from gitmem.operations.group import Group, Store
+from gitmem.operations.init import init
+from gitmem.operations.read import read
+from gitmem.operations.write import Edit, write
+from tests.support.damage import check_now
+from tests.support.faults import Scene, assert_sound, commits_of, files_on_disk, new_scene
+from tests.support.git import git
+
+PERSON = {
+    "GIT_AUTHOR_NAME": "Person",
+    "GIT_AUTHOR_EMAIL": "person@example.org",
+    "GIT_COMMITTER_NAME": "Person",
+    "GIT_COMMITTER_EMAIL": "person@example.org",
+}
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Scene:
+    return new_scene(tmp_path / "store", {"a.md": b"first\n", "b.md": b"b\n"})
+
+
+def by_person(scene: Scene, *arguments: str) -> str:
+    """What a person types in the group's folder."""
+    return git(scene.worktree, *arguments, env=PERSON)
+
+
+@contextmanager
+def moved_meanwhile(scene: Scene, message: str, to: str) -> Iterator[None]:
+    """What `git reset` does to a branch that moved after it had read HEAD: it does not compare."""
+    before = scene.head()
+    yield
+    assert scene.head() != before
+    by_person(scene, "update-ref", "-m", message, "refs/heads/main", to or before)
+
+
+def stashed_meanwhile(scene: Scene, *edits: Edit) -> str:
+    """A write whose commit a `git stash` takes off the branch, files included; tell the commit."""
+    before = scene.head()
+    with moved_meanwhile(scene, "reset: moving to HEAD", before):
+        written = scene.write(*edits)
+    by_person(scene, "read-tree", "--reset", "-u", before)
+    return written.commit
+
+
+def next_writer(scene: Scene) -> list[Rejoined]:
+    """The next command that takes the lock, and what it found."""
+    with scene.opened() as group, group.writing() as writer:
+        return list(writer.rejoined)
+
+
+def test_a_write_that_a_stash_took_off_the_branch_is_put_back(scene: Scene) -> None:
+    lost = stashed_meanwhile(scene, Edit("a.md", "second\n"), Edit("new.md", "new\n"))
+    assert scene.files()["a.md"] == b"first\n"
+    (found,) = next_writer(scene)
+    assert found == Rejoined(lost, 1, lost, "reset: moving to HEAD")
+    assert scene.head() == lost, "the commit itself is back: nothing else was there"
+    assert_sound(scene)
+    assert next_writer(scene) == []
+
+
+def test_the_next_write_stands_on_top_of_what_was_put_back(scene: Scene) -> None:
+    lost = stashed_meanwhile(scene, Edit("a.md", "second\n"))
+    scene.write(Edit("a.md", "third\n", append=True))
+    assert scene.files()["a.md"] == b"second\nthird\n"
+    assert lost in commits_of(scene.gitdir)
+    assert_sound(scene)
+
+
+def test_commits_of_a_person_since_are_merged_with_what_is_put_back(scene: Scene) -> None:
+    lost = stashed_meanwhile(scene, Edit("a.md", "first\nby the agent\n"), Edit("n.md", "n\n"))
+    (scene.worktree / "a.md").write_bytes(b"by a person\nfirst\n")
+    by_person(scene, "commit", "-qam", "by hand")
+    theirs = scene.head()
+    (found,) = next_writer(scene)
+    assert found.commit == lost
+    assert found.landed == scene.head() not in (lost, theirs)
+    assert scene.files()["a.md"] == b"by a person\nfirst\nby the agent\n"
+    assert scene.files()["n.md"] == b"n\n"
+    assert {lost, theirs} <= commits_of(scene.gitdir)
+    assert_sound(scene)
+
+
+def test_an_edit_made_after_the_stash_is_not_lost(scene: Scene) -> None:
+    stashed_meanwhile(scene, Edit("a.md", "first\nby the agent\n"))
+    (scene.worktree / "a.md").write_bytes(b"by an editor\nfirst\n")
+    next_writer(scene)
+    assert scene.files()["a.md"] == b"by an editor\nfirst\nby the agent\n"
+    assert_sound(scene)
+
+
+def test_an_edit_of_the_published_version_is_not_lost(scene: Scene) -> None:
+    """Only the branch was moved: the file still is what was published, and edited on top."""
+    before = scene.head()
+    with moved_meanwhile(scene, "reset: moving to HEAD", before):
+        scene.write(Edit("a.md", "first\nby the agent\n"))
+    (scene.worktree / "a.md").write_bytes(b"first\nby the agent\nby an editor\n")
+    next_writer(scene)
+    capture_all(scene)
+    assert scene.files()["a.md"] == b"first\nby the agent\nby an editor\n"
+    assert_sound(scene)
+
+
+def test_a_stash_can_still_be_popped(scene: Scene) -> None:
+    (scene.worktree / "b.md").write_bytes(b"b\nstashed\n")
+    by_person(scene, "stash")
+    lost = stashed_meanwhile(scene, Edit("a.md", "second\n"))
+    assert next_writer(scene)[0].landed == lost
+    by_person(scene, "stash", "pop")
+    assert files_on_disk(scene.worktree) == {"a.md": b"second\n", "b.md": b"b\nstashed\n"}
+    capture_all(scene)
+    assert_sound(scene)
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        ("commit", "--amend", "-m", "amended"),
+        ("reset", "--hard", "HEAD~1"),
+        ("reset", "--soft", "HEAD~1"),
+        ("update-ref", "refs/heads/main", "main~1"),
+        ("checkout", "-B", "main", "HEAD~1"),
+        ("rebase", "-q", "--onto", "HEAD~2", "HEAD~1"),
+    ],
+    ids=" ".join,
+)
+def test_what_somebody_meant_is_kept_and_not_put_back(scene: Scene, typed: tuple[str, ...]) -> None:
+    scene.write(Edit("between.md", "between\n"))
+    gone = scene.write(Edit("a.md", "second\n")).commit
+    by_person(scene, *typed)
+    after = scene.head()
+    (found,) = next_writer(scene)
+    assert (found.commit, found.landed) == (gone, "")
+    assert list(kept_refs(scene.gitdir).values()) == [gone]
+    assert gone not in commits_of(scene.gitdir)
+    assert after in commits_of(scene.gitdir)
+    assert next_writer(scene) == []
+    by_person(scene, "reflog", "expire", "--expire=now", "--all")
+    by_person(scene, "gc", "-q", "--prune=now")
+    assert git(scene.gitdir, "show", f"{gone}:a.md") == "second\n"
+
+
+def test_what_was_moved_unmeant_and_then_meant_is_kept(scene: Scene) -> None:
+    """An amend may have removed a secret: to merge what lay beside it would bring that back."""
+    lost = stashed_meanwhile(scene, Edit("a.md", "second\n"))
+    by_person(scene, "commit", "-q", "--amend", "-m", "amended")
+    (found,) = next_writer(scene)
+    assert (found.commit, found.landed) == (lost, "")
+    assert lost in kept_refs(scene.gitdir).values()
+
+
+def test_commits_of_a_person_on_top_are_not_touched(scene: Scene) -> None:
+    for number in range(3):
+        (scene.worktree / "a.md").write_bytes(b"%d\n" % number)
+        by_person(scene, "commit", "-qam", f"by hand {number}")
+    head = scene.head()
+    assert next_writer(scene) == []
+    assert scene.head() == last_published(scene.gitdir) == head
+
+
+def test_a_lost_branch_file_is_healed_by_the_next_writer(scene: Scene) -> None:
+    by_person(scene, "pack-refs", "--all")
+    head = scene.write(Edit("a.md", "second\n")).commit
+    (scene.gitdir / "refs/heads/main").unlink()
+    assert scene.head() != head, "git falls back to what was packed, without a word"
+    next_writer(scene)
+    assert scene.head() == head
+    assert_sound(scene)
+
+
+def test_a_read_sees_past_a_lost_branch_file(scene: Scene) -> None:
+    by_person(scene, "pack-refs", "--all")
+    scene.write(Edit("a.md", "second\n"))
+    head = scene.write(Edit("a.md", "third\n")).commit
+    (scene.gitdir / "refs/heads/main").unlink()
+    with scene.opened() as group:
+        assert read(group, "a.md").data == b"third\n"
+        assert group.repository.tip().commit == head
+    assert not (scene.gitdir / "refs/heads/main").exists(), "who only reads changes nothing"
+
+
+def test_a_read_fails_where_nobody_can_tell_what_is_newest(scene: Scene) -> None:
+    by_person(scene, "pack-refs", "--all")
+    head = scene.write(Edit("a.md", "second\n")).commit
+    (scene.gitdir / "refs/heads/main").unlink()
+    (scene.gitdir / "objects" / head[:2] / head[2:]).unlink()
+    with scene.opened() as group, pytest.raises(BranchLost) as lost:
+        read(group, "a.md")
+    assert "check --repair" in lost.value.hint
+    assert check_now(scene, repair=True).findings
+    capture_all(scene)
+    with scene.opened() as group:
+        assert read(group, "a.md").data == b"second\n", "the work tree still had it"
+    assert_sound(scene)
+
+
+def test_a_branch_that_is_packed_and_whole_is_read_as_it_is(scene: Scene) -> None:
+    by_person(scene, "pack-refs", "--all")
+    with scene.opened() as group:
+        assert read(group, "a.md").data == b"first\n"
+    assert scene.write(Edit("a.md", "second\n")).commit == scene.head()
+
+
+def test_an_edit_whose_capture_left_the_branch_stays(scene: Scene) -> None:
+    """A record counts only while the branch has its commit."""
+    (scene.worktree / "a.md").write_bytes(b"edited\n")
+    lock = scene.gitdir / "index.lock"
+    lock.touch()
+    capture_all(scene)
+    lock.unlink()
+    by_person(scene, "update-ref", "refs/heads/main", "main~1")
+    scene.write(Edit("b.md", "x\n"))
+    assert (scene.worktree / "a.md").read_bytes() == b"edited\n"
+    capture_all(scene)
+    assert scene.files()["a.md"] == b"edited\n"
+    assert_sound(scene)
+
+
+def test_a_capture_that_left_the_branch_unmeant_is_put_back(scene: Scene) -> None:
+    (scene.worktree / "a.md").write_bytes(b"edited\n")
+    lock = scene.gitdir / "index.lock"
+    lock.touch()
+    before = scene.head()
+    with moved_meanwhile(scene, "reset: moving to HEAD", before):
+        capture_all(scene)
+    lock.unlink()
+    lost = last_published(scene.gitdir)
+    (found,) = next_writer(scene)
+    assert found.landed == lost == scene.head()
+    assert scene.files()["a.md"] == b"edited\n"
+    assert_sound(scene)
+
+
+def test_files_and_folders_that_do_not_go_together_are_kept_apart(scene: Scene) -> None:
+    lost = stashed_meanwhile(scene, Edit("notes/x.md", "x\n"))
+    (scene.worktree / "notes").write_bytes(b"a file of that name\n")
+    by_person(scene, "add", "notes")
+    by_person(scene, "commit", "-qm", "by hand")
+    (found,) = next_writer(scene)
+    assert (found.commit, found.landed) == (lost, "")
+    assert lost in kept_refs(scene.gitdir).values()
+    assert_sound(scene)
+
+
+def test_a_commit_that_cannot_be_read_stops_nobody(scene: Scene) -> None:
+    lost = stashed_meanwhile(scene, Edit("a.md", "second\n"))
+    (scene.gitdir / "objects" / lost[:2] / lost[2:]).unlink()
+    assert scene.write(Edit("b.md", "x\n")).commit == scene.head()
+
+
+def test_a_group_that_may_only_be_read_is_not_healed(tmp_path: Path) -> None:
+    scene = new_scene(tmp_path / "store")
+    store = Store(scene.root)
+    init(store, "global")
+    shared = Group(store, "global")
+    write(shared, [Edit("g.md", "one\n")])
+    gitdir = store.gitdir("global")
+    git(gitdir, "pack-refs", "--all")
+    write(shared, [Edit("g.md", "two\n")])
+    shared.close()
+    (gitdir / "refs/heads/main").unlink()
+    before = sorted(str(path) for path in gitdir.rglob("*"))
+    reader = Group(store, "global", acting="research")
+    assert read(reader, "g.md").data == b"two\n"
+    with pytest.raises(GitmemError):
+        write(reader, [Edit("g.md", "three\n")])
+    reader.close()
+    assert sorted(str(path) for path in gitdir.rglob("*")) == before
+
+
+def test_what_is_restored_later_does_not_hide_what_came_since(scene: Scene) -> None:
+    """Retries, checkpoints and `--last` walk along the first parents."""
+    gone = scene.write(Edit("gone.md", "gone\n")).commit
+    by_person(scene, "reset", "-q", "--hard", "HEAD~1")
+    since = [scene.write(Edit("since.md", f"{number}\n")).commit for number in range(3)]
+    with scene.opened() as group:
+        done = kept_restore(group, gone[:10])
+    line = git(scene.gitdir, "rev-list", "--first-parent", "main").split()
+    assert line[:2] == [done.commit, since[-1]]
+    assert {"gone.md", "since.md"} <= scene.files().keys()
+    assert_sound(scene)
+
+
+def capture_all(scene: Scene) -> None:
+    with scene.opened() as group:
+        capture(group, wait=0.2)
