@@ -151,18 +151,13 @@ class Finisher:
         seen = self._worktree.look(where, patience=GLANCE)
         if seen.busy:
             return
-        if not self._is_known(seen.oid):
+        if seen.oid is None or not self._repository.objects.holds(seen.oid):
             rule = hold_rule(path, seen.obstacle, seen.data, None)
             if rule:
                 self._keep(where, path or where.removeprefix(SWAPPED), rule)
                 return
             self._intake.take_in(path, seen, None, None, elsewhere=True)
         self._worktree.drop(where)
-
-    def _is_known(self, blob: str | None) -> bool:
-        with suppress(ObjectDamaged):
-            return blob is not None and bool(self._repository.objects.read(blob))
-        return False
 
     def tidy(self, patience: float = PATIENCE) -> None:
         """Reconcile what is unfinished, until nothing is or it has to wait for somebody."""

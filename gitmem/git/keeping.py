@@ -32,7 +32,9 @@ def keep_lost(repository: Repository) -> Iterator[tuple[str, str]]:
     gitdir = repository.gitdir
     size = _size(gitdir)  # first: what comes meanwhile is looked at next time
     lines, _, _ = read_log(gitdir, BRANCH)
-    for oid in lost_heads(gitdir, all_refs(gitdir), repository.objects, lines, VERIFIED):
+    with repository.objects.probing():
+        lost = lost_heads(gitdir, all_refs(gitdir), repository.objects, lines, VERIFIED)
+    for oid in lost:
         lack = keep_whole(repository, oid)
         if lack:
             note_let_go(gitdir, oid)  # nothing can be done about it, so nobody is told again

@@ -118,7 +118,8 @@ class Rejoiner:
         published = self._publisher.published
         try:
             objects = self._repository.objects
-            return departure(self._repository.gitdir, objects, published, tip.commit)
+            with objects.probing():  # the reflog may name what a gc has taken: that is no damage
+                return departure(self._repository.gitdir, objects, published, tip.commit)
         except ObjectDamaged:
             return None  # what cannot be read cannot be put back; `check` names it
 

@@ -22,7 +22,6 @@ from gitmem.git.held import HeldFolder, SetAside
 from gitmem.git.ignored import Ignored
 from gitmem.git.intake import Captured, Holding, Intake, Policies, edit_note, no_policy, sound
 from gitmem.git.lock import WAIT, Lock, lock_path
-from gitmem.git.objects import ObjectDamaged
 from gitmem.git.publish import PATIENCE, Plan, Planner, Published, Publisher, Step, translated
 from gitmem.git.rejoining import Rejoined, Rejoiner
 from gitmem.git.repository import Repository, Snapshot
@@ -156,10 +155,11 @@ class Writer:
         self._finisher.tidy()
 
     def _is_known(self, oid: str | None) -> bool:
-        """False for a text that git has never seen, as almost every edit is."""
-        with suppress(ObjectDamaged):
-            return oid is None or bool(self.repository.objects.read(oid))
-        return False
+        """False for a text that git has never seen, as almost every edit is.
+
+        An edit is not looked for elsewhere, as a lost object is: it would be put into git unjudged.
+        """
+        return oid is None or self.repository.objects.holds(oid)
 
     def _stood_lately(self, path: str) -> Iterator[str | None]:
         """The versions of PATH that commits of the last minute have replaced."""

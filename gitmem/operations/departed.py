@@ -69,7 +69,9 @@ def _departure(group: Group) -> Departure | None:
 
     with suppress(ObjectDamaged):
         tip, published = group.repository.tip().commit, last_published(group.gitdir)
-        return departure(group.gitdir, group.repository.objects, published, tip)
+        objects = group.repository.objects
+        with objects.probing():  # the reflog may name what a gc has taken: that is no damage
+            return departure(group.gitdir, objects, published, tip)
     return None
 
 

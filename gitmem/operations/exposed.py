@@ -76,8 +76,10 @@ def scan_commits(group: Group, *, bounded: bool = False) -> Scanned:
 
 def _is_there(group: Group, found: Exposed) -> bool:
     """False once somebody has removed it from history, and git has dropped the object."""
+    objects = group.repository.objects
     try:
-        group.repository.objects.read(found.blob or found.commit)
+        with objects.probing():  # or it would be healed from a copy that is held or in the trash
+            objects.read(found.blob or found.commit)
     except ObjectMissing:
         return False
     except Damaged:

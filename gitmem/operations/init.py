@@ -18,7 +18,7 @@ from gitmem.core.paths import check_group, find_twin
 from gitmem.errors import Conflict, Damaged, GroupRefused, PathRefused, StorageFailed
 from gitmem.git.durable import make_folders
 from gitmem.git.intake import Holding
-from gitmem.git.lock import Lock
+from gitmem.git.lock import Lock, lock_path
 from gitmem.git.publish import Plan, Step, translated
 from gitmem.git.repository import Snapshot
 from gitmem.git.setup import (
@@ -104,7 +104,8 @@ def init(
                 started = _start(group, starter, layout)
             tip = group.repository.tip().commit
             named = layout_of(group).name
-            if fresh and take_in:
+            # What waits for room on the disk is finished by whoever calls this again.
+            if fresh and take_in and Lock(lock_path(group.gitdir)).peek() is None:
                 begun(group.gitdir)
         finally:
             group.close()

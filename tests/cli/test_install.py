@@ -275,7 +275,10 @@ def test_a_commit_by_hand_obeys_the_rules_of_a_write(
     assert "git commit --no-verify" in str(caught.value)
     assert git(files, "log", "-1", "--format=%s") == "fine\n"
     commit(files, "--no-verify", "-am", "all the same")
-    assert gitmem("check").code == 0
+    checked = gitmem("check")
+    assert checked.code == 6
+    assert "notes.md" in checked.out
+    assert SECRET not in checked.out
 
 
 def test_links_and_names_that_may_not_be_are_refused(

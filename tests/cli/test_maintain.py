@@ -49,7 +49,7 @@ def test_it_answers_with_a_document(gitmem: Run) -> None:
     found = gitmem("maintain", "--json").document
 
     assert (found["group"], found["outcome"]) == ("main", "done")
-    assert found["steps"][3] == {
+    assert found["steps"][4] == {
         "step": "snapshot",
         "outcome": "done",
         "detail": "snapshot/2026-02-08, 1 changed",
@@ -82,8 +82,9 @@ def test_all_groups_are_told_in_lines_and_the_quiet_ones_in_a_number(gitmem: Run
 def test_a_failure_has_its_exit_code_and_a_hint_that_can_be_typed(gitmem: Run, files: Path) -> None:
     gitmem("init", "-g", "research", "--layout", "none")
     gitmem("write", "-g", "research", "a.md", "one")
+    gitmem("write", "-g", "research", "a.md", "two")  # so that nobody else has the first one
     gitdir = files.parents[1] / "repos" / "research.git"
-    blob = git(gitdir, "rev-parse", "main:a.md").strip()
+    blob = git(gitdir, "rev-parse", "main~1:a.md").strip()
     path = gitdir / "objects" / blob[:2] / blob[2:]
     os.chmod(path, 0o600)
     os.truncate(path, 3)

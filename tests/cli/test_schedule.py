@@ -667,7 +667,11 @@ class TestReally:
         self.check(store)
 
     def test_systemd_itself_has_nothing_to_say_against_them(
-        self, program: Path, store: Path, tmp_path: Path
+        self,
+        program: Path,
+        store: Path,
+        tmp_path: Path,
+        tmp_path_factory: pytest.TempPathFactory,
     ) -> None:
         if shutil.which("systemd-analyze") is None:
             pytest.skip("systemd-analyze IS MISSING: units are NOT VERIFIED by systemd")
@@ -680,8 +684,7 @@ class TestReally:
             (folder / Path(part["path"]).name).write_text(part["text"])
 
         def verified() -> tuple[int, str]:
-            runtime = tmp_path / "runtime"
-            runtime.mkdir(mode=0o700, exist_ok=True)
+            runtime = tmp_path_factory.mktemp("run")  # sockets have short names
             done = subprocess.run(
                 ["systemd-analyze", "verify", "--user", "--man=no", *folder.iterdir()],
                 env=os.environ | {"XDG_RUNTIME_DIR": str(runtime)},

@@ -126,7 +126,8 @@ NO_GROUP = {
     "carry_out", "find_again", "finish_rename", "forget_sessions", "give_up", "relink_from",
     "relinked", "repoint", "revive", "take_back", "tie_outside",
     "keep_session", "read_session", "relink", "unread", "with_links",
-    "done", "hand_over", "leave", "left_by", "put_back", "take",
+    "done", "hand_over", "leave", "left_by", "put_back", "take", "withdraw",
+    "has_dates", "has_open_unread", "reading_of",
     "check_spoken", "is_of_the_line", "is_unreadable", "up_to_unread",
     "count_as_scanned", "secret_words",
 }  # fmt: skip

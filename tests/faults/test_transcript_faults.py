@@ -24,7 +24,7 @@ import gitmem.git.publish
 import gitmem.operations.transcript_add
 from gitmem.core.messages import parse
 from gitmem.core.transcripts import NUMBERS, REF, Message, decode, is_batch, span
-from gitmem.errors import StorageFailed
+from gitmem.errors import Damaged, StorageFailed
 from gitmem.git.sideline import Sideline, sideline
 from gitmem.operations.callers import Holder, is_alive, this_process
 from gitmem.operations.group import Group, Store, Who
@@ -925,10 +925,13 @@ def test_what_cannot_be_read_is_not_closed_unseen(tmp_path: Path) -> None:
     group = session(scene, "s-1")
 
     ranges = []
-    while (found := transcript_pending(group)).messages:
+    for number in range(2):
+        found = transcript_pending(group)
         ranges.append((found.begin, found.end))
-        transcript_checkpoint(group, f"range {len(ranges)}", token=found.token)
+        transcript_checkpoint(group, f"range {number}", token=found.token)
     assert ranges == [(1, 2), (5, 8)]
+    with pytest.raises(Damaged, match="cannot be read"):
+        transcript_pending(group)
     assert transcript_status(group).unreadable
 
     lost.write_bytes(kept)

@@ -391,7 +391,7 @@ class TestALostRef:
             (found,) = (each for each in check(group).findings if each.path == REF)
         assert (found.code, found.severity) == ("ref-missing", "warning")
         assert made[-1][:10] in found.message
-        assert "transcript add" in found.hint
+        assert "check --repair" in found.hint
 
         last = append(scene, "2.jsonl")
         assert git(scene.gitdir, "rev-list", REF).split() == [last, *reversed(made)]

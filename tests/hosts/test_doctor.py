@@ -368,7 +368,7 @@ def test_a_repository_of_the_other_kind_of_ids_is_converted_by_what_it_says(
 
 
 def test_a_group_that_cannot_be_opened(machine: Machine) -> None:
-    (machine.store.gitdir("main") / "HEAD").unlink()
+    shutil.rmtree(machine.store.gitdir("main") / "refs")
 
     message, hint = machine.found()["group-damaged"]
     assert "cannot be opened" in message

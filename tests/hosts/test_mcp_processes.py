@@ -159,7 +159,7 @@ class TestALongLife:
         put(group, "a.md", "two\n")
         assert shown().endswith("two\n")
         found = shared.call("memory_search", query="two", group=group.name)
-        assert text_of(found).endswith("\ntwo")
+        assert text_of(found).endswith("\n   two")
         git(group.gitdir, "repack", "-adq")
         git(group.gitdir, "pack-refs", "--all")
         git(group.gitdir, "prune-packed")

@@ -70,7 +70,7 @@ def test_git_ignores_them_too(group: Group) -> None:
     assert (group.worktree / "odd [1] *.bin").exists()
     held_ask(group, "vault/")
     held_ask(group, "odd [1] *.bin")
-    assert (group.gitdir / "info" / "exclude").read_text() == "# mine\n*.own\n"
+    assert (group.gitdir / "info" / "exclude").read_text() == "# mine\n*.own\n.gitmem-*\n"
 
 
 def test_a_path_means_that_path_whatever_signs_it_has(group: Group) -> None:

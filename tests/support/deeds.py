@@ -13,6 +13,7 @@ from tempfile import TemporaryFile
 from typing import NamedTuple
 
 from tests.support.cli import Said, run_gitmem
+from tests.support.git import git
 from tests.support.processes import Child, Crowd, Voice
 from tests.support.samples import body
 
@@ -76,6 +77,8 @@ DEEDS: Mapping[str, Deed] = {
     "restore": Deed(("restore", "b.md", "--at", "{first}")),
     "undo": Deed(("undo", "{first}"), again=(0, 4)),
     "held accept": Deed(("held", "accept", "secret.md"), again=(3,)),
+    "kept restore": Deed(("kept", "restore", "{kept}", "-g", "scratch"), again=(3,)),
+    "kept drop": Deed(("kept", "drop", "{kept}", "--yes", "-g", "scratch"), again=(3,)),
     "held drop": Deed(("held", "drop", "secret.md", "--yes"), again=(3,)),
     "check": Deed(("check", "--repair")),
     "maintain": Deed(("maintain",)),
@@ -101,6 +104,7 @@ class Place(NamedTuple):
 
     home: Path
     first: str
+    kept: str = ""
 
     @property
     def store(self) -> Path:
@@ -120,7 +124,7 @@ class Place(NamedTuple):
 
     def args(self, deed: Deed) -> list[str]:
         """The arguments of DEED here."""
-        return [each.format(home=self.home, first=self.first) for each in deed.args]
+        return [each.format(home=self.home, first=self.first, kept=self.kept) for each in deed.args]
 
     def run(self, *args: str, input: str | None = None, **env: str) -> Said:
         """One command, in this process."""
@@ -173,11 +177,22 @@ def made(home: Path) -> Place:
         if args[:2] == ("write", "b.md"):
             first = place.run("log", "--json", "-n", "1").document["entries"][0]["commit"]
             place = place._replace(first=first)
+    place = place._replace(kept=_amended(place))
     worktree = place.store / "groups" / "main"
     (worktree / "a.md").write_text(f"first\n{KEPT}{EDIT}")
     (worktree / "secret.md").write_text(f"key {SECRET}\n")
     (place.store / "groups" / "scratch" / "edited.md").write_text(EDIT)
     return place
+
+
+def _amended(place: Place) -> str:
+    """A commit that a person has amended, and that is kept since."""
+    scratch = place.store / "groups" / "scratch"
+    place.run("write", "-g", "scratch", "amended.md", "before\n", GITMEM_NOW=BEFORE)
+    git(scratch, "commit", "-q", "--amend", "-m", "amended")
+    place.run("capture", "-g", "scratch", GITMEM_NOW=BEFORE)
+    (kept,) = place.run("kept", "-g", "scratch", "--json").document["kept"]
+    return str(kept["commit"])
 
 
 def _beginning() -> Iterator[tuple[str, ...]]:

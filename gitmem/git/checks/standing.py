@@ -17,7 +17,7 @@ from gitmem.git.indexfile import IndexFile
 from gitmem.git.repository import Commit
 from gitmem.git.setup import worktree_of
 from gitmem.git.trees import FILE, Node
-from gitmem.git.underway import CONFLICT, git_operation
+from gitmem.git.underway import CONFLICT, GitOperation, git_operation
 from gitmem.git.worktree import WorkTree
 
 _ODD_MODES = {0o120000: "a link", GITLINK: "another repository", 0o100755: "executable"}
@@ -82,15 +82,8 @@ def index_findings(
         yield warning("index-unreadable", f"the index cannot be read: {problem}", path="index")
         return
     operation = git_operation(gitdir)
-    for path in index.unmerged():
-        name = path.decode("utf-8", "replace")
-        way = CONFLICT.way_on.replace("PATH", quote(name))
-        if operation and operation != CONFLICT:
-            way = f"{way}; then {operation.way_on}"
-        yield info("index-conflict", f"{name} is in conflict in the index", path=name, hint=way)
+    yield from _unfinished(index, operation)
     if operation:
-        text = f"{operation.title} begun with git is not finished"
-        yield info("git-operation", text, path="index", hint=operation.way_on)
         return  # what it has staged is its own
     if upkeep.is_held(gitdir) or not whole:
         return
@@ -103,6 +96,19 @@ def index_findings(
     if staged:
         text = f"staged with git and not committed: {', '.join(staged[:5])}"
         yield info("staged", text, path="index", hint="commit it: `gitmem capture`")
+
+
+def _unfinished(index: IndexFile, operation: GitOperation | None) -> Iterator[Finding]:
+    """What a person has begun with git, and the files whose conflicts wait for them."""
+    for path in index.unmerged():
+        name = path.decode("utf-8", "replace")
+        way = CONFLICT.way_on.replace("PATH", quote(name))
+        if operation and operation != CONFLICT:
+            way = f"{way}; then {operation.way_on}"
+        yield info("index-conflict", f"{name} is in conflict in the index", path=name, hint=way)
+    if operation:
+        text = f"{operation.title} begun with git is not finished"
+        yield info("git-operation", text, path="index", hint=operation.way_on)
 
 
 def index_against_head(

@@ -15,7 +15,7 @@ from shlex import quote
 from gitmem.git.checks.findings import Finding, error, info, warning
 from gitmem.git.checks.reffiles import is_id
 from gitmem.git.lock import decode, lock_path, remark_in
-from gitmem.git.objects import ObjectDamaged, Objects, blob_id
+from gitmem.git.objects import Objects, blob_id
 from gitmem.git.repository import BRANCH
 from gitmem.git.setup import (
     FORMAT,
@@ -264,8 +264,8 @@ def _is_replaced_version(gitdir: Path, path: Path) -> bool:
         return False
     objects = Objects(gitdir)
     try:
-        return bool(objects.read(blob_id(path.read_bytes())))
-    except (OSError, ObjectDamaged):
+        return objects.holds(blob_id(path.read_bytes()))
+    except OSError:
         return False
     finally:
         objects.close()
