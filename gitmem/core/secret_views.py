@@ -10,6 +10,7 @@ import re
 import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import accumulate
 
 # A browser undoes one level of escapes, a log of JSON in JSON has two; nobody reads a fourth.
@@ -31,13 +32,14 @@ _DASHES = "\u2010-\u2013\u2212\ufe58\ufe63"
 _SPACES = "\xa0\u1680\u2000-\u200a\u202f\u205f"
 
 _ASCII_LEADS = ("\\", "&", "%", "</", "<!", "<wbr", *map(chr, (*range(9), *range(14, 32), 127)))
-_ASCII_LEAD = re.compile(r"[\\&%<\x00-\x08\x0e-\x1f\x7f]")
-_LEAD = re.compile(rf"[\\&%<{_UNSEEN}{_STYLED}{_DASHES}{_SPACES}]")
+# Compiled where they are needed: together they take longer than all of an ordinary text.
+_ASCII_LEAD = r"[\\&%<\x00-\x08\x0e-\x1f\x7f]"
+_LEAD = rf"[\\&%<{_UNSEEN}{_STYLED}{_DASHES}{_SPACES}]"
 _CSI = r"\[[0-?]{0,40}[ -/]{0,4}[@-~]"
 # Within a word: what ends one, a full stop for example, counts as long as the word goes on.
 _AFTER, _BEFORE = r"(?<=[\w.~:/+=-])", r"(?=[\w~-]|[.:/+=][\w-])"
 _TAG = r"/?(?:b|i|u|s|a|em|strong|span|code|tt|kbd|mark|font|small|sub|sup|ins|del|wbr)"
-_ESCAPE = re.compile(
+_ESCAPE = (
     # Colours and links of a terminal, also where the escape character is itself escaped.
     rf"(?:\x1b|\\(?:e|033|x1[bB]|u001[bB])){_CSI}|\x9b{_CSI[2:]}"
     r"|\x1b\][^\x07\x1b\n]{0,400}(?:\x07|\x1b\\)|\x1b[ -/]{0,2}[0-Z\\^_]"
@@ -86,13 +88,13 @@ _NAMES = {
     "bsol": "\\",
     "Hat": "^",
 }
-_SEEN_AS = re.compile(f"(?P<unseen>[{_UNSEEN}])|(?P<dash>[{_DASHES}])|(?P<space>[{_SPACES}])")
+_SEEN_AS = f"(?P<unseen>[{_UNSEEN}])|(?P<dash>[{_DASHES}])|(?P<space>[{_SPACES}])"
 _INSTEAD = {"unseen": "", "dash": "-", "space": " "}
 # Bold, struck out or code in the middle of a word. Underscores within a word mark nothing.
-_NOT_IN_WORD = re.compile(rf"(?<![\uff10-\uff5a])[{_CHINESE_SIGNS}]")
+_NOT_IN_WORD = rf"(?<![\uff10-\uff5a])[{_CHINESE_SIGNS}]"
 # Not in the middle of a run of them: a line of asterisks would be read once for each.
-_MARKS = re.compile(rf"[*`~](?<![*`~].)[*`~]{{0,2}}{_BEFORE}")
-_MARK = re.compile(rf"{_AFTER}(?:\*{{1,3}}|`{{1,2}}|~~){_BEFORE}")
+_MARKS = rf"[*`~](?<![*`~].)[*`~]{{0,2}}{_BEFORE}"
+_MARK = rf"{_AFTER}(?:\*{{1,3}}|`{{1,2}}|~~){_BEFORE}"
 
 # Longest first: the mark of UTF-32 begins with that of UTF-16.
 _BYTE_ORDER_MARKS = (
@@ -129,6 +131,11 @@ class View:
         return there, self.offsets[last] + width, first != last
 
 
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
 def plain_views(text: str) -> Iterator[list[View]]:
     """TEXT without escapes, then without those that were escaped themselves, and so on.
 
@@ -155,7 +162,9 @@ def placed(steps: Iterable[View], start: int, end: int) -> tuple[int, int]:
 def unmarked(text: str) -> View | None:
     """The lines of TEXT that have marks of Markdown inside a word, without them; else None."""
     # By what it begins with first: a search for what stands before it goes letter by letter.
-    marks = (_MARK.match(text, found.start()) for found in _MARKS.finditer(text))
+    if not any(sign in text for sign in "*`~"):
+        return None
+    marks = (_compiled(_MARK).match(text, each.start()) for each in re.finditer(_MARKS, text))
     changes = [(*mark.span(), "") for mark in marks if mark]
     return _rewritten(text, _windows(text, changes, "\n", 1), changes) if changes else None
 
@@ -180,6 +189,23 @@ def likely_text(data: bytes) -> str:
     return max(texts_of(data), key=_plainness)
 
 
+def decoded_text(data: bytes) -> tuple[str, str, bytes]:
+    """DATA as text, by its byte order mark or by what is plainest, to be encoded again.
+
+    The encoding and the mark come with it; UTF-8 where no other one gives the very same bytes back.
+    """
+    marked = [(encoding, mark) for mark, encoding in _BYTE_ORDER_MARKS if data.startswith(mark)]
+    wide = [("utf-16-le", b""), ("utf-16-be", b""), ("utf-32-le", b""), ("utf-32-be", b"")]
+    found = []
+    for encoding, mark in marked[:1] or (wide if b"\0" in data else []):
+        try:
+            found.append((data[len(mark) :].decode(encoding), encoding, mark))
+        except UnicodeDecodeError:
+            continue
+    plain = (data.decode("utf-8", "surrogateescape"), "utf-8", b"")
+    return max((plain, *found), key=lambda each: _plainness(each[0]))
+
+
 def _plainness(text: str) -> int:
     """How much of TEXT is plain: with its bytes swapped, it would be Chinese at random."""
     return len(re.findall(r"[\t-~]", text)) - 2 * (text.count("\ufffd") + text.count("\0"))
@@ -190,11 +216,12 @@ def _changes(text: str) -> Iterator[Change]:
     if text.isascii() and not any(lead in text for lead in _ASCII_LEADS):
         return
     at = 0
-    for lead in (_ASCII_LEAD if text.isascii() else _LEAD).finditer(text):
+    escape = _compiled(_ESCAPE)
+    for lead in re.finditer(_ASCII_LEAD if text.isascii() else _LEAD, text):
         if lead.start() >= at:
-            found = _ESCAPE.match(text, lead.start())
+            found = escape.match(text, lead.start())
             new = _meaning(found) if found else _seen(lead[0])
-            if lead[0] > "\uff00" and _NOT_IN_WORD.match(text, lead.start()):
+            if lead[0] > "\uff00" and _compiled(_NOT_IN_WORD).match(text, lead.start()):
                 continue
             end = found.end() if found else lead.end()
             if new is not None and new != text[lead.start() : end]:
@@ -219,7 +246,7 @@ def _meaning(escape: re.Match[str]) -> str | None:
 
 def _seen(char: str) -> str | None:
     """How a rule writes CHAR."""
-    found = _SEEN_AS.match(char)
+    found = _compiled(_SEEN_AS).match(char)
     if found:
         return _INSTEAD[str(found.lastgroup)]
     if char.isascii():

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Container
+from contextlib import suppress
 from typing import NamedTuple
 
-from gitmem.git.objects import Objects
+from gitmem.git.objects import ObjectDamaged, Objects
 from gitmem.git.repository import parse_commit
 
 _OURS, _THEIRS, _BOTH, _OLD = 1, 2, 3, 4
@@ -34,8 +36,10 @@ def split(objects: Objects, ours: str, theirs: str) -> Split:
     heapq.heapify(queue)
     order: list[str] = []
     base = ""
-    while any(not sides[oid] & _OLD for _, oid, _ in queue):
+    waiting = set(sides)  # what is in the queue and not shared history; to look it through is slow
+    while waiting:
         _, oid, parents = heapq.heappop(queue)
+        waiting.discard(oid)
         side = sides[oid]
         order.append(oid)
         if side == _BOTH:
@@ -45,6 +49,7 @@ def split(objects: Objects, ours: str, theirs: str) -> Split:
             if sides.get(parent, 0) | side != sides.get(parent, 0):
                 sides[parent] = sides.get(parent, 0) | side
                 heapq.heappush(queue, _waiting(objects, parent))
+                (waiting.discard if sides[parent] & _OLD else waiting.add)(parent)
     alone = {side: [oid for oid in order if sides[oid] == side] for side in (_OURS, _THEIRS)}
     return Split(tuple(alone[_OURS]), tuple(alone[_THEIRS]), base)
 
@@ -55,5 +60,26 @@ def _waiting(objects: Objects, oid: str) -> tuple[int, str, tuple[str, ...]]:
 
 
 def is_behind(objects: Objects, older: str, newer: str) -> bool:
-    """True when OLDER is NEWER itself or one of its ancestors."""
-    return older == newer or older not in split(objects, older, newer).ours
+    """True when OLDER is NEWER itself or one of its ancestors; the newest are looked at first."""
+    _waiting(objects, older)  # what cannot be read is told as such
+    seen, queue = {newer}, [_waiting(objects, newer)]
+    while queue and older not in seen:
+        for parent in heapq.heappop(queue)[2]:
+            if parent not in seen:
+                seen.add(parent)
+                if parent != older:
+                    heapq.heappush(queue, _waiting(objects, parent))
+    return older in seen
+
+
+def reached(objects: Objects, commit: str, known: Container[str] = ()) -> set[str]:
+    """COMMIT and its ancestors, without those that are KNOWN; what cannot be read ends a line."""
+    found: set[str] = set()
+    queue = [commit]
+    while queue:
+        oid = queue.pop()
+        if oid not in found and oid not in known:
+            found.add(oid)
+            with suppress(ObjectDamaged):
+                queue += parse_commit(oid, objects.read_as("commit", oid)).parents
+    return found

@@ -10,24 +10,24 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem.git.ancestry import is_behind
+from gitmem.git.ancestry import is_behind, reached
 from gitmem.git.objects import ObjectDamaged, Objects
 from gitmem.git.repository import BRANCH, BranchLost
 
 if TYPE_CHECKING:
     from gitmem.git.checks.reffiles import LogLine
 
-_ID = re.compile(rb"[0-9a-f]{40}\n?")
+_DIGITS = b"0123456789abcdef"
 _TAIL = 4096
 ZERO = "0" * 40
 # Names of the commit that the branch is at: whoever typed one, or ran `git stash`, did not mean to
 # move the branch at all. The abort of a rebase sets it to where it was when the rebase began.
-_UNMEANT = re.compile(
+_UNMEANT = (
     r"reset: moving to (HEAD|@|main|heads/main|refs/heads/main)([~^]0)?"
     r"|rebase \(abort\): .*|am --abort"
 )
@@ -56,7 +56,8 @@ def branch_file(gitdir: Path) -> str:
         return ""
     finally:
         os.close(fd)
-    return found[:40].decode() if _ID.fullmatch(found) else ""
+    oid = found.removesuffix(b"\n")
+    return oid.decode() if len(oid) == len(ZERO) and not oid.strip(_DIGITS) else ""
 
 
 def last_logged(gitdir: Path) -> str:
@@ -118,20 +119,17 @@ def departure(gitdir: Path, objects: Objects, published: str, tip: str) -> Depar
     since = _since(lines, published)
     if since is None:  # somebody cut the log: then they meant it
         return Departure((published,), not _is_without_traces(gitdir), "")
-    heads, said, before = [], [], published
-    for line in since:
-        if not _leads(objects, before, line.old):
-            heads.append(before)
-        if not _leads(objects, line.old, line.new):
-            heads.append(line.old)
-            said.append(line.message)
-        before = line.new
-    if not _leads(objects, before, tip):
-        heads.append(before)
-    meant = [each for each in said if not _UNMEANT.fullmatch(each)]
-    newest = [oid for oid in dict.fromkeys((*reversed(heads), published)) if oid != ZERO]
-    how = (meant or said or [""])[-1]
-    return Departure(_outermost(objects, newest, tip), bool(meant), how)
+    there = reached(objects, tip)  # one walk: a person's month with git has thousands of moves
+    lost = [oid for line in since for oid in line[:2] if oid not in there and oid != ZERO]
+    said = [
+        line.message
+        for line in since
+        # Nothing that is there leads to what is not, so only the lost ones are walked.
+        if line.old not in there and line.old not in reached(objects, line.new, there)
+    ]
+    meant = [each for each in said if not re.fullmatch(_UNMEANT, each)]
+    heads = _outermost(objects, dict.fromkeys((*reversed(lost), published)), there)
+    return Departure(heads, bool(meant), (meant or said or [""])[-1])
 
 
 def _is_pending(gitdir: Path, lines: Sequence[LogLine], published: str, tip: str) -> bool:
@@ -156,25 +154,15 @@ def _since(lines: Sequence[LogLine], published: str) -> Sequence[LogLine] | None
     return None
 
 
-def _leads(objects: Objects, older: str, newer: str) -> bool:
-    if older == newer:
-        return True
-    with suppress(ObjectDamaged):  # also the id of no commit at all
-        return is_behind(objects, older, newer)
-    return False
-
-
-def _outermost(objects: Objects, heads: Sequence[str], tip: str) -> tuple[str, ...]:
-    """Those of HEADS that can be read and that neither TIP nor another one leads to."""
+def _outermost(objects: Objects, heads: Iterable[str], there: set[str]) -> tuple[str, ...]:
+    """Those of HEADS that can be read, that are not THERE, and that no other one leads to."""
     found: list[str] = []
+    covered = set(there)
     for oid in heads:
-        try:
-            objects.read_as("commit", oid)
-        except ObjectDamaged:
-            continue
-        if not any(_leads(objects, oid, other) for other in (tip, *found)):
-            found = [each for each in found if not _leads(objects, each, oid)]
-            found.append(oid)
+        if oid not in covered and objects.holds(oid):
+            behind = reached(objects, oid, there)
+            covered |= behind
+            found = [*(each for each in found if each not in behind), oid]
     return tuple(found)
 
 

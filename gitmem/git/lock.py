@@ -13,7 +13,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import re
 import time
 import zlib
 from pathlib import Path
@@ -28,7 +27,7 @@ WAIT = 10.0
 _ROOM = 512
 NO_INDEX = b"index -"
 """Stands where a remark belongs while there is no index."""
-_TIP = re.compile(rb"tip ([0-9a-f]{40})\s*")
+_ID_LENGTH = 40
 
 
 class Item(NamedTuple):
@@ -231,8 +230,10 @@ def remark_in(data: bytes) -> bytes:
 
 def tip_in(data: bytes) -> str:
     """The last published tip that DATA, the content of a lock file, names; or nothing."""
-    found = _TIP.fullmatch(data.partition(b"\n")[2])
-    return found[1].decode() if found else ""
+    # No regular expression: over the blanks that fill the record it took a millisecond.
+    word, _, oid = data.partition(b"\n")[2].strip().partition(b" ")
+    is_id = len(oid) == _ID_LENGTH and not oid.strip(b"0123456789abcdef")
+    return oid.decode() if word == b"tip" and is_id else ""
 
 
 def last_published(gitdir: Path) -> str:

@@ -16,7 +16,6 @@ from gitmem.errors import Conflict, Damaged, GitmemError
 from gitmem.git.ancestry import Split, is_behind, split
 from gitmem.git.commits import commit_bytes, write_tree
 from gitmem.git.intake import joined, new_id
-from gitmem.git.kept import keep_whole, release
 from gitmem.git.lineage import Departure, branch_file, departure
 from gitmem.git.objects import ObjectDamaged
 from gitmem.git.publish import Plan, Publisher, Step
@@ -86,15 +85,23 @@ class Rejoiner:
         for head in left.heads:
             landed = "" if left.meant else self._landed(head)
             moved = moved or bool(landed)
-            if not landed and keep_whole(self._repository, head):
+            if not landed and self._kept_not(head):
                 continue  # damaged, and only the reflog knows of it: `check` says so
             self._tell(head, tip, landed, left)
         if not moved:
             self._publisher.published = tip.commit
         return moved
 
+    def _kept_not(self, head: str) -> str:
+        """Keep a line of commits under a ref of its own; tell why where that cannot be done."""
+        from gitmem.git.kept import keep_whole  # only where something left the branch
+
+        return keep_whole(self._repository, head)
+
     def land(self, head: str) -> str:
         """Put a kept line of commits on the branch; tell where that is now, or nothing."""
+        from gitmem.git.kept import release
+
         landed = self._landed(head, old=True)
         if landed:
             release(self._repository, head)

@@ -6,6 +6,7 @@ file everything is searched again.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,6 +57,22 @@ def keep_scanned(gitdir: Path, known: Scanned) -> None:
     rows = ["\t".join((*map(str, each[:-1]), _escaped(each.path))) for each in known.found]
     lines = (FORM, known.tip, known.left, *rows, "")
     put(gitdir / "gitmem" / NAME, "\n".join(lines).encode("ascii"))
+
+
+def go_on(gitdir: Path, landed: Iterable[tuple[str, str]]) -> bool:
+    """Count LANDED as searched, each what it began on and its end; False where something was found.
+
+    A file that held a credential before holds it in its next version, too.
+    """
+    known = read_scanned(gitdir)
+    if known.found:
+        return False
+    tip = known.tip
+    for parent, commit in landed:
+        tip = commit if parent == tip else tip
+    if tip != known.tip:
+        keep_scanned(gitdir, known._replace(tip=tip))
+    return True
 
 
 def _escaped(path: str) -> str:

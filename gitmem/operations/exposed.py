@@ -11,27 +11,27 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.access import check_access
-from gitmem.core.exposure import ALLOWED, Exposed, secret_id
+from gitmem.core.exposure import Exposed, is_allowed, secret_id
 from gitmem.core.guards import MAX_FILE, SHORTEST_SECRET
 from gitmem.core.secrets import Finding, find, found_in, redact
 from gitmem.errors import Damaged, NotFound
 from gitmem.git.acknowledged import acknowledge as keep_acknowledged
 from gitmem.git.acknowledged import read_acknowledged, salted
-from gitmem.git.history import walk
 from gitmem.git.objects import ObjectMissing
-from gitmem.git.steps import Step, Trees, read_step
 from gitmem.index.scanned import Scanned, keep_scanned, read_scanned
 from gitmem.operations.group import Group
+
+if TYPE_CHECKING:
+    from gitmem.git.steps import Step
 
 MOST_COMMITS = 200
 MOST_BYTES = 2 * MAX_FILE
 """What somebody who writes or asks for the status waits for; more is left to maintenance."""
 OVERLAP = 16 * 1024
 """So much of a part of a large file is searched again with the next one."""
-ACCEPTED = "accepted by hand: secret"
 
 
 class Secret(NamedTuple):
@@ -95,6 +95,11 @@ class _Search:
         self._objects = group.repository.objects
         self._bytes = 0
 
+    def _step(self, oid: str) -> Step:
+        from gitmem.git.steps import read_step  # a write of ours has nothing to search
+
+        return read_step(self._objects, oid)
+
     def unscanned(self, tip: str, known: str) -> list[Step] | None:
         """The commits that TIP reaches and KNOWN does not, oldest first; None: too many."""
         straight = self._straight(tip, known)
@@ -107,7 +112,7 @@ class _Search:
             oid = queue.pop()
             if oid not in seen:
                 seen.add(oid)
-                found.append(read_step(self._objects, oid))
+                found.append(self._step(oid))
                 queue += found[-1].parents
             if self._bounded and len(found) > MOST_COMMITS:
                 return None
@@ -117,7 +122,7 @@ class _Search:
         """The same where only a few commits lie between them, which is nearly always."""
         found: list[Step] = []
         while tip != known and len(found) < MOST_COMMITS:
-            found.append(read_step(self._objects, tip))
+            found.append(self._step(tip))
             if len(found[-1].parents) != 1:
                 return None if found[-1].parents or known else found[::-1]
             (tip,) = found[-1].parents
@@ -129,15 +134,19 @@ class _Search:
             return set()
         most = MOST_COMMITS if self._bounded else None
         with suppress(Damaged):  # a history that was written anew: its old commits may be gone
+            from gitmem.git.history import walk
+
             return {each.oid for each in islice(walk(self._group.repository, commit), most)}
         return set()
 
     def exposed(self, steps: Iterable[Step]) -> list[Exposed] | None:
         """What the commits brought; None when that is more than may be read now."""
+        from gitmem.git.steps import Trees
+
         trees, seen, found = Trees(self._objects), set[str](), list[Exposed]()
         for step in steps:
             found += self._said(step)
-            before = read_step(self._objects, step.parents[0]).tree if step.parents else ""
+            before = self._step(step.parents[0]).tree if step.parents else ""
             for path, _, blob in trees.changes(before, step.tree):
                 found += self._named(step, path)
                 if blob and blob not in seen:
@@ -189,7 +198,7 @@ def count_as_scanned(group: Group, landed: Iterable[tuple[str, str]]) -> None:
     known = read_scanned(group.gitdir)
     tip, found = known.tip, known.found
     for parent, commit in landed:
-        allowed = _is_allowed(group.repository.commit(commit).message)
+        allowed = is_allowed(group.repository.commit(commit).message)
         if allowed or found:
             search = _Search(group, bounded=False)
             here = search.exposed(search.unscanned(commit, parent) or ()) or []
@@ -199,11 +208,6 @@ def count_as_scanned(group: Group, landed: Iterable[tuple[str, str]]) -> None:
         tip = commit if parent == tip else tip
     if (tip, found) != (known.tip, known.found):
         keep_scanned(group.gitdir, known._replace(tip=tip, found=found))
-
-
-def _is_allowed(message: str) -> bool:
-    """Whether somebody who wrote through us said of a finding that it is none."""
-    return f"\n{ALLOWED}: " in message or f": {ACCEPTED}" in message
 
 
 def open_secrets(group: Group, known: Scanned) -> tuple[Secret, ...]:

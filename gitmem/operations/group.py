@@ -330,10 +330,25 @@ class Group:
 
     def _scan(self) -> None:
         """Search what plain git committed for credentials: before the lock, nobody waits for it."""
-        from gitmem.operations.exposed import scan_commits
+        from gitmem.index.scanned import read_scanned
 
         with suppress(GitmemError, OSError):  # what is damaged is told by who needs it
-            scan_commits(self, bounded=True)
+            if read_scanned(self.gitdir).tip != self.repository.tip().commit:
+                from gitmem.operations.exposed import scan_commits
+
+                scan_commits(self, bounded=True)
+
+    def _count_as_scanned(self, landed: list[tuple[str, str]]) -> None:
+        """Remember that commits came through our doors, which have searched them."""
+        from gitmem.core.exposure import is_allowed
+        from gitmem.index.scanned import go_on
+
+        with suppress(GitmemError, OSError):
+            ends = (self.repository.commit(commit).message for _, commit in landed)
+            if any(map(is_allowed, ends)) or not go_on(self.gitdir, landed):
+                from gitmem.operations.exposed import count_as_scanned
+
+                count_as_scanned(self, landed)
 
     @contextmanager
     def _writing(self, wait: float, late: bool, hurried: bool, finder: Note) -> Iterator[Writer]:
@@ -355,10 +370,7 @@ class Group:
             finally:
                 self.rejoined += writer.rejoined
         if writer.landed:
-            from gitmem.operations.exposed import count_as_scanned
-
-            with suppress(GitmemError, OSError):
-                count_as_scanned(self, writer.landed)
+            self._count_as_scanned(writer.landed)
 
     def underway(self) -> GitOperation | None:
         """What a person has begun with plain git in this group and not finished."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gitmem.core.guards import NAME_RULE, hold_rule
 from gitmem.core.messages import Note
 from gitmem.core.quoting import quoted
-from gitmem.core.secret_views import likely_text
+from gitmem.core.secret_views import decoded_text, likely_text
 from gitmem.core.secrets import find, redact
 from gitmem.errors import NotFound, Refused
 from gitmem.git.held import HeldFolder, SetAside, size_of
@@ -193,9 +193,9 @@ def _commit_of(writer: Writer, captured: Captured | None) -> str:
 
 def _masked(thing: HeldThing, seen: Seen, before: bytes | None) -> tuple[Seen, tuple[Masked, ...]]:
     """The version without its credentials, and which they were."""
-    text = (seen.data or b"").decode("utf-8", "surrogateescape")
+    text, encoding, mark = decoded_text(seen.data or b"")
     found = tuple(Masked(each.rule, each.line) for each in find(text))
-    data = redact(text)[0].encode("utf-8", "surrogateescape")
+    data = mark + redact(text)[0].encode(encoding, "surrogateescape")
     rule = hold_rule(thing.path, "", data, before)
     if not found or rule:
         why = f"it is still held: {rule}" if rule else "no credential was found in it"

@@ -28,6 +28,8 @@ class _Known(NamedTuple):
     """Whether everything that the pinned commit reaches was searched."""
     blobs: frozenset[str]
     """Those in which something was found."""
+    others: bool
+    """Whether something was found in a path or in a message."""
 
 
 class Masks:
@@ -42,7 +44,18 @@ class Masks:
     def piece(self, piece: Piece) -> Piece:
         """PIECE as it may be shown."""
         text = self.text(piece.group, piece.path, piece.blob, piece.text)
-        return piece if text is piece.text else piece._replace(text=text)
+        path = self.name(piece.group, piece.path)
+        if text is piece.text and path is piece.path:
+            return piece
+        return piece._replace(text=text, path=path)
+
+    def name(self, source: str, path: str) -> str:
+        """PATH as it may be shown: plain git commits a file of any name."""
+        known = self._known.get(source) or self._look(source)
+        if known.searched and not known.others:
+            return path
+        clean, count = self._redacted(source, "", path)
+        return clean if count else path
 
     def text(self, source: str, path: str, blob: str, text: str) -> str:
         """TEXT, which stands in BLOB, as it may be shown."""
@@ -57,7 +70,7 @@ class Masks:
     def mixed(self, source: str, text: str) -> str:
         """TEXT, which is made of several blobs, old ones among them, as it may be shown."""
         known = self._known.get(source) or self._look(source)
-        if known.searched and not known.blobs:
+        if known.searched and not known.blobs and not known.others:
             return text
         return self._redacted(source, "", text)[0]
 
@@ -65,7 +78,8 @@ class Masks:
         snapshot = self._snapshots[source]
         found = read_scanned(snapshot.repository.gitdir)
         blobs = frozenset(each.blob for each in found.found)
-        known = self._known[source] = _Known(found.tip == snapshot.commit, blobs)
+        searched = found.tip == snapshot.commit
+        known = self._known[source] = _Known(searched, blobs - {""}, "" in blobs)
         return known
 
     def _redacted(self, source: str, blob: str, text: str) -> tuple[str, int]:
@@ -80,6 +94,11 @@ class Masks:
                 count += clean.count(each.value)
                 clean = clean.replace(each.value, f"[redacted: {each.rule}]")
         return clean, count
+
+
+def masked(snapshot: Snapshot, path: str, text: str) -> str:
+    """TEXT of the file at PATH, as a model may see it that asks for the file by name."""
+    return Masks({"": snapshot}).text("", path, snapshot.oid(path) or "", text)
 
 
 def _spare(gitdir: Path) -> Spare:

@@ -383,3 +383,17 @@ def test_no_hint_sends_anybody_to_the_trash(group: Group, tmp_path: Path) -> Non
         assert "drop" not in caught.value.hint
         assert "held ignore" in caught.value.hint
     assert capture(group).captured == ()
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be"])
+def test_a_wide_file_stays_one_when_its_secrets_are_masked(group: Group, encoding: str) -> None:
+    text = f"# Keys\n\nthe key {SECRET} works\n\nand so on\n"
+    (group.worktree / "wide.md").write_bytes(text.encode(encoding))
+    capture(group)
+
+    held_accept(group, "wide.md", mask=True)
+
+    masked = (group.worktree / "wide.md").read_bytes().decode(encoding)
+    assert SECRET not in masked
+    assert masked.startswith("# Keys\n\nthe key [redacted: ")
+    assert masked.endswith(" works\n\nand so on\n")

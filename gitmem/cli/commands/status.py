@@ -131,7 +131,7 @@ def _edits(call: Invocation, found: Status) -> Iterator[str]:
 
 def _marked(call: Invocation, found: Status) -> Iterator[str]:
     if found.marked:
-        yield "\ncommitted with conflict markers"
+        yield from ("", "committed with conflict markers")
     for path in found.marked[:SHOWN]:
         yield f"  {call.style.bold(visible(path))}"
         yield call.addressed(f"    resolve it: gitmem edit {quoted(path)}")
@@ -162,9 +162,10 @@ def _out_of_the_way(call: Invocation, found: Status) -> Iterator[str]:
 
 def _departed(call: Invocation, found: Status, now: datetime) -> Iterator[str]:
     if found.waiting:
-        yield "\n" + call.style.warn(visible(call.addressed(found.waiting)))
+        yield from ("", call.style.warn(visible(call.addressed(found.waiting))))
     if found.kept:
-        yield call.addressed("\nleft the branch and kept (let go: gitmem kept drop COMMIT)")
+        title = "left the branch and kept (let go: gitmem kept drop COMMIT)"
+        yield from ("", call.addressed(title))
     for each in found.kept[:SHOWN]:
         words = visible(f"{ago(each.time, now)}  {each.subject}")
         yield f"  {call.style.name(short(each.commit))}  {words}"
@@ -187,7 +188,7 @@ def _secrets(call: Invocation, found: Status) -> Iterator[str]:
     from gitmem.operations.exposed import secret_words
 
     if found.secrets:
-        yield "\nsecrets in git, masked for models"
+        yield from ("", "secrets in git, masked for models")
     for each in found.secrets[:SHOWN]:
         text, hint = secret_words(each)
         yield f"  {call.style.warn(visible(text))}"

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 ZERO = "0" * 40
 OURS = "gitmem <gitmem@gitmem.invalid> "
-_ID = re.compile(r"[0-9a-f]{40}")
-_SYMBOLIC = re.compile(r"ref: (refs/[^\x00-\x20]+)\s*")
-_PACKED = re.compile(r"([0-9a-f]{40}) (refs/[^\x00-\x20]+)")
+_ID = r"[0-9a-f]{40}"
+_SYMBOLIC = r"ref: (refs/[^\x00-\x20]+)\s*"
+_PACKED = r"([0-9a-f]{40}) (refs/[^\x00-\x20]+)"
 _HEADER = "# pack-refs with:"
-_PEELED = re.compile(r"\^[0-9a-f]{40}")
+_PEELED = r"\^[0-9a-f]{40}"
 _LOGGED = re.compile(r"([0-9a-f]{40}) ([0-9a-f]{40}) ([^\x00\t]*)(?:\t([^\x00]*))?")
 
 
@@ -69,10 +69,10 @@ def _read_ref(path: Path, name: str) -> RefFile:
     if not raw.strip(b"\x00"):
         return RefFile(name, "", "nothing but NUL bytes")
     text = raw.decode("utf-8", "replace")
-    symbolic = _SYMBOLIC.fullmatch(text)
+    symbolic = re.fullmatch(_SYMBOLIC, text)
     if symbolic:
         return RefFile(name, symbolic[1])
-    if _ID.fullmatch(text.strip()):
+    if re.fullmatch(_ID, text.strip()):
         return RefFile(name, text.strip())
     return RefFile(name, "", "no object id and no name of a ref")
 
@@ -87,10 +87,10 @@ def packed_refs(gitdir: Path) -> tuple[dict[str, str], list[str]]:
     *lines, last = text.split("\n")
     bad = [last] if last or not text else []  # git refuses a file without a newline at its end
     for number, line in enumerate(lines):
-        row = _PACKED.fullmatch(line)
+        row = re.fullmatch(_PACKED, line)
         if row:
             found[row[2]] = row[1]
-        elif not _PEELED.fullmatch(line) and (number or not line.startswith(_HEADER)):
+        elif not re.fullmatch(_PEELED, line) and (number or not line.startswith(_HEADER)):
             bad.append(line)
     return found, bad
 
@@ -100,7 +100,7 @@ def all_refs(gitdir: Path) -> dict[str, str]:
     loose = list(loose_refs(gitdir))  # first: `git pack-refs` removes them after packing
     found, _ = packed_refs(gitdir)
     for ref in loose:
-        if _ID.fullmatch(ref.target):
+        if re.fullmatch(_ID, ref.target):
             found[ref.name] = ref.target
         else:
             found.pop(ref.name, None)
@@ -131,4 +131,4 @@ def parse_log(raw: bytes) -> tuple[list[LogLine], list[bytes], bool]:
 
 def is_id(text: str) -> bool:
     """True for a whole object id."""
-    return _ID.fullmatch(text) is not None
+    return re.fullmatch(_ID, text) is not None

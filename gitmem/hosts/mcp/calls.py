@@ -31,6 +31,7 @@ from gitmem.hosts.mcp.texts import (
 )
 from gitmem.operations.applying import Edit
 from gitmem.operations.group import Group
+from gitmem.operations.masking import Masks, masked
 from gitmem.operations.memory_actions import DEFAULT_PATH
 
 if TYPE_CHECKING:
@@ -78,7 +79,8 @@ def _file(group: Group, path: str, at: str, offset: int) -> Answer:
     else:
         got = memory_actions.memory_get(group, path)
     edited = not at and _is_edited(group, got.path)
-    return Answer(shown_file(got.path, got.blob, got.commit, part_of(got.text, offset), edited))
+    text = masked(group.repository.snapshot(got.commit), got.path, got.text)
+    return Answer(shown_file(got.path, got.blob, got.commit, part_of(text, offset), edited))
 
 
 def _is_edited(group: Group, path: str) -> bool:
@@ -99,7 +101,8 @@ def _entry(group: Group, address: str, at: str, offset: int) -> Answer:
     snapshot = group.repository.snapshot(resolve(group, at or None))
     path, entry = locate_entry(group, snapshot, layout_at(group, snapshot).layout, address)
     name, version = f"{path}#{entry.slug}", snapshot.oid(path) or ""
-    part, edited = part_of(entry.block, offset), not at and _is_edited(group, path)
+    part = part_of(masked(snapshot, path, entry.block), offset)
+    edited = not at and _is_edited(group, path)
     return Answer(shown_file(name, version, snapshot.commit, part, edited))
 
 
@@ -177,7 +180,17 @@ def memory_history(desk: Desk, given: Arguments) -> Answer:
         rows = list(islice(_allowed(group, every), offset, offset + limit + 1))
         if path and not rows:
             log(group, path, limit=1)  # who asks for what never was is told so
-        return history(rows[:limit], offset, len(rows) > limit, group.zone)
+        masks = Masks({"": group.repository.snapshot()})
+        shown = [_without_secrets(masks, each) for each in rows[:limit]]
+        return history(shown, offset, len(rows) > limit, group.zone)
+
+
+def _without_secrets(masks: Masks, entry: Entry) -> Entry:
+    """A commit whose words, which its author chose, are such as a model may see."""
+    title, subject, reason = (
+        masks.mixed("", each) for each in (entry.title, entry.subject, entry.reason)
+    )
+    return entry._replace(title=title, subject=subject, reason=reason)
 
 
 def _allowed(group: Group, entries: Iterable[Entry]) -> Iterator[Entry]:

@@ -16,6 +16,7 @@ from gitmem.hosts.memory_tool.sight import Sight, take_in
 from gitmem.hosts.memory_tool.views import change_view, file_view, folder_view
 from gitmem.operations.applying import BlobMismatch
 from gitmem.operations.group import Group
+from gitmem.operations.masking import masked
 from gitmem.operations.read import Read, read
 
 ATTEMPTS = 20
@@ -78,7 +79,9 @@ class MemoryCommands:
             return folder_view(given, [(x.path.removeprefix(start), x.bytes or 0) for x in files])
         if not sight.is_file(path):
             raise NotDone(f"The path {given} does not exist. Please provide a valid path.")
-        return file_view(given, _text_of(read(self._group, path), given), lines)
+        found = read(self._group, path)
+        snapshot = self._group.repository.snapshot(found.commit)
+        return file_view(given, masked(snapshot, path, _text_of(found, given)), lines)
 
     def _create(self, command: Command) -> str:
         given, content = text(command, "path"), text(command, "file_text")
