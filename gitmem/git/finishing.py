@@ -7,7 +7,7 @@ that shall, or an edit?
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from itertools import islice
 
@@ -23,7 +23,7 @@ from gitmem.git.lock import Item, Record
 from gitmem.git.objects import ObjectDamaged
 from gitmem.git.publish import PATIENCE, Plan, Publisher, Step, places_out
 from gitmem.git.rejoining import Rejoiner
-from gitmem.git.repository import parse_commit
+from gitmem.git.repository import BRANCH, parse_commit
 from gitmem.git.staging import entry
 from gitmem.git.swapping import SWAPPED, path_of, swapped
 from gitmem.git.worktree import InTheWay, Seen
@@ -114,7 +114,25 @@ class Finisher:
             found = next(filter(is_its, split(objects, tip, record.base).ours), "")
             if found:
                 return found
-        return logged_commit(self._repository.gitdir, record.base, tip, is_its)
+        gitdir = self._repository.gitdir
+        landed = logged_commit(gitdir, record.base, tip, is_its)
+        if not landed:
+            self._forget_logged(is_its)
+        return landed
+
+    def _forget_logged(self, is_its: Callable[[str], bool]) -> None:
+        """Its writer died between the reflog and the branch, which never had it: nobody misses it.
+
+        Else `check` would call the branch moved back.
+        """
+        from gitmem.git.checks.reffiles import read_log
+        from gitmem.git.kept import note_let_go
+
+        gitdir = self._repository.gitdir
+        lines, _, _ = read_log(gitdir, BRANCH)
+        if lines and is_its(lines[-1].new):
+            with suppress(OSError):
+                note_let_go(gitdir, lines[-1].new)
 
     def _disowned(self, items: Iterable[Item]) -> list[Item]:
         """Somebody took the commits of ITEMS off the branch: their versions are known no more.

@@ -228,6 +228,21 @@ def test_a_late_edit_that_the_previous_release_does_not_see_is_captured_by_this_
     assert_sound(scene)
 
 
+def test_a_late_edit_that_only_a_loose_object_has_is_captured(scene: Scene) -> None:
+    """Whoever died while capturing it left the object, and nothing that leads to it."""
+    folder = scene.gitdir / "gitmem" / "swapped"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    late = folder / ".gitmem-0123456789abcdef-0-a.md"
+    late.write_text("first\nlate\n")
+    git(scene.gitdir, "hash-object", "-w", str(late))
+
+    with scene.opened() as group:
+        maintain(group)
+
+    assert b"late\n" in scene.files()["a.md"]
+    assert_sound(scene)
+
+
 def test_check_names_what_git_does_not_have_and_repair_captures_it(scene: Scene) -> None:
     folder = scene.gitdir / "gitmem" / "swapped"
     folder.mkdir(mode=0o700)

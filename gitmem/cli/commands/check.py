@@ -111,6 +111,7 @@ def _acknowledge(call: Invocation, ids: tuple[str, ...]) -> int:
         done = acknowledge(group, ids)
     before = "" if done.changed else " before"
     call.answer(done, (f"{each} acknowledged{before}" for each in done.ids))
+    call.remark("models see these values again wherever they still stand")
     return boundary.DONE
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from shlex import quote
 
 from gitmem.core.paths import check_path, fold
+from gitmem.core.quoting import quoted
 from gitmem.errors import PathRefused
 from gitmem.git.checks import upkeep
 from gitmem.git.checks.closure import GITLINK
@@ -40,7 +41,7 @@ def file_findings(entries: list[tuple[str, Node]]) -> Iterator[Finding]:
 
 def _rename(path: str) -> str:
     """How to give a file a name that the rules allow, with the program that gave it this one."""
-    command = f"git mv -- {quote(path)} NEW && git commit -qm Rename"
+    command = f"git mv -- {quoted(path)} NEW && git commit -qm Rename"
     return f"rename it in the group's folder: `{command}`"
 
 
