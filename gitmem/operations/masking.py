@@ -44,10 +44,10 @@ class Masks:
     def piece(self, piece: Piece) -> Piece:
         """PIECE as it may be shown."""
         text = self.text(piece.group, piece.path, piece.blob, piece.text)
-        path = self.name(piece.group, piece.path)
-        if text is piece.text and path is piece.path:
+        path, address = (self.name(piece.group, each) for each in (piece.path, piece.address))
+        if text is piece.text and path is piece.path and address is piece.address:
             return piece
-        return piece._replace(text=text, path=path)
+        return piece._replace(text=text, path=path, address=address)
 
     def name(self, source: str, path: str) -> str:
         """PATH as it may be shown: plain git commits a file of any name."""

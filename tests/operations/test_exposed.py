@@ -13,13 +13,16 @@ from gitmem.errors import NotFound
 from gitmem.git.acknowledged import _make, read_acknowledged, salted
 from gitmem.git.acknowledged import acknowledge as keep_acknowledged
 from gitmem.hosts.hooks.changes import changed_since
+from gitmem.hosts.mcp.desk import Desk, Kept
+from gitmem.hosts.mcp.tools import answered
+from gitmem.hosts.memory_tool.commands import MemoryCommands
 from gitmem.index import scanned
 from gitmem.index.scanned import read_scanned
 from gitmem.operations import exposed
 from gitmem.operations.capture import capture
 from gitmem.operations.check import check
 from gitmem.operations.exposed import acknowledge, open_secrets, scan_commits
-from gitmem.operations.group import Group
+from gitmem.operations.group import Group, Who
 from gitmem.operations.held import held_accept
 from gitmem.operations.init import init
 from gitmem.operations.inject import inject
@@ -401,3 +404,40 @@ def test_new_rules_are_a_new_form() -> None:
 
     patterns = [(rule.slug, rule.literals, rule.pattern) for rule in TABLE]
     assert (scanned.FORM, sha256(repr(patterns).encode()).hexdigest()[:12]) == ("1", "e35b5d7f8703")
+
+
+@pytest.mark.parametrize("look", [lambda group: None, check])
+def test_no_door_of_a_model_shows_it(group: Group, look: Callable[[Group], object]) -> None:
+    """A model that asks for a file by name, or for its history, is a model, too."""
+    commit(group, "state.md", f"# State\n\nthe key is {TOKEN} now\n", f"with {TOKEN}")
+    look(group)
+    kept = Kept()
+    desk = Desk(kept, group.store, group.name, group.name, Who("model"))
+    try:
+        for name, given in {
+            "memory_get": {"path": "state.md"},
+            "memory_history": {},
+            "memory_search": {"query": "key"},
+        }.items():
+            answer = answered(desk, name, given)
+            assert not answer.failed, answer
+            assert TOKEN not in repr(answer), name
+    finally:
+        kept.close()
+    seen = MemoryCommands(group).answer({"command": "view", "path": "/memories/state.md"})
+    assert "[redacted: " in seen.content
+    assert TOKEN not in seen.content
+
+
+@pytest.mark.parametrize("look", [lambda group: None, check])
+def test_nor_is_it_injected_as_the_name_of_a_file(
+    group: Group, look: Callable[[Group], object]
+) -> None:
+    put(group, "gitmem.yaml", LAYOUT.replace("load: query", "load: always"))
+    commit(group, f"notes/{TOKEN}.md", "otters pay no tax\n")
+    look(group)
+
+    shown = inject(group, annotate=True)
+
+    assert "otters pay no tax" in shown.text
+    assert TOKEN not in shown.text
