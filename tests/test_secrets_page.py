@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
+import sys
 from pathlib import Path
-
-import pytest
 
 import gitmem
 from gitmem.operations.check import check
@@ -43,7 +41,6 @@ def test_the_steps_are_there() -> None:
     ]
 
 
-@pytest.mark.skipif(not shutil.which("git-filter-repo"), reason="git-filter-repo is not installed")
 def test_the_steps_remove_it_and_gitmem_works_on(tmp_path: Path) -> None:
     store, token = Store(tmp_path / "store"), narrow()["github-token"][0]
     init(store, "main", layout="standard")
@@ -66,7 +63,7 @@ def test_the_steps_remove_it_and_gitmem_works_on(tmp_path: Path) -> None:
         env={
             "HOME": str(tmp_path),
             "GITMEM_HOME": str(store.root),
-            "PATH": "/usr/bin:/bin:" + _bin(),
+            "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
         },
     )
 
@@ -81,7 +78,3 @@ def test_the_steps_remove_it_and_gitmem_works_on(tmp_path: Path) -> None:
     assert "clean" in inject(group).text
     assert [each.text for each in transcript_show(group, "c").messages] == ["hello"]
     group.close()
-
-
-def _bin() -> str:
-    return str(Path(shutil.which("git-filter-repo") or "").parent)

@@ -6,7 +6,6 @@ What somebody still writes to must survive every such command, and no file of ou
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from gitmem.operations.init import init
 from gitmem.operations.maintain import maintain
 from gitmem.operations.write import Edit, write
 from tests.faults.test_kill import die_at
+from tests.support.disks import other_disk
 from tests.support.faults import (
     ANYTHING_GOES,
     Scene,
@@ -176,11 +176,8 @@ def test_a_rule_that_cannot_be_written_stops_no_writer(scene: Scene) -> None:
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> Iterator[Path]:
     """A folder on another file system than the store."""
-    memory = Path("/dev/shm")
-    if not memory.is_dir() or memory.stat().st_dev == tmp_path.stat().st_dev:
-        pytest.skip("there is no second file system here")
-    with tempfile.TemporaryDirectory(dir=memory) as folder:
-        yield Path(folder) / "vault"
+    with other_disk(tmp_path) as folder:
+        yield folder / "vault"
 
 
 def test_on_another_file_system_a_late_edit_waits_beside_its_file(

@@ -127,7 +127,7 @@ NO_GROUP = {
     "relinked", "repoint", "revive", "take_back", "tie_outside",
     "keep_session", "read_session", "relink", "unread", "with_links",
     "done", "hand_over", "leave", "left_by", "put_back", "take", "withdraw",
-    "has_dates", "has_open_unread", "reading_of",
+    "has_dates", "has_open_unread", "masked", "reading_of",
     "check_spoken", "is_of_the_line", "is_unreadable", "up_to_unread",
     "count_as_scanned", "secret_words",
 }  # fmt: skip
