@@ -54,7 +54,7 @@ class Masks:
         known = self._known.get(source) or self._look(source)
         if known.searched and not known.others:
             return path
-        clean, count = self._redacted(source, "", path)
+        clean, count = self._redacted(source, path, "", path)
         return clean if count else path
 
     def text(self, source: str, path: str, blob: str, text: str) -> str:
@@ -62,7 +62,7 @@ class Masks:
         known = self._known.get(source) or self._look(source)
         if not text or (known.searched and blob not in known.blobs):
             return text
-        clean, count = self._redacted(source, blob if blob in known.blobs else "", text)
+        clean, count = self._redacted(source, path, blob if blob in known.blobs else "", text)
         if count:
             self.masked[source, path] = count
         return clean if count else text
@@ -72,7 +72,7 @@ class Masks:
         known = self._known.get(source) or self._look(source)
         if known.searched and not known.blobs and not known.others:
             return text
-        return self._redacted(source, "", text)[0]
+        return self._redacted(source, "", "", text)[0]
 
     def _look(self, source: str) -> _Known:
         snapshot = self._snapshots[source]
@@ -82,11 +82,10 @@ class Masks:
         known = self._known[source] = _Known(searched, blobs - {""}, "" in blobs)
         return known
 
-    def _redacted(self, source: str, blob: str, text: str) -> tuple[str, int]:
+    def _redacted(self, source: str, path: str, blob: str, text: str) -> tuple[str, int]:
         from gitmem.core.secrets import found_in, redact
 
-        repository = self._snapshots[source].repository
-        spare = _spare(repository.gitdir)
+        spare = _spare(self._snapshots[source].repository.gitdir, path)
         clean, count = redact(text, spare)
         # An entry may be shown without the words that make its neighbour's value a credential.
         for each in found_in(_blob(self._snapshots[source], blob)) if blob else ():
@@ -101,13 +100,13 @@ def masked(snapshot: Snapshot, path: str, text: str) -> str:
     return Masks({"": snapshot}).text("", path, snapshot.oid(path) or "", text)
 
 
-def _spare(gitdir: Path) -> Spare:
-    """Whether somebody has said of a value that it is none."""
-    from gitmem.core.exposure import secret_id
+def _spare(gitdir: Path, path: str) -> Spare:
+    """Whether somebody has said of a value that it is none, everywhere or at PATH."""
+    from gitmem.core.secrets import shown_name
     from gitmem.git.acknowledged import read_acknowledged
 
-    known = read_acknowledged(gitdir)
-    return lambda rule, value: secret_id(known.salt, rule, value) in known.ids
+    known, place = read_acknowledged(gitdir), shown_name(path)
+    return lambda rule, value: known.spares(rule, value, place)
 
 
 def _blob(snapshot: Snapshot, oid: str) -> bytes:
