@@ -39,6 +39,11 @@ class Exposed(NamedTuple):
     """The commit that brought it."""
     path: str
 
+    @property
+    def place(self) -> str:
+        """For what it can be acknowledged alone: its file, or the commit that says it."""
+        return self.path or self.commit
+
 
 def secret_id(salt: str, rule: str, value: str) -> str:
     """The id of a value. Without the salt of its repository nobody can try values against it."""

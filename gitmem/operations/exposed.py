@@ -244,13 +244,13 @@ def _allowed(
     if allowed:
         return list(brought)
     done = read_acknowledged(group.gitdir)
-    leave = {each.id for each in known if done.covers(each.id, _place(each))} - done.ids
+    leave = {each.id for each in known if done.covers(each.id, each.place)} - done.ids
     return [each for each in brought if each.id in leave] if leave else []
 
 
 def acknowledge_in_place(group: Group, found: Iterable[Exposed]) -> None:
     """Acknowledge each value of FOUND in its own file alone: it may not turn up in another one."""
-    ids = [(each.id, _place(each)) for each in found]
+    ids = [(each.id, each.place) for each in found]
     salt = salted(group.gitdir).salt if ids else ""
     keep_acknowledged(group.gitdir, [placed_id(salt, *each) for each in ids])
 
@@ -260,12 +260,7 @@ def exposed_beside(group: Group, commit: str) -> list[Exposed]:
     search = _Search(group, bounded=False)
     steps = search.unscanned(commit, group.repository.tip().commit) or []
     done = read_acknowledged(group.gitdir)
-    return [each for each in search.exposed(steps) or () if not done.covers(each.id, _place(each))]
-
-
-def _place(found: Exposed) -> str:
-    """For what a finding can be acknowledged alone: its file, or the commit that says it."""
-    return found.path or found.commit
+    return [each for each in search.exposed(steps) or () if not done.covers(each.id, each.place)]
 
 
 def open_secrets(group: Group, known: Scanned) -> tuple[Secret, ...]:
@@ -301,7 +296,7 @@ class _Head:
 
     def _is_shown(self, each: Exposed) -> bool:
         """Whether it is open, and its commit can be looked at: it may be gone from history."""
-        covered = self._done.covers(each.id, _place(each))
+        covered = self._done.covers(each.id, each.place)
         return not covered and self._objects.holds(each.commit)
 
     def _places(self, each: Exposed) -> Iterator[Place]:

@@ -7,7 +7,8 @@ about to be shown is searched itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import Damaged
@@ -43,11 +44,15 @@ class Masks:
 
     def piece(self, piece: Piece) -> Piece:
         """PIECE as it may be shown."""
+        known = self._known.get(piece.group) or self._look(piece.group)
         text = self.text(piece.group, piece.path, piece.blob, piece.text)
-        path, address = (self.name(piece.group, each) for each in (piece.path, piece.address))
-        if text is piece.text and path is piece.path and address is piece.address:
-            return piece
-        return piece._replace(text=text, path=path, address=address)
+        if known.searched and not known.others:
+            return piece if text is piece.text else piece._replace(text=text)
+        path, address, user, change = (
+            self.name(piece.group, each)
+            for each in (piece.path, piece.address, piece.user, piece.change)
+        )
+        return piece._replace(text=text, path=path, address=address, user=user, change=change)
 
     def name(self, source: str, path: str) -> str:
         """PATH as it may be shown: plain git commits a file of any name."""
@@ -93,6 +98,40 @@ class Masks:
                 count += clean.count(each.value)
                 clean = clean.replace(each.value, f"[redacted: {each.rule}]")
         return clean, count
+
+
+def hidden(gitdirs: Iterable[Path], text: str) -> str:
+    """TEXT, an answer to a model, without what nobody has acknowledged anywhere.
+
+    Asked of whole answers of a tool: a name, a heading or an error may hold a credential, too.
+    """
+    from gitmem.core.secrets import redact
+
+    return redact(text, _Acknowledged([*gitdirs]).spares)[0]
+
+
+class _Acknowledged:
+    """What was acknowledged in some groups, be it for one file only; read when it is needed."""
+
+    def __init__(self, gitdirs: Sequence[Path]) -> None:
+        self._gitdirs = gitdirs
+
+    def spares(self, rule: str, value: str) -> bool:
+        from gitmem.core.exposure import secret_id
+
+        return any(secret_id(salt, rule, value) in ids for salt, ids in self._known)
+
+    @cached_property
+    def _known(self) -> list[tuple[str, set[str]]]:
+        return [_acknowledged(gitdir) for gitdir in self._gitdirs]
+
+
+def _acknowledged(gitdir: Path) -> tuple[str, set[str]]:
+    from gitmem.git.acknowledged import read_acknowledged
+
+    known, rows = read_acknowledged(gitdir), read_scanned(gitdir).found
+    placed = {each.id for each in rows if known.covers(each.id, each.place)}
+    return known.salt, {*known.ids, *placed}
 
 
 def masked(snapshot: Snapshot, path: str, text: str) -> str:

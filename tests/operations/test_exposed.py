@@ -14,6 +14,8 @@ from gitmem.errors import NotFound, SecretFound
 from gitmem.git.acknowledged import _make, read_acknowledged, salted
 from gitmem.git.acknowledged import acknowledge as keep_acknowledged
 from gitmem.hosts.hooks.changes import changed_since
+from gitmem.hosts.hooks.files import told
+from gitmem.hosts.hooks.room import Room
 from gitmem.hosts.mcp.desk import Desk, Kept
 from gitmem.hosts.mcp.tools import answered
 from gitmem.hosts.memory_tool.commands import MemoryCommands
@@ -562,27 +564,71 @@ def test_new_rules_are_a_new_form() -> None:
     assert (scanned.FORM, sha256(repr(patterns).encode()).hexdigest()[:12]) == ("1", "e35b5d7f8703")
 
 
+def asked(group: Group, calls: dict[str, dict[str, object]]) -> dict[str, object]:
+    """What the tools of MCP answer."""
+    kept = Kept()
+    desk = Desk(kept, group.store, group.name, group.name, Who("model"))
+    try:
+        return {name: answered(desk, name, given) for name, given in calls.items()}
+    finally:
+        kept.close()
+
+
 @pytest.mark.parametrize("look", [lambda group: None, check])
 def test_no_door_of_a_model_shows_it(group: Group, look: Callable[[Group], object]) -> None:
     """A model that asks for a file by name, or for its history, is a model, too."""
     commit(group, "state.md", f"# State\n\nthe key is {TOKEN} now\n", f"with {TOKEN}")
     look(group)
-    kept = Kept()
-    desk = Desk(kept, group.store, group.name, group.name, Who("model"))
-    try:
-        for name, given in {
-            "memory_get": {"path": "state.md"},
-            "memory_history": {},
-            "memory_search": {"query": "key"},
-        }.items():
-            answer = answered(desk, name, given)
-            assert not answer.failed, answer
-            assert TOKEN not in repr(answer), name
-    finally:
-        kept.close()
-    seen = MemoryCommands(group).answer({"command": "view", "path": "/memories/state.md"})
+    calls: dict[str, dict[str, object]] = {
+        "memory_get": {"path": "state.md"},
+        "memory_history": {},
+        "memory_search": {"query": "key"},
+    }
+    for name, answer in asked(group, calls).items():
+        assert not answer.failed, answer  # type: ignore[attr-defined]
+        assert TOKEN not in repr(answer), name
+    tool = MemoryCommands(group)
+    seen = tool.answer({"command": "view", "path": "/memories/state.md"})
     assert "[redacted: " in seen.content
     assert TOKEN not in seen.content
+    file = {"path": "/memories/state.md", "old_str": "now", "new_str": "then"}
+    seen = tool.answer({"command": "str_replace", **file})
+    assert "then" in seen.content
+    assert TOKEN not in seen.content
+
+
+@pytest.mark.parametrize("look", [lambda group: None, check])
+def test_no_door_of_a_model_shows_it_in_a_name(
+    group: Group, look: Callable[[Group], object]
+) -> None:
+    shown = group.repository.tip().commit
+    put(group, "gitmem.yaml", LAYOUT + "  log: {path: log/*.md, kind: notes, load: always}\n")
+    commit(group, f"notes/{TOKEN}.md", f"# About {OTHER}\n\notters pay no tax\n")
+    commit(group, f"log/{TOKEN}.md", "badgers\n")
+    look(group)
+    edit(group, f"held {OTHER}.md", "x\n")
+    calls: dict[str, dict[str, object]] = {
+        "memory_get": {"path": f"notes/{TOKEN}.md"},
+        "memory_list": {},
+        "memory_history": {},
+        "memory_search": {"query": "otters"},
+        "memory_status": {},
+    }
+    said = [
+        *asked(group, calls).values(),
+        MemoryCommands(group).answer({"command": "view", "path": "/memories"}),
+        search(group, "otters"),
+        inject(group, prompt="what do otters pay?", annotate=True),
+        inject(group, budget=200, annotate=True),
+        changed_since(group, [("main", shown)]),
+        *told(capture(group), "main", Room(9000, 9000)),
+    ]
+
+    for each in said:
+        assert "[redacted: github-token]" in repr(each) or "otters" not in repr(each)
+        for key in (TOKEN, OTHER):
+            assert key not in repr(each), each
+    assert "otters" in repr(said[3:4])
 
 
 @pytest.mark.parametrize("look", [lambda group: None, check])
