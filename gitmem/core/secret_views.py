@@ -21,7 +21,7 @@ _BLANK_LINE = "\n\n"
 # in Unicode's decomposed form, as macOS writes names, has `n` and a tilde for one letter.
 _UNSEEN = (
     "\x00-\x08\x0e-\x1f\x7f-\x9f\xad\u0300-\u036f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
-    "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
+    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 # Full-width, bold, circled and raised letters.
@@ -31,10 +31,16 @@ _CHINESE_SIGNS = "\uff01\uff02\uff07-\uff09\uff0c\uff1a\uff1b\uff1f\uff3b\uff3d\
 _DASHES = "\u2010-\u2013\u2212\ufe58\ufe63"
 _SPACES = "\xa0\u1680\u2000-\u200a\u202f\u205f"
 
-_ASCII_LEADS = ("\\", "&", "%", "</", "<!", "<wbr", *map(chr, (*range(9), *range(14, 32), 127)))
+_ASCII_LEADS = (
+    *("\\", "&", "%", "</", "<!", "<wbr", "\x0b", "\x0c"),
+    *map(chr, (*range(9), *range(14, 32), 127)),
+)
+# Nearly every text has these two somewhere: they lead to something only where more follows. Mail
+# writes `=5F`, in its quoted-printable form; a carriage return alone moves the cursor.
+_MORE_LEADS = r"=(?=[2-7][0-9A-Fa-f])|\r(?!\n)"
 # Compiled where they are needed: together they take longer than all of an ordinary text.
-_ASCII_LEAD = r"[\\&%<\x00-\x08\x0e-\x1f\x7f]"
-_LEAD = rf"[\\&%<{_UNSEEN}{_STYLED}{_DASHES}{_SPACES}]"
+_ASCII_LEAD = rf"[\\&%<\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|{_MORE_LEADS}"
+_LEAD = rf"[\\&%<\x0b\x0c{_UNSEEN}{_STYLED}{_DASHES}{_SPACES}]|{_MORE_LEADS}"
 _CSI = r"\[[0-?]{0,40}[ -/]{0,4}[@-~]"
 # Within a word: what ends one, a full stop for example, counts as long as the word goes on.
 _AFTER, _BEFORE = r"(?<=[\w.~:/+=-])", r"(?=[\w~-]|[.:/+=][\w-])"
@@ -48,6 +54,7 @@ _ESCAPE = (
     r"|\\u\{(?P<braced>[0-9A-Fa-f]{1,6})\}|\\(?:u|U0000)(?P<four>[0-9A-Fa-f]{4})"
     r"|\\x(?P<two>[0-9A-Fa-f]{2})|\\(?P<octal>[01][0-7]{2})|\\(?P<letter>[nrt])"
     r"|\\(?P<sign>[!-/:-@\[-`{-~])|%(?P<percent>[2-7][0-9A-Fa-f]|0[aAdD9])"
+    r"|=(?P<mail>[2-7][0-9A-Fa-f])|\r(?!\n)|[\x0b\x0c]"
     r"|&\#(?P<decimal>[0-9]{1,7});?|&\#[xX](?P<hex>[0-9A-Fa-f]{1,6});?|&(?P<name>[A-Za-z]{2,20});"
 )
 _BASES = {"octal": 8, "decimal": 10}
@@ -214,7 +221,8 @@ def _plainness(text: str) -> int:
 def _changes(text: str) -> Iterator[Change]:
     """Where TEXT reads otherwise once escapes are undone, in order."""
     if text.isascii() and not any(lead in text for lead in _ASCII_LEADS):
-        return
+        if not ("=" in text or "\r" in text) or not _compiled(_MORE_LEADS).search(text):
+            return
     at = 0
     escape = _compiled(_ESCAPE)
     for lead in re.finditer(_ASCII_LEAD if text.isascii() else _LEAD, text):
