@@ -30,6 +30,7 @@ from gitmem.operations.group import Group, Who
 from gitmem.operations.held import held_accept
 from gitmem.operations.init import init
 from gitmem.operations.inject import inject
+from gitmem.operations.lint import lint
 from gitmem.operations.maintain import maintain
 from gitmem.operations.move import move
 from gitmem.operations.restore import restore
@@ -306,6 +307,23 @@ def test_every_file_that_holds_it_is_named(group: Group) -> None:
         assert each in told.message
     assert "hold what looks like a credential (github-token)" in told.message
     assert TOKEN not in repr((found, told))
+
+
+def test_lint_names_what_stands_as_check_does(group: Group) -> None:
+    put(group, "gitmem.yaml", LAYOUT.replace("load: always", "lint: [no-secrets]"))
+    commit(group, "state.md", f"# State\n\nthe key is {TOKEN} now\n")
+    commit(group, "other.md", f"one\n{TOKEN}\n")
+    commit(group, f"{OTHER}.md", "fine\n")
+
+    found = {(each.path, each.line): each for each in lint(group).findings}
+
+    masked = "[redacted: github-token].md"
+    assert set(found) == {("state.md", 3), ("other.md", 2), (masked, 0)}
+    assert {each.rule for each in found.values()} == {"secret"}
+    assert "gitmem check --acknowledge " in found["other.md", 2].hint
+    assert found[masked, 0].message.startswith("its name holds what looks like a credential")
+    acknowledge(group, open_ids(group))
+    assert [each.path for each in lint(group).findings] == ["state.md"], "its layer wants none"
 
 
 def test_a_name_that_stands_is_no_history(group: Group) -> None:
