@@ -19,9 +19,9 @@ _MOCKS = (
     *("abc-def1234ghikl", "jbswy3dpehpk3pxp"),
 )
 _STOCK = (
-    r"(?i)(?:my|your|the|some|new|old|user|db|test|super|secret|auth)?[-_]?"
+    r"(?i)(?:my|your|the|some|any|new|old|user|root|admin|db|test|super|secret|secure|strong|random|auth)?[-_]?"
     r"(?:pass|password|passwd|passphrase|pw|pwd|secret|token|key|api[-_]?key|user|username)"
-    r"[-_]?[\w!]{0,4}|test\d{1,4}|foobar\w{0,2}|qwerty\d{0,3}"
+    r"[-_]?[\w!]{0,4}|test\d{1,4}|foo|ba[rz]|foobar\w{0,2}|qwerty\d{0,3}"
 )
 # A reference to where the value is kept, or code that fetches it.
 _REFERENCE = (
@@ -30,7 +30,7 @@ _REFERENCE = (
 )
 _TECHNICAL = (
     r"base\d\d\w*|sha\d+\w*|md5\w*|argon2\w*|pbkdf2|bcrypt\d*|oauth\d|utf\d+|1password|x509"
-    r"|ed25519|aes\d+|[hr]s256|(?:var)?char\d+|u?int\d+|float\d+|string\d+"
+    r"|ed25519|rfc\d+|pkcs#\d+|aes\d+|[hr]s256|(?:var)?char\d+|u?int\d+|float\d+|string\d+"
 )
 _ORDER = "01234567890abcdefghijklmnopqrstuvwxyz"
 _WORDY = rf"(?i)[a-z]*|\d+|[a-z]+\d{{1,2}}|{_TECHNICAL}"

@@ -220,9 +220,8 @@ def _plainness(text: str) -> int:
 
 def _changes(text: str) -> Iterator[Change]:
     """Where TEXT reads otherwise once escapes are undone, in order."""
-    if text.isascii() and not any(lead in text for lead in _ASCII_LEADS):
-        if not ("=" in text or "\r" in text) or not _compiled(_MORE_LEADS).search(text):
-            return
+    if text.isascii() and not _has_lead(text):
+        return
     at = 0
     escape = _compiled(_ESCAPE)
     for lead in re.finditer(_ASCII_LEAD if text.isascii() else _LEAD, text):
@@ -235,6 +234,13 @@ def _changes(text: str) -> Iterator[Change]:
             if new is not None and new != text[lead.start() : end]:
                 yield lead.start(), end, new
                 at = end
+
+
+def _has_lead(text: str) -> bool:
+    """Whether anything in TEXT, which is ASCII, may be an escape."""
+    if any(lead in text for lead in _ASCII_LEADS):
+        return True
+    return ("=" in text or "\r" in text) and _compiled(_MORE_LEADS).search(text) is not None
 
 
 def _meaning(escape: re.Match[str]) -> str | None:

@@ -6,10 +6,13 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.exposure import placed_id, secret_id
 from gitmem.git.durable import sync_folder
+
+if TYPE_CHECKING:
+    from gitmem.git.repository import Repository
 
 NAME = "acknowledged"
 
@@ -62,6 +65,14 @@ def is_withheld(gitdir: Path, data: bytes) -> bool:
     found = found_in(data)
     known = read_acknowledged(gitdir) if found else None
     return known is not None and not all(known.spares(each.rule, each.value) for each in found)
+
+
+def is_removed(repository: Repository, path: str, data: bytes) -> bool:
+    """Whether DATA is withheld and the branch never had it at PATH: it was removed from history."""
+    from gitmem.git.objects import blob_id
+
+    withheld = is_withheld(repository.gitdir, data)
+    return withheld and not repository.has_stood(path, blob_id(data))
 
 
 def _make(gitdir: Path, salt: str) -> None:

@@ -302,9 +302,9 @@ class _Head:
     def _places(self, each: Exposed) -> Iterator[Place]:
         """The files of HEAD that hold it where nobody has acknowledged it."""
         if each.blob:
-            paths = map(shown_name, self._paths.get(each.blob, ()))
+            paths = [shown_name(path) for path in self._paths.get(each.blob, ())]
         else:
-            paths = iter(self._named.get(each.id, ()))
+            paths = self._named.get(each.id, [])
         for path in paths:
             if not self._done.covers(each.id, path):
                 yield Place(path, each.line if each.blob else 0)

@@ -24,7 +24,6 @@ from gitmem.operations.exposed import open_secrets, scan_commits, secret_words
 from gitmem.operations.group import Group, Store
 from gitmem.operations.layouts import layout_at
 
-
 SECRET = "secret"
 
 
