@@ -47,7 +47,6 @@ from gitmem.operations.undo import undo
 from gitmem.operations.write import Allowed, Edit, write
 from tests.support.git import git, git_bytes
 from tests.support.histories import by_hand, edit, put
-from tests.support.moulds import Moulds
 from tests.support.samples import LETTERS, UPPER, body
 
 KEY = "AKIA" + body(UPPER, 16, 7)
@@ -55,29 +54,6 @@ TOKEN = "gh" + "p_" + body(LETTERS, 36, 7)
 HELD = ("gitmem", "held")
 TRASH = ("gitmem", "trash")
 WEEK = ("week", "2026-W01")
-
-
-@pytest.fixture
-def store(tmp_path: Path, moulds: Moulds) -> Store:
-    moulds.cast("behind every door", tmp_path / "store", made)
-    return Store(tmp_path / "store")
-
-
-def made(root: Path) -> None:
-    init(Store(root), "main", layout="standard", who=Who("ada"))
-    group = Group(Store(root), "main", who=Who("ada", "s-1"))
-    put(group, "a.md", "one\n")
-    put(group, "notes/b.md", "two\n")
-    put(group, "notes/c.md", "### One\n")
-    put(group, "episodes/2026-01-01.md", "three\n")
-    group.close()
-
-
-@pytest.fixture
-def group(store: Store) -> Iterator[Group]:
-    group = Group(store, "main", who=Who("ada", "s-1"))
-    yield group
-    group.close()
 
 
 def traces(store: Store, secret: str) -> list[str]:
