@@ -46,7 +46,7 @@ class Rescue:
         """True for a credential that HEAD does not name: it may have been removed from history."""
         from gitmem.git.acknowledged import is_withheld
 
-        return is_withheld(self._gitdir, found.data) and oid not in self._at_head()
+        return is_withheld(self._gitdir, found.said) and oid not in self._at_head()
 
     def _at_head(self) -> set[str]:
         """The blobs of HEAD, as far as its folders can be read. `check --repair` looks further."""

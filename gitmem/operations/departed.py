@@ -7,6 +7,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
+from gitmem.core.access import check_access
 from gitmem.core.messages import parse
 from gitmem.errors import BadInput, Conflict, Damaged, NotFound, SecretFound
 from gitmem.git.lock import last_published
@@ -115,14 +116,14 @@ def kept_restore(group: Group, what: str, *, allow_secret: Iterable[str] = ()) -
     """
     from gitmem.operations.exposed import acknowledge_in_place, exposed_beside
 
+    check_access(group.acting, group.name, write=True)
+    oid, permitted = _find(group, what), frozenset(allow_secret)
+    exposed = exposed_beside(group, oid)  # before the lock: nobody waits for a search
+    refused = [each for each in exposed if each.rule not in permitted]
+    if refused:
+        raise _exposing(oid, refused)
     with group.writing() as writer:
-        oid = _find(group, what)
-        permitted = frozenset(allow_secret)
-        exposed = exposed_beside(group, oid)
-        refused = [each for each in exposed if each.rule not in permitted]
-        if refused:
-            raise _exposing(oid, refused)
-        landed = writer.bring_back(oid)
+        landed = writer.bring_back(_find(group, oid))
         if landed:
             acknowledge_in_place(group, exposed)
     if not landed:

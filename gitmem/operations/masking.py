@@ -72,12 +72,12 @@ class Masks:
             self.masked[source, path] = count
         return clean if count else text
 
-    def mixed(self, source: str, text: str) -> str:
-        """TEXT, which is made of several blobs, old ones among them, as it may be shown."""
+    def mixed(self, source: str, text: str, path: str = "") -> str:
+        """TEXT, made of several blobs, old ones of PATH among them, as it may be shown."""
         known = self._known.get(source) or self._look(source)
         if known.searched and not known.blobs and not known.others:
             return text
-        return self._redacted(source, "", "", text)[0]
+        return self._redacted(source, path, "", text)[0]
 
     def _look(self, source: str) -> _Known:
         snapshot = self._snapshots[source]

@@ -274,6 +274,7 @@ def test_what_is_allowed_in_a_file_is_not_allowed_beside_it(group: Group) -> Non
 
 
 def test_what_is_allowed_goes_with_its_file(group: Group) -> None:
+    before = group.repository.tip().commit
     edit(group, "state.md", f"key {TOKEN}\n")
     capture(group)
     held_accept(group, "state.md")
@@ -283,6 +284,8 @@ def test_what_is_allowed_goes_with_its_file(group: Group) -> None:
 
     assert status(group).secrets == ()
     assert TOKEN in inject(group).text
+    (piece,) = changed_since(group, [("main", before)]).pieces
+    assert TOKEN in piece.text
 
 
 def test_every_file_that_holds_it_is_named(group: Group) -> None:

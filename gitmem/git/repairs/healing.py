@@ -39,6 +39,13 @@ class Copy(NamedTuple):
     data: bytes
     whence: str
 
+    @property
+    def said(self) -> bytes:
+        """What people wrote in it: of a folder its names, since the ids are bytes at random."""
+        if self.kind != "tree":
+            return self.data
+        return "\n".join(trees.parse(self.data)).encode("utf-8", "surrogateescape")
+
 
 class Sources:
     """Everything outside the object database that may hold what it has lost."""
@@ -237,7 +244,7 @@ class Healer:
             copy = Copy("tree", data, "its neighbours in history") if data is not None else None
         if copy is None or object_id(copy.kind, copy.data) != lack.oid:
             return False
-        if lack.ref != BRANCH and is_withheld(self._sources.gitdir, copy.data):
+        if lack.ref != BRANCH and is_withheld(self._sources.gitdir, copy.said):
             # Who removes a credential from history rewrites the branch. A ref that was forgotten,
             # such as one of a kept commit, must not bring it back from a file that still has it.
             return False

@@ -79,7 +79,7 @@ def _in_group(
         masks = Masks({"": meant.repository.snapshot(tip)})
         return [
             each._replace(
-                text=masks.mixed("", each.text),
+                text=masks.mixed("", each.text, each.path),
                 path=masks.mixed("", each.path),
                 change=masks.mixed("", each.change),
             )
