@@ -34,6 +34,9 @@ OVERLAP = 16 * 1024
 """So much of a part of a large file is searched again with the next one."""
 
 
+_Brought = Iterable[tuple[Exposed, set[str]]]
+
+
 class Place(NamedTuple):
     """A file that holds a credential now."""
 
@@ -167,17 +170,23 @@ class _Search:
                     return None
         return found
 
-    def brought(self, steps: Iterable[Step]) -> Iterator[Exposed]:
-        """What a guard would have refused: what was not in the file before, path by path."""
+    def brought(self, steps: Iterable[Step]) -> Iterator[tuple[Exposed, set[str]]]:
+        """What was not in its file before, with the files that it left in the same commit."""
         from gitmem.git.steps import Trees
 
         trees = Trees(self._objects)
         for step in steps:
+            came, left = list[Exposed](), dict[str, set[str]]()
             before = self._step(step.parents[0]).tree if step.parents else ""
             for path, old, blob in trees.changes(before, step.tree):
-                found = list(self._in_blob(step, path, blob)) if blob else []
-                had = {each.id for each in self._in_blob(step, path, old)} if found and old else ()
-                yield from (each for each in found if each.id not in had)
+                now, was = (self._by_id(step, path, each) for each in (blob, old))
+                came += (now[id] for id in now.keys() - was.keys())
+                for id in was.keys() - now.keys():
+                    left.setdefault(id, set()).add(was[id].path)
+            yield from ((each, left.get(each.id, set())) for each in came)
+
+    def _by_id(self, step: Step, path: str, blob: str) -> dict[str, Exposed]:
+        return {each.id: each for each in self._in_blob(step, path, blob)} if blob else {}
 
     def _said(self, step: Step) -> Iterator[Exposed]:
         message = self._group.repository.commit(step.oid).message
@@ -226,26 +235,27 @@ def count_as_scanned(group: Group, landed: Iterable[tuple[str, str]]) -> None:
         if allowed or found:
             search = _Search(group, bounded=False)
             steps = search.unscanned(commit, parent) or []
-            acknowledge_in_place(group, _allowed(group, found, search.brought(steps), allowed))
+            acknowledge_in_place(group, _allowed(group, search.brought(steps), allowed))
             found = tuple(dict.fromkeys((*found, *(search.exposed(steps) or ()))))
         tip = commit if parent == tip else tip
     if (tip, found) != (known.tip, known.found):
         keep_scanned(group.gitdir, known._replace(tip=tip, found=found))
 
 
-def _allowed(
-    group: Group, known: Iterable[Exposed], brought: Iterable[Exposed], allowed: bool
-) -> list[Exposed]:
-    """Those of BROUGHT that somebody allowed in this commit, or in the file they were moved from.
+def _allowed(group: Group, brought: _Brought, allowed: bool) -> list[Exposed]:
+    """Those of BROUGHT that somebody allowed in this commit, or in the files that they left.
 
-    The guards let nothing else in, so that a value which comes to another file without leave was
-    moved there, by `mv`, `archive` or `rotate`.
+    The guards let nothing else in: what comes to a file without leave was moved there, by `mv`,
+    `archive` or `rotate`. Moved from where nobody allowed it, it stays a finding.
     """
     if allowed:
-        return list(brought)
+        return [each for each, _ in brought]
     done = read_acknowledged(group.gitdir)
-    leave = {each.id for each in known if done.covers(each.id, each.place)} - done.ids
-    return [each for each in brought if each.id in leave] if leave else []
+    return [
+        each
+        for each, left in brought
+        if left and each.id not in done.ids and all(done.covers(each.id, at) for at in left)
+    ]
 
 
 def acknowledge_in_place(group: Group, found: Iterable[Exposed]) -> None:

@@ -288,6 +288,18 @@ def test_what_is_allowed_goes_with_its_file(group: Group) -> None:
     assert TOKEN in piece.text
 
 
+def test_a_move_allows_nothing_that_was_not_allowed_where_it_stood(group: Group) -> None:
+    edit(group, "b.md", f"{TOKEN}\n")
+    capture(group)
+    held_accept(group, "b.md")
+    commit(group, "c.md", f"{TOKEN}\n")
+    move(group, "c.md", "d.md")
+
+    (found,) = status(group).secrets
+
+    assert found.places == (Place("d.md", 1),)
+
+
 def test_every_file_that_holds_it_is_named(group: Group) -> None:
     leak(group)
     commit(group, "notes/a.md", f"{TOKEN}\n")
