@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 MOST_COMMITS = 200
 MOST_BYTES = 2 * MAX_FILE
 """What somebody who writes or asks for the status waits for; more is left to maintenance."""
+MOST_NAMED = 50
+"""Places of one value that a sentence names; `status --json` lists all."""
 OVERLAP = 16 * 1024
 """So much of a part of a large file is searched again with the next one."""
 
@@ -345,6 +347,8 @@ def secret_words(secret: Secret) -> tuple[str, str]:
 
 
 def _listed(places: list[str]) -> str:
+    if len(places) > MOST_NAMED:
+        places = [*places[:MOST_NAMED], f"{len(places) - MOST_NAMED:,} more"]
     *others, last = places
     return f"{', '.join(others)} and {last}" if others else last
 

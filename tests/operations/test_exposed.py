@@ -25,7 +25,7 @@ from gitmem.operations import exposed
 from gitmem.operations.capture import capture
 from gitmem.operations.check import check
 from gitmem.operations.departed import kept_list, kept_restore
-from gitmem.operations.exposed import Place, acknowledge, open_secrets, scan_commits
+from gitmem.operations.exposed import Place, acknowledge, open_secrets, scan_commits, secret_words
 from gitmem.operations.group import Group, Who
 from gitmem.operations.held import held_accept
 from gitmem.operations.init import init
@@ -339,6 +339,18 @@ def test_lint_names_what_stands_as_check_does(group: Group) -> None:
     assert found[masked, 0].message.startswith("its name holds what looks like a credential")
     acknowledge(group, open_ids(group))
     assert [each.path for each in lint(group).findings] == ["state.md"], "its layer wants none"
+
+
+def test_a_value_in_very_many_files_makes_no_endless_sentence(group: Group) -> None:
+    for number in range(exposed.MOST_NAMED + 1):
+        edit(group, f"notes/{number:03}.md", f"{TOKEN}\n")
+    leak(group)
+
+    (found,) = status(group).secrets
+
+    assert len(found.places) == exposed.MOST_NAMED + 2
+    assert secret_words(found)[0].count(" line ") == exposed.MOST_NAMED
+    assert " and 2 more hold what looks like a credential" in secret_words(found)[0]
 
 
 def test_a_name_that_stands_is_no_history(group: Group) -> None:
