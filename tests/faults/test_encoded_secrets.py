@@ -170,6 +170,15 @@ def test_git_is_told_before_a_commit(group: Group, name: str) -> None:
     assert found.rule == "secret: npm-token, line 3"
 
 
+@pytest.mark.parametrize("sign", ["\r", "\f", "\u2028", "\x85"])
+def test_a_message_of_git_has_no_lines_but_its_own(sign: str) -> None:
+    token = narrow()["npm-token"][0]
+
+    assert guard_message(f"one\n\nkey {token[:9]}{sign}{token[9:]}\n").refused
+    assert guard_message(f"one\n\nfine{sign}# {token}\n").refused
+    assert not guard_message(f"one\n\nfine\n# {token}\n").refused
+
+
 @pytest.mark.parametrize("name", FEW)
 def test_a_message_is_kept_without_it(group: Group, name: str) -> None:
     hidden = DISGUISES[name](narrow()["npm-token"][0])
