@@ -381,11 +381,11 @@ class Group:
 
         return kept_list(self._group)
 
-    def kept_restore(self, commit: str) -> KeptRestored:
+    def kept_restore(self, commit: str, *, allow_secret: Several = ()) -> KeptRestored:
         """Merge kept commits into the branch."""
         from gitmem.operations.departed import kept_restore
 
-        return kept_restore(self._group, commit)
+        return kept_restore(self._group, commit, allow_secret=_tuple(allow_secret))
 
     def kept_drop(self, commit: str) -> KeptDropped:
         """Keep commits no longer."""

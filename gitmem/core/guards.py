@@ -27,7 +27,6 @@ from gitmem.errors import (
 
 MAX_FILE = 1024 * 1024
 MAX_MESSAGE = 16 * 1024
-SHORTEST_SECRET = 12
 NAME_RULE = "secret in its name"
 MARKERS_RULE = "conflict markers"
 SHRINK_FROM = 500
@@ -107,7 +106,7 @@ def check_message_text(what: str, text: str) -> None:
             hint="keep it short, and put the text into a file",
             limit=MAX_MESSAGE,
         )
-    found = _found(text) if len(text) >= SHORTEST_SECRET else []
+    found = _found(text) if len(text) >= secrets.SHORTEST_SECRET else []
     if found:
         raise SecretFound(
             f"the {what} holds what looks like a credential ({found[0].rule})",
@@ -197,7 +196,7 @@ def hold_rule(
         return obstacle
     if len(data) > MAX_FILE:
         return "too-big"
-    named = secrets.find(path) if len(path) >= SHORTEST_SECRET else []
+    named = secrets.found_in_name(path)
     if named:
         return f"{NAME_RULE}: {named[0].rule}"
     found = secrets.new_in_bytes(data, before)

@@ -169,20 +169,13 @@ class Finisher:
         seen = self._worktree.look(where, patience=GLANCE)
         if seen.busy:
             return
-        if seen.oid is None or not self._stood(path, seen.oid):
+        if seen.oid is None or not self._repository.has_stood(path, seen.oid):
             rule = hold_rule(path, seen.obstacle, seen.data, None)
             if rule:
                 self._keep(where, path or where.removeprefix(SWAPPED), rule)
                 return
             self._intake.take_in(path, seen, None, None, elsewhere=True)
         self._worktree.drop(where)
-
-    def _stood(self, path: str, blob: str) -> bool:
-        """True when the branch has had BLOB at PATH: a blob that nothing leads to is not kept."""
-        line = self._repository.history(self._repository.tip().commit)
-        with suppress(ObjectDamaged):
-            return any(self._repository.snapshot(each.oid).oid(path) == blob for each in line)
-        return False
 
     def tidy(self, patience: float = PATIENCE) -> None:
         """Reconcile what is unfinished, until nothing is or it has to wait for somebody."""

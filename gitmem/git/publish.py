@@ -363,12 +363,17 @@ class Publisher:
     def let_go(self, item: Item, where: str) -> None:
         """Remove the old version of ITEM at WHERE, which is in git already.
 
-        Where git's copy is damaged this is the last sound one: it is put back first.
+        Where git's copy is damaged this is the last sound one: it is put back first. Where it may
+        not come back, it stays where it is, and the next writer judges it as it would any edit.
         """
         objects = self.repository.objects
         if item.old is not None and not objects.holds(item.old):
             seen = self.worktree.look(where)
             if seen.data is not None and seen.oid == item.old:
+                from gitmem.git.acknowledged import is_removed  # only where something is damaged
+
+                if is_removed(self.repository, item.path, seen.data):
+                    return
                 objects.write("blob", seen.data)
         self.worktree.drop(where)
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from gitmem.core.exposure import Exposed
 from gitmem.index.files import put
 
-FORM = "1"
+FORM = "2"
 """Counted up whenever a rule changes: then all of history is searched again, once."""
 NAME = "scanned"
 

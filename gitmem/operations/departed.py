@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
+from gitmem.core.access import check_access
 from gitmem.core.messages import parse
-from gitmem.errors import BadInput, Conflict, Damaged, NotFound
+from gitmem.errors import BadInput, Conflict, Damaged, NotFound, SecretFound
 from gitmem.git.lock import last_published
 from gitmem.git.objects import ObjectDamaged
 from gitmem.operations.group import Group
 
 if TYPE_CHECKING:
+    from gitmem.core.exposure import Exposed
     from gitmem.git.lineage import Departure
     from gitmem.git.rejoining import Rejoined
 
@@ -105,11 +108,24 @@ def kept_list(group: Group) -> tuple[Kept, ...]:
     return tuple(sorted(found, key=lambda each: (each.time, each.commit), reverse=True))
 
 
-def kept_restore(group: Group, what: str) -> Restored:
-    """Merge kept commits into the branch: what others did since stays."""
+def kept_restore(group: Group, what: str, *, allow_secret: Iterable[str] = ()) -> Restored:
+    """Merge kept commits into the branch: what others did since stays.
+
+    All of them become history again, so that a credential in any of them is refused, unless
+    nobody wants to hear of what the rules in ALLOW_SECRET have found.
+    """
+    from gitmem.operations.exposed import acknowledge_in_place, exposed_beside
+
+    check_access(group.acting, group.name, write=True)
+    oid, permitted = _find(group, what), frozenset(allow_secret)
+    exposed = exposed_beside(group, oid)  # before the lock: nobody waits for a search
+    refused = [each for each in exposed if each.rule not in permitted]
+    if refused:
+        raise _exposing(oid, refused)
     with group.writing() as writer:
-        oid = _find(group, what)
-        landed = writer.bring_back(oid)
+        landed = writer.bring_back(_find(group, oid))
+        if landed:
+            acknowledge_in_place(group, exposed)
     if not landed:
         raise Conflict(
             f"commit {oid[:10]} does not go together with the branch: a file is in the way",
@@ -117,6 +133,21 @@ def kept_restore(group: Group, what: str) -> Restored:
             commit=oid,
         )
     return Restored(oid, landed)
+
+
+def _exposing(oid: str, found: list[Exposed]) -> SecretFound:
+    first = found[0]
+    where = f"{first.path} line {first.line}" if first.line else f"the name of {first.path}"
+    where = where if first.path else "its message"
+    return SecretFound(
+        f"commit {first.commit[:10]} holds what looks like a credential ({first.rule}): {where}",
+        hint=f"bring files back one by one with `gitmem restore PATH --at {oid[:10]}`; if it is no "
+        f"secret, repeat with --allow-secret {first.rule}",
+        commit=first.commit,
+        path=first.path,
+        rule=first.rule,
+        line=first.line,
+    )
 
 
 def kept_drop(group: Group, what: str) -> Dropped:

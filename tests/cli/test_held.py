@@ -81,6 +81,32 @@ def test_emptying_the_trash_needs_yes(held: Run) -> None:
     assert held("held", "empty", name, "--yes").out == f"deleted key.md ({name})\n"
 
 
+def test_accepting_a_secret_needs_yes_where_nobody_can_be_asked(held: Run, files: Path) -> None:
+    said = held("held", "accept", "key.md")
+
+    assert (said.code, said.out) == (2, "")
+    assert said.err == (
+        "error: committing 'key.md' with what looks like a secret needs --yes\n"
+        "hint: repeat with --yes: `gitmem held accept key.md --yes`\n"
+    )
+    assert held("log", "key.md").code == 3
+    assert held("held", "accept", "key.md", "--yes").out.startswith("accepted key.md ")
+    assert held("read", "key.md").out == (files / "key.md").read_text()
+
+
+@pytest.mark.parametrize(("typed", "enters"), [("n\n", False), ("\n", False), ("y\n", True)])
+def test_accepting_a_secret_asks_on_a_terminal(
+    held: Run, home: Path, typed: str, enters: bool
+) -> None:
+    code, seen = on_terminal("held", "accept", "key.md", typed=typed, GITMEM_HOME=str(home))
+
+    assert "Commit key.md as it is (secret: aws-key-id, line 2)?" in seen
+    assert "models will see it. [y/N]" in seen
+    assert KEY not in seen
+    assert (code == 0, "accepted key.md" in seen) == (enters, enters)
+    assert (held("log", "key.md").code == 0) == enters
+
+
 def test_a_redacted_version_says_what_was_masked_and_never_the_value(
     held: Run, files: Path
 ) -> None:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from gitmem.operations.ignore import HeldIgnored, IgnoredRow
     from gitmem.operations.trash import Dropped
 
+SECRET = "secret:"
+"""How the rule of a version begins that holds one."""
 SHOWN = 20
 NAMED = 3
 """Files of the history that a pattern fits, and that are named."""
@@ -163,23 +165,33 @@ def _shown(shown: HeldShown) -> Iterator[str]:
 @command.declare("accept")
 @click.argument("what", metavar="PATH|ID")
 @click.option("--redact", is_flag=True, help="Commit the text with every secret in it masked")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask, also where a secret rule matches")
 @reason
 @as_somebody
-def accept(call: Invocation, what: str, redact: bool, reason: str) -> None:
+def accept(call: Invocation, *, what: str, redact: bool, yes: bool, reason: str) -> None:
     """Commit a held version
 
-    As it is, for a file that holds no secret, whatever the rule says: it stays in the history for
-    ever. With --redact each secret becomes `[redacted: RULE]`, in the commit and in the file; the
-    text that has them goes to the trash.
+    As it is, it stays in the history for ever and models see it: use this for a file that holds no
+    secret, whatever the rule says. The values in it count as no secrets in this file; elsewhere
+    they are refused as before. With --redact each secret becomes `[redacted: RULE]`, in the commit
+    and in the file; the text that has them goes to the trash.
 
     \b
     Examples:
       gitmem held accept notes.md --redact
-      gitmem held accept notes.md --reason "an example key from the manual"
+      gitmem held accept notes.md --yes --reason "an example key from the manual"
     """
-    from gitmem.operations.held import held_accept
+    from gitmem.operations.held import find_held, held_accept
 
     with call.group() as group:
+        thing = find_held(group, what)
+        if thing.rule.startswith(SECRET) and not (yes or redact):
+            call.confirm(
+                f"Commit {visible(thing.path)} as it is ({visible(thing.rule)})? "
+                "It stays in the history, and models will see it.",
+                doing=f"committing {thing.path!r} with what looks like a secret",
+                again=f"gitmem held accept {quoted(what)} --yes",
+            )
         accepted = held_accept(group, what, reason=reason, mask=redact)
     call.answer(accepted, _accepted(call, accepted))
 

@@ -71,20 +71,27 @@ def list_(call: Invocation) -> None:
 
 @command.declare("restore")
 @click.argument("commit", metavar="COMMIT")
-def restore(call: Invocation, commit: str) -> None:
+@click.option(
+    "--allow-secret",
+    metavar="RULE",
+    multiple=True,
+    help="Accept this match as a false positive; repeatable",
+)
+def restore(call: Invocation, commit: str, allow_secret: tuple[str, ...]) -> None:
     """Merge kept commits into the branch
 
     What others wrote since stays. Where both changed the same lines, both versions stand one after
-    the other.
+    the other. Refused where one of the commits holds a credential, in a file, a name or a message.
 
     \b
     Examples:
       gitmem kept restore 51cc3e5
+      gitmem kept restore 51cc3e5 --allow-secret secret-assignment
     """
     from gitmem.operations.departed import kept_restore
 
     with call.group() as group:
-        done = kept_restore(group, commit)
+        done = kept_restore(group, commit, allow_secret=allow_secret)
     call.answer(done, [f"restored {short(done.kept)} {call.style.name(short(done.commit))}"])
 
 

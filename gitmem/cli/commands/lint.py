@@ -21,8 +21,8 @@ def command(call: Invocation) -> int:
 
     Credentials where the layout wants none, values copied from .env, files over or near their
     budget, entries that stand twice, have no date or importance, or a status nobody knows; in every
-    file, conflict markers of a merge. Looks at the last commit. Exits with 6 when there is
-    something to say.
+    file, credentials that plain git brought in, and conflict markers of a merge. Looks at the last
+    commit. Exits with 6 when there is something to say.
 
     \b
     Examples:

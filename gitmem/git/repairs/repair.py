@@ -113,14 +113,19 @@ class _Repair:
 
     def _salvage(self, stem: str) -> None:
         sources, objects = Sources(self._gitdir, self._root), Objects(self._gitdir)
+        lent: set[str] = set()
 
         def supply(oid: str) -> Content | None:
             """What others are built on may be sound in a file of its own or in another pack."""
             with suppress(ObjectDamaged):
                 return objects.read(oid) if is_id(oid) else None
+            lent.add(oid)
             return sources.supply(oid)
 
         opened, found = readable(stem, supply)
+        # A copy of a lost object serves to read others here. Whether it comes back is decided
+        # where it is known who needs it, since it may hold a credential.
+        found = {oid: pack for oid, pack in found.items() if oid not in lent}
         try:
             if found:
                 write_pack(Path(stem).parent, found, supply)
