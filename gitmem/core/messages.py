@@ -120,6 +120,13 @@ def compose(note: Note, said: str = "") -> str:
     return "\n\n".join(filter(None, paragraphs)) + "\n"
 
 
+def with_trailers(message: str, extra: tuple[tuple[str, str], ...]) -> str:
+    """MESSAGE, which any git may have made, with trailers of ours behind all that it says."""
+    block = "\n".join(f"{key}: {_value(value)}" for key, value in map(_checked, extra))
+    gap = "\n" if parse(message).trailers else "\n\n"
+    return f"{message.rstrip()}{gap}{block}\n"
+
+
 def parse(message: str) -> Parsed:
     """Take any commit message apart; only the `Gitmem-` lines of its last paragraph count."""
     lines = _trimmed(message.replace("\r\n", "\n").split("\n"))

@@ -19,7 +19,7 @@ from gitmem.operations.group import Group, Store
 from gitmem.operations.init import init
 from gitmem.operations.read import read
 from gitmem.operations.write import Edit, write
-from tests.support.damage import check_now
+from tests.support.damage import check_now, oid
 from tests.support.faults import Scene, assert_sound, commits_of, files_on_disk, new_scene
 from tests.support.git import git
 
@@ -295,6 +295,69 @@ def test_what_is_restored_later_does_not_hide_what_came_since(scene: Scene) -> N
     assert line[:2] == [done.commit, since[-1]]
     assert {"gone.md", "since.md"} <= scene.files().keys()
     assert_sound(scene)
+
+
+# A lost line of commits that cannot be read whole --------------------------------------------------
+
+
+def rewound_line(scene: Scene, message: str = "reset: moving to HEAD") -> dict[str, str]:
+    """Three writes that a move of the branch took away, files included; tell the commits."""
+    before = scene.head()
+    made = {
+        "d": scene.write(Edit("a.md", "second\n"), Edit("d.md", "d\n")).commit,
+        "x": scene.write(Edit("notes/x.md", "x\n"), Edit("notes/y.md", "y\n")).commit,
+        "e": scene.write(Edit("e.md", "precious\n")).commit,
+    }
+    by_person(scene, "update-ref", "-m", message, "refs/heads/main", before)
+    by_person(scene, "read-tree", "--reset", "-u", before)
+    return made
+
+
+def lose(scene: Scene, revision: str) -> str:
+    """Let nobody find the object at REVISION any more; tell which it is."""
+    name = oid(scene, revision)
+    (scene.gitdir / "objects" / name[:2] / name[2:]).unlink()
+    return name
+
+
+WHOLE = {
+    "a.md": b"second\n",
+    "b.md": b"b\n",
+    "d.md": b"d\n",
+    "notes/x.md": b"x\n",
+    "notes/y.md": b"y\n",
+    "e.md": b"precious\n",
+}
+LOSSES: dict[str, tuple[str, dict[str, bytes | None], str]] = {
+    "a file": ("{d}:d.md", {"d.md": None}, "d.md"),
+    "a newer version": ("{d}:a.md", {"a.md": b"first\n"}, "a.md"),
+    "a folder": ("{x}:notes", {"notes/x.md": None, "notes/y.md": None}, "notes"),
+    "a folder that can be guessed": ("{e}^{{tree}}", {}, ""),
+    "the first commit": ("{d}", {}, "what changed in commit {d:.10}"),
+    "a commit in the middle": ("{x}", {}, "what changed in commit {x:.10}"),
+    "the last commit": ("{e}", {"e.md": None}, "what changed in commit {e:.10}"),
+}
+
+
+@pytest.mark.parametrize(("revision", "instead", "told"), LOSSES.values(), ids=LOSSES)
+def test_what_can_be_read_of_a_damaged_line_is_put_back(
+    scene: Scene, revision: str, instead: dict[str, bytes | None], told: str
+) -> None:
+    made = rewound_line(scene)
+    lose(scene, revision.format(**made))
+    with scene.opened() as group:
+        write(group, [Edit("c.md", "c\n")])
+        (found,) = group.rejoined
+    expected = {**WHOLE, **instead, "c.md": b"c\n"}
+    standing = {path: data for path, data in expected.items() if data is not None}
+    assert scene.files() == files_on_disk(scene.worktree) == standing
+    assert [each.words for each in found.unreadable] == [told.format(**made)] * bool(told)
+    assert told.format(**made) in found.told
+    wrote = {"d": "write(2 files): second", "x": "write(2 files): x", "e": "write(e.md): precious"}
+    lost = {each.object for each in found.unreadable}
+    said = git(scene.gitdir, "log", "--format=%s", "main").splitlines()
+    assert {words for name, words in wrote.items() if made[name] not in lost} <= set(said)
+    assert next_writer(scene) == []
 
 
 def capture_all(scene: Scene) -> None:

@@ -9,6 +9,7 @@ from gitmem.core.numbers import counted
 from gitmem.git.checks.findings import REPAIR, Finding, info, warning
 from gitmem.git.checks.reffiles import ZERO, LogLine, read_log
 from gitmem.git.kept import KEPT, let_go
+from gitmem.git.lineage import logged_parents, readable_before
 from gitmem.git.objects import ObjectDamaged, Objects
 from gitmem.git.repository import BRANCH, parse_commit
 
@@ -74,7 +75,9 @@ def lost_heads(
     that of one walk through the commits, whatever the number of moves.
     """
     said = moves_from(lines)
-    wanted = [*_left_behind(objects, lines), *filter(None, [refs.get(verified)])]
+    logged = logged_parents(lines)
+    left = [*_left_behind(objects, lines), refs.get(verified, "")]
+    wanted = list(filter(None, (readable_before(objects, oid, logged) for oid in left)))
     gone = let_go(gitdir)
     starts = [oid for name, oid in refs.items() if name != verified]
     lost, reached = _unreached(objects, starts, [oid for oid in wanted if oid not in gone])

@@ -6,18 +6,25 @@ That is a commit like any other, so nothing is hidden: it says what was lost and
 from __future__ import annotations
 
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from gitmem.core.messages import Note, subject
 from gitmem.git import trees
+from gitmem.git.ancestry import reached
 from gitmem.git.checks.closure import GITLINK, Lack
-from gitmem.git.commits import commit_bytes
+from gitmem.git.checks.reffiles import read_log
+from gitmem.git.checks.scrub import scrub
+from gitmem.git.commits import commit_bytes, rewritten
 from gitmem.git.intake import new_id
+from gitmem.git.kept import UNREADABLE, WAS, Line, Unreadable, note_rebuilt
+from gitmem.git.lineage import logged_parents
 from gitmem.git.objects import ObjectDamaged
 from gitmem.git.refs import Move, move_ref
+from gitmem.git.repairs.healing import Healer, Sources
 from gitmem.git.repairs.lostrefs import LostRefs
 from gitmem.git.repository import BRANCH, Commit, Repository
+from gitmem.git.setup import worktree_of
 from gitmem.git.trees import FOLDER, Node, Tree
 
 
@@ -112,6 +119,120 @@ class Mending:
         if not node.is_folder:
             return self._repository.objects.read(node.oid)[0] == "blob"
         return all(self._is_whole(child) for child in self._repository.tree(node.oid).values())
+
+
+def whole_line(repository: Repository, head: str) -> Line:
+    """The line of commits that ends in HEAD and left the branch, as far as it can be read.
+
+    What can be healed is healed first. Where nothing is missing then, it is HEAD itself. Else the
+    commits that lack something are written anew, each with its author, time and message.
+    """
+    objects, tip = repository.objects, repository.tip().commit
+    if not scrub(repository, head, tip).lacks:
+        return Line(head)
+    root = worktree_of(repository.gitdir)
+    if root:
+        Healer(objects, Sources(repository.gitdir, root)).heal({BRANCH: head})
+    work = _Rebuilding(repository, tip)
+    line = Line(work.run(head), tuple(work.unreadable))
+    note_rebuilt(repository.gitdir, work.made)
+    return line
+
+
+class _Rebuilding:
+    """Copies a line of commits without what cannot be read."""
+
+    def __init__(self, repository: Repository, tip: str) -> None:
+        self._repository = repository
+        self._logged = logged_parents(read_log(repository.gitdir, BRANCH)[0])
+        self._there = reached(repository.objects, tip, logged=self._logged)
+        self.made: dict[str, str] = {}
+        """What stands for each commit: itself, where nothing in it or before it is missing."""
+        self.unreadable: list[Unreadable] = []
+
+    def run(self, head: str) -> str:
+        """Copy HEAD and all before it that the branch does not have; parents come first."""
+        waiting, begun = [head], set(self._there)
+        while waiting:
+            oid = waiting[-1]
+            begun.add(oid)  # a log may lead in a circle
+            needed = [each for each in self._parents(oid) if each not in begun]
+            waiting += needed
+            if not needed:
+                waiting.pop()
+                if oid not in self.made:
+                    self.made[oid] = self._copied(oid)
+        return self.made[head]
+
+    def _parents(self, oid: str) -> tuple[str, ...]:
+        try:
+            return self._repository.commit(oid).parents
+        except ObjectDamaged:
+            before = self._logged.get(oid, "")
+            return (before,) if before else ()
+
+    def _copied(self, oid: str) -> str:
+        parents = tuple(self.made.get(each, each) for each in self._parents(oid))
+        before = self._root(parents)
+        known = len(self.unreadable)
+        objects = self._repository.objects
+        try:
+            commit = self._repository.commit(oid)
+        except ObjectDamaged:
+            return self._instead(oid, parents, before)
+        root = self._sound("", Node(FOLDER, commit.tree), before)
+        tree = root.oid if root else objects.write("tree", b"")
+        if (tree, parents) == (commit.tree, commit.parents):
+            return oid
+        lacks = ((UNREADABLE, " ".join(each)) for each in self.unreadable[known:])
+        raw = objects.read_as("commit", oid)
+        return objects.write("commit", rewritten(raw, tree, parents, ((WAS, oid), *lacks)))
+
+    def _root(self, parents: tuple[str, ...]) -> Node | None:
+        with suppress(ObjectDamaged):
+            return Node(FOLDER, self._repository.commit(parents[0]).tree) if parents else None
+        return None
+
+    def _instead(self, oid: str, parents: tuple[str, ...], before: Node | None) -> str:
+        """A commit that changes nothing, in the place of OID: what that did, nobody can read."""
+        lack = Unreadable("commit", oid)
+        self.unreadable.append(lack)
+        extra = ((WAS, oid), (UNREADABLE, " ".join(lack).rstrip()))
+        title = f"stands in for the commit {oid[:10]}, which is lost"
+        note = Note("restore", new_id(), "gitmem", title, extra=extra)
+        objects = self._repository.objects
+        tree = before.oid if before else objects.write("tree", b"")
+        when = self._repository.commit(parents[0]).time if before else datetime.fromtimestamp(0, UTC)
+        committed = int(when.timestamp())
+        raw = commit_bytes(tree, parents[0] if parents else None, note, when, committed)
+        return objects.write("commit", raw)
+
+    def _sound(self, path: str, node: Node, before: Node | None) -> Node | None:
+        """NODE without what cannot be read: there, what stood BEFORE stands on."""
+        if node == before or node.mode == GITLINK:
+            return node
+        lack = Unreadable("tree" if node.is_folder else "blob", node.oid, path)
+        try:
+            data = self._repository.objects.read_as(lack.kind, node.oid)
+            tree = trees.parse(data) if node.is_folder else {}
+        except (ObjectDamaged, ValueError):
+            if lack not in self.unreadable:
+                self.unreadable.append(lack)
+            return before
+        return self._sound_folder(path, node, tree, before) if node.is_folder else node
+
+    def _sound_folder(self, path: str, node: Node, tree: Tree, before: Node | None) -> Node:
+        earlier: Tree = {}
+        with suppress(ObjectDamaged):
+            earlier = self._repository.tree(before.oid) if before and before.is_folder else {}
+        after: Tree = {}
+        for name, child in tree.items():
+            found = self._sound(f"{path}/{name}" if path else name, child, earlier.get(name))
+            if found:
+                after[name] = found
+        if after == tree:
+            return node
+        return Node(FOLDER, self._repository.objects.write("tree", trees.serialise(after)))
 
 
 def stand_in(repository: Repository, lost: LostRefs, lack: Lack, now: datetime) -> bytes:
