@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import stat
 from contextlib import suppress
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.messages import Note, parse
 from gitmem.core.numbers import counted
@@ -16,12 +16,14 @@ from gitmem.errors import Conflict, Damaged, GitmemError
 from gitmem.git.ancestry import Split, is_behind, reached, split
 from gitmem.git.commits import commit_bytes, write_tree
 from gitmem.git.intake import joined, new_id
-from gitmem.git.kept import Line, Unreadable, keep, rebuilt, release
 from gitmem.git.lineage import Departure, branch_file, departure
 from gitmem.git.objects import ObjectDamaged
 from gitmem.git.publish import Plan, Publisher, Step
 from gitmem.git.repository import BRANCH, Snapshot, Tip, differences
 from gitmem.git.trees import Node
+
+if TYPE_CHECKING:
+    from gitmem.git.kept import Line, Unreadable
 
 
 class Rejoined(NamedTuple):
@@ -42,12 +44,18 @@ class Rejoined(NamedTuple):
         """What became of them, in a sentence."""
         what = counted(self.commits, "commit")
         moved = f" by `{self.how}`" if self.how else ""
-        without = Line(self.commit, self.unreadable).without
-        without = f", {without} (see `gitmem check`)" if without else ""
+        without = self._without()
         if self.landed:
             return f"{what} had left the branch{moved} and {_are(self.commits)} back{without}"
         back = f"bring back with `gitmem kept restore {self.commit[:10]}`"
         return f"{what} left the branch{moved} and {_are(self.commits)} kept{without}; {back}"
+
+    def _without(self) -> str:
+        if not self.unreadable:
+            return ""
+        from gitmem.git.kept import Line
+
+        return f", {Line(self.commit, self.unreadable).without} (see `gitmem check`)"
 
 
 class Rejoiner:
@@ -79,6 +87,8 @@ class Rejoiner:
 
     def _is_back(self, published: str) -> bool:
         """True when the branch leads to PUBLISHED again, or to what can be read of it."""
+        from gitmem.git.kept import rebuilt
+
         there = rebuilt(self._repository.gitdir).get(published, published)
         with suppress(ObjectDamaged):
             return is_behind(self._repository.objects, there, self._repository.tip().commit)
@@ -97,6 +107,8 @@ class Rejoiner:
             line, landed = self._put_back(head, meant=left.meant)
             moved = moved or bool(landed)
             if not landed:
+                from gitmem.git.kept import keep
+
                 keep(self._repository, line.head)
             self._tell(line, tip, landed, left)
         if not moved:
@@ -108,7 +120,8 @@ class Rejoiner:
 
         Where it cannot be read whole, what can be read of it counts.
         """
-        from gitmem.git.repairs.mending import whole_line  # only where something left the branch
+        from gitmem.git.kept import Line  # only where something left the branch
+        from gitmem.git.repairs.mending import whole_line
 
         landed = "" if meant else self._landed(head, old=old)
         if landed:
@@ -118,6 +131,8 @@ class Rejoiner:
 
     def land(self, head: str) -> str:
         """Put a kept line of commits on the branch; tell where that is now, or nothing."""
+        from gitmem.git.kept import release
+
         _, landed = self._put_back(head, meant=False, old=True)
         if landed:
             release(self._repository, head)

@@ -9,15 +9,18 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import GitmemError
+from gitmem.git.checks.rewound import REWOUND
 from gitmem.git.kept import kept_refs
-from gitmem.git.lock import last_published
+from gitmem.git.lock import last_published, lock_path
 from gitmem.git.rejoining import Rejoined
 from gitmem.git.repository import BranchLost
 from gitmem.operations.capture import capture
-from gitmem.operations.departed import kept_restore
+from gitmem.operations.departed import kept_list, kept_restore
+from gitmem.operations.exposed import acknowledge
 from gitmem.operations.group import Group, Store
 from gitmem.operations.init import init
 from gitmem.operations.read import read
+from gitmem.operations.status import status
 from gitmem.operations.write import Edit, write
 from tests.support.damage import check_now, oid
 from tests.support.faults import Scene, assert_sound, commits_of, files_on_disk, new_scene
@@ -297,7 +300,7 @@ def test_what_is_restored_later_does_not_hide_what_came_since(scene: Scene) -> N
     assert_sound(scene)
 
 
-# A lost line of commits that cannot be read whole --------------------------------------------------
+# A lost line of commits that cannot be read whole ------------------------------------------------
 
 
 def rewound_line(scene: Scene, message: str = "reset: moving to HEAD") -> dict[str, str]:
@@ -358,6 +361,94 @@ def test_what_can_be_read_of_a_damaged_line_is_put_back(
     said = git(scene.gitdir, "log", "--format=%s", "main").splitlines()
     assert {words for name, words in wrote.items() if made[name] not in lost} <= set(said)
     assert next_writer(scene) == []
+
+
+@pytest.mark.parametrize("revision", ["{d}:d.md", "{x}:notes", "{x}"])
+def test_a_damaged_line_that_somebody_took_off_is_kept(scene: Scene, revision: str) -> None:
+    made = rewound_line(scene, "reset: moving to HEAD~3")
+    lose(scene, revision.format(**made))
+    (found,) = next_writer(scene)
+    assert found.landed == ""
+    assert found.unreadable
+    assert list(kept_refs(scene.gitdir).values()) == [found.commit]
+    with scene.opened() as group:
+        assert kept_list(group)[0].how == "reset: moving to HEAD~3"
+        kept_restore(group, found.commit[:10])
+    assert scene.files()["e.md"] == b"precious\n"
+    assert_nothing_blocks_gc(scene)
+
+
+def assert_nothing_blocks_gc(scene: Scene) -> None:
+    """`check --repair` leaves nothing that leads to a missing object, and still names the loss."""
+    checked = check_now(scene, repair=True)
+    assert {each.code for each in checked.findings if each.stands} == {"version-lost"}
+    by_person(scene, "gc", "-q", "--prune=now")
+    by_person(scene, "bundle", "create", "-q", str(scene.root / "all.bundle"), "--all")
+    assert git(scene.gitdir, "fsck", "--strict", "--no-dangling") == ""
+    assert {each.code for each in check_now(scene).findings if each.stands} == {"version-lost"}
+
+
+@pytest.mark.parametrize("revision", ["{d}:d.md", "{x}:notes", "{x}", "{e}"])
+def test_what_was_lost_is_named_until_somebody_knows_of_it(scene: Scene, revision: str) -> None:
+    made = rewound_line(scene)
+    lost = lose(scene, revision.format(**made))
+    next_writer(scene)
+    with scene.opened() as group:
+        found = status(group)
+        assert [each.object for each in found.unreadable] == [lost]
+        assert (found.health, found.concerns) == ("attention", ("1 version lost",))
+    assert_nothing_blocks_gc(scene)
+    with scene.opened() as group:
+        assert acknowledge(group, [found.unreadable[0].id]).changed
+        assert status(group).health == "ok"
+    assert check_now(scene).sound
+
+
+def test_a_version_that_is_written_again_is_no_longer_lost(scene: Scene) -> None:
+    made = rewound_line(scene)
+    lose(scene, "{d}:d.md".format(**made))
+    assert next_writer(scene)
+    scene.write(Edit("d.md", "d\n"))
+    with scene.opened() as group:
+        assert status(group).unreadable == ()
+    assert check_now(scene).sound
+
+
+@pytest.mark.parametrize("meant", [True, False])
+def test_repair_keeps_what_can_be_read_of_a_line_that_only_the_reflog_knows(
+    scene: Scene, meant: bool
+) -> None:
+    """As a release leaves it that noticed nothing: the lock names no published tip."""
+    made = rewound_line(scene, "reset: moving to " + ("HEAD~3" if meant else "HEAD"))
+    for revision in ("{d}:d.md", "{x}"):
+        lose(scene, revision.format(**made))
+    Path(lock_path(scene.gitdir)).write_bytes(b"")
+    (found,) = [each for each in check_now(scene).findings if each.code == REWOUND]
+    assert found.object == made["e"]
+    (done,) = [each for each in check_now(scene, repair=True).findings if each.code == REWOUND]
+    assert done.repaired.startswith("kept as refs/gitmem/kept/")
+    assert "without d.md" in done.repaired
+    (kept,) = kept_refs(scene.gitdir).values()
+    assert git(scene.gitdir, "show", f"{kept}:e.md") == "precious\n"
+    said = git(scene.gitdir, "log", "--format=%s", kept)
+    assert "write(2 files): second" in said
+    assert "write(e.md): precious" in said
+    assert_nothing_blocks_gc(scene)
+
+
+def test_a_rebuilt_commit_says_whose_copy_it_is(scene: Scene) -> None:
+    made = rewound_line(scene)
+    lost = lose(scene, "{x}:notes/x.md".format(**made))
+    (found,) = next_writer(scene)
+    form = "%an %at %B"
+    copies = git(scene.gitdir, "log", "-2", f"--format={form}", found.landed)
+    assert f"Gitmem-Rebuilt: {made['x']}\nGitmem-Unreadable: blob {lost} notes/x.md\n" in copies
+    assert f"Gitmem-Rebuilt: {made['e']}\n" in copies
+    for name in ("x", "e"):
+        whole = git(scene.gitdir, "log", "-1", f"--format={form}", made[name]).rstrip()
+        assert whole in copies, "author, time, reason and trailers are as they were"
+    assert made["d"] in commits_of(scene.gitdir), "what was whole is not copied"
+    assert scene.files()["notes/y.md"] == b"y\n"
 
 
 def capture_all(scene: Scene) -> None:

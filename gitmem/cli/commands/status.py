@@ -61,6 +61,7 @@ def _lines(call: Invocation, found: Status, now: datetime) -> Iterator[str]:
     yield from _violations(call, found)
     yield from _secrets(call, found)
     yield from _departed(call, found, now)
+    yield from _lost(call, found)
 
 
 def _overview(found: Status, now: datetime) -> Iterator[tuple[str, str]]:
@@ -158,6 +159,16 @@ def _out_of_the_way(call: Invocation, found: Status) -> Iterator[str]:
         size = counted(found.trash.bytes, "byte")
         trash = f"{counted(found.trash.versions, 'dropped version')} in the trash, {size}"
         yield from ("", call.addressed(f"{trash} (see: gitmem held list --trash)"))
+
+
+def _lost(call: Invocation, found: Status) -> Iterator[str]:
+    if found.unreadable:
+        yield from ("", call.addressed("lost for good when commits were brought back"))
+    for each in found.unreadable[:SHOWN]:
+        yield f"  {call.style.warn(each.words)}  {each.kind} {short(each.object)}"
+        yield call.addressed(f"           you know of it: gitmem check --acknowledge {each.id}")
+    if len(found.unreadable) > SHOWN:
+        yield call.addressed(f"  and {len(found.unreadable) - SHOWN:,} more (see: gitmem check)")
 
 
 def _departed(call: Invocation, found: Status, now: datetime) -> Iterator[str]:

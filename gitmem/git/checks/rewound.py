@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from gitmem.core.numbers import counted
+from gitmem.core.quoting import quoted
+from gitmem.git.acknowledged import read_acknowledged
 from gitmem.git.checks.findings import REPAIR, Finding, info, warning
 from gitmem.git.checks.reffiles import ZERO, LogLine, read_log
-from gitmem.git.kept import KEPT, let_go
+from gitmem.git.kept import KEPT, Unreadable, let_go, unreadable
 from gitmem.git.lineage import logged_parents, readable_before
 from gitmem.git.objects import ObjectDamaged, Objects
 from gitmem.git.repository import BRANCH, parse_commit
@@ -55,6 +57,25 @@ def _kept_findings(
     if len(kept) > MOST:
         text = f"{counted(len(kept) - MOST, 'commit')} more left the branch and are kept"
         yield info(KEPT_CODE, text, hint="list them: `gitmem kept`")
+
+
+def unreadable_findings(gitdir: Path, objects: Objects) -> Iterator[Finding]:
+    """What was left out of rebuilt commits, until somebody has it again or knows of it."""
+    done = read_acknowledged(gitdir).ids
+    lost = [each for each in unreadable(gitdir, objects) if each.id not in done]
+    for each in lost[:MOST]:
+        name = f"{each.kind} {each.object[:10]}"
+        text = f"{each.words} ({name}) could not be read when lost commits were brought back"
+        found = warning("version-lost", text, path=each.path, object=each.object, hint=_way(each))
+        yield found._replace(id=each.id)
+
+
+def _way(lost: Unreadable) -> str:
+    known = f"if nobody has it: `gitmem check --acknowledge {lost.id}`"
+    if lost.kind != "blob":
+        return f"look for it in a copy of this group; {known}"
+    copy = f"git -C COPY cat-file blob {lost.object} | gitmem write {quoted(lost.path)}"
+    return f"from a copy of this group: `{copy}`; {known}"
 
 
 def moves_from(lines: Iterable[LogLine]) -> dict[str, str]:

@@ -6,7 +6,7 @@ That is a commit like any other, so nothing is hidden: it says what was lost and
 from __future__ import annotations
 
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import NamedTuple
 
 from gitmem.core.messages import Note, subject
@@ -143,7 +143,7 @@ class _Rebuilding:
     """Copies a line of commits without what cannot be read."""
 
     def __init__(self, repository: Repository, tip: str) -> None:
-        self._repository = repository
+        self._repository, self._tip = repository, tip
         self._logged = logged_parents(read_log(repository.gitdir, BRANCH)[0])
         self._there = reached(repository.objects, tip, logged=self._logged)
         self.made: dict[str, str] = {}
@@ -202,9 +202,9 @@ class _Rebuilding:
         note = Note("restore", new_id(), "gitmem", title, extra=extra)
         objects = self._repository.objects
         tree = before.oid if before else objects.write("tree", b"")
-        when = self._repository.commit(parents[0]).time if before else datetime.fromtimestamp(0, UTC)
-        committed = int(when.timestamp())
-        raw = commit_bytes(tree, parents[0] if parents else None, note, when, committed)
+        parent = parents[0] if before else None
+        known = self._repository.commit(parent or self._tip)  # its own time is lost with it
+        raw = commit_bytes(tree, parent, note, known.time, known.committed)
         return objects.write("commit", raw)
 
     def _sound(self, path: str, node: Node, before: Node | None) -> Node | None:

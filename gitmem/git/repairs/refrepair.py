@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
 from datetime import datetime
 
@@ -12,8 +12,9 @@ import pygit2
 from gitmem.core.transcripts import REF
 from gitmem.git.checks.closure import Lack
 from gitmem.git.checks.fsck import REPLACED, VERIFIED
-from gitmem.git.checks.reffiles import ZERO, all_refs, loose_refs, packed_refs, read_log
+from gitmem.git.checks.reffiles import ZERO, all_refs, loose_refs, packed_refs, parse_log, read_log
 from gitmem.git.durable import write_durably
+from gitmem.git.kept import rebuilt
 from gitmem.git.lineage import logged_after
 from gitmem.git.objects import ObjectDamaged
 from gitmem.git.repairs.healing import Healer, Sources
@@ -57,7 +58,7 @@ class RefRepair:
         for each in self._healer.healed:
             yield from _healed(each.lack, f"healed from {each.whence}")
         self._distrust(lacks)
-        yield from self._logs()
+        yield from self.mend_logs(dead=False)
 
     @property
     def _refs(self) -> dict[str, str]:
@@ -166,27 +167,37 @@ class RefRepair:
             else:  # without `packed-refs.lock`, which would keep out git if we died here
                 (self._gitdir / VERIFIED).unlink()
 
-    def _logs(self) -> Iterator[Done]:
-        """Drop the lines of reflogs that are torn or speak of commits that are no more."""
+    def mend_logs(self, *, dead: bool) -> Iterator[Done]:
+        """Drop the lines of reflogs that are torn; with DEAD, those of dead commits, too.
+
+        They are the last to know what a damaged commit was built on, so they go when all that left
+        the branch is kept. A commit of which there is a copy goes, too: it lacks an object, and a
+        reflog that leads to it makes every `git gc` fail.
+        """
+        copied = rebuilt(self._gitdir) if dead else {}
         for name in ("HEAD", BRANCH):
             path = self._gitdir / "logs" / name
             lines = path.read_bytes().split(b"\n") if path.is_file() else []
-            kept = [line for line in lines if line and self._is_sound_line(line)]
-            if read_log(self._gitdir, name)[1] or len(kept) < sum(map(bool, lines)):
+            kept = [
+                line
+                for line in lines
+                if parse_log(line)[0] and not (dead and self._is_dead(line, copied))
+            ]
+            if len(kept) < sum(map(bool, lines)):
                 to_quarantine(self._gitdir, path, f"reflog-{path.name}")
                 write_durably(path, b"".join(line + b"\n" for line in kept))
                 yield Done("reflog-torn", "what makes sense is kept", f"logs/{name}")
 
-    def _is_sound_line(self, line: bytes) -> bool:
-        if b"\x00" in line:
-            return False
+    def _is_dead(self, line: bytes, copied: Container[str]) -> bool:
         for oid in line.decode("utf-8", "replace").split(" ")[:2]:
             try:
+                if oid in copied:
+                    return True
                 if oid != ZERO:
                     self._repository.objects.read_as("commit", oid)
             except (ObjectDamaged, ValueError):
-                return False
-        return True
+                return True
+        return False
 
 
 def is_tip(lack: Lack) -> bool:
