@@ -14,7 +14,7 @@ from gitmem.git.checks.fsck import VERIFIED
 from gitmem.git.checks.reffiles import LogLine, all_refs, parse_log, read_log
 from gitmem.git.checks.rewound import lost_heads
 from gitmem.git.durable import write_durably
-from gitmem.git.kept import keep, kept_name, kept_refs, release
+from gitmem.git.kept import keep, kept_name, kept_refs, note_rebuilt, release
 from gitmem.git.objects import ObjectDamaged
 from gitmem.git.repairs.mending import whole_line
 from gitmem.git.repository import BRANCH, Repository
@@ -38,6 +38,7 @@ def keep_lost(repository: Repository) -> Iterator[tuple[str, str]]:
     for oid in lost:
         line = whole_line(repository, oid)
         keep(repository, line.head)
+        note_rebuilt(gitdir, line)
         yield oid, ", ".join(filter(None, (f"kept as {kept_name(line.head)}", line.without)))
     for oid in kept_refs(gitdir).values():
         with suppress(ObjectDamaged):

@@ -66,6 +66,8 @@ class Line(NamedTuple):
     head: str
     unreadable: tuple[Unreadable, ...] = ()
     """What had to be left out."""
+    made: Mapping[str, str] = {}
+    """What stands for each commit of a line that could not be read whole."""
 
     @property
     def without(self) -> str:
@@ -99,9 +101,12 @@ def keep(repository: Repository, oid: str) -> None:
         os.chmod(repository.gitdir / name, 0o600)
 
 
-def note_rebuilt(gitdir: Path, made: Mapping[str, str]) -> None:
-    """Remember which commits were rebuilt, and that nobody needs to hear of the old ones again."""
-    rows = [f"{old} {new}" for old, new in made.items() if old != new]
+def note_rebuilt(gitdir: Path, line: Line) -> None:
+    """Remember which commits were rebuilt, and that nobody needs to hear of the old ones again.
+
+    Not before a ref leads to LINE: who dies in between has made copies that nobody knows of.
+    """
+    rows = [f"{old} {new}" for old, new in line.made.items() if old != new]
     if rows:
         _append(gitdir / REBUILT, rows)
         _append(dropped_path(gitdir), [row[: len(ZERO)] for row in rows])

@@ -110,6 +110,7 @@ class Rejoiner:
                 from gitmem.git.kept import keep
 
                 keep(self._repository, line.head)
+            self._note(line)
             self._tell(line, tip, landed, left)
         if not moved:
             self._publisher.published = tip.commit
@@ -133,10 +134,17 @@ class Rejoiner:
         """Put a kept line of commits on the branch; tell where that is now, or nothing."""
         from gitmem.git.kept import release
 
-        _, landed = self._put_back(head, meant=False, old=True)
+        line, landed = self._put_back(head, meant=False, old=True)
         if landed:
+            self._note(line)
             release(self._repository, head)
         return landed
+
+    def _note(self, line: Line) -> None:
+        if line.made:
+            from gitmem.git.kept import note_rebuilt
+
+            note_rebuilt(self._repository.gitdir, line)
 
     def _heal_file(self) -> None:
         """Give a branch that lost its file a new one, for the git of a person to see."""

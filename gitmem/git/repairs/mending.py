@@ -17,7 +17,7 @@ from gitmem.git.checks.reffiles import read_log
 from gitmem.git.checks.scrub import scrub
 from gitmem.git.commits import commit_bytes, rewritten
 from gitmem.git.intake import new_id
-from gitmem.git.kept import UNREADABLE, WAS, Line, Unreadable, note_rebuilt
+from gitmem.git.kept import UNREADABLE, WAS, Line, Unreadable
 from gitmem.git.lineage import logged_parents
 from gitmem.git.objects import ObjectDamaged
 from gitmem.git.refs import Move, move_ref
@@ -125,7 +125,8 @@ def whole_line(repository: Repository, head: str) -> Line:
     """The line of commits that ends in HEAD and left the branch, as far as it can be read.
 
     What can be healed is healed first. Where nothing is missing then, it is HEAD itself. Else the
-    commits that lack something are written anew, each with its author, time and message.
+    commits that lack something are written anew, each with its author, time and message. Whoever
+    has put the line under a ref calls `note_rebuilt`.
     """
     objects, tip = repository.objects, repository.tip().commit
     if not scrub(repository, head, tip).lacks:
@@ -134,9 +135,8 @@ def whole_line(repository: Repository, head: str) -> Line:
     if root:
         Healer(objects, Sources(repository.gitdir, root)).heal({BRANCH: head})
     work = _Rebuilding(repository, tip)
-    line = Line(work.run(head), tuple(work.unreadable))
-    note_rebuilt(repository.gitdir, work.made)
-    return line
+    rebuilt = work.run(head)
+    return Line(rebuilt, tuple(work.unreadable), work.made)
 
 
 class _Rebuilding:
@@ -199,7 +199,8 @@ class _Rebuilding:
         self.unreadable.append(lack)
         extra = ((WAS, oid), (UNREADABLE, " ".join(lack).rstrip()))
         title = f"stands in for the commit {oid[:10]}, which is lost"
-        note = Note("restore", new_id(), "gitmem", title, extra=extra)
+        # An id of its own, always the same: after a crash the same copies are made again.
+        note = Note("restore", oid[:16], "gitmem", title, extra=extra)
         objects = self._repository.objects
         tree = before.oid if before else objects.write("tree", b"")
         parent = parents[0] if before else None
