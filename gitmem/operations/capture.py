@@ -93,6 +93,7 @@ class _Capture:
     def recover(self) -> None:
         """What a dead writer left behind is finished first, or it would look like edits."""
         with self._group.writing(self._wait, hurried=self._hurried, finder=self._finder) as writer:
+            writer.sweep()
             self.captured += writer.captured
 
     def take_in(self, edits: Sequence[PendingEdit], progress: Progress | None) -> list[Holding]:

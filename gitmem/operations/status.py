@@ -14,6 +14,7 @@ from gitmem.core.numbers import counted
 from gitmem.errors import Damaged, StorageFailed
 from gitmem.git.acknowledged import read_acknowledged
 from gitmem.git.checks.fsck import VERIFIED
+from gitmem.git.checks.upkeep import late_edits
 from gitmem.git.held import HeldFolder, size_of
 from gitmem.git.intake import Holding, sound
 from gitmem.git.kept import Unreadable, unreadable
@@ -124,6 +125,9 @@ class Status(NamedTuple):
     """What left the branch, in words, until the next command has put it back."""
     kept: tuple[Kept, ...] = ()
     """What somebody took off the branch; it is kept, and `gitmem kept restore` brings it back."""
+    late: int = 0
+    """Edits that came too late for the write that replaced their file; `gitmem capture` commits
+    them, and so does the next write."""
     unreadable: tuple[Unreadable, ...] = ()
     """What was left out when lost commits were brought back, and is not acknowledged."""
 
@@ -156,6 +160,8 @@ def status(group: Group) -> Status:
     )
     left = waiting(group)
     lost = _lost(group)
+    late = len(late_edits(group.gitdir))
+    concerns = (*concerns, *([f"{counted(late, 'late edit')} not captured"] if late else []))
     concerns = (*concerns, *(["commits left the branch"] if left else []))
     concerns = (*concerns, *([f"{counted(len(lost), 'version')} lost"] if lost else []))
     last_snapshot = _last_snapshot(group)
@@ -193,6 +199,7 @@ def status(group: Group) -> Status:
         marked,
         left,
         kept_list(group),
+        late,
         lost,
     )
 

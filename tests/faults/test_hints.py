@@ -109,6 +109,12 @@ def leftover(scene: Scene) -> None:
     os.utime(path, (0, 0))
 
 
+def late_edit(scene: Scene) -> None:
+    folder = scene.gitdir / "gitmem/swapped"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    (folder / ".gitmem-0123456789abcdef-0-top.md").write_text("late\n")
+
+
 def gitfile(scene: Scene) -> Path:
     (scene.worktree / ".git").unlink()
     return scene.worktree / ".git"
@@ -253,6 +259,7 @@ DAMAGE: dict[str, Callable[[Scene], object]] = {
     "record-torn": torn_record,
     "write-unfinished": unfinished_write,
     "leftover": leftover,
+    "late-edit": late_edit,
     "worktree-link": worktree_link,
     "worktree-missing": lambda scene: shutil.rmtree(scene.worktree),
     "gitfile-missing": gitfile,

@@ -56,6 +56,7 @@ def _lines(call: Invocation, found: Status, now: datetime) -> Iterator[str]:
         yield ""
         yield from claimed_lines(call, found)
     yield from _edits(call, found)
+    yield from _late(call, found)
     yield from _marked(call, found)
     yield from _held(call, found)
     yield from _violations(call, found)
@@ -159,6 +160,12 @@ def _out_of_the_way(call: Invocation, found: Status) -> Iterator[str]:
         size = counted(found.trash.bytes, "byte")
         trash = f"{counted(found.trash.versions, 'dropped version')} in the trash, {size}"
         yield from ("", call.addressed(f"{trash} (see: gitmem held list --trash)"))
+
+
+def _late(call: Invocation, found: Status) -> Iterator[str]:
+    if found.late:
+        late = f"{counted(found.late, 'edit')} came too late for the write that replaced the file"
+        yield from ("", call.addressed(f"{late} {CAPTURE}"))
 
 
 def _lost(call: Invocation, found: Status) -> Iterator[str]:
