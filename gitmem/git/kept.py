@@ -13,12 +13,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-import pygit2
-
 from gitmem.core.messages import parse, visible
-from gitmem.errors import StorageFailed
+from gitmem.errors import Damaged, GitmemError, StorageFailed
 from gitmem.git.checks.reffiles import ZERO, all_refs, is_id
 from gitmem.git.objects import ObjectDamaged, Objects
+from gitmem.git.refs import Move, delete_ref, move_ref, ref_tip
 from gitmem.git.repository import Repository, parse_commit
 
 KEPT = "refs/gitmem/kept/"
@@ -85,20 +84,17 @@ def kept_name(oid: str) -> str:
 
 
 def keep(repository: Repository, oid: str) -> None:
-    """Keep the commit OID. Needs the group's lock, which is why a lock of the ref is stale."""
-    name = kept_name(oid)
-    if repository.reference(name) == oid:
-        return
-    (repository.gitdir / f"{name}.lock").unlink(missing_ok=True)
+    """Keep the commit OID. Needs the group's lock."""
+    gitdir, name = repository.gitdir, kept_name(oid)
     try:
-        repository.raw.create_reference(name, oid, force=True)
-    except (pygit2.GitError, OSError, ValueError) as error:
+        known = _kept_at(gitdir, name)
+        if known != oid:
+            move_ref(gitdir, name, Move(known, oid, "", 0))
+    except (GitmemError, OSError) as error:
         raise StorageFailed(
             f"keeping commit {oid[:10]}, which left the branch, failed: {error}",
             hint="see `gitmem check`",
         ) from error
-    with suppress(OSError):  # libgit2 leaves its mode to the umask
-        os.chmod(repository.gitdir / name, 0o600)
 
 
 def note_rebuilt(gitdir: Path, line: Line) -> None:
@@ -131,10 +127,19 @@ def unreadable(gitdir: Path, objects: Objects) -> tuple[Unreadable, ...]:
     return tuple(each for each in found if not objects.holds(each.object))
 
 
+def _kept_at(gitdir: Path, name: str) -> str | None:
+    """What is kept under NAME; a ref that cannot be read makes room."""
+    try:
+        return ref_tip(gitdir, name)
+    except Damaged:
+        (gitdir / name).unlink()
+        return ref_tip(gitdir, name)
+
+
 def release(repository: Repository, oid: str) -> None:
     """Keep the commit OID no longer. Needs the group's lock."""
-    with suppress(KeyError, pygit2.GitError, OSError):
-        repository.raw.lookup_reference(kept_name(oid)).delete()
+    with suppress(GitmemError, OSError):
+        delete_ref(repository.gitdir, kept_name(oid))
 
 
 def kept_refs(gitdir: Path) -> dict[str, str]:

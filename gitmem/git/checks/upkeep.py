@@ -16,6 +16,7 @@ from gitmem.git.checks.findings import Finding, error, info, warning
 from gitmem.git.checks.reffiles import is_id
 from gitmem.git.lock import decode, lock_path, remark_in
 from gitmem.git.objects import Objects, blob_id
+from gitmem.git.refs import is_dead_lock
 from gitmem.git.repository import BRANCH
 from gitmem.git.setup import (
     FORMAT,
@@ -187,13 +188,16 @@ def is_held(gitdir: Path) -> bool:
 
 
 def lock_findings(gitdir: Path) -> Iterator[Finding]:
-    """Locks of git that have stood for longer than any git command takes."""
+    """Locks that a dead gitmem process left, and those of git that have stood for too long."""
     for path, age in locks(gitdir):
-        if age > FRESH:
+        name = str(path.relative_to(gitdir))
+        if is_dead_lock(gitdir, path) and path.exists() and not is_held(gitdir):
+            yield warning("git-lock", f"{name} was left by a gitmem process that died", path=name)
+        elif age > FRESH:
             yield warning(
                 "git-lock",
-                f"git's lock {path.relative_to(gitdir)} has stood for {_duration(age)}",
-                path=str(path.relative_to(gitdir)),
+                f"git's lock {name} has stood for {_duration(age)}",
+                path=name,
                 hint=f"if no git command is running in the group: `rm {quote(str(path))}`",
             )
 
@@ -249,8 +253,8 @@ def read_record(raw: bytes) -> str:
 def leftover_findings(gitdir: Path, worktree: Path) -> Iterator[Finding]:
     """Temporary files of writers that are no more."""
     for each in late_edits(gitdir):
-        path = path_of(each.name)
-        what = f"an edit of {path}" if path else "an edit"
+        named = path_of(each.name)
+        what = f"an edit of {named}" if named else "an edit"
         yield info(
             "late-edit",
             f"{what} came too late for the write that replaced it, and waits in {each}",

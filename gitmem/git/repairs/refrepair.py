@@ -7,9 +7,8 @@ from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
 from datetime import datetime
 
-import pygit2
-
 from gitmem.core.transcripts import REF
+from gitmem.errors import GitmemError
 from gitmem.git.checks.closure import Lack
 from gitmem.git.checks.fsck import REPLACED, VERIFIED
 from gitmem.git.checks.reffiles import ZERO, all_refs, loose_refs, packed_refs, parse_log, read_log
@@ -17,6 +16,7 @@ from gitmem.git.durable import write_durably
 from gitmem.git.kept import rebuilt
 from gitmem.git.lineage import logged_after
 from gitmem.git.objects import ObjectDamaged
+from gitmem.git.refs import delete_ref
 from gitmem.git.repairs.healing import Healer, Sources
 from gitmem.git.repairs.lostrefs import LostRefs
 from gitmem.git.repairs.mending import stand_in
@@ -161,11 +161,8 @@ class RefRepair:
         """What lacks anything is not verified."""
         if not lacks or VERIFIED not in self._refs:
             return
-        with suppress(pygit2.GitError, KeyError, OSError):
-            if VERIFIED in packed_refs(self._gitdir)[0]:
-                self._repository.raw.lookup_reference(VERIFIED).delete()
-            else:  # without `packed-refs.lock`, which would keep out git if we died here
-                (self._gitdir / VERIFIED).unlink()
+        with suppress(GitmemError, OSError):
+            delete_ref(self._gitdir, VERIFIED)
 
     def mend_logs(self, *, dead: bool) -> Iterator[Done]:
         """Drop the lines of reflogs that are torn; with DEAD, those of dead commits, too.
