@@ -68,7 +68,7 @@ def inspect(
         findings = [*_around(gitdir), *_refs(gitdir, survey), *_stored(gitdir, survey)]
         walk = survey.walk
         findings += file_findings(walk.entries)
-        findings += date_findings(walk.newest, now)
+        findings += date_findings(objects, walk.newest, now)
         # What lies behind a lost commit would seem to have left the branch.
         if survey.refs.get(BRANCH) and not any(lack.kind == "commit" for lack in walk.lacks):
             findings += rewound_findings(gitdir, survey.refs, objects, VERIFIED)
