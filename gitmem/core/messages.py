@@ -30,6 +30,8 @@ STANDARD = tuple(
     PREFIX + name for name in ("Op", "Id", "Agent", "Session", "Source", "Turn", "Reason")
 )
 
+RUN = "Gitmem-Run"
+"""Captures of edits that were found in the work tree at the same time."""
 UNDOES = "Gitmem-Undoes"
 """A commit whose effect was taken back ..."""
 PARTLY = "Gitmem-Undoes-Part"
