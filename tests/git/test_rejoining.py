@@ -22,9 +22,11 @@ from gitmem.operations.init import init
 from gitmem.operations.read import read
 from gitmem.operations.status import status
 from gitmem.operations.write import Edit, write
+from tests.faults.test_kill import die_at
 from tests.support.damage import check_now, oid
 from tests.support.faults import Scene, assert_sound, commits_of, files_on_disk, new_scene
 from tests.support.git import git
+from tests.support.processes import alone
 
 PERSON = {
     "GIT_AUTHOR_NAME": "Person",
@@ -363,7 +365,7 @@ def test_what_can_be_read_of_a_damaged_line_is_put_back(
     assert next_writer(scene) == []
 
 
-@pytest.mark.parametrize("revision", ["{d}:d.md", "{x}:notes", "{x}"])
+@pytest.mark.parametrize("revision", ["{x}:notes", "{x}"])
 def test_a_damaged_line_that_somebody_took_off_is_kept(scene: Scene, revision: str) -> None:
     made = rewound_line(scene, "reset: moving to HEAD~3")
     lose(scene, revision.format(**made))
@@ -388,7 +390,7 @@ def assert_nothing_blocks_gc(scene: Scene) -> None:
     assert {each.code for each in check_now(scene).findings if each.stands} == {"version-lost"}
 
 
-@pytest.mark.parametrize("revision", ["{d}:d.md", "{x}:notes", "{x}", "{e}"])
+@pytest.mark.parametrize("revision", ["{d}:d.md", "{e}"])
 def test_what_was_lost_is_named_until_somebody_knows_of_it(scene: Scene, revision: str) -> None:
     made = rewound_line(scene)
     lost = lose(scene, revision.format(**made))
@@ -402,6 +404,22 @@ def test_what_was_lost_is_named_until_somebody_knows_of_it(scene: Scene, revisio
         assert acknowledge(group, [found.unreadable[0].id]).changed
         assert status(group).health == "ok"
     assert check_now(scene).sound
+
+
+@pytest.mark.parametrize("step", [1, 4])
+def test_whoever_dies_while_a_damaged_line_is_put_back_loses_nothing(
+    scene: Scene, step: int
+) -> None:
+    made = rewound_line(scene)
+    lose(scene, "{d}:d.md".format(**made))
+    lose(scene, "{x}".format(**made))
+    said = alone(die_at, str(scene.root), [["c.md", "c\n"]], step)
+    assert said[0][0] == "dies"
+    scene.write(Edit("since.md", "since\n"))
+    lost = {"d.md", "c.md"}  # what cannot be read, and what was never acknowledged
+    assert WHOLE.items() - {("d.md", b"d\n")} <= scene.files().items()
+    assert lost.isdisjoint(scene.files())
+    assert_nothing_blocks_gc(scene)
 
 
 def test_a_version_that_is_written_again_is_no_longer_lost(scene: Scene) -> None:
