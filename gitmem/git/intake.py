@@ -55,7 +55,7 @@ class Intake:
         self._publisher = publisher
         self._repository = publisher.repository
         self._finder = finder
-        self._run = new_id()
+        self._run = ""
         self._policies = policies
         self.captured: list[Captured] = []
 
@@ -121,6 +121,7 @@ class Intake:
         note = finder or self._finder
         if any(name == RUN for name, _ in note.extra):
             return note
+        self._run = self._run or new_id()
         return note._replace(extra=(*note.extra, (RUN, self._run)))
 
     def _merged(

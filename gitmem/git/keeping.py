@@ -35,11 +35,14 @@ def keep_lost(repository: Repository) -> Iterator[tuple[str, str]]:
     lines, _, _ = read_log(gitdir, BRANCH)
     with repository.objects.probing():
         lost = lost_heads(gitdir, all_refs(gitdir), repository.objects, lines, VERIFIED)
-    for oid in lost:
+    for oid in (*kept_refs(gitdir).values(), *lost):
         line = whole_line(repository, oid)
-        keep(repository, line.head)
-        note_rebuilt(gitdir, line)
-        yield oid, ", ".join(filter(None, (f"kept as {kept_name(line.head)}", line.without)))
+        if line.made or oid in lost:
+            keep(repository, line.head)
+            note_rebuilt(gitdir, line)
+            yield oid, ", ".join(filter(None, (f"kept as {kept_name(line.head)}", line.without)))
+        if line.head != oid:
+            release(repository, oid)  # what was kept whole may have been damaged since
     for oid in kept_refs(gitdir).values():
         with suppress(ObjectDamaged):
             if is_behind(repository.objects, oid, repository.tip().commit):

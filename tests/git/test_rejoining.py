@@ -406,6 +406,19 @@ def test_what_was_lost_is_named_until_somebody_knows_of_it(scene: Scene, revisio
     assert check_now(scene).sound
 
 
+def test_repair_copies_a_kept_line_that_was_damaged_since(scene: Scene) -> None:
+    made = rewound_line(scene, "reset: moving to HEAD~3")
+    (found,) = next_writer(scene)
+    assert (found.commit, found.unreadable) == (made["e"], ())
+    lose(scene, "{d}:d.md".format(**made))
+    assert_nothing_blocks_gc(scene)
+    (kept,) = kept_refs(scene.gitdir).values()
+    assert kept != made["e"]
+    assert git(scene.gitdir, "show", f"{kept}:e.md") == "precious\n"
+    with scene.opened() as group:
+        assert kept_list(group)[0].how == "reset: moving to HEAD~3"
+
+
 @pytest.mark.parametrize("step", [1, 4])
 def test_whoever_dies_while_a_damaged_line_is_put_back_loses_nothing(
     scene: Scene, step: int

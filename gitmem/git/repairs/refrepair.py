@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
 
@@ -168,33 +168,35 @@ class RefRepair:
         """Drop the lines of reflogs that are torn; with DEAD, those of dead commits, too.
 
         They are the last to know what a damaged commit was built on, so they go when all that left
-        the branch is kept. A commit of which there is a copy goes, too: it lacks an object, and a
-        reflog that leads to it makes every `git gc` fail.
+        the branch is kept. A commit of which there is a copy makes room for that: it lacks an
+        object, and a reflog that leads to it makes every `git gc` fail.
         """
-        copied = rebuilt(self._gitdir) if dead else {}
+        copies = rebuilt(self._gitdir) if dead else {}
         for name in ("HEAD", BRANCH):
             path = self._gitdir / "logs" / name
-            lines = path.read_bytes().split(b"\n") if path.is_file() else []
-            kept = [
-                line
-                for line in lines
-                if parse_log(line)[0] and not (dead and self._is_dead(line, copied))
-            ]
-            if len(kept) < sum(map(bool, lines)):
+            lines = list(filter(None, path.read_bytes().split(b"\n"))) if path.is_file() else []
+            sound = [_renamed(line, copies) for line in lines if parse_log(line)[0]]
+            kept = [line for line in sound if not (dead and self._is_dead(line))]
+            if kept != lines:
                 to_quarantine(self._gitdir, path, f"reflog-{path.name}")
                 write_durably(path, b"".join(line + b"\n" for line in kept))
                 yield Done("reflog-torn", "what makes sense is kept", f"logs/{name}")
 
-    def _is_dead(self, line: bytes, copied: Container[str]) -> bool:
+    def _is_dead(self, line: bytes) -> bool:
         for oid in line.decode("utf-8", "replace").split(" ")[:2]:
             try:
-                if oid in copied:
-                    return True
                 if oid != ZERO:
                     self._repository.objects.read_as("commit", oid)
             except (ObjectDamaged, ValueError):
                 return True
         return False
+
+
+def _renamed(line: bytes, copies: Mapping[str, str]) -> bytes:
+    """A line of a reflog in which copies stand for commits that cannot be read whole."""
+    old, new, rest = line.split(b" ", 2)
+    ids = (copies.get(each.decode("ascii"), "").encode() or each for each in (old, new))
+    return b" ".join((*ids, rest))
 
 
 def is_tip(lack: Lack) -> bool:
