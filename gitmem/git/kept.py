@@ -48,8 +48,7 @@ class Unreadable(NamedTuple):
         """What it is, for people."""
         if self.path:
             return visible(self.path)
-        what = "all files" if self.kind == "tree" else "what changed"
-        return f"{what} in commit {self.object[:10]}" if self.kind == "commit" else what
+        return "all files" if self.kind == "tree" else f"commit {self.object[:10]}"
 
     @classmethod
     def read(cls, trailer: str) -> Unreadable:

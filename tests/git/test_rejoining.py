@@ -338,9 +338,9 @@ LOSSES: dict[str, tuple[str, dict[str, bytes | None], str]] = {
     "a newer version": ("{d}:a.md", {"a.md": b"first\n"}, "a.md"),
     "a folder": ("{x}:notes", {"notes/x.md": None, "notes/y.md": None}, "notes"),
     "a folder that can be guessed": ("{e}^{{tree}}", {}, ""),
-    "the first commit": ("{d}", {}, "what changed in commit {d:.10}"),
-    "a commit in the middle": ("{x}", {}, "what changed in commit {x:.10}"),
-    "the last commit": ("{e}", {"e.md": None}, "what changed in commit {e:.10}"),
+    "the first commit": ("{d}", {}, "commit {d:.10}"),
+    "a commit in the middle": ("{x}", {}, "commit {x:.10}"),
+    "the last commit": ("{e}", {}, "commit {e:.10}"),
 }
 
 
@@ -417,6 +417,20 @@ def test_repair_copies_a_kept_line_that_was_damaged_since(scene: Scene) -> None:
     assert git(scene.gitdir, "show", f"{kept}:e.md") == "precious\n"
     with scene.opened() as group:
         assert kept_list(group)[0].how == "reset: moving to HEAD~3"
+
+
+def test_files_of_a_lost_commit_are_not_guessed(scene: Scene) -> None:
+    """Two trees fit what the reflog says of the last commit, and only one was acknowledged."""
+    made = rewound_line(scene)
+    rows = git(scene.gitdir, "ls-tree", made["e"])
+    other = git(scene.gitdir, "hash-object", "-w", "--stdin", input="never acknowledged\n").strip()
+    told = oid(scene, f"{made['e']}:e.md")
+    git(scene.gitdir, "mktree", input=rows.replace(told, other))
+    lose(scene, made["e"])
+    (found,) = next_writer(scene)
+    assert [each.object for each in found.unreadable] == [made["e"]]
+    assert "e.md" not in scene.files()
+    assert scene.files()["notes/x.md"] == b"x\n"
 
 
 @pytest.mark.parametrize("step", [1, 4])

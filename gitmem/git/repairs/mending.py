@@ -5,14 +5,16 @@ That is a commit like any other, so nothing is hidden: it says what was lost and
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from datetime import datetime
+from functools import cached_property
 from typing import NamedTuple
 
 from gitmem.core.messages import Note, subject
 from gitmem.git import trees
 from gitmem.git.ancestry import reached
-from gitmem.git.checks.closure import GITLINK, Lack
+from gitmem.git.checks.closure import GITLINK, Lack, loose_names
 from gitmem.git.checks.reffiles import read_log
 from gitmem.git.checks.scrub import scrub
 from gitmem.git.commits import commit_bytes, rewritten
@@ -23,7 +25,7 @@ from gitmem.git.objects import ObjectDamaged
 from gitmem.git.refs import Move, move_ref
 from gitmem.git.repairs.healing import Healer, Sources
 from gitmem.git.repairs.lostrefs import LostRefs
-from gitmem.git.repository import BRANCH, Commit, Repository
+from gitmem.git.repository import BRANCH, Commit, Repository, differences, parse_commit
 from gitmem.git.setup import worktree_of
 from gitmem.git.trees import FOLDER, Node, Tree
 
@@ -144,7 +146,9 @@ class _Rebuilding:
 
     def __init__(self, repository: Repository, tip: str) -> None:
         self._repository, self._tip = repository, tip
-        self._logged = logged_parents(read_log(repository.gitdir, BRANCH)[0])
+        lines, _, _ = read_log(repository.gitdir, BRANCH)
+        self._logged = logged_parents(lines)
+        self._said = {line.new: line.message for line in lines if line.is_ours}
         self._there = reached(repository.objects, tip, logged=self._logged)
         self.made: dict[str, str] = {}
         """What stands for each commit: itself, where nothing in it or before it is missing."""
@@ -194,7 +198,7 @@ class _Rebuilding:
         return None
 
     def _instead(self, oid: str, parents: tuple[str, ...], before: Node | None) -> str:
-        """A commit that changes nothing, in the place of OID: what that did, nobody can read."""
+        """A commit in the place of OID, with the files of that, if they are to be found."""
         lack = Unreadable("commit", oid)
         self.unreadable.append(lack)
         extra = ((WAS, oid), (UNREADABLE, " ".join(lack).rstrip()))
@@ -202,11 +206,47 @@ class _Rebuilding:
         # An id of its own, always the same: after a crash the same copies are made again.
         note = Note("restore", oid[:16], "gitmem", title, extra=extra)
         objects = self._repository.objects
-        tree = before.oid if before else objects.write("tree", b"")
+        there = self._tree_of(oid, before) if before else ""
+        found = self._sound("", Node(FOLDER, there), before) if there else before
+        tree = found.oid if found else objects.write("tree", b"")
         parent = parents[0] if before else None
         known = self._repository.commit(parent or self._tip)  # its own time is lost with it
         raw = commit_bytes(tree, parent, note, known.time, known.committed)
         return objects.write("commit", raw)
+
+    def _tree_of(self, oid: str, before: Node) -> str:
+        """The files of a lost commit: the one tree that fits what the reflog says; or nothing.
+
+        A tree outlives its commit. It is one that no commit and no other tree has, and it differs
+        from what was BEFORE in just the files of the subject, as in `write(a.md): …`.
+        """
+        named = re.match(r"[\w-]+\((?:(\d+) files|(.+?))\)(?:: |$)", self._said.get(oid, ""))
+        if named is None:
+            return ""
+        found = []
+        for each in self._orphans:
+            with suppress(ObjectDamaged):
+                changes = differences(self._repository, "", before.oid, each)
+                paths = [path for path, _, _ in changes]
+                fits = paths == [named[2]] if named[2] else len(paths) == int(named[1])
+                found += [each] if fits else []
+        return found[0] if len(found) == 1 else ""
+
+    @cached_property
+    def _orphans(self) -> set[str]:
+        """The trees that no commit and no other tree has."""
+        objects, gitdir = self._repository.objects, self._repository.gitdir
+        packed = (oid for pack in objects.packs for oid in pack.names())
+        found, used = set(), set()
+        for oid in (*loose_names(gitdir), *packed):
+            with suppress(ObjectDamaged, ValueError):
+                kind, data = objects.read(oid)
+                found |= {oid} if kind == "tree" else set()
+                used |= (
+                    {node.oid for node in trees.parse(data).values()} if kind == "tree" else set()
+                )
+                used |= {parse_commit(oid, data).tree} if kind == "commit" else set()
+        return found - used
 
     def _sound(self, path: str, node: Node, before: Node | None) -> Node | None:
         """NODE without what cannot be read: there, what stood BEFORE stands on."""
