@@ -81,7 +81,7 @@ class Invocation:
         """The group to act on: as named, as this folder is linked, or the default."""
         if self.settings.group_named:
             return self.settings.group
-        return self.group_of(os.getcwd())
+        return self.group_of(self.folder)
 
     def group_of(self, folder: str) -> str:
         """The group of a project folder, where none is named; some stores want it said outright."""

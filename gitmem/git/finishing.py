@@ -63,10 +63,20 @@ class Finisher:
             self._resume(record)
         if self._publisher.unfinished:
             self.tidy(patience=GLANCE)
-        if record is not None:
+        if record or self._has_swapped_out():
             self.sweep()
-            if not record.left:
-                self._refresh_index()
+        if record and not record.left:
+            self._refresh_index()
+
+    def _has_swapped_out(self) -> bool:
+        """True when a file may have come out of the work tree that no record names.
+
+        A writer empties the folder for such files before it blanks its record, so one that came
+        later is seen by the times of both: one system call. An earlier release, which leaves them
+        there, and a record that was lost, leave no tip.
+        """
+        lock = self._publisher.lock
+        return not lock.tip() or self._worktree.swapped_since(lock.left_at)
 
     def _refresh_index(self) -> None:
         """Tell the index what it forgot of writes before the one that died.

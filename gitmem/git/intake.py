@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from gitmem.core.guards import MAX_FILE, violations
 from gitmem.core.merging import merge
-from gitmem.core.messages import Note, title_of_change
+from gitmem.core.messages import RUN, Note, title_of_change
 from gitmem.git.diffing import hunks
 from gitmem.git.objects import ObjectDamaged, blob_id
 from gitmem.git.publish import Plan, Publisher, Step
@@ -55,6 +55,7 @@ class Intake:
         self._publisher = publisher
         self._repository = publisher.repository
         self._finder = finder
+        self._run = ""
         self._policies = policies
         self.captured: list[Captured] = []
 
@@ -73,7 +74,7 @@ class Intake:
         which must not be taken for a version that is known.
         """
         outcome: list[tuple[bytes | None, bool, tuple[str, ...]]] = []
-        template = finder or self._finder
+        template = self.in_run(finder)
 
         def plan(snapshot: Snapshot) -> Plan | None:
             now, before = snapshot.oid(path), sound(snapshot, path)
@@ -110,6 +111,18 @@ class Intake:
         captured = Captured(path, published.commit, size, merged, broken)
         self.captured.append(captured)
         return captured
+
+    def in_run(self, finder: Note | None) -> Note:
+        """What captures say of themselves, with the run to which they belong.
+
+        What one holder of the lock finds stood there at the same time; `capture`, which gives the
+        lock away between two files, names its own run.
+        """
+        note = finder or self._finder
+        if any(name == RUN for name, _ in note.extra):
+            return note
+        self._run = self._run or new_id()
+        return note._replace(extra=(*note.extra, (RUN, self._run)))
 
     def _merged(
         self, path: str, base: str | None, snapshot: Snapshot, theirs: bytes | None

@@ -66,6 +66,8 @@ class Lock:
         self._path = str(path)
         self._fd = -1
         self._size = 0
+        self.left_at = 0
+        """When the last writer finished, in nanoseconds, by the clock of the file system."""
         self._content: bytes | None = None
 
     def __enter__(self) -> Lock:
@@ -136,7 +138,7 @@ class Lock:
         if not _flocked(self._fd):
             return False
         ours = os.fstat(self._fd)
-        self._size = ours.st_size
+        self._size, self.left_at = ours.st_size, ours.st_mtime_ns
         try:
             named = os.stat(self._path, follow_symlinks=False)
         except FileNotFoundError:

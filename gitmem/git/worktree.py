@@ -117,10 +117,17 @@ class WorkTree:
                 self._outside_fd = os.open(self._outside, _FOLDER)
         return self._outside_fd
 
+    def swapped_since(self, moment: int) -> bool:
+        """True when something came to, or left, the folder of `swapped_names` after MOMENT."""
+        try:
+            return self._outside is not None and os.stat(self._outside).st_mtime_ns > moment
+        except OSError:
+            return False
+
     def swapped_names(self) -> list[str]:
         """Everything that came out of this work tree and still is where it went."""
         try:
-            return sorted(os.listdir(self._swapped_folder()))
+            return sorted(os.listdir(self._outside)) if self._outside else []
         except OSError:
             return []
 

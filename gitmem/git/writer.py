@@ -188,6 +188,7 @@ class Writer:
         if rule or not snapshot.oid(source):
             return Holding(target, rule) if rule else self.adopt(target, finder)
         gone = violations(source, None, sound(snapshot, source), self._policies(snapshot, source))
+        finder = self._intake.in_run(finder)
         note = edit_note(finder, target, sound(snapshot, source), seen.data, gone)
         note = note._replace(extra=(*note.extra, ("Gitmem-From", source)))
         step = Step({source: None, target: seen.data}, note)

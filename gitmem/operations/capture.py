@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from gitmem.core.guards import MARKERS_RULE, hold_rule
-from gitmem.core.messages import Note
+from gitmem.core.messages import RUN, Note
 from gitmem.errors import Conflict, PathNotFound
-from gitmem.git.intake import Captured, Holding
+from gitmem.git.intake import Captured, Holding, new_id
 from gitmem.git.lock import WAIT
 from gitmem.git.underway import GitOperation
 from gitmem.git.writer import Writer
@@ -56,7 +56,7 @@ def capture(
     WAIT so long for it; MOST: no more edits than these, and 0 is all. SECONDS:
     so long for the scan, and after the first edit, which is always taken in, as long again.
     """
-    finder = group.note("capture", reason=reason)
+    finder = group.note("capture", reason=reason)._replace(extra=((RUN, new_id()),))
     places = [group.relative(each) for each in paths]
     if must_exist:
         for place in places:
@@ -93,6 +93,7 @@ class _Capture:
     def recover(self) -> None:
         """What a dead writer left behind is finished first, or it would look like edits."""
         with self._group.writing(self._wait, hurried=self._hurried, finder=self._finder) as writer:
+            writer.sweep()
             self.captured += writer.captured
 
     def take_in(self, edits: Sequence[PendingEdit], progress: Progress | None) -> list[Holding]:

@@ -92,12 +92,13 @@ def kept_list(group: Group) -> tuple[Kept, ...]:
     """What left the branch and is kept, newest first; also what the next command will keep."""
     from gitmem.git.checks.reffiles import read_log
     from gitmem.git.checks.rewound import moves_from
-    from gitmem.git.kept import kept_refs
+    from gitmem.git.kept import kept_refs, rebuilt
     from gitmem.git.repository import BRANCH
 
     left = _departure(group)
     oids = {*kept_refs(group.gitdir).values(), *(left.heads if left and left.meant else ())}
     said = moves_from(read_log(group.gitdir, BRANCH)[0]) if oids else {}
+    said.update((new, said[old]) for old, new in rebuilt(group.gitdir).items() if old in said)
     found = []
     for oid in oids:
         with suppress(Damaged):

@@ -20,6 +20,7 @@ from gitmem.core.secrets import Finding, find, found_in, found_in_name, shown_na
 from gitmem.errors import Damaged, NotFound
 from gitmem.git.acknowledged import acknowledge as keep_acknowledged
 from gitmem.git.acknowledged import read_acknowledged, salted
+from gitmem.git.kept import unreadable
 from gitmem.git.objects import ObjectMissing
 from gitmem.index.scanned import Scanned, keep_scanned, read_scanned
 from gitmem.operations.group import Group
@@ -70,6 +71,8 @@ class Acknowledgement(NamedTuple):
     ids: tuple[str, ...]
     changed: bool
     """False when all of them were acknowledged before."""
+    secrets: bool = True
+    """True when a secret is among them: models see it again where it still stands."""
 
 
 def scan_commits(group: Group, *, bounded: bool = False) -> Scanned:
@@ -361,7 +364,8 @@ def acknowledge(group: Group, ids: Iterable[str]) -> Acknowledgement:
     """End the notice about findings: somebody knows of them."""
     check_access(group.acting, group.name, write=True)
     wanted = tuple(dict.fromkeys(ids))
-    known = {each.id for each in scan_commits(group).found}
+    secrets = {each.id for each in scan_commits(group).found}
+    known = {*secrets, *(each.id for each in unreadable(group.gitdir, group.repository.objects))}
     done = read_acknowledged(group.gitdir).ids
     for each in wanted:
         if each not in known | done:
@@ -370,4 +374,4 @@ def acknowledge(group: Group, ids: Iterable[str]) -> Acknowledgement:
                 hint="`gitmem check` lists them with their ids",
             )
     keep_acknowledged(group.gitdir, wanted)
-    return Acknowledgement(wanted, not set(wanted) <= done)
+    return Acknowledgement(wanted, not set(wanted) <= done, not secrets.isdisjoint(wanted))

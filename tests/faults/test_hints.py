@@ -68,6 +68,8 @@ def commands_in(hint: str) -> list[str]:
 
 def typed(scene: Scene, command: str) -> None:
     """Type COMMAND in the group's folder; what a person has to fill in is filled in."""
+    if "| gitmem" in command:
+        return  # nobody has a copy of what is lost
     command = command.replace("COPY", str(scene.root.parent / "copy/groups/main")).replace(
         "NEW", "new.md"
     )
@@ -105,6 +107,12 @@ def leftover(scene: Scene) -> None:
     path = scene.worktree / ".gitmem-0123456789abcdef-0"
     path.write_bytes(b"left\n")
     os.utime(path, (0, 0))
+
+
+def late_edit(scene: Scene) -> None:
+    folder = scene.gitdir / "gitmem/swapped"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    (folder / ".gitmem-0123456789abcdef-0-top.md").write_text("late\n")
 
 
 def gitfile(scene: Scene) -> Path:
@@ -216,6 +224,16 @@ def amended(scene: Scene) -> None:
     scene.write(Edit("after.md", "x\n"))
 
 
+def lost_version(scene: Scene) -> None:
+    before = scene.head()
+    scene.write(Edit("lost.md", "lost\n"))
+    object_file(scene, "main:lost.md").unlink()
+    git(scene.worktree, "update-ref", "-m", "reset: moving to HEAD", "refs/heads/main", before)
+    git(scene.worktree, "read-tree", "--reset", before)
+    (scene.worktree / "lost.md").unlink()
+    scene.write(Edit("after.md", "x\n"))
+
+
 def bad_layout(scene: Scene) -> None:
     (scene.worktree / "gitmem.yaml").write_text("layers: [\n")
     git(scene.worktree, "add", ".")
@@ -241,6 +259,7 @@ DAMAGE: dict[str, Callable[[Scene], object]] = {
     "record-torn": torn_record,
     "write-unfinished": unfinished_write,
     "leftover": leftover,
+    "late-edit": late_edit,
     "worktree-link": worktree_link,
     "worktree-missing": lambda scene: shutil.rmtree(scene.worktree),
     "gitfile-missing": gitfile,
@@ -271,6 +290,7 @@ DAMAGE: dict[str, Callable[[Scene], object]] = {
     "uncommitted": lambda scene: (scene.worktree / "top.md").write_bytes(b"edited\n"),
     REWOUND: moved_back,
     KEPT_CODE: amended,
+    "version-lost": lost_version,
     "layout": bad_layout,
 }
 BY_HAND = {

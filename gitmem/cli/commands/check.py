@@ -31,7 +31,7 @@ REPAIR = "gitmem check --repair"
     "--acknowledge",
     metavar="ID",
     multiple=True,
-    help="Instead, end the notice about a secret in git; repeatable",
+    help="Instead, end the notice about a secret in git or a lost version; repeatable",
 )
 def command(
     call: Invocation,
@@ -111,7 +111,8 @@ def _acknowledge(call: Invocation, ids: tuple[str, ...]) -> int:
         done = acknowledge(group, ids)
     before = "" if done.changed else " before"
     call.answer(done, (f"{each} acknowledged{before}" for each in done.ids))
-    call.remark("models see these values again wherever they still stand")
+    if done.secrets:
+        call.remark("models see these values again wherever they still stand")
     return boundary.DONE
 
 

@@ -56,11 +56,13 @@ def _lines(call: Invocation, found: Status, now: datetime) -> Iterator[str]:
         yield ""
         yield from claimed_lines(call, found)
     yield from _edits(call, found)
+    yield from _late(call, found)
     yield from _marked(call, found)
     yield from _held(call, found)
     yield from _violations(call, found)
     yield from _secrets(call, found)
     yield from _departed(call, found, now)
+    yield from _lost(call, found)
 
 
 def _overview(found: Status, now: datetime) -> Iterator[tuple[str, str]]:
@@ -158,6 +160,22 @@ def _out_of_the_way(call: Invocation, found: Status) -> Iterator[str]:
         size = counted(found.trash.bytes, "byte")
         trash = f"{counted(found.trash.versions, 'dropped version')} in the trash, {size}"
         yield from ("", call.addressed(f"{trash} (see: gitmem held list --trash)"))
+
+
+def _late(call: Invocation, found: Status) -> Iterator[str]:
+    if found.late:
+        late = f"{counted(found.late, 'edit')} came too late for the write that replaced the file"
+        yield from ("", call.addressed(f"{late} {CAPTURE}"))
+
+
+def _lost(call: Invocation, found: Status) -> Iterator[str]:
+    if found.unreadable:
+        yield from ("", call.addressed("lost for good when commits were brought back"))
+    for each in found.unreadable[:SHOWN]:
+        yield f"  {call.style.warn(each.words)}  {each.kind} {short(each.object)}"
+        yield call.addressed(f"           you know of it: gitmem check --acknowledge {each.id}")
+    if len(found.unreadable) > SHOWN:
+        yield call.addressed(f"  and {len(found.unreadable) - SHOWN:,} more (see: gitmem check)")
 
 
 def _departed(call: Invocation, found: Status, now: datetime) -> Iterator[str]:

@@ -16,7 +16,7 @@ from gitmem.git.checks.closure import Lack, Walk, check_loose, loose_names
 from gitmem.git.checks.findings import Finding, error, warning
 from gitmem.git.checks.packfaults import PackFault, pack_faults
 from gitmem.git.checks.reffiles import ZERO, all_refs, loose_refs, packed_refs, read_log
-from gitmem.git.checks.rewound import rewound_findings
+from gitmem.git.checks.rewound import rewound_findings, unreadable_findings
 from gitmem.git.checks.standing import date_findings, file_findings, index_findings
 from gitmem.git.kept import KEPT
 from gitmem.git.lineage import logged_after
@@ -69,9 +69,11 @@ def inspect(
         findings = [*_around(gitdir), *_refs(gitdir, survey), *_stored(gitdir, survey)]
         walk = survey.walk
         findings += file_findings(walk.entries)
-        findings += date_findings(walk.newest, now)
-        if survey.refs.get(BRANCH) and not walk.lacks:
+        findings += date_findings(objects, walk.newest, now)
+        # What lies behind a lost commit would seem to have left the branch.
+        if survey.refs.get(BRANCH) and not any(lack.kind == "commit" for lack in walk.lacks):
             findings += rewound_findings(gitdir, survey.refs, objects, VERIFIED)
+        findings += unreadable_findings(gitdir, objects)
         # Not what a writer did since the branch was read.
         whole = not walk.lacks and all_refs(gitdir).get(BRANCH) == survey.refs.get(BRANCH, "")
         findings += index_findings(gitdir, walk.entries, whole=whole)

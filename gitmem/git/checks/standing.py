@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from shlex import quote
@@ -15,7 +16,8 @@ from gitmem.git.checks.closure import GITLINK
 from gitmem.git.checks.findings import Finding, info, warning
 from gitmem.git.indexbytes import IndexUnreadable
 from gitmem.git.indexfile import IndexFile
-from gitmem.git.repository import Commit
+from gitmem.git.objects import ObjectDamaged, Objects
+from gitmem.git.repository import Commit, parse_commit
 from gitmem.git.setup import worktree_of
 from gitmem.git.trees import FILE, Node
 from gitmem.git.underway import CONFLICT, GitOperation, git_operation
@@ -59,12 +61,37 @@ def _twins(path: str, names: dict[str, str]) -> Iterator[Finding]:
             return
 
 
-def date_findings(newest: Commit | None, now: datetime) -> Iterator[Finding]:
-    """Commits from a time that has not come yet."""
-    if newest and newest.committed > (now + timedelta(minutes=10)).timestamp():
-        when = datetime.fromtimestamp(newest.committed, now.tzinfo).isoformat(" ", "minutes")
-        text = f"commit {newest.oid[:10]} is dated in the future: {when}"
-        yield info("date-in-the-future", text, object=newest.oid, hint="see if the clock is right")
+def date_findings(objects: Objects, newest: Commit | None, now: datetime) -> Iterator[Finding]:
+    """Commits from a time that has not come yet.
+
+    Committer time never runs backwards along the branch: one commit by a clock that is ahead gives
+    its date to all that follow. So only the first one is named.
+    """
+    limit = (now + timedelta(minutes=10)).timestamp()
+    for each in _first_after(objects, newest, limit):
+        when = datetime.fromtimestamp(each.committed, now.tzinfo).isoformat(" ", "minutes")
+        text = f"commit {each.oid[:10]} is dated in the future: {when}"
+        yield info("date-in-the-future", text, object=each.oid, hint="see if the clock is right")
+
+
+def _first_after(objects: Objects, newest: Commit | None, limit: float) -> Iterator[Commit]:
+    """The commits behind NEWEST that are later than LIMIT, and that are built on none that is."""
+    waiting = [newest] if newest and newest.committed > limit else []
+    seen = {each.oid for each in waiting}
+    while waiting:
+        commit = waiting.pop()
+        before = [_read_commit(objects, oid) for oid in commit.parents]
+        late = [each for each in before if each and each.committed > limit]
+        if not late:
+            yield commit
+        waiting += [each for each in late if each.oid not in seen]
+        seen |= {each.oid for each in late}
+
+
+def _read_commit(objects: Objects, oid: str) -> Commit | None:
+    with suppress(ObjectDamaged):
+        return parse_commit(oid, objects.read_as("commit", oid))
+    return None
 
 
 def index_findings(
