@@ -6,7 +6,11 @@ DEL = 127
 
 
 def quoted(text: str) -> str:
-    """TEXT as one word for a shell; what cannot be seen is written in escapes that it reads."""
+    """TEXT as one word for a shell; what cannot be seen is written in escapes that it reads.
+
+    A name that begins with a dash would be read as an option; `./` before it is the same path.
+    """
+    text = f"./{text}" if text.startswith("-") else text
     if text.isprintable():
         from shlex import quote
 

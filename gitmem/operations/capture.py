@@ -9,14 +9,16 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from gitmem.core.guards import MARKERS_RULE, hold_rule
-from gitmem.core.messages import Note
-from gitmem.errors import Conflict, PathNotFound
+from gitmem.core.messages import Note, revealed
+from gitmem.core.paths import is_inside
+from gitmem.errors import Conflict, PathNotFound, PathRefused
 from gitmem.git.intake import Captured, Holding
 from gitmem.git.lock import WAIT
 from gitmem.git.underway import GitOperation
 from gitmem.git.writer import Writer
 from gitmem.operations.group import FINDER, Group
 from gitmem.operations.pending import PendingEdit, Scan, pending_edits
+from gitmem.operations.read import known_path
 
 Progress = Callable[[int, int], None]
 
@@ -57,7 +59,7 @@ def capture(
     so long for the scan, and after the first edit, which is always taken in, as long again.
     """
     finder = group.note("capture", reason=reason)
-    places = [group.relative(each) for each in paths]
+    places = [_place(group, each) for each in paths]
     if must_exist:
         for place in places:
             _check_known(group, place)
@@ -132,6 +134,17 @@ class _Capture:
             holding = _adopted(writer, edit, self._finder)
             self.captured.extend(writer.captured)
         return holding
+
+
+def _place(group: Group, path: str) -> str:
+    """PATH as the group names it; one that is on disk is held for its name, not refused here."""
+    try:
+        return known_path(group, group.repository.snapshot(), path)
+    except PathRefused:
+        for name in map(group.inside, (path, revealed(path))):
+            if is_inside(name) and os.path.lexists(group.worktree / name):
+                return name
+        raise
 
 
 def _check_known(group: Group, place: str) -> None:

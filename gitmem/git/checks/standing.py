@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
-from shlex import quote
 
 from gitmem.core.paths import check_path, fold
 from gitmem.core.quoting import quoted
@@ -40,9 +39,8 @@ def file_findings(entries: list[tuple[str, Node]]) -> Iterator[Finding]:
 
 
 def _rename(path: str) -> str:
-    """How to give a file a name that the rules allow, with the program that gave it this one."""
-    command = f"git mv -- {quoted(path)} NEW && git commit -qm Rename"
-    return f"rename it in the group's folder: `{command}`"
+    """How to give a file a name that the rules allow."""
+    return f"rename it: `gitmem mv {quoted(path)} NEW`"
 
 
 def _twins(path: str, names: dict[str, str]) -> Iterator[Finding]:
@@ -54,7 +52,7 @@ def _twins(path: str, names: dict[str, str]) -> Iterator[Finding]:
         if twin != name:
             names[fold(name)] = name
             text = f"{name!r} and {twin!r} differ only in case or Unicode form"
-            way = f"rename one of them: `gitmem mv {quote(name)} NEW`"
+            way = f"rename one of them: `gitmem mv {quoted(name)} NEW`"
             yield warning("twin", text, path=name, hint=way)
             return
 
@@ -103,7 +101,7 @@ def _unfinished(index: IndexFile, operation: GitOperation | None) -> Iterator[Fi
     """What a person has begun with git, and the files whose conflicts wait for them."""
     for path in index.unmerged():
         name = path.decode("utf-8", "replace")
-        way = CONFLICT.way_on.replace("PATH", quote(name))
+        way = CONFLICT.way_on.replace("PATH", quoted(name))
         if operation and operation != CONFLICT:
             way = f"{way}; then {operation.way_on}"
         yield info("index-conflict", f"{name} is in conflict in the index", path=name, hint=way)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gitmem.core.escaping import NOTHING, ForModel, joined, worded
+from gitmem.core.quoting import quoted
 from gitmem.errors import BadInput
 from gitmem.hosts.hooks.answering import Asked
 from gitmem.hosts.hooks.room import Room
@@ -42,7 +43,7 @@ def group_of(store: Store, folder: str) -> str:
     if not linked and store.requires_group:
         raise BadInput(
             "this store wants every group to be named, and this folder is linked to none",
-            hint=f"run `gitmem link {folder} -g NAME`",
+            hint=f"run `gitmem link {quoted(folder)} -g NAME`",
         )
     return linked or "main"
 
