@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-DEL = 127
+PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+,@ ")
+"""What stands for itself in `$'...'`."""
 
 
 def quoted(text: str) -> str:
@@ -16,5 +17,5 @@ def quoted(text: str) -> str:
 
         return quote(text)
     raw = text.encode("utf-8", "surrogateescape")
-    plain = (chr(byte) if chr(byte).isalnum() and byte < DEL else f"\\x{byte:02x}" for byte in raw)
+    plain = (chr(byte) if chr(byte) in PLAIN else f"\\x{byte:02x}" for byte in raw)
     return f"$'{''.join(plain)}'"

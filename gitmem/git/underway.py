@@ -42,7 +42,8 @@ class GitOperation(NamedTuple):
     @property
     def way_on(self) -> str:
         """How it ends, in words."""
-        first = "resolve the conflict, then " if self == CONFLICT else ""
+        conflicts = "the conflict" if self == CONFLICT else "any conflicts"
+        first = f"resolve {conflicts}, then " if self != _BISECT else ""
         way = f"{first}run `{self.finish}` in the group's folder"
         return f"{way}, or `{self.abort}` to give it up" if self.abort else way
 

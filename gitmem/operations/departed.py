@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,11 +17,15 @@ if TYPE_CHECKING:
     from gitmem.git.lineage import Departure
     from gitmem.git.rejoining import Rejoined
 
+NAMED = 5
+"""Kept commits that an error names."""
+
 __all__ = [
     "Dropped",
     "Kept",
     "Rejoined",
     "Restored",
+    "find_kept",
     "is_where_left",
     "kept_drop",
     "kept_list",
@@ -46,6 +51,8 @@ class Restored(NamedTuple):
     kept: str
     commit: str
     """Where the branch is now."""
+    changed: bool = True
+    """False when they were part of the branch before."""
 
 
 class Dropped(NamedTuple):
@@ -108,7 +115,13 @@ def kept_list(group: Group) -> tuple[Kept, ...]:
 def kept_restore(group: Group, what: str) -> Restored:
     """Merge kept commits into the branch: what others did since stays."""
     with group.writing() as writer:
-        oid = _find(group, what)
+        try:
+            oid = find_kept(group, what)
+        except NotFound:
+            oid, tip = _on_branch(group, what), group.repository.tip().commit
+            if not oid:
+                raise
+            return Restored(oid, tip, changed=False)
         landed = writer.bring_back(oid)
     if not landed:
         raise Conflict(
@@ -124,16 +137,49 @@ def kept_drop(group: Group, what: str) -> Dropped:
     from gitmem.git.kept import note_let_go, release
 
     with group.writing() as writer:
-        oid = _find(group, what)
+        oid = find_kept(group, what)
         note_let_go(group.gitdir, oid)
         release(writer.repository, oid)
     return Dropped(oid)
 
 
-def _find(group: Group, what: str) -> str:
-    found = [each.commit for each in kept_list(group) if what and each.commit.startswith(what)]
+def find_kept(group: Group, what: str) -> str:
+    """The one kept commit that WHAT names: its id, the first digits of that, or its ref."""
+    start = _digits(what)
+    known = kept_list(group)
+    found = [each.commit for each in known if start and each.commit.startswith(start)]
     if len(found) == 1:
         return found[0]
     if found:
-        raise BadInput(f"{len(found)} kept commits begin with {what!r}", hint="give more digits")
-    raise NotFound(f"no kept commit {what!r}", hint="list them with `gitmem kept`", kept=what)
+        names = ", ".join(oid[: len(start) + 4] for oid in found[:NAMED])
+        more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+        raise BadInput(
+            f"{what!r} is the start of {len(found)} kept commits",
+            hint=f"give more digits: {names}{more}",
+            kept=found,
+        )
+    hint = "list them: `gitmem kept`" if known else "no commits are kept in this group"
+    raise NotFound(f"no kept commit {what!r} in group {group.name}", hint=hint, kept=what)
+
+
+def _digits(what: str) -> str:
+    """WHAT as ids are written; the ref of a kept commit ends with the first digits of its id."""
+    from gitmem.git.kept import KEPT
+
+    return what.removeprefix(KEPT).lower()
+
+
+def _on_branch(group: Group, what: str) -> str:
+    """The commit WHAT, if it is part of the branch: somebody has brought it back before."""
+    from gitmem.git.ancestry import is_behind
+    from gitmem.git.history import commits_like
+
+    start = _digits(what)
+    if re.fullmatch(r"[0-9a-f]{4,40}", start) is None:
+        return ""
+    tip, objects = group.repository.tip().commit, group.repository.objects
+    with suppress(Damaged):
+        alike = commits_like(group.repository, start)
+        found = [each for each in alike if is_behind(objects, each, tip)]
+        return found[0] if len(found) == 1 else ""
+    return ""

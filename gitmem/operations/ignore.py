@@ -15,6 +15,7 @@ from gitmem.git.ignored import Ignored, Ignoring
 from gitmem.git.repository import Snapshot
 from gitmem.git.worktree import WorkTree
 from gitmem.operations.group import Group
+from gitmem.operations.read import near_misses
 
 
 class HeldIgnored(NamedTuple):
@@ -27,6 +28,8 @@ class HeldIgnored(NamedTuple):
     """What it fits now in the work tree."""
     in_history: tuple[str, ...]
     """What it fits and git has: memory, and not ignored."""
+    near: tuple[str, ...] = ()
+    """Where it fits nothing at all: files whose names are spelled alike."""
 
 
 class HeldAsked(NamedTuple):
@@ -53,8 +56,11 @@ def held_ignore(group: Group, what: str, *, reason: str = "", dry_run: bool = Fa
     text = _pattern(group, snapshot, what)
     pattern = Pattern(text)
     known = [path for path, _ in snapshot.files() if pattern.fits(path)]
-    found = tuple(path for path in _standing(group, snapshot) if pattern.fits(path))
+    standing = tuple(_standing(group, snapshot))
+    found = tuple(path for path in standing if pattern.fits(path))
     done = HeldIgnored(text, True, found, tuple(known))
+    if not (found or known):
+        done = done._replace(near=tuple(near_misses(text.strip("/"), list(standing))))
     if dry_run:
         return done
     with group.writing():
@@ -71,11 +77,12 @@ def held_ask(group: Group, what: str) -> HeldAsked:
     with group.writing():
         ignored = Ignored(group.gitdir)
         path = what.strip("/").removeprefix("./")
-        names = (what, literal(path), literal(path, folder=True))
+        names = (what, what.removeprefix("./"), literal(path), literal(path, folder=True))
         text = next((row.pattern for row in ignored.rows if row.pattern in names), "")
         if not text:
             raise NotFound(
-                f"no pattern {what!r} is ignored", hint="see `gitmem held ignore --list`"
+                f"no pattern {what!r} is ignored",
+                hint="list them: `gitmem held ignore --list`",
             )
         ignored.keep([row for row in ignored.rows if row.pattern != text])
         # What nobody had to look at may have to be captured now.

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.support.cli import Run
+from tests.support.cli import Run, Said
+from tests.support.git import git
 from tests.support.samples import body
 from tests.support.terminals import on_terminal
 
@@ -42,7 +46,8 @@ def test_a_drop_asks_on_a_terminal(
 
     assert "Move key.md (secret: aws-key-id, line 2) to the trash? [y/N]" in seen
     assert (files / "key.md").exists() == stays
-    assert (code == 0, ROW in seen) == (not stays, not stays)
+    assert (code, ROW in seen, "nothing was dropped" in seen) == (0, not stays, stays)
+    assert "interrupted" not in seen
 
 
 def test_what_was_dropped_is_listed_shown_and_comes_back(held: Run, files: Path) -> None:
@@ -76,8 +81,14 @@ def test_the_way_back_does_not_overwrite(held: Run, files: Path) -> None:
 def test_emptying_the_trash_needs_yes(held: Run) -> None:
     name = held("held", "drop", "key.md", "-y").out.split()[-1]
 
-    assert held("held", "empty").err.startswith("error: deleting for good needs --yes\n")
-    assert held("held", "empty", "--before", "yesterday", "--yes").out == "nothing was deleted\n"
+    assert held("held", "empty", "--before", "2026-02-09").err == (
+        "error: deleting 1 version for good needs --yes\n"
+        "hint: repeat with --yes: `gitmem held empty --before 2026-02-09 --yes`\n"
+    )
+    assert held("held", "empty", "--before", "yesterday", "--yes").out == "nothing to delete\n"
+    assert held("held", "empty", "none").code == 3
+    assert held("held", "empty", "--dry-run").out == f"would delete key.md ({name})\n"
+    assert held("held", "empty", "--dry-run", "--json").document["dry_run"] is True
     assert held("held", "empty", name, "--yes").out == f"deleted key.md ({name})\n"
 
 
@@ -143,3 +154,156 @@ def test_a_pattern_that_fits_the_history_says_so(held: Run) -> None:
 
     assert said.err == "note: in the history, so still captured: notes/a.md\n"
     assert held("held", "ignore", "notes/a.md").code == 5
+
+
+@pytest.mark.parametrize(("typed", "stays"), [("n\n", True), ("y\n", False)])
+def test_emptying_the_trash_asks_with_count_and_size(
+    held: Run, home: Path, typed: str, stays: bool
+) -> None:
+    held("held", "drop", "key.md", "-y")
+
+    code, seen = on_terminal("held", "empty", typed=typed, GITMEM_HOME=str(home))
+
+    assert "Delete 1 version (34 bytes) for good? [y/N]" in seen
+    assert (code, "nothing was deleted" in seen) == (0, stays)
+    assert ("key.md" in held("held", "list", "--trash").out) == stays
+
+
+def test_an_empty_trash_is_not_asked_about(held: Run, home: Path) -> None:
+    code, seen = on_terminal("held", "empty", GITMEM_HOME=str(home))
+
+    assert (code, seen) == (0, "nothing to delete\n")
+
+
+def test_a_file_that_is_being_written_is_not_dropped_and_the_hint_is_whole(
+    held: Run, files: Path
+) -> None:
+    with open(files / "key.md", "a", encoding="utf-8"):
+        said = held("held", "drop", "key.md", "--yes")
+
+    assert said.code == 7
+    assert "then repeat `gitmem held drop key.md --yes`" in said.err
+    assert held("held", "drop", "key.md", "--yes").code == 0
+
+
+def test_a_secret_in_the_name_cannot_be_masked_and_nobody_is_told_so(
+    held: Run, files: Path
+) -> None:
+    (files / f"{KEY}.md").write_text(f"the key: {KEY}\n")
+    (files / "a\nb.md").write_text(f"the key: {KEY}\n")
+
+    for name in (f"{KEY}.md", "a\nb.md"):
+        said = held("held", "show", name)
+        assert "held accept" not in said.err
+        assert said.err.startswith("note: rename it: `mv -n ")
+        assert held("held", "accept", "--redact", name).code == 5
+
+
+@pytest.mark.parametrize("kind", ["link", "hard-link", "path", "name"])
+def test_the_way_in_is_a_command_that_works_anywhere(
+    held: Run, files: Path, tmp_path: Path, kind: str
+) -> None:
+    (files / "key.md").unlink()
+    other = tmp_path / "other.md"
+    other.write_text("text\n")
+    name = {"path": "a \n'b\\.md", "name": f"{KEY}.md"}.get(kind, "it's a file.md")
+    place = files / name
+    {"link": place.symlink_to, "hard-link": place.hardlink_to}.get(kind, other.rename)(
+        other if kind.endswith("link") else place
+    )
+
+    refused = held("held", "accept", "--json", name)
+    assert refused.code == 5
+    command = re.findall(r"`((?:cp|mv) [^`]+)`", refused.error["hint"])[0]
+    subprocess.run(["bash", "-c", command], check=True, cwd="/")
+
+    assert held("held").out == ""
+    assert held("capture").code == 0
+    (path,) = held("list", "--json").document["files"]
+    assert held("read", path["path"]).out == "text\n"
+
+
+def test_what_is_not_held_says_where_it_is_instead(held: Run, files: Path) -> None:
+    (files / "plain.md").write_text("plain\n")
+
+    assert "did you mean key.md?" in held("held", "show", "kye.md").err
+    assert "`gitmem capture plain.md`" in held("held", "drop", "plain.md").err
+    name = held("held", "drop", "key.md", "--yes").out.split()[-1]
+    said = held("held", "accept", "./key.md")
+    assert (said.code, f"`gitmem held restore {name}`" in said.err) == (3, True)
+    assert held("held", "restore", "./key.md").code == 0
+
+
+def test_a_pattern_that_matches_nothing_says_so(held: Run, files: Path) -> None:
+    (files / "big.pdf").write_bytes(b"x" * 1_100_000)
+
+    said = held("held", "ignore", "big.pfd")
+
+    assert said.err.splitlines() == [
+        "note: no file matches 'big.pfd' yet; did you mean big.pdf?",
+        "note: to take it back: gitmem held ignore --remove big.pfd",
+    ]
+    assert held("held", "ignore", "big.pfd", "--json").document["near"] == ["big.pdf"]
+    assert "no file matches '*.doc' yet\n" in held("held", "ignore", "*.doc", "--dry-run").err
+    assert held("held", "ignore", "--remove", "big.pfd").code == 0
+    assert held("held", "ignore", "big.pdf").err == ""
+
+
+ODD = ["-dash.md", "it's a file.md", "a\nb.md", "tab\there.md", "back\\slash.md", "esc\x1b[2J.md"]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_what_is_printed_can_be_typed(held: Run, files: Path, name: str) -> None:
+    """A name as a table shows it, and every command of a hint as a shell reads it."""
+    (files / "key.md").rename(files / name)
+
+    shown = held("held").out.split("  ")[0]
+    said = held("held", "show", *(["--"] if shown.startswith("-") else []), shown)
+    assert said.code == 0
+    hints = re.findall(r"gitmem (held .*)$", said.err, re.MULTILINE)
+    for hint in hints:
+        assert run_words(held, f"{hint} --yes" if " drop " in hint else f"{hint} --help").code == 0
+    assert not (files / name).exists()
+    assert held("held", "restore", f"./{shown}").code == 0
+    assert (files / name).exists()
+
+
+def run_words(run: Run, line: str) -> Said:
+    """Run LINE as bash takes it apart."""
+    words = subprocess.run(
+        ["bash", "-c", f"printf '%s\\0' {line}"], check=True, capture_output=True
+    ).stdout.split(b"\0")
+    return run(*(os.fsdecode(word) for word in words[:-1]))
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_a_file_with_an_odd_name_that_is_deleted_leaves_the_branch(
+    gitmem: Run, files: Path, name: str
+) -> None:
+    (files / name).write_text("one\n")
+    git(files, "add", "-A")
+    git(files, "commit", "-qm", "by hand")
+    (files / name).unlink()
+
+    shown = re.findall(r"deleted  (.*)$", gitmem("status").out, re.MULTILINE)[0]
+    said = gitmem("capture", "--", shown)
+
+    assert (said.code, said.out.startswith(f"captured {shown} (gone)")) == (0, True)
+    assert gitmem("held").err == "note: nothing is held\n"
+    assert gitmem("check").code == 0
+    assert git(files, "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_a_file_with_an_odd_name_is_read_and_moved_by_the_name_that_is_printed(
+    gitmem: Run, files: Path, name: str
+) -> None:
+    (files / name).write_text("one\n")
+    git(files, "add", "-A")
+    git(files, "commit", "-qm", "by hand")
+
+    shown = gitmem("list").out.rstrip("\n")
+    assert gitmem("read", "--", shown).out == "one\n"
+    assert gitmem("mv", "--", shown, "new.md").code == 0
+    assert gitmem("check").code == 0
+    assert git(files, "status", "--porcelain") == ""

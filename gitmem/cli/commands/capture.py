@@ -92,7 +92,8 @@ def claimed_lines(call: Invocation, found: CapturedAll | Status) -> Iterator[str
     operation, paths = found.operation, found.claimed
     if operation is None:
         return
-    yield f"{call.style.warn(operation.title)} begun with git is not finished: {operation.way_on}"
+    yield f"{call.style.warn(operation.title)} begun with git is not finished"
+    yield f"  {operation.way_on}"
     for path in paths[:SHOWN]:
         yield f"  not captured until then: {call.style.bold(visible(path))}"
     if len(paths) > SHOWN:

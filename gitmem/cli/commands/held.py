@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from gitmem.operations.held import HeldAccepted, HeldShown, HeldThing
     from gitmem.operations.ignore import HeldIgnored, IgnoredRow
-    from gitmem.operations.trash import Dropped
+    from gitmem.operations.trash import Dropped, HeldEmptied
 
 SHOWN = 20
 NAMED = 3
@@ -94,7 +94,7 @@ def _table(call: Invocation, things: tuple[HeldThing, ...]) -> Iterator[str]:
             each.path,
             each.rule,
             "" if each.bytes is None else counted(each.bytes, "byte"),
-            f"set aside as {each.id}" if each.set_aside else "in the work tree",
+            f"set aside as {each.id}" if each.set_aside else "",
         )
         for each in things
     ]
@@ -142,7 +142,9 @@ def _ways(shown: HeldShown) -> Iterator[str]:
     if shown.trashed:
         yield f"bring it back: gitmem held restore {name}"
         return
-    if shown.redacted:
+    if shown.way:
+        yield shown.way
+    if shown.redacted and shown.acceptable:
         yield f"commit it with its secrets masked: gitmem held accept --redact {name}"
     if shown.acceptable:
         yield f"commit it as it is: gitmem held accept {name}"
@@ -214,12 +216,13 @@ def drop(call: Invocation, what: str, yes: bool, reason: str) -> None:
 
     with call.group() as group:
         thing = find_held(group, what)
-        if not yes:
-            call.confirm(
-                f"Move {visible(thing.path)} ({visible(thing.rule)}) to the trash?",
-                doing=f"dropping {thing.path!r}",
-                again=f"gitmem held drop {quoted(what)} --yes",
-            )
+        if not yes and not call.confirm(
+            f"Move {visible(thing.path)} ({visible(thing.rule)}) to the trash?",
+            doing=f"dropping {thing.path!r}",
+            again=f"gitmem held drop {quoted(what)} --yes",
+            declined="nothing was dropped",
+        ):
+            return
         dropped = held_drop(group, what, reason=reason)
     back = "; the last committed version stands there again" if dropped.put_back else ""
     way = call.addressed(f"  bring it back: gitmem held restore {dropped.id}")
@@ -256,31 +259,46 @@ def restore(call: Invocation, what: str) -> None:
 
 @command.declare("empty")
 @click.argument("ids", nargs=-1, metavar="[ID]...")
-@named("--before", metavar="MOMENT", help="Only versions that were dropped before")
+@named("--before", metavar="MOMENT", help="Delete only versions that were dropped before MOMENT")
+@click.option("--dry-run", is_flag=True, help="List what would be deleted, and delete nothing")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask")
-def empty(call: Invocation, ids: tuple[str, ...], before: str | None, yes: bool) -> None:
+def empty(
+    call: Invocation, *, ids: tuple[str, ...], before: str | None, dry_run: bool, yes: bool
+) -> None:
     """Delete dropped versions for good
 
-    The whole trash, or the versions named. gitmem never does this by itself.
+    Deletes the whole trash, or the versions you name. gitmem never does this by itself.
 
     \b
     Examples:
+      gitmem held empty --dry-run
       gitmem held empty --before "90 days ago"
       gitmem held empty 20260208T143000-a1b2c3 --yes
     """
     from gitmem.operations.trash import held_empty
 
     with call.group() as group:
-        if not yes:
-            what = counted(len(ids), "version") if ids else "the trash"
-            call.confirm(
-                f"Delete {what} for good?",
-                doing="deleting for good",
-                again="gitmem held empty --yes",
-            )
-        done = held_empty(group, ids, before=before or "")
-    lines = [f"deleted {visible(each.path)} ({each.id})" for each in done.deleted]
-    call.answer(done, lines or ["nothing was deleted"])
+        done = held_empty(group, ids, before=before or "", dry_run=True)
+        if done.deleted and not dry_run:
+            if not yes and not _may_delete(call, done, ids, before):
+                return
+            done = held_empty(group, [each.id for each in done.deleted])
+    verb = "would delete" if dry_run else "deleted"
+    lines = [f"{verb} {visible(each.path)} ({each.id})" for each in done.deleted]
+    call.answer(done._replace(dry_run=dry_run), lines or ["nothing to delete"])
+
+
+def _may_delete(
+    call: Invocation, planned: HeldEmptied, ids: tuple[str, ...], before: str | None
+) -> bool:
+    what = counted(len(planned.deleted), "version")
+    words = [*map(quoted, ids), *(["--before", quoted(before)] if before else [])]
+    return call.confirm(
+        f"Delete {what} ({counted(planned.bytes, 'byte')}) for good?",
+        doing=f"deleting {what} for good",
+        again=" ".join(["gitmem held empty", *words, "--yes"]),
+        declined="nothing was deleted",
+    )
 
 
 @command.declare("ignore")
@@ -331,6 +349,7 @@ def ignore(
             done = ignoring.held_ignore(group, what, reason=reason, dry_run=dry_run)
             call.answer(done, _ignored(done, dry_run))
             _remark_history(call, done)
+            _remark_nothing(call, done)
 
 
 def _ignored_table(call: Invocation, rows: tuple[IgnoredRow, ...]) -> Iterator[str]:
@@ -356,3 +375,12 @@ def _remark_history(call: Invocation, done: HeldIgnored) -> None:
         rest = len(done.in_history) - NAMED
         more = f" and {rest:,} more" if rest > 0 else ""
         call.remark(f"in the history, so still captured: {names}{more}")
+
+
+def _remark_nothing(call: Invocation, done: HeldIgnored) -> None:
+    """Name what a pattern that fits no file may have been meant for: it may be a typo."""
+    if done.paths or done.in_history:
+        return
+    meant = f"; did you mean {' or '.join(map(quoted, done.near))}?" if done.near else ""
+    call.remark(f"no file matches {done.pattern!r} yet{meant}")
+    call.remark(f"to take it back: gitmem held ignore --remove {quoted(done.pattern)}")

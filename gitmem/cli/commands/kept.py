@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gitmem.cli.declare import group
+from gitmem.cli.declare import group, not_empty
 from gitmem.cli.invocation import Invocation, ago
 from gitmem.cli.style import columns, short, visible
-from gitmem.core.quoting import quoted
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gitmem.operations.departed import Kept
+    from gitmem.operations.departed import Kept, Restored
 
 
 @group("kept")
@@ -70,7 +69,7 @@ def list_(call: Invocation) -> None:
 
 
 @command.declare("restore")
-@click.argument("commit", metavar="COMMIT")
+@click.argument("commit", metavar="COMMIT", callback=not_empty)
 def restore(call: Invocation, commit: str) -> None:
     """Merge kept commits into the branch
 
@@ -85,11 +84,18 @@ def restore(call: Invocation, commit: str) -> None:
 
     with call.group() as group:
         done = kept_restore(group, commit)
-    call.answer(done, [f"restored {short(done.kept)} {call.style.name(short(done.commit))}"])
+    call.answer(done, [_restored(call, done)])
+
+
+def _restored(call: Invocation, done: Restored) -> str:
+    if not done.changed:
+        return f"{short(done.kept)} is on the branch already"
+    merged = "" if done.commit == done.kept else f", merged as {short(done.commit)}"
+    return f"restored {call.style.name(short(done.kept))}{merged}"
 
 
 @command.declare("drop")
-@click.argument("commit", metavar="COMMIT")
+@click.argument("commit", metavar="COMMIT", callback=not_empty)
 @click.option("-y", "--yes", is_flag=True, help="Do not ask")
 def drop(call: Invocation, commit: str, *, yes: bool) -> None:
     """Let kept commits go
@@ -100,14 +106,16 @@ def drop(call: Invocation, commit: str, *, yes: bool) -> None:
     Examples:
       gitmem kept drop 51cc3e5 --yes
     """
-    from gitmem.operations.departed import kept_drop
+    from gitmem.operations.departed import find_kept, kept_drop
 
-    if not yes:
-        call.confirm(
-            f"Let {visible(commit)} go?",
-            doing=f"dropping {commit!r}",
-            again=f"gitmem kept drop {quoted(commit)} --yes",
-        )
     with call.group() as group:
+        found = short(find_kept(group, commit))
+        if not yes and not call.confirm(
+            f"Let the kept commit {found} go?",
+            doing=f"dropping {found!r}",
+            again=f"gitmem kept drop {found} --yes",
+            declined="nothing was dropped",
+        ):
+            return
         done = kept_drop(group, commit)
     call.answer(done, [f"dropped {short(done.kept)}"])

@@ -102,8 +102,6 @@ def _unfinished(index: IndexFile, operation: GitOperation | None) -> Iterator[Fi
     for path in index.unmerged():
         name = path.decode("utf-8", "replace")
         way = CONFLICT.way_on.replace("PATH", quoted(name))
-        if operation and operation != CONFLICT:
-            way = f"{way}; then {operation.way_on}"
         yield info("index-conflict", f"{name} is in conflict in the index", path=name, hint=way)
     if operation:
         text = f"{operation.title} begun with git is not finished"
