@@ -90,9 +90,10 @@ def check_markers(path: str, data: bytes, before: bytes | None = None) -> None:
     found = new_conflicts(data, before)
     if found:
         raise MarkersFound(
-            f"'{path}' has conflict markers in line {found[0]}: a merge that nobody has resolved",
-            hint="write the text as it shall be, without the lines `<<<<<<<`, `=======` and "
-            "`>>>>>>>`; put an example into fenced code; to keep them, repeat with --allow-markers",
+            f"'{path}' has conflict markers in line {found[0]}: an unresolved merge",
+            hint="resolve the conflict and write the text without the lines `<<<<<<<`, `=======` "
+            "and `>>>>>>>`; put an example into fenced code; to keep them, repeat with "
+            "--allow-markers",
             path=path,
             line=found[0],
             lines=found,

@@ -79,7 +79,7 @@ def lint_file(path: str, layer: Layer, data: bytes, settings: Mapping[str, str])
 def lint_markers(path: str, data: bytes) -> Iterator[Lint]:
     """Conflicts of a merge that somebody committed without resolving them."""
     for line in conflicts(data):
-        message = f"line {line} begins a conflict of a merge that nobody has resolved"
+        message = f"line {line} begins an unresolved merge conflict"
         yield Lint("conflict-markers", path, "", line, message, _resolve(path))
 
 
@@ -184,7 +184,7 @@ def _is_sequel(first: Placed, second: Placed) -> bool:
 def _duplicate(first: Placed, second: Placed) -> Lint:
     message = f"{second.entry.title!r} stands in {first.address}, too"
     hint = (
-        "keep it where it belongs: bring what is new together there, and put the other away: "
+        "keep one of the two entries, with what is new in the other, and archive that one: "
         f"gitmem archive {quoted(second.address)}"
     )
     return Lint("duplicate", second.path, second.address, second.entry.line, message, hint)

@@ -113,7 +113,7 @@ def _merged(
         answer = answers.get(_key(each.code, each.path, each.object), "")
         # A damaged object that was moved away and is missing now has not been repaired.
         if each.key not in keys and (answer or each.object not in objects):
-            repaired.append(each._replace(repaired=answer or "mended along with the rest"))
+            repaired.append(each._replace(repaired=answer or "repaired along with the rest"))
     return (*repaired, *left)
 
 

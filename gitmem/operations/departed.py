@@ -125,7 +125,7 @@ def kept_restore(group: Group, what: str) -> Restored:
         landed = writer.bring_back(oid)
     if not landed:
         raise Conflict(
-            f"commit {oid[:10]} does not go together with the branch: a file is in the way",
+            f"commit {oid[:10]} cannot be merged into the branch: a file is in the way",
             hint=f"bring files back one by one with `gitmem restore PATH --at {oid[:10]}`",
             commit=oid,
         )

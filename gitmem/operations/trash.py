@@ -86,7 +86,7 @@ def _not_moved(thing: HeldThing, pending: bool) -> GitmemError:
     if pending:
         return StorageFailed(
             f"moving {thing.path!r} to the trash failed; nothing is lost",
-            hint="check the disk of the store, then look where it is: `gitmem held list`",
+            hint="check the disk of the store, then see where the file is: `gitmem held`",
         )
     return NotFound(
         f"nothing is held for {thing.path!r} any more", hint="list what is held: `gitmem held`"

@@ -152,7 +152,7 @@ def test_a_pattern_that_fits_the_history_says_so(held: Run) -> None:
 
     said = held("held", "ignore", "notes/*")
 
-    assert said.err == "note: in the history, so still captured: notes/a.md\n"
+    assert said.err == "note: in history, so still captured: notes/a.md\n"
     assert held("held", "ignore", "notes/a.md").code == 5
 
 

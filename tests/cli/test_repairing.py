@@ -341,7 +341,7 @@ def test_to_let_a_commit_go_is_asked(gitmem: Run, files: Path, home: Path, typed
 
     code, seen = on_terminal("kept", "drop", gone, typed=typed, GITMEM_HOME=str(home))
 
-    assert (code, f"Let the kept commit {gone[:7]} go?" in seen) == (0, True)
+    assert (code, f"Drop the kept commit {gone[:7]}?" in seen) == (0, True)
     assert ("nothing was dropped" in seen) == (typed == "n\n")
     assert len(gitmem("kept", "--json").document["kept"]) == (typed == "n\n")
 

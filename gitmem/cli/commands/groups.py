@@ -100,7 +100,7 @@ def rename(call: Invocation, old: str, new: str) -> None:
 
 @command.declare("remove")
 @click.argument("name")
-@click.option("--yes", is_flag=True, help="Do not ask")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation")
 def remove(call: Invocation, name: str, yes: bool) -> None:
     """Move a group, files and history, to the store's trash
 

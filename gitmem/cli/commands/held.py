@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SHOWN = 20
 NAMED = 3
-"""Files of the history that a pattern fits, and that are named."""
+"""Files in history that a remark names."""
 
 
 @group("held")
@@ -31,8 +31,8 @@ NAMED = 3
 def command(context: click.Context, call: Invocation) -> None:
     """Decide on edits that may not enter git
 
-    A secret, a link or a file too big stays on disk and out of the history until you commit it,
-    mask its secrets, ignore it or drop it.
+    A file with a secret, a link or a file over 1 MiB stays on disk and out of git until you commit
+    it, mask its secrets, ignore it or drop it.
 
     \b
     Examples:
@@ -105,7 +105,7 @@ def _table(call: Invocation, things: tuple[HeldThing, ...]) -> Iterator[str]:
 @command.declare("list")
 @click.option("--trash", is_flag=True, help="List dropped versions instead")
 def list_(call: Invocation, trash: bool) -> None:
-    """List what is held, and why
+    """List held versions, and why each is held
 
     \b
     Examples:
@@ -119,7 +119,7 @@ def list_(call: Invocation, trash: bool) -> None:
 @command.declare("show")
 @click.argument("what", metavar="PATH|ID")
 def show(call: Invocation, what: str) -> None:
-    """Show a held version, with credentials blanked out
+    """Show a held version, with its secrets masked
 
     \b
     Examples:
@@ -157,7 +157,7 @@ def _shown(shown: HeldShown) -> Iterator[str]:
     yield f"{visible(shown.thing.path)} ({visible(shown.thing.rule)})"
     yield f"  in {visible(shown.thing.location)}"
     if shown.redacted:
-        yield f"  {counted(shown.redacted, 'value')} blanked out"
+        yield f"  {counted(shown.redacted, 'value')} masked"
     yield ""
     yield from text_lines(shown.text)
 
@@ -197,14 +197,14 @@ def _accepted(call: Invocation, accepted: HeldAccepted) -> Iterator[str]:
 
 @command.declare("drop")
 @click.argument("what", metavar="PATH|ID")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation")
 @reason
 @as_somebody
 def drop(call: Invocation, what: str, yes: bool, reason: str) -> None:
     """Move a held version to the trash
 
-    Git never had it. The last committed version, if there is one, stands in its place again;
-    `gitmem held restore` brings the dropped one back.
+    The last committed version, if there is one, takes its place again. `gitmem held restore`
+    brings the dropped version back.
 
     \b
     Examples:
@@ -224,7 +224,7 @@ def drop(call: Invocation, what: str, yes: bool, reason: str) -> None:
         ):
             return
         dropped = held_drop(group, what, reason=reason)
-    back = "; the last committed version stands there again" if dropped.put_back else ""
+    back = "; the last committed version is back in its place" if dropped.put_back else ""
     way = call.addressed(f"  bring it back: gitmem held restore {dropped.id}")
     call.answer(dropped, [f"moved {visible(dropped.path)} to the trash{back}", way])
 
@@ -234,8 +234,8 @@ def drop(call: Invocation, what: str, yes: bool, reason: str) -> None:
 def restore(call: Invocation, what: str) -> None:
     """Bring a dropped version back from the trash
 
-    To where it stood. Where something stands there by now, nothing is overwritten: the version is
-    held again, set aside in the git directory.
+    Puts the version back where it was. If another file is there now, nothing is overwritten: the
+    version is held again, in the git directory.
 
     \b
     Examples:
@@ -261,7 +261,7 @@ def restore(call: Invocation, what: str) -> None:
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @named("--before", metavar="MOMENT", help="Delete only versions that were dropped before MOMENT")
 @click.option("--dry-run", is_flag=True, help="List what would be deleted, and delete nothing")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation")
 def empty(
     call: Invocation, *, ids: tuple[str, ...], before: str | None, dry_run: bool, yes: bool
 ) -> None:
@@ -303,9 +303,13 @@ def _may_delete(
 
 @command.declare("ignore")
 @click.argument("what", metavar="PATH|PATTERN", required=False)
-@click.option("--list", "listing", is_flag=True, help="List what is ignored, by whom and why")
+@click.option(
+    "--list", "listing", is_flag=True, help="List the ignored patterns, who added them and why"
+)
 @click.option("--remove", is_flag=True, help="Stop ignoring PATH or PATTERN")
-@click.option("--dry-run", is_flag=True, help="Only name the files that would be ignored")
+@click.option(
+    "--dry-run", is_flag=True, help="List the files that would be ignored, and change nothing"
+)
 @reason
 @as_somebody
 def ignore(
@@ -319,9 +323,9 @@ def ignore(
 ) -> None:
     """Leave files on disk and out of memory
 
-    They are not captured, not held and not asked about; `status` counts them. A pattern without a
-    slash fits a name in every folder; one with a slash begins at the group's root. * and ? stay
-    within a name, ** goes through folders. Files that are in the history cannot be ignored.
+    Ignored files are neither captured nor held; `status` counts them. A pattern without a slash
+    matches a name in any folder; one with a slash starts at the group's root. * and ? match within
+    a name, ** matches any number of folders. You cannot ignore a file that is in history.
 
     \b
     Examples:
@@ -362,7 +366,7 @@ def _ignored_table(call: Invocation, rows: tuple[IgnoredRow, ...]) -> Iterator[s
 
 
 def _ignored(done: HeldIgnored, dry_run: bool) -> Iterator[str]:
-    verb = "would ignore" if dry_run else "ignored" if done.added else "ignored before"
+    verb = "would ignore" if dry_run else "ignored" if done.added else "already ignored"
     yield f"{verb} {visible(done.pattern)}: {counted(len(done.paths), 'file')}"
     yield from (f"  {visible(path)}" for path in done.paths[:SHOWN])
     if len(done.paths) > SHOWN:
@@ -374,7 +378,7 @@ def _remark_history(call: Invocation, done: HeldIgnored) -> None:
         names = ", ".join(done.in_history[:NAMED])
         rest = len(done.in_history) - NAMED
         more = f" and {rest:,} more" if rest > 0 else ""
-        call.remark(f"in the history, so still captured: {names}{more}")
+        call.remark(f"in history, so still captured: {names}{more}")
 
 
 def _remark_nothing(call: Invocation, done: HeldIgnored) -> None:

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 def command(context: click.Context, call: Invocation) -> None:
     """Bring back commits that left the branch
 
-    An amend, a rebase or a reset to a named commit takes commits off the branch. gitmem keeps them
-    under refs/gitmem/kept/, where no `git gc` removes them, until you bring them back or let them
-    go.
+    `git commit --amend`, `git rebase` and `git reset` to another commit take commits off the
+    branch. gitmem keeps them under refs/gitmem/kept/, where no `git gc` removes them, until you
+    restore or drop them.
 
     \b
     Examples:
@@ -73,7 +73,7 @@ def list_(call: Invocation) -> None:
 def restore(call: Invocation, commit: str) -> None:
     """Merge kept commits into the branch
 
-    What others wrote since stays. Where both changed the same lines, both versions stand one after
+    Later changes stay. Where both sides changed the same lines, both versions are kept, one after
     the other.
 
     \b
@@ -96,9 +96,9 @@ def _restored(call: Invocation, done: Restored) -> str:
 
 @command.declare("drop")
 @click.argument("commit", metavar="COMMIT", callback=not_empty)
-@click.option("-y", "--yes", is_flag=True, help="Do not ask")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation")
 def drop(call: Invocation, commit: str, *, yes: bool) -> None:
-    """Let kept commits go
+    """Stop keeping commits that left the branch
 
     Nothing is deleted at once, but the next `git gc` may remove them for good.
 
@@ -111,7 +111,7 @@ def drop(call: Invocation, commit: str, *, yes: bool) -> None:
     with call.group() as group:
         found = short(find_kept(group, commit))
         if not yes and not call.confirm(
-            f"Let the kept commit {found} go?",
+            f"Drop the kept commit {found}? A `git gc` may then remove it for good.",
             doing=f"dropping {found!r}",
             again=f"gitmem kept drop {found} --yes",
             declined="nothing was dropped",

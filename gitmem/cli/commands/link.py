@@ -45,7 +45,7 @@ def command(call: Invocation, *, folder: Path | None, remove: bool) -> None:
         call.answer(done, [_said(done)])
     elif folder is not None:
         raise BadInput(
-            "say which group the folder shall use",
+            "name the group that the folder should use",
             hint=f"add -g: `gitmem link {quoted(str(folder))} -g NAME`",
         )
     else:
