@@ -9,10 +9,11 @@ PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 def quoted(text: str) -> str:
     """TEXT as one word for a shell; what cannot be seen is written in escapes that it reads.
 
-    A name that begins with a dash would be read as an option; `./` before it is the same path.
+    A name that begins with a dash would be read as an option; `./` before it is the same path. A
+    backtick is an escape, too: hints stand between two of them.
     """
     text = f"./{text}" if text.startswith("-") else text
-    if text.isprintable():
+    if text.isprintable() and "`" not in text:
         from shlex import quote
 
         return quote(text)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.support.cli import Run, Said
+from tests.support.cli import Run, shell_words
 from tests.support.git import git
 from tests.support.samples import body
 from tests.support.terminals import on_terminal
@@ -262,18 +261,11 @@ def test_what_is_printed_can_be_typed(held: Run, files: Path, name: str) -> None
     assert said.code == 0
     hints = re.findall(r"gitmem (held .*)$", said.err, re.MULTILINE)
     for hint in hints:
-        assert run_words(held, f"{hint} --yes" if " drop " in hint else f"{hint} --help").code == 0
+        words = shell_words(f"{hint} --yes" if " drop " in hint else f"{hint} --help")
+        assert held(*words).code == 0
     assert not (files / name).exists()
     assert held("held", "restore", f"./{shown}").code == 0
     assert (files / name).exists()
-
-
-def run_words(run: Run, line: str) -> Said:
-    """Run LINE as bash takes it apart."""
-    words = subprocess.run(
-        ["bash", "-c", f"printf '%s\\0' {line}"], check=True, capture_output=True
-    ).stdout.split(b"\0")
-    return run(*(os.fsdecode(word) for word in words[:-1]))
 
 
 @pytest.mark.parametrize("name", ODD)

@@ -253,7 +253,7 @@ def test_what_an_amend_replaced_is_named_and_comes_back_by_one_command(
 
     said = gitmem("write", "b.md", "two")
 
-    assert f"kept; bring back with `gitmem kept restore {gone[:10]}`" in said.err
+    assert f"kept; bring it back with `gitmem kept restore {gone[:10]}`" in said.err
     (kept,) = gitmem("kept", "--json").document["kept"]
     assert (kept["commit"], kept["how"]) == (gone, "commit (amend): by hand, better")
     assert gitmem("kept", "restore", gone[:7]).code == 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import time
@@ -15,10 +14,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from gitmem.core.paths import is_path
 from gitmem.git.checks.rewound import KEPT_CODE, REWOUND
 from gitmem.git.lock import Lock, lock_path
+from gitmem.operations.check import SECRET
 from gitmem.operations.write import Edit
-from tests.support.cli import Said, run_gitmem
+from tests.support.cli import Said, run_gitmem, shell_words
 from tests.support.damage import (
     check_now,
     clone,
@@ -32,6 +33,7 @@ from tests.support.damage import (
 )
 from tests.support.faults import Scene, assert_sound, copied
 from tests.support.git import GitFailed, git
+from tests.support.samples import body
 
 ROOT = Path(__file__).parents[2]
 OLD_BLOB, HEAD_BLOB = "main~5:notes/a.md", "main:notes/a.md"
@@ -72,10 +74,10 @@ def typed(scene: Scene, command: str) -> None:
         "NEW", "new.md"
     )
     if command.startswith("gitmem "):
-        run_gitmem(*shlex.split(command)[1:])
+        run_gitmem(*shell_words(command)[1:])
         return
     folder = scene.worktree if scene.worktree.is_dir() else scene.root
-    subprocess.run(command, shell=True, cwd=folder, check=True, capture_output=True)
+    subprocess.run(["bash", "-c", command], cwd=folder, check=True, capture_output=True)
 
 
 # One way to come to each kind of finding ---------------------------------------------------------
@@ -128,12 +130,13 @@ def lost_transcripts(scene: Scene) -> None:
     (scene.gitdir / "refs/gitmem/transcripts").unlink()
 
 
-def conflict(scene: Scene) -> None:
+def conflict(scene: Scene, name: str = "top.md") -> None:
     git(scene.worktree, "checkout", "-qb", "side", "main~1")
     for branch in ("side", "main"):
         git(scene.worktree, "checkout", "-q", branch)
-        (scene.worktree / "top.md").write_text(f"{branch}\n")
-        git(scene.worktree, "commit", "-qam", branch)
+        (scene.worktree / name).write_text(f"{branch}\n")
+        git(scene.worktree, "add", ".")
+        git(scene.worktree, "commit", "-qm", branch)
     with pytest.raises(GitFailed):
         git(scene.worktree, "merge", "-q", "side")
 
@@ -159,17 +162,25 @@ def stale_index(scene: Scene) -> None:
     (scene.gitdir / "index").write_bytes(kept)
 
 
-def odd_name(scene: Scene) -> None:
-    (scene.worktree / "back\\slash.md").write_text("odd\n")
-    git(scene.worktree, "add", ".")
-    git(scene.worktree, "commit", "-qm", "odd")
+def odd_name(scene: Scene, name: str = "back\\slash.md") -> None:
+    committed(scene, name, "odd\n")
     scene.write(Edit("after.md", "x\n"))
 
 
-def twins(scene: Scene) -> None:
-    (scene.worktree / "TOP.md").write_text("twin\n")
+def committed(scene: Scene, name: str, text: str) -> None:
+    """Let a person commit a file with plain git."""
+    (scene.worktree / name).write_text(text)
     git(scene.worktree, "add", ".")
-    git(scene.worktree, "commit", "-qm", "twin")
+    git(scene.worktree, "commit", "-qm", "by hand")
+
+
+def secret(scene: Scene, name: str = "key.md") -> None:
+    committed(scene, name, f"the key: AKIA{body('ABCDEFGHIJKLMNOP', 16)}\n")
+
+
+def twins(scene: Scene, name: str = "top.md") -> None:
+    committed(scene, name, "one\n")
+    committed(scene, name.upper(), "twin\n")
 
 
 def borrowed(scene: Scene) -> None:
@@ -272,6 +283,23 @@ DAMAGE: dict[str, Callable[[Scene], object]] = {
     REWOUND: moved_back,
     KEPT_CODE: amended,
     "layout": bad_layout,
+    "secret": secret,
+}
+NAMED: dict[str, Callable[[Scene, str], object]] = {
+    "path-refused": odd_name,
+    "twin": twins,
+    "index-conflict": conflict,
+    "secret": secret,
+    "uncommitted": lambda scene, name: (scene.worktree / name).write_bytes(b"new\n"),
+}
+"""Findings that name a file."""
+NAMES = {
+    "space and quote": "it's a file.md",
+    "dash": "-dash.md",
+    "command": "`id`; $(id).md",
+    "line end": "a\nb.md",
+    "escape": "esc\x1b[2J.md",
+    "no UTF-8": "caf\udce9.md",
 }
 BY_HAND = {
     "format-unknown": "another gitmem has to be installed",
@@ -296,6 +324,25 @@ def test_the_hint_ends_the_finding(
     editor.chmod(0o700)
     monkeypatch.setenv("VISUAL", str(editor))
     DAMAGE[code](scene)
+    assert_hint_ends(scene, code)
+
+
+@pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
+@pytest.mark.parametrize("code", NAMED)
+def test_the_hint_ends_the_finding_whatever_the_file_is_called(
+    scene: Scene, code: str, name: str
+) -> None:
+    refused = not is_path(name)
+    if code == "path-refused" and not refused:
+        pytest.skip("gitmem allows this name")
+    if code == "uncommitted" and refused:
+        pytest.skip("it is held for its name: see test_held")
+    NAMED[code](scene, name)
+    assert_hint_ends(scene, code)
+
+
+def assert_hint_ends(scene: Scene, code: str) -> None:
+    """Type what the hint of a finding says until the finding is gone."""
     found = findings(scene)
     assert code in found, found
     commands = commands_in(found[code]["hint"])
@@ -315,14 +362,16 @@ def test_every_kind_of_finding_has_a_case() -> None:
 
 def codes_in_source() -> Iterator[str]:
     """The code of every finding that is made anywhere."""
-    constants = {"REWOUND": REWOUND, "KEPT_CODE": KEPT_CODE}
+    constants = {"REWOUND": REWOUND, "KEPT_CODE": KEPT_CODE, "SECRET": SECRET}
     yield from ("object-damaged", "object-missing")  # one of them, by what is wrong
     places = [*(ROOT / "gitmem/git/checks").glob("*.py"), ROOT / "gitmem/operations/check.py"]
     for path in places:
         for node in ast.walk(ast.parse(path.read_text())):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
                 continue
-            at = {"error": 0, "warning": 0, "info": 0, "PackFault": 1}.get(node.func.id)
+            at = {"error": 0, "warning": 0, "info": 0, "Finding": 0, "PackFault": 1}.get(
+                node.func.id
+            )
             if at is None or len(node.args) <= at:
                 continue
             first = node.args[at]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -49,11 +50,16 @@ def _list(call: Invocation) -> None:
 
 def _table(call: Invocation, found: tuple[Kept, ...], now: datetime) -> Iterator[str]:
     rows = [
-        (short(each.commit), ago(each.time, now), visible(each.subject), visible(each.how))
+        (short(each.commit), ago(each.time, now), visible(each.subject), _brief(each.how))
         for each in found
     ]
     if rows:
         yield from columns(rows, (call.style.name, call.style.dim))
+
+
+def _brief(how: str) -> str:
+    """What the reflog says, with ids as people quote them: a rebase names a whole one."""
+    return visible(re.sub(r"\b[0-9a-f]{40}\b", lambda found: short(found[0]), how))
 
 
 @command.declare("list")

@@ -49,6 +49,8 @@ def _lines(call: Invocation, found: Status, now: datetime) -> Iterator[str]:
     yield from columns(_overview(found, now), (call.style.dim,))
     if found.health.startswith("damaged"):
         yield call.addressed("        next: gitmem check --repair")
+    elif found.health == "elsewhere" and not found.operation:
+        yield "        next: run `git switch main` in the group's folder"
     for problem in filter(None, (found.layout_problem, found.zone_problem)):
         yield call.style.warn(visible(f"        {problem}"))
     yield from holding_lines(call, found.holdings, now)

@@ -82,8 +82,8 @@ def index_findings(
         return
     operation = git_operation(gitdir)
     yield from _unfinished(index, operation)
-    if operation:
-        return  # what it has staged is its own
+    if operation or upkeep.head_state(gitdir)[0] != "main":
+        return  # what is staged belongs to the operation, or to another branch
     if upkeep.is_held(gitdir) or not whole:
         return
     stale, staged = index_against_head(gitdir, index, entries)
@@ -100,7 +100,7 @@ def index_findings(
 def _unfinished(index: IndexFile, operation: GitOperation | None) -> Iterator[Finding]:
     """What a person has begun with git, and the files whose conflicts wait for them."""
     for path in index.unmerged():
-        name = path.decode("utf-8", "replace")
+        name = path.decode("utf-8", "surrogateescape")
         way = CONFLICT.way_on.replace("PATH", quoted(name))
         yield info("index-conflict", f"{name} is in conflict in the index", path=name, hint=way)
     if operation:
