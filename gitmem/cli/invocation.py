@@ -161,7 +161,9 @@ class Invocation:
             ]
             return f"{found[1]}gitmem{''.join(flags)} {rest}"
 
-        return re.sub(r"(?<![^\s(])(`?)gitmem ((?=[a-z])[^`;\n]*)", typed, text)
+        # What stands in quotes is a name, whatever it says.
+        rest = r"""(?:'[^'\n]*'|"[^"\n]*"|[^`;\n'"])*"""
+        return re.sub(rf"(?<![^\s(])(`?)gitmem ((?=[a-z]){rest})", typed, text)
 
     def remark(self, text: str) -> None:
         """Say something on the side; a document has it in its fields."""

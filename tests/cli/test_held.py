@@ -299,3 +299,26 @@ def test_a_file_with_an_odd_name_is_read_and_moved_by_the_name_that_is_printed(
     assert gitmem("mv", "--", shown, "new.md").code == 0
     assert gitmem("check").code == 0
     assert git(files, "status", "--porcelain") == ""
+
+
+def test_a_name_that_begins_with_a_dash_is_told_how_to_be_typed(held: Run, files: Path) -> None:
+    (files / "key.md").rename(files / "-key.md")
+
+    assert (
+        "write a file name that begins with a dash as ./-NAME"
+        in held("held", "show", "-key.md").err
+    )
+    assert held("held", "show", "./-key.md").code == 0
+    assert "./-NAME" not in held("held", "--wrong").err
+
+
+def test_a_name_that_looks_like_a_command_stays_as_it_is(held: Run, files: Path) -> None:
+    name = "it's; gitmem log.md"
+    (files / "key.md").rename(files / name)
+
+    hints = re.findall(
+        r"gitmem -g main (held .*)$", held("-g", "main", "held", "show", name).err, re.M
+    )
+
+    assert len(hints) == 4
+    assert all(shell_words(each)[-1] == name for each in hints)

@@ -399,6 +399,13 @@ def stashed(scene: Scene) -> None:
     git(scene.worktree, "read-tree", "--reset", "-u", before)
 
 
+def shrunk(scene: Scene) -> None:
+    scene.write(Edit("big.md", "a line\n" * 100))
+    (scene.worktree / "big.md").write_text("a line\n")
+    assert run_gitmem("capture").code == 0
+
+
+MARKERS = "<<<<<<< ours\none\n=======\ntwo\n>>>>>>> theirs\n"
 STATES = {
     "edited": State(DAMAGE["uncommitted"], "edits"),
     "left the branch": State(stashed, "waiting"),
@@ -406,19 +413,48 @@ STATES = {
     "taken off the branch just now": State(
         lambda scene: git(scene.worktree, "commit", "-q", "--amend", "-m", "amended"), "kept"
     ),
+    "on another branch": State(
+        lambda scene: git(scene.worktree, "switch", "-qc", "side"), "concerns"
+    ),
+    "a rule broken": State(shrunk, "violations"),
+    "conflict markers": State(lambda scene: committed(scene, "it's a -g.md", MARKERS), "marked"),
+    "a secret": State(lambda scene: secret(scene, "it's a key.md"), "secrets"),
+    "a merge": State(merging, "operation"),
+    "no work tree": State(DAMAGE["worktree-missing"], "damaged"),
 }
+TYPED = (
+    r"gitmem (?:capture|check --repair|(?:undo|kept restore) \w+|edit .*|check --acknowledge \w+)"
+    r"|git switch main|git merge --continue"
+)
+"""The commands of the status screen that end a state."""
 
 
 @pytest.mark.parametrize("name", STATES)
-def test_the_command_that_status_prints_ends_the_state(scene: Scene, name: str) -> None:
+def test_the_command_that_status_prints_ends_the_state(
+    scene: Scene, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor = scene.root.parent / "editor"
+    editor.write_text('#!/bin/sh\necho resolved > "$1"\n')
+    editor.chmod(0o700)
+    monkeypatch.setenv("VISUAL", str(editor))
+    monkeypatch.setenv("GIT_EDITOR", "true")
     state = STATES[name]
     state.damage(scene)
-    assert run_gitmem("status", "--json").document[state.field]
+    assert stands(state)
     said = run_gitmem("status").out
-    for command in re.findall(r"gitmem (?:capture|kept restore \w+)", said):
+    commands = re.findall(TYPED, said)
+    assert commands, said
+    for command in commands:
         typed(scene, command)
-    assert not run_gitmem("status", "--json").document[state.field]
-    assert_sound(scene)
+    assert not stands(state)
+    if state.field != "secrets":  # a sound group may have one that somebody acknowledged
+        assert_sound(scene)
+
+
+def stands(state: State) -> bool:
+    """Whether status still names it."""
+    document = run_gitmem("status", "--json").document
+    return bool(document.get(state.field, document["health"].startswith(state.field)))
 
 
 def failures(said: Said) -> list[dict[str, Any]]:
