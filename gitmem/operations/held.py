@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from gitmem.core.guards import NAME_RULE, hold_rule
+from gitmem.core.guards import MARKERS_RULE, NAME_RULE, hold_rule
 from gitmem.core.messages import Note, revealed
 from gitmem.core.paths import is_path
 from gitmem.core.quoting import quoted
@@ -150,7 +150,8 @@ def held_show(group: Group, what: str) -> HeldShown:
         return HeldShown(thing, text, 0, False, trashed, way_in(group, thing))
     text, count = redact(likely_text(seen.data))
     acceptable = not thing.rule.startswith(NEVER)
-    way = "" if acceptable else way_in(group, thing)
+    marked = thing.rule.startswith(MARKERS_RULE) and not thing.set_aside
+    way = "" if acceptable and not marked else way_in(group, thing)
     return HeldShown(thing, text, count, acceptable, trashed, way)
 
 
@@ -247,7 +248,7 @@ def _trash_original(
 
 
 def way_in(group: Group, thing: HeldThing) -> str:
-    """What to do before it can be committed; empty where nothing is in the way, or nothing helps.
+    """What to do before it is committed; empty where nothing is in the way, or nothing helps.
 
     Every command works in any folder. A copy has a dot name first, which no capture looks at.
     """
@@ -260,6 +261,8 @@ def way_in(group: Group, thing: HeldThing) -> str:
     if thing.rule.startswith(("path", NAME_RULE)):
         to = group.worktree / _better_name(thing.path)
         return f"rename it: `mv -n {quoted(thing.location)} {quoted(str(to))}`"
+    if thing.rule.startswith(MARKERS_RULE):
+        return f"resolve the conflict: gitmem edit {quoted(thing.path)}"
     return ""
 
 

@@ -9,8 +9,10 @@ from typing import NamedTuple
 
 from gitmem.core.guards import check_message_text
 from gitmem.core.ignoring import Pattern, check_pattern, is_pattern, literal
+from gitmem.core.layout import FILE as LAYOUT_FILE
 from gitmem.core.quoting import quoted
-from gitmem.errors import NotFound, Refused
+from gitmem.errors import BadInput, NotFound, Refused
+from gitmem.git.held import HeldFolder
 from gitmem.git.ignored import Ignored, Ignoring
 from gitmem.git.repository import Snapshot
 from gitmem.git.worktree import WorkTree
@@ -52,6 +54,7 @@ class IgnoredRow(NamedTuple):
 def held_ignore(group: Group, what: str, *, reason: str = "", dry_run: bool = False) -> HeldIgnored:
     """Ignore the file or folder WHAT, or everything that fits the pattern WHAT."""
     check_message_text("pattern or reason", f"{what}\n{reason}")
+    _check_no_id(group, what)
     snapshot = group.repository.snapshot()
     text = _pattern(group, snapshot, what)
     pattern = Pattern(text)
@@ -70,6 +73,16 @@ def held_ignore(group: Group, what: str, *, reason: str = "", dry_run: bool = Fa
         row = Ignoring(text, group.now().isoformat(), group.who.agent, reason)
         ignored.keep((*ignored.rows, row))
     return done
+
+
+def _check_no_id(group: Group, what: str) -> None:
+    """Refuse the id of a version that was set aside: it is no file that could be left on disk."""
+    aside = next((each for each in HeldFolder(group.gitdir) if each.id == what), None)
+    if aside:
+        raise BadInput(
+            f"{what!r} is the id of a held version, not a path or a pattern",
+            hint=f"name the file: `gitmem held ignore {quoted(aside.path)}`",
+        )
 
 
 def held_ask(group: Group, what: str) -> HeldAsked:
@@ -120,8 +133,7 @@ def _pattern(group: Group, snapshot: Snapshot, what: str) -> str:
 def _in_history(path: str) -> Refused:
     return Refused(
         f"{path!r} is in this group's history, so it cannot be ignored",
-        hint=f"archive it first: `gitmem rm {quoted(path)}`; for an edit of it that is held: "
-        f"`gitmem held show {quoted(path)}`",
+        hint="" if path == LAYOUT_FILE else f"archive it first: `gitmem rm {quoted(path)}`",
         path=path,
         rule="in-history",
     )

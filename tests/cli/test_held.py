@@ -322,3 +322,22 @@ def test_a_name_that_looks_like_a_command_stays_as_it_is(held: Run, files: Path)
 
     assert len(hints) == 4
     assert all(shell_words(each)[-1] == name for each in hints)
+
+
+def test_a_file_with_conflict_markers_is_told_how_to_resolve_them(held: Run, files: Path) -> None:
+    (files / "it's.md").write_text("<<<<<<< a\none\n=======\ntwo\n>>>>>>> b\n")
+
+    said = held("held", "show", "it's.md").err.splitlines()[0]
+
+    assert said == "note: resolve the conflict: gitmem edit 'it'\"'\"'s.md'"
+
+
+def test_the_id_of_a_held_version_is_no_pattern(held: Run, files: Path) -> None:
+    name = held("held", "drop", "key.md", "-y").out.split()[-1]
+    (files / "key.md").write_text("mine\n")
+    held("held", "restore", name)
+
+    said = held("held", "ignore", name)
+
+    assert (said.code, "`gitmem held ignore key.md`" in said.err) == (2, True)
+    assert held("held", "ignore", "--list").out == ""
