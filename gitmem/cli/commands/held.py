@@ -31,8 +31,8 @@ NAMED = 3
 def command(context: click.Context, call: Invocation) -> None:
     """Decide on edits that may not enter git
 
-    A file with a secret, a link or a file over 1 MiB stays on disk and out of git until you commit
-    it, mask its secrets, ignore it or drop it.
+    A file with a secret or conflict markers, a link, or a file over 1 MiB stays on disk and out of
+    git until you commit it, mask its secrets, ignore it or drop it.
 
     \b
     Examples:
@@ -302,7 +302,7 @@ def _may_delete(
 
 
 @command.declare("ignore")
-@click.argument("what", metavar="PATH|PATTERN", required=False)
+@click.argument("what", metavar="[PATH|PATTERN]", required=False)
 @click.option(
     "--list", "listing", is_flag=True, help="List the ignored patterns, who added them and why"
 )
