@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitmem.core.quoting import quoted
@@ -14,7 +14,8 @@ names = st.text(
 )
 
 
-@given(st.lists(names, min_size=1, max_size=20))
+@settings(max_examples=25)  # each asks a shell about many names
+@given(st.lists(names, min_size=10, max_size=40))
 def test_a_shell_reads_back_every_name(given: list[str]) -> None:
     words = shell_words(" ".join(map(quoted, given)))
 

@@ -294,11 +294,9 @@ NAMED: dict[str, Callable[[Scene, str], object]] = {
 }
 """Findings that name a file."""
 NAMES = {
-    "space and quote": "it's a file.md",
+    "quote and command": "it's `id`; $(id).md",
     "dash": "-dash.md",
-    "command": "`id`; $(id).md",
-    "line end": "a\nb.md",
-    "escape": "esc\x1b[2J.md",
+    "line end and escape": "a\n\x1b[2J.md",
     "no UTF-8": "caf\udce9.md",
 }
 BY_HAND = {
