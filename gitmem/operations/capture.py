@@ -18,7 +18,6 @@ from gitmem.git.underway import GitOperation
 from gitmem.git.writer import Writer
 from gitmem.operations.group import FINDER, Group
 from gitmem.operations.pending import PendingEdit, Scan, pending_edits
-from gitmem.operations.read import known_path
 
 Progress = Callable[[int, int], None]
 
@@ -137,12 +136,13 @@ class _Capture:
 
 
 def _place(group: Group, path: str) -> str:
-    """PATH as the group names it; one that is on disk is held for its name, not refused here."""
+    """PATH as the group names it; a name that is in use is judged later: it may be deleted."""
     try:
-        return known_path(group, group.repository.snapshot(), path)
+        return group.relative(path)
     except PathRefused:
         for name in map(group.inside, (path, revealed(path))):
-            if is_inside(name) and os.path.lexists(group.worktree / name):
+            there = is_inside(name) and os.path.lexists(group.worktree / name)
+            if there or (name and group.repository.snapshot().node(name)):
                 return name
         raise
 

@@ -130,6 +130,7 @@ def show(call: Invocation, what: str) -> None:
 
     with call.group() as group:
         shown = held_show(group, what)
+    shown = shown._replace(way=call.addressed(shown.way))
     call.answer(shown, _shown(shown), data=True)
     for line in _ways(shown):
         call.remark(line)

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gitmem.core.escaping import NOTHING, ForModel, joined, worded
-from gitmem.core.quoting import quoted
 from gitmem.errors import BadInput
 from gitmem.hosts.hooks.answering import Asked
 from gitmem.hosts.hooks.room import Room
@@ -41,6 +40,8 @@ def group_of(store: Store, folder: str) -> str:
     """The group that a project folder uses."""
     linked = store.linked(folder)
     if not linked and store.requires_group:
+        from gitmem.core.quoting import quoted  # only where something is wrong
+
         raise BadInput(
             "this store wants every group to be named, and this folder is linked to none",
             hint=f"run `gitmem link {quoted(folder)} -g NAME`",
