@@ -329,6 +329,7 @@ def named_cases() -> Iterator[Any]:
     """Every finding with every name it can have."""
     # A name that gitmem allows is not refused; a new file with any other is held, not pending.
     impossible = {("path-refused", True), ("uncommitted", False)}
+    yield pytest.param("path-refused", ".hidden.md", id="path-refused, dot")
     for code in NAMED:
         for what, name in NAMES.items():
             if (code, is_path(name)) not in impossible:

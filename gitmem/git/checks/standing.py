@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from gitmem.core.paths import check_path, fold
+from gitmem.core.paths import check_path, fold, is_inside
 from gitmem.core.quoting import quoted
 from gitmem.errors import PathRefused
 from gitmem.git.checks import upkeep
@@ -39,8 +39,11 @@ def file_findings(entries: list[tuple[str, Node]]) -> Iterator[Finding]:
 
 
 def _rename(path: str) -> str:
-    """How to give a file a name that the rules allow."""
-    return f"rename it: `gitmem mv {quoted(path)} NEW`"
+    """How to give a file a name that the rules allow; gitmem itself never touches a dot name."""
+    if is_inside(path):
+        return f"rename it: `gitmem mv {quoted(path)} NEW`"
+    command = f"git mv -- {quoted(path)} NEW && git commit -qm Rename"
+    return f"rename it in the group's folder: `{command}`"
 
 
 def _twins(path: str, names: dict[str, str]) -> Iterator[Finding]:
