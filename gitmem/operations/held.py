@@ -59,6 +59,8 @@ class HeldShown(NamedTuple):
     """True when it lies in the trash."""
     way: str = ""
     """What to do first, where it cannot be committed as it is."""
+    ignorable: bool = False
+    """Whether `held ignore` can leave it on disk: not so for a file that git has."""
 
 
 class Masked(NamedTuple):
@@ -143,16 +145,21 @@ def _read(group: Group, thing: HeldThing) -> Seen:
 def held_show(group: Group, what: str) -> HeldShown:
     """One held version, or one in the trash; what looks like a credential is blanked out."""
     thing, trashed = _find_anywhere(group, what)
-    seen = _read(group, thing)
+    seen, ignorable = _read(group, thing), can_ignore(group, thing)
     if seen.data is None:
         target = os.readlink(thing.location) if os.path.islink(thing.location) else ""
         text = f"a link to {target}\n" if target else ""
-        return HeldShown(thing, text, 0, False, trashed, way_in(group, thing))
+        return HeldShown(thing, text, 0, False, trashed, way_in(group, thing), ignorable)
     text, count = redact(likely_text(seen.data))
     acceptable = not thing.rule.startswith(NEVER)
     marked = thing.rule.startswith(MARKERS_RULE) and not thing.set_aside
     way = "" if acceptable and not marked else way_in(group, thing)
-    return HeldShown(thing, text, count, acceptable, trashed, way)
+    return HeldShown(thing, text, count, acceptable, trashed, way, ignorable)
+
+
+def can_ignore(group: Group, thing: HeldThing) -> bool:
+    """Whether a held version can be left on disk by `held ignore`."""
+    return not thing.set_aside and group.repository.snapshot().node(thing.path) is None
 
 
 def _find_anywhere(group: Group, what: str) -> tuple[HeldThing, bool]:
@@ -277,9 +284,10 @@ def _cannot_enter(group: Group, thing: HeldThing) -> Refused:
     name = quoted(thing.id or thing.path)
     stay = f"to leave it on disk: `gitmem held ignore {name}`"
     look = f"look at it: `gitmem held show {name}`"
+    rest = stay if can_ignore(group, thing) else look
     return Refused(
         f"{thing.path!r} cannot enter git: {thing.rule}",
-        hint="; ".join(filter(None, (way_in(group, thing), look if thing.set_aside else stay))),
+        hint="; ".join(filter(None, (way_in(group, thing), rest))),
         rule=thing.rule,
     )
 

@@ -73,7 +73,7 @@ def held_drop(group: Group, what: str, *, reason: str = "") -> HeldDropped:
     with group.writing() as writer:
         thing = find_held(group, what)  # again: until now somebody may have mended it
         back = not thing.set_aside and any(writer.repository.snapshot().files(thing.path))
-        aside = _set_out(writer, thing) if not thing.set_aside else None
+        aside = _set_out(writer, thing, back) if not thing.set_aside else None
         aside = aside or HeldFolder(group.gitdir).find(thing.id or thing.path)
         if aside is None:
             raise _not_moved(thing, writer.pending)
@@ -93,14 +93,16 @@ def _not_moved(thing: HeldThing, pending: bool) -> GitmemError:
     )
 
 
-def _set_out(writer: Writer, thing: HeldThing) -> SetAside | None:
+def _set_out(writer: Writer, thing: HeldThing, in_git: bool) -> SetAside | None:
     writer.check_closed(thing.path, f"held drop {quoted(thing.path)} --yes")
     try:
         return writer.set_out(thing.path, thing.rule)
     except OSError as error:
         raise Refused(
             f"{thing.path!r} cannot be moved to the trash: {error.strerror}",
-            hint=f"to leave it on disk: `gitmem held ignore {quoted(thing.path)}`",
+            hint=""
+            if in_git
+            else f"to leave it on disk: `gitmem held ignore {quoted(thing.path)}`",
             rule=thing.rule,
         ) from error
 

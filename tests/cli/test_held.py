@@ -341,3 +341,16 @@ def test_the_id_of_a_held_version_is_no_pattern(held: Run, files: Path) -> None:
 
     assert (said.code, "`gitmem held ignore key.md`" in said.err) == (2, True)
     assert held("held", "ignore", "--list").out == ""
+
+
+def test_a_file_that_git_has_is_not_offered_to_be_ignored(held: Run, files: Path) -> None:
+    held("write", "notes.md", "one")
+    (files / "notes.md").write_text(f"the key: {KEY}\n")
+    held("write", "link.md", "one")
+    (files / "link.md").unlink()
+    (files / "link.md").symlink_to("/etc/hostname")
+
+    for name in ("notes.md", "link.md"):
+        assert "held ignore" not in held("held", "show", name).err
+    assert "held ignore" not in held("held", "accept", "link.md").err
+    assert "held ignore" in held("held", "show", "key.md").err

@@ -149,7 +149,7 @@ def _ways(shown: HeldShown) -> Iterator[str]:
         yield f"commit it with its secrets masked: gitmem held accept --redact {name}"
     if shown.acceptable:
         yield f"commit it as it is: gitmem held accept {name}"
-    if not thing.set_aside:
+    if shown.ignorable:
         yield f"leave it on disk and out of memory: gitmem held ignore {name}"
     yield f"move it to the trash: gitmem held drop {name}"
 
