@@ -158,8 +158,10 @@ def held_show(group: Group, what: str) -> HeldShown:
 
 
 def can_ignore(group: Group, thing: HeldThing) -> bool:
-    """Whether a held version can be left on disk by `held ignore`."""
-    return not thing.set_aside and group.repository.snapshot().node(thing.path) is None
+    """Whether `held ignore` takes its path: git must not have it, and no list may name a secret."""
+    if thing.set_aside or thing.rule.startswith(NAME_RULE):
+        return False
+    return group.repository.snapshot().node(thing.path) is None
 
 
 def _find_anywhere(group: Group, what: str) -> tuple[HeldThing, bool]:

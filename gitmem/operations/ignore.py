@@ -11,7 +11,7 @@ from gitmem.core.guards import check_message_text
 from gitmem.core.ignoring import Pattern, check_pattern, is_pattern, literal
 from gitmem.core.layout import FILE as LAYOUT_FILE
 from gitmem.core.quoting import quoted
-from gitmem.errors import BadInput, NotFound, Refused
+from gitmem.errors import BadInput, NotFound, Refused, SecretFound
 from gitmem.git.held import HeldFolder
 from gitmem.git.ignored import Ignored, Ignoring
 from gitmem.git.repository import Snapshot
@@ -53,7 +53,8 @@ class IgnoredRow(NamedTuple):
 
 def held_ignore(group: Group, what: str, *, reason: str = "", dry_run: bool = False) -> HeldIgnored:
     """Ignore the file or folder WHAT, or everything that fits the pattern WHAT."""
-    check_message_text("pattern or reason", f"{what}\n{reason}")
+    check_message_text("reason", reason)
+    _check_no_secret(what)
     _check_no_id(group, what)
     snapshot = group.repository.snapshot()
     text = _pattern(group, snapshot, what)
@@ -73,6 +74,14 @@ def held_ignore(group: Group, what: str, *, reason: str = "", dry_run: bool = Fa
         row = Ignoring(text, group.now().isoformat(), group.who.agent, reason)
         ignored.keep((*ignored.rows, row))
     return done
+
+
+def _check_no_secret(what: str) -> None:
+    try:
+        check_message_text("pattern", what)
+    except SecretFound as error:
+        error.hint = "put * in the place of the value, or rename the file"
+        raise
 
 
 def _check_no_id(group: Group, what: str) -> None:
