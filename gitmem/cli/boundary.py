@@ -173,4 +173,7 @@ def _described(code: str, message: str, hint: str) -> Mapping[str, Any]:
 def _where_to_read(error: click.ClickException) -> str:
     hint = getattr(error, "hint", "")
     context = getattr(error, "ctx", None)
-    return hint or (f"see `{context.command_path} --help`" if context else "")
+    hint = hint or (f"see `{context.command_path} --help`" if context else "")
+    if isinstance(error, click.NoSuchOption) and not error.option_name.startswith("--"):
+        hint += "; write a file name that begins with a dash as ./-NAME"
+    return hint

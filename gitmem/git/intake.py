@@ -83,7 +83,7 @@ class Intake:
             policy = self._policies(snapshot, path)
             broken = violations(path, seen.data, seen_by_editor, policy)
             if base and seen_by_editor is None:
-                broken = (f"damage: what {path} was before cannot be read, nor compared", *broken)
+                broken = (f"damage: the version of {path} before this one cannot be read", *broken)
             note = edit_note(template, path, before, seen.data, broken)
             steps = [Step({path: seen.data}, note)]
             final, merged = seen.data, False

@@ -47,7 +47,8 @@ class Rejoined(NamedTuple):
         without = self._without()
         if self.landed:
             return f"{what} had left the branch{moved} and {_are(self.commits)} back{without}"
-        back = f"bring back with `gitmem kept restore {self.commit[:10]}`"
+        them = "it" if self.commits == 1 else "them"
+        back = f"bring {them} back with `gitmem kept restore {self.commit[:10]}`"
         return f"{what} left the branch{moved} and {_are(self.commits)} kept{without}; {back}"
 
     def _without(self) -> str:

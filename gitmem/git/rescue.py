@@ -75,7 +75,7 @@ class Rescue:
         if self._keeps:
             with suppress(OSError):
                 oid = Objects(self._gitdir).write(kind, data)
-                self.healed[oid] = self._whence.get(oid, "what it is built on")
+                self.healed[oid] = self._whence.get(oid, "its delta base")
 
     def mend_indexes(self) -> bool:
         """Make the indexes of sound packs anew that are damaged or missing; False for none.

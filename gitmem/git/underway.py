@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from gitmem.core.quoting import quoted
 from gitmem.errors import GitOperationUnderway
 from gitmem.git.indexfile import IndexFile
 from gitmem.git.repository import Repository, Snapshot
@@ -41,10 +42,10 @@ class GitOperation(NamedTuple):
     @property
     def way_on(self) -> str:
         """How it ends, in words."""
-        if self == CONFLICT:
-            return f"resolve the conflict, then run `{self.finish}` in the group"
-        way = f"run `{self.finish}` in the group"
-        return f"{way}, or `{self.abort}`" if self.abort else way
+        conflicts = "the conflict" if self == CONFLICT else "any conflicts"
+        first = f"resolve {conflicts}, then " if self != _BISECT else ""
+        way = f"{first}run `{self.finish}` in the group's folder"
+        return f"{way}, or `{self.abort}` to give it up" if self.abort else way
 
 
 def _of(name: str) -> GitOperation:
@@ -162,10 +163,11 @@ class Claims:
     def refusal(self, path: str) -> GitOperationUnderway:
         """The error for who would write PATH."""
         operation = self.by()
+        way = operation.way_on.replace("PATH", quoted(path))
         where = "" if operation == CONFLICT else " begun with git that is not finished"
         return GitOperationUnderway(
-            f"'{path}' belongs to {operation.title}{where}",
-            hint=f"{operation.way_on.replace('PATH', path)}; all other files can be written",
+            f"{path!r} belongs to {operation.title}{where}",
+            hint=f"{way}; all other files can be written",
             path=path,
             operation=operation.name,
         )

@@ -325,6 +325,6 @@ def _check_head(repository: Repository) -> None:
         raise Damaged("HEAD of this group cannot be read", hint="run `gitmem check --repair`")
     raise Conflict(
         f"HEAD of this group is {where}, put there by hand; gitmem writes to 'main' only",
-        hint="finish what you are doing there, then run `git switch main` in the group",
+        hint="finish what you are doing there, then run `git switch main` in the group's folder",
         head=branch or "",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
@@ -19,11 +20,15 @@ if TYPE_CHECKING:
     from gitmem.git.lineage import Departure
     from gitmem.git.rejoining import Rejoined
 
+NAMED = 5
+"""Kept commits that an error names."""
+
 __all__ = [
     "Dropped",
     "Kept",
     "Rejoined",
     "Restored",
+    "find_kept",
     "is_where_left",
     "kept_drop",
     "kept_list",
@@ -49,6 +54,8 @@ class Restored(NamedTuple):
     kept: str
     commit: str
     """Where the branch is now."""
+    changed: bool = True
+    """False when they were part of the branch before."""
 
 
 class Dropped(NamedTuple):
@@ -118,18 +125,25 @@ def kept_restore(group: Group, what: str, *, allow_secret: Iterable[str] = ()) -
     from gitmem.operations.exposed import acknowledge_in_place, exposed_beside
 
     check_access(group.acting, group.name, write=True)
-    oid, permitted = _find(group, what), frozenset(allow_secret)
+    try:
+        oid = find_kept(group, what)
+    except NotFound:
+        oid = _on_branch(group, what)
+        if not oid:
+            raise
+        return Restored(oid, group.repository.tip().commit, changed=False)
     exposed = exposed_beside(group, oid)  # before the lock: nobody waits for a search
+    permitted = frozenset(allow_secret)
     refused = [each for each in exposed if each.rule not in permitted]
     if refused:
         raise _exposing(oid, refused)
     with group.writing() as writer:
-        landed = writer.bring_back(_find(group, oid))
+        landed = writer.bring_back(find_kept(group, oid))
         if landed:
             acknowledge_in_place(group, exposed)
     if not landed:
         raise Conflict(
-            f"commit {oid[:10]} does not go together with the branch: a file is in the way",
+            f"commit {oid[:10]} cannot be merged into the branch: a file is in the way",
             hint=f"bring files back one by one with `gitmem restore PATH --at {oid[:10]}`",
             commit=oid,
         )
@@ -156,16 +170,49 @@ def kept_drop(group: Group, what: str) -> Dropped:
     from gitmem.git.kept import note_let_go, release
 
     with group.writing() as writer:
-        oid = _find(group, what)
+        oid = find_kept(group, what)
         note_let_go(group.gitdir, oid)
         release(writer.repository, oid)
     return Dropped(oid)
 
 
-def _find(group: Group, what: str) -> str:
-    found = [each.commit for each in kept_list(group) if what and each.commit.startswith(what)]
+def find_kept(group: Group, what: str) -> str:
+    """The one kept commit that WHAT names: its id, the first digits of that, or its ref."""
+    start = _digits(what)
+    known = kept_list(group)
+    found = [each.commit for each in known if start and each.commit.startswith(start)]
     if len(found) == 1:
         return found[0]
     if found:
-        raise BadInput(f"{len(found)} kept commits begin with {what!r}", hint="give more digits")
-    raise NotFound(f"no kept commit {what!r}", hint="list them with `gitmem kept`", kept=what)
+        names = ", ".join(oid[: len(start) + 4] for oid in found[:NAMED])
+        more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+        raise BadInput(
+            f"{what!r} is the start of {len(found)} kept commits",
+            hint=f"give more digits: {names}{more}",
+            kept=found,
+        )
+    hint = "list them: `gitmem kept`" if known else "no commits are kept in this group"
+    raise NotFound(f"no kept commit {what!r} in group {group.name}", hint=hint, kept=what)
+
+
+def _digits(what: str) -> str:
+    """WHAT as ids are written; the ref of a kept commit ends with the first digits of its id."""
+    from gitmem.git.kept import KEPT
+
+    return what.removeprefix(KEPT).lower()
+
+
+def _on_branch(group: Group, what: str) -> str:
+    """The commit WHAT, if it is part of the branch: somebody has brought it back before."""
+    from gitmem.git.ancestry import is_behind
+    from gitmem.git.history import commits_like
+
+    start = _digits(what)
+    if re.fullmatch(r"[0-9a-f]{4,40}", start) is None:
+        return ""
+    tip, objects = group.repository.tip().commit, group.repository.objects
+    with suppress(Damaged):
+        alike = commits_like(group.repository, start)
+        found = [each for each in alike if is_behind(objects, each, tip)]
+        return found[0] if len(found) == 1 else ""
+    return ""

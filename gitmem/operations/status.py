@@ -152,6 +152,7 @@ def status(group: Group) -> Status:
     marked = tuple(_marked(snapshot, recent))
     concerns = (
         *_underway(scan),
+        *_elsewhere(group, scan),
         *_concerns(loaded, holdings.core, wrong_zone),
         *([f"{counted(len(marked), 'file')} with conflict markers"] if marked else ()),
         *_failed(jobs),
@@ -214,6 +215,12 @@ def _underway(scan: Scan) -> Iterator[str]:
     if scan.operation:
         files = f" of {counted(len(scan.claimed), 'file')}" if scan.claimed else ""
         yield f"{scan.operation.name}{files} begun with git is not finished"
+
+
+def _elsewhere(group: Group, scan: Scan) -> Iterator[str]:
+    where = group.repository.head_elsewhere()
+    if where and not scan.operation:
+        yield f"HEAD is {where}"
 
 
 def _marked(snapshot: Snapshot, recent: Sequence[Entry]) -> Iterator[str]:

@@ -58,7 +58,7 @@ def revive(group: Group) -> int:
     except OSError as error:
         raise Damaged(
             f"the work tree {group.worktree} is gone and cannot be made: {error.strerror}",
-            hint="see what stands in its place, and move that away",
+            hint="move away what is in its place",
             path=str(group.worktree),
         ) from error
     with writing(group.repository, group.worktree, group.now, FINDER) as writer:

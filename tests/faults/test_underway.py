@@ -333,7 +333,10 @@ def test_a_rebase_is_named_and_stops_every_write(scene: Scene) -> None:
             capture(group)
 
     assert "a rebase begun with git" in refused.value.message
-    assert refused.value.hint == "run `git rebase --continue` in the group, or `git rebase --abort`"
+    assert refused.value.hint == (
+        "resolve any conflicts, then run `git rebase --continue` in the group's folder, "
+        "or `git rebase --abort` to give it up"
+    )
     assert (found.health, found.edits) == ("elsewhere", ())
     assert files_on_disk(scene.worktree) == disk
     git(scene.worktree, "rebase", "--abort")
@@ -346,7 +349,7 @@ def test_a_bisect_is_named(scene: Scene) -> None:
     if not scene.gitdir.joinpath("HEAD").read_text().startswith("ref:"):
         with pytest.raises(GitOperationUnderway) as refused:
             scene.write(Edit("other.md", "free\n"))
-        assert refused.value.hint == "run `git bisect reset` in the group"
+        assert refused.value.hint == "run `git bisect reset` in the group's folder"
     git(scene.worktree, "bisect", "reset")
     scene.write(Edit("other.md", "free\n"))
     assert_sound(scene)
@@ -411,10 +414,14 @@ def test_several_picks_are_one_operation_until_the_last(scene: Scene) -> None:
 def test_every_answer_says_what_is_not_finished(scene: Scene) -> None:
     begin(scene, "merge")
     home = {"GITMEM_HOME": str(scene.root)}
-    way = "run `git merge --continue` in the group, or `git merge --abort`"
+    way = (
+        "resolve any conflicts, then run `git merge --continue` in the group's folder, "
+        "or `git merge --abort` to give it up"
+    )
+    told = f"a merge begun with git is not finished\n  {way}\n"
 
     shown = run_gitmem("status", **home)
-    assert f"a merge begun with git is not finished: {way}" in shown.out
+    assert told in shown.out
     assert "not captured until then: both.md" in shown.out
     assert "attention (merge of 4 files begun with git is not finished)" in shown.out
     document = run_gitmem("status", "--json", **home).document
@@ -422,7 +429,7 @@ def test_every_answer_says_what_is_not_finished(scene: Scene) -> None:
     assert document["operation"]["abort"] == "git merge --abort"
     assert document["claimed"] == OWNED
 
-    assert f"a merge begun with git is not finished: {way}" in run_gitmem("capture", **home).out
+    assert told in run_gitmem("capture", **home).out
     named = run_gitmem("capture", "both.md", "--json", **home)
     assert (named.code, named.document["claimed"]) == (4, ["both.md"])
     refused = run_gitmem("write", "both.md", "mine", "--json", **home)

@@ -41,7 +41,7 @@ def rewound_findings(
 
 def _what(how: str, oid: str) -> str:
     moved = f" by `{how}`" if how else ""
-    return f"{oid[:10]} is no longer part of it{moved}, and only the reflog leads there"
+    return f"{oid[:10]} left it{moved}, and only the reflog still names it"
 
 
 def _kept_findings(
@@ -52,7 +52,7 @@ def _kept_findings(
     for oid in kept[:MOST]:
         moved = f" by `{how[oid]}`" if how.get(oid) else ""
         text = f"{oid[:10]} left the branch{moved} and is kept"
-        hint = f"bring it back: `gitmem kept restore {oid[:10]}`; let it go: `gitmem kept drop"
+        hint = f"bring it back: `gitmem kept restore {oid[:10]}`; drop it: `gitmem kept drop"
         yield info(KEPT_CODE, text, object=oid, hint=f"{hint} {oid[:10]} --yes`")
     if len(kept) > MOST:
         text = f"{counted(len(kept) - MOST, 'commit')} more left the branch and are kept"

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
-from shlex import quote
 
-from gitmem.core.paths import check_path, fold
+from gitmem.core.paths import check_path, fold, is_inside
 from gitmem.core.quoting import quoted
 from gitmem.errors import PathRefused
 from gitmem.git.checks import upkeep
@@ -42,7 +41,9 @@ def file_findings(entries: list[tuple[str, Node]]) -> Iterator[Finding]:
 
 
 def _rename(path: str) -> str:
-    """How to give a file a name that the rules allow, with the program that gave it this one."""
+    """How to give a file a name that the rules allow; gitmem itself never touches a dot name."""
+    if is_inside(path):
+        return f"rename it: `gitmem mv {quoted(path)} NEW`"
     command = f"git mv -- {quoted(path)} NEW && git commit -qm Rename"
     return f"rename it in the group's folder: `{command}`"
 
@@ -56,7 +57,7 @@ def _twins(path: str, names: dict[str, str]) -> Iterator[Finding]:
         if twin != name:
             names[fold(name)] = name
             text = f"{name!r} and {twin!r} differ only in case or Unicode form"
-            way = f"rename one of them: `gitmem mv {quote(name)} NEW`"
+            way = f"rename one of them: `gitmem mv {quoted(name)} NEW`"
             yield warning("twin", text, path=name, hint=way)
             return
 
@@ -111,8 +112,8 @@ def index_findings(
         return
     operation = git_operation(gitdir)
     yield from _unfinished(index, operation)
-    if operation:
-        return  # what it has staged is its own
+    if operation or upkeep.head_state(gitdir)[0] != "main":
+        return  # what is staged belongs to the operation, or to another branch
     if upkeep.is_held(gitdir) or not whole:
         return
     stale, staged = index_against_head(gitdir, index, entries)
@@ -129,10 +130,8 @@ def index_findings(
 def _unfinished(index: IndexFile, operation: GitOperation | None) -> Iterator[Finding]:
     """What a person has begun with git, and the files whose conflicts wait for them."""
     for path in index.unmerged():
-        name = path.decode("utf-8", "replace")
-        way = CONFLICT.way_on.replace("PATH", quote(name))
-        if operation and operation != CONFLICT:
-            way = f"{way}; then {operation.way_on}"
+        name = path.decode("utf-8", "surrogateescape")
+        way = CONFLICT.way_on.replace("PATH", quoted(name))
         yield info("index-conflict", f"{name} is in conflict in the index", path=name, hint=way)
     if operation:
         text = f"{operation.title} begun with git is not finished"

@@ -40,7 +40,7 @@ _ONE_LINE = re.compile(
     r'|[A-Za-z][A-Za-z0-9-]*\s*(?:=(?:[^"\\]|\\.|"(?:[^"\\]|\\.)*")*\\?)?)?\s*'
 )
 _BOOLEANS = {"yes": "true", "on": "true", "1": "true", "no": "false", "off": "false", "0": "false"}
-SWITCH = "finish what you are doing there, then run `git switch main` in the group"
+SWITCH = "finish what you are doing there, then run `git switch main` in the group's folder"
 _TEMPS = ("tmp_object_git2_", "tmp_obj_", "tmp_pack_", "tmp_idx_")
 
 
@@ -198,7 +198,7 @@ def lock_findings(gitdir: Path) -> Iterator[Finding]:
                 "git-lock",
                 f"git's lock {name} has stood for {_duration(age)}",
                 path=name,
-                hint=f"if no git command is running in the group: `rm {quote(str(path))}`",
+                hint=f"if no git command is running in the group's folder: `rm {quote(str(path))}`",
             )
 
 

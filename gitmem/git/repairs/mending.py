@@ -45,9 +45,9 @@ class Mended(NamedTuple):
         """What happened, for a reason and a report."""
         what = self.path or "everything"
         if self.since is None:
-            return f"{what} (object {self.lost[:10]}) is lost: there is no earlier version"
+            return f"{what} (object {self.lost[:10]}) is lost, and there is no earlier version"
         when = self.since.time.isoformat(" ", "minutes")
-        return f"{what} (object {self.lost[:10]}) is lost: it is back as of {when}"
+        return f"{what} (object {self.lost[:10]}) is lost; the version of {when} is back"
 
 
 class Mending:
