@@ -253,6 +253,8 @@ class Finisher:
         stood = exchanged or item.new in (item.old, self._repository.staging.oid(item.path))
         edited = not seen.obstacle and seen.oid not in (head, item.old) and not seen.absent
         held = edited and hold_rule(item.path, "", seen.data, sound(snapshot, item.path))
+        if edited and self._intake.let_git_finish(item.path, seen):
+            return True  # it was no edit, but git at work: look again
         if edited and not held:
             self._intake.take_in(item.path, seen, item.new if stood else item.old, None)
             self._publisher.finish_items([item])

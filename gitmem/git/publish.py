@@ -120,11 +120,10 @@ class Publisher:
             if published is not None:
                 return published
 
-    def look_again(self) -> None:
-        """See where the branch is: a git at work may have moved it since we looked."""
+    def look_again(self) -> bool:
+        """See where the branch is: a git at work may have moved it; True when commits came back."""
         tip = self.repository.tip()
-        if tip.commit != self.published:
-            self.rejoin(tip)
+        return tip.commit != self.published and self.rejoin(tip)
 
     def check_claims(self, paths: Iterable[str], snapshot: Snapshot) -> bool:
         """Refuse what belongs to a merge of a person's: it would end as half of each.
@@ -275,14 +274,16 @@ class Publisher:
             with suppress(OSError):
                 self.finish_items(item for item in expected if item.path not in self._conflicted)
 
-    def forward(self, path: str, standing: str | None) -> None:
-        """Let HEAD's version of PATH stand in the work tree instead of the known STANDING."""
-        snapshot = self.repository.snapshot()
-        temp = f"{TEMP_PREFIX}{os.urandom(8).hex()}-0"
-        item = Item(path, standing, snapshot.oid(path), temp, True)
-        self.unfinished.append(item)
-        self._note("", "", ())
-        self.settle([item], {path: snapshot.read(path)})
+    def forward(self, standing: Mapping[str, str | None]) -> None:
+        """Let HEAD's versions stand in the work tree instead of the known ones, by path."""
+        snapshot, stem = self.repository.snapshot(), TEMP_PREFIX + os.urandom(8).hex()
+        items = [
+            Item(path, old, snapshot.oid(path), f"{stem}-{number}", True)
+            for number, (path, old) in enumerate(standing.items())
+        ]
+        self.unfinished += items
+        self._note("", "", ())  # all of them: after a death the rest would look like edits
+        self.settle(items, {path: snapshot.read(path) for path in standing})
 
     def resume(self, items: Iterable[Item]) -> None:
         """Take over what a dead writer had not finished."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -470,6 +471,95 @@ def test_markers_that_a_person_commits_are_named(scene: Scene) -> None:
     with scene.opened() as group:
         assert status(group).marked == ()
     assert run_gitmem("lint", **home).code == 0
+
+
+SLOW_STRATEGY = """#!/bin/sh
+touch "$GITMEM_TEST_BEGUN"
+while [ ! -e "$GITMEM_TEST_GO" ]; do sleep 0.01; done
+exit 2
+"""
+
+
+@contextmanager
+def merge_that_fails(scene: Scene, folder: Path) -> Iterator[None]:
+    """A `git merge` that has read HEAD, waits for the block, and then puts all files back."""
+    strategy = folder / "git-merge-slow"
+    strategy.write_text(SLOW_STRATEGY)
+    strategy.chmod(0o755)
+    begun, go = folder / "begun", folder / "go"
+    env = {"PATH": f"{folder}:{os.environ['PATH']}"}
+    env |= {"GITMEM_TEST_BEGUN": str(begun), "GITMEM_TEST_GO": str(go)}
+    with ThreadPoolExecutor(1) as person:
+        done = person.submit(
+            git, scene.worktree, "merge", "-s", "slow", "side", check=False, env=env
+        )
+        while not begun.exists() and not done.done():
+            time.sleep(0.01)
+        yield
+        go.touch()
+        done.result()
+    assert begun.exists()
+    os.utime(scene.gitdir / "ORIG_HEAD")  # as on a machine that is not busy
+    os.utime(scene.gitdir / "index")
+
+
+def test_a_merge_that_fails_takes_no_write_back(scene: Scene, tmp_path: Path) -> None:
+    """Git puts back the files of the HEAD that it has read, and does not move the branch."""
+    with merge_that_fails(scene, tmp_path):
+        scene.write(Edit("other.md", line("replaced")), Edit("notes/free.md", line("new")))
+        with scene.opened() as group:
+            move(group, "theirs.md", "moved.md")
+            remove(group, "gone.md")
+        expected = scene.files()
+    assert (scene.worktree / "other.md").read_bytes() == BEFORE["other.md"]
+    assert not (scene.worktree / "notes").exists()
+    (scene.worktree / "both.md").write_text("edited by hand\n")
+
+    scene.write(Edit("again.md", "again\n"))
+    with scene.opened() as group:
+        capture(group)
+
+    edited = {"again.md": b"again\n", "both.md": b"edited by hand\n"}
+    assert scene.files() == expected | edited
+    assert_sound(scene)
+
+
+def test_an_edit_that_a_failed_merge_brings_back_takes_no_write_back(
+    scene: Scene, tmp_path: Path
+) -> None:
+    """Git stashes the edits that it finds, resets the files, and applies the stash to them."""
+    (scene.worktree / "other.md").write_text("by hand\nother\n")
+    with merge_that_fails(scene, tmp_path):
+        scene.write(Edit("other.md", line("appended"), append=True))
+        (scene.worktree / "other.md").write_text("lost: git resets it, and had not stashed it\n")
+    assert (scene.worktree / "other.md").read_text() == "by hand\nother\n"
+    with (scene.worktree / "other.md").open("a") as file:
+        file.write("last\n")
+
+    with scene.opened() as group:
+        capture(group)
+
+    expected = ("by hand\n", "other\n", line("appended"), "last\n")
+    assert sorted(scene.files()["other.md"].decode().splitlines(True)) == sorted(expected)
+    assert_sound(scene)
+
+
+@pytest.mark.parametrize("way", ["later", "without a merge"])
+def test_a_person_takes_back_a_write_after_a_merge(scene: Scene, tmp_path: Path, way: str) -> None:
+    """What `git checkout` puts back is an edit, though a merge has failed some time before."""
+    if way == "later":
+        with merge_that_fails(scene, tmp_path):
+            pass
+        long_ago = time.time() - 60
+        os.utime(scene.gitdir / "ORIG_HEAD", (long_ago, long_ago))
+    scene.write(Edit("other.md", line("replaced")))
+    git(scene.worktree, "checkout", "-q", "HEAD~1", "--", "other.md")
+
+    with scene.opened() as group:
+        capture(group)
+
+    assert scene.files()["other.md"] == BEFORE["other.md"]
+    assert_sound(scene)
 
 
 def write_on(voice: Voice, root: str, seconds: float) -> None:
