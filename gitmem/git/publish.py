@@ -22,7 +22,7 @@ from gitmem.core.messages import Note, subject
 from gitmem.errors import Busy, Damaged, StorageFailed
 from gitmem.git.commits import commit_bytes, write_tree
 from gitmem.git.indexfile import Entry, Stat
-from gitmem.git.lock import NO_INDEX, WAIT, Item, Lock, Record
+from gitmem.git.lock import NO_INDEX, UNSEEN, WAIT, Item, Lock, Record
 from gitmem.git.objects import blob_id
 from gitmem.git.repository import BRANCH, Repository, Snapshot, Tip
 from gitmem.git.staging import IndexBusy, entry
@@ -94,11 +94,12 @@ class Publisher:
         """The commit that the branch is known to be at; empty before anybody has looked."""
         self.rejoin: Callable[[Tip], bool] = lambda tip: False
         """Asked where the branch is not where we left it; True when it was moved, by the answer."""
-        self._remark = lock.remark()
+        self._remark = self._index = lock.remark()
         self._noted = False
         self._landing = False
         self._out: dict[str, str] = {}
         self._conflicted: frozenset[str] = frozenset()
+        self._unseen = False
         self.claims = Claims(repository, worktree)
 
     def publish(self, planner: Planner) -> Published | None:
@@ -319,6 +320,9 @@ class Publisher:
             )
         except (OSError, IndexBusy, Damaged):
             return False
+        if self._index not in (b"", NO_INDEX, self.repository.staging.replaced):
+            self._unseen = True  # git wrote it since we looked: our own patch must not hide that
+        self._index = self.repository.staging.known()
         return True
 
     def restage(self) -> None:
@@ -385,14 +389,17 @@ class Publisher:
             self.worktree.sync(SWAPPED)  # what waits there may be an edit that git does not have
             self._note("", "", (), left=True)
         else:
-            self.lock.clear(self.repository.staging.signature(), self.published)
+            seen = UNSEEN if self._unseen else self.repository.staging.signature()
+            self.lock.clear(seen, self.published)
 
     def index_changed(self) -> bool:
         """True when somebody else wrote the index since we did: a person used plain git."""
         known = self._remark
-        if not known or known == (self.repository.staging.signature() or NO_INDEX):
+        now = self.repository.staging.signature() or NO_INDEX
+        if not known or known == now:
             return False
         self._noted = True  # so that it is noticed once
+        self._index = now
         return True
 
 

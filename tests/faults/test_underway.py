@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.core.messages import Note
 from gitmem.errors import GitOperationUnderway
+from gitmem.git.publish import Plan, Step
 from gitmem.operations.capture import capture
 from gitmem.operations.check import check
 from gitmem.operations.inject import inject
@@ -471,6 +473,21 @@ def test_markers_that_a_person_commits_are_named(scene: Scene) -> None:
     with scene.opened() as group:
         assert status(group).marked == ()
     assert run_gitmem("lint", **home).code == 0
+
+
+def test_what_git_does_beside_a_writer_is_not_hidden_by_its_own_index(scene: Scene) -> None:
+    """A writer looks for plain git as it begins; what comes later is for the next one to see."""
+    scene.write(Edit("notes/free.md", "free\n"))
+    with scene.opened() as group, group.writing() as writer:
+        git(scene.worktree, "checkout", "-q", "HEAD~2", "--", "both.md")
+        step = Step({"notes/free.md": b"freer\n"}, Note("write", id="1", agent="agent"))
+        writer.publish(lambda _: Plan((step,)))
+    assert scene.files()["both.md"] == b"one\nours\nthree\n"
+
+    scene.write(Edit("again.md", "again\n"))
+
+    assert scene.files()["both.md"] == BEFORE["both.md"]
+    assert_sound(scene)
 
 
 SLOW_STRATEGY = """#!/bin/sh
