@@ -24,7 +24,7 @@ from gitmem.operations.status import status
 from gitmem.operations.write import Edit, write
 from tests.faults.test_kill import die_at
 from tests.support.cli import run_gitmem
-from tests.support.editors import STYLES, pause
+from tests.support.editors import STYLES
 from tests.support.faults import (
     Scene,
     assert_sound,
@@ -37,7 +37,7 @@ from tests.support.faults import (
     write_once,
 )
 from tests.support.git import git
-from tests.support.processes import Crowd, Voice, alone
+from tests.support.processes import Crowd, Program, Said, Voice, alone
 
 EDITOR = {"GIT_EDITOR": "true"}
 BEFORE = {
@@ -590,27 +590,28 @@ def write_on(voice: Voice, root: str, seconds: float) -> None:
             write(group, [Edit(path, line(token), append=True)])
             voice.say("ack", token)
             if count % 5 == 0:
-                capture(group)
+                begun = time.monotonic()
+                done = capture(group)
+                named = {*done.claimed, *(each.path for each in done.held)}
+                if "edited.md" not in named:
+                    voice.say("captured", begun, time.monotonic())
 
 
-def edit_on(voice: Voice, root: str, seconds: float) -> None:
+def edit_on(voice: Voice, root: str, seconds: float, rest: float) -> None:
     """An agent with an editor."""
     stop, count = time.monotonic() + seconds, 0
     while time.monotonic() < stop:
         count += 1
+        begun = time.monotonic()
         with suppress(FileNotFoundError):  # `git clean -x` removes what an editor is about to save
             style = random.choice(list(STYLES))
             STYLES[style](Path(root, "groups/main/edited.md"), line(f"edit.{count}"))
-            voice.say("edited", f"edit.{count}")
-        pause()
+            voice.say("edited", f"edit.{count}", begun, time.monotonic())
+        time.sleep(random.uniform(0, rest))
 
 
-def use_git(voice: Voice, root: str, seconds: float) -> None:
-    """A person who picks commits, resolves the conflicts, and cleans up in between.
-
-    They do not merge, and do not abort: git itself resets the work tree when a merge cannot begin
-    because the branch moves, and moves the branch back, without comparing, when one is aborted.
-    """
+def pick_on(voice: Voice, root: str, seconds: float) -> None:
+    """A person who picks commits, resolves the conflicts, and cleans up in between."""
     scene = Scene(Path(root))
     stop, rounds = time.monotonic() + seconds, 0
     while time.monotonic() < stop:
@@ -625,6 +626,41 @@ def use_git(voice: Voice, root: str, seconds: float) -> None:
     voice.say("rounds", rounds)
 
 
+def merge_on(voice: Voice, root: str, seconds: float) -> None:
+    """A person who merges, resolves or aborts, and says when git was at work."""
+    scene = Scene(Path(root))
+    stop, rounds = time.monotonic() + seconds, 0
+    while time.monotonic() < stop:
+        rounds += 1
+        begun = time.monotonic()
+        change_side(scene, f"one\ntheirs {rounds}\nthree\n")
+        git(scene.worktree, "merge", "-q", "--no-edit", "side", check=False)
+        while (scene.gitdir / "MERGE_HEAD").exists() and time.monotonic() < stop:
+            if random.random() < 0.4:
+                git(scene.worktree, "merge", "--abort", check=False)
+            else:
+                (scene.worktree / "both.md").write_text(f"one\nboth {rounds}\nthree\n")
+                git(scene.worktree, "add", "both.md", check=False)
+                git(scene.worktree, "commit", "-q", "--no-edit", check=False)
+        end_conflict(scene)
+        voice.say("git", begun, time.monotonic())
+        time.sleep(random.uniform(0, 0.3))
+    voice.say("rounds", rounds)
+
+
+def end_conflict(scene: Scene) -> None:
+    """Keep all lines of a file that a merge, as it failed, could not bring back whole.
+
+    A git that dies because an editor makes a file shorter under its eyes leaves its lock behind.
+    """
+    (scene.gitdir / "index.lock").unlink(missing_ok=True)
+    if git(scene.worktree, "ls-files", "-u", "edited.md"):
+        lines = (scene.worktree / "edited.md").read_text().splitlines(keepends=True)
+        kept = [each for each in lines if each.startswith("- remember ")]
+        (scene.worktree / "edited.md").write_text("".join(kept))
+        git(scene.worktree, "add", "edited.md", check=False)
+
+
 def change_side(scene: Scene, text: str) -> None:
     """Add a commit to `side` without touching the work tree."""
     own = {"GIT_INDEX_FILE": str(scene.root / "index of side")}
@@ -636,33 +672,65 @@ def change_side(scene: Scene, text: str) -> None:
     git(scene.gitdir, "update-ref", "refs/heads/side", commit)
 
 
-def soak(scene: Scene, seconds: float) -> None:
+def is_safe(edit: Said, heard: list[Said]) -> bool:
+    """Whether a capture has followed EDIT before git was at work again.
+
+    Until then git may destroy it, as it does without gitmem: where a merge cannot begin, because
+    the branch moves or a file is edited, git resets every file.
+    """
+    _, _, begun, saved = edit
+    ends = [each[2] for each in heard if each[0] == "captured" and each[1] > saved]
+    until = min(ends, default=float("inf"))
+    return not any(each[1] < until and each[2] > begun for each in heard if each[0] == "git")
+
+
+def soak(scene: Scene, seconds: float, person: Program, rest: float = 0.004) -> list[Said]:
+    """Two writers, an editor and a PERSON with git; what must be in history is there."""
+    scene.write(Edit("edited.md", "edited\n"))
     root = str(scene.root)
     with Crowd() as crowd:
-        for program in (write_on, write_on, edit_on, use_git):
+        for program in (write_on, write_on, person):
             crowd.start(program, root, seconds)
+        crowd.start(edit_on, root, seconds, rest)
         heard = [said for _, said in crowd.hear_out(seconds + 60)]
+    git(scene.worktree, "merge", "--abort", check=False)
+    git(scene.worktree, "reset", "-q", check=False)  # where even that was refused
     with scene.opened() as group:
         capture(group)
     scene.write(Edit("notes/end.md", "end\n"))
 
     assert next(each[1] for each in heard if each[0] == "rounds") > 1
-    said = {f"token-{each[1]}" for each in heard if each[0] in ("ack", "edited")}
-    assert said - tokens_in_history(scene.gitdir) == set()
     acked = {f"token-{each[1]}" for each in heard if each[0] == "ack"}
-    files = scene.files()
-    standing = (files["other.md"] + files.get("notes/free.md", b"")).decode()
-    assert [token for token in acked if f"{token}\n" not in standing] == []
+    edits = {f"token-{each[1]}" for each in heard if each[0] == "edited" and is_safe(each, heard)}
+    assert (acked | edits) - tokens_in_history(scene.gitdir) == set()
     assert not markers_in_history(scene)
     assert_sound(scene)
+    return heard
+
+
+def assert_standing(scene: Scene, heard: list[Said]) -> None:
+    """Every acknowledged line still stands in its file."""
+    files = scene.files()
+    standing = (files["other.md"] + files.get("notes/free.md", b"")).decode()
+    acked = [f"token-{each[1]}\n" for each in heard if each[0] == "ack"]
+    assert [token for token in acked if token not in standing] == []
 
 
 def test_agents_write_and_edit_while_a_person_picks_commits(scene: Scene) -> None:
-    scene.write(Edit("edited.md", "edited\n"))
-    soak(scene, 3.0)
+    assert_standing(scene, soak(scene, 3.0, pick_on))
+
+
+def test_agents_write_and_edit_while_a_person_merges(scene: Scene) -> None:
+    soak(scene, 4.0, merge_on, rest=0.1)
 
 
 @pytest.mark.slow
 def test_agents_write_and_edit_while_a_person_picks_commits_for_minutes(scene: Scene) -> None:
-    scene.write(Edit("edited.md", "edited\n"))
-    soak(scene, 180.0)
+    assert_standing(scene, soak(scene, 180.0, pick_on))
+
+
+@pytest.mark.slow
+def test_agents_write_and_edit_while_a_person_merges_for_minutes(scene: Scene) -> None:
+    heard = soak(scene, 180.0, merge_on, rest=0.1)
+    edits = [each for each in heard if each[0] == "edited"]
+    assert any(is_safe(each, heard) for each in edits)
