@@ -253,7 +253,8 @@ class Finisher:
         stood = exchanged or item.new in (item.old, self._repository.staging.oid(item.path))
         edited = not seen.obstacle and seen.oid not in (head, item.old) and not seen.absent
         held = edited and hold_rule(item.path, "", seen.data, sound(snapshot, item.path))
-        if edited and self._intake.let_git_finish(item.path, seen):
+        known = edited and self._intake.is_known(seen.oid)
+        if known and self._intake.let_git_finish(item.path, seen):
             return True  # it was no edit, but git at work: look again
         if edited and not held:
             self._intake.take_in(item.path, seen, item.new if stood else item.old, None)
@@ -265,8 +266,8 @@ class Finisher:
         if (not stood) if seen.obstacle else (seen.oid != head and not held):
             self._publisher.drop_out(item)
             found, expected = self._publisher.place(forward, snapshot.read(item.path))
-        known = None if seen.obstacle or held else found
-        new = entry(item.path, head, known) if head else None
+        standing = None if seen.obstacle or held else found
+        new = entry(item.path, head, standing) if head else None
         if not expected or not self._publisher.stage({item.path: new}):
             return not expected
         self._publisher.finish_items([item])

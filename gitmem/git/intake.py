@@ -131,7 +131,7 @@ class Intake:
         that takes the write back. True when commits or files came back because of that.
         """
         self._repository.staging.wait_for_git(self._publisher.wait)
-        if not self._paused and self._is_known(seen.oid) and seen.oid in self._stood_lately(path):
+        if not self._paused and self.is_known(seen.oid) and seen.oid in self._stood_lately(path):
             self._paused = True  # once: somebody may have put it there for good
             time.sleep(MOMENT)
         moved = self._publisher.look_again()
@@ -159,7 +159,7 @@ class Intake:
             self._publisher.forward(standing)
         return bool(standing)
 
-    def _is_known(self, oid: str | None) -> bool:
+    def is_known(self, oid: str | None) -> bool:
         """False for a text that git has never seen, as almost every edit is.
 
         An edit is not looked for elsewhere, as a lost object is: it would be put into git unjudged.

@@ -623,6 +623,7 @@ def pick_on(voice: Voice, root: str, seconds: float) -> None:
             (scene.worktree / "both.md").write_text(f"one\nours and theirs {rounds}\nthree\n")
             git(scene.worktree, "add", "both.md", check=False)
             git(scene.worktree, "commit", "-q", "--allow-empty", "--no-edit", check=False)
+            remove_lock_of_dead_git(scene)
     voice.say("rounds", rounds)
 
 
@@ -642,6 +643,8 @@ def merge_on(voice: Voice, root: str, seconds: float) -> None:
                 (scene.worktree / "both.md").write_text(f"one\nboth {rounds}\nthree\n")
                 git(scene.worktree, "add", "both.md", check=False)
                 git(scene.worktree, "commit", "-q", "--no-edit", check=False)
+            remove_lock_of_dead_git(scene)
+        remove_lock_of_dead_git(scene)
         end_conflict(scene)
         voice.say("git", begun, time.monotonic())
         time.sleep(random.uniform(0, 0.3))
@@ -649,16 +652,20 @@ def merge_on(voice: Voice, root: str, seconds: float) -> None:
 
 
 def end_conflict(scene: Scene) -> None:
-    """Keep all lines of a file that a merge, as it failed, could not bring back whole.
-
-    A git that dies because an editor makes a file shorter under its eyes leaves its lock behind.
-    """
-    (scene.gitdir / "index.lock").unlink(missing_ok=True)
+    """Keep all lines of a file that a merge, as it failed, could not bring back whole."""
     if git(scene.worktree, "ls-files", "-u", "edited.md"):
         lines = (scene.worktree / "edited.md").read_text().splitlines(keepends=True)
         kept = [each for each in lines if each.startswith("- remember ")]
         (scene.worktree / "edited.md").write_text("".join(kept))
         git(scene.worktree, "add", "edited.md", check=False)
+
+
+def remove_lock_of_dead_git(scene: Scene) -> None:
+    """Do what git advises after it died: an editor has made a file shorter that git had mapped."""
+    lock = scene.gitdir / "index.lock"
+    with suppress(FileNotFoundError):
+        if lock.stat().st_nlink == 1:  # that of a writer of ours is a hard link
+            lock.unlink()
 
 
 def change_side(scene: Scene, text: str) -> None:
