@@ -188,11 +188,12 @@ class Finisher:
         """Reconcile what is unfinished, until nothing is or it has to wait for somebody."""
         until = time.monotonic() + TIDYING
         for _ in range(ROUNDS):
-            items = list(self._publisher.unfinished)
-            if not items or time.monotonic() > until:
-                return
-            progress = [self._reconciled(item, patience) for item in items]
-            if not any(progress):
+            progress = False
+            for item in tuple(self._publisher.unfinished):
+                if time.monotonic() > until:  # here, too: each may have to wait for an editor
+                    return
+                progress = self._reconciled(item, patience) or progress
+            if not progress:
                 return
 
     def _reconciled(self, item: Item, patience: float) -> bool:
