@@ -159,13 +159,13 @@ def line(token: str) -> str:
     return f"- remember token-{token}\n"
 
 
-def dying_at(voice: Voice, step: int | str) -> None:
-    """Let this process die at the named point STEP, or at the STEP-th that is reached."""
+def dying_at(voice: Voice, point: int | str) -> None:
+    """Let this process die at the named POINT, or at the POINT-th one that is reached."""
     points = count(1)
 
-    def reached(point: str) -> None:
-        if step in (point, next(points)):
-            voice.say("dies", point)
+    def reached(step: str) -> None:
+        if point in (step, next(points)):
+            voice.say("dies", step)
             os.kill(os.getpid(), signal.SIGKILL)
 
     gitmem.git.publish.reached = reached
