@@ -191,11 +191,12 @@ class Finisher:
         """Reconcile what is unfinished, until nothing is or it has to wait for somebody."""
         until = time.monotonic() + TIDYING
         for _ in range(ROUNDS):
-            items = list(self._publisher.unfinished)
-            if not items or time.monotonic() > until:
-                return
-            progress = [self._reconciled(item, patience) for item in items]
-            if not any(progress):
+            progress = False
+            for item in tuple(self._publisher.unfinished):
+                if time.monotonic() > until:  # here, too: each may have to wait for an editor
+                    return
+                progress = self._reconciled(item, patience) or progress
+            if not progress:
                 return
 
     def _reconciled(self, item: Item, patience: float) -> bool:
@@ -256,6 +257,9 @@ class Finisher:
         stood = exchanged or item.new in (item.old, self._repository.staging.oid(item.path))
         edited = not seen.obstacle and seen.oid not in (head, item.old) and not seen.absent
         held = edited and hold_rule(item.path, "", seen.data, sound(snapshot, item.path))
+        known = edited and self._intake.is_known(seen.oid)
+        if known and self._intake.let_git_finish(item.path, seen):
+            return True  # it was no edit, but git at work: look again
         if edited and not held:
             self._intake.take_in(item.path, seen, item.new if stood else item.old, None)
             self._publisher.finish_items([item])
@@ -266,8 +270,8 @@ class Finisher:
         if (not stood) if seen.obstacle else (seen.oid != head and not held):
             self._publisher.drop_out(item)
             found, expected = self._publisher.place(forward, snapshot.read(item.path))
-        known = None if seen.obstacle or held else found
-        new = entry(item.path, head, known) if head else None
+        standing = None if seen.obstacle or held else found
+        new = entry(item.path, head, standing) if head else None
         if not expected or not self._publisher.stage({item.path: new}):
             return not expected
         self._publisher.finish_items([item])

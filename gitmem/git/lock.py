@@ -27,6 +27,8 @@ WAIT = 10.0
 _ROOM = 512
 NO_INDEX = b"index -"
 """Stands where a remark belongs while there is no index."""
+UNSEEN = b"index 0 0 0"
+"""Stands there for an index that git wrote beside a writer of ours: no index has this signature."""
 _ID_LENGTH = 40
 
 

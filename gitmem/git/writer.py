@@ -6,11 +6,9 @@ the writer before it died, it finishes that one's work first.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from itertools import islice
 from pathlib import Path
 
 from gitmem.core.guards import hold_rule, violations
@@ -30,10 +28,6 @@ from gitmem.git.swapping import swapped_folder
 from gitmem.git.underway import git_operation
 from gitmem.git.worktree import ABSENT, Seen, WorkTree
 
-LATELY, MOST_COMMITS = 60, 16
-"""Seconds that a git command takes at most, and the commits that others make meanwhile."""
-MOMENT = 0.1
-"""Seconds in which a git that has written the index has moved the branch, too."""
 GONE = ("file", "folder")
 """Obstacles that took a file's place: the file itself is no longer there."""
 
@@ -51,7 +45,6 @@ class Writer:
         """Asked about what an operation publishes; an edit by others has happened already."""
         self._publisher = publisher
         self._policies = policies
-        self._paused = False
         self._intake = Intake(publisher, finder, policies)
         self._rejoiner = publisher.rejoin = Rejoiner(publisher)
         self._finisher = Finisher(publisher, self._intake, held, self._rejoiner)
@@ -125,7 +118,8 @@ class Writer:
         if self._is_ours(path, seen, snapshot):
             return None
         # Differs, so somebody may be in the middle of it: half an edit is no good version.
-        self._let_git_finish(path, seen)
+        self._intake.let_git_finish(path, seen)
+        self._finisher.tidy()
         seen, snapshot = self.worktree.look(path, patience=PATIENCE), self.repository.snapshot()
         if self._is_ours(path, seen, snapshot):
             return None
@@ -140,37 +134,6 @@ class Writer:
             return Holding(path, rule)
         return self._intake.take_in(path, seen, snapshot.oid(path), finder)
 
-    def _let_git_finish(self, path: str, seen: Seen) -> None:
-        """Give a `git reset` that has put an older version at PATH the time to move the branch.
-
-        Git writes the files first, under the lock of the index, then the index, and sets the branch
-        at the end. In between its version of a file that was published meanwhile looks like an edit
-        that takes the write back.
-        """
-        self.repository.staging.wait_for_git(self._publisher.wait)
-        if not self._paused and self._is_known(seen.oid) and seen.oid in self._stood_lately(path):
-            self._paused = True  # once: somebody may have put it there for good
-            time.sleep(MOMENT)
-        self._publisher.look_again()
-        self._finisher.tidy()
-
-    def _is_known(self, oid: str | None) -> bool:
-        """False for a text that git has never seen, as almost every edit is.
-
-        An edit is not looked for elsewhere, as a lost object is: it would be put into git unjudged.
-        """
-        return oid is None or self.repository.objects.holds(oid)
-
-    def _stood_lately(self, path: str) -> Iterator[str | None]:
-        """The versions of PATH that commits of the last minute have replaced."""
-        since = self.clock().timestamp() - LATELY
-        line = self.repository.history(self.repository.tip().commit)
-        with suppress(Damaged):
-            for commit in islice(line, MOST_COMMITS):
-                if commit.committed < since or not commit.parents:
-                    return
-                yield self.repository.snapshot(commit.parents[0]).oid(path)
-
     def _is_ours(self, path: str, seen: Seen, snapshot: Snapshot) -> bool:
         """True for HEAD's version, and for one of ours that still waits to be replaced by it."""
         same = seen.oid == snapshot.oid(path) and not seen.obstacle
@@ -178,7 +141,8 @@ class Writer:
 
     def adopt_move(self, source: str, target: str, finder: Note) -> Captured | Holding | None:
         """Commit a file that somebody renamed, as one commit, so that git sees the move."""
-        self._let_git_finish(target, self.worktree.look(target))
+        self._intake.let_git_finish(target, self.worktree.look(target))
+        self._finisher.tidy()
         seen, before = self.worktree.look(target), self.worktree.look(source)
         snapshot = self.repository.snapshot()
         left = before.absent or before.obstacle in GONE
@@ -211,7 +175,7 @@ class Writer:
     def reinstate(self, path: str) -> None:
         """Let HEAD's version of PATH stand; what stands there now is judged, and set aside."""
         with suppress(OSError, GitmemError):  # it may follow a write that has landed: it can wait
-            self._publisher.forward(path, None)
+            self._publisher.forward({path: None})
             self._finisher.tidy()
 
     def check_closed(self, path: str, again: str) -> None:
@@ -231,7 +195,7 @@ class Writer:
         known = len(self.set_aside)
         files = [name for name, _ in self.repository.snapshot().files(path)]
         for each in files:
-            self._publisher.forward(each, None)
+            self._publisher.forward({each: None})
         if files:
             self._finisher.tidy()
         else:
@@ -250,7 +214,7 @@ class Writer:
         for path, _ in snapshot.files(under):
             claimed = self._publisher.is_claimed(path, snapshot)
             if not claimed and self.worktree.look(path).absent:
-                self._publisher.forward(path, None)
+                self._publisher.forward({path: None})
                 missing += 1
         return missing
 

@@ -1,4 +1,4 @@
-"""A store with a few files of each kind, which tests of credentials knock at."""
+"""Stores that tests of faults share: a few files of each kind, and one with some history."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import pytest
 
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.init import init
+from tests.support.damage import clone, rich_scene
+from tests.support.faults import Scene
 from tests.support.histories import put
 from tests.support.moulds import Moulds
 
@@ -34,3 +36,15 @@ def group(store: Store) -> Iterator[Group]:
     group = Group(store, "main", who=Who("ada", "s-1"))
     yield group
     group.close()
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Scene:
+    """A sound store, made once and never touched."""
+    return rich_scene(tmp_path_factory.mktemp("whole") / "store")
+
+
+@pytest.fixture
+def scene(whole: Scene, tmp_path: Path) -> Scene:
+    """A copy of it, to be hurt."""
+    return clone(whole, tmp_path / "store")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import count
@@ -22,6 +21,7 @@ from tests.support.faults import (
     assert_sound,
     commits_of,
     copied,
+    dying_at,
     files_on_disk,
     line,
     new_scene,
@@ -127,14 +127,7 @@ CASES = {
 
 def die_at(voice: Voice, root: str, edits: list[list[object]], step: int) -> None:
     """Write, and die at the STEP-th named point that is reached."""
-    points = count(1)
-
-    def reached(point: str) -> None:
-        if next(points) == step:
-            voice.say("dies", point)
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    gitmem.git.publish.reached = reached
+    dying_at(voice, step)
     done = Scene(Path(root)).write(*(Edit(*each) for each in edits))
     voice.say("written", done.commit, done.pending)
 

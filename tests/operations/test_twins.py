@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,7 +28,6 @@ from gitmem.operations.write import Edit, write
 from tests.support.clocks import Clock
 from tests.support.git import git
 from tests.support.histories import by_hand, edit, put, reopened
-from tests.support.moulds import Moulds
 
 DECISIONS, IDEAS = "reference/decisions.md", "reference/ideas.md"
 PREFERENCES = "reference/preferences.md"
@@ -38,11 +37,8 @@ BLOCK = "### Use tabs\n- **Status:** active\n\nTabs are for people.\n"
 
 
 @pytest.fixture
-def group(store: Store, clock: Clock, moulds: Moulds) -> Iterator[Group]:
-    moulds.init(store, clock, layout="standard", who=Who("ada"))
-    opened = Group(store, "main", who=Who("ada"), now=clock)
-    yield opened
-    opened.close()
+def group(standard: Group) -> Group:
+    return standard
 
 
 @pytest.fixture
