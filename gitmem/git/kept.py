@@ -50,6 +50,11 @@ class Unreadable(NamedTuple):
             return visible(self.path)
         return "all files" if self.kind == "tree" else f"commit {self.object[:10]}"
 
+    @property
+    def trailer(self) -> str:
+        """What a rebuilt commit says of it."""
+        return " ".join(filter(None, self))
+
     @classmethod
     def read(cls, trailer: str) -> Unreadable:
         """What the trailer of a rebuilt commit says."""

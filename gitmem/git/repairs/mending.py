@@ -188,7 +188,7 @@ class _Rebuilding:
         tree = root.oid if root else objects.write("tree", b"")
         if (tree, parents) == (commit.tree, commit.parents):
             return oid
-        lacks = ((UNREADABLE, " ".join(each)) for each in self.unreadable[known:])
+        lacks = ((UNREADABLE, each.trailer) for each in self.unreadable[known:])
         raw = objects.read_as("commit", oid)
         return objects.write("commit", rewritten(raw, tree, parents, ((WAS, oid), *lacks)))
 
@@ -201,7 +201,7 @@ class _Rebuilding:
         """A commit in the place of OID, with the files of that, if they are to be found."""
         lack = Unreadable("commit", oid)
         self.unreadable.append(lack)
-        extra = ((WAS, oid), (UNREADABLE, " ".join(lack).rstrip()))
+        extra = ((WAS, oid), (UNREADABLE, lack.trailer))
         title = f"stands in for the commit {oid[:10]}, which is lost"
         # An id of its own, always the same: after a crash the same copies are made again.
         note = Note("restore", oid[:16], "gitmem", title, extra=extra)
