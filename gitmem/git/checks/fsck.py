@@ -13,7 +13,7 @@ from typing import NamedTuple
 from gitmem.core.transcripts import REF
 from gitmem.git.checks import upkeep
 from gitmem.git.checks.closure import Lack, Walk, check_loose, loose_names
-from gitmem.git.checks.findings import Finding, error, warning
+from gitmem.git.checks.findings import REPAIR, Finding, error, warning
 from gitmem.git.checks.packfaults import PackFault, pack_faults
 from gitmem.git.checks.reffiles import ZERO, all_refs, loose_refs, packed_refs, read_log
 from gitmem.git.checks.rewound import rewound_findings, unreadable_findings
@@ -274,7 +274,7 @@ def _lack_findings(gitdir: Path, lack: Lack, entries: list[tuple[str, Node]]) ->
 def _way(gitdir: Path, lack: Lack) -> str:
     """What ends it where no copy is left that may be put back."""
     if lack.ref.startswith(KEPT):
-        return f"let that commit go: `gitmem kept drop {lack.ref.removeprefix(KEPT)} --yes`"
+        return REPAIR  # keeps the commit without that file
     return (
         f"from a copy of this group: `git -C COPY cat-file {lack.kind} {lack.oid} | "
         f"git --git-dir={quote(str(gitdir))} hash-object -t {lack.kind} -w --stdin`"

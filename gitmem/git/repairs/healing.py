@@ -206,11 +206,12 @@ class Healed(NamedTuple):
 
 
 class Healer:
-    """Brings lost objects back."""
+    """Brings lost objects back. LEFT: for commits that left the branch, and not for its own."""
 
-    def __init__(self, objects: Objects, sources: Sources) -> None:
+    def __init__(self, objects: Objects, sources: Sources, *, left: bool = False) -> None:
         self._objects = objects
         self._sources = sources
+        self._left = left
         self.healed: list[Healed] = []
         self._deadline = time.monotonic() + PATIENCE
 
@@ -244,7 +245,8 @@ class Healer:
             copy = Copy("tree", data, "its neighbours in history") if data is not None else None
         if copy is None or object_id(copy.kind, copy.data) != lack.oid:
             return False
-        if lack.ref != BRANCH and is_withheld(self._sources.gitdir, copy.said):
+        named = lack.ref == BRANCH and not self._left
+        if not named and is_withheld(self._sources.gitdir, copy.said):
             # Who removes a credential from history rewrites the branch. A ref that was forgotten,
             # such as one of a kept commit, must not bring it back from a file that still has it.
             return False

@@ -135,7 +135,7 @@ def whole_line(repository: Repository, head: str) -> Line:
         return Line(head)
     root = worktree_of(repository.gitdir)
     if root:
-        Healer(objects, Sources(repository.gitdir, root)).heal({BRANCH: head})
+        Healer(objects, Sources(repository.gitdir, root), left=True).heal({BRANCH: head})
     work = _Rebuilding(repository, tip)
     rebuilt = work.run(head)
     return Line(rebuilt, tuple(work.unreadable), work.made)
