@@ -145,19 +145,19 @@ def _read(group: Group, thing: HeldThing) -> Seen:
 def held_show(group: Group, what: str) -> HeldShown:
     """One held version, or one in the trash; what looks like a credential is blanked out."""
     thing, trashed = _find_anywhere(group, what)
-    seen, ignorable = _read(group, thing), can_ignore(group, thing)
+    seen, ignorable = _read(group, thing), _can_ignore(group, thing)
     if seen.data is None:
         target = os.readlink(thing.location) if os.path.islink(thing.location) else ""
         text = f"a link to {target}\n" if target else ""
-        return HeldShown(thing, text, 0, False, trashed, way_in(group, thing), ignorable)
+        return HeldShown(thing, text, 0, False, trashed, _way_in(group, thing), ignorable)
     text, count = redact(likely_text(seen.data))
     acceptable = not thing.rule.startswith(NEVER)
     marked = thing.rule.startswith(MARKERS_RULE) and not thing.set_aside
-    way = "" if acceptable and not marked else way_in(group, thing)
+    way = "" if acceptable and not marked else _way_in(group, thing)
     return HeldShown(thing, text, count, acceptable, trashed, way, ignorable)
 
 
-def can_ignore(group: Group, thing: HeldThing) -> bool:
+def _can_ignore(group: Group, thing: HeldThing) -> bool:
     """Whether `held ignore` takes its path: git must not have it, and no list may name a secret."""
     if thing.set_aside or thing.rule.startswith(NAME_RULE):
         return False
@@ -256,7 +256,7 @@ def _trash_original(
     return ""
 
 
-def way_in(group: Group, thing: HeldThing) -> str:
+def _way_in(group: Group, thing: HeldThing) -> str:
     """What to do before it is committed; empty where nothing is in the way, or nothing helps.
 
     Every command works in any folder. A copy has a dot name first, which no capture looks at.
@@ -286,10 +286,10 @@ def _cannot_enter(group: Group, thing: HeldThing) -> Refused:
     name = quoted(thing.id or thing.path)
     stay = f"to leave it on disk: `gitmem held ignore {name}`"
     look = f"look at it: `gitmem held show {name}`"
-    rest = stay if can_ignore(group, thing) else look
+    rest = stay if _can_ignore(group, thing) else look
     return Refused(
         f"{thing.path!r} cannot enter git: {thing.rule}",
-        hint="; ".join(filter(None, (way_in(group, thing), rest))),
+        hint="; ".join(filter(None, (_way_in(group, thing), rest))),
         rule=thing.rule,
     )
 

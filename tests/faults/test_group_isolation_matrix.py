@@ -35,6 +35,7 @@ from gitmem.operations.confirm import confirm
 from gitmem.operations.consolidate import consolidate
 from gitmem.operations.decide import decide
 from gitmem.operations.departed import (
+    find_kept,
     is_where_left,
     kept_drop,
     kept_list,
@@ -358,6 +359,7 @@ BY_PATH: dict[str, Call] = {
 }
 
 BY_MOMENT: dict[str, Call] = {
+    "find_kept": find_kept,
     "kept_restore": kept_restore,
     "kept_drop": kept_drop,
     "diff": diff,
