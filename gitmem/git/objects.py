@@ -27,6 +27,10 @@ MAX_OBJECT = 64 * 1024 * 1024
 MAX_STAGED = 64
 TEMP_PREFIX = "tmp_obj_gitmem_"
 
+# For a short text zlib spends its time on clearing tables for a long one: 45 us with the default
+# window of 32 KiB, 6 us with this one. Every zlib reads both.
+_SMALL, _SMALL_WINDOW, _SMALL_MEMORY = 4096, 12, 4
+
 
 class ObjectDamaged(Damaged):
     """An object's file does not hold what its name says."""
@@ -60,6 +64,14 @@ def object_id(kind: str, data: bytes) -> str:
 def blob_id(data: bytes) -> str:
     """The id git gives to a file with these bytes."""
     return object_id("blob", data)
+
+
+def deflate(data: bytes) -> bytes:
+    """DATA as a loose object's file holds it."""
+    if len(data) > _SMALL:
+        return zlib.compress(data, 1)
+    stream = zlib.compressobj(1, zlib.DEFLATED, _SMALL_WINDOW, _SMALL_MEMORY)
+    return stream.compress(data) + stream.flush()
 
 
 def inflate(oid: str, raw: bytes) -> tuple[str, bytes]:
@@ -241,7 +253,7 @@ class Objects:
         temp = f"{self._folder}/{TEMP_PREFIX}{os.urandom(8).hex()}"
         fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o400)
         self._staged[oid] = fd, temp
-        view = memoryview(zlib.compress(b"%s %d\x00%s" % (kind.encode(), len(data), data), 1))
+        view = memoryview(deflate(b"%s %d\x00%s" % (kind.encode(), len(data), data)))
         while view:
             view = view[os.write(fd, view) :]
         if hasattr(os, "posix_fadvise"):  # starts the disk, so that the syncs below find less to do

@@ -22,7 +22,7 @@ from gitmem.core.messages import Note, subject
 from gitmem.errors import Busy, Damaged, StorageFailed
 from gitmem.git.commits import commit_bytes, write_tree
 from gitmem.git.indexfile import Entry, Stat
-from gitmem.git.lock import NO_INDEX, WAIT, Item, Lock, Record
+from gitmem.git.lock import NO_INDEX, WAIT, Item, Lock, Record, Run
 from gitmem.git.objects import blob_id
 from gitmem.git.repository import BRANCH, Repository, Snapshot, Tip
 from gitmem.git.staging import IndexBusy, entry
@@ -90,6 +90,10 @@ class Publisher:
         self.unfinished: list[Item] = []
         self.landed: list[tuple[str, str]] = []
         """What was written here, each as the commit it began on and the one it ends with."""
+        self.run_before = self._run = lock.run()
+        """Where we found the branch, and since when nobody but us had moved it."""
+        self.run_broken = False
+        """Somebody else had moved the branch, or what landed is not ours."""
         self.published = ""
         """The commit that the branch is known to be at; empty before anybody has looked."""
         self.rejoin: Callable[[Tip], bool] = lambda tip: False
@@ -170,10 +174,22 @@ class Publisher:
         reached("branch")
         with suppress(OSError):  # libgit2 leaves its mode to the umask
             os.chmod(f"{self.repository.gitdir}/{BRANCH}", 0o600)
-        if not plan.commit:
-            self.landed.append((tip.commit, commit))
+        self._go_on(tip.commit, commit, theirs=bool(plan.commit))
         self.settle(items, final)
         return Published(commit, tip.commit, {item.path: item.new for item in items})
+
+    def begin_run(self) -> None:
+        """Count from here the commits that nobody but us put on the branch."""
+        self.run_before = self._run = Run(self.published, self.published)
+
+    def _go_on(self, parent: str, commit: str, *, theirs: bool) -> None:
+        """Remember what landed: a commit of ours on PARENT, or a line that was written before."""
+        if not theirs:
+            self.landed.append((parent, commit))
+        follows = self._run.tip == parent and not theirs
+        self.run_broken = self.run_broken or not follows
+        since = self._run.since if follows else commit if theirs else parent
+        self._run = Run(since, commit)
 
     def _items(
         self, plan: Plan, snapshot: Snapshot, final: Mapping[str, bytes | None]
@@ -204,7 +220,10 @@ class Publisher:
     def _note(self, name: str, base: str, items: Iterable[Item], *, left: bool = False) -> None:
         self._noted = True
         record = Record(name, base, os.getpid(), left, (*self.unfinished, *items))
-        self.lock.note(record, self.published)
+        self.lock.note(record, self.published, self._since())
+
+    def _since(self) -> str:
+        return self._run.since if self._run.tip == self.published else ""
 
     def _write_commits(self, tip: Tip, snapshot: Snapshot, steps: Iterable[Step]) -> str:
         objects = self.repository.objects
@@ -384,7 +403,7 @@ class Publisher:
             self.worktree.sync(SWAPPED)  # what waits there may be an edit that git does not have
             self._note("", "", (), left=True)
         else:
-            self.lock.clear(self.repository.staging.signature(), self.published)
+            self.lock.clear(self.repository.staging.signature(), self.published, self._since())
 
     def index_changed(self) -> bool:
         """True when somebody else wrote the index since we did: a person used plain git."""

@@ -100,7 +100,7 @@ def _write_root(gitdir: Path, note: Note, now: datetime) -> None:
 def exclude_temps(gitdir: Path) -> None:
     """Let git ignore our temporary files; rules that a person wrote stay.
 
-    Every writer asks: a group of an earlier release has no such rule.
+    Asked where no writer of this release has been yet, and after somebody used plain git.
     """
     path = f"{gitdir}/info/exclude"
     before = b""

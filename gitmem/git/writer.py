@@ -21,11 +21,10 @@ from gitmem.git.heads import heal_head
 from gitmem.git.held import HeldFolder, SetAside
 from gitmem.git.ignored import Ignored
 from gitmem.git.intake import Captured, Holding, Intake, Policies, edit_note, no_policy, sound
-from gitmem.git.lock import WAIT, Lock, lock_path
+from gitmem.git.lock import WAIT, Lock, Run, lock_path
 from gitmem.git.publish import PATIENCE, Plan, Planner, Published, Publisher, Step, translated
 from gitmem.git.rejoining import Rejoined, Rejoiner
 from gitmem.git.repository import Repository, Snapshot
-from gitmem.git.setup import exclude_temps
 from gitmem.git.swapping import swapped_folder
 from gitmem.git.underway import git_operation
 from gitmem.git.worktree import ABSENT, Seen, WorkTree
@@ -81,6 +80,20 @@ class Writer:
         """What this writer put on the branch: the commit each began on, and its last one."""
         return self._publisher.landed
 
+    @property
+    def run_before(self) -> Run:
+        """Where we found the branch, and since when nobody but us had moved it."""
+        return self._publisher.run_before
+
+    @property
+    def run_broken(self) -> bool:
+        """True where what was written here does not follow that."""
+        return self._publisher.run_broken
+
+    def begin_run(self) -> None:
+        """Count from here the commits that nobody but us put on the branch."""
+        self._publisher.begin_run()
+
     def recover(self) -> None:
         """Finish what a dead writer had begun."""
         self._finisher.recover()
@@ -96,6 +109,7 @@ class Writer:
     def restage(self) -> None:
         """Tell the index of writes that a git at work has taken out of it."""
         self._publisher.restage()
+        _exclude_temps(self.repository)  # whoever uses plain git may have changed its rules
 
     def publish(self, planner: Planner, *, as_found: bool = False) -> Published | None:
         """Land what PLANNER wants; edits that came out of the work tree land right after.
@@ -290,8 +304,8 @@ def holding(
 ) -> Iterator[Writer]:
     """A writer under a lock that is held already; WAIT so long for a git at work on the branch."""
     _check_head(repository)
-    with suppress(OSError):  # a rule that cannot be written stops nobody
-        exclude_temps(repository.gitdir)
+    if not lock.tip():  # a group of an earlier release has no such rule
+        _exclude_temps(repository)
     worktree = WorkTree(root, swapped_folder(repository.gitdir))
     publisher = Publisher(repository, worktree, lock, clock, wait)
     try:
@@ -302,6 +316,13 @@ def holding(
         with suppress(OSError):
             publisher.leave()
         worktree.close()
+
+
+def _exclude_temps(repository: Repository) -> None:
+    from gitmem.git.setup import exclude_temps
+
+    with suppress(OSError):  # a rule that cannot be written stops nobody
+        exclude_temps(repository.gitdir)
 
 
 def _check_head(repository: Repository) -> None:

@@ -1,12 +1,12 @@
 """Up to which commit history was searched for credentials, and what was found in it.
 
-Commits through gitmem pass the guards, so that each writer counts them as searched. Without this
-file everything is searched again.
+Commits through gitmem pass the guards and count as searched. While nobody else moves the branch
+this file stays as it is: the lock of the group tells that all commits since the one that stands
+here are ours. Without this file everything is searched again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -59,20 +59,15 @@ def keep_scanned(gitdir: Path, known: Scanned) -> None:
     put(gitdir / "gitmem" / NAME, "\n".join(lines).encode("ascii"))
 
 
-def go_on(gitdir: Path, landed: Iterable[tuple[str, str]]) -> bool:
-    """Count LANDED as searched, each what it began on and its end; False where something was found.
+def carried_on(known: Scanned, since: str, tip: str) -> Scanned:
+    """What is known where all commits from SINCE to TIP came through our doors.
 
-    A file that held a credential before holds it in its next version, too.
+    A file that held a credential before holds it in its next version, too: then nothing follows.
     """
-    known = read_scanned(gitdir)
-    if known.found:
-        return False
-    tip = known.tip
-    for parent, commit in landed:
-        tip = commit if parent == tip else tip
-    if tip != known.tip:
-        keep_scanned(gitdir, known._replace(tip=tip))
-    return True
+    if not since or known.found:
+        return known
+    searched, left = (tip if each == since else each for each in (known.tip, known.left))
+    return Scanned(searched, left)
 
 
 def _escaped(path: str) -> str:

@@ -21,10 +21,11 @@ from gitmem.errors import Damaged, NotFound
 from gitmem.git.acknowledged import acknowledge as keep_acknowledged
 from gitmem.git.acknowledged import read_acknowledged, salted
 from gitmem.git.objects import ObjectMissing
-from gitmem.index.scanned import Scanned, keep_scanned, read_scanned
-from gitmem.operations.group import Group
+from gitmem.index.scanned import Scanned, carried_on, keep_scanned, read_scanned
+from gitmem.operations.group import Group, scanned_in
 
 if TYPE_CHECKING:
+    from gitmem.git.lock import Run
     from gitmem.git.steps import Step
 
 MOST_COMMITS = 200
@@ -58,7 +59,7 @@ class Acknowledgement(NamedTuple):
 
 def scan_commits(group: Group, *, bounded: bool = False) -> Scanned:
     """Search the commits that were not searched yet; BOUNDED: unless there are too many."""
-    known, tip = read_scanned(group.gitdir), group.repository.tip().commit
+    known, tip = scanned_in(group.gitdir)[0], group.repository.tip().commit
     if tip == known.tip or (bounded and tip == known.left):
         return known
     search = _Search(group, bounded)
@@ -189,13 +190,16 @@ class _Search:
         return known(self._group.gitdir).salt
 
 
-def count_as_scanned(group: Group, landed: Iterable[tuple[str, str]]) -> None:
+def count_as_scanned(group: Group, before: Run, landed: Iterable[tuple[str, str]]) -> None:
     """Remember that commits came through our doors: LANDED are what each began on, and its end.
+
+    BEFORE is what the lock told until then of commits that came through them.
 
     What was allowed on the way, by `--allow-secret` or `held accept`, is acknowledged with that. A
     file that held a credential before holds it in its next version, too: then they are searched.
     """
-    known = read_scanned(group.gitdir)
+    stored = read_scanned(group.gitdir)
+    known = carried_on(stored, *before)
     tip, found = known.tip, known.found
     for parent, commit in landed:
         allowed = is_allowed(group.repository.commit(commit).message)
@@ -206,7 +210,7 @@ def count_as_scanned(group: Group, landed: Iterable[tuple[str, str]]) -> None:
             if allowed:
                 keep_acknowledged(group.gitdir, [each.id for each in here])
         tip = commit if parent == tip else tip
-    if (tip, found) != (known.tip, known.found):
+    if (tip, found) != (stored.tip, stored.found):
         keep_scanned(group.gitdir, known._replace(tip=tip, found=found))
 
 

@@ -16,7 +16,7 @@ from gitmem.core.messages import Note, check_agent
 from gitmem.core.paths import check_group, check_path
 from gitmem.errors import BadInput, Damaged, GitmemError, GroupNotFound, PathRefused
 from gitmem.git.formats import Unread, check_form, unread
-from gitmem.git.lock import WAIT
+from gitmem.git.lock import WAIT, last_run
 from gitmem.git.repository import Repository, Snapshot, seal
 from gitmem.git.rescue import Rescue, damage_met
 from gitmem.git.setup import FORMAT, is_blank, is_tied, name_worktree, read_config, worktree_in
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from gitmem.git.underway import GitOperation
     from gitmem.git.writer import Writer
     from gitmem.index.layouts import Standing
+    from gitmem.index.scanned import Scanned
     from gitmem.operations.clock import Clock
 
 # What only a writer needs is imported where a write begins: reading is done before every prompt.
@@ -166,6 +167,8 @@ class Group:
         self._now = now
         self._zone: tuple[str, tzinfo] | None = None
         self._zoned_at = ""
+        self._exposed: bool | None = None
+        """Whether a credential was found in history; None before anybody has looked."""
         self.layouts: dict[str, Layout] = {}
         """Layouts that were read, by the blob they stand in."""
         self.rejoined: list[Rejoined] = []
@@ -324,40 +327,52 @@ class Group:
         """
         check_access(self.acting, self.name, write=True)
         self.ensure_worktree()
-        if not hurried:
-            self._scan()
-        return self._writing(wait, late, hurried, finder)
+        goes_on = hurried or self._scan()
+        return self._writing(wait, late, hurried, finder, goes_on)
 
-    def _scan(self) -> None:
-        """Search what plain git committed for credentials: before the lock, nobody waits for it."""
-        from gitmem.index.scanned import read_scanned
+    def _scan(self) -> bool:
+        """Search what plain git committed for credentials: before the lock, nobody waits for it.
 
+        True where the lock goes on telling which commits are ours; False where it begins anew.
+        """
         with suppress(GitmemError, OSError):  # what is damaged is told by who needs it
-            if read_scanned(self.gitdir).tip != self.repository.tip().commit:
-                from gitmem.operations.exposed import scan_commits
+            known, goes_on = scanned_in(self.gitdir)
+            self._exposed = bool(known.found)
+            if known.tip == self.repository.tip().commit:
+                return goes_on
+            from gitmem.operations.exposed import scan_commits
 
-                scan_commits(self, bounded=True)
+            self._exposed = bool(scan_commits(self, bounded=True).found)
+        return False
 
-    def _count_as_scanned(self, landed: list[tuple[str, str]]) -> None:
-        """Remember that commits came through our doors, which have searched them."""
+    def _count_as_scanned(self, writer: Writer) -> None:
+        """Remember that commits came through our doors, which have searched them.
+
+        The lock tells that, as long as nobody else moves the branch and nothing was found.
+        """
         from gitmem.core.exposure import is_allowed
-        from gitmem.index.scanned import go_on
 
         with suppress(GitmemError, OSError):
-            ends = (self.repository.commit(commit).message for _, commit in landed)
-            if any(map(is_allowed, ends)) or not go_on(self.gitdir, landed):
+            ends = (self.repository.commit(commit).message for _, commit in writer.landed)
+            if self._exposed is None:
+                self._exposed = bool(scanned_in(self.gitdir)[0].found)
+            if self._exposed or writer.run_broken or any(map(is_allowed, ends)):
                 from gitmem.operations.exposed import count_as_scanned
 
-                count_as_scanned(self, landed)
+                count_as_scanned(self, writer.run_before, writer.landed)
 
     @contextmanager
-    def _writing(self, wait: float, late: bool, hurried: bool, finder: Note) -> Iterator[Writer]:
+    def _writing(
+        self, wait: float, late: bool, hurried: bool, finder: Note, goes_on: bool
+    ) -> Iterator[Writer]:
         from gitmem.git.writer import writing
 
         with writing(
             self.repository, self.worktree, self.now, FINDER, wait=wait, policies=self._policy
         ) as writer:
             writer.examine = self._examine
+            if not goes_on:
+                writer.begin_run()
             changed = not hurried and writer.index_changed()
             if changed and not late:
                 self._take_in(writer, finder)
@@ -370,7 +385,7 @@ class Group:
             finally:
                 self.rejoined += writer.rejoined
         if writer.landed:
-            self._count_as_scanned(writer.landed)
+            self._count_as_scanned(writer)
 
     def underway(self) -> GitOperation | None:
         """What a person has begun with plain git in this group and not finished."""
@@ -437,6 +452,18 @@ class Group:
         from gitmem.operations.worktrees import revive  # only where it is gone
 
         return revive(self)
+
+
+def scanned_in(gitdir: Path) -> tuple[Scanned, bool]:
+    """Up to where history was searched for credentials, with what writers of ours added since.
+
+    The second is False where the lock tells of commits that do not follow what was searched.
+    """
+    from gitmem.index.scanned import carried_on, read_scanned
+
+    known, run = read_scanned(gitdir), last_run(gitdir)
+    follows = bool(run.since) and run.since in (known.tip, known.left)
+    return carried_on(known, *run), follows and not known.found
 
 
 def not_found(store: Store, name: str, acting: str | None = None) -> GroupNotFound:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.git.lock import NO_INDEX, Item, Lock, Record, decode, last_published, remark_in, tip_in
+from gitmem.git.lock import NO_INDEX, Item, Lock, Record, decode, last_published, remark_in, run_in
 
 TIP = "a1" * 20
 OTHER = "b2" * 20
@@ -56,4 +56,4 @@ def test_a_content_without_a_tip_names_none(gitdir: Path) -> None:
         lock.clear()
         assert lock.remark() == b""
     for torn in (b"x\ntip ", b"x\ntip " + TIP[:39].encode(), b"x\ntip %s rest" % TIP.encode()):
-        assert tip_in(torn) == ""
+        assert run_in(torn).tip == ""
