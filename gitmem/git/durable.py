@@ -21,6 +21,13 @@ def sync_folder(folder: str | Path) -> None:
         os.close(fd)
 
 
+def write_all(fd: int, data: bytes) -> None:
+    """Write DATA to an open file: a disk may be full in the middle of it."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
 def sync_tree(top: Path) -> None:
     """Make everything below TOP durable, and the names in it."""
     for folder, _, files in os.walk(top):
@@ -58,11 +65,11 @@ def write_durably(path: Path, data: bytes) -> None:
     temp = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
     try:
         fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with open(fd, "wb", buffering=0) as file:
-            view = memoryview(data)
-            while view:  # a disk may be full in the middle of it
-                view = view[file.write(view) :]
+        try:
+            write_all(fd, data)
             os.fsync(fd)
+        finally:
+            os.close(fd)
         os.replace(temp, path)
     except BaseException:
         with suppress(OSError):

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from gitmem.errors import Damaged
-from gitmem.git.durable import sync_folder
+from gitmem.git.durable import sync_folder, write_all
 from gitmem.git.packentries import PackDamaged
 from gitmem.git.packs import Content, Packs
 
@@ -29,6 +29,7 @@ TEMP_PREFIX = "tmp_obj_gitmem_"
 
 # For a short text zlib spends its time on clearing tables for a long one: 45 us with the default
 # window of 32 KiB, 6 us with this one. Every zlib reads both.
+_USUAL = 16 * 1024
 _SMALL, _SMALL_WINDOW, _SMALL_MEMORY = 4096, 12, 4
 
 
@@ -92,6 +93,19 @@ def inflate(oid: str, raw: bytes) -> tuple[str, bytes]:
     if kind.decode("ascii", "replace") not in KINDS or size != b"%d" % len(data):
         raise ObjectDamaged(oid, "not a git object")
     return kind.decode(), data
+
+
+def _bytes_at(path: str) -> bytes:
+    """The content of a file, with no call that a file object would add for itself."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        data = os.read(fd, _USUAL)
+        if len(data) == _USUAL:
+            while more := os.read(fd, MAX_OBJECT):
+                data += more
+        return data
+    finally:
+        os.close(fd)
 
 
 class Rescuer(Protocol):
@@ -194,8 +208,7 @@ class Objects:
         if found:  # who walks through the past meets hardly any loose ones
             return found
         try:
-            with open(self.loose_path(oid), "rb", buffering=0) as file:
-                return inflate(oid, file.read())
+            return inflate(oid, _bytes_at(self.loose_path(oid)))
         except FileNotFoundError:
             return self._read_packed(oid)
         except (ObjectDamaged, OSError) as error:
@@ -253,9 +266,7 @@ class Objects:
         temp = f"{self._folder}/{TEMP_PREFIX}{os.urandom(8).hex()}"
         fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o400)
         self._staged[oid] = fd, temp
-        view = memoryview(deflate(b"%s %d\x00%s" % (kind.encode(), len(data), data)))
-        while view:
-            view = view[os.write(fd, view) :]
+        write_all(fd, deflate(b"%s %d\x00%s" % (kind.encode(), len(data), data)))
         if hasattr(os, "posix_fadvise"):  # starts the disk, so that the syncs below find less to do
             os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
         return oid
@@ -266,8 +277,7 @@ class Objects:
         if not os.path.exists(path):
             return False
         try:
-            with open(path, "rb", buffering=0) as file:
-                inflate(oid, file.read())
+            inflate(oid, _bytes_at(path))
         except (ObjectDamaged, OSError):
             self.quarantine(oid)
             return False
@@ -281,9 +291,10 @@ class Objects:
             for fd, _ in self._staged.values():
                 os.fsync(fd)
             folders = {oid[:2] for oid in self._staged}
-            made = [name for name in sorted(folders) if self._make_folder(name)]
-            for oid, (_, temp) in self._staged.items():
-                self._give_name(temp, oid)
+            made = False
+            for oid, (fd, temp) in self._staged.items():
+                made = self._give_name(temp, oid) or made
+                self._staged[oid] = fd, ""
             for name in sorted(folders):
                 with suppress(FileNotFoundError):  # a `git repack` has it all in a pack by now
                     sync_folder(f"{self._folder}/{name}")
@@ -292,15 +303,20 @@ class Objects:
         finally:
             self.discard()
 
-    def _give_name(self, temp: str, oid: str) -> None:
-        """Make a staged file an object; `git repack` may remove the empty folder before that."""
+    def _give_name(self, temp: str, oid: str) -> bool:
+        """Make a staged file an object; True where that took a new folder.
+
+        A folder that has become empty may be removed by a `git repack` at any time.
+        """
+        made = False
         for _ in range(20):
             try:
                 os.rename(temp, self.loose_path(oid))
-                return
+                return made
             except FileNotFoundError:
-                self._make_folder(oid[:2])
+                made = self._make_folder(oid[:2]) or made
         os.rename(temp, self.loose_path(oid))
+        return made
 
     def _make_folder(self, name: str) -> bool:
         try:
@@ -313,8 +329,9 @@ class Objects:
         """Let go of what is staged; what was not flushed is gone."""
         for fd, temp in self._staged.values():
             os.close(fd)
-            with suppress(FileNotFoundError):
-                os.unlink(temp)
+            if temp:
+                with suppress(FileNotFoundError):
+                    os.unlink(temp)
         self._staged.clear()
 
     def quarantine(self, oid: str) -> str | None:

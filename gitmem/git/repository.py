@@ -98,7 +98,7 @@ def _stamp(signature: bytes) -> tuple[int, int]:
 def _has_head(gitdir: Path) -> bool:
     """False for a HEAD of which a power cut left nothing; a glance, since every command asks."""
     try:
-        with open(gitdir / "HEAD", "rb", buffering=0) as file:
+        with open(f"{gitdir}/HEAD", "rb", buffering=0) as file:
             return file.read(5) == b"ref: "
     except FileNotFoundError:
         return False
@@ -176,8 +176,11 @@ class Repository:
     def head_branch(self) -> str | None:
         """The branch that HEAD names, None when it is detached or unreadable."""
         try:
-            with open(self._head, encoding="utf-8") as file:
-                text = file.read(4096)
+            fd = os.open(self._head, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            try:
+                text = os.read(fd, 4096).decode()
+            finally:
+                os.close(fd)
         except (OSError, ValueError):
             return None
         return text[5:].strip() if text.startswith("ref: ") else None
