@@ -57,13 +57,9 @@ class Record(NamedTuple):
     items: tuple[Item, ...]
 
 
-class Run(NamedTuple):
-    """Commits that writers of ours put on the branch one after the other, and nobody between."""
-
-    since: str = ""
-    """The commit that the first of them began on; empty where that is not known."""
-    tip: str = ""
-    """The commit to which the last of them moved the branch; empty where nobody said."""
+Run = tuple[str, str]
+"""Commits that writers of ours put on the branch one after the other, and nobody between: the one
+that the first began on, and the last one. Empty where nobody said."""
 
 
 def lock_path(gitdir: Path) -> str:
@@ -216,7 +212,7 @@ class Lock:
 
     def tip(self) -> str:
         """The commit to which a writer moved the branch last; empty where nobody said."""
-        return self.run().tip
+        return self.run()[1]
 
     def _read(self) -> bytes:
         """The content: one system call, however many questions are asked of it."""
@@ -259,10 +255,10 @@ def run_in(data: bytes) -> Run:
     # No regular expression: over the blanks that fill the record it took a millisecond.
     match data.partition(b"\n")[2].partition(b"\n")[0].split():
         case [b"tip", tip] if _is_id(tip):
-            return Run("", tip.decode())
+            return "", tip.decode()
         case [b"tip", tip, b"since", since] if _is_id(tip) and _is_id(since):
-            return Run(since.decode(), tip.decode())
-    return Run()
+            return since.decode(), tip.decode()
+    return "", ""
 
 
 def _is_id(oid: bytes) -> bool:
@@ -275,20 +271,31 @@ def last_run(gitdir: Path) -> Run:
         with open(lock_path(gitdir), "rb", buffering=0) as file:
             return run_in(file.read())
     except OSError:
-        return Run()
+        return "", ""
 
 
 def last_published(gitdir: Path) -> str:
     """The last published tip of a repository, read without the lock; or nothing."""
-    return last_run(gitdir).tip
+    return last_run(gitdir)[1]
 
 
 def encode(record: Record) -> bytes:
     """A record as one line, with a checksum: a torn one must not be believed."""
-    import json  # only for who writes
-
-    body = json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode()
+    items = ",".join(f"[{','.join(map(_json, item))}]" for item in record.items)
+    body = f"[{','.join(map(_json, record[:-1]))},[{items}]]".encode()
     return b"%08x %s" % (zlib.crc32(body), body)
+
+
+def _json(value: object) -> str:
+    """VALUE as JSON; the module that knows it all takes longer to import than a write takes."""
+    if value is None or isinstance(value, int):
+        return {"None": "null", "True": "true", "False": "false"}.get(str(value), str(value))
+    text = str(value)
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    import json
+
+    return json.dumps(value)
 
 
 def decode(data: bytes) -> Record | None:

@@ -26,6 +26,21 @@ pygit2.settings.enable_fsync_gitdir(True)
 
 BRANCH = "refs/heads/main"
 CACHED_TREES = 2048
+ID_LENGTH = 40
+_DIGITS = b"0123456789abcdef"
+GIT_AT_WORK = frozenset(
+    (
+        "rebase-apply",
+        "rebase-merge",
+        "sequencer",
+        "MERGE_HEAD",
+        "CHERRY_PICK_HEAD",
+        "REVERT_HEAD",
+        "BISECT_LOG",
+        "BISECT_START",
+    )
+)
+"""What git keeps in its directory while an operation waits for a person to go on."""
 
 
 class BranchLost(Damaged):
@@ -104,6 +119,22 @@ def _has_head(gitdir: Path) -> bool:
         return False
     except OSError:
         return True  # not ours to mend
+
+
+def branch_file(gitdir: Path) -> str:
+    """The commit in the branch's own file; empty when there is none, or nothing sound in it."""
+    try:
+        fd = os.open(f"{gitdir}/{BRANCH}", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    try:
+        found = os.read(fd, 64)
+    except OSError:
+        return ""
+    finally:
+        os.close(fd)
+    oid = found.removesuffix(b"\n")
+    return oid.decode() if len(oid) == ID_LENGTH and not oid.strip(_DIGITS) else ""
 
 
 class Repository:
@@ -191,6 +222,13 @@ class Repository:
         if branch == BRANCH:
             return ""
         return f"on the branch {branch.removeprefix('refs/heads/')!r}" if branch else "detached"
+
+    def is_git_at_work(self) -> bool:
+        """Whether a merge, a rebase or the like is not finished: one look, since writers ask."""
+        try:
+            return not GIT_AT_WORK.isdisjoint(os.listdir(self.gitdir))
+        except OSError:
+            return False
 
     def is_detached(self) -> bool:
         """True when HEAD names a commit and no branch."""

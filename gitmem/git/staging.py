@@ -74,6 +74,14 @@ class Staging:
         found = index.get(path.encode("utf-8", "surrogateescape")) if index else None
         return found.oid.hex() if found else None
 
+    def is_in_conflict(self, path: str) -> bool:
+        """Whether PATH, or a file that cannot stand beside it, waits for a person's merge."""
+        index, _ = self.load()
+        if index is None:
+            return False
+        raw = path.encode("utf-8", "surrogateescape")
+        return index.is_unmerged(raw) or any(map(index.is_unmerged, index.rivals(raw)))
+
     def update(
         self,
         changes: Mapping[str, Entry | None],

@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 from gitmem.errors import Damaged
 from gitmem.git import swapping
-from gitmem.git.crossing import copy_out, move_in
 from gitmem.git.exchange import Place, rename_onto_nothing
 from gitmem.git.objects import blob_id
 from gitmem.git.swapping import SWAPPED, TEMP_PREFIX, swapped
@@ -232,10 +231,14 @@ class WorkTree:
             except OSError as error:
                 if error.errno != errno.EXDEV:
                     raise
+                from gitmem.git.crossing import copy_out
+
                 copy_out(folder, name, target)
 
     def move_in(self, source: Path, path: str, mode: int) -> bool:
         """Move the thing at SOURCE to PATH, unless anything stands there: False, and it stays."""
+        from gitmem.git.crossing import move_in
+
         try:
             with self.parent(path, create=True) as (folder, name):
                 move_in(source, folder, name, f"{TEMP_PREFIX}{os.urandom(8).hex()}", mode)

@@ -12,22 +12,22 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gitmem.core.guards import hold_rule, violations
 from gitmem.core.messages import Note
 from gitmem.errors import Busy, Conflict, Damaged, GitmemError, GitOperationUnderway
 from gitmem.git.finishing import Finisher
-from gitmem.git.heads import heal_head
 from gitmem.git.held import HeldFolder, SetAside
-from gitmem.git.ignored import Ignored
 from gitmem.git.intake import Captured, Holding, Intake, Policies, edit_note, no_policy, sound
 from gitmem.git.lock import WAIT, Lock, Run, lock_path
 from gitmem.git.publish import PATIENCE, Plan, Planner, Published, Publisher, Step, translated
-from gitmem.git.rejoining import Rejoined, Rejoiner
-from gitmem.git.repository import Repository, Snapshot
+from gitmem.git.repository import Repository, Snapshot, Tip
 from gitmem.git.swapping import swapped_folder
-from gitmem.git.underway import git_operation
 from gitmem.git.worktree import ABSENT, Seen, WorkTree
+
+if TYPE_CHECKING:
+    from gitmem.git.rejoining import Rejoined, Rejoiner
 
 LATELY, MOST_COMMITS = 60, 16
 """Seconds that a git command takes at most, and the commits that others make meanwhile."""
@@ -52,8 +52,21 @@ class Writer:
         self._policies = policies
         self._paused = False
         self._intake = Intake(publisher, finder, policies)
-        self._rejoiner = publisher.rejoin = Rejoiner(publisher)
-        self._finisher = Finisher(publisher, self._intake, held, self._rejoiner)
+        self._rejoiner: Rejoiner | None = None
+        publisher.rejoin = self._rejoin
+        self._finisher = Finisher(publisher, self._intake, held, self._rejoining)
+
+    def _rejoin(self, tip: Tip) -> bool:
+        return self._rejoining()(tip)
+
+    def _rejoining(self) -> Rejoiner:
+        if self._rejoiner is None:
+            from gitmem.git.rejoining import (
+                Rejoiner,
+            )  # only where the branch is not where we left it
+
+            self._rejoiner = Rejoiner(self._publisher)
+        return self._rejoiner
 
     @property
     def captured(self) -> list[Captured]:
@@ -63,7 +76,7 @@ class Writer:
     @property
     def rejoined(self) -> list[Rejoined]:
         """Commits that had left the branch, and are back or kept."""
-        return self._rejoiner.found
+        return self._rejoiner.found if self._rejoiner else []
 
     @property
     def set_aside(self) -> list[SetAside]:
@@ -147,12 +160,17 @@ class Writer:
             return self.adopt(path, finder)
         if seen.obstacle in GONE and snapshot.oid(path):
             seen = ABSENT
-        if snapshot.oid(path) is None and Ignored(self.repository.gitdir).fits(path):
+        if snapshot.oid(path) is None and self._is_ignored(path):
             return Holding(path, "ignored")  # it stays as it is; a write to it is refused
         rule = hold_rule(path, seen.obstacle, seen.data, sound(snapshot, path))
         if rule:
             return Holding(path, rule)
         return self._intake.take_in(path, seen, snapshot.oid(path), finder)
+
+    def _is_ignored(self, path: str) -> bool:
+        from gitmem.git.ignored import Ignored  # only where somebody made a file
+
+        return Ignored(self.repository.gitdir).fits(path)
 
     def _let_git_finish(self, path: str, seen: Seen) -> None:
         """Give a `git reset` that has put an older version at PATH the time to move the branch.
@@ -253,7 +271,7 @@ class Writer:
 
     def bring_back(self, commit: str) -> str:
         """Merge a kept line of commits into the branch; tell where that is now, or nothing."""
-        landed = self._rejoiner.land(commit)
+        landed = self._rejoining().land(commit)
         self._finisher.tidy()
         return landed
 
@@ -329,6 +347,9 @@ def _check_head(repository: Repository) -> None:
     where = repository.head_elsewhere()
     if not where:
         return
+    from gitmem.git.heads import heal_head
+    from gitmem.git.underway import git_operation
+
     operation = git_operation(repository.gitdir)
     branch = repository.head_branch()
     if operation:

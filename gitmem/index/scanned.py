@@ -8,10 +8,12 @@ here are ours. Without this file everything is searched again.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem.core.exposure import Exposed
 from gitmem.index.files import put
+
+if TYPE_CHECKING:
+    from gitmem.core.exposure import Exposed
 
 FORM = "1"
 """Counted up whenever a rule changes: then all of history is searched again, once."""
@@ -34,8 +36,8 @@ NOTHING = Scanned()
 def read_scanned(gitdir: Path) -> Scanned:
     """What is known; nothing where the file is missing, torn, or by a gitmem of other rules."""
     try:
-        with open(f"{gitdir}/gitmem/{NAME}", encoding="ascii") as file:
-            form, tip, left, *rows, end = file.read().split("\n")
+        with open(f"{gitdir}/gitmem/{NAME}", "rb", buffering=0) as file:
+            form, tip, left, *rows, end = file.read().decode("ascii").split("\n")
         if form != FORM or end:
             return NOTHING
         return Scanned(tip, left, tuple(map(_exposed, rows)))
@@ -44,6 +46,8 @@ def read_scanned(gitdir: Path) -> Scanned:
 
 
 def _exposed(row: str) -> Exposed:
+    from gitmem.core.exposure import Exposed  # most groups have no such row
+
     id, rule, line, blob, commit, path = row.split("\t")
     return Exposed(id, rule, int(line), blob, commit, _plain(path))
 

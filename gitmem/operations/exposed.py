@@ -14,8 +14,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.access import check_access
-from gitmem.core.exposure import Exposed, is_allowed, secret_id
-from gitmem.core.guards import MAX_FILE, SHORTEST_SECRET
+from gitmem.core.exposure import Exposed, secret_id
+from gitmem.core.guards import MAX_FILE, SHORTEST_SECRET, is_allowed
 from gitmem.core.secrets import Finding, find, found_in, redact
 from gitmem.errors import Damaged, NotFound
 from gitmem.git.acknowledged import acknowledge as keep_acknowledged

@@ -350,7 +350,7 @@ class Group:
 
         The lock tells that, as long as nobody else moves the branch and nothing was found.
         """
-        from gitmem.core.exposure import is_allowed
+        from gitmem.core.guards import is_allowed
 
         with suppress(GitmemError, OSError):
             ends = (self.repository.commit(commit).message for _, commit in writer.landed)
@@ -411,16 +411,15 @@ class Group:
 
     def _examine(self, files: Mapping[str, bytes | None]) -> None:
         """Refuse a layout that cannot be read, and a path that somebody decided to ignore."""
-        from gitmem.git.ignored import Ignored
-
         data = files.get(FILE)
         if data is not None:
             from gitmem.operations.layouts import checked
 
             checked(data)
-        ignored = Ignored(self.gitdir)
-        if ignored.rows:
-            ignored.check(files, self.repository.snapshot())
+        if os.path.exists(f"{self.gitdir}/gitmem/ignored"):
+            from gitmem.git.ignored import Ignored  # most groups ignore nothing
+
+            Ignored(self.gitdir).check(files, self.repository.snapshot())
 
     def _take_in(self, writer: Writer, finder: Note) -> None:
         from gitmem.operations.capture import adopt_all
@@ -461,9 +460,9 @@ def scanned_in(gitdir: Path) -> tuple[Scanned, bool]:
     """
     from gitmem.index.scanned import carried_on, read_scanned
 
-    known, run = read_scanned(gitdir), last_run(gitdir)
-    follows = bool(run.since) and run.since in (known.tip, known.left)
-    return carried_on(known, *run), follows and not known.found
+    known, (since, tip) = read_scanned(gitdir), last_run(gitdir)
+    follows = bool(since) and since in (known.tip, known.left)
+    return carried_on(known, since, tip), follows and not known.found
 
 
 def not_found(store: Store, name: str, acting: str | None = None) -> GroupNotFound:

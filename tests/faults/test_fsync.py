@@ -10,6 +10,7 @@ from pathlib import Path
 import pygit2
 import pytest
 
+from gitmem.git.publish import Publisher
 from gitmem.git.rejoining import Rejoiner
 from gitmem.git.repository import BRANCH, Repository
 from gitmem.operations.group import Group, Store
@@ -78,7 +79,7 @@ def trace_of(program: Callable[..., None], folder: Path) -> Trace:
 def check_objects(trace: Trace) -> int:
     """Every object is on disk, under its name, before the branch names it; count the syncs."""
     branch = trace.place(r'^rename\("[^"]*/refs/heads/main.lock"')
-    named = trace.places(r'^rename\("repos/main.git/objects/')
+    named = trace.places(r'^rename\("repos/main.git/objects/.+ = 0$')
     assert len(named) == OBJECTS
     folders = set()
     for at in named:
@@ -138,10 +139,10 @@ def unchecked_write(voice: Voice, root: str, edits: list[list[object]], operatio
     That one asked whether the file of the branch is there, and so does this.
     """
 
-    def begin(self: Rejoiner) -> None:
-        os.path.exists(self._repository.gitdir / BRANCH)
+    def begin(self: Publisher) -> bool:
+        return os.path.exists(self.repository.gitdir / BRANCH)
 
-    Rejoiner.begin = begin  # type: ignore[method-assign]
+    Publisher.begin = begin  # type: ignore[method-assign]
     Rejoiner.__call__ = lambda self, tip: False  # type: ignore[method-assign]
     Repository._standing = lambda self, commit: commit  # type: ignore[method-assign]
     prepared_write(voice, root, edits, operation)

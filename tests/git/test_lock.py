@@ -56,4 +56,4 @@ def test_a_content_without_a_tip_names_none(gitdir: Path) -> None:
         lock.clear()
         assert lock.remark() == b""
     for torn in (b"x\ntip ", b"x\ntip " + TIP[:39].encode(), b"x\ntip %s rest" % TIP.encode()):
-        assert run_in(torn).tip == ""
+        assert run_in(torn) == ("", "")
