@@ -112,6 +112,9 @@ class Staging:
                 if path not in raw and old.stat.mtime_ns >= mtime and not holds(old)
             }
             patched = (index.patched(doubtful) if doubtful else index).patched(raw)
+            # Linux gives a file whose times were asked for an exact mtime at its next write. Else it
+            # is the start of a clock tick, and every entry put there within it stays in doubt.
+            os.fstat(fd)
             write_all(fd, patched.data)
             found = os.fstat(fd)
             os.rename(self._lock, self._path)
