@@ -12,11 +12,27 @@ from contextlib import suppress
 from pathlib import Path
 
 
+_USUAL, _MUCH = 16 * 1024, 1024 * 1024
+
+
 def sync_folder(folder: str | Path) -> None:
     """Make the names in FOLDER durable."""
     fd = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def read_whole(path: str) -> bytes:
+    """The content of a file, without the four calls that a file object makes for itself."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        data = os.read(fd, _USUAL)
+        parts = [data]
+        while len(parts[-1]) >= _USUAL:
+            parts.append(os.read(fd, _MUCH))
+        return data if len(parts) == 1 else b"".join(parts)
     finally:
         os.close(fd)
 

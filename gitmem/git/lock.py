@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.errors import Busy, GroupNotFound
+from gitmem.git.durable import read_whole
 
 WAIT = 10.0
 """Seconds a writer waits for another before it gives up."""
@@ -75,6 +76,7 @@ class Lock:
         self._fd = -1
         self._size = 0
         self._content: bytes | None = None
+        self._run: Run | None = None
 
     def __enter__(self) -> Lock:
         self.acquire()
@@ -117,7 +119,7 @@ class Lock:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
-            self._content = None
+            self._content = self._run = None
 
     def _open(self, path: str, flags: int) -> int:
         try:
@@ -208,7 +210,9 @@ class Lock:
 
     def run(self) -> Run:
         """Where the branch was left, and since when nobody but us has moved it."""
-        return run_in(self._read())
+        if self._run is None:
+            self._run = run_in(self._read())
+        return self._run
 
     def tip(self) -> str:
         """The commit to which a writer moved the branch last; empty where nobody said."""
@@ -223,7 +227,7 @@ class Lock:
     def _write(self, first: bytes, tip: str, since: str = "") -> None:
         data = first + (b"\ntip %s" % tip.encode() if tip else b"")
         data += b" since %s" % since.encode() if tip and since else b""
-        self._content = None
+        self._content = self._run = None
         room = max(self._size, (len(data) // _ROOM + 1) * _ROOM)
         whole = data.ljust(room - 1) + b"\n"
         written = 0
@@ -268,8 +272,7 @@ def _is_id(oid: bytes) -> bool:
 def last_run(gitdir: Path) -> Run:
     """Where the branch of a repository was left, read without the lock; or nothing."""
     try:
-        with open(lock_path(gitdir), "rb", buffering=0) as file:
-            return run_in(file.read())
+        return run_in(read_whole(lock_path(gitdir)))
     except OSError:
         return "", ""
 

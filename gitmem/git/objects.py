@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from gitmem.errors import Damaged
-from gitmem.git.durable import sync_folder, write_all
+from gitmem.git.durable import read_whole, sync_folder, write_all
 from gitmem.git.packentries import PackDamaged
 from gitmem.git.packs import Content, Packs
 
@@ -29,7 +29,6 @@ TEMP_PREFIX = "tmp_obj_gitmem_"
 
 # For a short text zlib spends its time on clearing tables for a long one: 45 us with the default
 # window of 32 KiB, 6 us with this one. Every zlib reads both.
-_USUAL = 16 * 1024
 _SMALL, _SMALL_WINDOW, _SMALL_MEMORY = 4096, 12, 4
 
 
@@ -93,19 +92,6 @@ def inflate(oid: str, raw: bytes) -> tuple[str, bytes]:
     if kind.decode("ascii", "replace") not in KINDS or size != b"%d" % len(data):
         raise ObjectDamaged(oid, "not a git object")
     return kind.decode(), data
-
-
-def _bytes_at(path: str) -> bytes:
-    """The content of a file, with no call that a file object would add for itself."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        data = os.read(fd, _USUAL)
-        if len(data) == _USUAL:
-            while more := os.read(fd, MAX_OBJECT):
-                data += more
-        return data
-    finally:
-        os.close(fd)
 
 
 class Rescuer(Protocol):
@@ -208,7 +194,7 @@ class Objects:
         if found:  # who walks through the past meets hardly any loose ones
             return found
         try:
-            return inflate(oid, _bytes_at(self.loose_path(oid)))
+            return inflate(oid, read_whole(self.loose_path(oid)))
         except FileNotFoundError:
             return self._read_packed(oid)
         except (ObjectDamaged, OSError) as error:
@@ -277,7 +263,7 @@ class Objects:
         if not os.path.exists(path):
             return False
         try:
-            inflate(oid, _bytes_at(path))
+            inflate(oid, read_whole(path))
         except (ObjectDamaged, OSError):
             self.quarantine(oid)
             return False

@@ -16,6 +16,7 @@ import pygit2
 
 from gitmem.errors import Damaged
 from gitmem.git import trees
+from gitmem.git.durable import read_whole
 from gitmem.git.formats import check_form
 from gitmem.git.objects import ObjectDamaged, Objects
 from gitmem.git.staging import Staging
@@ -113,8 +114,7 @@ def _stamp(signature: bytes) -> tuple[int, int]:
 def _has_head(gitdir: Path) -> bool:
     """False for a HEAD of which a power cut left nothing; a glance, since every command asks."""
     try:
-        with open(f"{gitdir}/HEAD", "rb", buffering=0) as file:
-            return file.read(5) == b"ref: "
+        return read_whole(f"{gitdir}/HEAD").startswith(b"ref: ")
     except FileNotFoundError:
         return False
     except OSError:
@@ -124,16 +124,9 @@ def _has_head(gitdir: Path) -> bool:
 def branch_file(gitdir: Path) -> str:
     """The commit in the branch's own file; empty when there is none, or nothing sound in it."""
     try:
-        fd = os.open(f"{gitdir}/{BRANCH}", os.O_RDONLY | os.O_CLOEXEC)
+        oid = read_whole(f"{gitdir}/{BRANCH}").removesuffix(b"\n")
     except OSError:
         return ""
-    try:
-        found = os.read(fd, 64)
-    except OSError:
-        return ""
-    finally:
-        os.close(fd)
-    oid = found.removesuffix(b"\n")
     return oid.decode() if len(oid) == ID_LENGTH and not oid.strip(_DIGITS) else ""
 
 
@@ -207,11 +200,7 @@ class Repository:
     def head_branch(self) -> str | None:
         """The branch that HEAD names, None when it is detached or unreadable."""
         try:
-            fd = os.open(self._head, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-            try:
-                text = os.read(fd, 4096).decode()
-            finally:
-                os.close(fd)
+            text = read_whole(self._head).decode()
         except (OSError, ValueError):
             return None
         return text[5:].strip() if text.startswith("ref: ") else None

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from gitmem.git.durable import write_all
+from gitmem.git.durable import read_whole, write_all
 from gitmem.git.indexbytes import IndexUnreadable
 from gitmem.git.indexfile import Entry, IndexFile, Stat, build
 from gitmem.git.trees import FILE
@@ -60,8 +60,7 @@ class Staging:
             signature = (found.st_ino, found.st_mtime_ns, found.st_size)
             if self._cached and self._cached[0] == signature:
                 return self._cached[1], found.st_mtime_ns
-            with open(self._path, "rb", buffering=0) as file:
-                index = IndexFile.parse(file.read())
+            index = IndexFile.parse(read_whole(self._path))
         except (OSError, IndexUnreadable):
             return None, 0
         self._cached = (signature, index)
@@ -112,8 +111,8 @@ class Staging:
                 if path not in raw and old.stat.mtime_ns >= mtime and not holds(old)
             }
             patched = (index.patched(doubtful) if doubtful else index).patched(raw)
-            # Linux gives a file whose times were asked for an exact mtime at its next write. Else it
-            # is the start of a clock tick, and every entry put there within it stays in doubt.
+            # Linux gives a file whose times were asked for an exact mtime at its next write. Else
+            # that is the start of a clock tick, and all that came in within it stays in doubt.
             os.fstat(fd)
             write_all(fd, patched.data)
             found = os.fstat(fd)

@@ -30,7 +30,7 @@ _SWAPPED_NAME = r"(?s)\.gitmem-[0-9a-f]+-[0-9]+-(.+?)~?"
 
 def swapped_folder(gitdir: Path) -> Path:
     """The folder for what comes out of the work tree."""
-    return gitdir / "gitmem" / "swapped"
+    return gitdir / "gitmem/swapped"
 
 
 def swapped(path: str, temp: str) -> str:

@@ -20,7 +20,7 @@ from gitmem.errors import Damaged
 from gitmem.git import swapping
 from gitmem.git.exchange import Place, rename_onto_nothing
 from gitmem.git.objects import blob_id
-from gitmem.git.swapping import SWAPPED, TEMP_PREFIX, swapped
+from gitmem.git.swapping import SWAPPED, TEMP_PREFIX, swapped, swapped_folder
 
 MAX_FILE = 1024 * 1024
 _NOFOLLOW = os.O_NOFOLLOW | os.O_CLOEXEC
@@ -62,12 +62,12 @@ ABSENT = Seen()
 class WorkTree:
     """One group's work tree, opened by its root.
 
-    OUTSIDE is the folder for what comes out of it; without it, that stays beside its place.
+    GITDIR has the folder for what comes out of it; without it, that stays beside its place.
     """
 
-    def __init__(self, root: Path, outside: Path | None = None) -> None:
+    def __init__(self, root: Path, gitdir: Path | None = None) -> None:
         self.root = root
-        self._outside, self._outside_fd = outside, -1
+        self._gitdir, self._outside_fd = gitdir, -1
         try:
             self._fd = os.open(root, _FOLDER)
         except OSError as error:
@@ -106,14 +106,15 @@ class WorkTree:
             os.close(fd)
 
     def _swapped_folder(self) -> int:
-        if self._outside is None:
+        if self._gitdir is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), SWAPPED)
         if self._outside_fd < 0:
+            outside = swapped_folder(self._gitdir)
             try:
-                self._outside_fd = os.open(self._outside, _FOLDER)
+                self._outside_fd = os.open(outside, _FOLDER)
             except FileNotFoundError:
-                self._outside.mkdir(mode=0o700)
-                self._outside_fd = os.open(self._outside, _FOLDER)
+                outside.mkdir(mode=0o700)
+                self._outside_fd = os.open(outside, _FOLDER)
         return self._outside_fd
 
     def swapped_names(self) -> list[str]:

@@ -23,7 +23,6 @@ from gitmem.git.intake import Captured, Holding, Intake, Policies, edit_note, no
 from gitmem.git.lock import WAIT, Lock, Run, lock_path
 from gitmem.git.publish import PATIENCE, Plan, Planner, Published, Publisher, Step, translated
 from gitmem.git.repository import Repository, Snapshot, Tip
-from gitmem.git.swapping import swapped_folder
 from gitmem.git.worktree import ABSENT, Seen, WorkTree
 
 if TYPE_CHECKING:
@@ -92,6 +91,11 @@ class Writer:
     def landed(self) -> list[tuple[str, str]]:
         """What this writer put on the branch: the commit each began on, and its last one."""
         return self._publisher.landed
+
+    @property
+    def published(self) -> str:
+        """The commit that the branch is known to be at."""
+        return self._publisher.published
 
     @property
     def run_before(self) -> Run:
@@ -324,7 +328,7 @@ def holding(
     _check_head(repository)
     if not lock.tip():  # a group of an earlier release has no such rule
         _exclude_temps(repository)
-    worktree = WorkTree(root, swapped_folder(repository.gitdir))
+    worktree = WorkTree(root, repository.gitdir)
     publisher = Publisher(repository, worktree, lock, clock, wait)
     try:
         writer = Writer(publisher, HeldFolder(repository.gitdir), finder, policies)

@@ -167,6 +167,8 @@ class Group:
         self._now = now
         self._zone: tuple[str, tzinfo] | None = None
         self._zoned_at = ""
+        self._writer: Writer | None = None
+        """A writer at work knows where the branch is: its clock need not ask git again."""
         self._exposed: bool | None = None
         """Whether a credential was found in history; None before anybody has looked."""
         self.layouts: dict[str, Layout] = {}
@@ -267,7 +269,7 @@ class Group:
         """The time zone in which this group's days begin."""
         tip = self._tip()
         if tip != self._zoned_at or self._zone is None:
-            layout = self._layout_now()
+            layout = self._layout_at(tip)
             if self._zone is None or layout.timezone != self._zone[0]:
                 from gitmem.operations.layouts import zone_then
 
@@ -276,15 +278,17 @@ class Group:
         return self._zone[1]
 
     def _tip(self) -> str:
+        if self._writer and self._writer.published:
+            return self._writer.published
         with suppress(Damaged):
             return self.repository.tip().commit
         return ""
 
-    def _layout_now(self) -> Layout:
-        from gitmem.operations.layouts import layout_of
+    def _layout_at(self, commit: str) -> Layout:
+        from gitmem.operations.layouts import layout_at
 
         with suppress(Damaged):  # what is damaged is told by who needs it, not by a clock
-            return layout_of(self)
+            return layout_at(self, self.repository.snapshot(commit)).layout
         return EMPTY
 
     def relative(self, path: str) -> str:
@@ -371,18 +375,20 @@ class Group:
             self.repository, self.worktree, self.now, FINDER, wait=wait, policies=self._policy
         ) as writer:
             writer.examine = self._examine
-            if not goes_on:
-                writer.begin_run()
-            changed = not hurried and writer.index_changed()
-            if changed and not late:
-                self._take_in(writer, finder)
+            self._writer = writer
             try:
+                if not goes_on:
+                    writer.begin_run()
+                changed = not hurried and writer.index_changed()
+                if changed and not late:
+                    self._take_in(writer, finder)
                 yield writer
                 if changed and late:
                     # What was asked for is done: the rest can wait.
                     with suppress(GitmemError, OSError):
                         self._take_in(writer, finder)
             finally:
+                self._writer = None
                 self.rejoined += writer.rejoined
         if writer.landed:
             self._count_as_scanned(writer)
