@@ -11,7 +11,6 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-
 _USUAL, _MUCH = 16 * 1024, 1024 * 1024
 
 
