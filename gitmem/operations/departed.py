@@ -10,7 +10,7 @@ from gitmem.core.messages import parse
 from gitmem.errors import BadInput, Conflict, Damaged, NotFound
 from gitmem.git.lock import last_published
 from gitmem.git.objects import ObjectDamaged
-from gitmem.operations.group import Group
+from gitmem.operations.group import Group, is_where_left
 
 if TYPE_CHECKING:
     from gitmem.git.lineage import Departure
@@ -52,13 +52,6 @@ class Dropped(NamedTuple):
     """Kept commits that nothing leads to any more."""
 
     kept: str
-
-
-def is_where_left(group: Group) -> bool:
-    """True while the branch is where the last writer of ours left it."""
-    with suppress(Damaged):
-        return last_published(group.gitdir) in ("", group.repository.tip().commit)
-    return True
 
 
 def _departure(group: Group) -> Departure | None:

@@ -395,6 +395,8 @@ class Group:
 
     def underway(self) -> GitOperation | None:
         """What a person has begun with plain git in this group and not finished."""
+        if not self.repository.is_git_at_work():
+            return None
         from gitmem.git.underway import git_operation
 
         return git_operation(self.gitdir)
@@ -457,6 +459,13 @@ class Group:
         from gitmem.operations.worktrees import revive  # only where it is gone
 
         return revive(self)
+
+
+def is_where_left(group: Group) -> bool:
+    """True while the branch is where the last writer of ours left it."""
+    with suppress(Damaged):
+        return last_run(group.gitdir)[1] in ("", group.repository.tip().commit)
+    return True
 
 
 def scanned_in(gitdir: Path) -> tuple[Scanned, bool]:

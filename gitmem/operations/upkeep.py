@@ -15,8 +15,7 @@ from gitmem.errors import Busy, Damaged
 from gitmem.git.checks.fsck import VERIFIED
 from gitmem.git.lock import Lock, lock_path
 from gitmem.git.swapping import swapped_folder
-from gitmem.operations.departed import is_where_left
-from gitmem.operations.group import Group, scanned_in
+from gitmem.operations.group import Group, is_where_left, scanned_in
 from gitmem.operations.jobs import Told, last_jobs
 
 if TYPE_CHECKING:

@@ -136,7 +136,7 @@ def test_a_hook_that_would_be_late_ends_itself_and_says_nothing(held: Held, way:
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     row = json.loads((held.root / NAME).read_text())
     assert row["event"] == "Stop"
-    assert [each.event for each in late_hooks(str(held.root), row["time"])] == ["Stop"]
+    assert [event for event, _ in late_hooks(str(held.root), row["time"])] == ["Stop"]
     assert late_hooks(str(held.root), row["time"] + 8 * 86_400) == []
 
 

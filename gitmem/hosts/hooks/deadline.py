@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from time import time
 from types import FrameType
-from typing import NamedTuple
 
 from gitmem.hosts.hooks.answering import Asked
 
@@ -32,13 +31,6 @@ NAME = "late-hooks.jsonl"
 """The file of the store with a line for each hook that was late."""
 LARGEST = 64 * 1024
 A_WEEK = 7 * 86_400.0
-
-
-class Late(NamedTuple):
-    """A hook that had nothing to say in time."""
-
-    event: str
-    time: float
 
 
 _instead: list[Callable[[], None]] = []
@@ -80,15 +72,15 @@ def instead(deed: Callable[[], None]) -> Iterator[None]:
         _instead.pop()
 
 
-def late_hooks(store: str, now: float) -> list[Late]:
-    """The hooks that were late in the last week, the oldest first."""
+def late_hooks(store: str, now: float) -> list[tuple[str, float]]:
+    """The hooks that were late in the last week by event and time, the oldest first."""
     found = []
     with suppress(OSError), open(os.path.join(store, NAME), "rb") as file:
         for line in file.read(2 * LARGEST).splitlines():
             with suppress(ValueError, KeyError, TypeError):
                 row = json.loads(line)
-                found.append(Late(str(row["event"]), float(row["time"])))
-    return [each for each in found if now - each.time < A_WEEK]
+                found.append((str(row["event"]), float(row["time"])))
+    return [each for each in found if now - each[1] < A_WEEK]
 
 
 def _seconds(asked: Asked) -> float:
