@@ -342,7 +342,7 @@ class Group:
         with suppress(GitmemError, OSError):  # what is damaged is told by who needs it
             known, goes_on = scanned_in(self.gitdir)
             self._exposed = bool(known.found)
-            if known.tip == self.repository.tip().commit:
+            if self.repository.tip().commit in (known.tip, known.left):
                 return goes_on
             from gitmem.operations.exposed import scan_commits
 

@@ -168,3 +168,27 @@ def test_the_check_of_the_last_published_tip_costs_two_system_calls_and_no_sync(
     checked, unchecked = counts[prepared_write], counts[unchecked_write]
     assert checked[0] - unchecked[0] <= 2
     assert checked[1] == unchecked[1] > 0
+
+
+def test_the_calls_of_a_write_do_not_grow_with_files(tmp_path: Path) -> None:
+    """A batch of many files leaves nothing behind that the writes after it pay for."""
+    need_strace()
+    counts, sizes = [], []
+    for number in (10, 400):
+        files = {f"notes/{each}.md": b"n\n" for each in range(number)}
+        scene = new_scene(tmp_path / str(number), {"notes/c.md": b"c\n", **files})
+        log = tmp_path / f"{number}.log"
+        with Crowd() as crowd:
+            child = crowd.start(prepared_write, str(scene.root), EDITS, "operation")
+            child.hear()
+            with traced(child, log, ("%file", "%desc")):
+                child.say("go")
+                child.finish()
+        calls = [call.text for call in calls_in(log) if str(scene.root) in call.text]
+        fan_out = [text for text in calls if "/objects" in text]  # a folder may be new, or not
+        counts.append((len(calls) - len(fan_out), sum("sync(" in text for text in calls)))
+        sizes.append((scene.gitdir / "gitmem" / "lock").stat().st_size)
+    few, many = counts
+    assert many[0] - few[0] <= 2, "an index of many files is read in two parts"
+    assert abs(many[1] - few[1]) <= OBJECTS + 1
+    assert max(sizes) <= 4096
