@@ -381,11 +381,11 @@ class Group:
 
         return kept_list(self._group)
 
-    def kept_restore(self, commit: str) -> KeptRestored:
+    def kept_restore(self, commit: str, *, allow_secret: Several = ()) -> KeptRestored:
         """Merge kept commits into the branch."""
         from gitmem.operations.departed import kept_restore
 
-        return kept_restore(self._group, commit)
+        return kept_restore(self._group, commit, allow_secret=_tuple(allow_secret))
 
     def kept_drop(self, commit: str) -> KeptDropped:
         """Keep commits no longer."""
@@ -431,11 +431,13 @@ class Group:
 
         return held_restore(self._group, what)
 
-    def held_empty(self, ids: Sequence[str] = (), *, before: str | None = None) -> HeldEmptied:
+    def held_empty(
+        self, ids: Sequence[str] = (), *, before: str | None = None, dry_run: bool = False
+    ) -> HeldEmptied:
         """Delete versions from the trash for good."""
         from gitmem.operations.trash import held_empty
 
-        return held_empty(self._group, ids, before=before or "")
+        return held_empty(self._group, ids, before=before or "", dry_run=dry_run)
 
     def held_ignore(
         self, what: str, *, reason: str | None = None, dry_run: bool = False

@@ -52,6 +52,12 @@ class ProgramMissing(NotFound):
     code = "program-missing"
 
 
+class FolderGone(NotFound):
+    """The folder in which the command was started was removed."""
+
+    code = "folder-gone"
+
+
 class BadInput(GitmemError):
     """The caller's words make no sense: a usage error."""
 

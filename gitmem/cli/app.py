@@ -48,7 +48,7 @@ SECTIONS = {
         "list": "List the files, as they are or were",
         "entries": "List entries: decisions, projects, preferences, ideas",
         "freshness": "Show how long ago each entry was last touched",
-        "status": "Show what there is and what needs a decision",
+        "status": "Show the state of the group and what needs attention",
         "log": "Show who did what, when and why",
         "show": "Show one commit",
         "diff": "Show what changed between two moments",
@@ -68,9 +68,9 @@ SECTIONS = {
         "undo": "Take back commits, and keep what came after",
         "held": "Decide on edits that may not enter git",
         "kept": "Bring back commits that left the branch",
-        "check": "Look for damage, and repair it",
+        "check": "Check a group for damage, and repair it",
         "maintain": "Do everything that is due",
-        "lint": "Look for what memory should not say",
+        "lint": "Report secrets, duplicates and undated entries",
     },
 }
 COMMANDS = {name: line for section in SECTIONS.values() for name, line in section.items()}

@@ -80,7 +80,8 @@ def guarded(run: Callable[[], object], args: Sequence[str], call: Invocation) ->
         sys.stdout.flush()
     except BrokenPipeError:
         return reader_left()
-    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - this is the boundary
+    except (Exception, KeyboardInterrupt) as raised:  # noqa: BLE001 - this is the boundary
+        error = _understood(raised)
         if call.environ.get("GITMEM_DEBUG"):
             import traceback
 
@@ -89,6 +90,22 @@ def guarded(run: Callable[[], object], args: Sequence[str], call: Invocation) ->
             _report(error, args, call)
         return exit_code(type(error))
     return result if isinstance(result, int) else DONE
+
+
+def _understood(error: BaseException) -> BaseException:
+    """ERROR, unless it says that the current folder is gone: the system names no file then."""
+    if not isinstance(error, FileNotFoundError) or error.filename:
+        return error
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return errors.FolderGone(
+            "the current folder was removed, and this command needs to know where it is",
+            hint="go to another folder with `cd`, or use -g NAME and absolute paths",
+        )
+    except OSError:
+        pass
+    return error
 
 
 def reader_left() -> int:
@@ -156,4 +173,7 @@ def _described(code: str, message: str, hint: str) -> Mapping[str, Any]:
 def _where_to_read(error: click.ClickException) -> str:
     hint = getattr(error, "hint", "")
     context = getattr(error, "ctx", None)
-    return hint or (f"see `{context.command_path} --help`" if context else "")
+    hint = hint or (f"see `{context.command_path} --help`" if context else "")
+    if isinstance(error, click.NoSuchOption) and not error.option_name.startswith("--"):
+        hint += "; write a file name that begins with a dash as ./-NAME"
+    return hint

@@ -81,7 +81,7 @@ class Invocation:
         """The group to act on: as named, as this folder is linked, or the default."""
         if self.settings.group_named:
             return self.settings.group
-        return self.group_of(os.getcwd())
+        return self.group_of(self.folder)
 
     def group_of(self, folder: str) -> str:
         """The group of a project folder, where none is named; some stores want it said outright."""
@@ -161,18 +161,26 @@ class Invocation:
             ]
             return f"{found[1]}gitmem{''.join(flags)} {rest}"
 
-        return re.sub(r"(?<![^\s(])(`?)gitmem ((?=[a-z])[^`;\n]*)", typed, text)
+        # What stands in quotes is a name, whatever it says.
+        rest = r"""(?:'[^'\n]*'|"[^"\n]*"|[^`;\n'"])*"""
+        return re.sub(rf"(?<![^\s(])(`?)gitmem ((?=[a-z]){rest})", typed, text)
 
     def remark(self, text: str) -> None:
         """Say something on the side; a document has it in its fields."""
         if not (self.settings.quiet or self.settings.json):
             click.echo(f"note: {visible(self.addressed(text))}", err=True)
 
-    def confirm(self, question: str, *, doing: str, again: str) -> None:
-        """Ask the person at the terminal; where there is none, only --yes is an answer."""
+    def confirm(self, question: str, *, doing: str, again: str, declined: str) -> bool:
+        """Ask the person at the terminal; where there is none, only --yes is an answer.
+
+        To decline is an answer, not an error: DECLINED is said, and the command ends.
+        """
         if sys.stdin is None or not sys.stdin.isatty():
             raise BadInput(f"{doing} needs --yes", hint=f"repeat with --yes: `{again}`")
-        click.confirm(question, abort=True, err=True)
+        agreed = click.confirm(self.style.line(question), err=True)
+        if not agreed:
+            self.answer({"declined": True}, [declined])
+        return agreed
 
     @contextmanager
     def progress(self, label: str, unit: str = "") -> Iterator[Progress | None]:

@@ -117,7 +117,7 @@ def _moment(text: str) -> datetime | None:
             raise _wrong_clock(text, f"which is not in the years {FIRST_YEAR} to {LAST_YEAR}")
         return moment if moment.tzinfo else moment.astimezone()
     except ValueError as error:
-        raise _wrong_clock(text, "which is no ISO time") from error
+        raise _wrong_clock(text, "not an ISO time") from error
 
 
 def _wrong_clock(text: str, why: str) -> BadInput:

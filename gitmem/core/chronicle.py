@@ -35,8 +35,8 @@ Touches = tuple[Touch, ...]
 """One for each time that a text stands in a file, in the order in which they came."""
 
 
-Moved = dict[bytes, tuple[str, int]]
-"""Texts that may be on their way from one file to another: where, and since when."""
+Moved = dict[bytes, tuple[str, int, str]]
+"""Texts that may be on their way from one file to another: where, since when, by which captures."""
 
 
 def mark_of(number: int) -> bytes:

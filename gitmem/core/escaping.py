@@ -126,6 +126,7 @@ def in_command(text: str) -> str:
 
     A model may well run what it is told: no name can be more than a word to its shell.
     """
+    text = f"./{text}" if text.startswith("-") else text  # else it would be read as an option
     if re.fullmatch(r"[\w@%+=:,./-]+", shown_on_a_line(text)):
         return text
     from shlex import quote

@@ -21,8 +21,19 @@ class Exposed(NamedTuple):
     """The commit that brought it."""
     path: str
 
+    @property
+    def place(self) -> str:
+        """For what it can be acknowledged alone: its file, or the commit that says it."""
+        return self.path or self.commit
+
 
 def secret_id(salt: str, rule: str, value: str) -> str:
     """The id of a value. Without the salt of its repository nobody can try values against it."""
     text = f"{salt}\0{rule}\0{value}".encode("utf-8", "surrogatepass")
+    return sha256(text).hexdigest()[:ID_LENGTH]
+
+
+def placed_id(salt: str, id: str, place: str) -> str:
+    """The id by which the value of ID is acknowledged at PLACE alone: a path, or a commit."""
+    text = f"{salt}\0{id}\0{place}".encode("utf-8", "surrogatepass")
     return sha256(text).hexdigest()[:ID_LENGTH]

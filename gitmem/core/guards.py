@@ -12,12 +12,12 @@ from functools import lru_cache
 
 from gitmem.core import frontmatter, secrets
 from gitmem.core.layout import FILE as LAYOUT_FILE
-from gitmem.core.paths import check_path
+from gitmem.core.paths import is_path
+from gitmem.core.quoting import quoted
 from gitmem.errors import (
     FrontmatterRefused,
     LayoutRefused,
     MarkersFound,
-    PathRefused,
     PolicyRefused,
     SecretFound,
     ShrinkRefused,
@@ -26,7 +26,6 @@ from gitmem.errors import (
 
 MAX_FILE = 1024 * 1024
 MAX_MESSAGE = 16 * 1024
-SHORTEST_SECRET = 12
 NAME_RULE = "secret in its name"
 MARKERS_RULE = "conflict markers"
 ALLOWED = "Gitmem-Allowed"
@@ -104,9 +103,10 @@ def check_markers(path: str, data: bytes, before: bytes | None = None) -> None:
     found = _new_conflicts(data, before)
     if found:
         raise MarkersFound(
-            f"'{path}' has conflict markers in line {found[0]}: a merge that nobody has resolved",
-            hint="write the text as it shall be, without the lines `<<<<<<<`, `=======` and "
-            "`>>>>>>>`; put an example into fenced code; to keep them, repeat with --allow-markers",
+            f"'{path}' has conflict markers in line {found[0]}: an unresolved merge",
+            hint="resolve the conflict and write the text without the lines `<<<<<<<`, `=======` "
+            "and `>>>>>>>`; put an example into fenced code; to keep them, repeat with "
+            "--allow-markers",
             path=path,
             line=found[0],
             lines=found,
@@ -129,7 +129,7 @@ def check_message_text(what: str, text: str) -> None:
             hint="keep it short, and put the text into a file",
             limit=MAX_MESSAGE,
         )
-    found = _found(text) if len(text) >= SHORTEST_SECRET else []
+    found = _found(text) if len(text) >= secrets.SHORTEST_SECRET else []
     if found:
         raise SecretFound(
             f"the {what} holds what looks like a credential ({found[0].rule})",
@@ -150,7 +150,7 @@ def check_policy(path: str, data: bytes | None, before: bytes | None, policy: st
     if not breaks_policy(data, before, policy):
         return
     hints = {
-        "append-only": f"add to it: `gitmem write {path} --append ...`",
+        "append-only": f"add to it: `gitmem write {quoted(path)} --append ...`",
         "write-once": "what was written stays: write a new file instead",
         "protected": "it is for people to change",
     }
@@ -194,8 +194,8 @@ def _shrink_refused(path: str, data: bytes, before: bytes) -> ShrinkRefused:
     lines = before.count(b"\n")
     return ShrinkRefused(
         f"{path} has {len(before):,} bytes in {lines:,} lines; this would leave {len(data):,}",
-        hint=f"read it first (`gitmem read {path}`) and write the whole new text, add to it with "
-        "--append, or repeat with --allow-shrink",
+        hint=f"read it first (`gitmem read {quoted(path)}`) and write the whole new text, "
+        "add to it with --append, or repeat with --allow-shrink",
         path=path,
         bytes=len(before),
         new_bytes=len(data),
@@ -210,16 +210,22 @@ def hold_rule(
     *,
     allow_markers: bool = False,
 ) -> str:
-    """Why an edit found in the work tree may not enter git; empty when it may."""
-    try:
-        check_path(path)
-    except PathRefused:
+    """Why an edit found in the work tree may not enter git; empty when it may.
+
+    A deletion always may. It brings nothing into git, and a name that plain git has let in can
+    leave by no other way.
+    """
+    if data is None and not obstacle:
+        return ""
+    if not is_path(path):
         return "path"
-    if obstacle or data is None:
-        return obstacle
+    return obstacle or _content_rule(path, data or b"", before, allow_markers)
+
+
+def _content_rule(path: str, data: bytes, before: bytes | None, allow_markers: bool) -> str:
     if len(data) > MAX_FILE:
         return "too-big"
-    named = secrets.find(path) if len(path) >= SHORTEST_SECRET else []
+    named = secrets.found_in_name(path)
     if named:
         return f"{NAME_RULE}: {named[0].rule}"
     found = secrets.new_in_bytes(data, before)

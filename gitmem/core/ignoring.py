@@ -25,7 +25,7 @@ def check_pattern(text: str) -> str:
     """Give the pattern TEXT, or raise BadInput where it cannot be one."""
     parts = [part for part in text.split("/") if part]
     if not parts or {".", ".."} & set(parts) or not text.isprintable() or len(text) > MOST:
-        raise BadInput(f"{text!r} cannot be a pattern", hint=EXAMPLES, pattern=text)
+        raise BadInput(f"invalid pattern {text!r}", hint=EXAMPLES, pattern=text)
     if text.startswith(("!", "#")):
         raise BadInput(
             f"a pattern cannot begin with {text[0]!r}: {text!r}",

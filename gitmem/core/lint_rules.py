@@ -15,6 +15,7 @@ from gitmem.core.entry_lines import fold
 from gitmem.core.entry_rules import is_retired, remarks
 from gitmem.core.layout import Layer
 from gitmem.core.markers import conflicts
+from gitmem.core.quoting import quoted
 
 ENV = ".env"
 _KEPT = "keep the value elsewhere and write where it is: `see .env NAME`"
@@ -78,24 +79,20 @@ def lint_file(path: str, layer: Layer, data: bytes, settings: Mapping[str, str])
 def lint_markers(path: str, data: bytes) -> Iterator[Lint]:
     """Conflicts of a merge that somebody committed without resolving them."""
     for line in conflicts(data):
-        message = f"line {line} begins a conflict of a merge that nobody has resolved"
+        message = f"line {line} begins an unresolved merge conflict"
         yield Lint("conflict-markers", path, "", line, message, _resolve(path))
 
 
 def _resolve(path: str) -> str:
-    from shlex import quote  # only where a command is shown
-
-    return f"resolve it: gitmem edit {quote(path)}"
+    return f"resolve it: gitmem edit {quoted(path)}"
 
 
 def lint_entry(placed: Placed) -> Iterator[Lint]:
     """What is to be said about one entry."""
-    from shlex import quote  # only where a command is shown
-
     path, layer, entry = placed
     for each in remarks(entry, layer):
-        setting = quote(_example(each.rule, layer))
-        hint = f"gitmem write {quote(path)} --entry {quote(entry.slug)} --set {setting}"
+        setting = quoted(_example(each.rule, layer))
+        hint = f"gitmem write {quoted(path)} --entry {quoted(entry.slug)} --set {setting}"
         yield Lint(each.rule, path, placed.address, entry.line, each.text, hint)
 
 
@@ -187,8 +184,8 @@ def _is_sequel(first: Placed, second: Placed) -> bool:
 def _duplicate(first: Placed, second: Placed) -> Lint:
     message = f"{second.entry.title!r} stands in {first.address}, too"
     hint = (
-        "keep it where it belongs: bring what is new together there, and put the other away: "
-        f"gitmem archive {second.address}"
+        "keep one of the two entries, with what is new in the other, and archive that one: "
+        f"gitmem archive {quoted(second.address)}"
     )
     return Lint("duplicate", second.path, second.address, second.entry.line, message, hint)
 

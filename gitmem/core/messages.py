@@ -30,6 +30,8 @@ STANDARD = tuple(
     PREFIX + name for name in ("Op", "Id", "Agent", "Session", "Source", "Turn", "Reason")
 )
 
+RUN = "Gitmem-Run"
+"""Captures of edits that were found in the work tree at the same time."""
 UNDOES = "Gitmem-Undoes"
 """A commit whose effect was taken back ..."""
 PARTLY = "Gitmem-Undoes-Part"
@@ -118,6 +120,13 @@ def compose(note: Note, said: str = "") -> str:
     words = [_body(said)] if said.strip() else [subject(note), _body(note.reason)]
     paragraphs = [*words, _block(note)]
     return "\n\n".join(filter(None, paragraphs)) + "\n"
+
+
+def with_trailers(message: str, extra: tuple[tuple[str, str], ...]) -> str:
+    """MESSAGE, which any git may have made, with trailers of ours behind all that it says."""
+    block = "\n".join(f"{key}: {_value(value)}" for key, value in map(_checked, extra))
+    gap = "\n" if parse(message).trailers else "\n\n"
+    return f"{message.rstrip()}{gap}{block}\n"
 
 
 def parse(message: str) -> Parsed:

@@ -58,6 +58,11 @@ def is_path(path: str) -> bool:
     return _broken_path(path) is None
 
 
+def is_inside(path: str) -> bool:
+    """Whether PATH, which may break every rule about characters, leads to nothing but a file."""
+    return "\0" not in path and all(part[:1] not in ("", ".") for part in path.split("/"))
+
+
 def check_group(name: str) -> str:
     """Return NAME unchanged, or raise GroupRefused: a group is one part of the path grammar."""
     broken = _broken_group(name)

@@ -61,6 +61,9 @@ def readings(row: list[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
     """ROW, and the parts of it that a token may fill if the words around it are none of it."""
     longest_trimmed = 64
     yield row
+    if any(word.endswith("=") for _, word in row[:-1]):
+        # In mail a line that goes on ends with that sign, which is none of the text's.
+        yield [*((at, word.removesuffix("=")) for at, word in row[:-1]), row[-1]]
     if len(row) > _PAIR:
         yield from (list(pair) for pair in pairwise(row))
     if _PAIR + 1 < len(row) <= longest_trimmed:

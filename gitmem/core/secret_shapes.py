@@ -12,26 +12,16 @@ from math import log2
 
 # By `in`, not by a regular expression: a value of 200 characters is judged in a tenth of the time.
 _MOCKS = (
-    *(
-        "xxxxx",
-        "***",
-        "...",
-        "\u2026",
-        "00000000",
-        "123456789",
-        "abcdefgh",
-        "example",
-        "placeholder",
-    ),
+    *("***", "...", "\u2026", "example", "placeholder"),
     *("redacted", "changeme", "change-me", "change_me", "replaceme", "replace-me", "replace_me"),
     *("dummy", "your-", "your_", "insert-", "insert_"),
     # What Telegram and the makers of one-time passwords show in their manuals.
     *("abc-def1234ghikl", "jbswy3dpehpk3pxp"),
 )
 _STOCK = (
-    r"(?i)(?:my|your|the|some|new|old|user|db|test|super|secret|auth)?[-_]?"
+    r"(?i)(?:my|your|the|some|any|new|old|user|root|admin|db|test|super|secret|secure|strong|random|auth)?[-_]?"
     r"(?:pass|password|passwd|passphrase|pw|pwd|secret|token|key|api[-_]?key|user|username)"
-    r"[-_]?[\w!]{0,4}|test\d{1,4}|foobar\w{0,2}|qwerty\d{0,3}"
+    r"[-_]?[\w!]{0,4}|test\d{1,4}|foo|ba[rz]|foobar\w{0,2}|qwerty\d{0,3}"
 )
 # A reference to where the value is kept, or code that fetches it.
 _REFERENCE = (
@@ -40,8 +30,9 @@ _REFERENCE = (
 )
 _TECHNICAL = (
     r"base\d\d\w*|sha\d+\w*|md5\w*|argon2\w*|pbkdf2|bcrypt\d*|oauth\d|utf\d+|1password|x509"
-    r"|ed25519|aes\d+|[hr]s256|(?:var)?char\d+|u?int\d+|float\d+|string\d+"
+    r"|ed25519|rfc\d+|pkcs#\d+|aes\d+|[hr]s256|(?:var)?char\d+|u?int\d+|float\d+|string\d+"
 )
+_ORDER = "01234567890abcdefghijklmnopqrstuvwxyz"
 _WORDY = rf"(?i)[a-z]*|\d+|[a-z]+\d{{1,2}}|{_TECHNICAL}"
 _MARKUP = r"://|&(?:quot|[lg]t|amp|nbsp|#\d)"
 _UUID = r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
@@ -50,7 +41,7 @@ _UUID = r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 def is_issued(value: str) -> bool:
     """Whether VALUE may have come from a generator, and not from somebody's documentation."""
     fewest_different = 7
-    return len(set(value)) >= fewest_different and not _is_mock(value)
+    return len(set(value)) >= fewest_different and not _is_mock(value) and not _is_counted(value)
 
 
 @lru_cache(maxsize=256)  # a page of one word repeated is judged once
@@ -68,7 +59,7 @@ def is_random(value: str) -> bool:
     mixed = re.search("[A-Za-z]", value) and re.search("[0-9]", value)
     if not mixed or _bits(value) < fewest_bits or re.fullmatch(_UUID, value):
         return False
-    return not _is_harmless(value)
+    return not _is_harmless(value) and not _is_counted(value)
 
 
 def is_mixed(value: str) -> bool:
@@ -79,7 +70,7 @@ def is_mixed(value: str) -> bool:
 def is_given(value: str) -> bool:
     """Whether VALUE is more than the word `password` in the place of one."""
     stand_in = re.fullmatch(_STOCK, value) or re.match(_REFERENCE, value)
-    return not stand_in and not _is_mock(value) and len(set(value)) > 1
+    return not stand_in and not _is_mock(value) and len(set(value)) > 1 < _uncounted(value)
 
 
 def is_network_key(value: str) -> bool:
@@ -107,6 +98,49 @@ def _is_mock(value: str) -> bool:
     if any(mock in low for mock in _MOCKS):
         return True
     return "here" in low and re.search(r"[-_]here\b", low) is not None
+
+
+def _is_counted(value: str) -> bool:
+    """Whether all that is random in VALUE counts up or repeats one sign: `sk-abcdef1234567890`.
+
+    A real key may have a part that counts, such as the number of a team: one other part that is no
+    word is enough to make it a key.
+    """
+    shortest, longest_word = 6, 10
+    found = False
+    for part in re.findall("[A-Za-z0-9]+", value):
+        if _is_counted_part(part):
+            found = True
+        elif len(part) >= shortest and not (part.isalpha() and len(part) <= longest_word):
+            return False
+    return found
+
+
+def _is_counted_part(part: str) -> bool:
+    """The same for a part without signs between, whose prefix may be tied to it: `AKIAXXXXXXXX`."""
+    shortest, longest_prefix = 8, 6
+    tail = part[longest_prefix:]
+    return any(
+        len(each) >= shortest and _uncounted(each) <= len(each) // shortest for each in (part, tail)
+    )
+
+
+def _uncounted(value: str) -> int:
+    """How many signs of VALUE are in no row of three or more that counts up or repeats one."""
+    shortest, left, at, low = 3, 0, 0, value.lower()
+    while at < len(low):
+        size = max(_row(low, at, ""), _row(low, at, _ORDER))
+        left += 1 if size < shortest else 0
+        at += size if size >= shortest else 1
+    return left
+
+
+def _row(text: str, at: int, order: str) -> int:
+    """How many signs of TEXT from AT on follow each other in ORDER; without one, are the same."""
+    end = at + 1
+    while end < len(text) and text[end - 1 : end + 1] in (order or text[at] * 2):
+        end += 1
+    return end - at
 
 
 def _bits(value: str) -> float:

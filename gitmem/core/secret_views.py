@@ -21,7 +21,7 @@ _BLANK_LINE = "\n\n"
 # in Unicode's decomposed form, as macOS writes names, has `n` and a tilde for one letter.
 _UNSEEN = (
     "\x00-\x08\x0e-\x1f\x7f-\x9f\xad\u0300-\u036f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
-    "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
+    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 # Full-width, bold, circled and raised letters.
@@ -31,10 +31,17 @@ _CHINESE_SIGNS = "\uff01\uff02\uff07-\uff09\uff0c\uff1a\uff1b\uff1f\uff3b\uff3d\
 _DASHES = "\u2010-\u2013\u2212\ufe58\ufe63"
 _SPACES = "\xa0\u1680\u2000-\u200a\u202f\u205f"
 
-_ASCII_LEADS = ("\\", "&", "%", "</", "<!", "<wbr", *map(chr, (*range(9), *range(14, 32), 127)))
+_ASCII_LEADS = (
+    *("\\", "&", "%", "</", "<!", "<wbr", "\x0b", "\x0c"),
+    *map(chr, (*range(9), *range(14, 32), 127)),
+)
+# Nearly every text has these two somewhere: they lead to something only where more follows. Mail
+# writes `=5F`, in its quoted-printable form; a carriage return alone moves the cursor. Each by
+# itself, since a pattern that begins with one sign is looked for several times as fast.
+_MORE_LEADS = (("=", r"=[2-7][0-9A-Fa-f]"), ("\r", r"\r(?!\n)"))
 # Compiled where they are needed: together they take longer than all of an ordinary text.
-_ASCII_LEAD = r"[\\&%<\x00-\x08\x0e-\x1f\x7f]"
-_LEAD = rf"[\\&%<{_UNSEEN}{_STYLED}{_DASHES}{_SPACES}]"
+_ASCII_LEAD = r"[\\&%<\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
+_LEAD = rf"[\\&%<\x0b\x0c{_UNSEEN}{_STYLED}{_DASHES}{_SPACES}]"
 _CSI = r"\[[0-?]{0,40}[ -/]{0,4}[@-~]"
 # Within a word: what ends one, a full stop for example, counts as long as the word goes on.
 _AFTER, _BEFORE = r"(?<=[\w.~:/+=-])", r"(?=[\w~-]|[.:/+=][\w-])"
@@ -48,6 +55,7 @@ _ESCAPE = (
     r"|\\u\{(?P<braced>[0-9A-Fa-f]{1,6})\}|\\(?:u|U0000)(?P<four>[0-9A-Fa-f]{4})"
     r"|\\x(?P<two>[0-9A-Fa-f]{2})|\\(?P<octal>[01][0-7]{2})|\\(?P<letter>[nrt])"
     r"|\\(?P<sign>[!-/:-@\[-`{-~])|%(?P<percent>[2-7][0-9A-Fa-f]|0[aAdD9])"
+    r"|=(?P<mail>[2-7][0-9A-Fa-f])|\r(?!\n)|[\x0b\x0c]"
     r"|&\#(?P<decimal>[0-9]{1,7});?|&\#[xX](?P<hex>[0-9A-Fa-f]{1,6});?|&(?P<name>[A-Za-z]{2,20});"
 )
 _BASES = {"octal": 8, "decimal": 10}
@@ -213,20 +221,35 @@ def _plainness(text: str) -> int:
 
 def _changes(text: str) -> Iterator[Change]:
     """Where TEXT reads otherwise once escapes are undone, in order."""
-    if text.isascii() and not any(lead in text for lead in _ASCII_LEADS):
+    leads = _leads(text)
+    if not leads:
         return
-    at = 0
-    escape = _compiled(_ESCAPE)
-    for lead in re.finditer(_ASCII_LEAD if text.isascii() else _LEAD, text):
-        if lead.start() >= at:
-            found = escape.match(text, lead.start())
-            new = _meaning(found) if found else _seen(lead[0])
-            if lead[0] > "\uff00" and _compiled(_NOT_IN_WORD).match(text, lead.start()):
+    at, escape = 0, _compiled(_ESCAPE)
+    for start in leads:
+        if start >= at:
+            found = escape.match(text, start)
+            new = _meaning(found) if found else _seen(text[start])
+            if text[start] > "\uff00" and _compiled(_NOT_IN_WORD).match(text, start):
                 continue
-            end = found.end() if found else lead.end()
-            if new is not None and new != text[lead.start() : end]:
-                yield lead.start(), end, new
+            end = found.end() if found else start + 1
+            if new is not None and new != text[start:end]:
+                yield start, end, new
                 at = end
+
+
+def _leads(text: str) -> list[int]:
+    """Where something in TEXT may be an escape, in order."""
+    found: list[int] = []
+    if not text.isascii() or any(lead in text for lead in _ASCII_LEADS):
+        pattern = _ASCII_LEAD if text.isascii() else _LEAD
+        found += (each.start() for each in re.finditer(pattern, text))
+    more = [
+        each.start()
+        for sign, pattern in _MORE_LEADS
+        if sign in text
+        for each in re.finditer(pattern, text)
+    ]
+    return sorted((*found, *more)) if more else found
 
 
 def _meaning(escape: re.Match[str]) -> str | None:

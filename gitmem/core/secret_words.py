@@ -27,9 +27,16 @@ SECRET_LITERALS = (
 )
 # `[Unsummarized Range] begin=12 end=45 count=34 token=...` is our own: it names a range.
 _OWN = "".join(rf"(?<!count=[0-9]{{{digits}}} )" for digits in range(1, 8))
+# The name of a secret in AWS: arn:aws:secretsmanager:REGION:ACCOUNT:secret:NAME. An account is a
+# number, or what stands for one.
+_ARN = r"(?<!(?-i:[0-9A-Z_>}*]):)"
+# Tokens that say where somebody is in a list or which version he has seen, and open nothing.
+_MARKERS = "".join(
+    rf"(?<!{word}[ _-])(?<!{word})"
+    for word in ("page", "next", "csrf", "sync", "continuation", "version", "cursor", "resume")
+)
 SECRET = (
-    r"(?<!page[ _-])(?<!page)(?<!next[ _-])(?<!next)(?<!csrf[ _-])(?<!csrf)(?<!sync[ _-])"
-    rf"(?<!continuation[ _-])(?<!continuation){_OWN}"
+    rf"{_ARN}{_MARKERS}{_OWN}"
     r"(?:secret|token|api[ _-]?key|access[ _-]?key|auth[_-]?key|private[_-]?key|credentials?)"
 )
 

@@ -47,6 +47,8 @@ _TRAILING = ".,;:)]}*_|\\"
 # How many values are looked for wherever else they stand; nobody has more, except on purpose.
 _MOST_ECHOES = 200
 _SHORTEST_ECHO = 8
+SHORTEST_SECRET = 12
+"""Characters of a name, a reason or a path below which nothing is searched."""
 
 
 class Finding(NamedTuple):
@@ -97,6 +99,16 @@ def new_in_bytes(data: bytes, before: bytes | None, allowed: Iterable[str] = ())
 def found_in(data: bytes) -> list[Finding]:
     """Return the credentials in a file, whichever of Unicode's encodings it has."""
     return list(dict.fromkeys(found for text in texts_of(data) for found in find(text)))
+
+
+def found_in_name(path: str) -> list[Finding]:
+    """Return the credentials in the name of a file."""
+    return find(path) if len(path) >= SHORTEST_SECRET else []
+
+
+def shown_name(path: str) -> str:
+    """PATH without the credentials in it."""
+    return redact(path)[0] if found_in_name(path) else path
 
 
 Spare = Callable[[str, str], bool]

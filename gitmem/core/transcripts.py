@@ -52,8 +52,7 @@ class Message(NamedTuple):
 
 def blanked(text: str) -> tuple[str, int]:
     """TEXT without credentials, and how many of them there were."""
-    from gitmem.core.guards import SHORTEST_SECRET  # not for who only reads
-    from gitmem.core.secrets import redact
+    from gitmem.core.secrets import SHORTEST_SECRET, redact  # not for who only reads
 
     return redact(text) if len(text) >= SHORTEST_SECRET else (text, 0)
 

@@ -6,9 +6,13 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from gitmem.core.exposure import placed_id, secret_id
 from gitmem.git.durable import sync_folder
+
+if TYPE_CHECKING:
+    from gitmem.git.repository import Repository
 
 NAME = "acknowledged"
 
@@ -18,6 +22,14 @@ class Acknowledged(NamedTuple):
 
     salt: str
     ids: frozenset[str] = frozenset()
+
+    def covers(self, id: str, place: str) -> bool:
+        """Whether the value of ID was acknowledged, everywhere or at PLACE."""
+        return id in self.ids or placed_id(self.salt, id, place) in self.ids
+
+    def spares(self, rule: str, value: str, place: str = "") -> bool:
+        """The same for a value that a rule has found."""
+        return bool(self.salt) and self.covers(secret_id(self.salt, rule, value), place)
 
 
 def read_acknowledged(gitdir: Path) -> Acknowledged:
@@ -44,6 +56,23 @@ def acknowledge(gitdir: Path, ids: Iterable[str]) -> None:
     if new:
         # A line break first: a crash may have torn the last line.
         _append(_path(gitdir), os.O_APPEND, "\n".join(("", *new, "")))
+
+
+def is_withheld(gitdir: Path, data: bytes) -> bool:
+    """Whether DATA holds a credential that nobody has acknowledged: git must not get it back."""
+    from gitmem.core.secrets import found_in  # only where an object was lost
+
+    found = found_in(data)
+    known = read_acknowledged(gitdir) if found else None
+    return known is not None and not all(known.spares(each.rule, each.value) for each in found)
+
+
+def is_removed(repository: Repository, path: str, data: bytes) -> bool:
+    """Whether DATA is withheld and the branch never had it at PATH: it was removed from history."""
+    from gitmem.git.objects import blob_id
+
+    withheld = is_withheld(repository.gitdir, data)
+    return withheld and not repository.has_stood(path, blob_id(data))
 
 
 def _make(gitdir: Path, salt: str) -> None:

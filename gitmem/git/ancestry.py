@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Container
-from contextlib import suppress
+from collections.abc import Container, Mapping
 from typing import NamedTuple
 
 from gitmem.git.objects import ObjectDamaged, Objects
@@ -72,14 +71,21 @@ def is_behind(objects: Objects, older: str, newer: str) -> bool:
     return older in seen
 
 
-def reached(objects: Objects, commit: str, known: Container[str] = ()) -> set[str]:
-    """COMMIT and its ancestors, without those that are KNOWN; what cannot be read ends a line."""
+def reached(
+    objects: Objects, commit: str, known: Container[str] = (), logged: Mapping[str, str] = {}
+) -> set[str]:
+    """COMMIT and its ancestors, without those that are KNOWN.
+
+    What cannot be read ends a line, unless a reflog has LOGGED what it was built on.
+    """
     found: set[str] = set()
     queue = [commit]
     while queue:
         oid = queue.pop()
         if oid not in found and oid not in known:
             found.add(oid)
-            with suppress(ObjectDamaged):
+            try:
                 queue += parse_commit(oid, objects.read_as("commit", oid)).parents
+            except ObjectDamaged:
+                queue += [logged[oid]] if oid in logged else []
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
-from gitmem.core.messages import Note, compose, signature_name
+from gitmem.core.messages import Note, compose, signature_name, with_trailers
 from gitmem.errors import Conflict
 from gitmem.git import trees
 from gitmem.git.repository import Repository
@@ -83,6 +83,24 @@ def raw_commit(
     lines = [f"tree {tree}", *(f"parent {each}" for each in parents)]
     lines += [f"author {author}", f"committer {COMMITTER} {committed}"]
     return ("\n".join(lines) + "\n\n" + message).encode("utf-8", "backslashreplace")
+
+
+def rewritten(
+    raw: bytes, tree: str, parents: Iterable[str], extra: tuple[tuple[str, str], ...]
+) -> bytes:
+    """The commit RAW with another tree and other parents, and EXTRA trailers that say so.
+
+    Author, committer and their times stay. A signature goes: it was for other bytes.
+    """
+    head, _, message = raw.partition(b"\n\n")
+    lines = [f"tree {tree}".encode(), *(f"parent {each}".encode() for each in parents)]
+    word = b""
+    for line in head.split(b"\n"):
+        word = word if line.startswith(b" ") else line.partition(b" ")[0]
+        if word not in (b"tree", b"parent", b"gpgsig", b"gpgsig-sha256", b"mergetag"):
+            lines.append(line)
+    said = with_trailers(message.decode("utf-8", "surrogateescape"), extra)
+    return b"\n".join(lines) + b"\n\n" + said.encode("utf-8", "surrogateescape")
 
 
 def signature(agent: str, when: datetime, email: str = EMAIL) -> str:

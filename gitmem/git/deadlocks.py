@@ -50,6 +50,18 @@ def git_works_in(gitdir: Path) -> bool:
     return False
 
 
+def is_open_somewhere(path: Path) -> bool:
+    """True when some process that we may look at has PATH open."""
+    from glob import iglob
+
+    found = path.lstat()
+    for fd in iglob("/proc/[0-9]*/fd/*"):
+        with suppress(OSError):
+            if os.path.samestat(os.stat(fd), found):
+                return True
+    return False
+
+
 def remove_dead_files(repository: Repository, record: Record) -> None:
     """Remove what the writer of RECORD left when it died."""
     repository.staging.clear_dead_lock()

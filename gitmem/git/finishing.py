@@ -72,10 +72,20 @@ class Finisher:
             self._resume(record)
         if self._publisher.unfinished:
             self.tidy(patience=GLANCE)
-        if record is not None:
+        if record or self._has_swapped_out():
             self.sweep()
-            if not record.left:
-                self._refresh_index()
+        if record and not record.left:
+            self._refresh_index()
+
+    def _has_swapped_out(self) -> bool:
+        """True when a file may have come out of the work tree that no record names.
+
+        A writer empties the folder for such files before it blanks its record, so one that came
+        later is seen by the times of both: one system call. An earlier release, which leaves them
+        there, and a record that was lost, leave no tip.
+        """
+        lock = self._publisher.lock
+        return not lock.tip() or self._worktree.swapped_since(lock.left_at)
 
     def _refresh_index(self) -> None:
         """Tell the index what it forgot of writes before the one that died.
@@ -181,7 +191,7 @@ class Finisher:
         seen = self._worktree.look(where, patience=GLANCE)
         if seen.busy:
             return
-        if seen.oid is None or not self._stood(path, seen.oid):
+        if seen.oid is None or not self._repository.has_stood(path, seen.oid):
             rule = hold_rule(path, seen.obstacle, seen.data, None)
             if rule:
                 self._keep(where, path or where.removeprefix(SWAPPED), rule)
@@ -189,22 +199,16 @@ class Finisher:
             self._intake.take_in(path, seen, None, None, elsewhere=True)
         self._worktree.drop(where)
 
-    def _stood(self, path: str, blob: str) -> bool:
-        """True when the branch has had BLOB at PATH: a blob that nothing leads to is not kept."""
-        line = self._repository.history(self._repository.tip().commit)
-        with suppress(ObjectDamaged):
-            return any(self._repository.snapshot(each.oid).oid(path) == blob for each in line)
-        return False
-
     def tidy(self, patience: float = PATIENCE) -> None:
         """Reconcile what is unfinished, until nothing is or it has to wait for somebody."""
         until = time.monotonic() + TIDYING
         for _ in range(ROUNDS):
-            items = list(self._publisher.unfinished)
-            if not items or time.monotonic() > until:
-                return
-            progress = [self._reconciled(item, patience) for item in items]
-            if not any(progress):
+            progress = False
+            for item in tuple(self._publisher.unfinished):
+                if time.monotonic() > until:  # here, too: each may have to wait for an editor
+                    return
+                progress = self._reconciled(item, patience) or progress
+            if not progress:
                 return
 
     def _reconciled(self, item: Item, patience: float) -> bool:
@@ -265,6 +269,9 @@ class Finisher:
         stood = exchanged or item.new in (item.old, self._repository.staging.oid(item.path))
         edited = not seen.obstacle and seen.oid not in (head, item.old) and not seen.absent
         held = edited and hold_rule(item.path, "", seen.data, sound(snapshot, item.path))
+        known = edited and self._intake.is_known(seen.oid)
+        if known and self._intake.let_git_finish(item.path, seen):
+            return True  # it was no edit, but git at work: look again
         if edited and not held:
             self._intake.take_in(item.path, seen, item.new if stood else item.old, None)
             self._publisher.finish_items([item])
@@ -275,8 +282,8 @@ class Finisher:
         if (not stood) if seen.obstacle else (seen.oid != head and not held):
             self._publisher.drop_out(item)
             found, expected = self._publisher.place(forward, snapshot.read(item.path))
-        known = None if seen.obstacle or held else found
-        new = entry(item.path, head, known) if head else None
+        standing = None if seen.obstacle or held else found
+        new = entry(item.path, head, standing) if head else None
         if not expected or not self._publisher.stage({item.path: new}):
             return not expected
         self._publisher.finish_items([item])

@@ -201,7 +201,7 @@ def _tell(held: Collection[str], kept: Collection[str]) -> None:
     if held:
         raise Busy(
             f"another ref, or the log of one, leads to {min(held)[:10]}, which was dropped",
-            hint="see `git for-each-ref --contains` and `git reflog --all` in the group",
+            hint="see `git for-each-ref --contains` and `git reflog --all` in the group's folder",
         )
     if kept:
         raise Busy(

@@ -7,17 +7,26 @@ history whole, before the merge.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import islice
 from typing import NamedTuple
 
 from gitmem.core.guards import MAX_FILE, violations
-from gitmem.core.messages import Note, title_of_change
+from gitmem.core.messages import RUN, Note, title_of_change
+from gitmem.errors import Damaged
 from gitmem.git.diffing import hunks
 from gitmem.git.objects import ObjectDamaged, blob_id
 from gitmem.git.publish import Plan, Publisher, Step
-from gitmem.git.repository import Snapshot
+from gitmem.git.repository import Snapshot, differences
+from gitmem.git.underway import put_back
 from gitmem.git.worktree import Seen
+
+LATELY, MOST_COMMITS = 60, 16
+"""Seconds that a git command takes at most, and the commits that others make meanwhile."""
+MOMENT = 0.1
+"""Seconds in which a git that has written the index has moved the branch, too."""
 
 
 class Captured(NamedTuple):
@@ -54,8 +63,11 @@ class Intake:
         self._publisher = publisher
         self._repository = publisher.repository
         self._finder = finder
+        self._run = ""
         self._policies = policies
         self.captured: list[Captured] = []
+        self._paused = False
+        self._bases: dict[str, str | None] = {}
 
     def take_in(
         self,
@@ -72,7 +84,8 @@ class Intake:
         which must not be taken for a version that is known.
         """
         outcome: list[tuple[bytes | None, bool, tuple[str, ...]]] = []
-        template = finder or self._finder
+        base = base if elsewhere else self._bases.pop(path, base)
+        template = self.in_run(finder)
 
         def plan(snapshot: Snapshot) -> Plan | None:
             now, before = snapshot.oid(path), sound(snapshot, path)
@@ -81,7 +94,7 @@ class Intake:
             policy = self._policies(snapshot, path)
             broken = violations(path, seen.data, seen_by_editor, policy)
             if base and seen_by_editor is None:
-                broken = (f"damage: what {path} was before cannot be read, nor compared", *broken)
+                broken = (f"damage: the version of {path} before this one cannot be read", *broken)
             note = edit_note(template, path, before, seen.data, broken)
             steps = [Step({path: seen.data}, note)]
             final, merged = seen.data, False
@@ -103,12 +116,77 @@ class Intake:
         final, merged, broken = outcome[0]
         if published is None:
             if not elsewhere and seen.oid != self._repository.snapshot().oid(path):
-                self._publisher.forward(path, seen.oid)
+                self._publisher.forward({path: seen.oid})
             return None
         size = None if final is None else len(final)
         captured = Captured(path, published.commit, size, merged, broken)
         self.captured.append(captured)
         return captured
+
+    def in_run(self, finder: Note | None) -> Note:
+        """What captures say of themselves, with the run to which they belong.
+
+        What one holder of the lock finds stood there at the same time; `capture`, which gives the
+        lock away between two files, names its own run.
+        """
+        note = finder or self._finder
+        if any(name == RUN for name, _ in note.extra):
+            return note
+        self._run = self._run or new_id()
+        return note._replace(extra=(*note.extra, (RUN, self._run)))
+
+    def let_git_finish(self, path: str, seen: Seen) -> bool:
+        """Give a `git reset` that has put an older version at PATH the time to move the branch.
+
+        Git writes the files first, under the lock of the index, then the index, and sets the branch
+        at the end. In between its version of a file that was published meanwhile looks like an edit
+        that takes the write back. True when commits or files came back because of that.
+        """
+        self._repository.staging.wait_for_git(self._publisher.wait)
+        if not self._paused and self.is_known(seen.oid) and seen.oid in self._stood_lately(path):
+            self._paused = True  # once: somebody may have put it there for good
+            time.sleep(MOMENT)
+        moved = self._publisher.look_again()
+        return self._roll_forward() or moved
+
+    def _roll_forward(self) -> bool:
+        """Let HEAD's files stand again where a `git merge` that failed put older ones back.
+
+        Who has edited one of them has not seen what was written since.
+        """
+        before, head = put_back(self._repository), self._repository.snapshot()
+        self._bases = {}
+        if before is None:
+            return False
+        standing: dict[str, str | None] = {}
+        for path, _, _ in differences(self._repository, "", before.root, head.root):
+            old = before.oid(path)
+            claimed = self._publisher.is_claimed(path, head)
+            if claimed or self._repository.staging.oid(path) != old:
+                continue  # it was written since
+            seen = self._publisher.worktree.look(path)
+            is_known = seen.oid == old and not seen.obstacle
+            (standing if is_known else self._bases)[path] = old
+        if standing:
+            self._publisher.forward(standing)
+        return bool(standing)
+
+    def is_known(self, oid: str | None) -> bool:
+        """False for a text that git has never seen, as almost every edit is.
+
+        An edit is not looked for elsewhere, as a lost object is: it would be put into git unjudged.
+        """
+        return oid is None or self._repository.objects.holds(oid)
+
+    def _stood_lately(self, path: str) -> Iterator[str | None]:
+        """The versions of PATH that commits of the last minute have replaced."""
+        since = self._publisher.clock().timestamp() - LATELY
+        line = self._repository.history(self._repository.tip().commit)
+        with suppress(Damaged):
+            for commit in islice(line, MOST_COMMITS):
+                if commit.committed < since or not commit.parents:
+                    return
+                yield self._repository.snapshot(commit.parents[0]).oid(path)
 
     def _merged(
         self, path: str, base: str | None, snapshot: Snapshot, theirs: bytes | None

@@ -14,8 +14,9 @@ from gitmem.git.checks.fsck import VERIFIED
 from gitmem.git.checks.reffiles import LogLine, all_refs, parse_log, read_log
 from gitmem.git.checks.rewound import lost_heads
 from gitmem.git.durable import write_durably
-from gitmem.git.kept import keep_whole, kept_name, kept_refs, note_let_go, release
+from gitmem.git.kept import keep, kept_name, kept_refs, note_rebuilt, release
 from gitmem.git.objects import ObjectDamaged
+from gitmem.git.repairs.mending import whole_line
 from gitmem.git.repository import BRANCH, Repository
 
 SEEN = "gitmem/log-seen"
@@ -34,11 +35,14 @@ def keep_lost(repository: Repository) -> Iterator[tuple[str, str]]:
     lines, _, _ = read_log(gitdir, BRANCH)
     with repository.objects.probing():
         lost = lost_heads(gitdir, all_refs(gitdir), repository.objects, lines, VERIFIED)
-    for oid in lost:
-        lack = keep_whole(repository, oid)
-        if lack:
-            note_let_go(gitdir, oid)  # nothing can be done about it, so nobody is told again
-        yield oid, f"it cannot be kept: {lack}" if lack else f"kept as {kept_name(oid)}"
+    for oid in (*kept_refs(gitdir).values(), *lost):
+        line = whole_line(repository, oid)
+        if line.made or oid in lost:
+            keep(repository, line.head)
+            note_rebuilt(gitdir, line)
+            yield oid, ", ".join(filter(None, (f"kept as {kept_name(line.head)}", line.without)))
+        if line.head != oid:
+            release(repository, oid)  # what was kept whole may have been damaged since
     for oid in kept_refs(gitdir).values():
         with suppress(ObjectDamaged):
             if is_behind(repository.objects, oid, repository.tip().commit):

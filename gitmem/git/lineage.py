@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -90,29 +90,37 @@ def logged_after(gitdir: Path, objects: Objects) -> str:
 def departure(gitdir: Path, objects: Objects, published: str, tip: str) -> Departure | None:
     """What left the branch since it was PUBLISHED, which is at TIP now; None when nothing did.
 
-    Raises ObjectDamaged where the commits themselves cannot be read.
+    A commit that cannot be read is part of it: the reflog knows what it was built on.
     """
     from gitmem.git.checks.reffiles import read_log
 
-    if is_behind(objects, published, tip):
-        return None
+    with suppress(ObjectDamaged):
+        if is_behind(objects, published, tip):
+            return None
     lines, _, _ = read_log(gitdir, BRANCH)
     if _is_pending(gitdir, lines, published, tip):
         lines = lines[:-1]
+    logged = logged_parents(lines)
+    # One walk: a person's month with git has thousands of moves.
+    there = reached(objects, tip, logged=logged)
     since = _since(lines, published)
+    if published in there or (since is None and not objects.holds(published)):
+        return None
     if since is None:  # somebody cut the log: then they meant it
         return Departure((published,), not _is_without_traces(gitdir), "")
-    there = reached(objects, tip)  # one walk: a person's month with git has thousands of moves
     lost = [oid for line in since for oid in line[:2] if oid not in there and oid != ZERO]
     said = [
         line.message
         for line in since
         # Nothing that is there leads to what is not, so only the lost ones are walked.
-        if line.old not in there and line.old not in reached(objects, line.new, there)
+        if line.old not in there and line.old not in reached(objects, line.new, there, logged)
     ]
     meant = [each for each in said if not re.fullmatch(_UNMEANT, each)]
-    heads = _outermost(objects, dict.fromkeys((*reversed(lost), published)), there)
-    return Departure(heads, bool(meant), (meant or said or [""])[-1])
+    wanted = [*reversed(lost), published]
+    if meant:  # whoever rewrote history may have pruned it, too
+        wanted = [readable_before(objects, oid, logged) for oid in wanted]
+    heads = _outermost(objects, dict.fromkeys(filter(None, wanted)), there, logged)
+    return Departure(heads, bool(meant), (meant or said or [""])[-1]) if heads else None
 
 
 def _is_pending(gitdir: Path, lines: Sequence[LogLine], published: str, tip: str) -> bool:
@@ -137,13 +145,35 @@ def _since(lines: Sequence[LogLine], published: str) -> Sequence[LogLine] | None
     return None
 
 
-def _outermost(objects: Objects, heads: Iterable[str], there: set[str]) -> tuple[str, ...]:
-    """Those of HEADS that can be read, that are not THERE, and that no other one leads to."""
+def logged_parents(lines: Iterable[LogLine]) -> dict[str, str]:
+    """What each commit was built on, by the move that brought it: known even if it is damaged."""
+    found: dict[str, str] = {}
+    for line in lines:
+        if line.old != ZERO:
+            found.setdefault(line.new, line.old)
+    return found
+
+
+def readable_before(objects: Objects, oid: str, logged: Mapping[str, str]) -> str:
+    """OID, or what it was built on if it cannot be read, and so on; or nothing."""
+    seen: set[str] = set()
+    while oid and not objects.holds(oid):
+        seen.add(oid)
+        oid = logged.get(oid, "")
+        if oid in seen:
+            return ""
+    return oid
+
+
+def _outermost(
+    objects: Objects, heads: Iterable[str], there: set[str], logged: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Those of HEADS that are not THERE, and that no other one leads to."""
     found: list[str] = []
     covered = set(there)
     for oid in heads:
-        if oid not in covered and objects.holds(oid):
-            behind = reached(objects, oid, there)
+        if oid not in covered:
+            behind = reached(objects, oid, there, logged)
             covered |= behind
             found = [*(each for each in found if each not in behind), oid]
     return tuple(found)

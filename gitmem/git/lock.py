@@ -31,6 +31,8 @@ _MOST_ROOM = 16 * 1024
 """A record of thousands of files is not carried on: every writer after it would write it anew."""
 NO_INDEX = b"index -"
 """Stands where a remark belongs while there is no index."""
+UNSEEN = b"index 0 0 0"
+"""Stands there for an index that git wrote beside a writer of ours: no index has this signature."""
 _ID_LENGTH = 40
 
 
@@ -75,6 +77,8 @@ class Lock:
         self._path = str(path)
         self._fd = -1
         self._size = 0
+        self.left_at = 0
+        """When the last writer finished, in nanoseconds, by the clock of the file system."""
         self._content: bytes | None = None
         self._run: Run | None = None
 
@@ -146,7 +150,7 @@ class Lock:
         if not _flocked(self._fd):
             return False
         ours = os.fstat(self._fd)
-        self._size = ours.st_size
+        self._size, self.left_at = ours.st_size, ours.st_mtime_ns
         try:
             named = os.stat(self._path, follow_symlinks=False)
         except FileNotFoundError:

@@ -252,7 +252,11 @@ class Objects:
         temp = f"{self._folder}/{TEMP_PREFIX}{os.urandom(8).hex()}"
         fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o400)
         self._staged[oid] = fd, temp
-        write_all(fd, deflate(b"%s %d\x00%s" % (kind.encode(), len(data), data)))
+        try:
+            write_all(fd, deflate(b"%s %d\x00%s" % (kind.encode(), len(data), data)))
+        except OSError:
+            self._unstage(oid)  # or the next `flush` would make half an object of it
+            raise
         if hasattr(os, "posix_fadvise"):  # starts the disk, so that the syncs below find less to do
             os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
         return oid
@@ -313,12 +317,15 @@ class Objects:
 
     def discard(self) -> None:
         """Let go of what is staged; what was not flushed is gone."""
-        for fd, temp in self._staged.values():
-            os.close(fd)
-            if temp:
-                with suppress(FileNotFoundError):
-                    os.unlink(temp)
-        self._staged.clear()
+        for oid in tuple(self._staged):
+            self._unstage(oid)
+
+    def _unstage(self, oid: str) -> None:
+        fd, temp = self._staged.pop(oid)
+        os.close(fd)
+        if temp:
+            with suppress(FileNotFoundError):
+                os.unlink(temp)
 
     def quarantine(self, oid: str) -> str | None:
         """Move a loose object's file out of git's sight; return where it went."""

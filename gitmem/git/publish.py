@@ -22,7 +22,7 @@ from gitmem.core.messages import Note, subject
 from gitmem.errors import Busy, Damaged, StorageFailed
 from gitmem.git.commits import commit_bytes, write_tree
 from gitmem.git.indexfile import Entry, Stat
-from gitmem.git.lock import NO_INDEX, WAIT, Item, Lock, Record
+from gitmem.git.lock import NO_INDEX, UNSEEN, WAIT, Item, Lock, Record
 from gitmem.git.objects import blob_id
 from gitmem.git.repository import BRANCH, Repository, Snapshot, Tip, branch_file
 from gitmem.git.staging import IndexBusy, entry
@@ -100,11 +100,12 @@ class Publisher:
         """The commit that the branch is known to be at; empty before anybody has looked."""
         self.rejoin: Callable[[Tip], bool] = lambda tip: False
         """Asked where the branch is not where we left it; True when it was moved, by the answer."""
-        self._remark = lock.remark()
+        self._remark = self._index = lock.remark()
         self._noted = False
         self._landing = False
         self._out: dict[str, str] = {}
         self._conflicted: frozenset[str] = frozenset()
+        self._unseen = False
         self._claims = self._claimed() if repository.is_git_at_work() else None
 
     def begin(self) -> bool:
@@ -136,11 +137,10 @@ class Publisher:
             if published is not None:
                 return published
 
-    def look_again(self) -> None:
-        """See where the branch is: a git at work may have moved it since we looked."""
+    def look_again(self) -> bool:
+        """See where the branch is: a git at work may have moved it; True when commits came back."""
         tip = self.repository.tip()
-        if tip.commit != self.published:
-            self.rejoin(tip)
+        return tip.commit != self.published and self.rejoin(tip)
 
     def check_claims(self, paths: Iterable[str], snapshot: Snapshot) -> bool:
         """Refuse what belongs to a merge of a person's: it would end as half of each.
@@ -316,14 +316,16 @@ class Publisher:
             with suppress(OSError):
                 self.finish_items(item for item in expected if item.path not in self._conflicted)
 
-    def forward(self, path: str, standing: str | None) -> None:
-        """Let HEAD's version of PATH stand in the work tree instead of the known STANDING."""
-        snapshot = self.repository.snapshot()
-        temp = f"{TEMP_PREFIX}{os.urandom(8).hex()}-0"
-        item = Item(path, standing, snapshot.oid(path), temp, True)
-        self.unfinished.append(item)
-        self._note("", "", ())
-        self.settle([item], {path: snapshot.read(path)})
+    def forward(self, standing: Mapping[str, str | None]) -> None:
+        """Let HEAD's versions stand in the work tree instead of the known ones, by path."""
+        snapshot, stem = self.repository.snapshot(), TEMP_PREFIX + os.urandom(8).hex()
+        items = [
+            Item(path, old, snapshot.oid(path), f"{stem}-{number}", True)
+            for number, (path, old) in enumerate(standing.items())
+        ]
+        self.unfinished += items
+        self._note("", "", ())  # all of them: after a death the rest would look like edits
+        self.settle(items, {path: snapshot.read(path) for path in standing})
 
     def resume(self, items: Iterable[Item]) -> None:
         """Take over what a dead writer had not finished."""
@@ -359,6 +361,9 @@ class Publisher:
             )
         except (OSError, IndexBusy, Damaged):
             return False
+        if self._index not in (b"", NO_INDEX, self.repository.staging.replaced):
+            self._unseen = True  # git wrote it since we looked: our own patch must not hide that
+        self._index = self.repository.staging.known()
         return True
 
     def restage(self) -> None:
@@ -404,12 +409,17 @@ class Publisher:
     def let_go(self, item: Item, where: str) -> None:
         """Remove the old version of ITEM at WHERE, which is in git already.
 
-        Where git's copy is damaged this is the last sound one: it is put back first.
+        Where git's copy is damaged this is the last sound one: it is put back first. Where it may
+        not come back, it stays where it is, and the next writer judges it as it would any edit.
         """
         objects = self.repository.objects
         if item.old is not None and not objects.holds(item.old):
             seen = self.worktree.look(where)
             if seen.data is not None and seen.oid == item.old:
+                from gitmem.git.acknowledged import is_removed  # only where something is damaged
+
+                if is_removed(self.repository, item.path, seen.data):
+                    return
                 objects.write("blob", seen.data)
         self.worktree.drop(where)
 
@@ -425,14 +435,17 @@ class Publisher:
             self.worktree.sync(SWAPPED)  # what waits there may be an edit that git does not have
             self._note("", "", (), left=True)
         else:
-            self.lock.clear(self.repository.staging.signature(), self.published, self._since())
+            seen = UNSEEN if self._unseen else self.repository.staging.signature()
+            self.lock.clear(seen, self.published, self._since())
 
     def index_changed(self) -> bool:
         """True when somebody else wrote the index since we did: a person used plain git."""
         known = self._remark
-        if not known or known == (self.repository.staging.signature() or NO_INDEX):
+        now = self.repository.staging.signature() or NO_INDEX
+        if not known or known == now:
             return False
         self._noted = True  # so that it is noticed once
+        self._index = now
         return True
 
 

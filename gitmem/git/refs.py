@@ -13,7 +13,7 @@ from typing import NamedTuple
 from gitmem.errors import Busy, Conflict, Damaged
 from gitmem.git import publish
 from gitmem.git.commits import COMMITTER, EMAIL
-from gitmem.git.deadlocks import GRACE, is_abandoned
+from gitmem.git.deadlocks import GRACE, git_works_in, is_abandoned, is_open_somewhere
 from gitmem.git.durable import make_folders, sync_folder
 from gitmem.git.repository import BRANCH, Repository
 
@@ -22,6 +22,7 @@ PATIENCE = 1.0
 OURS = "refs/gitmem/"
 """Only gitmem writes here, under the group's lock: whoever holds that and finds a lock of such a
 ref, and no git at work, knows that its writer is dead."""
+PACKED = "packed-refs"
 LOG = "gitmem/log.new"
 """The log of a ref that begins, for the moment it takes to put it in place."""
 _NOBODY = "0" * 40
@@ -126,6 +127,57 @@ def clear_dead_lock(gitdir: Path, name: str) -> bool:
         lock.unlink(missing_ok=True)
     ours.unlink(missing_ok=True)
     return dead
+
+
+def delete_ref(gitdir: Path, name: str) -> None:
+    """Let a ref be no more, also where `git pack-refs` has put it. Needs the group's lock.
+
+    As git does it, the lock of the packed refs is held until the file of the ref is gone: else
+    somebody who packs refs meanwhile would bring it back. libgit2 is not asked to: its lock could
+    not be told from that of a living git after a crash.
+    """
+    clear_dead_lock(gitdir, PACKED)
+    _write(_ours(gitdir, PACKED), b"")
+    try:
+        _take(gitdir, PACKED)
+        publish.reached("held")
+        _unpack(gitdir, name)
+        clear_dead_lock(gitdir, name)
+        for path in (gitdir / "logs" / name, gitdir / name):
+            path.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):  # git removes a folder in which no ref is left
+            sync_folder((gitdir / name).parent)
+    finally:
+        clear_dead_lock(gitdir, PACKED)
+
+
+def _unpack(gitdir: Path, name: str) -> None:
+    """Take the lines of a ref out of `packed-refs`, and leave all others as they are."""
+    path = gitdir / PACKED
+    kept: list[bytes] = []
+    ours = False
+    for row in path.read_bytes().splitlines(keepends=True) if path.exists() else ():
+        ours = ours if row.startswith(b"^") else row.rstrip(b"\n").endswith(f" {name}".encode())
+        kept += [] if ours else [row]
+    if path.exists() and len(b"".join(kept)) < path.stat().st_size:
+        put_durably(path, b"".join(kept), gitdir / "gitmem" / f"{PACKED}.new")
+
+
+def is_dead_lock(gitdir: Path, lock: Path) -> bool:
+    """True for a lock that one of us left when it died; nobody may hold the group's lock.
+
+    It is a hard link to a file of ours, or below our own refs. Earlier releases let libgit2 write
+    the packed refs, and that writes into the lock itself, which git does not.
+    """
+    name = lock.relative_to(gitdir).as_posix().removesuffix(".lock")
+    ours = (_ours(gitdir, name), gitdir / name, gitdir / "gitmem" / f"{name}.new")
+    if any(_is_same(lock, each) for each in ours):
+        return True
+    if name == PACKED:
+        with suppress(OSError):
+            begins = lock.read_bytes().startswith(b"# pack-refs")
+            return begins and not (git_works_in(gitdir) or is_open_somewhere(lock))
+    return name.startswith(OURS) and is_abandoned(gitdir, lock)
 
 
 def _is_same(one: Path, other: Path) -> bool:

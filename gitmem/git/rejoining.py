@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import stat
 from contextlib import suppress
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.messages import Note, parse
 from gitmem.core.numbers import counted
 from gitmem.errors import Conflict, Damaged, GitmemError
-from gitmem.git.ancestry import Split, is_behind, split
+from gitmem.git.ancestry import Split, is_behind, reached, split
 from gitmem.git.commits import commit_bytes, write_tree
 from gitmem.git.intake import joined, new_id
 from gitmem.git.lineage import Departure, departure
@@ -21,6 +21,9 @@ from gitmem.git.objects import ObjectDamaged
 from gitmem.git.publish import Plan, Publisher, Step
 from gitmem.git.repository import BRANCH, Snapshot, Tip, branch_file, differences
 from gitmem.git.trees import Node
+
+if TYPE_CHECKING:
+    from gitmem.git.kept import Line, Unreadable
 
 
 class Rejoined(NamedTuple):
@@ -33,16 +36,27 @@ class Rejoined(NamedTuple):
     """Where the branch was put, which leads to them again; empty where they are only kept."""
     how: str
     """What the reflog says of the move that took them away; empty when it says nothing."""
+    unreadable: tuple[Unreadable, ...] = ()
+    """What was left out because nobody can read it any more."""
 
     @property
     def told(self) -> str:
         """What became of them, in a sentence."""
         what = counted(self.commits, "commit")
         moved = f" by `{self.how}`" if self.how else ""
+        without = self._without()
         if self.landed:
-            return f"{what} had left the branch{moved} and {_are(self.commits)} back"
-        back = f"bring back with `gitmem kept restore {self.commit[:10]}`"
-        return f"{what} left the branch{moved} and {_are(self.commits)} kept; {back}"
+            return f"{what} had left the branch{moved} and {_are(self.commits)} back{without}"
+        them = "it" if self.commits == 1 else "them"
+        back = f"bring {them} back with `gitmem kept restore {self.commit[:10]}`"
+        return f"{what} left the branch{moved} and {_are(self.commits)} kept{without}; {back}"
+
+    def _without(self) -> str:
+        if not self.unreadable:
+            return ""
+        from gitmem.git.kept import Line
+
+        return f", {Line(self.commit, self.unreadable).without} (see `gitmem check`)"
 
 
 class Rejoiner:
@@ -60,8 +74,16 @@ class Rejoiner:
         self._publisher.published = published or tip.commit
         left = self._left(tip)
         self._deal_with(left, tip)
-        objects = self._repository.objects
-        return left is None or is_behind(objects, published, self._repository.tip().commit)
+        return left is None or self._is_back(published)
+
+    def _is_back(self, published: str) -> bool:
+        """True when the branch leads to PUBLISHED again, or to what can be read of it."""
+        from gitmem.git.kept import rebuilt
+
+        there = rebuilt(self._repository.gitdir).get(published, published)
+        with suppress(ObjectDamaged):
+            return is_behind(self._repository.objects, there, self._repository.tip().commit)
+        return False
 
     def __call__(self, tip: Tip) -> bool:
         """Deal with a branch at TIP that is not where we left it; True when it was moved again."""
@@ -73,29 +95,47 @@ class Rejoiner:
             return False
         moved = False
         for head in left.heads:
-            landed = "" if left.meant else self._landed(head)
+            line, landed = self._put_back(head, meant=left.meant)
             moved = moved or bool(landed)
-            if not landed and self._kept_not(head):
-                continue  # damaged, and only the reflog knows of it: `check` says so
-            self._tell(head, tip, landed, left)
+            if not landed:
+                from gitmem.git.kept import keep
+
+                keep(self._repository, line.head)
+            self._note(line)
+            self._tell(line, tip, landed, left)
         if not moved:
             self._publisher.published = tip.commit
         return moved
 
-    def _kept_not(self, head: str) -> str:
-        """Keep a line of commits under a ref of its own; tell why where that cannot be done."""
-        from gitmem.git.kept import keep_whole  # only where something left the branch
+    def _put_back(self, head: str, *, meant: bool, old: bool = False) -> tuple[Line, str]:
+        """Put a line on the branch unless its end was MEANT; tell which, and where that is now.
 
-        return keep_whole(self._repository, head)
+        Where it cannot be read whole, what can be read of it counts.
+        """
+        from gitmem.git.kept import Line  # only where something left the branch
+        from gitmem.git.repairs.mending import whole_line
+
+        landed = "" if meant else self._landed(head, old=old)
+        if landed:
+            return Line(head), landed
+        line = whole_line(self._repository, head)
+        return line, "" if meant else self._landed(line.head, old=old)
 
     def land(self, head: str) -> str:
         """Put a kept line of commits on the branch; tell where that is now, or nothing."""
         from gitmem.git.kept import release
 
-        landed = self._landed(head, old=True)
+        line, landed = self._put_back(head, meant=False, old=True)
         if landed:
+            self._note(line)
             release(self._repository, head)
         return landed
+
+    def _note(self, line: Line) -> None:
+        if line.made:
+            from gitmem.git.kept import note_rebuilt
+
+            note_rebuilt(self._repository.gitdir, line)
 
     def _heal_file(self) -> None:
         """Give a branch that lost its file a new one, for the git of a person to see."""
@@ -120,9 +160,10 @@ class Rejoiner:
         except ObjectDamaged:
             return None  # what cannot be read cannot be put back; `check` names it
 
-    def _tell(self, head: str, tip: Tip, landed: str, left: Departure) -> None:
-        count = len(split(self._repository.objects, head, tip.commit).ours)
-        self.found.append(Rejoined(head, count, landed, left.how))
+    def _tell(self, line: Line, tip: Tip, landed: str, left: Departure) -> None:
+        objects = self._repository.objects
+        count = len(reached(objects, line.head, reached(objects, tip.commit)))
+        self.found.append(Rejoined(line.head, count, landed, left.how, line.unreadable))
 
     def _landed(self, head: str, *, old: bool = False) -> str:
         """Put the line that ends in HEAD on the branch; nothing where it does not go together.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -275,6 +276,13 @@ class Repository:
             commit = self.commit(oid)
             yield commit
             oid = commit.parents[0] if commit.parents else None
+
+    def has_stood(self, path: str, blob: str) -> bool:
+        """True when the branch has had BLOB at PATH: a blob that nothing leads to is not kept."""
+        with suppress(ObjectDamaged):
+            line = self.history(self.tip().commit)
+            return any(self.snapshot(each.oid).oid(path) == blob for each in line)
+        return False
 
 
 class Snapshot:

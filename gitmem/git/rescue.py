@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gitmem.errors import GitmemError
+from gitmem.errors import Damaged, GitmemError
 
 if TYPE_CHECKING:
     from gitmem.git.packs import Content
@@ -37,10 +37,32 @@ class Rescue:
     def find(self, oid: str) -> Content | None:
         """A second copy of OID, proved by its hash."""
         found = self._copy(oid)
-        if found is None:
+        if found is None or self._is_withheld(oid, found):
             return None
         self._whence[oid] = found.whence
         return found.kind, found.data
+
+    def _is_withheld(self, oid: str, found: Copy) -> bool:
+        """True for a credential that HEAD does not name: it may have been removed from history."""
+        from gitmem.git.acknowledged import is_withheld
+
+        return is_withheld(self._gitdir, found.said) and oid not in self._at_head()
+
+    def _at_head(self) -> set[str]:
+        """The blobs of HEAD, as far as its folders can be read. `check --repair` looks further."""
+        from gitmem.git.checks.reffiles import all_refs
+        from gitmem.git.objects import Objects
+        from gitmem.git.repository import BRANCH
+        from gitmem.git.steps import Trees, read_step
+
+        objects = Objects(self._gitdir)
+        try:
+            tree = read_step(objects, all_refs(self._gitdir).get(BRANCH, "")).tree
+            return {blob for _, _, blob in Trees(objects).changes("", tree)}
+        except Damaged:
+            return set()
+        finally:
+            objects.close()
 
     def put_back(self, kind: str, data: bytes) -> None:
         """Write the object again; the damaged file goes to quarantine.
@@ -53,7 +75,7 @@ class Rescue:
         if self._keeps:
             with suppress(OSError):
                 oid = Objects(self._gitdir).write(kind, data)
-                self.healed[oid] = self._whence.get(oid, "what it is built on")
+                self.healed[oid] = self._whence.get(oid, "its delta base")
 
     def mend_indexes(self) -> bool:
         """Make the indexes of sound packs anew that are damaged or missing; False for none.

@@ -44,6 +44,8 @@ class Staging:
         self._cached: tuple[Signature, IndexFile] | None = None
         self._recent: dict[bytes, Entry] = {}
         self._outlasted: tuple[int, int] | None = None
+        self.replaced = b""
+        """The signature of the index that `update` has patched."""
 
     def signature(self) -> bytes:
         """What tells one writing of the index from another; empty when there is none."""
@@ -52,6 +54,10 @@ class Staging:
         except OSError:
             return b""
         return b"index %d %d %d" % (found.st_ino, found.st_mtime_ns, found.st_size)
+
+    def known(self) -> bytes:
+        """The signature of the index as it was read or written last."""
+        return b"index %d %d %d" % self._cached[0] if self._cached else b""
 
     def load(self) -> tuple[IndexFile | None, int]:
         """The index and its mtime in nanoseconds; None when it is missing or unreadable."""
@@ -100,6 +106,7 @@ class Staging:
         with self._locked(wait) as fd:
             # Read under the lock: what a person's `git add` has put there since must stay.
             index, mtime = self.load()
+            self.replaced = self.known()
             if index is None:
                 index, mtime = build(rebuild()), 0
                 self._recent = {}

@@ -6,7 +6,7 @@ import re
 from collections import OrderedDict
 from typing import NamedTuple
 
-from gitmem.core.messages import parse
+from gitmem.core.messages import RUN, parse
 from gitmem.git.objects import Objects
 from gitmem.git.repository import parse_commit
 
@@ -20,6 +20,7 @@ _ROW = re.compile(rb"([0-7]+) ([^\0]+)\0(.{20})", re.DOTALL)
 _FOLDER = b"40000"
 _REGULAR = b"100"
 _OP, _AGENT, _SOURCE = b"Gitmem-Op: ", b"Gitmem-Agent: ", b"Gitmem-Source: "
+_RUN = RUN.encode() + b": "
 
 Change = tuple[str, str, str]
 """A path, its blob before and its blob now; nothing where there is no file."""
@@ -36,6 +37,8 @@ class Step(NamedTuple):
     agent: str
     op: str = ""
     source: str = ""
+    run: str = ""
+    """The captures that it was made with, all of edits that stood there at the same time."""
 
 
 def read_step(objects: Objects, oid: str) -> Step:
@@ -47,9 +50,10 @@ def read_step(objects: Objects, oid: str) -> Step:
         said = parse(commit.message)
         seconds = int(commit.time.timestamp())
         agent = said.agent or commit.author
-        return Step(oid, commit.tree, commit.parents, seconds, agent, said.op, said.source)
+        words = said.op, said.source, said.get(RUN)
+        return Step(oid, commit.tree, commit.parents, seconds, agent, *words)
     tree, parents, author, when = head.groups()
-    op, agent, source = _said(data[head.end() :])
+    op, agent, source, run = _said(data[head.end() :])
     return Step(
         oid,
         tree.decode(),
@@ -58,20 +62,21 @@ def read_step(objects: Objects, oid: str) -> Step:
         agent or author.decode("utf-8", "replace"),
         op,
         source,
+        run,
     )
 
 
-def _said(rest: bytes) -> tuple[str, str, str]:
-    """Operation, agent and source by the trailers, of what stands behind the author."""
+def _said(rest: bytes) -> tuple[str, str, str, str]:
+    """Operation, agent, source and run by the trailers, of what stands behind the author."""
     if _OP not in rest:
-        return "", "", ""
+        return "", "", "", ""
     block = rest[rest.rfind(b"\n\n") + 2 :]
     lines = block.split(b"\n")
     plain = all(line.startswith(b"Gitmem-") for line in lines[:-1]) and not lines[-1]
     if not plain or b"\\u{" in block:
         said = parse(rest.partition(b"\n\n")[2].decode("utf-8", "replace"))
-        return said.op, said.agent, said.source
-    return _value(lines, _OP), _value(lines, _AGENT), _value(lines, _SOURCE)
+        return said.op, said.agent, said.source, said.get(RUN)
+    return _value(lines, _OP), _value(lines, _AGENT), _value(lines, _SOURCE), _value(lines, _RUN)
 
 
 def _value(lines: list[bytes], name: bytes) -> str:

@@ -38,7 +38,7 @@ class Place(NamedTuple):
     touch: Touch
 
 
-NOWHERE = ("", 0)
+NOWHERE = ("", 0, "")
 Left = dict[bytes, list[Place]]
 """Texts, and the places that they left."""
 
@@ -130,24 +130,25 @@ class _Work:
         """What was cut out of one file and pasted into another has moved, in whatever order.
 
         `capture` commits each file by itself: who moves an entry by hand makes two commits, and
-        which of them comes first is a matter of names.
+        which of them comes first is a matter of names. But a text that stood in both files for a
+        while is a copy, also if the first is deleted soon.
         """
-        state, now = self._commit.state, self._commit.step.seconds
+        state, now, run = self._commit.state, self._commit.step.seconds, self._commit.step.run
         for known in (state.cut, state.pasted):
             _forget_old(known, now)
         for key, places in self._gone.items():
             if places and not self._was_pasted(key, places[-1]):
                 state.cut.pop(key, None)  # what comes last stands last
-                state.cut[key] = places[-1].path, now
+                state.cut[key] = places[-1].path, now, run
         for key in list(self._come):
             if not self._was_cut(key):
                 state.pasted.pop(key, None)
-                state.pasted[key] = self._come[key][-1], now
+                state.pasted[key] = self._come[key][-1], now, run
 
     def _was_cut(self, key: bytes) -> bool:
         """Whether a text that came was cut elsewhere just before; then it has the date of that."""
         state = self._commit.state
-        path, seconds = state.cut.get(key, NOWHERE)
+        path, seconds, _ = state.cut.get(key, NOWHERE)
         if not _is_recent(path, seconds, self._commit.step.seconds):
             return False
         del state.cut[key]
@@ -158,10 +159,14 @@ class _Work:
         return True
 
     def _was_pasted(self, key: bytes, place: Place) -> bool:
-        """Whether a text that left was pasted elsewhere just before; then that gets its date."""
-        state, when = self._commit.state, self._regaining.when
-        path, seconds = state.pasted.get(key, NOWHERE)
-        if not _is_recent(path, seconds, self._commit.step.seconds) or path == place.path:
+        """Whether a text that left was pasted elsewhere just before; then that gets its date.
+
+        It was gone already when it was pasted if both edits were found at the same time. Captures
+        of earlier releases do not say that, so there the time decides.
+        """
+        state, when, step = self._commit.state, self._regaining.when, self._commit.step
+        path, seconds, run = state.pasted.get(key, NOWHERE)
+        if not _is_recent(path, seconds, step.seconds) or path == place.path or run != step.run:
             return False
         known = self._texts_of(path)
         touches = known.get(key, ())
@@ -248,7 +253,10 @@ def _merged(key: bytes, come: list[str], parents: Sequence[State]) -> list[tuple
 
 def _forget_old(known: Moved, now: int) -> None:
     """Let go of what is of another sitting."""
-    while known and (len(known) > MOST_MOVED or not _is_recent(*next(iter(known.values())), now)):
+    while known:
+        path, seconds, _ = next(iter(known.values()))
+        if len(known) <= MOST_MOVED and _is_recent(path, seconds, now):
+            return
         del known[next(iter(known))]
 
 

@@ -14,13 +14,21 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from gitmem.core.messages import parse
+from gitmem.core.quoting import quoted
 from gitmem.errors import GitOperationUnderway
 from gitmem.git.indexfile import IndexFile
+from gitmem.git.objects import ObjectDamaged
 from gitmem.git.repository import GIT_AT_WORK, Repository, Snapshot
 from gitmem.git.worktree import Seen, WorkTree
 
 LOOKED_BACK = 200
 """Commits in which the version may stand that a git at work has put back into the index."""
+AT_ONCE = 5.0
+"""Seconds from the begin of a `git merge` to its end. A person takes longer to read what an agent
+has written since, and to put the version before it back with `git checkout`."""
+MEANWHILE = 1000
+"""More commits than writers make in that time."""
 
 
 class GitOperation(NamedTuple):
@@ -41,10 +49,10 @@ class GitOperation(NamedTuple):
     @property
     def way_on(self) -> str:
         """How it ends, in words."""
-        if self == CONFLICT:
-            return f"resolve the conflict, then run `{self.finish}` in the group"
-        way = f"run `{self.finish}` in the group"
-        return f"{way}, or `{self.abort}`" if self.abort else way
+        conflicts = "the conflict" if self == CONFLICT else "any conflicts"
+        first = f"resolve {conflicts}, then " if self != _BISECT else ""
+        way = f"{first}run `{self.finish}` in the group's folder"
+        return f"{way}, or `{self.abort}` to give it up" if self.abort else way
 
 
 def _of(name: str) -> GitOperation:
@@ -82,6 +90,30 @@ def _next_in_sequence(gitdir: Path) -> GitOperation | None:
     with suppress(OSError):
         word = (gitdir / "sequencer" / "todo").read_bytes().lstrip().partition(b" ")[0]
         return _of("revert" if word == b"revert" else "cherry-pick")
+    return None
+
+
+def put_back(repository: Repository) -> Snapshot | None:
+    """The commit whose files a `git merge` that failed has put back; None where none did.
+
+    Git notes HEAD in ORIG_HEAD as it begins. If the strategy fails, because somebody holds the
+    index or has edited a file, git resets index and files to that commit and does not move the
+    branch. Everything that was published in between then looks taken back by hand.
+    """
+    gitdir = repository.gitdir
+    try:
+        noted, staged = os.stat(gitdir / "ORIG_HEAD"), os.stat(gitdir / "index")
+        if not 0 <= staged.st_mtime - noted.st_mtime <= AT_ONCE or git_operation(gitdir):
+            return None
+        commit = (gitdir / "ORIG_HEAD").read_text("ascii").strip()
+    except (OSError, ValueError):
+        return None
+    with suppress(ObjectDamaged):
+        for each in islice(repository.history(repository.tip().commit), MEANWHILE):
+            if each.oid == commit:
+                return repository.snapshot(commit)
+            if not parse(each.message).get("Gitmem-Op"):
+                return None  # the merge was made, and what it brought may be taken back
     return None
 
 
@@ -160,10 +192,11 @@ class Claims:
     def refusal(self, path: str) -> GitOperationUnderway:
         """The error for who would write PATH."""
         operation = self.by()
+        way = operation.way_on.replace("PATH", quoted(path))
         where = "" if operation == CONFLICT else " begun with git that is not finished"
         return GitOperationUnderway(
-            f"'{path}' belongs to {operation.title}{where}",
-            hint=f"{operation.way_on.replace('PATH', path)}; all other files can be written",
+            f"{path!r} belongs to {operation.title}{where}",
+            hint=f"{way}; all other files can be written",
             path=path,
             operation=operation.name,
         )

@@ -67,7 +67,8 @@ class WorkTree:
 
     def __init__(self, root: Path, gitdir: Path | None = None) -> None:
         self.root = root
-        self._gitdir, self._outside_fd = gitdir, -1
+        self._outside = swapped_folder(gitdir) if gitdir else None
+        self._outside_fd = -1
         try:
             self._fd = os.open(root, _FOLDER)
         except OSError as error:
@@ -106,21 +107,27 @@ class WorkTree:
             os.close(fd)
 
     def _swapped_folder(self) -> int:
-        if self._gitdir is None:
+        if self._outside is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), SWAPPED)
         if self._outside_fd < 0:
-            outside = swapped_folder(self._gitdir)
             try:
-                self._outside_fd = os.open(outside, _FOLDER)
+                self._outside_fd = os.open(self._outside, _FOLDER)
             except FileNotFoundError:
-                outside.mkdir(mode=0o700)
-                self._outside_fd = os.open(outside, _FOLDER)
+                self._outside.mkdir(mode=0o700)
+                self._outside_fd = os.open(self._outside, _FOLDER)
         return self._outside_fd
+
+    def swapped_since(self, moment: int) -> bool:
+        """True when something came to, or left, the folder of `swapped_names` after MOMENT."""
+        try:
+            return self._outside is not None and os.stat(self._outside).st_mtime_ns > moment
+        except OSError:
+            return False
 
     def swapped_names(self) -> list[str]:
         """Everything that came out of this work tree and still is where it went."""
         try:
-            return sorted(os.listdir(self._swapped_folder()))
+            return sorted(os.listdir(self._outside)) if self._outside else []
         except OSError:
             return []
 

@@ -34,7 +34,7 @@ def bring_back(gitdir: Path) -> bool:
     if len(found) > 1:
         places = " and ".join(map(str, found))
         raise Damaged(
-            f"the work tree {default} is gone, and {places} say that they are it",
+            f"the work tree {default} is missing, and several folders claim to be it: {places}",
             hint=f"move the right one to {default}",
             path=str(default),
         )

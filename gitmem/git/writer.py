@@ -6,11 +6,9 @@ the writer before it died, it finishes that one's work first.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,10 +26,6 @@ from gitmem.git.worktree import ABSENT, Seen, WorkTree
 if TYPE_CHECKING:
     from gitmem.git.rejoining import Rejoined, Rejoiner
 
-LATELY, MOST_COMMITS = 60, 16
-"""Seconds that a git command takes at most, and the commits that others make meanwhile."""
-MOMENT = 0.1
-"""Seconds in which a git that has written the index has moved the branch, too."""
 GONE = ("file", "folder")
 """Obstacles that took a file's place: the file itself is no longer there."""
 
@@ -49,7 +43,6 @@ class Writer:
         """Asked about what an operation publishes; an edit by others has happened already."""
         self._publisher = publisher
         self._policies = policies
-        self._paused = False
         self._intake = Intake(publisher, finder, policies)
         self._rejoiner: Rejoiner | None = None
         publisher.rejoin = self._rejoin
@@ -156,7 +149,8 @@ class Writer:
         if self._is_ours(path, seen, snapshot):
             return None
         # Differs, so somebody may be in the middle of it: half an edit is no good version.
-        self._let_git_finish(path, seen)
+        self._intake.let_git_finish(path, seen)
+        self._finisher.tidy()
         seen, snapshot = self.worktree.look(path, patience=PATIENCE), self.repository.snapshot()
         if self._is_ours(path, seen, snapshot):
             return None
@@ -176,37 +170,6 @@ class Writer:
 
         return Ignored(self.repository.gitdir).fits(path)
 
-    def _let_git_finish(self, path: str, seen: Seen) -> None:
-        """Give a `git reset` that has put an older version at PATH the time to move the branch.
-
-        Git writes the files first, under the lock of the index, then the index, and sets the branch
-        at the end. In between its version of a file that was published meanwhile looks like an edit
-        that takes the write back.
-        """
-        self.repository.staging.wait_for_git(self._publisher.wait)
-        if not self._paused and self._is_known(seen.oid) and seen.oid in self._stood_lately(path):
-            self._paused = True  # once: somebody may have put it there for good
-            time.sleep(MOMENT)
-        self._publisher.look_again()
-        self._finisher.tidy()
-
-    def _is_known(self, oid: str | None) -> bool:
-        """False for a text that git has never seen, as almost every edit is.
-
-        An edit is not looked for elsewhere, as a lost object is: it would be put into git unjudged.
-        """
-        return oid is None or self.repository.objects.holds(oid)
-
-    def _stood_lately(self, path: str) -> Iterator[str | None]:
-        """The versions of PATH that commits of the last minute have replaced."""
-        since = self.clock().timestamp() - LATELY
-        line = self.repository.history(self.repository.tip().commit)
-        with suppress(Damaged):
-            for commit in islice(line, MOST_COMMITS):
-                if commit.committed < since or not commit.parents:
-                    return
-                yield self.repository.snapshot(commit.parents[0]).oid(path)
-
     def _is_ours(self, path: str, seen: Seen, snapshot: Snapshot) -> bool:
         """True for HEAD's version, and for one of ours that still waits to be replaced by it."""
         same = seen.oid == snapshot.oid(path) and not seen.obstacle
@@ -214,7 +177,8 @@ class Writer:
 
     def adopt_move(self, source: str, target: str, finder: Note) -> Captured | Holding | None:
         """Commit a file that somebody renamed, as one commit, so that git sees the move."""
-        self._let_git_finish(target, self.worktree.look(target))
+        self._intake.let_git_finish(target, self.worktree.look(target))
+        self._finisher.tidy()
         seen, before = self.worktree.look(target), self.worktree.look(source)
         snapshot = self.repository.snapshot()
         left = before.absent or before.obstacle in GONE
@@ -224,6 +188,7 @@ class Writer:
         if rule or not snapshot.oid(source):
             return Holding(target, rule) if rule else self.adopt(target, finder)
         gone = violations(source, None, sound(snapshot, source), self._policies(snapshot, source))
+        finder = self._intake.in_run(finder)
         note = edit_note(finder, target, sound(snapshot, source), seen.data, gone)
         note = note._replace(extra=(*note.extra, ("Gitmem-From", source)))
         step = Step({source: None, target: seen.data}, note)
@@ -246,7 +211,7 @@ class Writer:
     def reinstate(self, path: str) -> None:
         """Let HEAD's version of PATH stand; what stands there now is judged, and set aside."""
         with suppress(OSError, GitmemError):  # it may follow a write that has landed: it can wait
-            self._publisher.forward(path, None)
+            self._publisher.forward({path: None})
             self._finisher.tidy()
 
     def check_closed(self, path: str, again: str) -> None:
@@ -266,7 +231,7 @@ class Writer:
         known = len(self.set_aside)
         files = [name for name, _ in self.repository.snapshot().files(path)]
         for each in files:
-            self._publisher.forward(each, None)
+            self._publisher.forward({each: None})
         if files:
             self._finisher.tidy()
         else:
@@ -285,7 +250,7 @@ class Writer:
         for path, _ in snapshot.files(under):
             claimed = self._publisher.is_claimed(path, snapshot)
             if not claimed and self.worktree.look(path).absent:
-                self._publisher.forward(path, None)
+                self._publisher.forward({path: None})
                 missing += 1
         return missing
 
@@ -370,6 +335,6 @@ def _check_head(repository: Repository) -> None:
         raise Damaged("HEAD of this group cannot be read", hint="run `gitmem check --repair`")
     raise Conflict(
         f"HEAD of this group is {where}, put there by hand; gitmem writes to 'main' only",
-        hint="finish what you are doing there, then run `git switch main` in the group",
+        hint="finish what you are doing there, then run `git switch main` in the group's folder",
         head=branch or "",
     )

@@ -7,6 +7,7 @@ here are ours. Without this file everything is searched again.
 
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,7 +16,7 @@ from gitmem.index.files import put
 if TYPE_CHECKING:
     from gitmem.core.exposure import Exposed
 
-FORM = "1"
+FORM = "2"
 """Counted up whenever a rule changes: then all of history is searched again, once."""
 NAME = "scanned"
 
@@ -34,12 +35,13 @@ NOTHING = Scanned()
 
 
 def read_scanned(gitdir: Path) -> Scanned:
-    """What is known; nothing where the file is missing, torn, or by a gitmem of other rules."""
+    """What is known; nothing where the file is missing, damaged, or by a gitmem of other rules."""
     try:
         with open(f"{gitdir}/gitmem/{NAME}", "rb", buffering=0) as file:
-            form, tip, left, *rows, end = file.read().decode("ascii").split("\n")
-        if form != FORM or end:
+            form, _, text = file.read().decode("ascii").partition("\n")
+        if form != _form(text):
             return NOTHING
+        tip, left, *rows, _ = text.split("\n")
         return Scanned(tip, left, tuple(map(_exposed, rows)))
     except (OSError, ValueError):
         return NOTHING
@@ -59,8 +61,13 @@ def _plain(path: str) -> str:
 def keep_scanned(gitdir: Path, known: Scanned) -> None:
     """Remember it."""
     rows = ["\t".join((*map(str, each[:-1]), _escaped(each.path))) for each in known.found]
-    lines = (FORM, known.tip, known.left, *rows, "")
-    put(gitdir / "gitmem" / NAME, "\n".join(lines).encode("ascii"))
+    text = "\n".join((known.tip, known.left, *rows, ""))
+    put(gitdir / "gitmem" / NAME, f"{_form(text)}\n{text}".encode("ascii"))
+
+
+def _form(text: str) -> str:
+    """The first line: one bit turned in the rest could name another commit, or hide a finding."""
+    return f"{FORM} {zlib.crc32(text.encode('ascii')):08x}"
 
 
 def carried_on(known: Scanned, since: str, tip: str) -> Scanned:

@@ -6,6 +6,7 @@ changed: what is committed is what stands there, byte for byte.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -306,10 +307,15 @@ def _finished(group: Group) -> bool:
 
 
 def _nothing(root: Path, folder: Folder) -> BadInput:
-    out = f"; {len(folder.left)} left out ({folder.left[0].why})" if folder.left else ""
+    reasons = Counter(each.why.partition(":")[0] for each in folder.left)
+    out = "; left out: " if folder.left else ""
+    out += ", ".join(f"{many} {why}" for why, many in reasons.most_common())
     hint = "name the folder that holds the memory files"
     if folder.linked:
-        hint = f"every file has a second name; adopt a copy: `cp -r {quoted(str(root))} COPY`"
+        every, copy = len(folder.linked) == len(folder.left), quoted(f"{root}-copy")
+        hint = "every file is" if every else f"{len(folder.linked)} of the files are"
+        hint += " stored under a second name (a hard link); adopt a copy: "
+        hint += f"`cp -r {quoted(str(root))} {copy} && gitmem adopt {copy}`"
     return BadInput(
         f"there is nothing to adopt in {root}{out}",
         hint=hint,

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from gitmem.core.access import MAIN
 from gitmem.core.messages import parse
+from gitmem.core.quoting import quoted
 from gitmem.core.secrets import redact
 from gitmem.errors import Conflict, GroupRefused
 from gitmem.git.foreign import is_repository
@@ -103,7 +104,7 @@ def has_content(target: Target) -> Conflict:
     """The error for a group that is not free."""
     return Conflict(
         f"the group {target.name!r} has files already, and a folder is adopted into a new one",
-        hint=f"name another group: `gitmem adopt {target.root} -g NAME`",
+        hint=f"name another group: `gitmem adopt {quoted(str(target.root))} -g NAME`",
         group=target.name,
     )
 

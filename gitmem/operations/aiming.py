@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from shlex import quote
 from typing import NamedTuple
 
 from gitmem.core.entry_blocks import split_address
 from gitmem.core.guards import check_message_text
 from gitmem.core.layout import Layer, Layout, filled, is_glob, moment_values, variables_in
 from gitmem.core.paths import check_path, is_path, numbered
+from gitmem.core.quoting import quoted
 from gitmem.errors import BadInput
 from gitmem.git.repository import Snapshot
 from gitmem.operations.applying import Aim, Edit, naming_line, text_bytes
@@ -117,7 +117,7 @@ def _check_no_address(edit: Edit, layout: Layout, ground: _Ground) -> None:
     if name and not ground.has(edit.path) and (ground.has(path) or layout.layer(path)):
         raise BadInput(
             f"{edit.path} is an entry, and no file",
-            hint=f"write to it: `gitmem write {quote(path)} --entry {quote(name)} ...`",
+            hint=f"write to it: `gitmem write {quoted(path)} --entry {quoted(name)} ...`",
         )
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from gitmem.core.frontmatter import set_field
 from gitmem.core.layout import Layer
+from gitmem.core.quoting import quoted
 from gitmem.errors import BadInput, Conflict, GitmemError
 from gitmem.git.objects import blob_id
 
@@ -132,7 +133,7 @@ class BlobMismatch(Conflict):
         now = f"is {found}" if found else "does not exist"
         super().__init__(
             f"{path} {now}, not {wanted}",
-            hint=f"read it again (`gitmem read {path}`) and base your text on that",
+            hint=f"read it again (`gitmem read {quoted(path)}`) and base your text on that",
             path=path,
             blob=found,
             if_match=wanted,

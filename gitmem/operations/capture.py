@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from gitmem.core.guards import MARKERS_RULE, hold_rule
-from gitmem.core.messages import Note
-from gitmem.errors import Conflict, PathNotFound
-from gitmem.git.intake import Captured, Holding
+from gitmem.core.messages import RUN, Note, revealed
+from gitmem.core.paths import is_inside
+from gitmem.errors import Conflict, PathNotFound, PathRefused
+from gitmem.git.intake import Captured, Holding, new_id
 from gitmem.git.lock import WAIT
 from gitmem.git.underway import GitOperation
 from gitmem.git.writer import Writer
@@ -56,8 +57,8 @@ def capture(
     WAIT so long for it; MOST: no more edits than these, and 0 is all. SECONDS:
     so long for the scan, and after the first edit, which is always taken in, as long again.
     """
-    finder = group.note("capture", reason=reason)
-    places = [group.relative(each) for each in paths]
+    finder = group.note("capture", reason=reason)._replace(extra=((RUN, new_id()),))
+    places = [_place(group, each) for each in paths]
     if must_exist:
         for place in places:
             _check_known(group, place)
@@ -93,6 +94,7 @@ class _Capture:
     def recover(self) -> None:
         """What a dead writer left behind is finished first, or it would look like edits."""
         with self._group.writing(self._wait, hurried=self._hurried, finder=self._finder) as writer:
+            writer.sweep()
             self.captured += writer.captured
 
     def take_in(self, edits: Sequence[PendingEdit], progress: Progress | None) -> list[Holding]:
@@ -132,6 +134,18 @@ class _Capture:
             holding = _adopted(writer, edit, self._finder)
             self.captured.extend(writer.captured)
         return holding
+
+
+def _place(group: Group, path: str) -> str:
+    """PATH as the group names it; a name that is in use is judged later: it may be deleted."""
+    try:
+        return group.relative(path)
+    except PathRefused:
+        for name in map(group.inside, (path, revealed(path))):
+            there = is_inside(name) and os.path.lexists(group.worktree / name)
+            if there or (name and group.repository.snapshot().node(name)):
+                return name
+        raise
 
 
 def _check_known(group: Group, place: str) -> None:

@@ -113,7 +113,7 @@ def _merged(
         answer = answers.get(_key(each.code, each.path, each.object), "")
         # A damaged object that was moved away and is missing now has not been repaired.
         if each.key not in keys and (answer or each.object not in objects):
-            repaired.append(each._replace(repaired=answer or "mended along with the rest"))
+            repaired.append(each._replace(repaired=answer or "repaired along with the rest"))
     return (*repaired, *left)
 
 
@@ -160,8 +160,11 @@ def _edits(store: Store, name: str) -> Iterator[Finding]:
     with suppress(GitmemError, OSError):
         group = _as_it_is(store, name)
         try:
+            if group.repository.head_elsewhere():
+                return  # files of another branch, which nothing captures
             for edit in pending_edits(group).edits:
-                text = f"{edit.path} was {edit.change} and is not committed yet"
+                was = "is new" if edit.change == "new" else f"was {edit.change}"
+                text = f"{edit.path} {was} and is not committed yet"
                 yield info("uncommitted", text, path=edit.path, hint="`gitmem capture` commits it")
         finally:
             group.close()

@@ -16,6 +16,7 @@ from gitmem.core.entry_lines import BOM
 from gitmem.core.entry_places import splice_all
 from gitmem.core.layout import Layout
 from gitmem.core.messages import Note, title_of_change
+from gitmem.core.quoting import quoted
 from gitmem.errors import BadInput, DoesNotAge, PathNotFound
 from gitmem.git.held import SetAside
 from gitmem.git.intake import Captured
@@ -160,9 +161,9 @@ def _check_ages(layout: Layout, thing: Thing) -> None:
     if (layer.kind == "entries") != bool(thing.name):
         raise BadInput(
             f"{thing.path} is {'a file of entries' if not thing.name else 'one note, as a whole'}",
-            hint=f"name one of them: `gitmem entries {thing.path}`"
+            hint=f"name one of them: `gitmem entries {quoted(thing.path)}`"
             if not thing.name
-            else f"name the file: `gitmem confirm {thing.path}`",
+            else f"name the file: `gitmem confirm {quoted(thing.path)}`",
             path=thing.path,
         )
 

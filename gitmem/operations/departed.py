@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
+from gitmem.core.access import check_access
 from gitmem.core.messages import parse
-from gitmem.errors import BadInput, Conflict, Damaged, NotFound
+from gitmem.errors import BadInput, Conflict, Damaged, NotFound, SecretFound
 from gitmem.git.lock import last_published
 from gitmem.git.objects import ObjectDamaged
 from gitmem.operations.group import Group, is_where_left
 
 if TYPE_CHECKING:
+    from gitmem.core.exposure import Exposed
     from gitmem.git.lineage import Departure
     from gitmem.git.rejoining import Rejoined
+
+NAMED = 5
+"""Kept commits that an error names."""
 
 __all__ = [
     "Dropped",
     "Kept",
     "Rejoined",
     "Restored",
+    "find_kept",
     "is_where_left",
     "kept_drop",
     "kept_list",
@@ -46,6 +54,8 @@ class Restored(NamedTuple):
     kept: str
     commit: str
     """Where the branch is now."""
+    changed: bool = True
+    """False when they were part of the branch before."""
 
 
 class Dropped(NamedTuple):
@@ -82,12 +92,13 @@ def kept_list(group: Group) -> tuple[Kept, ...]:
     """What left the branch and is kept, newest first; also what the next command will keep."""
     from gitmem.git.checks.reffiles import read_log
     from gitmem.git.checks.rewound import moves_from
-    from gitmem.git.kept import kept_refs
+    from gitmem.git.kept import kept_refs, rebuilt
     from gitmem.git.repository import BRANCH
 
     left = _departure(group)
     oids = {*kept_refs(group.gitdir).values(), *(left.heads if left and left.meant else ())}
     said = moves_from(read_log(group.gitdir, BRANCH)[0]) if oids else {}
+    said.update((new, said[old]) for old, new in rebuilt(group.gitdir).items() if old in said)
     found = []
     for oid in oids:
         with suppress(Damaged):
@@ -98,18 +109,53 @@ def kept_list(group: Group) -> tuple[Kept, ...]:
     return tuple(sorted(found, key=lambda each: (each.time, each.commit), reverse=True))
 
 
-def kept_restore(group: Group, what: str) -> Restored:
-    """Merge kept commits into the branch: what others did since stays."""
+def kept_restore(group: Group, what: str, *, allow_secret: Iterable[str] = ()) -> Restored:
+    """Merge kept commits into the branch: what others did since stays.
+
+    All of them become history again, so that a credential in any of them is refused, unless
+    nobody wants to hear of what the rules in ALLOW_SECRET have found.
+    """
+    from gitmem.operations.exposed import acknowledge_in_place, exposed_beside
+
+    check_access(group.acting, group.name, write=True)
+    try:
+        oid = find_kept(group, what)
+    except NotFound:
+        oid = _on_branch(group, what)
+        if not oid:
+            raise
+        return Restored(oid, group.repository.tip().commit, changed=False)
+    exposed = exposed_beside(group, oid)  # before the lock: nobody waits for a search
+    permitted = frozenset(allow_secret)
+    refused = [each for each in exposed if each.rule not in permitted]
+    if refused:
+        raise _exposing(oid, refused)
     with group.writing() as writer:
-        oid = _find(group, what)
-        landed = writer.bring_back(oid)
+        landed = writer.bring_back(find_kept(group, oid))
+        if landed:
+            acknowledge_in_place(group, exposed)
     if not landed:
         raise Conflict(
-            f"commit {oid[:10]} does not go together with the branch: a file is in the way",
+            f"commit {oid[:10]} cannot be merged into the branch: a file is in the way",
             hint=f"bring files back one by one with `gitmem restore PATH --at {oid[:10]}`",
             commit=oid,
         )
     return Restored(oid, landed)
+
+
+def _exposing(oid: str, found: list[Exposed]) -> SecretFound:
+    first = found[0]
+    where = f"{first.path} line {first.line}" if first.line else f"the name of {first.path}"
+    where = where if first.path else "its message"
+    return SecretFound(
+        f"commit {first.commit[:10]} holds what looks like a credential ({first.rule}): {where}",
+        hint=f"bring files back one by one with `gitmem restore PATH --at {oid[:10]}`; if it is no "
+        f"secret, repeat with --allow-secret {first.rule}",
+        commit=first.commit,
+        path=first.path,
+        rule=first.rule,
+        line=first.line,
+    )
 
 
 def kept_drop(group: Group, what: str) -> Dropped:
@@ -117,16 +163,49 @@ def kept_drop(group: Group, what: str) -> Dropped:
     from gitmem.git.kept import note_let_go, release
 
     with group.writing() as writer:
-        oid = _find(group, what)
+        oid = find_kept(group, what)
         note_let_go(group.gitdir, oid)
         release(writer.repository, oid)
     return Dropped(oid)
 
 
-def _find(group: Group, what: str) -> str:
-    found = [each.commit for each in kept_list(group) if what and each.commit.startswith(what)]
+def find_kept(group: Group, what: str) -> str:
+    """The one kept commit that WHAT names: its id, the first digits of that, or its ref."""
+    start = _digits(what)
+    known = kept_list(group)
+    found = [each.commit for each in known if start and each.commit.startswith(start)]
     if len(found) == 1:
         return found[0]
     if found:
-        raise BadInput(f"{len(found)} kept commits begin with {what!r}", hint="give more digits")
-    raise NotFound(f"no kept commit {what!r}", hint="list them with `gitmem kept`", kept=what)
+        names = ", ".join(oid[: len(start) + 4] for oid in found[:NAMED])
+        more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+        raise BadInput(
+            f"{what!r} is the start of {len(found)} kept commits",
+            hint=f"give more digits: {names}{more}",
+            kept=found,
+        )
+    hint = "list them: `gitmem kept`" if known else "no commits are kept in this group"
+    raise NotFound(f"no kept commit {what!r} in group {group.name}", hint=hint, kept=what)
+
+
+def _digits(what: str) -> str:
+    """WHAT as ids are written; the ref of a kept commit ends with the first digits of its id."""
+    from gitmem.git.kept import KEPT
+
+    return what.removeprefix(KEPT).lower()
+
+
+def _on_branch(group: Group, what: str) -> str:
+    """The commit WHAT, if it is part of the branch: somebody has brought it back before."""
+    from gitmem.git.ancestry import is_behind
+    from gitmem.git.history import commits_like
+
+    start = _digits(what)
+    if re.fullmatch(r"[0-9a-f]{4,40}", start) is None:
+        return ""
+    tip, objects = group.repository.tip().commit, group.repository.objects
+    with suppress(Damaged):
+        alike = commits_like(group.repository, start)
+        found = [each for each in alike if is_behind(objects, each, tip)]
+        return found[0] if len(found) == 1 else ""
+    return ""

@@ -47,7 +47,7 @@ def _has(snapshot: Snapshot, path: str) -> bool:
 
 def _uncommitted(group: Group, path: str) -> Diffed:
     """What capture would commit; what is held shows nowhere."""
-    path = group.relative(path)
+    path = known_path(group, group.repository.snapshot(), path)
     scan = pending_edits(group, [path] if path else [])
     snapshot = group.repository.snapshot(scan.commit)
     if path and not (scan.edits or scan.held or _has(snapshot, path)):

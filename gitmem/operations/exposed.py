@@ -14,12 +14,13 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.access import check_access
-from gitmem.core.exposure import Exposed, secret_id
-from gitmem.core.guards import MAX_FILE, SHORTEST_SECRET, is_allowed
-from gitmem.core.secrets import Finding, find, found_in, redact
+from gitmem.core.exposure import Exposed, placed_id, secret_id
+from gitmem.core.guards import MAX_FILE, is_allowed
+from gitmem.core.secrets import Finding, find, found_in, found_in_name, shown_name
 from gitmem.errors import Damaged, NotFound
 from gitmem.git.acknowledged import acknowledge as keep_acknowledged
 from gitmem.git.acknowledged import read_acknowledged, salted
+from gitmem.git.kept import unreadable
 from gitmem.git.objects import ObjectMissing
 from gitmem.index.scanned import Scanned, carried_on, keep_scanned, read_scanned
 from gitmem.operations.group import Group, scanned_in
@@ -31,8 +32,21 @@ if TYPE_CHECKING:
 MOST_COMMITS = 200
 MOST_BYTES = 2 * MAX_FILE
 """What somebody who writes or asks for the status waits for; more is left to maintenance."""
+MOST_NAMED = 50
+"""Places of one value that a sentence names; `status --json` lists all."""
 OVERLAP = 16 * 1024
 """So much of a part of a large file is searched again with the next one."""
+
+
+_Brought = Iterable[tuple[Exposed, set[str]]]
+
+
+class Place(NamedTuple):
+    """A file that holds a credential now."""
+
+    path: str
+    line: int
+    """0 where it is the name of the file that holds it."""
 
 
 class Secret(NamedTuple):
@@ -41,12 +55,15 @@ class Secret(NamedTuple):
     id: str
     rule: str
     path: str
-    """Empty where it is the message of the commit that holds it."""
+    """The first place; empty where it is the message of the commit that holds it."""
     line: int
+    """0 where it is the name of the file that holds it."""
     commit: str
-    """The commit that brought it."""
+    """The commit that brought it; empty where that is gone."""
     standing: bool
-    """True while a file holds it; False where it is in history only."""
+    """True while a file or its name holds it; False where it is in history only."""
+    places: tuple[Place, ...] = ()
+    """Every file that holds it now, or whose name does."""
 
 
 class Acknowledgement(NamedTuple):
@@ -55,6 +72,8 @@ class Acknowledgement(NamedTuple):
     ids: tuple[str, ...]
     changed: bool
     """False when all of them were acknowledged before."""
+    secrets: bool = True
+    """True when a secret is among them: models see it again where it still stands."""
 
 
 def scan_commits(group: Group, *, bounded: bool = False) -> Scanned:
@@ -157,13 +176,31 @@ class _Search:
                     return None
         return found
 
+    def brought(self, steps: Iterable[Step]) -> Iterator[tuple[Exposed, set[str]]]:
+        """What was not in its file before, with the files that it left in the same commit."""
+        from gitmem.git.steps import Trees
+
+        trees = Trees(self._objects)
+        for step in steps:
+            came, left = list[Exposed](), dict[str, set[str]]()
+            before = self._step(step.parents[0]).tree if step.parents else ""
+            for path, old, blob in trees.changes(before, step.tree):
+                now, was = (self._by_id(step, path, each) for each in (blob, old))
+                came += (now[id] for id in now.keys() - was.keys())
+                for id in was.keys() - now.keys():
+                    left.setdefault(id, set()).add(was[id].path)
+            yield from ((each, left.get(each.id, set())) for each in came)
+
+    def _by_id(self, step: Step, path: str, blob: str) -> dict[str, Exposed]:
+        return {each.id: each for each in self._in_blob(step, path, blob)} if blob else {}
+
     def _said(self, step: Step) -> Iterator[Exposed]:
         message = self._group.repository.commit(step.oid).message
         yield from self._rows(find(message), "", step, "")
 
     def _named(self, step: Step, path: str) -> Iterator[Exposed]:
-        if len(path) >= SHORTEST_SECRET:
-            yield from self._rows(find(path), "", step, redact(path)[0])
+        found = [each._replace(line=0) for each in found_in_name(path)]
+        yield from self._rows(found, "", step, shown_name(path))
 
     def _in_blob(self, step: Step, path: str, blob: str) -> Iterator[Exposed]:
         with suppress(Damaged):  # `check` tells of it; what cannot be read is not shown either
@@ -173,7 +210,7 @@ class _Search:
             for at in range(0, max(len(data), 1), MAX_FILE):
                 part = data[max(0, at - OVERLAP) : at + MAX_FILE]
                 found = [each._replace(line=each.line + lines) for each in found_in(part)]
-                yield from self._rows(found, blob, step, redact(path)[0])
+                yield from self._rows(found, blob, step, shown_name(path))
                 lines = data.count(b"\n", 0, max(0, at + MAX_FILE - OVERLAP))
 
     def _rows(
@@ -195,8 +232,9 @@ def count_as_scanned(group: Group, before: Run, landed: Iterable[tuple[str, str]
 
     BEFORE is what the lock told until then of commits that came through them.
 
-    What was allowed on the way, by `--allow-secret` or `held accept`, is acknowledged with that. A
-    file that held a credential before holds it in its next version, too: then they are searched.
+    What was allowed on the way, by `--allow-secret` or `held accept`, is acknowledged with that, in
+    the file that it came to and nowhere else. A file that held a credential before holds it in its
+    next version, too: then they are searched.
     """
     stored = read_scanned(group.gitdir)
     known = carried_on(stored, *before)
@@ -205,50 +243,133 @@ def count_as_scanned(group: Group, before: Run, landed: Iterable[tuple[str, str]
         allowed = is_allowed(group.repository.commit(commit).message)
         if allowed or found:
             search = _Search(group, bounded=False)
-            here = search.exposed(search.unscanned(commit, parent) or ()) or []
-            found = tuple(dict.fromkeys((*found, *here)))
-            if allowed:
-                keep_acknowledged(group.gitdir, [each.id for each in here])
+            steps = search.unscanned(commit, parent) or []
+            acknowledge_in_place(group, _allowed(group, search.brought(steps), allowed))
+            found = tuple(dict.fromkeys((*found, *(search.exposed(steps) or ()))))
         tip = commit if parent == tip else tip
     if (tip, found) != (stored.tip, stored.found):
         keep_scanned(group.gitdir, known._replace(tip=tip, found=found))
+
+
+def _allowed(group: Group, brought: _Brought, allowed: bool) -> list[Exposed]:
+    """Those of BROUGHT that somebody allowed in this commit, or in the files that they left.
+
+    The guards let nothing else in: what comes to a file without leave was moved there, by `mv`,
+    `archive` or `rotate`. Moved from where nobody allowed it, it stays a finding.
+    """
+    if allowed:
+        return [each for each, _ in brought]
+    done = read_acknowledged(group.gitdir)
+    return [
+        each
+        for each, left in brought
+        if left and each.id not in done.ids and all(done.covers(each.id, at) for at in left)
+    ]
+
+
+def acknowledge_in_place(group: Group, found: Iterable[Exposed]) -> None:
+    """Acknowledge each value of FOUND in its own file alone: it may not turn up in another one."""
+    ids = [(each.id, each.place) for each in found]
+    salt = salted(group.gitdir).salt if ids else ""
+    keep_acknowledged(group.gitdir, [placed_id(salt, *each) for each in ids])
+
+
+def exposed_beside(group: Group, commit: str) -> list[Exposed]:
+    """What the branch would get that nobody has acknowledged, if it were to lead to COMMIT."""
+    search = _Search(group, bounded=False)
+    steps = search.unscanned(commit, group.repository.tip().commit) or []
+    done = read_acknowledged(group.gitdir)
+    return [each for each in search.exposed(steps) or () if not done.covers(each.id, each.place)]
 
 
 def open_secrets(group: Group, known: Scanned) -> tuple[Secret, ...]:
     """What was found and nobody has acknowledged: first what still stands in a file."""
     if not known.found:
         return ()
-    done = read_acknowledged(group.gitdir).ids
-    standing = {node.oid: path for path, node in group.repository.snapshot().files()}
-    secrets: dict[str, Secret] = {}
+    head, rows = _Head(group), dict[str, list[Exposed]]()
     for each in known.found:
-        path = standing.get(each.blob) if each.blob else None
-        if each.id not in done and (path or each.id not in secrets):
-            first = secrets[each.id].commit if each.id in secrets else each.commit
-            place = path or each.path
-            secrets[each.id] = Secret(each.id, each.rule, place, each.line, first, bool(path))
-    return tuple(sorted(secrets.values(), key=lambda each: not each.standing))
+        rows.setdefault(each.id, []).append(each)
+    secrets = [secret for each in rows.values() if (secret := head.secret(each))]
+    return tuple(sorted(secrets, key=lambda each: not each.standing))
+
+
+class _Head:
+    """What stands at HEAD of what was found."""
+
+    def __init__(self, group: Group) -> None:
+        self._objects = group.repository.objects
+        self._done = read_acknowledged(group.gitdir)
+        self._paths: dict[str, list[str]] = {}
+        for path, node in group.repository.snapshot().files():
+            self._paths.setdefault(node.oid, []).append(path)
+
+    def secret(self, rows: list[Exposed]) -> Secret | None:
+        """What to say of one value, found at ROWS; nothing where no commit or file shows it."""
+        places = tuple(dict.fromkeys(place for each in rows for place in self._places(each)))
+        first = next((each for each in rows if self._is_shown(each)), None)
+        id, rule = rows[0].id, rows[0].rule
+        commit = first.commit if first else ""
+        if places:
+            return Secret(id, rule, *places[0], commit, True, places)
+        return first and Secret(id, rule, first.path, first.line, commit, False)
+
+    def _is_shown(self, each: Exposed) -> bool:
+        """Whether it is open, and its commit can be looked at: it may be gone from history."""
+        covered = self._done.covers(each.id, each.place)
+        return not covered and self._objects.holds(each.commit)
+
+    def _places(self, each: Exposed) -> Iterator[Place]:
+        """The files of HEAD that hold it where nobody has acknowledged it."""
+        if each.blob:
+            paths = [shown_name(path) for path in self._paths.get(each.blob, ())]
+        else:
+            paths = self._named.get(each.id, [])
+        for path in paths:
+            if not self._done.covers(each.id, path):
+                yield Place(path, each.line if each.blob else 0)
+
+    @cached_property
+    def _named(self) -> dict[str, list[str]]:
+        """The files whose names hold a value, by its id; nobody asks where no name held one."""
+        named: dict[str, list[str]] = {}
+        for path in (path for paths in self._paths.values() for path in paths):
+            for each in found_in_name(path):
+                id = secret_id(self._done.salt, each.rule, each.value)
+                named.setdefault(id, []).append(shown_name(path))
+        return named
 
 
 def secret_words(secret: Secret) -> tuple[str, str]:
     """What to say of a finding, and what to type next."""
-    place = f"{secret.path} line {secret.line}" if secret.path else f"line {secret.line}"
-    where = place if secret.path else f"the message of commit {secret.commit[:10]}"
     done = f"`gitmem check --acknowledge {secret.id}`"
     if secret.standing:
-        text = f"{where} holds what looks like a credential ({secret.rule})"
-        return text, f"remove it from the file and replace the key; if it is none, run {done}"
-    if secret.path:
-        where = f"{place} of commit {secret.commit[:10]}"
-    text = f"history holds what looks like a credential ({secret.rule}): {where}"
-    return text, f"replace the key; docs/secrets.md removes it from history; then run {done}"
+        where = [_place_words(*each) for each in secret.places]
+        text = f"{_listed(where)} hold{'s' * (len(where) == 1)} what looks like a credential"
+        way = "remove it from the file" if secret.line else "rename the file"
+        return f"{text} ({secret.rule})", f"{way} and replace the key; if it is none, run {done}"
+    where = [_place_words(secret.path, secret.line)] if secret.path else ["the message"]
+    text = f"history holds what looks like a credential ({secret.rule}): "
+    hint = f"replace the key, then run {done}; docs/secrets.md says how to remove it from history"
+    return f"{text}{where[0]} of commit {secret.commit[:10]}", hint
+
+
+def _listed(places: list[str]) -> str:
+    if len(places) > MOST_NAMED:
+        places = [*places[:MOST_NAMED], f"{len(places) - MOST_NAMED:,} more"]
+    *others, last = places
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _place_words(path: str, line: int) -> str:
+    return f"{path} line {line}" if line else f"the name of {path}"
 
 
 def acknowledge(group: Group, ids: Iterable[str]) -> Acknowledgement:
     """End the notice about findings: somebody knows of them."""
     check_access(group.acting, group.name, write=True)
     wanted = tuple(dict.fromkeys(ids))
-    known = {each.id for each in scan_commits(group).found}
+    secrets = {each.id for each in scan_commits(group).found}
+    known = {*secrets, *(each.id for each in unreadable(group.gitdir, group.repository.objects))}
     done = read_acknowledged(group.gitdir).ids
     for each in wanted:
         if each not in known | done:
@@ -257,4 +378,4 @@ def acknowledge(group: Group, ids: Iterable[str]) -> Acknowledgement:
                 hint="`gitmem check` lists them with their ids",
             )
     keep_acknowledged(group.gitdir, wanted)
-    return Acknowledgement(wanted, not set(wanted) <= done)
+    return Acknowledgement(wanted, not set(wanted) <= done, not secrets.isdisjoint(wanted))

@@ -292,7 +292,12 @@ class Group:
         return EMPTY
 
     def relative(self, path: str) -> str:
-        """PATH as this group names it: a path into the work tree loses that prefix."""
+        """PATH as this group names it; refused where the rules allow no such name."""
+        path = self.inside(path)
+        return path and check_path(path)
+
+    def inside(self, path: str) -> str:
+        """PATH from the group's root, whatever its name: a path into the work tree loses that."""
         if path.startswith("/"):
             root = str(self.worktree)
             if path == root or path.startswith(f"{root}/"):
@@ -302,7 +307,7 @@ class Group:
                     f"{path} is not in the work tree {root}", path=path, rule="outside"
                 )
         path = path.strip("/").removeprefix("./")
-        return "" if path in ("", ".") else check_path(path)
+        return "" if path == "." else path
 
     def now(self) -> datetime:
         """The time, in the group's zone."""

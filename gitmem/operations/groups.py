@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -18,7 +17,7 @@ from gitmem.git.durable import make_folders, rename_durably, sync_folder
 from gitmem.git.lock import Lock, lock_path
 from gitmem.git.moves import SUBMODULE
 from gitmem.git.setup import is_tied, worktree_of
-from gitmem.git.worktrees import bring_back
+from gitmem.git.worktrees import bring_back, holds_anything
 from gitmem.operations.clock import Clock, zone_of
 from gitmem.operations.group import Group, Store, time_now
 from gitmem.operations.renaming import carry_out, give_up, relinked, take_back
@@ -111,7 +110,7 @@ def _check_free(store: Store, old: str, new: str, inside: bool) -> None:
     if taken:
         raise Conflict(f"there is a group {taken!r} already", hint="choose another name")
     place = store.default_worktree(new)
-    if inside and os.path.lexists(place):
+    if inside and holds_anything(place):
         raise Conflict(f"{place} is in the way", hint="move it elsewhere, or choose another name")
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
-from gitmem.core.guards import NAME_RULE, hold_rule
-from gitmem.core.messages import Note
+from gitmem.core.guards import MARKERS_RULE, NAME_RULE, hold_rule
+from gitmem.core.messages import Note, revealed
+from gitmem.core.paths import is_path
 from gitmem.core.quoting import quoted
 from gitmem.core.secret_views import decoded_text, likely_text
 from gitmem.core.secrets import find, redact
@@ -20,10 +23,13 @@ from gitmem.git.writer import Writer
 from gitmem.operations.group import Group
 from gitmem.operations.pending import pending_edits
 from gitmem.operations.place import check_place
+from gitmem.operations.read import near_misses
 
 REDACTED = "Gitmem-Redacted"
 MOST = 50
 """Masked credentials that a commit names."""
+MOST_ENDING = 10
+"""Characters of a name's ending that a better name keeps."""
 NEVER = ("path", "too-big", NAME_RULE)
 """Rules that nobody can waive: git, or the next reader of the log, would suffer."""
 
@@ -51,6 +57,10 @@ class HeldShown(NamedTuple):
     """Whether it can be committed as it is."""
     trashed: bool = False
     """True when it lies in the trash."""
+    way: str = ""
+    """What to do first, where it cannot be committed as it is."""
+    ignorable: bool = False
+    """Whether `held ignore` can leave it on disk: not so for a file that git has."""
 
 
 class Masked(NamedTuple):
@@ -89,16 +99,31 @@ def _aside(each: SetAside) -> HeldThing:
 
 
 def find_held(group: Group, what: str) -> HeldThing:
-    """By id or by path; what stands in the work tree comes before what was set aside."""
-    name = group.relative(what) if what.startswith("/") else what
+    """By id or by path; what stands in the work tree comes before what was set aside.
+
+    A name may also be typed as it is printed, with `\\u{000A}` for what cannot be seen.
+    """
+    names = (group.inside(what), group.inside(revealed(what)))
     things = held_list(group)
-    found = [thing for thing in things if name in (thing.path, thing.id)]
+    found = [thing for thing in things if thing.path in names or thing.id == what]
     if found:  # what stands there comes first, then what was set aside last
         return found[0] if not found[0].set_aside else found[-1]
-    raise NotFound(
-        f"nothing is held for {what!r}",
-        hint="see `gitmem held list`" if things else "nothing is held at all",
-    )
+    raise _not_held(group, what, names[0], things)
+
+
+def _not_held(group: Group, what: str, path: str, things: Sequence[HeldThing]) -> NotFound:
+    """Why there is nothing to decide, and where it is instead."""
+    trash = Trash(group.gitdir)
+    trashed = trash.find(what) or trash.find(path)
+    if trashed:
+        hint = f"it is in the trash; bring it back: `gitmem held restore {trashed.id}`"
+    elif any(edit.path == path for edit in pending_edits(group).edits):
+        hint = f"no rule holds this edit; commit it: `gitmem capture {quoted(path)}`"
+    else:
+        near = near_misses(path, [thing.path for thing in things])
+        hint = "list what is held: `gitmem held`" if things else "no file of this group is held"
+        hint = f"did you mean {' or '.join(map(quoted, near))}?" if near else hint
+    return NotFound(f"nothing is held for {what!r}", hint=hint)
 
 
 def _read(group: Group, thing: HeldThing) -> Seen:
@@ -120,13 +145,23 @@ def _read(group: Group, thing: HeldThing) -> Seen:
 def held_show(group: Group, what: str) -> HeldShown:
     """One held version, or one in the trash; what looks like a credential is blanked out."""
     thing, trashed = _find_anywhere(group, what)
-    seen = _read(group, thing)
+    seen, ignorable = _read(group, thing), can_ignore(group, thing)
     if seen.data is None:
         target = os.readlink(thing.location) if os.path.islink(thing.location) else ""
         text = f"a link to {target}\n" if target else ""
-        return HeldShown(thing, text, 0, False, trashed)
+        return HeldShown(thing, text, 0, False, trashed, way_in(group, thing), ignorable)
     text, count = redact(likely_text(seen.data))
-    return HeldShown(thing, text, count, not thing.rule.startswith(NEVER), trashed)
+    acceptable = not thing.rule.startswith(NEVER)
+    marked = thing.rule.startswith(MARKERS_RULE) and not thing.set_aside
+    way = "" if acceptable and not marked else way_in(group, thing)
+    return HeldShown(thing, text, count, acceptable, trashed, way, ignorable)
+
+
+def can_ignore(group: Group, thing: HeldThing) -> bool:
+    """Whether `held ignore` takes its path: git must not have it, and no list may name a secret."""
+    if thing.set_aside or thing.rule.startswith(NAME_RULE):
+        return False
+    return group.repository.snapshot().node(thing.path) is None
 
 
 def _find_anywhere(group: Group, what: str) -> tuple[HeldThing, bool]:
@@ -153,7 +188,7 @@ def held_accept(group: Group, what: str, *, reason: str = "", mask: bool = False
     with group.writing() as writer:
         seen = _read(group, thing)
         if seen.data is None or thing.rule.startswith(NEVER):
-            raise _cannot_enter(thing)
+            raise _cannot_enter(group, thing)
         if thing.set_aside:
             writer.adopt(thing.path)
         check_place(writer.repository.snapshot(), thing.path)
@@ -221,20 +256,40 @@ def _trash_original(
     return ""
 
 
-def _cannot_enter(thing: HeldThing) -> Refused:
-    ways = {
-        "too-big": "split it into files of at most 1 MiB",
-        "link": "put a copy in the place of the link",
-        "hard-link": "put a copy in its place: `cp FILE COPY && mv COPY FILE`",
-        "path": "give it a name without control characters or backslashes",
-    }
-    way = next((text for rule, text in ways.items() if thing.rule.startswith(rule)), "")
+def way_in(group: Group, thing: HeldThing) -> str:
+    """What to do before it is committed; empty where nothing is in the way, or nothing helps.
+
+    Every command works in any folder. A copy has a dot name first, which no capture looks at.
+    """
+    if thing.rule.startswith("too-big"):
+        return "split it into files of at most 1 MiB"
+    if thing.rule in ("link", "hard-link"):
+        place = Path(thing.location)
+        here, copy = quoted(str(place)), quoted(str(place.with_name(f".copy-of-{place.name}")))
+        return f"put a copy in its place: `cp {here} {copy} && mv {copy} {here}`"
+    if thing.rule.startswith(("path", NAME_RULE)):
+        to = group.worktree / _better_name(thing.path)
+        return f"rename it: `mv -n {quoted(thing.location)} {quoted(str(to))}`"
+    if thing.rule.startswith(MARKERS_RULE):
+        return f"resolve the conflict: gitmem edit {quoted(thing.path)}"
+    return ""
+
+
+def _better_name(path: str) -> str:
+    """A name near PATH that breaks no rule and holds no credential."""
+    named = re.sub(r"\[redacted: [^]]*\]", "redacted", redact(path)[0])
+    legal = "".join(char if char.isprintable() and char != "\\" else "-" for char in named)
+    return legal if is_path(legal) else f"renamed{os.path.splitext(legal)[1][:MOST_ENDING]}"
+
+
+def _cannot_enter(group: Group, thing: HeldThing) -> Refused:
     name = quoted(thing.id or thing.path)
     stay = f"to leave it on disk: `gitmem held ignore {name}`"
     look = f"look at it: `gitmem held show {name}`"
+    rest = stay if can_ignore(group, thing) else look
     return Refused(
         f"{thing.path!r} cannot enter git: {thing.rule}",
-        hint="; ".join(filter(None, (way, look if thing.set_aside else stay))),
+        hint="; ".join(filter(None, (way_in(group, thing), rest))),
         rule=thing.rule,
     )
 

@@ -9,12 +9,15 @@ from typing import NamedTuple
 
 from gitmem.core.guards import check_message_text
 from gitmem.core.ignoring import Pattern, check_pattern, is_pattern, literal
+from gitmem.core.layout import FILE as LAYOUT_FILE
 from gitmem.core.quoting import quoted
-from gitmem.errors import NotFound, Refused
+from gitmem.errors import BadInput, NotFound, Refused, SecretFound
+from gitmem.git.held import HeldFolder
 from gitmem.git.ignored import Ignored, Ignoring
 from gitmem.git.repository import Snapshot
 from gitmem.git.worktree import WorkTree
 from gitmem.operations.group import Group
+from gitmem.operations.read import near_misses
 
 
 class HeldIgnored(NamedTuple):
@@ -27,6 +30,8 @@ class HeldIgnored(NamedTuple):
     """What it fits now in the work tree."""
     in_history: tuple[str, ...]
     """What it fits and git has: memory, and not ignored."""
+    near: tuple[str, ...] = ()
+    """Where it fits nothing at all: files whose names are spelled alike."""
 
 
 class HeldAsked(NamedTuple):
@@ -48,13 +53,18 @@ class IgnoredRow(NamedTuple):
 
 def held_ignore(group: Group, what: str, *, reason: str = "", dry_run: bool = False) -> HeldIgnored:
     """Ignore the file or folder WHAT, or everything that fits the pattern WHAT."""
-    check_message_text("pattern or reason", f"{what}\n{reason}")
+    check_message_text("reason", reason)
+    _check_no_secret(what)
+    _check_no_id(group, what)
     snapshot = group.repository.snapshot()
     text = _pattern(group, snapshot, what)
     pattern = Pattern(text)
     known = [path for path, _ in snapshot.files() if pattern.fits(path)]
-    found = tuple(path for path in _standing(group, snapshot) if pattern.fits(path))
+    standing = tuple(_standing(group, snapshot))
+    found = tuple(path for path in standing if pattern.fits(path))
     done = HeldIgnored(text, True, found, tuple(known))
+    if not (found or known):
+        done = done._replace(near=tuple(near_misses(text.strip("/"), list(standing))))
     if dry_run:
         return done
     with group.writing():
@@ -66,16 +76,35 @@ def held_ignore(group: Group, what: str, *, reason: str = "", dry_run: bool = Fa
     return done
 
 
+def _check_no_secret(what: str) -> None:
+    try:
+        check_message_text("pattern", what)
+    except SecretFound as error:
+        error.hint = "put * in the place of the value, or rename the file"
+        raise
+
+
+def _check_no_id(group: Group, what: str) -> None:
+    """Refuse the id of a version that was set aside: it is no file that could be left on disk."""
+    aside = next((each for each in HeldFolder(group.gitdir) if each.id == what), None)
+    if aside:
+        raise BadInput(
+            f"{what!r} is the id of a held version, not a path or a pattern",
+            hint=f"name the file: `gitmem held ignore {quoted(aside.path)}`",
+        )
+
+
 def held_ask(group: Group, what: str) -> HeldAsked:
     """Take back a decision to ignore: what it fits is captured or held again."""
     with group.writing():
         ignored = Ignored(group.gitdir)
         path = what.strip("/").removeprefix("./")
-        names = (what, literal(path), literal(path, folder=True))
+        names = (what, what.removeprefix("./"), literal(path), literal(path, folder=True))
         text = next((row.pattern for row in ignored.rows if row.pattern in names), "")
         if not text:
             raise NotFound(
-                f"no pattern {what!r} is ignored", hint="see `gitmem held ignore --list`"
+                f"no pattern {what!r} is ignored",
+                hint="list them: `gitmem held ignore --list`",
             )
         ignored.keep([row for row in ignored.rows if row.pattern != text])
         # What nobody had to look at may have to be captured now.
@@ -113,8 +142,7 @@ def _pattern(group: Group, snapshot: Snapshot, what: str) -> str:
 def _in_history(path: str) -> Refused:
     return Refused(
         f"{path!r} is in this group's history, so it cannot be ignored",
-        hint=f"archive it first: `gitmem rm {quoted(path)}`; for an edit of it that is held: "
-        f"`gitmem held show {quoted(path)}`",
+        hint="" if path == LAYOUT_FILE else f"archive it first: `gitmem rm {quoted(path)}`",
         path=path,
         rule="in-history",
     )

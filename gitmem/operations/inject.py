@@ -218,7 +218,11 @@ class _Reader:
         found = gather(self._moment.loaded.layout, sources.own, sources.shared, wanted)
         if wanted.dated:
             found = _freshened(found, self._moment, sources, self._group)
-        found = found._replace(pieces=tuple(map(sources.masks.piece, found.pieces)))
+        masks = sources.masks
+        left_out = [
+            each._replace(address=masks.name(each.group, each.address)) for each in found.left_out
+        ]
+        found = Gathered(tuple(map(masks.piece, found.pieces)), tuple(left_out))
         return _Read(found, *self._fitted(found, self._limit))
 
     def with_prompt(
@@ -323,7 +327,8 @@ def _remarks(found: Gathered) -> Iterator[str]:
 def _masked(masks: Masks) -> Iterator[str]:
     """That a secret is hidden is for people: the model gets the mask."""
     for (group, path), count in sorted(masks.masked.items()):
-        place = f"{group}: {path}" if group else path
+        name = masks.name(group, path)
+        place = f"{group}: {name}" if group else name
         yield f"{place}: {counted(count, 'secret')} masked, see `gitmem check`"
 
 

@@ -20,8 +20,11 @@ from gitmem.git.moves import SUBMODULE
 from gitmem.git.repository import Snapshot
 from gitmem.operations.clock import settings_in
 from gitmem.operations.entries import KIND, entries_in
+from gitmem.operations.exposed import open_secrets, scan_commits, secret_words
 from gitmem.operations.group import Group, Store
 from gitmem.operations.layouts import layout_at
+
+SECRET = "secret"
 
 
 class Linted(NamedTuple):
@@ -32,7 +35,7 @@ class Linted(NamedTuple):
     checked: int
     """How many files were looked at for all rules: those whose layer has any.
 
-    For conflict markers every file is.
+    For conflict markers and credentials every file is.
     """
 
     @property
@@ -64,7 +67,19 @@ def lint(group: Group) -> Linted:
             entries += [Placed(path, layer, x) for x in entries_in(snapshot, path, layer)]
     findings += [found for each in entries for found in lint_entry(each)]
     findings += duplicates(entries, layout)
+    known = {(each.path, each.line) for each in findings if each.rule == SECRET}
+    findings += (each for each in _secrets(group) if (each.path, each.line) not in known)
     return Linted(snapshot.commit, tuple(in_order(findings)), checked)
+
+
+def _secrets(group: Group) -> Iterator[Lint]:
+    """Credentials in any file that came in by plain git, as `check` names them."""
+    for each in open_secrets(group, scan_commits(group)):
+        _, hint = secret_words(each)
+        for path, line in each.places:
+            where = f"line {line}" if line else "its name"
+            message = f"{where} holds what looks like a credential ({each.rule})"
+            yield Lint(SECRET, path, "", line, message, hint)
 
 
 def duplicates(entries: Iterable[Placed], layout: Layout) -> Iterator[Lint]:

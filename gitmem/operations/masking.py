@@ -7,7 +7,8 @@ about to be shown is searched itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import Damaged
@@ -43,18 +44,22 @@ class Masks:
 
     def piece(self, piece: Piece) -> Piece:
         """PIECE as it may be shown."""
+        known = self._known.get(piece.group) or self._look(piece.group)
         text = self.text(piece.group, piece.path, piece.blob, piece.text)
-        path, address = (self.name(piece.group, each) for each in (piece.path, piece.address))
-        if text is piece.text and path is piece.path and address is piece.address:
-            return piece
-        return piece._replace(text=text, path=path, address=address)
+        if known.searched and not known.others:
+            return piece if text is piece.text else piece._replace(text=text)
+        path, address, user, change = (
+            self.name(piece.group, each)
+            for each in (piece.path, piece.address, piece.user, piece.change)
+        )
+        return piece._replace(text=text, path=path, address=address, user=user, change=change)
 
     def name(self, source: str, path: str) -> str:
         """PATH as it may be shown: plain git commits a file of any name."""
         known = self._known.get(source) or self._look(source)
         if known.searched and not known.others:
             return path
-        clean, count = self._redacted(source, "", path)
+        clean, count = self._redacted(source, path, "", path)
         return clean if count else path
 
     def text(self, source: str, path: str, blob: str, text: str) -> str:
@@ -62,17 +67,17 @@ class Masks:
         known = self._known.get(source) or self._look(source)
         if not text or (known.searched and blob not in known.blobs):
             return text
-        clean, count = self._redacted(source, blob if blob in known.blobs else "", text)
+        clean, count = self._redacted(source, path, blob if blob in known.blobs else "", text)
         if count:
             self.masked[source, path] = count
         return clean if count else text
 
-    def mixed(self, source: str, text: str) -> str:
-        """TEXT, which is made of several blobs, old ones among them, as it may be shown."""
+    def mixed(self, source: str, text: str, path: str = "") -> str:
+        """TEXT, made of several blobs, old ones of PATH among them, as it may be shown."""
         known = self._known.get(source) or self._look(source)
         if known.searched and not known.blobs and not known.others:
             return text
-        return self._redacted(source, "", text)[0]
+        return self._redacted(source, path, "", text)[0]
 
     def _look(self, source: str) -> _Known:
         snapshot = self._snapshots[source]
@@ -82,11 +87,10 @@ class Masks:
         known = self._known[source] = _Known(searched, blobs - {""}, "" in blobs)
         return known
 
-    def _redacted(self, source: str, blob: str, text: str) -> tuple[str, int]:
+    def _redacted(self, source: str, path: str, blob: str, text: str) -> tuple[str, int]:
         from gitmem.core.secrets import found_in, redact
 
-        repository = self._snapshots[source].repository
-        spare = _spare(repository.gitdir)
+        spare = _spare(self._snapshots[source].repository.gitdir, path)
         clean, count = redact(text, spare)
         # An entry may be shown without the words that make its neighbour's value a credential.
         for each in found_in(_blob(self._snapshots[source], blob)) if blob else ():
@@ -96,18 +100,53 @@ class Masks:
         return clean, count
 
 
+def hidden(gitdirs: Iterable[Path], text: str) -> str:
+    """TEXT, an answer to a model, without what nobody has acknowledged anywhere.
+
+    Asked of whole answers of a tool: a name, a heading or an error may hold a credential, too.
+    """
+    from gitmem.core.secrets import redact
+
+    return redact(text, _Acknowledged([*gitdirs]).spares)[0]
+
+
+class _Acknowledged:
+    """What was acknowledged in some groups, be it for one file only; read when it is needed."""
+
+    def __init__(self, gitdirs: Sequence[Path]) -> None:
+        self._gitdirs = gitdirs
+
+    def spares(self, rule: str, value: str) -> bool:
+        from gitmem.core.exposure import secret_id
+
+        return any(secret_id(salt, rule, value) in ids for salt, ids in self._known)
+
+    @cached_property
+    def _known(self) -> list[tuple[str, set[str]]]:
+        return [_acknowledged(gitdir) for gitdir in self._gitdirs]
+
+
+def _acknowledged(gitdir: Path) -> tuple[str, set[str]]:
+    from gitmem.git.acknowledged import read_acknowledged
+    from gitmem.index.scanned import read_scanned
+
+    known, rows = read_acknowledged(gitdir), read_scanned(gitdir).found
+    placed = {each.id for each in rows if known.covers(each.id, each.place)}
+    return known.salt, {*known.ids, *placed}
+
+
 def masked(snapshot: Snapshot, path: str, text: str) -> str:
     """TEXT of the file at PATH, as a model may see it that asks for the file by name."""
     return Masks({"": snapshot}).text("", path, snapshot.oid(path) or "", text)
 
 
-def _spare(gitdir: Path) -> Spare:
-    """Whether somebody has said of a value that it is none."""
-    from gitmem.core.exposure import secret_id
+def _spare(gitdir: Path, path: str) -> Spare:
+    """Whether somebody has said of a value that it is none, everywhere or at PATH."""
+    from gitmem.core.secrets import shown_name
     from gitmem.git.acknowledged import read_acknowledged
 
-    known = read_acknowledged(gitdir)
-    return lambda rule, value: secret_id(known.salt, rule, value) in known.ids
+    known, place = read_acknowledged(gitdir), shown_name(path)
+    return lambda rule, value: known.spares(rule, value, place)
 
 
 def _blob(snapshot: Snapshot, oid: str) -> bytes:

@@ -12,6 +12,7 @@ from gitmem.core.guards import check_message_text, check_secrets
 from gitmem.core.layout import Layer
 from gitmem.core.messages import Note, title_of_change
 from gitmem.core.paths import check_path
+from gitmem.core.quoting import quoted
 from gitmem.core.remarks import judged
 from gitmem.errors import BadInput, Conflict
 from gitmem.git.held import SetAside
@@ -172,7 +173,7 @@ def _check_free(aim: EntryAim, known: str, block: str) -> None:
     if twin is not None and not _twin(known, block):
         raise Conflict(
             f"{aim.target} has an entry {twin.title!r} already",
-            hint=f"compare them: `gitmem entries {aim.target}#{twin.slug}`; "
+            hint=f"compare them: `gitmem entries {quoted(f'{aim.target}#{twin.slug}')}`; "
             "give one of them another title, or write what is new into the other",
             path=aim.target,
             entry=twin.slug,

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.guards import hold_rule
-from gitmem.core.paths import check_path
+from gitmem.core.paths import check_path, is_inside
 from gitmem.git.indexfile import is_clean
 from gitmem.git.intake import Holding
 from gitmem.git.lock import Lock, lock_path
@@ -114,7 +114,7 @@ def _outermost(under: Iterable[str]) -> list[str]:
         if not each:
             return [""]
         if not places or not each.startswith(f"{places[-1]}/"):
-            places.append(check_path(each))
+            places.append(each if is_inside(each) else check_path(each))
     return places or [""]
 
 
@@ -275,7 +275,7 @@ class _Scanner:
         for path, oid in self._born.items():
             source = moves.get(path, "")
             same = source and gone[source] == oid  # brings nothing new into git but a name
-            seen = Seen() if same else self._look(path)
+            seen = Seen(b"") if same else self._look(path)
             if not self._may_enter(path, seen, self._before(source) if source else None):
                 continue
             if source:
@@ -283,11 +283,7 @@ class _Scanner:
             else:
                 made.append(PendingEdit(path, "new"))
         sources = {each.moved_from for each in moved}
-        deleted = [
-            PendingEdit(path, "deleted")
-            for path in gone
-            if path not in sources and self._may_enter(path, Seen(), None)
-        ]
+        deleted = [PendingEdit(path, "deleted") for path in gone if path not in sources]
         return (*deleted, *sorted(moved), *sorted(made))
 
 

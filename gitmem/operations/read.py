@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from gitmem.core.messages import revealed
 from gitmem.core.paths import fold
+from gitmem.core.quoting import quoted
 from gitmem.errors import PathNotFound, PathRefused
 from gitmem.git.history import follow, locate
 from gitmem.git.moves import SUBMODULE, compare_commit
@@ -43,12 +45,16 @@ def read(group: Group, path: str, *, at: str | None = None) -> Read:
 
 
 def known_path(group: Group, snapshot: Snapshot, path: str) -> str:
-    """PATH as the group names it; a name that plain git put there is fine, others are judged."""
+    """PATH as the group names it; a name that plain git put there is fine, others are judged.
+
+    Such a name may also be typed as it is printed, with `\\u{000A}` for what cannot be seen.
+    """
     try:
         return group.relative(path)
     except PathRefused:
-        if snapshot.node(path):
-            return path
+        for name in map(group.inside, (path, revealed(path))):
+            if name and snapshot.node(name):
+                return name
         raise
 
 
@@ -59,7 +65,7 @@ def missing(group: Group, snapshot: Snapshot, path: str) -> PathNotFound:
     if group.repository.snapshot().node(path):
         return PathNotFound(
             f"there was no {path} at {snapshot.commit[:10]}; it came later",
-            hint=f"see since when: `gitmem log {_quoted(path)}`",
+            hint=f"see since when: `gitmem log {quoted(path)}`",
             path=path,
         )
     visits = follow(group.repository, snapshot.commit, path, within=SEARCHED_BACK)
@@ -72,7 +78,7 @@ def _no_file(snapshot: Snapshot, path: str) -> PathNotFound:
     if node and node.mode == SUBMODULE:
         return PathNotFound(f"{path} is a git repository of its own, not a file", path=path)
     what = f"{path} is a folder" if path else "no file was named"
-    command = f"gitmem list {_quoted(path)}" if path else "gitmem list"
+    command = f"gitmem list {quoted(path)}" if path else "gitmem list"
     return PathNotFound(what, hint=f"see which files there are: `{command}`", path=path)
 
 
@@ -86,11 +92,11 @@ def _vanished(group: Group, path: str, last: Commit) -> PathNotFound:
     if target:
         return PathNotFound(
             f"there is no {path} any more: it was moved to {target} on {when}",
-            hint=f"read it with `gitmem read {_quoted(target)}`",
+            hint=f"read it with `gitmem read {quoted(target)}`",
             path=path,
             moved_to=target,
         )
-    command = f"gitmem restore {_quoted(path)} --at {holder.oid[:10]}"
+    command = f"gitmem restore {quoted(path)} --at {holder.oid[:10]}"
     # A merge by hand can lose a file that no commit deleted.
     what = "last changed" if holder == last else "deleted"
     return PathNotFound(
@@ -121,9 +127,3 @@ def near_misses(path: str, known: list[str]) -> list[str]:
     elsewhere = [each for each in known if fold(each.rpartition("/")[2]) == name]
     alike = get_close_matches(path, known, NEAR_SHOWN, 0.7)
     return list(dict.fromkeys([*twins, *elsewhere, *alike]))[:NEAR_SHOWN]
-
-
-def _quoted(path: str) -> str:
-    from shlex import quote
-
-    return quote(path)

@@ -22,6 +22,7 @@ from gitmem.errors import GitmemError
 from gitmem.git.durable import rename_durably, write_durably
 from gitmem.git.lock import Lock, lock_path
 from gitmem.git.setup import name_worktree, tie, worktree_of
+from gitmem.git.worktrees import holds_anything
 from gitmem.operations.spool import hand_over
 
 if TYPE_CHECKING:
@@ -69,7 +70,8 @@ def _move_worktree(store: Store, old: str, new: str) -> Path:
         if place.is_dir():  # it may be on a disk that is not mounted
             tie(gitdir, place, relative=False)
         return place
-    if before.is_dir() and not store.gitdir(old).is_dir() and not os.path.lexists(after):
+    # Whoever found the group without its folder may have made an empty one: that is no obstacle.
+    if before.is_dir() and not store.gitdir(old).is_dir() and not holds_anything(after):
         rename_durably(before, after)
     if after.is_dir():
         tie(gitdir, after, relative=True)

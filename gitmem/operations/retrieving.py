@@ -140,10 +140,11 @@ def _candidates(
         most = asked.limits.top + NEAR
         if barred >= NEAR if why_not else files[place.source, place.path] >= most:
             continue
-        text = sources.masks.text(place.source, place.path, place.blob, _text(sources, place))
+        text = _text(sources, place)
         if not text:
             continue
-        found.append(_Candidate(_piece(match, layer, text), match, why_not))
+        piece = sources.masks.piece(_piece(match, layer, text))
+        found.append(_Candidate(piece, match, why_not))
         barred += bool(why_not)
         files[place.source, place.path] += not why_not
         if sum(min(each, PER_FILE) for each in files.values()) >= asked.limits.top + MORE:

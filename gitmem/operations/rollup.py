@@ -8,7 +8,6 @@ journal, only the new page is written.
 from __future__ import annotations
 
 from datetime import datetime
-from shlex import quote
 from typing import NamedTuple
 
 from gitmem.core.archives import path_in
@@ -19,6 +18,7 @@ from gitmem.core.numbers import counted
 from gitmem.core.paths import check_path
 from gitmem.core.periods import Period, period_of
 from gitmem.core.plainfields import read_fields
+from gitmem.core.quoting import quoted
 from gitmem.core.remarks import remarks
 from gitmem.core.rollups import Page, Shelf, composed, names_of, target_of
 from gitmem.errors import BadInput, Conflict, NotFound
@@ -265,8 +265,8 @@ def _retired(draft: Draft, layer: Layer, pages: tuple[Page, ...]) -> tuple[tuple
 def _exists(period: Period, path: str) -> Conflict:
     return Conflict(
         f"the {period.type} {period.name} has its summary: {path} exists already",
-        hint=f"read it with `gitmem read {quote(path)}`; "
-        f"to replace it: `gitmem write {quote(path)} -`",
+        hint=f"read it with `gitmem read {quoted(path)}`; "
+        f"to replace it: `gitmem write {quoted(path)} -`",
         outcome=EXISTS,
         period=period.name,
         path=path,

@@ -208,15 +208,15 @@ def _heard(group: Group, heard: Heard, commit: str, zone: tzinfo | None) -> Hit:
 
 
 def _hit(group: Group, sources: Sources, match: Match, layout: Layout) -> Hit:
-    place = match.place
+    place, masks = match.place, sources.masks
     return Hit(
         source="memory",
         group=place.source or group.name,
-        path=place.path,
-        address=match.address,
-        heading=place.heading,
+        path=masks.name(place.source, place.path),
+        address=masks.name(place.source, match.address),
+        heading=masks.text(place.source, place.path, place.blob, place.heading),
         lines=(place.line, place.last),
-        text=sources.masks.text(place.source, place.path, place.blob, text_of(sources, place)),
+        text=masks.text(place.source, place.path, place.blob, text_of(sources, place)),
         score=in_digits(match.score),
         touched=match.when,
         state=ARCHIVED if is_archived(layout, place.path) else match.state,

@@ -53,7 +53,8 @@ def guard_staged(group: Group, index: Path | None = None) -> Staged:
 
 def guard_message(text: str) -> Staged:
     """Judge a commit message, as git hands it to its hooks: what git leaves out does not count."""
-    kept = text.partition(_SCISSORS)[0].splitlines()
+    # By line feeds, as git does: it keeps what stands behind a carriage return and a comment sign.
+    kept = text.partition(_SCISSORS)[0].split("\n")
     said = "\n".join("" if each.startswith(_COMMENT) else each for each in kept)
     found = [f"secret: {each.rule}, line {each.line}" for each in secrets.find(said)]
     return Staged(0, tuple(Holding(MESSAGE, each) for each in found))

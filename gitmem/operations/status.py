@@ -12,9 +12,12 @@ from gitmem.core.layout import EMPTY, FILE
 from gitmem.core.markers import conflicts
 from gitmem.core.numbers import counted
 from gitmem.errors import Damaged, StorageFailed
+from gitmem.git.acknowledged import read_acknowledged
 from gitmem.git.checks.fsck import VERIFIED
+from gitmem.git.checks.upkeep import late_edits
 from gitmem.git.held import HeldFolder, size_of
 from gitmem.git.intake import Holding, sound
+from gitmem.git.kept import Unreadable, unreadable
 from gitmem.git.lock import Lock, lock_path
 from gitmem.git.moves import SUBMODULE
 from gitmem.git.repository import BRANCH, Snapshot
@@ -122,6 +125,11 @@ class Status(NamedTuple):
     """What left the branch, in words, until the next command has put it back."""
     kept: tuple[Kept, ...] = ()
     """What somebody took off the branch; it is kept, and `gitmem kept restore` brings it back."""
+    late: int = 0
+    """Edits that came too late for the write that replaced their file; `gitmem capture` commits
+    them, and so does the next write."""
+    unreadable: tuple[Unreadable, ...] = ()
+    """What was left out when lost commits were brought back, and is not acknowledged."""
 
 
 def status(group: Group) -> Status:
@@ -144,6 +152,7 @@ def status(group: Group) -> Status:
     marked = tuple(_marked(snapshot, recent))
     concerns = (
         *_underway(scan),
+        *_elsewhere(group, scan),
         *_concerns(loaded, holdings.core, wrong_zone),
         *([f"{counted(len(marked), 'file')} with conflict markers"] if marked else ()),
         *_failed(jobs),
@@ -151,7 +160,11 @@ def status(group: Group) -> Status:
         *_leaked(secrets),
     )
     left = waiting(group)
+    lost = _lost(group)
+    late = len(late_edits(group.gitdir))
+    concerns = (*concerns, *([f"{counted(late, 'late edit')} not captured"] if late else []))
     concerns = (*concerns, *(["commits left the branch"] if left else []))
+    concerns = (*concerns, *([f"{counted(len(lost), 'version')} lost"] if lost else []))
     last_snapshot = _last_snapshot(group)
     health = _damage(read) or _untrusted(group) or health_of(group)
     if health == "ok" and (scan.held or scan.edits):
@@ -187,13 +200,27 @@ def status(group: Group) -> Status:
         marked,
         left,
         kept_list(group),
+        late,
+        lost,
     )
+
+
+def _lost(group: Group) -> tuple[Unreadable, ...]:
+    found = unreadable(group.gitdir, group.repository.objects)
+    done = read_acknowledged(group.gitdir).ids if found else ()
+    return tuple(each for each in found if each.id not in done)
 
 
 def _underway(scan: Scan) -> Iterator[str]:
     if scan.operation:
         files = f" of {counted(len(scan.claimed), 'file')}" if scan.claimed else ""
         yield f"{scan.operation.name}{files} begun with git is not finished"
+
+
+def _elsewhere(group: Group, scan: Scan) -> Iterator[str]:
+    where = group.repository.head_elsewhere()
+    if where and not scan.operation:
+        yield f"HEAD is {where}"
 
 
 def _marked(snapshot: Snapshot, recent: Sequence[Entry]) -> Iterator[str]:

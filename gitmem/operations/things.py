@@ -11,6 +11,7 @@ from gitmem.errors import BadInput
 from gitmem.git.repository import Snapshot
 from gitmem.operations.entries import address_parts
 from gitmem.operations.group import Group
+from gitmem.operations.read import known_path
 
 
 class Thing(NamedTuple):
@@ -23,7 +24,7 @@ class Thing(NamedTuple):
 
 def movable(group: Group, path: str) -> str:
     """PATH as the group names it, if it can be moved at all."""
-    named = group.relative(path)
+    named = known_path(group, group.repository.snapshot(), path)
     if not named:
         raise BadInput(
             "a group cannot be moved as a whole",

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from gitmem.core.guards import check_message_text
+from gitmem.core.messages import revealed
 from gitmem.core.quoting import quoted
 from gitmem.errors import GitmemError, NotFound, Refused, StorageFailed
 from gitmem.git.held import HeldFolder, SetAside, size_of
@@ -53,10 +54,16 @@ class HeldRestored(NamedTuple):
 
 
 class HeldEmptied(NamedTuple):
-    """Versions that were deleted from the trash for good."""
+    """Versions that were deleted from the trash for good, or would be."""
 
     deleted: tuple[Dropped, ...]
     kept: int
+    dry_run: bool = False
+
+    @property
+    def bytes(self) -> int:
+        """The size of all that is deleted."""
+        return sum(each.bytes or 0 for each in self.deleted)
 
 
 def held_drop(group: Group, what: str, *, reason: str = "") -> HeldDropped:
@@ -66,7 +73,7 @@ def held_drop(group: Group, what: str, *, reason: str = "") -> HeldDropped:
     with group.writing() as writer:
         thing = find_held(group, what)  # again: until now somebody may have mended it
         back = not thing.set_aside and any(writer.repository.snapshot().files(thing.path))
-        aside = _set_out(writer, thing) if not thing.set_aside else None
+        aside = _set_out(writer, thing, back) if not thing.set_aside else None
         aside = aside or HeldFolder(group.gitdir).find(thing.id or thing.path)
         if aside is None:
             raise _not_moved(thing, writer.pending)
@@ -79,19 +86,23 @@ def _not_moved(thing: HeldThing, pending: bool) -> GitmemError:
     if pending:
         return StorageFailed(
             f"moving {thing.path!r} to the trash failed; nothing is lost",
-            hint="see to the disk of the store, then repeat after `gitmem held list`",
+            hint="check the disk of the store, then see where the file is: `gitmem held`",
         )
-    return NotFound(f"nothing is held for {thing.path!r} any more", hint="see `gitmem held list`")
+    return NotFound(
+        f"nothing is held for {thing.path!r} any more", hint="list what is held: `gitmem held`"
+    )
 
 
-def _set_out(writer: Writer, thing: HeldThing) -> SetAside | None:
-    writer.check_closed(thing.path, f"held drop {quoted(thing.path)}")
+def _set_out(writer: Writer, thing: HeldThing, in_git: bool) -> SetAside | None:
+    writer.check_closed(thing.path, f"held drop {quoted(thing.path)} --yes")
     try:
         return writer.set_out(thing.path, thing.rule)
     except OSError as error:
         raise Refused(
             f"{thing.path!r} cannot be moved to the trash: {error.strerror}",
-            hint=f"to leave it on disk: `gitmem held ignore {quoted(thing.path)}`",
+            hint=""
+            if in_git
+            else f"to leave it on disk: `gitmem held ignore {quoted(thing.path)}`",
             rule=thing.rule,
         ) from error
 
@@ -119,10 +130,10 @@ def held_restore(group: Group, what: str) -> HeldRestored:
     """Bring a version back from the trash, to its place or, where that is taken, under held."""
     with group.writing() as writer:
         trash = Trash(group.gitdir)
-        each = trash.find(what)
+        each = trash.find(what) or trash.find(group.inside(revealed(what)))
         if each is None:
             raise NotFound(
-                f"the trash has no version {what!r}", hint="see `gitmem held list --trash`"
+                f"no version {what!r} in the trash", hint="list them: `gitmem held list --trash`"
             )
         if trash.put_back(each, writer.worktree):
             return HeldRestored(each.path, "", str(group.worktree / each.path))
@@ -130,22 +141,32 @@ def held_restore(group: Group, what: str) -> HeldRestored:
         return HeldRestored(each.path, aside.id, str(aside.content))
 
 
-def held_empty(group: Group, ids: Sequence[str] = (), *, before: str = "") -> HeldEmptied:
+def held_empty(
+    group: Group, ids: Sequence[str] = (), *, before: str = "", dry_run: bool = False
+) -> HeldEmptied:
     """Delete from the trash for good: those of IDS, or those dropped BEFORE a moment, or all."""
-    until = start_of(group, before) if before else math.inf
+    if dry_run:
+        return _emptied(group, ids, before)[0]
     with group.writing():
-        trash = Trash(group.gitdir)
-        known = list(trash)
-        missing = [each for each in ids if each not in {row.id for row in known}]
-        if missing:
-            raise NotFound(
-                f"the trash has no version {missing[0]!r}", hint="see `gitmem held list --trash`"
-            )
-        going = [row for row in known if (row.id in ids or not ids) and _older(row, until)]
-        deleted = tuple(map(_dropped, going))
+        done, going = _emptied(group, ids, before)
         for row in going:
-            trash.remove(row)
-        return HeldEmptied(deleted, len(known) - len(going))
+            Trash(group.gitdir).remove(row)
+        return done._replace(dry_run=False)
+
+
+def _emptied(
+    group: Group, ids: Sequence[str], before: str
+) -> tuple[HeldEmptied, Sequence[Trashed]]:
+    """What would be deleted."""
+    until = start_of(group, before) if before else math.inf
+    known = list(Trash(group.gitdir))
+    missing = [each for each in ids if each not in {row.id for row in known}]
+    if missing:
+        raise NotFound(
+            f"no version {missing[0]!r} in the trash", hint="list them: `gitmem held list --trash`"
+        )
+    going = [row for row in known if (row.id in ids or not ids) and _older(row, until)]
+    return HeldEmptied(tuple(map(_dropped, going)), len(known) - len(going), True), going
 
 
 def _older(row: Trashed, until: float) -> bool:

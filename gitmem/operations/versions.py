@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from shlex import quote
 from typing import NamedTuple
 
+from gitmem.core.quoting import quoted
 from gitmem.errors import Conflict
 from gitmem.git.held import SetAside
 from gitmem.git.intake import Captured
@@ -52,6 +52,6 @@ def version(path: str, entry: Entry, size: int | None) -> dict[str, object]:
     }
 
 
-def command(*words: str) -> str:
+def command(verb: str, target: str, *options: str) -> str:
     """A command as it can be typed."""
-    return " ".join(["gitmem", *(quote(word) for word in words if word)])
+    return " ".join(["gitmem", verb, *([quoted(target)] if target else []), *options])

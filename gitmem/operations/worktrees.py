@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitmem.core.access import check_access
-from gitmem.errors import Conflict, Damaged
+from gitmem.errors import Conflict, Damaged, GroupNotFound
 from gitmem.git.durable import make_folders
 from gitmem.git.lock import Lock
 from gitmem.git.setup import (
@@ -58,12 +59,17 @@ def revive(group: Group) -> int:
     except OSError as error:
         raise Damaged(
             f"the work tree {group.worktree} is gone and cannot be made: {error.strerror}",
-            hint="see what stands in its place, and move that away",
+            hint="move away what is in its place",
             path=str(group.worktree),
         ) from error
-    with writing(group.repository, group.worktree, group.now, FINDER) as writer:
-        count = writer.put_back()
-        tie(group.gitdir, group.worktree, relative=not group.is_outside)
+    try:
+        with writing(group.repository, group.worktree, group.now, FINDER) as writer:
+            count = writer.put_back()
+            tie(group.gitdir, group.worktree, relative=not group.is_outside)
+    except GroupNotFound:
+        with suppress(OSError):
+            os.rmdir(group.worktree)  # the group got another name, and its folder with it
+        raise
     return count
 
 

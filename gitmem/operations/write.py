@@ -199,7 +199,7 @@ class _Work:
         return Plan((Step(changed, self._said(changed, before)),)) if changed else None
 
     def _current(self, snapshot: Snapshot, aimed: Aim, layout: Layout) -> bytes | None:
-        """The version now; None where there is none, or where somebody said to replace it unseen.
+        """The version now; None where there is none, or where somebody said to replace it unread.
 
         Without it no guard can judge what a write removes: that has to be waived by name.
         """
@@ -281,7 +281,7 @@ def _explain(path: str, damage: ObjectDamaged, *, free: bool) -> None:
     damage.message = f"{path!r} cannot be read, and was not replaced: {damage.message}"
     damage.hint = (
         "run `gitmem check --repair` to bring back the last version that can be read, "
-        f"or repeat with {waived} to replace it unseen"
+        f"or repeat with {waived} to replace it unread"
     )
     damage.facts["path"] = path
 

@@ -228,7 +228,7 @@ def test_a_variable_that_was_not_set_does_not_mean_everything(args: list[str], g
         ["held"],
         ["held", "list"],
         ["held", "show", "held.md"],
-        ["held", "accept", "held.md"],
+        ["held", "accept", "held.md", "--yes"],
         ["held", "accept", "held.md", "--redact"],
         ["held", "drop", "held.md", "--yes"],
         ["held", "list", "--trash"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +17,7 @@ from gitmem.cli import boundary
 from gitmem.cli.app import app
 from gitmem.cli.invocation import Invocation
 from gitmem.errors import GitmemError
-from tests.support.cli import Run
+from tests.support.cli import Run, run_gitmem
 
 CODES = {
     "error": 1,
@@ -159,3 +160,44 @@ def test_a_store_on_a_file_is_no_unexpected_error(run: Run, home: Path) -> None:
 def test_without_standalone_mode_errors_come_through() -> None:
     with pytest.raises(errors.NotFound):
         app.main(["read", "x.md", "--store", "/nonexistent"], standalone_mode=False)
+
+
+@pytest.fixture
+def nowhere(home: Path, tmp_path: Path) -> Iterator[Path]:
+    """A folder that is removed while somebody is in it."""
+    assert run_gitmem("init").code == 0
+    folder = tmp_path / "project"
+    folder.mkdir()
+    before = os.getcwd()
+    os.chdir(folder)
+    folder.rmdir()
+    yield folder
+    os.chdir(before)
+
+
+def test_a_command_works_in_a_folder_that_was_removed(nowhere: Path) -> None:
+    assert run_gitmem("write", "a.md", "text\n").code == 0
+    assert run_gitmem("-g", "main", "read", "a.md").out == "text\n"
+    assert run_gitmem("check").code == 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("status",),
+        ("write", "a.md", "text"),
+        ("adopt", "."),
+        ("link", ".", "-g", "main"),
+        ("doctor",),
+    ],
+    ids=" ".join,
+)
+def test_a_removed_folder_is_named_where_it_is_needed(
+    nowhere: Path, home: Path, command: tuple[str, ...]
+) -> None:
+    assert run_gitmem("link", str(home.parent), "-g", "main").code == 0
+    said = run_gitmem(*command)
+    assert said.code == 3
+    assert "the current folder was removed" in said.err
+    assert "hint: go to another folder with `cd`" in said.err
+    assert run_gitmem("-g", "main", "status").code == 0

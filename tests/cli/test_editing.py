@@ -160,7 +160,7 @@ def test_held_versions_are_listed_shown_and_decided_on(gitmem: Run, files: Path)
         "moved key.md to the trash\n  bring it back: gitmem held restore "
     )
     assert not (files / "key.md").exists()
-    accepted = gitmem("held", "accept", "other.md", "--reason", "an example")
+    accepted = gitmem("held", "accept", "other.md", "--yes", "--reason", "an example")
     assert accepted.out.startswith("accepted other.md ")
     assert gitmem("read", "other.md").out == f"the key: {KEY}\n"
     assert gitmem("held").err == "note: nothing is held\n"

@@ -153,7 +153,7 @@ def test_lint_exits_with_6_while_there_is_something_to_say(memory: Run) -> None:
     assert said.code == 6
     assert "reference/ideas.md#try-gleam no-importance: there is no importance" in said.out
     assert "--set Importance=3" in said.out
-    assert said.out.endswith("1 finding: 2 files looked at\n")
+    assert said.out.endswith("1 finding: 2 files checked\n")
     assert memory("lint", "-q").out == said.out
 
     found = memory("lint", "--json")
@@ -169,5 +169,5 @@ def test_lint_of_clean_memory(memory: Run) -> None:
 
     said = memory("lint")
 
-    assert (said.code, said.out) == (0, "nothing to say: 2 files looked at\n")
+    assert (said.code, said.out) == (0, "clean: 2 files checked\n")
     assert memory("lint", "-q").out == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from tests.support.cli import Run
 from tests.support.git import git
 from tests.support.samples import narrow
+from tests.support.terminals import on_terminal
 
 
 def test_a_damaged_file_comes_back_as_last_written(gitmem: Run, files: Path) -> None:
@@ -251,7 +253,7 @@ def test_what_an_amend_replaced_is_named_and_comes_back_by_one_command(
 
     said = gitmem("write", "b.md", "two")
 
-    assert f"kept; bring back with `gitmem kept restore {gone[:10]}`" in said.err
+    assert f"kept; bring it back with `gitmem kept restore {gone[:10]}`" in said.err
     (kept,) = gitmem("kept", "--json").document["kept"]
     assert (kept["commit"], kept["how"]) == (gone, "commit (amend): by hand, better")
     assert gitmem("kept", "restore", gone[:7]).code == 0
@@ -279,3 +281,101 @@ def test_maintain_after_an_amend_is_no_failure(gitmem: Run, files: Path) -> None
 
     assert gitmem("maintain").code == 0
     assert gitmem("check").code == 0
+
+
+def test_what_is_kept_comes_back_once_and_a_second_time_is_no_error(
+    gitmem: Run, files: Path
+) -> None:
+    gone = amended(gitmem, files)
+    gitmem("write", "b.md", "two")
+    ref = git(files, "for-each-ref", "--format=%(refname)", "refs/gitmem/kept").strip()
+
+    first = gitmem("kept", "restore", ref)
+    assert first.out == f"restored {gone[:7]}, merged as {git(files, 'rev-parse', 'main')[:7]}\n"
+    head = git(files, "rev-parse", "main")
+    again = gitmem("kept", "restore", gone.upper())
+    assert (again.code, again.out) == (0, f"{gone[:7]} is on the branch already\n")
+    assert gitmem("kept", "restore", gone[:7], "--json").document["changed"] is False
+    assert git(files, "rev-parse", "main") == head
+
+
+@pytest.mark.parametrize("verb", ["restore", "drop"])
+def test_a_kept_commit_that_is_not_known_or_not_clear_is_an_error(
+    gitmem: Run, files: Path, verb: str
+) -> None:
+    said = gitmem("kept", verb, "none")
+    assert (said.code, said.err) == (
+        3,
+        "error: no kept commit 'none' in group main\nhint: no commits are kept in this group\n",
+    )
+    gone = amended(gitmem, files)
+    gitmem("write", "b.md", "two")
+    refs = git(files, "for-each-ref", "refs/gitmem/kept")
+
+    assert gitmem("kept", verb, "").code == 2
+    for unknown in ("none", "../main", "refs/heads/main", "HEAD~9", "\n", "-1"):
+        said = gitmem("kept", verb, "--", unknown)
+        assert (said.code, "hint: list them: `gitmem kept`" in said.err) == (3, True)
+    many = [gone, *(write_twin(files, gone[:1]) for _ in range(2))]
+    said = gitmem("kept", verb, gone[:1])
+    assert (said.code, f"'{gone[:1]}' is the start of 3 kept commits" in said.err) == (2, True)
+    assert all(each[:5] in said.err for each in many)
+    assert refs in git(files, "for-each-ref", "refs/gitmem/kept")
+
+
+def write_twin(files: Path, start: str) -> str:
+    """Keep another commit whose id begins with START."""
+    tree = git(files, "rev-parse", "main^{tree}").strip()
+    for number in range(500):
+        made = git(files, "commit-tree", "-m", f"{os.urandom(4)!r} {number}", tree).strip()
+        if made.startswith(start):
+            break
+    git(files, "update-ref", f"refs/gitmem/kept/{made[:12]}", made)
+    return made
+
+
+@pytest.mark.parametrize("typed", ["n\n", "y\n"])
+def test_to_let_a_commit_go_is_asked(gitmem: Run, files: Path, home: Path, typed: str) -> None:
+    gone = amended(gitmem, files)
+    gitmem("write", "b.md", "two")
+
+    code, seen = on_terminal("kept", "drop", gone, typed=typed, GITMEM_HOME=str(home))
+
+    assert (code, f"Drop the kept commit {gone[:7]}?" in seen) == (0, True)
+    assert ("nothing was dropped" in seen) == (typed == "n\n")
+    assert len(gitmem("kept", "--json").document["kept"]) == (typed == "n\n")
+
+
+def test_what_is_kept_comes_back_beside_a_merge_and_the_merge_stays(
+    gitmem: Run, files: Path
+) -> None:
+    gitmem("write", "both.md", "base")
+    gone = amended(gitmem, files)
+    gitmem("write", "b.md", "two")
+    git(files, "switch", "-qc", "side")
+    for branch in ("side", "main"):
+        git(files, "switch", "-q", branch)
+        (files / "both.md").write_text(f"{branch}\n")
+        git(files, "commit", "-qam", branch)
+    git(files, "merge", "-q", "side", check=False)
+    before = (files / "both.md").read_text()
+
+    assert gitmem("kept", "restore", gone).code == 0
+
+    assert git(files, "merge-base", "--is-ancestor", gone, "main") == ""
+    assert git(files, "status", "--porcelain") == "UU both.md\n"
+    assert (files / "both.md").read_text() == before
+    git(files, "merge", "--abort")
+    assert git(files, "merge-base", "--is-ancestor", gone, "main") == ""
+
+
+def test_while_a_rebase_is_in_progress_nothing_kept_is_touched(gitmem: Run, files: Path) -> None:
+    gone = amended(gitmem, files)
+    gitmem("write", "b.md", "two")
+    git(files, "switch", "-q", "--detach")
+
+    for args in (["restore", gone], ["drop", gone, "--yes"]):
+        said = gitmem("kept", *args)
+        assert (said.code, "`git switch main`" in said.err) == (4, True)
+    git(files, "switch", "-q", "main")
+    assert gitmem("kept", "restore", gone).code == 0

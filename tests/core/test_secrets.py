@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from gitmem.core import secrets
 from gitmem.core.secret_shapes import is_chosen, is_random
 from gitmem.core.secrets import RULES, Finding, find, new_findings, redact
-from tests.support.samples import HEX, LETTERS, body, in_context, narrow, pem
+from tests.support.samples import HEX, LETTERS, UPPER, body, in_context, narrow, pem
 
 TOKENS = [(rule, token) for rule, tokens in narrow().items() for token in tokens]
 CONTEXTS = [(rule, *sample) for rule, samples in in_context().items() for sample in samples]
@@ -233,6 +233,9 @@ HARMLESS = [
     "[Unsummarized Range] begin=12 end=45 count=34 token=" + body(HEX, 16),
     "[Unsummarized Range] begin=1 end=1 count=1234567 token=" + body(HEX, 16, 1),
     f'"nextToken": "{body(LETTERS, 60)}"\ncontinuation-token: {body(LETTERS, 40)}',
+    f'"version_token": "{body(LETTERS, 45)}", resumeToken: {body(LETTERS, 44)}',
+    "the password according to RFC7613; a password when exporting to PKCS#8; http://foo:bar@my.host",
+    "mongodb://heroku_12345678:random_password@ds029017.mlab.internal:29017/x",
     "password policy is strict; the wifi password policy is stricter than 802.1x",
     "password: ********\npassword: <your-key>\npassword: xxxxxx\npassword: ${{ inputs.password1 }}",
     "const password = process.env.SESSION_PASSWORD_2!\npassword: test1234\npassword: Password123!",
@@ -261,6 +264,51 @@ HARMLESS = [
 @pytest.mark.parametrize("text", HARMLESS, ids=range(len(HARMLESS)))
 def test_ordinary_text_raises_no_alarm(text: str) -> None:
     assert find(text) == []
+
+
+COUNTED = [
+    "xo" + "xb-123456789012-1234567890123-abcdefghijklmnopqrstuvwx",
+    "NR" + "AK-ABCDEFGHIJKLMNOPQRSTUVWXYZ1",
+    "AKIA" + "ABCDEFGHIJKLMNOP",
+    "gh" + "p_1234567890abcdefghijklmnopqrstuvwxyz",
+    "gh" + "p_aBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789",
+    "sk" + "-abcdef1234567890abcdef1234567890abcdef12",
+    "da" + "pi0123456789abcdef0123456789abcdef",
+    "AI" + "zaSy" + "X" * 33,
+    "password: abcd1234",
+    "password: xxxxxxxx1",
+    "wifi password 12345678",
+]
+NEARLY = [
+    ("slack-token", "xo" + f"xb-123456789012-1234567890123-{body(LETTERS, 24, 3)}"),
+    ("slack-token", "xo" + f"xb-{body('1234567890', 12)}-1234567890123-{body(LETTERS, 24, 4)}"),
+    ("newrelic-key", "NR" + "AK-ABCDEFGH" + body(UPPER, 19, 3)),
+    ("github-token", "gh" + "p_xxxxx" + body(LETTERS, 31, 3)),
+    ("github-token", "gh" + "p_" + body(LETTERS, 20, 3) + "0000000000000000"),
+    ("aws-key-id", "AKIA" + body(UPPER, 12, 4) + "ABCD"),
+    ("password-assignment", "password: hunter" + "123456789"),
+    ("url-password", "mysql://ada:hush" + "00000000@db.internal/x"),
+]
+
+
+@pytest.mark.parametrize("text", COUNTED, ids=range(len(COUNTED)))
+def test_what_only_counts_up_or_repeats_a_sign_is_a_placeholder(text: str) -> None:
+    assert find(text) == []
+
+
+@pytest.mark.parametrize(("rule", "text"), NEARLY, ids=range(len(NEARLY)))
+def test_a_key_of_which_a_part_counts_up_is_a_key(rule: str, text: str) -> None:
+    assert [each.rule for each in find(text)] == [rule]
+
+
+def test_the_name_of_a_secret_is_none() -> None:
+    """An ARN ends in six random letters, and says where a secret is kept."""
+    for account in ("123456789012", "ACCOUNT_ID", "<account>", "${Account}"):
+        arn = f"arn:aws:secretsmanager:eu-west-1:{account}:secret:prod/db/Name-a1b2C3"
+        for text in (arn, f"SecretArn={arn}", f'"secretArn": "{arn}"', f"- secret: {arn}"):
+            assert find(f"see {text}\n") == []
+    key = body(LETTERS, 32)
+    assert facts(f"client:secret: {key}") == [("secret-assignment", 1)]
 
 
 @contextmanager
@@ -339,7 +387,7 @@ MORE_HOSTILE = [
         "pat",
         "WIFI:",
     ),
-    *("\n\n\\_", "count=1 token="),
+    *("\n\n\\_", "count=1 token=", "\r", "a\r", "=41", "=\n", "a=\n", "=\r\n", "\x0c", "1", "12"),
 ]
 
 

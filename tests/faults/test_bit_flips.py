@@ -6,12 +6,15 @@ Nothing hangs, nothing crashes, and what has a second copy is back after `check 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from gitmem.core.exposure import Exposed
 from gitmem.core.transcripts import REF
+from gitmem.index.scanned import NOTHING, Scanned, keep_scanned, read_scanned
 from tests.support.damage import clone
 from tests.support.faults import Scene
 from tests.support.flips import (
@@ -170,3 +173,17 @@ def test_a_lost_commit_of_transcripts_is_not_papered_over(whole: Whole, tmp_path
 
     assert repaired.code != 0
     assert (scene.gitdir / REF).read_text() == before
+
+
+def test_any_bit_turned_in_what_was_searched_is_noticed(tmp_path: Path) -> None:
+    """Else a commit that is none is looked up, or a secret that was found is shown again."""
+    (tmp_path / "gitmem").mkdir()
+    found = Exposed("id", "aws-access-key", 3, "b" * 40, "c" * 40, "notes/otter.md")
+    keep_scanned(tmp_path, Scanned("a" * 40, "", (found,)))
+    assert read_scanned(tmp_path).found == (found,)
+    path = tmp_path / "gitmem" / "scanned"
+    whole = path.read_bytes()
+
+    for at, bit in product(range(len(whole)), range(8)):
+        path.write_bytes(whole[:at] + bytes((whole[at] ^ 1 << bit,)) + whole[at + 1 :])
+        assert read_scanned(tmp_path) == NOTHING, (at, bit)

@@ -13,10 +13,12 @@ import pytest
 
 import gitmem.git.publish
 from gitmem.git.swapping import SWAPPED, path_of, swapped
+from gitmem.operations.capture import capture
 from gitmem.operations.check import check
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.init import init
 from gitmem.operations.maintain import maintain
+from gitmem.operations.status import status
 from gitmem.operations.write import Edit, write
 from tests.faults.test_kill import die_at
 from tests.support.disks import other_disk
@@ -266,9 +268,64 @@ def test_check_names_what_git_does_not_have_and_repair_captures_it(scene: Scene)
 
     with scene.opened() as group:
         found = check(group).findings
-        assert [(each.code, each.path) for each in found] == [("leftover", str(unknown))]
+        assert [(each.code, each.path) for each in found] == [("late-edit", str(unknown))]
         assert check(group, repair=True).sound
 
+    assert b"late\n" in scene.files()["a.md"]
+    assert_sound(scene)
+
+
+def late_edit(scene: Scene) -> Path:
+    """An edit of a.md that came out of the work tree, and that no record names."""
+    folder = scene.gitdir / "gitmem" / "swapped"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    late = folder / ".gitmem-0123456789abcdef-0-a.md"
+    late.write_text("first\nlate\n")
+    return late
+
+
+@pytest.mark.parametrize("path", ["a.md", "notes/c.md", "new.md"])
+def test_the_next_write_captures_a_late_edit(scene: Scene, path: str) -> None:
+    late = late_edit(scene)
+    os.utime(late.parent, ns=(2**62, 2**62))  # no clock of a file system is too coarse for that
+    scene.write(Edit(path, "since\n", append=True))
+    assert b"late\n" in scene.files()["a.md"]
+    assert b"since\n" in scene.files()[path]
+    assert_sound(scene)
+
+
+def test_the_next_capture_picks_a_late_edit_up(scene: Scene) -> None:
+    late = late_edit(scene)
+    os.utime(late.parent, (0, 0))  # as if an earlier writer had left it
+    with scene.opened() as group:
+        done = capture(group)
+    assert [each.path for each in done.captured] == ["a.md"]
+    assert b"late\n" in scene.files()["a.md"]
+    assert_sound(scene)
+
+
+def test_a_late_edit_is_named_at_once(scene: Scene) -> None:
+    late = late_edit(scene)
+    with scene.opened() as group:
+        found = status(group)
+        assert (found.late, found.health) == (1, "attention")
+        assert found.concerns == ("1 late edit not captured",)
+        (named,) = check(group).findings
+    assert (named.code, named.path) == ("late-edit", str(late))
+    assert "an edit of a.md" in named.message
+
+
+def test_a_write_after_the_previous_release_captures_a_late_edit(tmp_path: Path) -> None:
+    code = previous_code(tmp_path / "previous")
+    scene = Scene(tmp_path / "store")
+    old, new = (Release("old", code, scene.root), Release("new", this_code(), scene.root))
+    new.done("init", "--layout", "none")
+    new.done("write", "a.md", "first\n")
+    with (scene.worktree / "a.md").open("a") as file:
+        new.done("write", "a.md", "ours\n", "--append")
+        file.write("late\n")
+    old.done("write", "b.md", "b\n")
+    new.done("write", "c.md", "c\n")
     assert b"late\n" in scene.files()["a.md"]
     assert_sound(scene)
 

@@ -44,12 +44,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Scene:
     return scene
 
 
-@pytest.fixture
-def scene(whole: Scene, tmp_path: Path) -> Scene:
-    """A copy of it, to be hurt."""
-    return clone(whole, tmp_path / "store")
-
-
 def ref(content: bytes | None) -> Callable[[Scene], None]:
     def damage(scene: Scene) -> None:
         path = scene.gitdir / "refs/heads/main"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,15 +16,13 @@ from gitmem.operations.adopt import adopt
 from gitmem.operations.capture import capture
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.held import held_show
-from gitmem.operations.init import init
 from gitmem.operations.staged import guard_message, guard_staged
 from gitmem.operations.transcript_add import Spoken, transcript_add
 from gitmem.operations.transcript_show import transcript_show
 from gitmem.operations.write import Edit, write
 from tests.support.disguises import DISGUISES, ENCODINGS, Disguise
 from tests.support.git import git_bytes
-from tests.support.histories import by_hand, put
-from tests.support.moulds import Moulds
+from tests.support.histories import by_hand
 from tests.support.samples import in_context, narrow
 
 TOKENS = [(rule, tokens[0]) for rule, tokens in narrow().items()]
@@ -83,26 +81,6 @@ def test_an_encoding_is_found_behind_another_one() -> None:
     token = narrow()["github-token"][0]
     for before in ("plain text\n", "an odd number\n"):
         assert found_in(before.encode() + f"key {token}\r\n".encode("utf-16"))
-
-
-@pytest.fixture
-def store(tmp_path: Path, moulds: Moulds) -> Store:
-    moulds.cast("encoded secrets", tmp_path / "store", made)
-    return Store(tmp_path / "store")
-
-
-def made(root: Path) -> None:
-    init(Store(root), "main", layout="standard", who=Who("ada"))
-    group = Group(Store(root), "main", who=Who("ada", "s-1"))
-    put(group, "a.md", "one\n")
-    group.close()
-
-
-@pytest.fixture
-def group(store: Store) -> Iterator[Group]:
-    group = Group(store, "main", who=Who("ada", "s-1"))
-    yield group
-    group.close()
 
 
 def refused(act: Callable[[], object]) -> bool:
@@ -190,6 +168,15 @@ def test_git_is_told_before_a_commit(group: Group, name: str) -> None:
     (found,) = guard_staged(group).refused
 
     assert found.rule == "secret: npm-token, line 3"
+
+
+@pytest.mark.parametrize("sign", ["\r", "\f", "\u2028", "\x85"])
+def test_a_message_of_git_has_no_lines_but_its_own(sign: str) -> None:
+    token = narrow()["npm-token"][0]
+
+    assert guard_message(f"one\n\nkey {token[:9]}{sign}{token[9:]}\n").refused
+    assert guard_message(f"one\n\nfine{sign}# {token}\n").refused
+    assert not guard_message(f"one\n\nfine\n# {token}\n").refused
 
 
 @pytest.mark.parametrize("name", FEW)

@@ -6,19 +6,21 @@ import os
 import resource
 import subprocess
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 
 import pytest
 
 import gitmem.git.staging
-from gitmem.errors import StorageFailed
+from gitmem.errors import GitmemError, StorageFailed
 from gitmem.operations.adopt import adopt
 from gitmem.operations.check import check_group
 from gitmem.operations.group import Store
 from gitmem.operations.init import init
+from gitmem.operations.read import read
 from gitmem.operations.write import Edit
+from tests.support.damage import object_file
 from tests.support.faults import Scene, assert_sound, commits_of, files_on_disk, line, new_scene
 from tests.support.git import git
 from tests.support.processes import Voice, alone
@@ -252,4 +254,22 @@ def test_pending_work_outlives_a_record_that_is_cut_short(
     assert "File too large" in answer[0]
     theirs.unlink()
     assert not scene.write(Edit("again.md", line("again"))).pending
+    assert_sound(scene)
+
+
+def test_a_reader_that_cannot_heal_for_want_of_space_makes_no_half_object(small_disk: Path) -> None:
+    """A damaged object is written again by whoever reads it, and a reader may live for long."""
+    texts = {name: random_text(3 * PAGE) for name in ("a.md", "b.md")}
+    scene = new_scene(small_disk / "store", {name: data.encode() for name, data in texts.items()})
+    for name in texts:
+        object_file(scene, f"main:{name}").write_bytes(b"damaged")
+    with scene.opened() as group:
+        ballast = fill(small_disk, 1)
+        for name in texts:
+            with suppress(GitmemError):
+                read(group, name)
+        assert not list(scene.gitdir.glob("objects/tmp_obj_*"))
+        ballast.unlink()
+        assert [read(group, name).text for name in texts] == list(texts.values())
+    scene.write(Edit("again.md", "again\n"))
     assert_sound(scene)

@@ -27,14 +27,12 @@ from tests.support.damage import (
     WATCHDOG,
     WOUNDS,
     check_now,
-    clone,
     fsck_is_clean,
     hurt_in_pack,
     object_file,
     oid,
     pack,
     pack_file,
-    rich_scene,
 )
 from tests.support.faults import Scene, assert_sound
 from tests.support.git import git
@@ -42,18 +40,6 @@ from tests.support.processes import Crowd, Voice
 
 PATH = "notes/a.md"
 SOME = ("zero-length", "one bit turned", "missing")
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Scene:
-    """A sound store, made once and never touched."""
-    return rich_scene(tmp_path_factory.mktemp("whole") / "store")
-
-
-@pytest.fixture
-def scene(whole: Scene, tmp_path: Path) -> Scene:
-    """A copy of it, to be hurt."""
-    return clone(whole, tmp_path / "store")
 
 
 @contextmanager

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import signal
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
@@ -13,7 +11,6 @@ from typing import NamedTuple
 
 import pytest
 
-import gitmem.git.publish
 from gitmem.errors import NotFound
 from gitmem.operations.capture import capture
 from gitmem.operations.check import check_group
@@ -23,6 +20,7 @@ from gitmem.operations.init import init
 from gitmem.operations.trash import held_drop, held_restore, held_trash
 from gitmem.operations.write import Edit, write
 from tests.support.disks import other_disk
+from tests.support.faults import dying_at
 from tests.support.git import git
 from tests.support.processes import Crowd, Voice, alone, calls_in, need_strace, traced
 from tests.support.samples import body
@@ -73,14 +71,7 @@ def prepared(root: Path, case: Case, worktree: Path | None = None) -> None:
 
 def die_at(voice: Voice, root: str, name: str, step: int) -> None:
     """Decide, and die at the STEP-th named point."""
-    points = count(1)
-
-    def reached(point: str) -> None:
-        if next(points) == step:
-            voice.say("dies", point)
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    gitmem.git.publish.reached = reached
+    dying_at(voice, step)
     CASES[name].act(Group(Store(Path(root)), "main", who=Who("ada")))
     voice.say("decided")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import count
@@ -15,12 +14,14 @@ import pytest
 
 import gitmem.git.exchange
 import gitmem.git.publish
+from gitmem.operations.read import read
 from gitmem.operations.write import Edit
 from tests.support.faults import (
     Scene,
     assert_sound,
     commits_of,
     copied,
+    dying_at,
     files_on_disk,
     line,
     new_scene,
@@ -126,14 +127,7 @@ CASES = {
 
 def die_at(voice: Voice, root: str, edits: list[list[object]], step: int) -> None:
     """Write, and die at the STEP-th named point that is reached."""
-    points = count(1)
-
-    def reached(point: str) -> None:
-        if next(points) == step:
-            voice.say("dies", point)
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    gitmem.git.publish.reached = reached
+    dying_at(voice, step)
     done = Scene(Path(root)).write(*(Edit(*each) for each in edits))
     voice.say("written", done.commit, done.pending)
 
@@ -352,3 +346,34 @@ def test_kill_every_syscall_without_exception(tmp_path: Path, name: str) -> None
 def test_kill_between_the_renames_where_there_is_no_atomic_swap(tmp_path: Path, name: str) -> None:
     calls = ("renameat", "unlinkat")
     kill_at_calls(tmp_path, CASES[name], every=1, calls=calls, program=write_clumsily)
+
+
+SYNCS = ("fsync", "fdatasync")
+
+
+@pytest.mark.parametrize(
+    "step", [pytest.param(n, marks=() if n in (8, 11) else pytest.mark.slow) for n in range(1, 20)]
+)
+def test_what_is_served_after_a_kill_stays_where_the_branch_is_packed(
+    tmp_path: Path, step: int
+) -> None:
+    """`git pack-refs` takes the branch's file away: the reflog alone is ahead of it then."""
+    need_strace()
+    scene = new_scene(tmp_path / "store", BEFORE)
+    with Crowd() as crowd:
+        child = crowd.start(prepared_write, str(scene.root), [["a.md", NEW]], "operation")
+        child.hear()
+        git(scene.gitdir, "pack-refs", "--all")
+        with traced(child, tmp_path / "log", SYNCS, f"signal=KILL:when={step}"):
+            child.say("go")
+            child.finish()
+    served = served_now(scene)
+    assert served in (BEFORE["a.md"], NEW.encode())
+    scene.write(Edit("b.md", line("since")))
+    assert served_now(scene) == scene.files()["a.md"] == served
+    assert_sound(scene)
+
+
+def served_now(scene: Scene) -> bytes:
+    with scene.opened() as group:
+        return read(group, "a.md").data

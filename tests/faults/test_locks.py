@@ -19,12 +19,14 @@ import gitmem.git.publish
 import gitmem.git.staging
 from gitmem.errors import Busy
 from gitmem.git.lock import Lock, decode, lock_path
+from gitmem.git.refs import delete_ref
 from gitmem.git.repairs.pointing import point
 from gitmem.git.staging import Staging
 from gitmem.operations.group import Group, Store
 from gitmem.operations.maintain import maintain
 from gitmem.operations.snapshot import snapshot
 from gitmem.operations.write import Edit
+from tests.support.damage import check_now
 from tests.support.faults import Scene, assert_sound, fixed_clock, line, new_scene, write_once
 from tests.support.git import PERSON, git
 from tests.support.processes import PATIENCE, Crowd, Voice, alone
@@ -336,6 +338,75 @@ def test_whoever_dies_moving_any_ref_is_in_nobody_s_way(scene: Scene, ref: str, 
 
     assert not lock.exists()
     assert_sound(scene)
+
+
+KEPT_REF = "refs/gitmem/kept/0123456789ab"
+
+
+def die_deleting(voice: Voice, root: str) -> None:
+    """One of us that dies while it takes a ref out of the packed refs, holding their lock."""
+
+    def reached(step: str) -> None:
+        if step == "held":
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    gitmem.git.publish.reached = reached
+    scene = Scene(Path(root))
+    with Lock(lock_path(scene.gitdir)):
+        delete_ref(scene.gitdir, KEPT_REF)
+
+
+def pack_refs(scene: Scene) -> None:
+    git(scene.gitdir, "update-ref", KEPT_REF, "refs/heads/main")
+    git(scene.gitdir, "tag", "-a", "-m", "a tag", "before", "refs/heads/main")
+    git(scene.gitdir, "pack-refs", "--all")
+
+
+def test_the_lock_of_packed_refs_is_ours_after_death(scene: Scene) -> None:
+    pack_refs(scene)
+    alone(die_deleting, str(scene.root))
+    assert (scene.gitdir / "packed-refs.lock").exists()
+    assert [each.code for each in check_now(scene).findings if each.stands] == ["git-lock"]
+    assert check_now(scene, repair=True).sound
+    assert not (scene.gitdir / "packed-refs.lock").exists()
+    git(scene.gitdir, "pack-refs", "--all")
+
+
+def test_a_dead_lock_of_packed_refs_stops_nobody_who_deletes_a_ref(scene: Scene) -> None:
+    pack_refs(scene)
+    alone(die_deleting, str(scene.root))
+    with Lock(lock_path(scene.gitdir)):
+        delete_ref(scene.gitdir, KEPT_REF)
+    shown = git(scene.gitdir, "show-ref", "-d").splitlines()
+    assert [row.split()[1] for row in shown] == [
+        "refs/heads/main",
+        "refs/tags/before",
+        "refs/tags/before^{}",
+    ]
+    assert_sound(scene)
+
+
+@pytest.mark.parametrize("held", ["", "0" * 40, "not an id"])
+@pytest.mark.parametrize("name", ["kept/abc", "verified", "anything/else"])
+def test_repair_removes_a_stale_lock_below_our_own_refs(scene: Scene, name: str, held: str) -> None:
+    lock = scene.gitdir / f"refs/gitmem/{name}.lock"
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    lock.write_text(held)
+    past = time.time() - 2
+    os.utime(lock, (past, past))
+    assert [each.code for each in check_now(scene).findings if each.stands] == ["git-lock"]
+    assert check_now(scene, repair=True).sound
+    assert not lock.exists()
+
+
+@pytest.mark.parametrize("content", ["", "# pack-refs with: peeled fully-peeled sorted \n"])
+def test_a_lock_of_packed_refs_is_judged_by_what_it_holds(scene: Scene, content: str) -> None:
+    """libgit2, by which earlier releases deleted refs, writes into it; git keeps it empty."""
+    lock = scene.gitdir / "packed-refs.lock"
+    lock.write_text(content)
+    (scene.gitdir / "index").unlink()  # so that there is something to repair
+    check_now(scene, repair=True)
+    assert lock.exists() == (content == "")
 
 
 def test_a_snapshot_s_lock_is_known_by_its_file(scene: Scene) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
 import stat
 import time
-from itertools import count
 from pathlib import Path
 
 import pytest
@@ -25,6 +23,7 @@ from tests.support.faults import (
     blobs_in_history,
     commits_of,
     copied,
+    dying_at,
     line,
     new_scene,
     tokens_in_history,
@@ -49,14 +48,7 @@ def all_objects(scene: Scene) -> list[str]:
 
 def pack_once(voice: Voice, root: str, step: int, most_packs: int) -> None:
     """Pack, and die at the STEP-th named point; few files go at once, so that there are many."""
-    points = count(1)
-
-    def reached(point: str) -> None:
-        if next(points) == step:
-            voice.say("dies", point)
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    gitmem.git.publish.reached = reached
+    dying_at(voice, step)
     gitmem.git.packing.SLICE = 8
     done = pack(Scene(Path(root)).gitdir, seconds=60, most_packs=most_packs)
     voice.say("packed", done.objects, done.packs)

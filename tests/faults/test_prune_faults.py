@@ -48,6 +48,7 @@ from tests.support.faults import (
     blobs_in_history,
     commits_of,
     copied,
+    dying_at,
     files_at,
     line,
     new_scene,
@@ -327,13 +328,7 @@ def test_a_checkpoint_that_is_taken_back_in_the_last_moment_saves_its_messages(
 
 def die_pruning_at(voice: Voice, root: str, step: str) -> None:
     """Somebody who drops messages and dies at a named step."""
-
-    def reached(point: str) -> None:
-        if point == step:
-            voice.say("dies", point)
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    gitmem.git.publish.reached = reached
+    dying_at(voice, step)
     prune(Scene(Path(root)))
 
 

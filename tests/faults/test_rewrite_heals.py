@@ -12,7 +12,6 @@ from gitmem.operations.write import Edit
 from tests.support.damage import (
     WOUNDS,
     check_now,
-    clone,
     flip_byte,
     fsck_is_clean,
     hurt_in_pack,
@@ -20,24 +19,11 @@ from tests.support.damage import (
     oid,
     pack,
     pack_file,
-    rich_scene,
     watched,
 )
 from tests.support.faults import Scene, assert_sound
 from tests.support.git import git
 from tests.support.processes import Voice
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Scene:
-    """A sound store, made once and never touched."""
-    return rich_scene(tmp_path_factory.mktemp("whole") / "store")
-
-
-@pytest.fixture
-def scene(whole: Scene, tmp_path: Path) -> Scene:
-    """A copy of it, to be hurt."""
-    return clone(whole, tmp_path / "store")
 
 
 def write_again(voice: Voice, root: str, edits: list[list[str]]) -> None:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import signal
-from itertools import count
 from pathlib import Path
 
-import gitmem.git.publish
 from gitmem.errors import Conflict
 from gitmem.operations.group import Group, Store
 from gitmem.operations.rollup import rollup
-from tests.support.faults import Scene, assert_sound, copied, fixed_clock, new_scene
+from tests.support.faults import Scene, assert_sound, copied, dying_at, fixed_clock, new_scene
 from tests.support.processes import Crowd, Voice, alone
 
 POINTS = {"recorded", "objects", "branch", "placed", "staged", "dropped"}
@@ -38,14 +34,7 @@ def roll(root: str) -> str:
 
 def roll_once(voice: Voice, root: str, step: int = 0) -> None:
     """Die at the STEP-th named point that is reached."""
-    points = count(1)
-
-    def reached(point: str) -> None:
-        if next(points) == step:
-            voice.say("dies", point)
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    gitmem.git.publish.reached = reached
+    dying_at(voice, step)
     voice.say("rolled", roll(root))
 
 

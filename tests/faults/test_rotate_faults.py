@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import random
-import signal
 import time
 from collections import Counter
 from contextlib import suppress
-from itertools import count
 from pathlib import Path
 
 import pytest
 
-import gitmem.git.publish
 from gitmem.operations.capture import capture
 from gitmem.operations.group import Group, Store
 from gitmem.operations.rotate import rotate
@@ -26,6 +22,7 @@ from tests.support.faults import (
     Scene,
     assert_sound,
     copied,
+    dying_at,
     fixed_clock,
     line,
     new_scene,
@@ -44,18 +41,6 @@ BEFORE = {
 
 def opened(root: str) -> Group:
     return Group(Store(Path(root)), "main", now=fixed_clock)
-
-
-def dying_at(voice: Voice, step: int) -> None:
-    """Let this process die at the STEP-th named point that is reached."""
-    points = count(1)
-
-    def reached(point: str) -> None:
-        if next(points) == step:
-            voice.say("dies", point)
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    gitmem.git.publish.reached = reached
 
 
 def rotate_once(voice: Voice, root: str, step: int = 0) -> None:

@@ -5,18 +5,23 @@ from __future__ import annotations
 import base64
 import json
 import os
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from gitmem.errors import BadInput, GitmemError, PlanRefused, SecretFound
+from gitmem.git.objects import blob_id
 from gitmem.operations.archive import archive
 from gitmem.operations.capture import capture
+from gitmem.operations.check import check
 from gitmem.operations.compact import compact
 from gitmem.operations.confirm import confirm
 from gitmem.operations.consolidate import consolidate
 from gitmem.operations.decide import decide
+from gitmem.operations.departed import kept_drop, kept_list
+from gitmem.operations.exposed import acknowledge
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.groups import rename_group
 from gitmem.operations.held import held_accept, held_list, held_show
@@ -24,11 +29,13 @@ from gitmem.operations.init import init
 from gitmem.operations.jobs import last_jobs
 from gitmem.operations.move import move, remove
 from gitmem.operations.move_entry import move_entry
+from gitmem.operations.read import read
 from gitmem.operations.restore import restore
 from gitmem.operations.rollup import rollup
 from gitmem.operations.rotate import rotate
 from gitmem.operations.search import search
 from gitmem.operations.snapshot import snapshot
+from gitmem.operations.status import status
 from gitmem.operations.transcript_add import Spoken, transcript_add
 from gitmem.operations.transcript_checkpoint import transcript_checkpoint
 from gitmem.operations.transcript_import import Line, transcript_import
@@ -40,7 +47,6 @@ from gitmem.operations.undo import undo
 from gitmem.operations.write import Allowed, Edit, write
 from tests.support.git import git, git_bytes
 from tests.support.histories import by_hand, edit, put
-from tests.support.moulds import Moulds
 from tests.support.samples import LETTERS, UPPER, body
 
 KEY = "AKIA" + body(UPPER, 16, 7)
@@ -48,29 +54,6 @@ TOKEN = "gh" + "p_" + body(LETTERS, 36, 7)
 HELD = ("gitmem", "held")
 TRASH = ("gitmem", "trash")
 WEEK = ("week", "2026-W01")
-
-
-@pytest.fixture
-def store(tmp_path: Path, moulds: Moulds) -> Store:
-    moulds.cast("behind every door", tmp_path / "store", made)
-    return Store(tmp_path / "store")
-
-
-def made(root: Path) -> None:
-    init(Store(root), "main", layout="standard", who=Who("ada"))
-    group = Group(Store(root), "main", who=Who("ada", "s-1"))
-    put(group, "a.md", "one\n")
-    put(group, "notes/b.md", "two\n")
-    put(group, "notes/c.md", "### One\n")
-    put(group, "episodes/2026-01-01.md", "three\n")
-    group.close()
-
-
-@pytest.fixture
-def group(store: Store) -> Iterator[Group]:
-    group = Group(store, "main", who=Who("ada", "s-1"))
-    yield group
-    group.close()
 
 
 def traces(store: Store, secret: str) -> list[str]:
@@ -344,6 +327,90 @@ def test_neither_restore_nor_undo_bring_it_back(store: Store, group: Group) -> N
 
     assert TOKEN not in left.why
     assert git(group.gitdir, "rev-parse", "main").strip() == cleaned
+
+
+def kept_with(group: Group, text: str) -> tuple[str, str]:
+    """A commit with TEXT that a person took off the branch, kept, and without its blob."""
+    edit(group, "a.md", text)
+    by_hand(group, "commit", "-qam", "by a person")
+    top = put(group, "c.md", "next\n").commit
+    by_hand(group, "reset", "-q", "--hard", "HEAD~2")
+    put(group, "d.md", "and on\n")
+    assert [each.commit for each in kept_list(group)] == [top]
+    return top, lose(group, blob_id(text.encode()))
+
+
+def lose(group: Group, oid: str) -> str:
+    os.unlink(group.gitdir / "objects" / oid[:2] / oid[2:])
+    return oid
+
+
+def placed(group: Group, place: str, oid: str, text: str) -> None:
+    """Leave the bytes of a lost object where a repair may look for them."""
+    if place == "quarantine":
+        folder = group.gitdir / "gitmem" / "quarantine"
+        folder.mkdir(exist_ok=True)
+        raw = f"blob {len(text)}\0{text}".encode()
+        (folder / f"{oid}.0").write_bytes(zlib.compress(raw))
+        return
+    edit(group, "a.md", text)
+    if place == "held":
+        put(group, "a.md", "two\n")
+
+
+@pytest.mark.parametrize("place", ["work tree", "held", "quarantine"])
+def test_no_repair_brings_it_back_for_a_ref_that_was_forgotten(
+    store: Store, group: Group, place: str
+) -> None:
+    text = f"key {TOKEN}\n"
+    bad, oid = kept_with(group, text)
+    placed(group, place, oid, text)
+
+    with pytest.raises(GitmemError):
+        restore(group, "a.md", at=bad)
+    left = check(group, repair=True, full=True)
+
+    assert not group.repository.objects.holds(oid)
+    assert "an object" not in traces(store, TOKEN)
+    (finding,) = (each for each in left.findings if each.object == oid)
+    assert finding.hint == f"let that commit go: `gitmem kept drop {bad[:12]} --yes`"
+    kept_drop(group, bad[:12])
+    assert [each for each in check(group, full=True).findings if each.object == oid] == []
+
+
+@pytest.mark.parametrize("heal", [lambda g: check(g, repair=True), lambda g: read(g, "a.md")])
+def test_what_stands_at_head_is_healed_whatever_it_holds(
+    group: Group, heal: Callable[[Group], object]
+) -> None:
+    text = f"key {TOKEN}\n"
+    edit(group, "a.md", text)
+    by_hand(group, "commit", "-qam", "by a person, who may do everything")
+    oid = lose(group, blob_id(text.encode()))
+
+    heal(group)
+
+    assert group.repository.objects.holds(oid)
+
+
+def test_what_the_branch_still_names_is_repaired_and_so_is_what_was_acknowledged(
+    group: Group,
+) -> None:
+    text = f"key {TOKEN}\n"
+    edit(group, "a.md", text)
+    by_hand(group, "commit", "-qam", "by a person, who may do everything")
+    put(group, "a.md", "clean\n")
+    old = lose(group, blob_id(text.encode()))
+    edit(group, "a.md", text)
+    check(group, repair=True)
+    assert group.repository.objects.holds(old)
+
+    other = f"other {KEY}\n"
+    _, gone = kept_with(group, other)
+    acknowledge(group, [each.id for each in status(group).secrets if each.rule == "aws-key-id"])
+    edit(group, "a.md", other)
+    check(group, repair=True)
+
+    assert group.repository.objects.holds(gone)
 
 
 def test_somebody_who_decides_gets_it_into_the_file_and_nowhere_else(

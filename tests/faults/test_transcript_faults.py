@@ -49,6 +49,7 @@ from tests.support.faults import (
     assert_sound,
     commits_of,
     copied,
+    dying_at,
     files_at,
     fixed_clock,
     line,
@@ -130,13 +131,7 @@ def judge(scene: Scene, acked: Iterator[str] | list[str]) -> None:
 
 def die_adding_at(voice: Voice, root: str, step: str, ids: list[str]) -> None:
     """Somebody who adds messages and dies at a named step."""
-
-    def reached(point: str) -> None:
-        if point == step:
-            voice.say("dies", point)
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    gitmem.git.publish.reached = reached
+    dying_at(voice, step)
     voice.say("added", add(Scene(Path(root)), *ids).added)
 
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
-from gitmem.errors import GitOperationUnderway
+from gitmem.core.messages import Note
+from gitmem.errors import Busy, GitOperationUnderway
+from gitmem.git.publish import Plan, Step
 from gitmem.operations.capture import capture
 from gitmem.operations.check import check
+from gitmem.operations.group import Group
 from gitmem.operations.inject import inject
 from gitmem.operations.maintain import maintain
 from gitmem.operations.move import move, remove
@@ -21,7 +25,7 @@ from gitmem.operations.status import status
 from gitmem.operations.write import Edit, write
 from tests.faults.test_kill import die_at
 from tests.support.cli import run_gitmem
-from tests.support.editors import STYLES, pause
+from tests.support.editors import STYLES
 from tests.support.faults import (
     Scene,
     assert_sound,
@@ -34,7 +38,7 @@ from tests.support.faults import (
     write_once,
 )
 from tests.support.git import git
-from tests.support.processes import Crowd, Voice, alone
+from tests.support.processes import Crowd, Program, Said, Voice, alone
 
 EDITOR = {"GIT_EDITOR": "true"}
 BEFORE = {
@@ -333,7 +337,10 @@ def test_a_rebase_is_named_and_stops_every_write(scene: Scene) -> None:
             capture(group)
 
     assert "a rebase begun with git" in refused.value.message
-    assert refused.value.hint == "run `git rebase --continue` in the group, or `git rebase --abort`"
+    assert refused.value.hint == (
+        "resolve any conflicts, then run `git rebase --continue` in the group's folder, "
+        "or `git rebase --abort` to give it up"
+    )
     assert (found.health, found.edits) == ("elsewhere", ())
     assert files_on_disk(scene.worktree) == disk
     git(scene.worktree, "rebase", "--abort")
@@ -346,7 +353,7 @@ def test_a_bisect_is_named(scene: Scene) -> None:
     if not scene.gitdir.joinpath("HEAD").read_text().startswith("ref:"):
         with pytest.raises(GitOperationUnderway) as refused:
             scene.write(Edit("other.md", "free\n"))
-        assert refused.value.hint == "run `git bisect reset` in the group"
+        assert refused.value.hint == "run `git bisect reset` in the group's folder"
     git(scene.worktree, "bisect", "reset")
     scene.write(Edit("other.md", "free\n"))
     assert_sound(scene)
@@ -411,10 +418,14 @@ def test_several_picks_are_one_operation_until_the_last(scene: Scene) -> None:
 def test_every_answer_says_what_is_not_finished(scene: Scene) -> None:
     begin(scene, "merge")
     home = {"GITMEM_HOME": str(scene.root)}
-    way = "run `git merge --continue` in the group, or `git merge --abort`"
+    way = (
+        "resolve any conflicts, then run `git merge --continue` in the group's folder, "
+        "or `git merge --abort` to give it up"
+    )
+    told = f"a merge begun with git is not finished\n  {way}\n"
 
     shown = run_gitmem("status", **home)
-    assert f"a merge begun with git is not finished: {way}" in shown.out
+    assert told in shown.out
     assert "not captured until then: both.md" in shown.out
     assert "attention (merge of 4 files begun with git is not finished)" in shown.out
     document = run_gitmem("status", "--json", **home).document
@@ -422,7 +433,7 @@ def test_every_answer_says_what_is_not_finished(scene: Scene) -> None:
     assert document["operation"]["abort"] == "git merge --abort"
     assert document["claimed"] == OWNED
 
-    assert f"a merge begun with git is not finished: {way}" in run_gitmem("capture", **home).out
+    assert told in run_gitmem("capture", **home).out
     named = run_gitmem("capture", "both.md", "--json", **home)
     assert (named.code, named.document["claimed"]) == (4, ["both.md"])
     refused = run_gitmem("write", "both.md", "mine", "--json", **home)
@@ -472,6 +483,110 @@ def test_markers_that_a_person_commits_are_named(scene: Scene) -> None:
     assert run_gitmem("lint", **home).code == 0
 
 
+def test_what_git_does_beside_a_writer_is_not_hidden_by_its_own_index(scene: Scene) -> None:
+    """A writer looks for plain git as it begins; what comes later is for the next one to see."""
+    scene.write(Edit("notes/free.md", "free\n"))
+    with scene.opened() as group, group.writing() as writer:
+        git(scene.worktree, "checkout", "-q", "HEAD~2", "--", "both.md")
+        step = Step({"notes/free.md": b"freer\n"}, Note("write", id="1", agent="agent"))
+        writer.publish(lambda _: Plan((step,)))
+    assert scene.files()["both.md"] == b"one\nours\nthree\n"
+
+    scene.write(Edit("again.md", "again\n"))
+
+    assert scene.files()["both.md"] == BEFORE["both.md"]
+    assert_sound(scene)
+
+
+SLOW_STRATEGY = """#!/bin/sh
+touch "$GITMEM_TEST_BEGUN"
+while [ ! -e "$GITMEM_TEST_GO" ]; do sleep 0.01; done
+exit 2
+"""
+
+
+@contextmanager
+def merge_that_fails(scene: Scene, folder: Path) -> Iterator[None]:
+    """A `git merge` that has read HEAD, waits for the block, and then puts all files back."""
+    strategy = folder / "git-merge-slow"
+    strategy.write_text(SLOW_STRATEGY)
+    strategy.chmod(0o755)
+    begun, go = folder / "begun", folder / "go"
+    env = {"PATH": f"{folder}:{os.environ['PATH']}"}
+    env |= {"GITMEM_TEST_BEGUN": str(begun), "GITMEM_TEST_GO": str(go)}
+    with ThreadPoolExecutor(1) as person:
+        done = person.submit(
+            git, scene.worktree, "merge", "-s", "slow", "side", check=False, env=env
+        )
+        while not begun.exists() and not done.done():
+            time.sleep(0.01)
+        yield
+        go.touch()
+        done.result()
+    assert begun.exists()
+    os.utime(scene.gitdir / "ORIG_HEAD")  # as on a machine that is not busy
+    os.utime(scene.gitdir / "index")
+
+
+def test_a_merge_that_fails_takes_no_write_back(scene: Scene, tmp_path: Path) -> None:
+    """Git puts back the files of the HEAD that it has read, and does not move the branch."""
+    with merge_that_fails(scene, tmp_path):
+        scene.write(Edit("other.md", line("replaced")), Edit("notes/free.md", line("new")))
+        with scene.opened() as group:
+            move(group, "theirs.md", "moved.md")
+            remove(group, "gone.md")
+        expected = scene.files()
+    assert (scene.worktree / "other.md").read_bytes() == BEFORE["other.md"]
+    assert not (scene.worktree / "notes").exists()
+    (scene.worktree / "both.md").write_text("edited by hand\n")
+
+    scene.write(Edit("again.md", "again\n"))
+    with scene.opened() as group:
+        capture(group)
+
+    edited = {"again.md": b"again\n", "both.md": b"edited by hand\n"}
+    assert scene.files() == expected | edited
+    assert_sound(scene)
+
+
+def test_an_edit_that_a_failed_merge_brings_back_takes_no_write_back(
+    scene: Scene, tmp_path: Path
+) -> None:
+    """Git stashes the edits that it finds, resets the files, and applies the stash to them."""
+    (scene.worktree / "other.md").write_text("by hand\nother\n")
+    with merge_that_fails(scene, tmp_path):
+        scene.write(Edit("other.md", line("appended"), append=True))
+        (scene.worktree / "other.md").write_text("lost: git resets it, and had not stashed it\n")
+    assert (scene.worktree / "other.md").read_text() == "by hand\nother\n"
+    with (scene.worktree / "other.md").open("a") as file:
+        file.write("last\n")
+
+    with scene.opened() as group:
+        capture(group)
+
+    expected = ("by hand\n", "other\n", line("appended"), "last\n")
+    assert sorted(scene.files()["other.md"].decode().splitlines(True)) == sorted(expected)
+    assert_sound(scene)
+
+
+@pytest.mark.parametrize("way", ["later", "without a merge"])
+def test_a_person_takes_back_a_write_after_a_merge(scene: Scene, tmp_path: Path, way: str) -> None:
+    """What `git checkout` puts back is an edit, though a merge has failed some time before."""
+    if way == "later":
+        with merge_that_fails(scene, tmp_path):
+            pass
+        long_ago = time.time() - 60
+        os.utime(scene.gitdir / "ORIG_HEAD", (long_ago, long_ago))
+    scene.write(Edit("other.md", line("replaced")))
+    git(scene.worktree, "checkout", "-q", "HEAD~1", "--", "other.md")
+
+    with scene.opened() as group:
+        capture(group)
+
+    assert scene.files()["other.md"] == BEFORE["other.md"]
+    assert_sound(scene)
+
+
 def write_on(voice: Voice, root: str, seconds: float) -> None:
     """An agent that adds to files which no merge touches; says what is acknowledged."""
     stop, count = time.monotonic() + seconds, 0
@@ -480,30 +595,38 @@ def write_on(voice: Voice, root: str, seconds: float) -> None:
             count += 1
             token = f"{os.getpid()}.{count}"
             path = random.choice(("other.md", "notes/free.md"))
-            write(group, [Edit(path, line(token), append=True)])
-            voice.say("ack", token)
-            if count % 5 == 0:
-                capture(group)
+            with suppress(
+                Busy
+            ):  # a git that died has left its lock, and the machine has much to do
+                write(group, [Edit(path, line(token), append=True)])
+                voice.say("ack", token)
+                if count % 5 == 0:
+                    capture_and_tell(voice, group)
 
 
-def edit_on(voice: Voice, root: str, seconds: float) -> None:
+def capture_and_tell(voice: Voice, group: Group) -> None:
+    """Capture, and say from when to when that took, unless the edited file was left out."""
+    begun = time.monotonic()
+    done = capture(group)
+    if "edited.md" not in {*done.claimed, *(each.path for each in done.held)}:
+        voice.say("captured", begun, time.monotonic())
+
+
+def edit_on(voice: Voice, root: str, seconds: float, rest: float) -> None:
     """An agent with an editor."""
     stop, count = time.monotonic() + seconds, 0
     while time.monotonic() < stop:
         count += 1
+        begun = time.monotonic()
         with suppress(FileNotFoundError):  # `git clean -x` removes what an editor is about to save
             style = random.choice(list(STYLES))
             STYLES[style](Path(root, "groups/main/edited.md"), line(f"edit.{count}"))
-            voice.say("edited", f"edit.{count}")
-        pause()
+            voice.say("edited", f"edit.{count}", begun, time.monotonic())
+        time.sleep(random.uniform(0, rest))
 
 
-def use_git(voice: Voice, root: str, seconds: float) -> None:
-    """A person who picks commits, resolves the conflicts, and cleans up in between.
-
-    They do not merge, and do not abort: git itself resets the work tree when a merge cannot begin
-    because the branch moves, and moves the branch back, without comparing, when one is aborted.
-    """
+def pick_on(voice: Voice, root: str, seconds: float) -> None:
+    """A person who picks commits, resolves the conflicts, and cleans up in between."""
     scene = Scene(Path(root))
     stop, rounds = time.monotonic() + seconds, 0
     while time.monotonic() < stop:
@@ -511,11 +634,54 @@ def use_git(voice: Voice, root: str, seconds: float) -> None:
         change_side(scene, f"one\ntheirs {rounds}\nthree\n")
         git(scene.worktree, "cherry-pick", "side", check=False)
         git(scene.worktree, "clean", "-ffdxq", check=False)
+        remove_lock_of_dead_git(scene)
         while (scene.gitdir / "CHERRY_PICK_HEAD").exists():
             (scene.worktree / "both.md").write_text(f"one\nours and theirs {rounds}\nthree\n")
             git(scene.worktree, "add", "both.md", check=False)
             git(scene.worktree, "commit", "-q", "--allow-empty", "--no-edit", check=False)
+            remove_lock_of_dead_git(scene)
     voice.say("rounds", rounds)
+
+
+def merge_on(voice: Voice, root: str, seconds: float) -> None:
+    """A person who merges, resolves or aborts, and says when git was at work."""
+    scene = Scene(Path(root))
+    stop, rounds = time.monotonic() + seconds, 0
+    while time.monotonic() < stop:
+        rounds += 1
+        begun = time.monotonic()
+        change_side(scene, f"one\ntheirs {rounds}\nthree\n")
+        git(scene.worktree, "merge", "-q", "--no-edit", "side", check=False)
+        while (scene.gitdir / "MERGE_HEAD").exists() and time.monotonic() < stop:
+            if random.random() < 0.4:
+                git(scene.worktree, "merge", "--abort", check=False)
+            else:
+                (scene.worktree / "both.md").write_text(f"one\nboth {rounds}\nthree\n")
+                git(scene.worktree, "add", "both.md", check=False)
+                git(scene.worktree, "commit", "-q", "--no-edit", check=False)
+            remove_lock_of_dead_git(scene)
+        remove_lock_of_dead_git(scene)
+        end_conflict(scene)
+        voice.say("git", begun, time.monotonic())
+        time.sleep(random.uniform(0, 0.3))
+    voice.say("rounds", rounds)
+
+
+def end_conflict(scene: Scene) -> None:
+    """Keep all lines of a file that a merge, as it failed, could not bring back whole."""
+    if git(scene.worktree, "ls-files", "-u", "edited.md"):
+        lines = (scene.worktree / "edited.md").read_text().splitlines(keepends=True)
+        kept = [each for each in lines if each.startswith("- remember ")]
+        (scene.worktree / "edited.md").write_text("".join(kept))
+        git(scene.worktree, "add", "edited.md", check=False)
+
+
+def remove_lock_of_dead_git(scene: Scene) -> None:
+    """Do what git advises after it died: an editor has made a file shorter that git had mapped."""
+    lock = scene.gitdir / "index.lock"
+    with suppress(FileNotFoundError):
+        if lock.stat().st_nlink == 1:  # that of a writer of ours is a hard link
+            lock.unlink()
 
 
 def change_side(scene: Scene, text: str) -> None:
@@ -529,33 +695,65 @@ def change_side(scene: Scene, text: str) -> None:
     git(scene.gitdir, "update-ref", "refs/heads/side", commit)
 
 
-def soak(scene: Scene, seconds: float) -> None:
+def is_safe(edit: Said, heard: list[Said]) -> bool:
+    """Whether a capture has followed EDIT before git was at work again.
+
+    Until then git may destroy it, as it does without gitmem: where a merge cannot begin, because
+    the branch moves or a file is edited, git resets every file.
+    """
+    _, _, begun, saved = edit
+    ends = [each[2] for each in heard if each[0] == "captured" and each[1] > saved]
+    until = min(ends, default=float("inf"))
+    return not any(each[1] < until and each[2] > begun for each in heard if each[0] == "git")
+
+
+def soak(scene: Scene, seconds: float, person: Program, rest: float = 0.004) -> list[Said]:
+    """Two writers, an editor and a PERSON with git; what must be in history is there."""
+    scene.write(Edit("edited.md", "edited\n"))
     root = str(scene.root)
     with Crowd() as crowd:
-        for program in (write_on, write_on, edit_on, use_git):
+        for program in (write_on, write_on, person):
             crowd.start(program, root, seconds)
+        crowd.start(edit_on, root, seconds, rest)
         heard = [said for _, said in crowd.hear_out(seconds + 60)]
+    git(scene.worktree, "merge", "--abort", check=False)
+    git(scene.worktree, "reset", "-q", check=False)  # where even that was refused
     with scene.opened() as group:
         capture(group)
     scene.write(Edit("notes/end.md", "end\n"))
 
     assert next(each[1] for each in heard if each[0] == "rounds") > 1
-    said = {f"token-{each[1]}" for each in heard if each[0] in ("ack", "edited")}
-    assert said - tokens_in_history(scene.gitdir) == set()
     acked = {f"token-{each[1]}" for each in heard if each[0] == "ack"}
-    files = scene.files()
-    standing = (files["other.md"] + files.get("notes/free.md", b"")).decode()
-    assert [token for token in acked if f"{token}\n" not in standing] == []
+    edits = {f"token-{each[1]}" for each in heard if each[0] == "edited" and is_safe(each, heard)}
+    assert (acked | edits) - tokens_in_history(scene.gitdir) == set()
     assert not markers_in_history(scene)
     assert_sound(scene)
+    return heard
+
+
+def assert_standing(scene: Scene, heard: list[Said]) -> None:
+    """Every acknowledged line still stands in its file."""
+    files = scene.files()
+    standing = (files["other.md"] + files.get("notes/free.md", b"")).decode()
+    acked = [f"token-{each[1]}\n" for each in heard if each[0] == "ack"]
+    assert [token for token in acked if token not in standing] == []
 
 
 def test_agents_write_and_edit_while_a_person_picks_commits(scene: Scene) -> None:
-    scene.write(Edit("edited.md", "edited\n"))
-    soak(scene, 3.0)
+    assert_standing(scene, soak(scene, 3.0, pick_on))
+
+
+def test_agents_write_and_edit_while_a_person_merges(scene: Scene) -> None:
+    soak(scene, 4.0, merge_on, rest=0.1)
 
 
 @pytest.mark.slow
 def test_agents_write_and_edit_while_a_person_picks_commits_for_minutes(scene: Scene) -> None:
-    scene.write(Edit("edited.md", "edited\n"))
-    soak(scene, 180.0)
+    assert_standing(scene, soak(scene, 180.0, pick_on))
+
+
+@pytest.mark.slow
+def test_agents_write_and_edit_while_a_person_merges_for_minutes(scene: Scene) -> None:
+    heard = soak(scene, 180.0, merge_on, rest=0.1)
+    edits = [each for each in heard if each[0] == "edited"]
+    assert any(is_safe(each, heard) for each in edits)

@@ -142,6 +142,30 @@ def test_a_renaming_that_died_is_finished_and_never_forks(
     assert check_group(Store(scene.root), name).sound
 
 
+@pytest.mark.parametrize("dies", [True, False])
+def test_an_empty_folder_of_the_new_name_costs_no_edit(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, dies: bool
+) -> None:
+    """A command that looked for the group as it got another name may have made the folder."""
+    store = Store(scene.root)
+    (scene.worktree / "a.md").write_text("first\n" + line("edit"))
+    if dies:
+        rename_dies_before(monkeypatch, "git directory", store)
+    (scene.root / "groups" / "new").mkdir()
+
+    if not dies:
+        rename_group(store, "main", "new")
+    group = Group(Store(scene.root), "new")
+    try:
+        assert [each.path for each in capture(group).captured] == ["a.md"]
+    finally:
+        group.close()
+
+    assert os.listdir(scene.root / "groups") == ["new"]
+    assert line("edit") in git(store.gitdir("new"), "show", "main:a.md")
+    assert check_group(Store(scene.root), "new").sound
+
+
 def test_a_removal_that_died_is_taken_back_with_its_edits(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,19 +9,24 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import GitmemError
+from gitmem.git.checks.rewound import REWOUND
 from gitmem.git.kept import kept_refs
-from gitmem.git.lock import last_published
+from gitmem.git.lock import last_published, lock_path
 from gitmem.git.rejoining import Rejoined
 from gitmem.git.repository import BranchLost
 from gitmem.operations.capture import capture
-from gitmem.operations.departed import kept_restore
+from gitmem.operations.departed import kept_list, kept_restore
+from gitmem.operations.exposed import acknowledge
 from gitmem.operations.group import Group, Store
 from gitmem.operations.init import init
 from gitmem.operations.read import read
+from gitmem.operations.status import status
 from gitmem.operations.write import Edit, write
-from tests.support.damage import check_now
+from tests.faults.test_kill import die_at
+from tests.support.damage import check_now, oid
 from tests.support.faults import Scene, assert_sound, commits_of, files_on_disk, new_scene
 from tests.support.git import git
+from tests.support.processes import alone
 
 PERSON = {
     "GIT_AUTHOR_NAME": "Person",
@@ -295,6 +300,200 @@ def test_what_is_restored_later_does_not_hide_what_came_since(scene: Scene) -> N
     assert line[:2] == [done.commit, since[-1]]
     assert {"gone.md", "since.md"} <= scene.files().keys()
     assert_sound(scene)
+
+
+# A lost line of commits that cannot be read whole ------------------------------------------------
+
+
+def rewound_line(scene: Scene, message: str = "reset: moving to HEAD") -> dict[str, str]:
+    """Three writes that a move of the branch took away, files included; tell the commits."""
+    before = scene.head()
+    made = {
+        "d": scene.write(Edit("a.md", "second\n"), Edit("d.md", "d\n")).commit,
+        "x": scene.write(Edit("notes/x.md", "x\n"), Edit("notes/y.md", "y\n")).commit,
+        "e": scene.write(Edit("e.md", "precious\n")).commit,
+    }
+    by_person(scene, "update-ref", "-m", message, "refs/heads/main", before)
+    by_person(scene, "read-tree", "--reset", "-u", before)
+    return made
+
+
+def lose(scene: Scene, revision: str) -> str:
+    """Let nobody find the object at REVISION any more; tell which it is."""
+    name = oid(scene, revision)
+    (scene.gitdir / "objects" / name[:2] / name[2:]).unlink()
+    return name
+
+
+WHOLE = {
+    "a.md": b"second\n",
+    "b.md": b"b\n",
+    "d.md": b"d\n",
+    "notes/x.md": b"x\n",
+    "notes/y.md": b"y\n",
+    "e.md": b"precious\n",
+}
+LOSSES: dict[str, tuple[str, dict[str, bytes | None], str]] = {
+    "a file": ("{d}:d.md", {"d.md": None}, "d.md"),
+    "a newer version": ("{d}:a.md", {"a.md": b"first\n"}, "a.md"),
+    "a folder": ("{x}:notes", {"notes/x.md": None, "notes/y.md": None}, "notes"),
+    "a folder that can be guessed": ("{e}^{{tree}}", {}, ""),
+    "the first commit": ("{d}", {}, "commit {d:.10}"),
+    "a commit in the middle": ("{x}", {}, "commit {x:.10}"),
+    "the last commit": ("{e}", {}, "commit {e:.10}"),
+}
+
+
+@pytest.mark.parametrize(("revision", "instead", "told"), LOSSES.values(), ids=LOSSES)
+def test_what_can_be_read_of_a_damaged_line_is_put_back(
+    scene: Scene, revision: str, instead: dict[str, bytes | None], told: str
+) -> None:
+    made = rewound_line(scene)
+    lose(scene, revision.format(**made))
+    with scene.opened() as group:
+        write(group, [Edit("c.md", "c\n")])
+        (found,) = group.rejoined
+    expected = {**WHOLE, **instead, "c.md": b"c\n"}
+    standing = {path: data for path, data in expected.items() if data is not None}
+    assert scene.files() == files_on_disk(scene.worktree) == standing
+    assert [each.words for each in found.unreadable] == [told.format(**made)] * bool(told)
+    assert told.format(**made) in found.told
+    wrote = {"d": "write(2 files): second", "x": "write(2 files): x", "e": "write(e.md): precious"}
+    lost = {each.object for each in found.unreadable}
+    said = git(scene.gitdir, "log", "--format=%s", "main").splitlines()
+    assert {words for name, words in wrote.items() if made[name] not in lost} <= set(said)
+    assert next_writer(scene) == []
+
+
+@pytest.mark.parametrize("revision", ["{x}:notes", "{x}"])
+def test_a_damaged_line_that_somebody_took_off_is_kept(scene: Scene, revision: str) -> None:
+    made = rewound_line(scene, "reset: moving to HEAD~3")
+    lose(scene, revision.format(**made))
+    (found,) = next_writer(scene)
+    assert found.landed == ""
+    assert found.unreadable
+    assert list(kept_refs(scene.gitdir).values()) == [found.commit]
+    with scene.opened() as group:
+        assert kept_list(group)[0].how == "reset: moving to HEAD~3"
+        kept_restore(group, found.commit[:10])
+    assert scene.files()["e.md"] == b"precious\n"
+    assert_nothing_blocks_gc(scene)
+
+
+def assert_nothing_blocks_gc(scene: Scene) -> None:
+    """`check --repair` leaves nothing that leads to a missing object, and still names the loss."""
+    checked = check_now(scene, repair=True)
+    assert {each.code for each in checked.findings if each.stands} == {"version-lost"}
+    by_person(scene, "gc", "-q", "--prune=now")
+    by_person(scene, "bundle", "create", "-q", str(scene.root / "all.bundle"), "--all")
+    assert git(scene.gitdir, "fsck", "--strict", "--no-dangling") == ""
+    assert {each.code for each in check_now(scene).findings if each.stands} == {"version-lost"}
+
+
+@pytest.mark.parametrize("revision", ["{d}:d.md", "{e}"])
+def test_what_was_lost_is_named_until_somebody_knows_of_it(scene: Scene, revision: str) -> None:
+    made = rewound_line(scene)
+    lost = lose(scene, revision.format(**made))
+    next_writer(scene)
+    with scene.opened() as group:
+        found = status(group)
+        assert [each.object for each in found.unreadable] == [lost]
+        assert (found.health, found.concerns) == ("attention", ("1 version lost",))
+    assert_nothing_blocks_gc(scene)
+    with scene.opened() as group:
+        assert acknowledge(group, [found.unreadable[0].id]).changed
+        assert status(group).health == "ok"
+    assert check_now(scene).sound
+
+
+def test_repair_copies_a_kept_line_that_was_damaged_since(scene: Scene) -> None:
+    made = rewound_line(scene, "reset: moving to HEAD~3")
+    (found,) = next_writer(scene)
+    assert (found.commit, found.unreadable) == (made["e"], ())
+    lose(scene, "{d}:d.md".format(**made))
+    assert_nothing_blocks_gc(scene)
+    (kept,) = kept_refs(scene.gitdir).values()
+    assert kept != made["e"]
+    assert git(scene.gitdir, "show", f"{kept}:e.md") == "precious\n"
+    with scene.opened() as group:
+        assert kept_list(group)[0].how == "reset: moving to HEAD~3"
+
+
+def test_files_of_a_lost_commit_are_not_guessed(scene: Scene) -> None:
+    """Two trees fit what the reflog says of the last commit, and only one was acknowledged."""
+    made = rewound_line(scene)
+    rows = git(scene.gitdir, "ls-tree", made["e"])
+    other = git(scene.gitdir, "hash-object", "-w", "--stdin", input="never acknowledged\n").strip()
+    told = oid(scene, f"{made['e']}:e.md")
+    git(scene.gitdir, "mktree", input=rows.replace(told, other))
+    lose(scene, made["e"])
+    (found,) = next_writer(scene)
+    assert [each.object for each in found.unreadable] == [made["e"]]
+    assert "e.md" not in scene.files()
+    assert scene.files()["notes/x.md"] == b"x\n"
+
+
+@pytest.mark.parametrize("step", [1, 4])
+def test_whoever_dies_while_a_damaged_line_is_put_back_loses_nothing(
+    scene: Scene, step: int
+) -> None:
+    made = rewound_line(scene)
+    lose(scene, "{d}:d.md".format(**made))
+    lose(scene, "{x}".format(**made))
+    said = alone(die_at, str(scene.root), [["c.md", "c\n"]], step)
+    assert said[0][0] == "dies"
+    scene.write(Edit("since.md", "since\n"))
+    lost = {"d.md", "c.md"}  # what cannot be read, and what was never acknowledged
+    assert WHOLE.items() - {("d.md", b"d\n")} <= scene.files().items()
+    assert lost.isdisjoint(scene.files())
+    assert_nothing_blocks_gc(scene)
+
+
+def test_a_version_that_is_written_again_is_no_longer_lost(scene: Scene) -> None:
+    made = rewound_line(scene)
+    lose(scene, "{d}:d.md".format(**made))
+    assert next_writer(scene)
+    scene.write(Edit("d.md", "d\n"))
+    with scene.opened() as group:
+        assert status(group).unreadable == ()
+    assert check_now(scene).sound
+
+
+@pytest.mark.parametrize("meant", [True, False])
+def test_repair_keeps_what_can_be_read_of_a_line_that_only_the_reflog_knows(
+    scene: Scene, meant: bool
+) -> None:
+    """As a release leaves it that noticed nothing: the lock names no published tip."""
+    made = rewound_line(scene, "reset: moving to " + ("HEAD~3" if meant else "HEAD"))
+    for revision in ("{d}:d.md", "{x}"):
+        lose(scene, revision.format(**made))
+    Path(lock_path(scene.gitdir)).write_bytes(b"")
+    (found,) = [each for each in check_now(scene).findings if each.code == REWOUND]
+    assert found.object == made["e"]
+    (done,) = [each for each in check_now(scene, repair=True).findings if each.code == REWOUND]
+    assert done.repaired.startswith("kept as refs/gitmem/kept/")
+    assert "without d.md" in done.repaired
+    (kept,) = kept_refs(scene.gitdir).values()
+    assert git(scene.gitdir, "show", f"{kept}:e.md") == "precious\n"
+    said = git(scene.gitdir, "log", "--format=%s", kept)
+    assert "write(2 files): second" in said
+    assert "write(e.md): precious" in said
+    assert_nothing_blocks_gc(scene)
+
+
+def test_a_rebuilt_commit_says_whose_copy_it_is(scene: Scene) -> None:
+    made = rewound_line(scene)
+    lost = lose(scene, "{x}:notes/x.md".format(**made))
+    (found,) = next_writer(scene)
+    form = "%an %at %B"
+    copies = git(scene.gitdir, "log", "-2", f"--format={form}", found.landed)
+    assert f"Gitmem-Rebuilt: {made['x']}\nGitmem-Unreadable: blob {lost} notes/x.md\n" in copies
+    assert f"Gitmem-Rebuilt: {made['e']}\n" in copies
+    for name in ("x", "e"):
+        whole = git(scene.gitdir, "log", "-1", f"--format={form}", made[name]).rstrip()
+        assert whole in copies, "author, time, reason and trailers are as they were"
+    assert made["d"] in commits_of(scene.gitdir), "what was whole is not copied"
+    assert scene.files()["notes/y.md"] == b"y\n"
 
 
 def capture_all(scene: Scene) -> None:

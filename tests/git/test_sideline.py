@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import stat
 import threading
 import time
@@ -28,6 +27,7 @@ from tests.faults.test_locks import let_go, living_git
 from tests.support.faults import (
     Scene,
     assert_sound,
+    dying_at,
     files_at,
     files_on_disk,
     leftovers,
@@ -207,13 +207,7 @@ def test_what_was_read_before_is_no_base_any_more(scene: Scene) -> None:
 
 def die_at(voice: Voice, root: str, step: str, anew: bool = False) -> None:
     """A writer of the line that dies at a named step."""
-
-    def reached(point: str) -> None:
-        if point == step:
-            voice.say("dies", point)
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    gitmem.git.publish.reached = reached
+    dying_at(voice, step)
     if anew:
         restart(Scene(Path(root)), dead=b"dead\n")
     else:

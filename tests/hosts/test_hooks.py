@@ -694,7 +694,7 @@ class TestSessionStart:
         done = desk("session-start", source="startup")
 
         assert "Billing moves to ESM." in done.context
-        assert "What was said before could not be read" in done.context
+        assert "Earlier messages could not be read" in done.context
         assert "what was said could not be read" in done.notice
 
     def test_a_file_of_memory_may_be_damaged_and_all_else_comes_all_the_same(

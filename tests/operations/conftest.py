@@ -29,3 +29,12 @@ def group(store: Store, clock: Clock, moulds: Moulds) -> Iterator[Group]:
     opened = Group(store, "main", who=who, now=clock)
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def standard(store: Store, clock: Clock, moulds: Moulds) -> Iterator[Group]:
+    """The group `main` with the standard layout, opened by ada."""
+    moulds.init(store, clock, layout="standard", who=Who("ada"))
+    opened = Group(store, "main", who=Who("ada"), now=clock)
+    yield opened
+    opened.close()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
+import subprocess
 import threading
 import time
 from contextlib import closing
@@ -226,7 +228,27 @@ class TestWhatIsLeftOut:
 
         with pytest.raises(BadInput, match="hard-link") as caught:
             adopt(store, "main", folder, layout="none", now=clock)
+        assert caught.value.hint.startswith("every file is stored under a second name")
         assert "cp -r '" in caught.value.hint
+
+    def test_a_hard_link_is_no_reason_to_say_that_the_other_files_are_links(
+        self, store: Store, clock: Clock, tmp_path: Path
+    ) -> None:
+        folder = tmp_path / "it's a vault"
+        folder.mkdir()
+        (folder / "a.md").write_text("one\n")
+        os.link(folder / "a.md", folder / "b.md")
+        (folder / "key.md").write_text(f"the key: {KEY}\n")
+
+        with pytest.raises(BadInput) as caught:
+            adopt(store, "main", folder, layout="none", now=clock)
+
+        assert caught.value.message.endswith("left out: 2 hard-link, 1 secret")
+        assert caught.value.hint.startswith("2 of the files are stored under a second name")
+        (copying, _) = re.findall(r"`(cp .*) && gitmem adopt (.*)`", caught.value.hint)[0]
+        subprocess.run(["bash", "-c", copying], check=True)
+        done = adopt(store, "main", Path(f"{folder}-copy"), layout="none", now=clock)
+        assert sorted(done.taken) == ["a.md", "b.md"]
 
     def test_twins_binary_files_and_odd_frontmatter_are_kept_and_remarked(
         self, store: Store, clock: Clock, zylos: Path
@@ -525,7 +547,7 @@ class TestFoldersThatCannotBe:
             adopt(store, "main", tmp_path / "file.md")
         with pytest.raises(BadInput, match="nothing to adopt"):
             adopt(store, "main", tmp_path / "empty")
-        with pytest.raises(BadInput, match="1 left out"):
+        with pytest.raises(BadInput, match="left out: 1 dot name"):
             adopt(store, "main", tmp_path / "dots")
         with pytest.raises(GitmemError):
             adopt(store, "main", tmp_path / "loop")

@@ -247,6 +247,18 @@ def test_a_date_in_the_future_is_good_to_know_and_no_fault(scene: Scene) -> None
     )
 
 
+def test_only_the_commit_that_began_a_wrong_date_is_named(scene: Scene) -> None:
+    """Committer time never runs backwards: what follows has the same date, and is right."""
+    git(scene.worktree, "commit", "-q", "--allow-empty", "-m", "later", env=YEAR_2099)
+    wrong = scene.head()
+    for number in range(3):
+        scene.write(Edit("b.md", f"{number}\n"))
+    git(scene.worktree, "commit", "-q", "--allow-empty", "-m", "again", env=YEAR_2099)
+
+    assert [each.object for each in check_now(scene).findings] == [wrong]
+    assert [each.object for each in check_now(scene).findings] == [wrong], "also by a second check"
+
+
 def test_edits_that_wait_are_good_to_know_and_no_fault(scene: Scene) -> None:
     (scene.worktree / "b.md").write_text("edited\n")
     (scene.worktree / "new.md").write_text("staged\n")

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from gitmem.core.secrets import TABLE
-from gitmem.errors import NotFound
+from gitmem.errors import NotFound, SecretFound
 from gitmem.git.acknowledged import _make, read_acknowledged, salted
 from gitmem.git.acknowledged import acknowledge as keep_acknowledged
 from gitmem.git.publish import Plan, Step
 from gitmem.hosts.hooks.changes import changed_since
+from gitmem.hosts.hooks.files import told
+from gitmem.hosts.hooks.room import Room
 from gitmem.hosts.mcp.desk import Desk, Kept
 from gitmem.hosts.mcp.tools import answered
 from gitmem.hosts.memory_tool.commands import MemoryCommands
@@ -22,11 +25,13 @@ from gitmem.index.scanned import read_scanned
 from gitmem.operations import exposed
 from gitmem.operations.capture import capture
 from gitmem.operations.check import check
-from gitmem.operations.exposed import acknowledge, open_secrets, scan_commits
+from gitmem.operations.departed import kept_list, kept_restore
+from gitmem.operations.exposed import Place, acknowledge, open_secrets, scan_commits, secret_words
 from gitmem.operations.group import Group, Who, scanned_in
 from gitmem.operations.held import held_accept
 from gitmem.operations.init import init
 from gitmem.operations.inject import inject
+from gitmem.operations.lint import lint
 from gitmem.operations.maintain import maintain
 from gitmem.operations.move import move
 from gitmem.operations.restore import restore
@@ -243,6 +248,204 @@ def test_what_somebody_allowed_is_no_finding_also_when_all_is_searched_again(gro
         os.unlink(group.gitdir / "gitmem" / scanned.NAME)
 
 
+def test_what_is_accepted_counts_for_its_own_file_only(group: Group) -> None:
+    edit(group, "b.md", f"{TOKEN}\n")
+    capture(group)
+    held_accept(group, "b.md")
+    write(group, [Edit("b.md", "one more line", append=True)])
+    assert status(group).secrets == ()
+
+    leak(group)
+
+    (found,) = status(group).secrets
+    assert (found.path, found.places) == ("state.md", (Place("state.md", 3),))
+    assert "[redacted: github-token]" in inject(group).text
+    acknowledge(group, [found.id])
+    assert status(group).secrets == ()
+    assert TOKEN in inject(group).text
+
+
+def test_what_is_allowed_in_a_file_is_not_allowed_beside_it(group: Group) -> None:
+    commit(group, "a.md", f"{TOKEN}\n")
+    write(group, [Edit("a.md", OTHER, append=True)], allowed=Allowed(("github-token",)))
+
+    (found,) = status(group).secrets
+
+    assert (found.path, found.line) == ("a.md", 1), "the one that nobody allowed"
+
+
+def test_what_is_allowed_goes_with_its_file(group: Group) -> None:
+    before = group.repository.tip().commit
+    edit(group, "state.md", f"key {TOKEN}\n")
+    capture(group)
+    held_accept(group, "state.md")
+    move(group, "state.md", "old.md")
+    assert status(group).secrets == ()
+    move(group, "old.md", "state.md")
+
+    assert status(group).secrets == ()
+    assert TOKEN in inject(group).text
+    (piece,) = changed_since(group, [("main", before)]).pieces
+    assert TOKEN in piece.text
+
+
+def test_a_move_allows_nothing_that_was_not_allowed_where_it_stood(group: Group) -> None:
+    edit(group, "b.md", f"{TOKEN}\n")
+    capture(group)
+    held_accept(group, "b.md")
+    commit(group, "c.md", f"{TOKEN}\n")
+    move(group, "c.md", "d.md")
+
+    (found,) = status(group).secrets
+
+    assert found.places == (Place("d.md", 1),)
+
+
+def test_every_file_that_holds_it_is_named(group: Group) -> None:
+    leak(group)
+    commit(group, "notes/a.md", f"{TOKEN}\n")
+    edit(group, "notes/b.md", f"{TOKEN}\n")
+    commit(group, f"notes/{TOKEN}.md", f"one\n{TOKEN}\n")
+
+    (found,) = status(group).secrets
+    (told,) = (each for each in check(group).findings if each.code == "secret")
+
+    masked = "notes/[redacted: github-token].md"
+    assert set(found.places) == {
+        Place("state.md", 3),
+        Place("notes/a.md", 1),
+        Place("notes/b.md", 1),
+        Place(masked, 2),
+        Place(masked, 0),
+    }
+    assert told.message.startswith("state.md line 3, ")
+    for each in ("notes/a.md line 1", "notes/b.md line 1", f"{masked} line 2", f"name of {masked}"):
+        assert each in told.message
+    assert "hold what looks like a credential (github-token)" in told.message
+    assert TOKEN not in repr((found, told))
+
+
+def test_lint_names_what_stands_as_check_does(group: Group) -> None:
+    put(group, "gitmem.yaml", LAYOUT.replace("load: always", "lint: [no-secrets]"))
+    commit(group, "state.md", f"# State\n\nthe key is {TOKEN} now\n")
+    commit(group, "other.md", f"one\n{TOKEN}\n")
+    commit(group, f"{OTHER}.md", "fine\n")
+
+    found = {(each.path, each.line): each for each in lint(group).findings}
+
+    masked = "[redacted: github-token].md"
+    assert set(found) == {("state.md", 3), ("other.md", 2), (masked, 0)}
+    assert {each.rule for each in found.values()} == {"secret"}
+    assert "gitmem check --acknowledge " in found["other.md", 2].hint
+    assert found[masked, 0].message.startswith("its name holds what looks like a credential")
+    acknowledge(group, open_ids(group))
+    assert [each.path for each in lint(group).findings] == ["state.md"], "its layer wants none"
+
+
+def test_a_value_in_very_many_files_makes_no_endless_sentence(group: Group) -> None:
+    for number in range(exposed.MOST_NAMED + 1):
+        edit(group, f"notes/{number:03}.md", f"{TOKEN}\n")
+    leak(group)
+
+    (found,) = status(group).secrets
+
+    assert len(found.places) == exposed.MOST_NAMED + 2
+    assert secret_words(found)[0].count(" line ") == exposed.MOST_NAMED
+    assert " and 2 more hold what looks like a credential" in secret_words(found)[0]
+
+
+def test_a_name_that_stands_is_no_history(group: Group) -> None:
+    commit(group, f"notes/{TOKEN}.md", "fine\n")
+
+    checked = check(group)
+    (found,) = (each for each in checked.findings if each.code == "secret")
+
+    assert not checked.sound
+    assert found.message == (
+        "the name of notes/[redacted: github-token].md holds what looks like a credential "
+        "(github-token)"
+    )
+    assert found.hint.startswith("rename the file and replace the key; ")
+    assert "1 secret in files" in status(group).concerns
+    move(group, f"notes/{TOKEN}.md", "notes/fine.md")
+    assert status(group).concerns == ("1 secret in history",)
+    (found,) = (each for each in check(group).findings if each.code == "secret")
+    assert ": the name of notes/[redacted: github-token].md of commit " in found.message
+
+
+def test_no_commit_is_named_that_is_gone(group: Group) -> None:
+    base = group.repository.tip().commit
+    leak(group)
+    status(group)
+    by_hand(group, "reset", "-q", "--hard", base)
+    commit(group, "state.md", "# State\n\nclean\n")
+    assert len(status(group).secrets) == 1
+    by_hand(group, "reflog", "expire", "--expire=now", "--all")
+    by_hand(group, "prune", "--expire=now")
+
+    assert status(group).secrets == ()
+    assert [each for each in check(group).findings if each.code == "secret"] == []
+
+
+def test_the_hint_of_a_finding_in_history_is_a_command_that_ends_it(group: Group) -> None:
+    leak(group)
+    put(group, "state.md", "# State\n\nclean\n")
+    (found,) = (each for each in check(group).findings if each.code == "secret")
+
+    (said,) = re.findall(r"`gitmem check --acknowledge ([0-9a-f]+)`", found.hint)
+    acknowledge(group, [said])
+
+    assert "docs/secrets.md says how to remove it from history" in found.hint
+    assert [each for each in check(group).findings if each.code == "secret"] == []
+
+
+def kept_with(group: Group, path: str, text: str, message: str = "by hand") -> str:
+    """Commits that a person took off the branch, one of which is no clean one."""
+    commit(group, path, text, message)
+    put(group, path if path == "state.md" else "state.md", "# State\n\nwell again\n")
+    top = put(group, "other.md", "x\n").commit
+    by_hand(group, "reset", "-q", "--hard", "HEAD~3")
+    put(group, "more.md", "y\n")
+    return top
+
+
+LEAKS = {
+    "file": ("state.md", f"# State\n\nthe key is {TOKEN} now\n", "by hand"),
+    "name": (f"{TOKEN}.md", "fine\n", "by hand"),
+    "message": ("state.md", "# State\n\nmore\n", f"use {TOKEN}"),
+}
+
+
+@pytest.mark.parametrize("leaked", LEAKS.values(), ids=LEAKS)
+def test_kept_commits_that_hold_it_are_not_merged(
+    group: Group, leaked: tuple[str, str, str]
+) -> None:
+    top = kept_with(group, *leaked)
+    before = group.repository.tip().commit
+
+    with pytest.raises(SecretFound) as caught:
+        kept_restore(group, top[:10])
+
+    assert group.repository.tip().commit == before
+    assert [each.commit for each in kept_list(group)] == [top]
+    assert caught.value.facts["rule"] == "github-token"
+    assert TOKEN not in repr((str(caught.value), caught.value.hint, caught.value.facts))
+    assert f"gitmem restore PATH --at {top[:10]}" in caught.value.hint
+    assert "--allow-secret github-token" in caught.value.hint
+    done = kept_restore(group, top[:10], allow_secret=["github-token"])
+    assert done.commit == group.repository.tip().commit != before
+    assert status(group).secrets == ()
+
+
+def test_kept_commits_without_it_are_merged_as_before(group: Group) -> None:
+    top = kept_with(group, "notes/a.md", "fine\n")
+
+    kept_restore(group, top[:10])
+
+    assert status(group).secrets == ()
+    assert group.repository.snapshot().read("notes/a.md") == b"fine\n"
+
+
 def test_what_was_restored_with_leave_is_no_finding(group: Group) -> None:
     leak(group)
     bad = group.repository.tip().commit
@@ -404,7 +607,17 @@ def test_new_rules_are_a_new_form() -> None:
     from hashlib import sha256
 
     patterns = [(rule.slug, rule.literals, rule.pattern) for rule in TABLE]
-    assert (scanned.FORM, sha256(repr(patterns).encode()).hexdigest()[:12]) == ("1", "e35b5d7f8703")
+    assert (scanned.FORM, sha256(repr(patterns).encode()).hexdigest()[:12]) == ("2", "5a87fc26ce96")
+
+
+def asked(group: Group, calls: dict[str, dict[str, object]]) -> dict[str, object]:
+    """What the tools of MCP answer."""
+    kept = Kept()
+    desk = Desk(kept, group.store, group.name, group.name, Who("model"))
+    try:
+        return {name: answered(desk, name, given) for name, given in calls.items()}
+    finally:
+        kept.close()
 
 
 @pytest.mark.parametrize("look", [lambda group: None, check])
@@ -412,22 +625,56 @@ def test_no_door_of_a_model_shows_it(group: Group, look: Callable[[Group], objec
     """A model that asks for a file by name, or for its history, is a model, too."""
     commit(group, "state.md", f"# State\n\nthe key is {TOKEN} now\n", f"with {TOKEN}")
     look(group)
-    kept = Kept()
-    desk = Desk(kept, group.store, group.name, group.name, Who("model"))
-    try:
-        for name, given in {
-            "memory_get": {"path": "state.md"},
-            "memory_history": {},
-            "memory_search": {"query": "key"},
-        }.items():
-            answer = answered(desk, name, given)
-            assert not answer.failed, answer
-            assert TOKEN not in repr(answer), name
-    finally:
-        kept.close()
-    seen = MemoryCommands(group).answer({"command": "view", "path": "/memories/state.md"})
+    calls: dict[str, dict[str, object]] = {
+        "memory_get": {"path": "state.md"},
+        "memory_history": {},
+        "memory_search": {"query": "key"},
+    }
+    for name, answer in asked(group, calls).items():
+        assert not answer.failed, answer  # type: ignore[attr-defined]
+        assert TOKEN not in repr(answer), name
+    tool = MemoryCommands(group)
+    seen = tool.answer({"command": "view", "path": "/memories/state.md"})
     assert "[redacted: " in seen.content
     assert TOKEN not in seen.content
+    file = {"path": "/memories/state.md", "old_str": "now", "new_str": "then"}
+    seen = tool.answer({"command": "str_replace", **file})
+    assert "then" in seen.content
+    assert TOKEN not in seen.content
+
+
+@pytest.mark.parametrize("look", [lambda group: None, check])
+def test_no_door_of_a_model_shows_it_in_a_name(
+    group: Group, look: Callable[[Group], object]
+) -> None:
+    shown = group.repository.tip().commit
+    put(group, "gitmem.yaml", LAYOUT + "  log: {path: log/*.md, kind: notes, load: always}\n")
+    commit(group, f"notes/{TOKEN}.md", f"# About {OTHER}\n\notters pay no tax\n")
+    commit(group, f"log/{TOKEN}.md", "badgers\n")
+    look(group)
+    edit(group, f"held {OTHER}.md", "x\n")
+    calls: dict[str, dict[str, object]] = {
+        "memory_get": {"path": f"notes/{TOKEN}.md"},
+        "memory_list": {},
+        "memory_history": {},
+        "memory_search": {"query": "otters"},
+        "memory_status": {},
+    }
+    said = [
+        *asked(group, calls).values(),
+        MemoryCommands(group).answer({"command": "view", "path": "/memories"}),
+        search(group, "otters"),
+        inject(group, prompt="what do otters pay?", annotate=True),
+        inject(group, budget=200, annotate=True),
+        changed_since(group, [("main", shown)]),
+        *told(capture(group), "main", Room(9000, 9000)),
+    ]
+
+    for each in said:
+        assert "[redacted: github-token]" in repr(each) or "otters" not in repr(each)
+        for key in (TOKEN, OTHER):
+            assert key not in repr(each), each
+    assert "otters" in repr(said[3:4])
 
 
 @pytest.mark.parametrize("look", [lambda group: None, check])

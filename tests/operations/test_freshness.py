@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from gitmem.operations.capture import capture
 from gitmem.operations.check import check
 from gitmem.operations.confirm import confirm
 from gitmem.operations.freshness import AgedEntry, freshness, line_dates
-from gitmem.operations.group import Group, Store, Who
+from gitmem.operations.group import Group, Store
 from gitmem.operations.inject import inject
 from gitmem.operations.migrate import migrate
 from gitmem.operations.move import move, remove
@@ -36,7 +36,6 @@ from tests.support.clocks import Clock
 from tests.support.days import blamed
 from tests.support.git import git
 from tests.support.histories import by_hand, edit, put, reopened
-from tests.support.moulds import Moulds
 
 DECISIONS, IDEAS = "reference/decisions.md", "reference/ideas.md"
 FACT = "facts/tea.md"
@@ -59,11 +58,8 @@ One module format.
 
 
 @pytest.fixture
-def group(store: Store, clock: Clock, moulds: Moulds) -> Iterator[Group]:
-    moulds.init(store, clock, layout="standard", who=Who("ada"))
-    opened = Group(store, "main", who=Who("ada"), now=clock)
-    yield opened
-    opened.close()
+def group(standard: Group) -> Group:
+    return standard
 
 
 @pytest.fixture

@@ -155,6 +155,7 @@ def test_a_name_that_is_taken_is_refused_before_anything_moves(store: Store, new
     make(store, "old", "one\n").close()
     make(store, "taken").close()
     (store.root / "groups" / "leftover").mkdir()
+    (store.root / "groups" / "leftover" / "file.md").touch()
 
     with pytest.raises(Conflict):
         rename_group(store, "old", new)

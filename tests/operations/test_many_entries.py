@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -13,10 +13,9 @@ from gitmem.operations.archived import archived
 from gitmem.operations.confirm import confirm
 from gitmem.operations.consolidate import consolidate
 from gitmem.operations.decide import decide
-from gitmem.operations.group import Group, Store, Who
+from gitmem.operations.group import Group
 from tests.support.clocks import Clock
 from tests.support.histories import put
-from tests.support.moulds import Moulds
 
 LONG = 2_000
 """Characters from which on a text is a whole file and not one entry."""
@@ -48,11 +47,8 @@ DEEDS: dict[str, Callable[[Group, int], object]] = {
 
 
 @pytest.fixture
-def group(store: Store, clock: Clock, moulds: Moulds) -> Iterator[Group]:
-    moulds.init(store, clock, layout="standard", who=Who("ada"))
-    opened = Group(store, "main", who=Who("ada"), now=clock)
-    yield opened
-    opened.close()
+def group(standard: Group) -> Group:
+    return standard
 
 
 def files_read(group: Group, clock: Clock, deed: str, count: int) -> int:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from gitmem.index.dates import FORM
 from gitmem.operations.adopt import adopt
 from gitmem.operations.archive import archive
 from gitmem.operations.capture import capture
@@ -27,7 +28,6 @@ from gitmem.operations.write import Edit, write
 from tests.support.clocks import Clock
 from tests.support.git import git
 from tests.support.histories import by_hand, edit, put, reopened
-from tests.support.moulds import Moulds
 
 DECISIONS, IDEAS = "reference/decisions.md", "reference/ideas.md"
 PREFERENCES = "reference/preferences.md"
@@ -37,11 +37,8 @@ BLOCK = "### Use tabs\n- **Status:** active\n\nTabs are for people.\n"
 
 
 @pytest.fixture
-def group(store: Store, clock: Clock, moulds: Moulds) -> Iterator[Group]:
-    moulds.init(store, clock, layout="standard", who=Who("ada"))
-    opened = Group(store, "main", who=Who("ada"), now=clock)
-    yield opened
-    opened.close()
+def group(standard: Group) -> Group:
+    return standard
 
 
 @pytest.fixture
@@ -225,7 +222,10 @@ def test_one_that_moves_away_keeps_its_date_beside_its_twin(twins: Group) -> Non
 def test_an_entry_that_is_cut_here_and_pasted_there_has_moved(
     twins: Group, clock: Clock, home: str, apart: bool
 ) -> None:
-    """Each file is captured by itself: which of the two comes first is a matter of names."""
+    """Each file is captured by itself: which of the two comes first is a matter of names.
+
+    Where they are captured apart and it is pasted first, it comes back to a file that had it.
+    """
     target = PREFERENCES if home == IDEAS else IDEAS
     if home != IDEAS:
         move_entry(twins, f"{IDEAS}#use-tabs", home)
@@ -245,10 +245,36 @@ def test_an_entry_that_is_cut_here_and_pasted_there_has_moved(
     }
 
 
-def test_a_copy_whose_original_goes_later_was_no_move(twins: Group, clock: Clock) -> None:
+@pytest.mark.parametrize("minutes", [0, 1, 11])
+def test_a_file_that_is_saved_under_another_name_is_new_while_the_first_stands(
+    twins: Group, clock: Clock, minutes: int
+) -> None:
+    (twins.worktree / "facts/third.md").write_text(SAYS)
+    capture(twins)
+    clock.advance(minutes=minutes)
+    (twins.worktree / COPY).unlink()
+    capture(twins)
+
+    assert ages(twins)["facts/third.md"] == 0
+
+
+def test_a_file_that_is_saved_under_another_name_has_moved_if_both_are_found_at_once(
+    twins: Group,
+) -> None:
+    (twins.worktree / "facts/third.md").write_text(SAYS)
+    (twins.worktree / COPY).unlink()
+    capture(twins)
+
+    assert ages(twins)["facts/third.md"] == 10
+
+
+@pytest.mark.parametrize("minutes", [0, 1, 11])
+def test_a_copy_whose_original_goes_later_was_no_move(
+    twins: Group, clock: Clock, minutes: int
+) -> None:
     edit(twins, PREFERENCES, f"# Preferences\n\n{BLOCK}")
     capture(twins)
-    clock.advance(minutes=11)
+    clock.advance(minutes=minutes)
     edit(twins, IDEAS, "# Ideas\n")
     capture(twins)
 
@@ -381,7 +407,7 @@ def test_a_prompt_is_not_kept_waiting_where_dates_were_kept_otherwise(
     cache = twins.gitdir / "gitmem" / "dates"
     data = cache.read_bytes()
 
-    cache.write_bytes(data.replace(b"gitmem-dates 4 ", b"gitmem-dates 3 ", 1))
+    cache.write_bytes(data.replace(b"gitmem-dates %d " % FORM, b"gitmem-dates 3 ", 1))
 
     assert not is_ready(twins)
     assert ages(reopened(twins)) == BEGINNING

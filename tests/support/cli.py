@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -37,6 +39,13 @@ class Said(NamedTuple):
 
 
 Run = Callable[..., Said]
+
+
+def shell_words(line: str) -> list[str]:
+    """LINE as a shell takes it apart, `$'...'` included."""
+    script = f"printf '%s\\0' {line}"
+    said = subprocess.run(["bash", "-c", script], check=True, capture_output=True).stdout
+    return [os.fsdecode(word) for word in said.split(b"\0")[:-1]]
 
 
 def run_gitmem(*args: str, input: str | bytes | None = None, **env: str) -> Said:

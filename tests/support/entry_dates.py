@@ -31,6 +31,7 @@ layers:
 """
 MECHANICAL = ("restore", "undo", "archive", "move")
 OPS = ("", "", "write", "write", "capture", "capture", "capture", *MECHANICAL)
+RUNS = ("", "", "one", "one", "two")
 SITTING = 10
 """Minutes within which a text that is cut here and pasted there by two captures has moved."""
 TITLES, STATUSES = ("One", "Two", "Three"), ("active", "paused")
@@ -42,6 +43,8 @@ class Made(NamedTuple):
     parents: tuple[int, ...]
     files: Mapping[str, tuple[Text, ...]]
     op: str = ""
+    run: str = ""
+    """Which captures found their edits at the same time."""
 
 
 class _Sitting(NamedTuple):
@@ -49,6 +52,7 @@ class _Sitting(NamedTuple):
 
     cut: dict[tuple[Text, bool], tuple[str, int]]
     pasted: dict[tuple[Text, bool], tuple[str, int]]
+    """Only in the run of the capture that cuts it: else it stood in both places."""
 
 
 class SlowDates:
@@ -112,7 +116,8 @@ class SlowDates:
         for kind, (spot, date) in last.items():
             path, when = pasted.get(kind, ("", 0))
             here = found.get((path, spot[1]), [])
-            is_recent = path not in ("", spot[0]) and number - when <= SITTING
+            same = self._history[when].run == self._history[number].run
+            is_recent = path not in ("", spot[0]) and number - when <= SITTING and same
             if is_recent and when in here and date <= when:
                 here[len(here) - 1 - here[::-1].index(when)] = date
                 del pasted[kind]
@@ -267,7 +272,9 @@ def random_entries(random: Random, commits: int) -> list[Made]:
         for _ in range(random.choice((0, 1)) if len(parents) > 1 else random.choice((1, 1, 2, 3))):
             _change(random, files, history)
         op = random.choice(OPS) if len(parents) == 1 else ""
-        history.append(Made(parents, {path: each for path, each in files.items() if each}, op))
+        run = random.choice(RUNS) if op == "capture" else ""
+        kept = {path: each for path, each in files.items() if each}
+        history.append(Made(parents, kept, op, run))
         heads = [each for each in heads if each not in parents] + [number]
         if random.random() < 0.25:
             heads.append(random.randrange(number))
@@ -311,7 +318,7 @@ def drawn(random: Random, history: Sequence[Made]) -> Iterator[Drawn]:
             for path, texts in made.files.items()
         }
         parents = tuple(each + 1 for each in made.parents)
-        yield Drawn(START + MINUTE * number, parents, files, made.op)
+        yield Drawn(START + MINUTE * number, parents, files, made.op, made.run)
 
 
 def _written(random: Random, path: str, text: Text) -> str:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
+import gitmem.git.publish
 from gitmem.git.lock import decode, lock_path
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.init import init
@@ -154,6 +157,18 @@ def leftovers(scene: Scene) -> list[str]:
 def line(token: str) -> str:
     """A line of text with a token in it."""
     return f"- remember token-{token}\n"
+
+
+def dying_at(voice: Voice, point: int | str) -> None:
+    """Let this process die at the named POINT, or at the POINT-th one that is reached."""
+    points = count(1)
+
+    def reached(step: str) -> None:
+        if point in (step, next(points)):
+            voice.say("dies", step)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    gitmem.git.publish.reached = reached
 
 
 def fixed_clock() -> datetime:

@@ -21,6 +21,8 @@ class Drawn(NamedTuple):
     files: Mapping[str, str]
     op: str = ""
     """The operation that made it; nothing for a commit of plain git."""
+    run: str = ""
+    """The captures that it was made with."""
 
 
 def import_history(folder: Path, commits: Sequence[Drawn]) -> Repository:
@@ -35,6 +37,7 @@ def import_history(folder: Path, commits: Sequence[Drawn]) -> Repository:
 def _record(number: int, commit: Drawn) -> bytes:
     first, *others = commit.parents or (0,)
     said = f"{number}\n\nGitmem-Op: {commit.op}\n" if commit.op else str(number)
+    said += f"Gitmem-Run: {commit.run}\n" if commit.run else ""
     lines = [
         "reset refs/heads/main",  # a root has no parent, whatever the branch held before
         "",

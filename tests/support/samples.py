@@ -242,6 +242,7 @@ def in_context() -> dict[str, list[tuple[str, str]]]:
             (f"The password for the staging box is {chosen}.", chosen),
             (f"I changed the password to `{chosen}` yesterday", chosen),
             (f"password of the router was changed to {chosen}, keep it", chosen),
+            ("the wifi password is " + "hunter" + "2", "hunter" + "2"),
             ("the admin password is " + "hunter" + "2", "hunter" + "2"),
             (f"Das Passwort für den Server ist {chosen}.", chosen),
             (f"das Kennwort lautet {chosen}", chosen),

@@ -28,10 +28,10 @@ SHOWN = 20
 def command(call: Invocation, paths: tuple[str, ...], reason: str, allow_markers: bool) -> int:
     """Commit edits made with ordinary tools
 
-    One commit for each file that was made, changed, deleted or renamed. What may not enter git (a
-    secret, a link, a file too big) is held: it stays where it is until somebody decides; a named
-    path that is held makes this exit with 5. Files of a merge or the like that somebody has begun
-    with git are left alone until it is finished; naming one makes this exit with 4.
+    Makes one commit for each file that was created, changed, deleted or renamed. An edit that may
+    not enter git (a secret, a link, a file over 1 MiB) is held: it stays on disk until you decide.
+    Files of a merge or rebase in progress are left alone until you finish it. If you name a path,
+    the command exits with 5 when that path is held, and with 4 when it belongs to a merge.
 
     \b
     Examples:
@@ -55,7 +55,7 @@ def command(call: Invocation, paths: tuple[str, ...], reason: str, allow_markers
 
 
 def outcome(done: CapturedAll) -> int:
-    """The exit code for who has named what to capture."""
+    """The exit code where paths were named."""
     if done.claimed:
         return boundary.CONFLICT
     return boundary.REFUSED if done.held else boundary.DONE
@@ -92,7 +92,8 @@ def claimed_lines(call: Invocation, found: CapturedAll | Status) -> Iterator[str
     operation, paths = found.operation, found.claimed
     if operation is None:
         return
-    yield f"{call.style.warn(operation.title)} begun with git is not finished: {operation.way_on}"
+    yield f"{call.style.warn(operation.title)} begun with git is not finished"
+    yield f"  {operation.way_on}"
     for path in paths[:SHOWN]:
         yield f"  not captured until then: {call.style.bold(visible(path))}"
     if len(paths) > SHOWN:

@@ -22,16 +22,18 @@ REPAIR = "gitmem check --repair"
 
 
 @declare("check")
-@click.option("--repair", is_flag=True, help="Put right what can be, keeping what was damaged")
-@click.option("--full", is_flag=True, help="Read all of history again, not only what is new")
-@click.option("--staged", is_flag=True, help="Instead, judge what `git commit` would take in")
+@click.option(
+    "--repair", is_flag=True, help="Repair what can be repaired; damaged files go to quarantine"
+)
+@click.option("--full", is_flag=True, help="Read the whole history again, not only new commits")
+@click.option("--staged", is_flag=True, help="Check only what `git commit` would commit")
 @click.option("--index", metavar="FILE", hidden=True)  # git has another one for `commit -a`
-@click.option("--message", metavar="FILE", help="Instead, judge what `git commit` would say")
+@click.option("--message", metavar="FILE", help="Check only the commit message in FILE")
 @click.option(
     "--acknowledge",
     metavar="ID",
     multiple=True,
-    help="Instead, end the notice about a secret in git; repeatable",
+    help="Stop reporting the secret or lost version with this ID; repeatable",
 )
 def command(
     call: Invocation,
@@ -43,10 +45,10 @@ def command(
     index: str | None,
     message: str | None,
 ) -> int:
-    """Look for damage, and repair it
+    """Check a group for damage, and repair it
 
-    Reads every object, and looks at branches, the index, the work tree, locks, settings and modes.
-    Exits with 6 while anything is left to mend.
+    Reads every object and checks branches, the index, the work tree, locks, settings and file
+    modes. Exits with 6 while a problem is left.
 
     \b
     Examples:
@@ -111,7 +113,8 @@ def _acknowledge(call: Invocation, ids: tuple[str, ...]) -> int:
         done = acknowledge(group, ids)
     before = "" if done.changed else " before"
     call.answer(done, (f"{each} acknowledged{before}" for each in done.ids))
-    call.remark("models see these values again wherever they still stand")
+    if done.secrets:
+        call.remark("models see these values again in every file that still has them")
     return boundary.DONE
 
 
@@ -123,7 +126,7 @@ def _staged(call: Invocation, index: Path | None, message: str | None) -> int:
     else:
         with call.group() as group:
             found = guard_staged(group, index)
-    # What git is not going to do needs a look: --quiet leaves that.
+    # A refused commit needs a look: --quiet prints it.
     call.answer(found, _staged_lines(call, found), data=bool(found.refused))
     return boundary.FINDINGS if found.refused else boundary.DONE
 

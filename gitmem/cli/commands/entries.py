@@ -11,6 +11,7 @@ from gitmem.cli.declare import at, named
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import columns
+from gitmem.core.quoting import quoted
 
 if TYPE_CHECKING:
     from gitmem.operations.entries import ListedEntries, ListedEntry
@@ -62,6 +63,7 @@ def _nothing(found: ListedEntries, path: str, status: str | None) -> str:
     if status:
         return f"no entry has the status {status!r}"
     if found.files:
-        return f"no entries yet; the first: {WRITE.format(path=found.files[0])}"
+        return f"no entries yet; the first: {WRITE.format(path=quoted(found.files[0]))}"
     where = f"in {path}" if path else "in this group: its layout names no file for them yet"
-    return f"no entries {where}; begin with: {WRITE.format(path=path or 'reference/decisions.md')}"
+    begin = WRITE.format(path=quoted(path or "reference/decisions.md"))
+    return f"no entries {where}; begin with: {begin}"

@@ -100,7 +100,7 @@ def rename(call: Invocation, old: str, new: str) -> None:
 
 @command.declare("remove")
 @click.argument("name")
-@click.option("--yes", is_flag=True, help="Do not ask")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation")
 def remove(call: Invocation, name: str, yes: bool) -> None:
     """Move a group, files and history, to the store's trash
 
@@ -111,12 +111,13 @@ def remove(call: Invocation, name: str, yes: bool) -> None:
     """
     from gitmem.operations.groups import remove_group
 
-    if not yes:
-        call.confirm(
-            f"Move the group {name!r}, files and history, to the trash?",
-            doing=f"removing the group {name!r}",
-            again=f"gitmem groups remove {quoted(name)} --yes",
-        )
+    if not yes and not call.confirm(
+        f"Move the group {name!r}, files and history, to the trash?",
+        doing=f"removing the group {name!r}",
+        again=f"gitmem groups remove {quoted(name)} --yes",
+        declined="nothing was removed",
+    ):
+        return
     removed = remove_group(call.store, name, acting=call.settings.acting, now=call.clock)
     linked = (f"  {visible(each)} uses no group of its own any more" for each in removed.links)
     call.answer(removed, [f"removed {removed.name}: it lies in {visible(removed.trash)}", *linked])

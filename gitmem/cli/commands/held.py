@@ -19,11 +19,13 @@ if TYPE_CHECKING:
 
     from gitmem.operations.held import HeldAccepted, HeldShown, HeldThing
     from gitmem.operations.ignore import HeldIgnored, IgnoredRow
-    from gitmem.operations.trash import Dropped
+    from gitmem.operations.trash import Dropped, HeldEmptied
 
+SECRET = "secret:"
+"""How the rule of a version begins that holds one."""
 SHOWN = 20
 NAMED = 3
-"""Files of the history that a pattern fits, and that are named."""
+"""Files in history that a remark names."""
 
 
 @group("held")
@@ -31,8 +33,8 @@ NAMED = 3
 def command(context: click.Context, call: Invocation) -> None:
     """Decide on edits that may not enter git
 
-    A secret, a link or a file too big stays on disk and out of the history until you commit it,
-    mask its secrets, ignore it or drop it.
+    A file with a secret or conflict markers, a link, or a file over 1 MiB stays on disk and out of
+    git until you commit it, mask its secrets, ignore it or drop it.
 
     \b
     Examples:
@@ -94,7 +96,7 @@ def _table(call: Invocation, things: tuple[HeldThing, ...]) -> Iterator[str]:
             each.path,
             each.rule,
             "" if each.bytes is None else counted(each.bytes, "byte"),
-            f"set aside as {each.id}" if each.set_aside else "in the work tree",
+            f"set aside as {each.id}" if each.set_aside else "",
         )
         for each in things
     ]
@@ -105,7 +107,7 @@ def _table(call: Invocation, things: tuple[HeldThing, ...]) -> Iterator[str]:
 @command.declare("list")
 @click.option("--trash", is_flag=True, help="List dropped versions instead")
 def list_(call: Invocation, trash: bool) -> None:
-    """List what is held, and why
+    """List held versions, and why each is held
 
     \b
     Examples:
@@ -119,7 +121,7 @@ def list_(call: Invocation, trash: bool) -> None:
 @command.declare("show")
 @click.argument("what", metavar="PATH|ID")
 def show(call: Invocation, what: str) -> None:
-    """Show a held version, with credentials blanked out
+    """Show a held version, with its secrets masked
 
     \b
     Examples:
@@ -130,6 +132,7 @@ def show(call: Invocation, what: str) -> None:
 
     with call.group() as group:
         shown = held_show(group, what)
+    shown = shown._replace(way=call.addressed(shown.way))
     call.answer(shown, _shown(shown), data=True)
     for line in _ways(shown):
         call.remark(line)
@@ -142,11 +145,13 @@ def _ways(shown: HeldShown) -> Iterator[str]:
     if shown.trashed:
         yield f"bring it back: gitmem held restore {name}"
         return
-    if shown.redacted:
+    if shown.way:
+        yield shown.way
+    if shown.redacted and shown.acceptable:
         yield f"commit it with its secrets masked: gitmem held accept --redact {name}"
     if shown.acceptable:
         yield f"commit it as it is: gitmem held accept {name}"
-    if not thing.set_aside:
+    if shown.ignorable:
         yield f"leave it on disk and out of memory: gitmem held ignore {name}"
     yield f"move it to the trash: gitmem held drop {name}"
 
@@ -155,7 +160,7 @@ def _shown(shown: HeldShown) -> Iterator[str]:
     yield f"{visible(shown.thing.path)} ({visible(shown.thing.rule)})"
     yield f"  in {visible(shown.thing.location)}"
     if shown.redacted:
-        yield f"  {counted(shown.redacted, 'value')} blanked out"
+        yield f"  {counted(shown.redacted, 'value')} masked"
     yield ""
     yield from text_lines(shown.text)
 
@@ -163,23 +168,35 @@ def _shown(shown: HeldShown) -> Iterator[str]:
 @command.declare("accept")
 @click.argument("what", metavar="PATH|ID")
 @click.option("--redact", is_flag=True, help="Commit the text with every secret in it masked")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask, also where a secret rule matches")
 @reason
 @as_somebody
-def accept(call: Invocation, what: str, redact: bool, reason: str) -> None:
+def accept(call: Invocation, *, what: str, redact: bool, yes: bool, reason: str) -> None:
     """Commit a held version
 
-    As it is, for a file that holds no secret, whatever the rule says: it stays in the history for
-    ever. With --redact each secret becomes `[redacted: RULE]`, in the commit and in the file; the
-    text that has them goes to the trash.
+    As it is, it stays in the history for ever and models see it: use this for a file that holds no
+    secret, whatever the rule says. The values in it count as no secrets in this file; elsewhere
+    they are refused as before. With --redact each secret becomes `[redacted: RULE]`, in the commit
+    and in the file; the text that has them goes to the trash.
 
     \b
     Examples:
       gitmem held accept notes.md --redact
-      gitmem held accept notes.md --reason "an example key from the manual"
+      gitmem held accept notes.md --yes --reason "an example key from the manual"
     """
-    from gitmem.operations.held import held_accept
+    from gitmem.operations.held import find_held, held_accept
 
     with call.group() as group:
+        thing = find_held(group, what)
+        asks = thing.rule.startswith(SECRET) and not (yes or redact)
+        if asks and not call.confirm(
+            f"Commit {visible(thing.path)} as it is ({visible(thing.rule)})? "
+            "It stays in the history, and models will see it.",
+            doing=f"committing {thing.path!r} with what looks like a secret",
+            again=f"gitmem held accept {quoted(what)} --yes",
+            declined="nothing was committed",
+        ):
+            return
         accepted = held_accept(group, what, reason=reason, mask=redact)
     call.answer(accepted, _accepted(call, accepted))
 
@@ -195,14 +212,14 @@ def _accepted(call: Invocation, accepted: HeldAccepted) -> Iterator[str]:
 
 @command.declare("drop")
 @click.argument("what", metavar="PATH|ID")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation")
 @reason
 @as_somebody
 def drop(call: Invocation, what: str, yes: bool, reason: str) -> None:
     """Move a held version to the trash
 
-    Git never had it. The last committed version, if there is one, stands in its place again;
-    `gitmem held restore` brings the dropped one back.
+    The last committed version, if there is one, takes its place again. `gitmem held restore`
+    brings the dropped version back.
 
     \b
     Examples:
@@ -214,14 +231,15 @@ def drop(call: Invocation, what: str, yes: bool, reason: str) -> None:
 
     with call.group() as group:
         thing = find_held(group, what)
-        if not yes:
-            call.confirm(
-                f"Move {visible(thing.path)} ({visible(thing.rule)}) to the trash?",
-                doing=f"dropping {thing.path!r}",
-                again=f"gitmem held drop {quoted(what)} --yes",
-            )
+        if not yes and not call.confirm(
+            f"Move {visible(thing.path)} ({visible(thing.rule)}) to the trash?",
+            doing=f"dropping {thing.path!r}",
+            again=f"gitmem held drop {quoted(what)} --yes",
+            declined="nothing was dropped",
+        ):
+            return
         dropped = held_drop(group, what, reason=reason)
-    back = "; the last committed version stands there again" if dropped.put_back else ""
+    back = "; the last committed version is back in its place" if dropped.put_back else ""
     way = call.addressed(f"  bring it back: gitmem held restore {dropped.id}")
     call.answer(dropped, [f"moved {visible(dropped.path)} to the trash{back}", way])
 
@@ -231,8 +249,8 @@ def drop(call: Invocation, what: str, yes: bool, reason: str) -> None:
 def restore(call: Invocation, what: str) -> None:
     """Bring a dropped version back from the trash
 
-    To where it stood. Where something stands there by now, nothing is overwritten: the version is
-    held again, set aside in the git directory.
+    Puts the version back where it was. If another file is there now, nothing is overwritten: the
+    version is held again, in the git directory.
 
     \b
     Examples:
@@ -256,38 +274,57 @@ def restore(call: Invocation, what: str) -> None:
 
 @command.declare("empty")
 @click.argument("ids", nargs=-1, metavar="[ID]...")
-@named("--before", metavar="MOMENT", help="Only versions that were dropped before")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask")
-def empty(call: Invocation, ids: tuple[str, ...], before: str | None, yes: bool) -> None:
+@named("--before", metavar="MOMENT", help="Delete only versions that were dropped before MOMENT")
+@click.option("--dry-run", is_flag=True, help="List what would be deleted, and delete nothing")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation")
+def empty(
+    call: Invocation, *, ids: tuple[str, ...], before: str | None, dry_run: bool, yes: bool
+) -> None:
     """Delete dropped versions for good
 
-    The whole trash, or the versions named. gitmem never does this by itself.
+    Deletes the whole trash, or the versions you name. gitmem never does this by itself.
 
     \b
     Examples:
+      gitmem held empty --dry-run
       gitmem held empty --before "90 days ago"
       gitmem held empty 20260208T143000-a1b2c3 --yes
     """
     from gitmem.operations.trash import held_empty
 
     with call.group() as group:
-        if not yes:
-            what = counted(len(ids), "version") if ids else "the trash"
-            call.confirm(
-                f"Delete {what} for good?",
-                doing="deleting for good",
-                again="gitmem held empty --yes",
-            )
-        done = held_empty(group, ids, before=before or "")
-    lines = [f"deleted {visible(each.path)} ({each.id})" for each in done.deleted]
-    call.answer(done, lines or ["nothing was deleted"])
+        done = held_empty(group, ids, before=before or "", dry_run=True)
+        if done.deleted and not dry_run:
+            if not yes and not _may_delete(call, done, ids, before):
+                return
+            done = held_empty(group, [each.id for each in done.deleted])
+    verb = "would delete" if dry_run else "deleted"
+    lines = [f"{verb} {visible(each.path)} ({each.id})" for each in done.deleted]
+    call.answer(done._replace(dry_run=dry_run), lines or ["nothing to delete"])
+
+
+def _may_delete(
+    call: Invocation, planned: HeldEmptied, ids: tuple[str, ...], before: str | None
+) -> bool:
+    what = counted(len(planned.deleted), "version")
+    words = [*map(quoted, ids), *(["--before", quoted(before)] if before else [])]
+    return call.confirm(
+        f"Delete {what} ({counted(planned.bytes, 'byte')}) for good?",
+        doing=f"deleting {what} for good",
+        again=" ".join(["gitmem held empty", *words, "--yes"]),
+        declined="nothing was deleted",
+    )
 
 
 @command.declare("ignore")
-@click.argument("what", metavar="PATH|PATTERN", required=False)
-@click.option("--list", "listing", is_flag=True, help="List what is ignored, by whom and why")
+@click.argument("what", metavar="[PATH|PATTERN]", required=False)
+@click.option(
+    "--list", "listing", is_flag=True, help="List the ignored patterns, who added them and why"
+)
 @click.option("--remove", is_flag=True, help="Stop ignoring PATH or PATTERN")
-@click.option("--dry-run", is_flag=True, help="Only name the files that would be ignored")
+@click.option(
+    "--dry-run", is_flag=True, help="List the files that would be ignored, and change nothing"
+)
 @reason
 @as_somebody
 def ignore(
@@ -301,9 +338,9 @@ def ignore(
 ) -> None:
     """Leave files on disk and out of memory
 
-    They are not captured, not held and not asked about; `status` counts them. A pattern without a
-    slash fits a name in every folder; one with a slash begins at the group's root. * and ? stay
-    within a name, ** goes through folders. Files that are in the history cannot be ignored.
+    Ignored files are neither captured nor held; `status` counts them. A pattern without a slash
+    matches a name in any folder; one with a slash starts at the group's root. * and ? match within
+    a name, ** matches any number of folders. You cannot ignore a file that is in history.
 
     \b
     Examples:
@@ -331,6 +368,7 @@ def ignore(
             done = ignoring.held_ignore(group, what, reason=reason, dry_run=dry_run)
             call.answer(done, _ignored(done, dry_run))
             _remark_history(call, done)
+            _remark_nothing(call, done)
 
 
 def _ignored_table(call: Invocation, rows: tuple[IgnoredRow, ...]) -> Iterator[str]:
@@ -343,7 +381,7 @@ def _ignored_table(call: Invocation, rows: tuple[IgnoredRow, ...]) -> Iterator[s
 
 
 def _ignored(done: HeldIgnored, dry_run: bool) -> Iterator[str]:
-    verb = "would ignore" if dry_run else "ignored" if done.added else "ignored before"
+    verb = "would ignore" if dry_run else "ignored" if done.added else "already ignored"
     yield f"{verb} {visible(done.pattern)}: {counted(len(done.paths), 'file')}"
     yield from (f"  {visible(path)}" for path in done.paths[:SHOWN])
     if len(done.paths) > SHOWN:
@@ -355,4 +393,13 @@ def _remark_history(call: Invocation, done: HeldIgnored) -> None:
         names = ", ".join(done.in_history[:NAMED])
         rest = len(done.in_history) - NAMED
         more = f" and {rest:,} more" if rest > 0 else ""
-        call.remark(f"in the history, so still captured: {names}{more}")
+        call.remark(f"in history, so still captured: {names}{more}")
+
+
+def _remark_nothing(call: Invocation, done: HeldIgnored) -> None:
+    """Name what a pattern that fits no file may have been meant for: it may be a typo."""
+    if done.paths or done.in_history:
+        return
+    meant = f"; did you mean {' or '.join(map(quoted, done.near))}?" if done.near else ""
+    call.remark(f"no file matches {done.pattern!r} yet{meant}")
+    call.remark(f"to take it back: gitmem held ignore --remove {quoted(done.pattern)}")

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
 
-from gitmem.cli.declare import group
+from gitmem.cli.declare import group, not_empty
 from gitmem.cli.invocation import Invocation, ago
 from gitmem.cli.style import columns, short, visible
-from gitmem.core.quoting import quoted
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gitmem.operations.departed import Kept
+    from gitmem.operations.departed import Kept, Restored
 
 
 @group("kept")
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 def command(context: click.Context, call: Invocation) -> None:
     """Bring back commits that left the branch
 
-    An amend, a rebase or a reset to a named commit takes commits off the branch. gitmem keeps them
-    under refs/gitmem/kept/, where no `git gc` removes them, until you bring them back or let them
-    go.
+    `git commit --amend`, `git rebase` and `git reset` to another commit take commits off the
+    branch. gitmem keeps them under refs/gitmem/kept/, where no `git gc` removes them, until you
+    restore or drop them.
 
     \b
     Examples:
@@ -50,11 +50,16 @@ def _list(call: Invocation) -> None:
 
 def _table(call: Invocation, found: tuple[Kept, ...], now: datetime) -> Iterator[str]:
     rows = [
-        (short(each.commit), ago(each.time, now), visible(each.subject), visible(each.how))
+        (short(each.commit), ago(each.time, now), visible(each.subject), _brief(each.how))
         for each in found
     ]
     if rows:
         yield from columns(rows, (call.style.name, call.style.dim))
+
+
+def _brief(how: str) -> str:
+    """What the reflog says, with ids as people quote them: a rebase names a whole one."""
+    return visible(re.sub(r"\b[0-9a-f]{40}\b", lambda found: short(found[0]), how))
 
 
 @command.declare("list")
@@ -70,29 +75,43 @@ def list_(call: Invocation) -> None:
 
 
 @command.declare("restore")
-@click.argument("commit", metavar="COMMIT")
-def restore(call: Invocation, commit: str) -> None:
+@click.argument("commit", metavar="COMMIT", callback=not_empty)
+@click.option(
+    "--allow-secret",
+    metavar="RULE",
+    multiple=True,
+    help="Accept this match as a false positive; repeatable",
+)
+def restore(call: Invocation, commit: str, allow_secret: tuple[str, ...]) -> None:
     """Merge kept commits into the branch
 
-    What others wrote since stays. Where both changed the same lines, both versions stand one after
-    the other.
+    Later changes stay. Where both sides changed the same lines, both versions are kept, one after
+    the other. Refused if one of the commits has a credential in a file, a name or a message.
 
     \b
     Examples:
       gitmem kept restore 51cc3e5
+      gitmem kept restore 51cc3e5 --allow-secret secret-assignment
     """
     from gitmem.operations.departed import kept_restore
 
     with call.group() as group:
-        done = kept_restore(group, commit)
-    call.answer(done, [f"restored {short(done.kept)} {call.style.name(short(done.commit))}"])
+        done = kept_restore(group, commit, allow_secret=allow_secret)
+    call.answer(done, [_restored(call, done)])
+
+
+def _restored(call: Invocation, done: Restored) -> str:
+    if not done.changed:
+        return f"{short(done.kept)} is on the branch already"
+    merged = "" if done.commit == done.kept else f", merged as {short(done.commit)}"
+    return f"restored {call.style.name(short(done.kept))}{merged}"
 
 
 @command.declare("drop")
-@click.argument("commit", metavar="COMMIT")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask")
+@click.argument("commit", metavar="COMMIT", callback=not_empty)
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation")
 def drop(call: Invocation, commit: str, *, yes: bool) -> None:
-    """Let kept commits go
+    """Stop keeping commits that left the branch
 
     Nothing is deleted at once, but the next `git gc` may remove them for good.
 
@@ -100,14 +119,16 @@ def drop(call: Invocation, commit: str, *, yes: bool) -> None:
     Examples:
       gitmem kept drop 51cc3e5 --yes
     """
-    from gitmem.operations.departed import kept_drop
+    from gitmem.operations.departed import find_kept, kept_drop
 
-    if not yes:
-        call.confirm(
-            f"Let {visible(commit)} go?",
-            doing=f"dropping {commit!r}",
-            again=f"gitmem kept drop {quoted(commit)} --yes",
-        )
     with call.group() as group:
+        found = short(find_kept(group, commit))
+        if not yes and not call.confirm(
+            f"Drop the kept commit {found}? A `git gc` may then remove it for good.",
+            doing=f"dropping {found!r}",
+            again=f"gitmem kept drop {found} --yes",
+            declined="nothing was dropped",
+        ):
+            return
         done = kept_drop(group, commit)
     call.answer(done, [f"dropped {short(done.kept)}"])

@@ -12,6 +12,7 @@ import click
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import columns, plain, visible
+from gitmem.core.quoting import quoted
 from gitmem.errors import BadInput
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ def command(call: Invocation, *, folder: Path | None, remove: bool) -> None:
         call.answer(done, [_said(done)])
     elif folder is not None:
         raise BadInput(
-            "say which group the folder shall use", hint=f"add -g: `gitmem link {folder} -g NAME`"
+            "name the group that the folder should use",
+            hint=f"add -g: `gitmem link {quoted(str(folder))} -g NAME`",
         )
     else:
         here, found = call.group_name(), links(call.store, acting=acting)

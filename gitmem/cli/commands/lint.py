@@ -17,12 +17,11 @@ if TYPE_CHECKING:
 
 @declare("lint")
 def command(call: Invocation) -> int:
-    """Look for what memory should not say
+    """Report secrets, duplicates and undated entries
 
-    Credentials where the layout wants none, values copied from .env, files over or near their
-    budget, entries that stand twice, have no date or importance, or a status nobody knows; in every
-    file, conflict markers of a merge. Looks at the last commit. Exits with 6 when there is
-    something to say.
+    Also reports values copied from .env, files near or over their budget, entries without an
+    importance or with an unknown status, and, in any file, conflict markers and credentials that
+    plain git committed. Reads the last commit. Exits with 6 if it finds anything.
 
     \b
     Examples:
@@ -42,9 +41,9 @@ def command(call: Invocation) -> int:
 
 def _lines(call: Invocation, linted: Linted) -> Iterator[str]:
     style = call.style
-    looked = f"{counted(linted.checked, 'file')} looked at"
+    looked = f"{counted(linted.checked, 'file')} checked"
     if linted.clean:
-        yield f"{style.good('nothing to say')}: {looked}"
+        yield f"{style.good('clean')}: {looked}"
         return
     last = ""
     for each in linted.findings:

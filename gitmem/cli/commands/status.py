@@ -25,11 +25,12 @@ SHOWN = 20
 
 @declare("status")
 def command(call: Invocation) -> None:
-    """Show what there is and what needs a decision
+    """Show the state of the group and what needs attention
 
-    Each core file's size against its budget, entries, days and logs, the last write, snapshot and
-    rotation; the last run of each job; edits that are not captured yet, versions that are held,
-    captures that broke a rule. Every file of HEAD is read before health is `ok`.
+    Prints each core file's size against its budget, entries, days and logs, the last write,
+    snapshot and rotation, and the last run of each job; then edits that are not captured yet, held
+    versions, captures that broke a rule, secrets, and commits that left the branch. Reads every
+    file at HEAD before it calls the group `ok`.
 
     \b
     Examples:
@@ -48,6 +49,8 @@ def _lines(call: Invocation, found: Status, now: datetime) -> Iterator[str]:
     yield from columns(_overview(found, now), (call.style.dim,))
     if found.health.startswith("damaged"):
         yield call.addressed("        next: gitmem check --repair")
+    elif found.health == "elsewhere" and not found.operation:
+        yield "        next: run `git switch main` in the group's folder"
     for problem in filter(None, (found.layout_problem, found.zone_problem)):
         yield call.style.warn(visible(f"        {problem}"))
     yield from holding_lines(call, found.holdings, now)
@@ -56,11 +59,13 @@ def _lines(call: Invocation, found: Status, now: datetime) -> Iterator[str]:
         yield ""
         yield from claimed_lines(call, found)
     yield from _edits(call, found)
+    yield from _late(call, found)
     yield from _marked(call, found)
     yield from _held(call, found)
     yield from _violations(call, found)
     yield from _secrets(call, found)
     yield from _departed(call, found, now)
+    yield from _lost(call, found)
 
 
 def _overview(found: Status, now: datetime) -> Iterator[tuple[str, str]]:
@@ -140,7 +145,7 @@ def _marked(call: Invocation, found: Status) -> Iterator[str]:
 def _held(call: Invocation, found: Status) -> Iterator[str]:
     style = call.style
     if found.held:
-        yield from ("", call.addressed("held out of git (look: gitmem held show PATH)"))
+        yield from ("", call.addressed("held out of git (show: gitmem held show PATH)"))
     for each in found.held[:SHOWN]:
         yield f"  {style.bold(visible(each.path))}  {style.warn(visible(each.rule))}"
     if found.set_aside:
@@ -160,11 +165,27 @@ def _out_of_the_way(call: Invocation, found: Status) -> Iterator[str]:
         yield from ("", call.addressed(f"{trash} (see: gitmem held list --trash)"))
 
 
+def _late(call: Invocation, found: Status) -> Iterator[str]:
+    if found.late:
+        late = f"{counted(found.late, 'edit')} came too late for the write that replaced the file"
+        yield from ("", call.addressed(f"{late} {CAPTURE}"))
+
+
+def _lost(call: Invocation, found: Status) -> Iterator[str]:
+    if found.unreadable:
+        yield from ("", call.addressed("lost for good when commits were brought back"))
+    for each in found.unreadable[:SHOWN]:
+        yield f"  {call.style.warn(each.words)}  {each.kind} {short(each.object)}"
+        yield call.addressed(f"           you know of it: gitmem check --acknowledge {each.id}")
+    if len(found.unreadable) > SHOWN:
+        yield call.addressed(f"  and {len(found.unreadable) - SHOWN:,} more (see: gitmem check)")
+
+
 def _departed(call: Invocation, found: Status, now: datetime) -> Iterator[str]:
     if found.waiting:
         yield from ("", call.style.warn(visible(call.addressed(found.waiting))))
     if found.kept:
-        title = "left the branch and kept (let go: gitmem kept drop COMMIT)"
+        title = "commits that left the branch (drop: gitmem kept drop COMMIT)"
         yield from ("", call.addressed(title))
     for each in found.kept[:SHOWN]:
         words = visible(f"{ago(each.time, now)}  {each.subject}")
@@ -177,7 +198,7 @@ def _departed(call: Invocation, found: Status, now: datetime) -> Iterator[str]:
 def _violations(call: Invocation, found: Status) -> Iterator[str]:
     style = call.style
     if found.violations:
-        yield from ("", "captured although a rule was broken")
+        yield from ("", "captured, but broke a rule")
     for each in found.violations[:SHOWN]:
         broken = style.warn(visible("; ".join(each.violations)))
         yield f"  {style.name(short(each.commit))}  {broken}"

@@ -427,7 +427,7 @@ def _status_rows(
 @command.declare("prune")
 @named("--before", metavar="DATE", required=True, help="What was said before this day")
 @click.option("--dry-run", is_flag=True, help="Only say what would go")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation")
 @as_somebody
 def prune(call: Invocation, *, before: str, dry_run: bool, yes: bool) -> None:
     """Drop what was said long ago, where it is summarised

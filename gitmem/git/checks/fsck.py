@@ -16,8 +16,9 @@ from gitmem.git.checks.closure import Lack, Walk, check_loose, loose_names
 from gitmem.git.checks.findings import Finding, error, warning
 from gitmem.git.checks.packfaults import PackFault, pack_faults
 from gitmem.git.checks.reffiles import ZERO, all_refs, loose_refs, packed_refs, read_log
-from gitmem.git.checks.rewound import rewound_findings
+from gitmem.git.checks.rewound import rewound_findings, unreadable_findings
 from gitmem.git.checks.standing import date_findings, file_findings, index_findings
+from gitmem.git.kept import KEPT
 from gitmem.git.lineage import logged_after
 from gitmem.git.objects import ObjectDamaged, Objects
 from gitmem.git.refs import ref_tip
@@ -68,9 +69,11 @@ def inspect(
         findings = [*_around(gitdir), *_refs(gitdir, survey), *_stored(gitdir, survey)]
         walk = survey.walk
         findings += file_findings(walk.entries)
-        findings += date_findings(walk.newest, now)
-        if survey.refs.get(BRANCH) and not walk.lacks:
+        findings += date_findings(objects, walk.newest, now)
+        # What lies behind a lost commit would seem to have left the branch.
+        if survey.refs.get(BRANCH) and not any(lack.kind == "commit" for lack in walk.lacks):
             findings += rewound_findings(gitdir, survey.refs, objects, VERIFIED)
+        findings += unreadable_findings(gitdir, objects)
         # Not what a writer did since the branch was read.
         whole = not walk.lacks and all_refs(gitdir).get(BRANCH) == survey.refs.get(BRANCH, "")
         findings += index_findings(gitdir, walk.entries, whole=whole)
@@ -264,15 +267,18 @@ def _lack_findings(gitdir: Path, lack: Lack, entries: list[tuple[str, Node]]) ->
     replaced = (gitdir / REPLACED / lack.oid).is_file() and bool(lack.commit)
     say, where = _where(lack, replaced=replaced)
     path = lack.ref if lack.kind == "commit" else lack.path
-    hint = (
-        ""
-        if lack.why != "missing"
-        else (
-            f"from a copy of this group: `git -C COPY cat-file {lack.kind} {lack.oid} | "
-            f"git --git-dir={quote(str(gitdir))} hash-object -t {lack.kind} -w --stdin`"
-        )
-    )
+    hint = _way(gitdir, lack) if lack.why == "missing" else ""
     yield say(code, f"{where}: {what}", path=path, object=lack.oid, hint=hint)
+
+
+def _way(gitdir: Path, lack: Lack) -> str:
+    """What ends it where no copy is left that may be put back."""
+    if lack.ref.startswith(KEPT):
+        return f"let that commit go: `gitmem kept drop {lack.ref.removeprefix(KEPT)} --yes`"
+    return (
+        f"from a copy of this group: `git -C COPY cat-file {lack.kind} {lack.oid} | "
+        f"git --git-dir={quote(str(gitdir))} hash-object -t {lack.kind} -w --stdin`"
+    )
 
 
 def _where(lack: Lack, *, replaced: bool) -> tuple[Callable[..., Finding], str]:

@@ -6,9 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from gitmem.core.numbers import counted
+from gitmem.core.quoting import quoted
+from gitmem.git.acknowledged import read_acknowledged
 from gitmem.git.checks.findings import REPAIR, Finding, info, warning
 from gitmem.git.checks.reffiles import ZERO, LogLine, read_log
-from gitmem.git.kept import KEPT, let_go
+from gitmem.git.kept import KEPT, Unreadable, let_go, unreadable
+from gitmem.git.lineage import logged_parents, readable_before
 from gitmem.git.objects import ObjectDamaged, Objects
 from gitmem.git.repository import BRANCH, parse_commit
 
@@ -38,7 +41,7 @@ def rewound_findings(
 
 def _what(how: str, oid: str) -> str:
     moved = f" by `{how}`" if how else ""
-    return f"{oid[:10]} is no longer part of it{moved}, and only the reflog leads there"
+    return f"{oid[:10]} left it{moved}, and only the reflog still names it"
 
 
 def _kept_findings(
@@ -49,11 +52,30 @@ def _kept_findings(
     for oid in kept[:MOST]:
         moved = f" by `{how[oid]}`" if how.get(oid) else ""
         text = f"{oid[:10]} left the branch{moved} and is kept"
-        hint = f"bring it back: `gitmem kept restore {oid[:10]}`; let it go: `gitmem kept drop"
+        hint = f"bring it back: `gitmem kept restore {oid[:10]}`; drop it: `gitmem kept drop"
         yield info(KEPT_CODE, text, object=oid, hint=f"{hint} {oid[:10]} --yes`")
     if len(kept) > MOST:
         text = f"{counted(len(kept) - MOST, 'commit')} more left the branch and are kept"
         yield info(KEPT_CODE, text, hint="list them: `gitmem kept`")
+
+
+def unreadable_findings(gitdir: Path, objects: Objects) -> Iterator[Finding]:
+    """What was left out of rebuilt commits, until somebody has it again or knows of it."""
+    done = read_acknowledged(gitdir).ids
+    lost = [each for each in unreadable(gitdir, objects) if each.id not in done]
+    for each in lost[:MOST]:
+        name = f"{each.kind} {each.object[:10]}"
+        text = f"{each.words} ({name}) could not be read when lost commits were brought back"
+        found = warning("version-lost", text, path=each.path, object=each.object, hint=_way(each))
+        yield found._replace(id=each.id)
+
+
+def _way(lost: Unreadable) -> str:
+    known = f"if nobody has it: `gitmem check --acknowledge {lost.id}`"
+    if lost.kind != "blob":
+        return f"look for it in a copy of this group; {known}"
+    copy = f"git -C COPY cat-file blob {lost.object} | gitmem write {quoted(lost.path)}"
+    return f"from a copy of this group: `{copy}`; {known}"
 
 
 def moves_from(lines: Iterable[LogLine]) -> dict[str, str]:
@@ -74,7 +96,9 @@ def lost_heads(
     that of one walk through the commits, whatever the number of moves.
     """
     said = moves_from(lines)
-    wanted = [*_left_behind(objects, lines), *filter(None, [refs.get(verified)])]
+    logged = logged_parents(lines)
+    left = [*_left_behind(objects, lines), refs.get(verified, "")]
+    wanted = list(filter(None, (readable_before(objects, oid, logged) for oid in left)))
     gone = let_go(gitdir)
     starts = [oid for name, oid in refs.items() if name != verified]
     lost, reached = _unreached(objects, starts, [oid for oid in wanted if oid not in gone])

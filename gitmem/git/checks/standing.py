@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
-from shlex import quote
 
-from gitmem.core.paths import check_path, fold
+from gitmem.core.paths import check_path, fold, is_inside
 from gitmem.core.quoting import quoted
 from gitmem.errors import PathRefused
 from gitmem.git.checks import upkeep
@@ -15,7 +15,8 @@ from gitmem.git.checks.closure import GITLINK
 from gitmem.git.checks.findings import Finding, info, warning
 from gitmem.git.indexbytes import IndexUnreadable
 from gitmem.git.indexfile import IndexFile
-from gitmem.git.repository import Commit
+from gitmem.git.objects import ObjectDamaged, Objects
+from gitmem.git.repository import Commit, parse_commit
 from gitmem.git.setup import worktree_of
 from gitmem.git.trees import FILE, Node
 from gitmem.git.underway import CONFLICT, GitOperation, git_operation
@@ -40,7 +41,9 @@ def file_findings(entries: list[tuple[str, Node]]) -> Iterator[Finding]:
 
 
 def _rename(path: str) -> str:
-    """How to give a file a name that the rules allow, with the program that gave it this one."""
+    """How to give a file a name that the rules allow; gitmem itself never touches a dot name."""
+    if is_inside(path):
+        return f"rename it: `gitmem mv {quoted(path)} NEW`"
     command = f"git mv -- {quoted(path)} NEW && git commit -qm Rename"
     return f"rename it in the group's folder: `{command}`"
 
@@ -54,17 +57,42 @@ def _twins(path: str, names: dict[str, str]) -> Iterator[Finding]:
         if twin != name:
             names[fold(name)] = name
             text = f"{name!r} and {twin!r} differ only in case or Unicode form"
-            way = f"rename one of them: `gitmem mv {quote(name)} NEW`"
+            way = f"rename one of them: `gitmem mv {quoted(name)} NEW`"
             yield warning("twin", text, path=name, hint=way)
             return
 
 
-def date_findings(newest: Commit | None, now: datetime) -> Iterator[Finding]:
-    """Commits from a time that has not come yet."""
-    if newest and newest.committed > (now + timedelta(minutes=10)).timestamp():
-        when = datetime.fromtimestamp(newest.committed, now.tzinfo).isoformat(" ", "minutes")
-        text = f"commit {newest.oid[:10]} is dated in the future: {when}"
-        yield info("date-in-the-future", text, object=newest.oid, hint="see if the clock is right")
+def date_findings(objects: Objects, newest: Commit | None, now: datetime) -> Iterator[Finding]:
+    """Commits from a time that has not come yet.
+
+    Committer time never runs backwards along the branch: one commit by a clock that is ahead gives
+    its date to all that follow. So only the first one is named.
+    """
+    limit = (now + timedelta(minutes=10)).timestamp()
+    for each in _first_after(objects, newest, limit):
+        when = datetime.fromtimestamp(each.committed, now.tzinfo).isoformat(" ", "minutes")
+        text = f"commit {each.oid[:10]} is dated in the future: {when}"
+        yield info("date-in-the-future", text, object=each.oid, hint="see if the clock is right")
+
+
+def _first_after(objects: Objects, newest: Commit | None, limit: float) -> Iterator[Commit]:
+    """The commits behind NEWEST that are later than LIMIT, and that are built on none that is."""
+    waiting = [newest] if newest and newest.committed > limit else []
+    seen = {each.oid for each in waiting}
+    while waiting:
+        commit = waiting.pop()
+        before = [_read_commit(objects, oid) for oid in commit.parents]
+        late = [each for each in before if each and each.committed > limit]
+        if not late:
+            yield commit
+        waiting += [each for each in late if each.oid not in seen]
+        seen |= {each.oid for each in late}
+
+
+def _read_commit(objects: Objects, oid: str) -> Commit | None:
+    with suppress(ObjectDamaged):
+        return parse_commit(oid, objects.read_as("commit", oid))
+    return None
 
 
 def index_findings(
@@ -84,8 +112,8 @@ def index_findings(
         return
     operation = git_operation(gitdir)
     yield from _unfinished(index, operation)
-    if operation:
-        return  # what it has staged is its own
+    if operation or upkeep.head_state(gitdir)[0] != "main":
+        return  # what is staged belongs to the operation, or to another branch
     if upkeep.is_held(gitdir) or not whole:
         return
     stale, staged = index_against_head(gitdir, index, entries)
@@ -102,10 +130,8 @@ def index_findings(
 def _unfinished(index: IndexFile, operation: GitOperation | None) -> Iterator[Finding]:
     """What a person has begun with git, and the files whose conflicts wait for them."""
     for path in index.unmerged():
-        name = path.decode("utf-8", "replace")
-        way = CONFLICT.way_on.replace("PATH", quote(name))
-        if operation and operation != CONFLICT:
-            way = f"{way}; then {operation.way_on}"
+        name = path.decode("utf-8", "surrogateescape")
+        way = CONFLICT.way_on.replace("PATH", quoted(name))
         yield info("index-conflict", f"{name} is in conflict in the index", path=name, hint=way)
     if operation:
         text = f"{operation.title} begun with git is not finished"

@@ -16,6 +16,7 @@ from gitmem.git.checks.findings import Finding, error, info, warning
 from gitmem.git.checks.reffiles import is_id
 from gitmem.git.lock import decode, lock_path, remark_in
 from gitmem.git.objects import Objects, blob_id
+from gitmem.git.refs import is_dead_lock
 from gitmem.git.repository import BRANCH
 from gitmem.git.setup import (
     FORMAT,
@@ -27,7 +28,7 @@ from gitmem.git.setup import (
     told_where,
     worktree_of,
 )
-from gitmem.git.swapping import TEMP_PREFIX, swapped_folder
+from gitmem.git.swapping import TEMP_PREFIX, path_of, swapped_folder
 from gitmem.git.underway import git_operation
 
 FRESH = 10.0
@@ -39,7 +40,7 @@ _ONE_LINE = re.compile(
     r'|[A-Za-z][A-Za-z0-9-]*\s*(?:=(?:[^"\\]|\\.|"(?:[^"\\]|\\.)*")*\\?)?)?\s*'
 )
 _BOOLEANS = {"yes": "true", "on": "true", "1": "true", "no": "false", "off": "false", "0": "false"}
-SWITCH = "finish what you are doing there, then run `git switch main` in the group"
+SWITCH = "finish what you are doing there, then run `git switch main` in the group's folder"
 _TEMPS = ("tmp_object_git2_", "tmp_obj_", "tmp_pack_", "tmp_idx_")
 
 
@@ -187,14 +188,17 @@ def is_held(gitdir: Path) -> bool:
 
 
 def lock_findings(gitdir: Path) -> Iterator[Finding]:
-    """Locks of git that have stood for longer than any git command takes."""
+    """Locks that a dead gitmem process left, and those of git that have stood for too long."""
     for path, age in locks(gitdir):
-        if age > FRESH:
+        name = str(path.relative_to(gitdir))
+        if is_dead_lock(gitdir, path) and path.exists() and not is_held(gitdir):
+            yield warning("git-lock", f"{name} was left by a gitmem process that died", path=name)
+        elif age > FRESH:
             yield warning(
                 "git-lock",
-                f"git's lock {path.relative_to(gitdir)} has stood for {_duration(age)}",
-                path=str(path.relative_to(gitdir)),
-                hint=f"if no git command is running in the group: `rm {quote(str(path))}`",
+                f"git's lock {name} has stood for {_duration(age)}",
+                path=name,
+                hint=f"if no git command is running in the group's folder: `rm {quote(str(path))}`",
             )
 
 
@@ -248,8 +252,17 @@ def read_record(raw: bytes) -> str:
 
 def leftover_findings(gitdir: Path, worktree: Path) -> Iterator[Finding]:
     """Temporary files of writers that are no more."""
+    for each in late_edits(gitdir):
+        named = path_of(each.name)
+        what = f"an edit of {named}" if named else "an edit"
+        yield info(
+            "late-edit",
+            f"{what} came too late for the write that replaced it, and waits in {each}",
+            path=str(each),
+            hint="`gitmem capture` commits it",
+        )
     for path, age in leftovers(gitdir, worktree):
-        if age > FRESH and not _is_replaced_version(gitdir, path):
+        if age > FRESH and path.parent != swapped_folder(gitdir):
             yield info(
                 "leftover",
                 f"{path} was left by an interrupted command",
@@ -258,13 +271,29 @@ def leftover_findings(gitdir: Path, worktree: Path) -> Iterator[Finding]:
             )
 
 
-def _is_replaced_version(gitdir: Path, path: Path) -> bool:
-    """True for a file that a write replaced and git has: `maintain` removes it without a word."""
-    if path.parent != swapped_folder(gitdir):
-        return False
+def late_edits(gitdir: Path) -> list[Path]:
+    """Files that came out of the work tree, that git does not have and no record names.
+
+    One that git has was replaced as it should be: `maintain` removes it without a word.
+    """
+    found = [path for path in _swapped_out(gitdir) if not _is_known(gitdir, path)]
+    # Not those of a writer that has come meanwhile.
+    if not found or is_held(gitdir) or any(record_findings(gitdir)):
+        return []
+    return [path for path in found if path.exists()]
+
+
+def _swapped_out(gitdir: Path) -> list[Path]:
+    return sorted(swapped_folder(gitdir).glob(f"{TEMP_PREFIX}*"))
+
+
+def _is_known(gitdir: Path, path: Path) -> bool:
+    """True for a file whose content git has, and for one that is gone."""
     objects = Objects(gitdir)
     try:
         return objects.holds(blob_id(path.read_bytes()))
+    except FileNotFoundError:
+        return True
     except OSError:
         return False
     finally:
@@ -286,7 +315,7 @@ def _temporary(gitdir: Path, worktree: Path) -> Iterator[Path]:
     yield from sorted(gitdir.glob("gitmem/index.new"))
     yield from sorted(gitdir.glob(".*.????????"))  # what `write_durably` was writing
     yield from sorted(gitdir.parent.glob(".draft-*"))
-    yield from sorted(swapped_folder(gitdir).glob(f"{TEMP_PREFIX}*"))
+    yield from _swapped_out(gitdir)
     for folder_name, _, files in os.walk(worktree):
         names = (name for name in sorted(files) if name.startswith(TEMP_PREFIX))
         yield from (Path(folder_name, name) for name in names)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.git import trees
+from gitmem.git.acknowledged import is_withheld
 from gitmem.git.checks.closure import Lack, Walk
 from gitmem.git.checks.reffiles import is_id
 from gitmem.git.indexbytes import IndexUnreadable
@@ -37,6 +38,13 @@ class Copy(NamedTuple):
     kind: str
     data: bytes
     whence: str
+
+    @property
+    def said(self) -> bytes:
+        """What people wrote in it: of a folder its names, since the ids are bytes at random."""
+        if self.kind != "tree":
+            return self.data
+        return "\n".join(trees.parse(self.data)).encode("utf-8", "surrogateescape")
 
 
 class Sources:
@@ -235,6 +243,10 @@ class Healer:
             data = rebuilt_folder(self._objects, lack, refs, lambda: self._known)
             copy = Copy("tree", data, "its neighbours in history") if data is not None else None
         if copy is None or object_id(copy.kind, copy.data) != lack.oid:
+            return False
+        if lack.ref != BRANCH and is_withheld(self._sources.gitdir, copy.said):
+            # Who removes a credential from history rewrites the branch. A ref that was forgotten,
+            # such as one of a kept commit, must not bring it back from a file that still has it.
             return False
         self._objects.write(copy.kind, copy.data)
         self.healed.append(Healed(lack, copy.whence))

@@ -5,19 +5,28 @@ That is a commit like any other, so nothing is hidden: it says what was lost and
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from datetime import datetime
+from functools import cached_property
 from typing import NamedTuple
 
 from gitmem.core.messages import Note, subject
 from gitmem.git import trees
-from gitmem.git.checks.closure import GITLINK, Lack
-from gitmem.git.commits import commit_bytes
+from gitmem.git.ancestry import reached
+from gitmem.git.checks.closure import GITLINK, Lack, loose_names
+from gitmem.git.checks.reffiles import read_log
+from gitmem.git.checks.scrub import scrub
+from gitmem.git.commits import commit_bytes, rewritten
 from gitmem.git.intake import new_id
+from gitmem.git.kept import UNREADABLE, WAS, Line, Unreadable
+from gitmem.git.lineage import logged_parents
 from gitmem.git.objects import ObjectDamaged
 from gitmem.git.refs import Move, move_ref
+from gitmem.git.repairs.healing import Healer, Sources
 from gitmem.git.repairs.lostrefs import LostRefs
-from gitmem.git.repository import BRANCH, Commit, Repository
+from gitmem.git.repository import BRANCH, Commit, Repository, differences, parse_commit
+from gitmem.git.setup import worktree_of
 from gitmem.git.trees import FOLDER, Node, Tree
 
 
@@ -36,9 +45,9 @@ class Mended(NamedTuple):
         """What happened, for a reason and a report."""
         what = self.path or "everything"
         if self.since is None:
-            return f"{what} (object {self.lost[:10]}) is lost: there is no earlier version"
+            return f"{what} (object {self.lost[:10]}) is lost, and there is no earlier version"
         when = self.since.time.isoformat(" ", "minutes")
-        return f"{what} (object {self.lost[:10]}) is lost: it is back as of {when}"
+        return f"{what} (object {self.lost[:10]}) is lost; the version of {when} is back"
 
 
 class Mending:
@@ -112,6 +121,159 @@ class Mending:
         if not node.is_folder:
             return self._repository.objects.read(node.oid)[0] == "blob"
         return all(self._is_whole(child) for child in self._repository.tree(node.oid).values())
+
+
+def whole_line(repository: Repository, head: str) -> Line:
+    """The line of commits that ends in HEAD and left the branch, as far as it can be read.
+
+    What can be healed is healed first. Where nothing is missing then, it is HEAD itself. Else the
+    commits that lack something are written anew, each with its author, time and message. Whoever
+    has put the line under a ref calls `note_rebuilt`.
+    """
+    objects, tip = repository.objects, repository.tip().commit
+    if not scrub(repository, head, tip).lacks:
+        return Line(head)
+    root = worktree_of(repository.gitdir)
+    if root:
+        Healer(objects, Sources(repository.gitdir, root)).heal({BRANCH: head})
+    work = _Rebuilding(repository, tip)
+    rebuilt = work.run(head)
+    return Line(rebuilt, tuple(work.unreadable), work.made)
+
+
+class _Rebuilding:
+    """Copies a line of commits without what cannot be read."""
+
+    def __init__(self, repository: Repository, tip: str) -> None:
+        self._repository, self._tip = repository, tip
+        lines, _, _ = read_log(repository.gitdir, BRANCH)
+        self._logged = logged_parents(lines)
+        self._said = {line.new: line.message for line in lines if line.is_ours}
+        self._there = reached(repository.objects, tip, logged=self._logged)
+        self.made: dict[str, str] = {}
+        """What stands for each commit: itself, where nothing in it or before it is missing."""
+        self.unreadable: list[Unreadable] = []
+
+    def run(self, head: str) -> str:
+        """Copy HEAD and all before it that the branch does not have; parents come first."""
+        waiting, begun = [head], set(self._there)
+        while waiting:
+            oid = waiting[-1]
+            begun.add(oid)  # a log may lead in a circle
+            needed = [each for each in self._parents(oid) if each not in begun]
+            waiting += needed
+            if not needed:
+                waiting.pop()
+                if oid not in self.made:
+                    self.made[oid] = self._copied(oid)
+        return self.made[head]
+
+    def _parents(self, oid: str) -> tuple[str, ...]:
+        try:
+            return self._repository.commit(oid).parents
+        except ObjectDamaged:
+            before = self._logged.get(oid, "")
+            return (before,) if before else ()
+
+    def _copied(self, oid: str) -> str:
+        parents = tuple(self.made.get(each, each) for each in self._parents(oid))
+        before = self._root(parents)
+        known = len(self.unreadable)
+        objects = self._repository.objects
+        try:
+            commit = self._repository.commit(oid)
+        except ObjectDamaged:
+            return self._instead(oid, parents, before)
+        root = self._sound("", Node(FOLDER, commit.tree), before)
+        tree = root.oid if root else objects.write("tree", b"")
+        if (tree, parents) == (commit.tree, commit.parents):
+            return oid
+        lacks = ((UNREADABLE, each.trailer) for each in self.unreadable[known:])
+        raw = objects.read_as("commit", oid)
+        return objects.write("commit", rewritten(raw, tree, parents, ((WAS, oid), *lacks)))
+
+    def _root(self, parents: tuple[str, ...]) -> Node | None:
+        with suppress(ObjectDamaged):
+            return Node(FOLDER, self._repository.commit(parents[0]).tree) if parents else None
+        return None
+
+    def _instead(self, oid: str, parents: tuple[str, ...], before: Node | None) -> str:
+        """A commit in the place of OID, with the files of that, if they are to be found."""
+        lack = Unreadable("commit", oid)
+        self.unreadable.append(lack)
+        extra = ((WAS, oid), (UNREADABLE, lack.trailer))
+        title = f"stands in for the commit {oid[:10]}, which is lost"
+        # An id of its own, always the same: after a crash the same copies are made again.
+        note = Note("restore", oid[:16], "gitmem", title, extra=extra)
+        objects = self._repository.objects
+        there = self._tree_of(oid, before) if before else ""
+        found = self._sound("", Node(FOLDER, there), before) if there else before
+        tree = found.oid if found else objects.write("tree", b"")
+        parent = parents[0] if before else None
+        known = self._repository.commit(parent or self._tip)  # its own time is lost with it
+        raw = commit_bytes(tree, parent, note, known.time, known.committed)
+        return objects.write("commit", raw)
+
+    def _tree_of(self, oid: str, before: Node) -> str:
+        """The files of a lost commit: the one tree that fits what the reflog says; or nothing.
+
+        A tree outlives its commit. It is one that no commit and no other tree has, and it differs
+        from what was BEFORE in just the files of the subject, as in `write(a.md): …`.
+        """
+        named = re.match(r"[\w-]+\((?:(\d+) files|(.+?))\)(?:: |$)", self._said.get(oid, ""))
+        if named is None:
+            return ""
+        found = []
+        for each in self._orphans:
+            with suppress(ObjectDamaged):
+                changes = differences(self._repository, "", before.oid, each)
+                paths = [path for path, _, _ in changes]
+                fits = paths == [named[2]] if named[2] else len(paths) == int(named[1])
+                found += [each] if fits else []
+        return found[0] if len(found) == 1 else ""
+
+    @cached_property
+    def _orphans(self) -> set[str]:
+        """The trees that no commit and no other tree has."""
+        objects, gitdir = self._repository.objects, self._repository.gitdir
+        packed = (oid for pack in objects.packs for oid in pack.names())
+        found, used = set(), set()
+        for oid in (*loose_names(gitdir), *packed):
+            with suppress(ObjectDamaged, ValueError):
+                kind, data = objects.read(oid)
+                found |= {oid} if kind == "tree" else set()
+                used |= (
+                    {node.oid for node in trees.parse(data).values()} if kind == "tree" else set()
+                )
+                used |= {parse_commit(oid, data).tree} if kind == "commit" else set()
+        return found - used
+
+    def _sound(self, path: str, node: Node, before: Node | None) -> Node | None:
+        """NODE without what cannot be read: there, what stood BEFORE stands on."""
+        if node == before or node.mode == GITLINK:
+            return node
+        lack = Unreadable("tree" if node.is_folder else "blob", node.oid, path)
+        try:
+            data = self._repository.objects.read_as(lack.kind, node.oid)
+            tree = trees.parse(data) if node.is_folder else {}
+        except (ObjectDamaged, ValueError):
+            if lack not in self.unreadable:
+                self.unreadable.append(lack)
+            return before
+        return self._sound_folder(path, node, tree, before) if node.is_folder else node
+
+    def _sound_folder(self, path: str, node: Node, tree: Tree, before: Node | None) -> Node:
+        earlier: Tree = {}
+        with suppress(ObjectDamaged):
+            earlier = self._repository.tree(before.oid) if before and before.is_folder else {}
+        after: Tree = {}
+        for name, child in tree.items():
+            found = self._sound(f"{path}/{name}" if path else name, child, earlier.get(name))
+            if found:
+                after[name] = found
+        if after == tree:
+            return node
+        return Node(FOLDER, self._repository.objects.write("tree", trees.serialise(after)))
 
 
 def stand_in(repository: Repository, lost: LostRefs, lack: Lack, now: datetime) -> bytes:

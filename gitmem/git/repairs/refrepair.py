@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
 
-import pygit2
-
 from gitmem.core.transcripts import REF
+from gitmem.errors import GitmemError
 from gitmem.git.checks.closure import Lack
 from gitmem.git.checks.fsck import REPLACED, VERIFIED
-from gitmem.git.checks.reffiles import ZERO, all_refs, loose_refs, packed_refs, read_log
+from gitmem.git.checks.reffiles import ZERO, all_refs, loose_refs, packed_refs, parse_log, read_log
 from gitmem.git.durable import write_durably
+from gitmem.git.kept import rebuilt
 from gitmem.git.lineage import logged_after
 from gitmem.git.objects import ObjectDamaged
+from gitmem.git.refs import delete_ref
 from gitmem.git.repairs.healing import Healer, Sources
 from gitmem.git.repairs.lostrefs import LostRefs
 from gitmem.git.repairs.mending import stand_in
@@ -57,7 +58,7 @@ class RefRepair:
         for each in self._healer.healed:
             yield from _healed(each.lack, f"healed from {each.whence}")
         self._distrust(lacks)
-        yield from self._logs()
+        yield from self.mend_logs(dead=False)
 
     @property
     def _refs(self) -> dict[str, str]:
@@ -160,33 +161,42 @@ class RefRepair:
         """What lacks anything is not verified."""
         if not lacks or VERIFIED not in self._refs:
             return
-        with suppress(pygit2.GitError, KeyError, OSError):
-            if VERIFIED in packed_refs(self._gitdir)[0]:
-                self._repository.raw.lookup_reference(VERIFIED).delete()
-            else:  # without `packed-refs.lock`, which would keep out git if we died here
-                (self._gitdir / VERIFIED).unlink()
+        with suppress(GitmemError, OSError):
+            delete_ref(self._gitdir, VERIFIED)
 
-    def _logs(self) -> Iterator[Done]:
-        """Drop the lines of reflogs that are torn or speak of commits that are no more."""
+    def mend_logs(self, *, dead: bool) -> Iterator[Done]:
+        """Drop the lines of reflogs that are torn; with DEAD, those of dead commits, too.
+
+        They are the last to know what a damaged commit was built on, so they go when all that left
+        the branch is kept. A commit of which there is a copy makes room for that: it lacks an
+        object, and a reflog that leads to it makes every `git gc` fail.
+        """
+        copies = rebuilt(self._gitdir) if dead else {}
         for name in ("HEAD", BRANCH):
             path = self._gitdir / "logs" / name
-            lines = path.read_bytes().split(b"\n") if path.is_file() else []
-            kept = [line for line in lines if line and self._is_sound_line(line)]
-            if read_log(self._gitdir, name)[1] or len(kept) < sum(map(bool, lines)):
+            lines = list(filter(None, path.read_bytes().split(b"\n"))) if path.is_file() else []
+            sound = [_renamed(line, copies) for line in lines if parse_log(line)[0]]
+            kept = [line for line in sound if not (dead and self._is_dead(line))]
+            if kept != lines:
                 to_quarantine(self._gitdir, path, f"reflog-{path.name}")
                 write_durably(path, b"".join(line + b"\n" for line in kept))
                 yield Done("reflog-torn", "what makes sense is kept", f"logs/{name}")
 
-    def _is_sound_line(self, line: bytes) -> bool:
-        if b"\x00" in line:
-            return False
+    def _is_dead(self, line: bytes) -> bool:
         for oid in line.decode("utf-8", "replace").split(" ")[:2]:
             try:
                 if oid != ZERO:
                     self._repository.objects.read_as("commit", oid)
             except (ObjectDamaged, ValueError):
-                return False
-        return True
+                return True
+        return False
+
+
+def _renamed(line: bytes, copies: Mapping[str, str]) -> bytes:
+    """A line of a reflog in which copies stand for commits that cannot be read whole."""
+    old, new, rest = line.split(b" ", 2)
+    ids = (copies.get(each.decode("ascii"), "").encode() or each for each in (old, new))
+    return b" ".join((*ids, rest))
 
 
 def is_tip(lack: Lack) -> bool:

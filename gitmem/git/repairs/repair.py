@@ -113,14 +113,19 @@ class _Repair:
 
     def _salvage(self, stem: str) -> None:
         sources, objects = Sources(self._gitdir, self._root), Objects(self._gitdir)
+        lent: set[str] = set()
 
         def supply(oid: str) -> Content | None:
             """What others are built on may be sound in a file of its own or in another pack."""
             with suppress(ObjectDamaged):
                 return objects.read(oid) if is_id(oid) else None
+            lent.add(oid)
             return sources.supply(oid)
 
         opened, found = readable(stem, supply)
+        # A copy of a lost object serves to read others here. Whether it comes back is decided
+        # where it is known who needs it, since it may hold a credential.
+        found = {oid: pack for oid, pack in found.items() if oid not in lent}
         try:
             if found:
                 write_pack(Path(stem).parent, found, supply)
@@ -163,14 +168,17 @@ class _Repair:
             record = self._lock.record()
             if record and not record.left:
                 remove_dead_files(repository, record)
-            sources = Sources(self._gitdir, self._root)
-            work = RefRepair(repository, sources, self._clock, unfinished=record is not None)
+            work = self._ref_repair(repository)
             yield from work.run()
             self._moved_back = work.moved_back
             if self._moved_back:  # what was published last cannot be had any more
                 self._lock.mark(repository.tip().commit)
         finally:
             repository.close()
+
+    def _ref_repair(self, repository: Repository) -> RefRepair:
+        sources, record = Sources(self._gitdir, self._root), self._lock.record()
+        return RefRepair(repository, sources, self._clock, unfinished=record is not None)
 
     def history(self) -> Iterator[Done]:
         """Let earlier versions take the place of what HEAD has lost for good."""
@@ -218,6 +226,7 @@ class _Repair:
         try:
             for oid, text in keep_lost(repository):
                 yield Done(REWOUND, text, object=oid)
+            yield from self._ref_repair(repository).mend_logs(dead=True)
         except (GitmemError, OSError) as error:
             raise _Hopeless from error
         finally:

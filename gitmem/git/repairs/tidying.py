@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import NamedTuple
 
 from gitmem.git.checks import upkeep
 from gitmem.git.checks.standing import index_against_head
-from gitmem.git.deadlocks import git_works_in
+from gitmem.git.deadlocks import GRACE, git_works_in, is_open_somewhere
 from gitmem.git.durable import write_durably
 from gitmem.git.heads import put_head
 from gitmem.git.held import HeldFolder
@@ -21,6 +22,7 @@ from gitmem.git.intake import Captured
 from gitmem.git.lock import Lock
 from gitmem.git.objects import TEMP_PREFIX as OBJECT_PREFIX
 from gitmem.git.objects import blob_id
+from gitmem.git.refs import OURS, is_dead_lock
 from gitmem.git.repository import Repository, Snapshot
 from gitmem.git.setup import (
     config_text,
@@ -101,29 +103,17 @@ def mend_head(gitdir: Path) -> Iterator[Done]:
 
 
 def remove_stale_locks(gitdir: Path) -> Iterator[Done]:
-    """Move away the locks of a git that has been dead for a while."""
+    """Remove the locks of a dead gitmem process; move away those of a git dead for a while."""
     for path, age in list(upkeep.locks(gitdir)):
-        if age > STALE and not _is_open_somewhere(path) and not git_works_in(gitdir):
+        name = str(path.relative_to(gitdir))
+        if name.startswith(OURS) and age <= GRACE:
+            time.sleep(GRACE - age + 0.01)  # a `git pack-refs` may have it, for less than that
+        if is_dead_lock(gitdir, path):
+            path.unlink(missing_ok=True)
+            yield Done("git-lock", "removed: the gitmem process that left it is dead", name)
+        elif age > STALE and not is_open_somewhere(path) and not git_works_in(gitdir):
             to_quarantine(gitdir, path, path.name)
-            name = str(path.relative_to(gitdir))
             yield Done("git-lock", "moved to quarantine: no process has it open", name)
-
-
-def _is_open_somewhere(path: Path) -> bool:
-    """True when some process that we may look at has PATH open."""
-    found = path.lstat()
-    for fd in _glob("/proc", "[0-9]*/fd/*"):
-        with suppress(OSError):
-            other = os.stat(fd)
-            if (other.st_ino, other.st_dev) == (found.st_ino, found.st_dev):
-                return True
-    return False
-
-
-def _glob(top: str, pattern: str) -> Iterator[str]:
-    from glob import iglob  # only where a lock is in doubt
-
-    return iglob(os.path.join(top, pattern))
 
 
 def mend_modes(gitdir: Path) -> Iterator[Done]:

@@ -77,7 +77,14 @@ def _in_group(
         found = diff(meant, commit).files
         pieces = [piece for each in found for piece in _pieces(meant, layout, each, own)]
         masks = Masks({"": meant.repository.snapshot(tip)})
-        return [each._replace(text=masks.mixed("", each.text)) for each in pieces]
+        return [
+            each._replace(
+                text=masks.mixed("", each.text, each.path),
+                path=masks.mixed("", each.path),
+                change=masks.mixed("", each.change),
+            )
+            for each in pieces
+        ]
     finally:
         if not own:
             meant.close()

@@ -127,14 +127,16 @@ def told(done: CapturedAll, group: str, room: Room) -> list[ForModel]:
 
 
 def _told(done: CapturedAll, group: str) -> list[ForModel]:
+    from gitmem.core.secrets import shown_name  # whoever has taken in an edit has it already
+
     words = [
         worded(
             "The edit of {path} is not in memory ({rule}). It stays in the file: "
             "`gitmem -g {group} held show {file}` says more.",
-            path=each.path,
+            path=shown_name(each.path),
             rule=each.rule,
             group=group,
-            file=in_command(each.path),
+            file=in_command(shown_name(each.path)),
         )
         for each in done.held
     ]
@@ -143,7 +145,7 @@ def _told(done: CapturedAll, group: str) -> list[ForModel]:
             worded(
                 "The edit of {path} is not in memory yet: it belongs to {title} that a person has "
                 "begun with git. It is captured when that is finished.",
-                path=path,
+                path=shown_name(path),
                 title=done.operation.title,
             )
             for path in done.claimed

@@ -40,9 +40,11 @@ def group_of(store: Store, folder: str) -> str:
     """The group that a project folder uses."""
     linked = store.linked(folder)
     if not linked and store.requires_group:
+        from gitmem.core.quoting import quoted  # only where something is wrong
+
         raise BadInput(
             "this store wants every group to be named, and this folder is linked to none",
-            hint=f"run `gitmem link {folder} -g NAME`",
+            hint=f"run `gitmem link {quoted(folder)} -g NAME`",
         )
     return linked or "main"
 

@@ -110,7 +110,7 @@ class _Start:
         except Exception as error:  # noqa: BLE001 - one part never costs another
             self._parts.trouble.append(f"{in_words(error)}; what was said could not be read")
             return worded(
-                "What was said before could not be read; `gitmem transcript status` says why."
+                "Earlier messages could not be read; `gitmem transcript status` says why."
             )
 
     def _drain(self) -> ForModel:

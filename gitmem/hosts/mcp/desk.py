@@ -81,6 +81,10 @@ class Kept:
         if known:
             known[1].close()
 
+    def gitdirs(self) -> list[Path]:
+        """Where the repositories lie."""
+        return [group.gitdir for _, group in self._groups.values()]
+
     def damage(self) -> list[str]:
         """What was damaged since somebody asked, in words."""
         found: list[str] = []

@@ -78,6 +78,8 @@ def as_call(verb: str, rest: str) -> str:
 
 def _arguments(verb: str, rest: str) -> dict[str, str | bool] | None:
     """What a command line says; None where it says more than a tool can."""
+    if "$'" in rest:
+        return None  # a name in escapes that only a shell reads
     try:
         words = split(rest)
     except ValueError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from gitmem.core.access import GLOBAL
 from gitmem.core.escaping import joined, on_a_line
 from gitmem.errors import BadInput, GitmemError, StorageFailed
 from gitmem.hosts.mcp import calls
@@ -12,7 +13,8 @@ from gitmem.hosts.mcp.desk import Desk
 from gitmem.hosts.mcp.hints import for_models
 from gitmem.hosts.mcp.params import BOOLEAN, FIELDS, INTEGER, Param, checked
 from gitmem.hosts.mcp.reach import local
-from gitmem.hosts.mcp.texts import Answer, refused, told
+from gitmem.hosts.mcp.texts import Answer, refused, told, without_secrets
+from gitmem.operations.masking import hidden
 from gitmem.operations.memory_actions import DEFAULT_PATH, LEAST, MOST, TOP_K
 from gitmem.operations.search import ALL, SOURCES
 
@@ -209,7 +211,13 @@ BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
 def answered(desk: Desk, name: str, given: Mapping[str, Any]) -> Answer:
-    """Call the tool NAME; whatever goes wrong is an answer, too."""
+    """Call the tool NAME; whatever goes wrong is an answer, too. No credential is part of it."""
+    answer = _answered(desk, name, given)
+    gitdirs = {*desk.kept.gitdirs(), *map(desk.store.gitdir, (desk.group, GLOBAL))}
+    return without_secrets(answer, lambda text: hidden(gitdirs, text))
+
+
+def _answered(desk: Desk, name: str, given: Mapping[str, Any]) -> Answer:
     try:
         answer = _called(desk, name, given)
         notes = [on_a_line(f"note: {for_models(each)}") for each in desk.kept.damage()]

@@ -16,7 +16,7 @@ from gitmem.hosts.memory_tool.sight import Sight, take_in
 from gitmem.hosts.memory_tool.views import change_view, file_view, folder_view
 from gitmem.operations.applying import BlobMismatch
 from gitmem.operations.group import Group
-from gitmem.operations.masking import masked
+from gitmem.operations.masking import hidden, masked
 from gitmem.operations.read import Read, read
 
 ATTEMPTS = 20
@@ -64,7 +64,8 @@ class MemoryCommands:
             known = ", ".join(COMMANDS)
             return Answer(f"Error: Unknown command: {name}. There are: {known}", True)
         do: Callable[[Command], str] = getattr(self, f"_{name}")
-        return _answered(lambda: do(command))
+        answer = _answered(lambda: do(command))
+        return answer._replace(content=hidden([self._group.gitdir], answer.content))
 
     def clear(self) -> Answer:
         """Move all of memory to the archive, as one commit."""
