@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from io import TextIOWrapper
@@ -10,6 +11,8 @@ from typing import NoReturn
 
 def main() -> NoReturn:
     """Run the command that the arguments of this process name, and exit."""
+    # Hardly anything that a command makes is garbage before it ends: 8 of 160 ms went into looking.
+    gc.set_threshold(50_000, 20, 20)
     os.umask(0o077)  # whatever is made here is somebody's memory
     if isinstance(sys.stdout, TextIOWrapper):
         # A name that this terminal cannot show must not end a command that has done its work.

@@ -12,7 +12,7 @@ GAP = "  "
 WIDE = ("W", "F")
 
 
-PAINTS = re.compile(r"(\x1b\[(?:0|1|2|1;4|3[1236])m)")
+PAINTS = r"(\x1b\[(?:0|1|2|1;4|3[1236])m)"
 """The colours below."""
 WIDEST = 60
 """Cells to which a column is filled up: one long name must not push all others off the screen."""

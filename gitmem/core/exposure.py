@@ -2,28 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from hashlib import sha256
 from typing import NamedTuple
 
 ID_LENGTH = 12
-ALLOWED = "Gitmem-Allowed"
-"""The trailer of a commit whose author said of a rule's finding that it is none."""
-ACCEPTED = "accepted by hand: secret"
-"""What `held accept` says in the commit of a version that holds one."""
-
-
-def allowance(rules: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """The trailers of a commit for which RULES were waived."""
-    from gitmem.core.secrets import RULES  # whoever writes has it already
-
-    # Only what is a rule: somebody may have put the credential itself there.
-    return tuple((ALLOWED, rule) for rule in dict.fromkeys(rules) if rule in RULES)
-
-
-def is_allowed(message: str) -> bool:
-    """Whether somebody who wrote through us said of a finding that it is none."""
-    return f"\n{ALLOWED}: " in message or f": {ACCEPTED}" in message
 
 
 class Exposed(NamedTuple):

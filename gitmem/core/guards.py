@@ -12,7 +12,6 @@ from functools import lru_cache
 
 from gitmem.core import frontmatter, secrets
 from gitmem.core.layout import FILE as LAYOUT_FILE
-from gitmem.core.markers import new_conflicts
 from gitmem.core.paths import is_path
 from gitmem.core.quoting import quoted
 from gitmem.errors import (
@@ -29,6 +28,10 @@ MAX_FILE = 1024 * 1024
 MAX_MESSAGE = 16 * 1024
 NAME_RULE = "secret in its name"
 MARKERS_RULE = "conflict markers"
+ALLOWED = "Gitmem-Allowed"
+"""The trailer of a commit whose author said of a rule's finding that it is none."""
+ACCEPTED = "accepted by hand: secret"
+"""What `held accept` says in the commit of a version that holds one."""
 SHRINK_FROM = 500
 """Bytes from which a file may not lose more than half of itself in one write."""
 
@@ -52,6 +55,17 @@ def check_write(
     if not allow_shrink and shrinks(data, before):
         raise _shrink_refused(path, data, before or b"")
     frontmatter.check(_text(data))
+
+
+def allowance(rules: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """The trailers of a commit for which RULES were waived."""
+    # Only what is a rule: somebody may have put the credential itself there.
+    return tuple((ALLOWED, rule) for rule in dict.fromkeys(rules) if rule in secrets.RULES)
+
+
+def is_allowed(message: str) -> bool:
+    """Whether somebody who wrote through us said of a finding that it is none."""
+    return f"\n{ALLOWED}: " in message or f": {ACCEPTED}" in message
 
 
 def check_size(path: str, size: int) -> None:
@@ -86,7 +100,7 @@ def check_secrets(
 
 def check_markers(path: str, data: bytes, before: bytes | None = None) -> None:
     """Refuse text with more unresolved conflicts of a merge than the file had before."""
-    found = new_conflicts(data, before)
+    found = _new_conflicts(data, before)
     if found:
         raise MarkersFound(
             f"'{path}' has conflict markers in line {found[0]}: an unresolved merge",
@@ -97,6 +111,14 @@ def check_markers(path: str, data: bytes, before: bytes | None = None) -> None:
             line=found[0],
             lines=found,
         )
+
+
+def _new_conflicts(data: bytes, before: bytes | None) -> list[int]:
+    if b"<<<<<<<" not in data:
+        return []
+    from gitmem.core.markers import new_conflicts  # hardly any text has them
+
+    return new_conflicts(data, before)
 
 
 def check_message_text(what: str, text: str) -> None:
@@ -209,7 +231,7 @@ def _content_rule(path: str, data: bytes, before: bytes | None, allow_markers: b
     found = secrets.new_in_bytes(data, before)
     if found:
         return f"secret: {found[0].rule}, line {found[0].line}"
-    marked = [] if allow_markers else new_conflicts(data, before)
+    marked = [] if allow_markers else _new_conflicts(data, before)
     return f"{MARKERS_RULE}, line {marked[0]}" if marked else ""
 
 

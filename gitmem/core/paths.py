@@ -12,7 +12,6 @@ from functools import lru_cache
 from itertools import count
 from typing import NamedTuple
 
-from gitmem.core.normal_forms import normal_form
 from gitmem.errors import GroupRefused, PathRefused
 
 MAX_DEPTH = 8
@@ -79,6 +78,10 @@ def fold(name: str) -> str:
     if name.isascii():
         return name.lower()
     # Decomposed first: a composed letter may fold to one whose marks stand in another order.
+    if name.isascii():
+        return name.casefold()
+    from gitmem.core.normal_forms import normal_form
+
     return normal_form("NFD", normal_form("NFD", name).casefold())
 
 

@@ -282,6 +282,8 @@ def _decoded(run: str) -> Iterator[str]:
 
 def _matches(table: dict[str, list[Rule]], text: str, hay: str) -> Iterator[tuple[Rule, int, int]]:
     """The spans of values in TEXT; HAY is TEXT, or its lower case, to look for literals."""
+    if not hay:  # a note without long words has no more than this to look at
+        return
     for literal, rules in table.items():
         if literal in hay:
             places = _places(literal, hay)

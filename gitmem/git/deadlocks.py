@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
-from glob import iglob
 from pathlib import Path
 
 from gitmem.core.messages import parse
@@ -36,6 +35,8 @@ def is_abandoned(gitdir: Path, lock: Path) -> bool:
 
 def git_works_in(gitdir: Path) -> bool:
     """True when a git command runs in the group: it may wait in an editor, its lock closed."""
+    from glob import iglob
+
     from gitmem.git.setup import worktree_of  # only where a lock is in doubt
 
     places = {os.path.realpath(gitdir), os.path.realpath(worktree_of(gitdir) or gitdir)}
@@ -51,6 +52,8 @@ def git_works_in(gitdir: Path) -> bool:
 
 def is_open_somewhere(path: Path) -> bool:
     """True when some process that we may look at has PATH open."""
+    from glob import iglob
+
     found = path.lstat()
     for fd in iglob("/proc/[0-9]*/fd/*"):
         with suppress(OSError):

@@ -10,23 +10,25 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from gitmem.core.guards import hold_rule
 from gitmem.core.messages import Note, parse
 from gitmem.errors import GitmemError
-from gitmem.git.ancestry import split
-from gitmem.git.deadlocks import remove_dead_files
 from gitmem.git.held import HeldFolder, SetAside
 from gitmem.git.intake import Intake, new_id, sound
-from gitmem.git.lineage import logged_commit
 from gitmem.git.lock import Item, Record
 from gitmem.git.objects import ObjectDamaged
 from gitmem.git.publish import PATIENCE, Plan, Publisher, Step, places_out
-from gitmem.git.rejoining import Rejoiner
 from gitmem.git.repository import BRANCH, parse_commit
 from gitmem.git.staging import entry
 from gitmem.git.swapping import SWAPPED, path_of, swapped
 from gitmem.git.worktree import InTheWay, Seen
+
+if TYPE_CHECKING:
+    from gitmem.git.rejoining import Rejoiner
+
+# What only recovery needs is imported there.
 
 ROUNDS = 50
 TIDYING = 1.0
@@ -40,7 +42,11 @@ class Finisher:
     """Finishes what has landed."""
 
     def __init__(
-        self, publisher: Publisher, intake: Intake, held: HeldFolder, rejoiner: Rejoiner
+        self,
+        publisher: Publisher,
+        intake: Intake,
+        held: HeldFolder,
+        rejoiner: Callable[[], Rejoiner],
     ) -> None:
         self._publisher = publisher
         self._rejoiner = rejoiner
@@ -54,11 +60,14 @@ class Finisher:
         """Finish what a dead writer had begun: its record says what that was."""
         record = self._publisher.lock.record()
         if record is None:
-            self._rejoiner.begin()
+            if not self._publisher.begin():
+                self._rejoiner().compare(self._publisher.lock.tip())
         else:
             if record.left:
                 self._repository.staging.clear_dead_lock()  # of one who died while finishing it
             else:
+                from gitmem.git.deadlocks import remove_dead_files
+
                 remove_dead_files(self._repository, record)
             self._resume(record)
         if self._publisher.unfinished:
@@ -105,13 +114,16 @@ class Finisher:
         items = [item for item in record.items if item.landed or landed]
         # Before the branch may be moved: whatever is noted then has to name them, too.
         self._publisher.resume(items)
-        if not self._rejoiner.compare(landed or self._publisher.lock.tip() or record.base):
+        if not self._rejoiner().compare(landed or self._publisher.lock.tip() or record.base):
             self._publisher.resume(self._disowned(items))
 
     def _landed(self, record: Record) -> str:
         """The commit of a dead writer, if the branch was ever moved to it; or nothing."""
         if not record.base:
             return ""
+        from gitmem.git.ancestry import split
+        from gitmem.git.lineage import logged_commit
+
         tip, objects = self._repository.tip().commit, self._repository.objects
 
         def is_its(oid: str) -> bool:

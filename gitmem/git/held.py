@@ -12,6 +12,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,7 +40,12 @@ class HeldFolder:
     NAME = "held"
 
     def __init__(self, gitdir: Path) -> None:
-        self.folder = gitdir / "gitmem" / self.NAME
+        self._gitdir = gitdir
+
+    @cached_property
+    def folder(self) -> Path:
+        """Where they are."""
+        return self._gitdir / "gitmem" / self.NAME
 
     def keep(
         self, worktree: WorkTree, source: str, path: str, rule: str, now: datetime

@@ -38,7 +38,7 @@ class Ignored:
 
     def __init__(self, gitdir: Path) -> None:
         self._gitdir = gitdir
-        self.rows = _read(gitdir / "gitmem" / NAME)
+        self.rows = _read(f"{gitdir}/gitmem/{NAME}")
 
     @cached_property
     def _patterns(self) -> list[Pattern]:
@@ -83,9 +83,10 @@ class Ignored:
         put_durably(exclude, text.encode("utf-8", "surrogateescape"), exclude.with_suffix(".new"))
 
 
-def _read(path: Path) -> tuple[Ignoring, ...]:
+def _read(path: str) -> tuple[Ignoring, ...]:
     try:
-        text = path.read_text("utf-8", "replace")
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = file.read()
     except OSError:
         return ()
     import json  # only where there is a decision

@@ -14,7 +14,6 @@ from itertools import islice
 from typing import NamedTuple
 
 from gitmem.core.guards import MAX_FILE, violations
-from gitmem.core.merging import merge
 from gitmem.core.messages import RUN, Note, title_of_change
 from gitmem.errors import Damaged
 from gitmem.git.diffing import hunks
@@ -213,6 +212,8 @@ def joined(
     """What OURS and THEIRS made of BASE, in one; and whether that went without conflict."""
     if ours is None or theirs is None:
         return (theirs if ours is None else ours), True
+    from gitmem.core.merging import merge  # most edits meet no other
+
     merged = merge(base, ours, theirs, hunks)
     if len(merged.data) > MAX_FILE:
         return ours, False  # no file may be that big: the other one stands in history before it

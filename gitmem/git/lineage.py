@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.git.ancestry import is_behind, reached
 from gitmem.git.objects import ObjectDamaged, Objects
-from gitmem.git.repository import BRANCH, BranchLost
+from gitmem.git.repository import BRANCH, BranchLost, branch_file
 
 if TYPE_CHECKING:
     from gitmem.git.checks.reffiles import LogLine
 
-_DIGITS = b"0123456789abcdef"
 _TAIL = 4096
 ZERO = "0" * 40
 # Names of the commit that the branch is at: whoever typed one, or ran `git stash`, did not mean to
@@ -42,22 +41,6 @@ class Departure(NamedTuple):
     """True when somebody moved the branch on purpose."""
     how: str
     """What the reflog says about it; empty when it says nothing."""
-
-
-def branch_file(gitdir: Path) -> str:
-    """The commit in the branch's own file; empty when there is none, or nothing sound in it."""
-    try:
-        fd = os.open(f"{gitdir}/{BRANCH}", os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return ""
-    try:
-        found = os.read(fd, 64)
-    except OSError:
-        return ""
-    finally:
-        os.close(fd)
-    oid = found.removesuffix(b"\n")
-    return oid.decode() if len(oid) == len(ZERO) and not oid.strip(_DIGITS) else ""
 
 
 def last_logged(gitdir: Path) -> str:

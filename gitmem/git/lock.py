@@ -5,7 +5,8 @@ dies, so it is never stale and never unlinked. The file's content is the infligh
 gets the lock and finds a record knows that the writer before is dead and what it was doing.
 
 A second line names the last published tip: the commit to which a writer of ours moved the branch
-last. Releases that do not know of it read the first line alone.
+last, and the commit since which nobody else has moved it. Releases that do not know of it read the
+first line alone.
 """
 
 from __future__ import annotations
@@ -19,12 +20,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.errors import Busy, GroupNotFound
+from gitmem.git.durable import read_whole
 
 WAIT = 10.0
 """Seconds a writer waits for another before it gives up."""
 
 # The record is overwritten in place: a file that keeps its size is synced without a journal commit.
 _ROOM = 512
+_MOST_ROOM = 16 * 1024
+"""A record of thousands of files is not carried on: every writer after it would write it anew."""
 NO_INDEX = b"index -"
 """Stands where a remark belongs while there is no index."""
 UNSEEN = b"index 0 0 0"
@@ -56,6 +60,11 @@ class Record(NamedTuple):
     items: tuple[Item, ...]
 
 
+Run = tuple[str, str]
+"""Commits that writers of ours put on the branch one after the other, and nobody between: the one
+that the first began on, and the last one. Empty where nobody said."""
+
+
 def lock_path(gitdir: Path) -> str:
     """The lock file of a repository."""
     return f"{gitdir}/gitmem/lock"
@@ -71,6 +80,7 @@ class Lock:
         self.left_at = 0
         """When the last writer finished, in nanoseconds, by the clock of the file system."""
         self._content: bytes | None = None
+        self._run: Run | None = None
 
     def __enter__(self) -> Lock:
         self.acquire()
@@ -113,7 +123,7 @@ class Lock:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
-            self._content = None
+            self._content = self._run = None
 
     def _open(self, path: str, flags: int) -> int:
         try:
@@ -172,16 +182,25 @@ class Lock:
         """The record that the writer before left behind, if any."""
         return decode(self._read())
 
-    def note(self, record: Record, tip: str = "") -> None:
+    def note(self, record: Record, tip: str = "", since: str = "") -> None:
         """Write the record, durably: it must be on disk before the branch moves."""
-        self._write(encode(record), tip)
-        os.fdatasync(self._fd) if hasattr(os, "fdatasync") else os.fsync(self._fd)
+        self._write(encode(record), tip, since)
+        self._sync()
 
-    def clear(self, remark: bytes = b"", tip: str = "") -> None:
+    def clear(self, remark: bytes = b"", tip: str = "", since: str = "") -> None:
         """Forget the record: everything it names is in place. REMARK stands there instead."""
+        was = self._size
+        if was > _MOST_ROOM:
+            self._size = 0
         # The first line is never blank before a tip: a release that knows no tips would take that
         # for a torn record.
-        self._write(remark or (NO_INDEX if tip else b""), tip)
+        self._write(remark or (NO_INDEX if tip else b""), tip, since)
+        if was > _MOST_ROOM:
+            self._sync()  # first: a power cut must not leave the beginning of a long record
+            os.ftruncate(self._fd, self._size)
+
+    def _sync(self) -> None:
+        os.fdatasync(self._fd) if hasattr(os, "fdatasync") else os.fsync(self._fd)
 
     def mark(self, tip: str) -> None:
         """Remember TIP as the last published one, and leave the rest as it is."""
@@ -193,9 +212,15 @@ class Lock:
         """What `clear` was given last; empty while there is a record."""
         return remark_in(self._read())
 
+    def run(self) -> Run:
+        """Where the branch was left, and since when nobody but us has moved it."""
+        if self._run is None:
+            self._run = run_in(self._read())
+        return self._run
+
     def tip(self) -> str:
         """The commit to which a writer moved the branch last; empty where nobody said."""
-        return tip_in(self._read())
+        return self.run()[1]
 
     def _read(self) -> bytes:
         """The content: one system call, however many questions are asked of it."""
@@ -203,9 +228,10 @@ class Lock:
             self._content = os.pread(self._fd, self._size, 0) if self._size else b""
         return self._content
 
-    def _write(self, first: bytes, tip: str) -> None:
+    def _write(self, first: bytes, tip: str, since: str = "") -> None:
         data = first + (b"\ntip %s" % tip.encode() if tip else b"")
-        self._content = None
+        data += b" since %s" % since.encode() if tip and since else b""
+        self._content = self._run = None
         room = max(self._size, (len(data) // _ROOM + 1) * _ROOM)
         whole = data.ljust(room - 1) + b"\n"
         written = 0
@@ -232,29 +258,51 @@ def remark_in(data: bytes) -> bytes:
     return text if text.startswith(b"index ") else b""
 
 
-def tip_in(data: bytes) -> str:
-    """The last published tip that DATA, the content of a lock file, names; or nothing."""
+def run_in(data: bytes) -> Run:
+    """What the second line of DATA, the content of a lock file, tells; or nothing."""
     # No regular expression: over the blanks that fill the record it took a millisecond.
-    word, _, oid = data.partition(b"\n")[2].strip().partition(b" ")
-    is_id = len(oid) == _ID_LENGTH and not oid.strip(b"0123456789abcdef")
-    return oid.decode() if word == b"tip" and is_id else ""
+    match data.partition(b"\n")[2].partition(b"\n")[0].split():
+        case [b"tip", tip] if _is_id(tip):
+            return "", tip.decode()
+        case [b"tip", tip, b"since", since] if _is_id(tip) and _is_id(since):
+            return since.decode(), tip.decode()
+    return "", ""
+
+
+def _is_id(oid: bytes) -> bool:
+    return len(oid) == _ID_LENGTH and not oid.strip(b"0123456789abcdef")
+
+
+def last_run(gitdir: Path) -> Run:
+    """Where the branch of a repository was left, read without the lock; or nothing."""
+    try:
+        return run_in(read_whole(lock_path(gitdir)))
+    except OSError:
+        return "", ""
 
 
 def last_published(gitdir: Path) -> str:
     """The last published tip of a repository, read without the lock; or nothing."""
-    try:
-        with open(lock_path(gitdir), "rb") as file:
-            return tip_in(file.read())
-    except OSError:
-        return ""
+    return last_run(gitdir)[1]
 
 
 def encode(record: Record) -> bytes:
     """A record as one line, with a checksum: a torn one must not be believed."""
-    import json  # only for who writes
-
-    body = json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode()
+    items = ",".join(f"[{','.join(map(_json, item))}]" for item in record.items)
+    body = f"[{','.join(map(_json, record[:-1]))},[{items}]]".encode()
     return b"%08x %s" % (zlib.crc32(body), body)
+
+
+def _json(value: object) -> str:
+    """VALUE as JSON; the module that knows it all takes longer to import than a write takes."""
+    if value is None or isinstance(value, int):
+        return {"None": "null", "True": "true", "False": "false"}.get(str(value), str(value))
+    text = str(value)
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    import json
+
+    return json.dumps(value)
 
 
 def decode(data: bytes) -> Record | None:

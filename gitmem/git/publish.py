@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pygit2
 
@@ -24,11 +24,13 @@ from gitmem.git.commits import commit_bytes, write_tree
 from gitmem.git.indexfile import Entry, Stat
 from gitmem.git.lock import NO_INDEX, UNSEEN, WAIT, Item, Lock, Record
 from gitmem.git.objects import blob_id
-from gitmem.git.repository import BRANCH, Repository, Snapshot, Tip
+from gitmem.git.repository import BRANCH, Repository, Snapshot, Tip, branch_file
 from gitmem.git.staging import IndexBusy, entry
 from gitmem.git.swapping import SWAPPED, TEMP_PREFIX, swapped
-from gitmem.git.underway import Claims
 from gitmem.git.worktree import InTheWay, Seen, WorkTree, beside
+
+if TYPE_CHECKING:
+    from gitmem.git.underway import Claims
 
 PATIENCE = 0.25
 """Seconds to wait for somebody who still has a swapped-out file open for writing."""
@@ -90,6 +92,10 @@ class Publisher:
         self.unfinished: list[Item] = []
         self.landed: list[tuple[str, str]] = []
         """What was written here, each as the commit it began on and the one it ends with."""
+        self.run_before = self._run = lock.run()
+        """Where we found the branch, and since when nobody but us had moved it."""
+        self.run_broken = False
+        """Somebody else had moved the branch, or what landed is not ours."""
         self.published = ""
         """The commit that the branch is known to be at; empty before anybody has looked."""
         self.rejoin: Callable[[Tip], bool] = lambda tip: False
@@ -100,7 +106,17 @@ class Publisher:
         self._out: dict[str, str] = {}
         self._conflicted: frozenset[str] = frozenset()
         self._unseen = False
-        self.claims = Claims(repository, worktree)
+        self._claims = self._claimed() if repository.is_git_at_work() else None
+
+    def begin(self) -> bool:
+        """See where the branch is: three system calls; False where it is not where it was left."""
+        known, now = self.lock.tip(), branch_file(self.repository.gitdir)
+        if now:
+            self.repository.saw_branch(now)
+        if not now or known not in ("", now):
+            return False
+        self.published = now
+        return True
 
     def publish(self, planner: Planner) -> Published | None:
         """Land what PLANNER wants on top of the branch; None when it wants nothing.
@@ -136,15 +152,24 @@ class Publisher:
         for path in paths:
             while self.is_claimed(path, snapshot):
                 if time.monotonic() >= deadline:
-                    raise self.claims.refusal(path)
+                    raise self._claimed().refusal(path)
                 time.sleep(0.01)
-                self.claims, waited = Claims(self.repository, self.worktree), True
+                self._claims, waited = self._claimed(), True
         return waited
+
+    def _claimed(self) -> Claims:
+        from gitmem.git.underway import Claims  # only where git is at work
+
+        return Claims(self.repository, self.worktree)
 
     def is_claimed(self, path: str, snapshot: Snapshot) -> bool:
         """Whether PATH belongs to an operation that a person has begun with plain git."""
+        if self._claims is None:
+            if not self.repository.staging.is_in_conflict(path):
+                return False
+            self._claims = self._claimed()
         known = [blob for each in self.unfinished if each.path == path for blob in each[1:3]]
-        return self.claims.hold(path, snapshot, known)
+        return self._claims.hold(path, snapshot, known)
 
     def land(self, tip: Tip, snapshot: Snapshot, plan: Plan) -> Published | None:
         """Land PLAN on the branch as it was read; None when somebody else moved it first."""
@@ -170,10 +195,22 @@ class Publisher:
         reached("branch")
         with suppress(OSError):  # libgit2 leaves its mode to the umask
             os.chmod(f"{self.repository.gitdir}/{BRANCH}", 0o600)
-        if not plan.commit:
-            self.landed.append((tip.commit, commit))
+        self._go_on(tip.commit, commit, theirs=bool(plan.commit))
         self.settle(items, final)
         return Published(commit, tip.commit, {item.path: item.new for item in items})
+
+    def begin_run(self) -> None:
+        """Count from here the commits that nobody but us put on the branch."""
+        self.run_before = self._run = self.published, self.published
+
+    def _go_on(self, parent: str, commit: str, *, theirs: bool) -> None:
+        """Remember what landed: a commit of ours on PARENT, or a line that was written before."""
+        if not theirs:
+            self.landed.append((parent, commit))
+        since, tip = self._run
+        follows = tip == parent and not theirs
+        self.run_broken = self.run_broken or not follows
+        self._run = since if follows else commit if theirs else parent, commit
 
     def _items(
         self, plan: Plan, snapshot: Snapshot, final: Mapping[str, bytes | None]
@@ -204,7 +241,11 @@ class Publisher:
     def _note(self, name: str, base: str, items: Iterable[Item], *, left: bool = False) -> None:
         self._noted = True
         record = Record(name, base, os.getpid(), left, (*self.unfinished, *items))
-        self.lock.note(record, self.published)
+        self.lock.note(record, self.published, self._since())
+
+    def _since(self) -> str:
+        since, tip = self._run
+        return since if tip == self.published else ""
 
     def _write_commits(self, tip: Tip, snapshot: Snapshot, steps: Iterable[Step]) -> str:
         objects = self.repository.objects
@@ -328,7 +369,7 @@ class Publisher:
     def restage(self) -> None:
         """Tell the index of writes that a git at work has taken out of it."""
         changes: dict[str, Entry | None] = {}
-        for path, seen in self.claims.late(self.repository.snapshot()):
+        for path, seen in self._claimed().late(self.repository.snapshot()):
             changes[path] = entry(path, seen.oid, seen.stat) if seen.oid else None
         self.stage(changes)
 
@@ -395,7 +436,7 @@ class Publisher:
             self._note("", "", (), left=True)
         else:
             seen = UNSEEN if self._unseen else self.repository.staging.signature()
-            self.lock.clear(seen, self.published)
+            self.lock.clear(seen, self.published, self._since())
 
     def index_changed(self) -> bool:
         """True when somebody else wrote the index since we did: a person used plain git."""

@@ -16,10 +16,10 @@ from gitmem.errors import Conflict, Damaged, GitmemError
 from gitmem.git.ancestry import Split, is_behind, reached, split
 from gitmem.git.commits import commit_bytes, write_tree
 from gitmem.git.intake import joined, new_id
-from gitmem.git.lineage import Departure, branch_file, departure
+from gitmem.git.lineage import Departure, departure
 from gitmem.git.objects import ObjectDamaged
 from gitmem.git.publish import Plan, Publisher, Step
-from gitmem.git.repository import BRANCH, Snapshot, Tip, differences
+from gitmem.git.repository import BRANCH, Snapshot, Tip, branch_file, differences
 from gitmem.git.trees import Node
 
 if TYPE_CHECKING:
@@ -67,18 +67,8 @@ class Rejoiner:
         self._repository = publisher.repository
         self.found: list[Rejoined] = []
 
-    def begin(self) -> None:
-        """Look where the branch is: three system calls, unless it is not where it was left."""
-        known, now = self._publisher.lock.tip(), branch_file(self._repository.gitdir)
-        if now:
-            self._repository.saw_branch(now)
-        if now and known in ("", now):
-            self._publisher.published = now
-        else:
-            self.compare(known)
-
     def compare(self, published: str) -> bool:
-        """The same for what was PUBLISHED last; False when somebody took it off the branch."""
+        """See where the branch is; False when somebody took off it what was PUBLISHED last."""
         self._heal_file()
         tip = self._repository.tip()
         self._publisher.published = published or tip.commit

@@ -17,6 +17,7 @@ import pygit2
 
 from gitmem.errors import Damaged
 from gitmem.git import trees
+from gitmem.git.durable import read_whole
 from gitmem.git.formats import check_form
 from gitmem.git.objects import ObjectDamaged, Objects
 from gitmem.git.staging import Staging
@@ -27,6 +28,21 @@ pygit2.settings.enable_fsync_gitdir(True)
 
 BRANCH = "refs/heads/main"
 CACHED_TREES = 2048
+ID_LENGTH = 40
+_DIGITS = b"0123456789abcdef"
+GIT_AT_WORK = frozenset(
+    (
+        "rebase-apply",
+        "rebase-merge",
+        "sequencer",
+        "MERGE_HEAD",
+        "CHERRY_PICK_HEAD",
+        "REVERT_HEAD",
+        "BISECT_LOG",
+        "BISECT_START",
+    )
+)
+"""What git keeps in its directory while an operation waits for a person to go on."""
 
 
 class BranchLost(Damaged):
@@ -99,12 +115,20 @@ def _stamp(signature: bytes) -> tuple[int, int]:
 def _has_head(gitdir: Path) -> bool:
     """False for a HEAD of which a power cut left nothing; a glance, since every command asks."""
     try:
-        with open(gitdir / "HEAD", "rb", buffering=0) as file:
-            return file.read(5) == b"ref: "
+        return read_whole(f"{gitdir}/HEAD").startswith(b"ref: ")
     except FileNotFoundError:
         return False
     except OSError:
         return True  # not ours to mend
+
+
+def branch_file(gitdir: Path) -> str:
+    """The commit in the branch's own file; empty when there is none, or nothing sound in it."""
+    try:
+        oid = read_whole(f"{gitdir}/{BRANCH}").removesuffix(b"\n")
+    except OSError:
+        return ""
+    return oid.decode() if len(oid) == ID_LENGTH and not oid.strip(_DIGITS) else ""
 
 
 class Repository:
@@ -177,8 +201,7 @@ class Repository:
     def head_branch(self) -> str | None:
         """The branch that HEAD names, None when it is detached or unreadable."""
         try:
-            with open(self._head, encoding="utf-8") as file:
-                text = file.read(4096)
+            text = read_whole(self._head).decode()
         except (OSError, ValueError):
             return None
         return text[5:].strip() if text.startswith("ref: ") else None
@@ -189,6 +212,13 @@ class Repository:
         if branch == BRANCH:
             return ""
         return f"on the branch {branch.removeprefix('refs/heads/')!r}" if branch else "detached"
+
+    def is_git_at_work(self) -> bool:
+        """Whether a merge, a rebase or the like is not finished: one look, since writers ask."""
+        try:
+            return not GIT_AT_WORK.isdisjoint(os.listdir(self.gitdir))
+        except OSError:
+            return False
 
     def is_detached(self) -> bool:
         """True when HEAD names a commit and no branch."""

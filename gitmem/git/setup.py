@@ -15,10 +15,9 @@ from gitmem.core.messages import Note
 from gitmem.git.commits import commit_bytes, write_tree
 from gitmem.git.durable import make_folders, rename_durably, sync_folder, sync_tree, write_durably
 from gitmem.git.repository import BRANCH, Repository
-from gitmem.git.swapping import TEMP_PREFIX
 
 FORMAT = 1
-EXCLUDED = f"{TEMP_PREFIX}*".encode()
+EXCLUDED = b".gitmem-*"  # the prefix of `swapping`, which no reader needs
 """The rule in `info/exclude`: no `git add -A` or `git stash -u` takes our temporary files in."""
 LARGEST_RULES = 64 * 1024
 """Bytes of rules that a person may have there; more are left alone."""
@@ -100,7 +99,7 @@ def _write_root(gitdir: Path, note: Note, now: datetime) -> None:
 def exclude_temps(gitdir: Path) -> None:
     """Let git ignore our temporary files; rules that a person wrote stay.
 
-    Every writer asks: a group of an earlier release has no such rule.
+    Asked where no writer of this release has been yet, and after somebody used plain git.
     """
     path = f"{gitdir}/info/exclude"
     before = b""

@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
 
+from gitmem.git.durable import read_whole, write_all
 from gitmem.git.indexbytes import IndexUnreadable
 from gitmem.git.indexfile import Entry, IndexFile, Stat, build
 from gitmem.git.trees import FILE
@@ -38,9 +38,9 @@ class Staging:
     """The index file of one repository."""
 
     def __init__(self, gitdir: Path) -> None:
-        self._path = gitdir / "index"
-        self._lock = gitdir / "index.lock"
-        self._ours = gitdir / "gitmem" / "index.new"
+        self._path = f"{gitdir}/index"
+        self._lock = f"{gitdir}/index.lock"
+        self._ours = f"{gitdir}/gitmem/index.new"
         self._cached: tuple[Signature, IndexFile] | None = None
         self._recent: dict[bytes, Entry] = {}
         self._outlasted: tuple[int, int] | None = None
@@ -66,7 +66,7 @@ class Staging:
             signature = (found.st_ino, found.st_mtime_ns, found.st_size)
             if self._cached and self._cached[0] == signature:
                 return self._cached[1], found.st_mtime_ns
-            index = IndexFile.parse(self._path.read_bytes())
+            index = IndexFile.parse(read_whole(self._path))
         except (OSError, IndexUnreadable):
             return None, 0
         self._cached = (signature, index)
@@ -78,6 +78,14 @@ class Staging:
         index, _ = self.load()
         found = index.get(path.encode("utf-8", "surrogateescape")) if index else None
         return found.oid.hex() if found else None
+
+    def is_in_conflict(self, path: str) -> bool:
+        """Whether PATH, or a file that cannot stand beside it, waits for a person's merge."""
+        index, _ = self.load()
+        if index is None:
+            return False
+        raw = path.encode("utf-8", "surrogateescape")
+        return index.is_unmerged(raw) or any(map(index.is_unmerged, index.rivals(raw)))
 
     def update(
         self,
@@ -95,7 +103,7 @@ class Staging:
         in a clock tick. Entries beyond that limit are smudged unless HOLDS looked and confirms.
         """
         raw = {path.encode("utf-8", "surrogateescape"): new for path, new in changes.items()}
-        with self._locked(wait) as file:
+        with self._locked(wait) as fd:
             # Read under the lock: what a person's `git add` has put there since must stay.
             index, mtime = self.load()
             self.replaced = self.known()
@@ -110,28 +118,34 @@ class Staging:
                 if path not in raw and old.stat.mtime_ns >= mtime and not holds(old)
             }
             patched = (index.patched(doubtful) if doubtful else index).patched(raw)
-            file.write(patched.data)
-            file.flush()
-            found = os.fstat(file.fileno())
+            # Linux gives a file whose times were asked for an exact mtime at its next write. Else
+            # that is the start of a clock tick, and all that came in within it stays in doubt.
+            os.fstat(fd)
+            write_all(fd, patched.data)
+            found = os.fstat(fd)
             os.rename(self._lock, self._path)
         self._cached = ((found.st_ino, found.st_mtime_ns, found.st_size), patched)
         self._recent = {path: new for path, new in raw.items() if new is not None}
         return frozenset(path.decode("utf-8", "surrogateescape") for path in conflicted)
 
     @contextmanager
-    def _locked(self, wait: float) -> Iterator[BinaryIO]:
-        """The open file that is `index.lock`; renaming it onto the index ends the lock."""
-        with suppress(FileNotFoundError):
+    def _locked(self, wait: float) -> Iterator[int]:
+        """The handle of what is `index.lock`; renaming it onto the index ends the lock."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        try:
+            fd = os.open(self._ours, flags, 0o600)
+        except FileExistsError:  # of a writer that died
             os.unlink(self._ours)
-        fd = os.open(self._ours, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with open(fd, "wb") as file:
-            try:
-                self._take_lock(wait)
-                yield file
-            except BaseException:
-                self.clear_dead_lock()  # ours alone: nobody else may be kept out by it
-                raise
-            os.unlink(self._ours)
+            fd = os.open(self._ours, flags, 0o600)
+        try:
+            self._take_lock(wait)
+            yield fd
+        except BaseException:
+            self.clear_dead_lock()  # ours alone: nobody else may be kept out by it
+            raise
+        finally:
+            os.close(fd)
+        os.unlink(self._ours)
 
     def _take_lock(self, wait: float) -> None:
         """Link the lock; one that has outlasted our patience before is not waited for again."""

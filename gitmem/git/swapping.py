@@ -17,6 +17,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
+from gitmem.git.durable import write_all
 from gitmem.git.exchange import Place, is_taken, rename_onto_nothing, swap
 
 TEMP_PREFIX = ".gitmem-"
@@ -29,7 +30,7 @@ _SWAPPED_NAME = r"(?s)\.gitmem-[0-9a-f]+-[0-9]+-(.+?)~?"
 
 def swapped_folder(gitdir: Path) -> Path:
     """The folder for what comes out of the work tree."""
-    return gitdir / "gitmem" / "swapped"
+    return gitdir / "gitmem/swapped"
 
 
 def swapped(path: str, temp: str) -> str:
@@ -51,7 +52,7 @@ def create(near: Place, name: str, data: bytes) -> int:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     fd = os.open(near.name, flags, PRIVATE, dir_fd=near.folder)
     try:
-        _write_all(fd, data)
+        write_all(fd, data)
         _resemble(fd, near.folder, name)
         os.fsync(fd)
     except BaseException:
@@ -107,9 +108,3 @@ def _resemble(fd: int, folder: int, name: str) -> None:
     if found.st_uid != os.geteuid():
         with suppress(PermissionError):
             os.fchown(fd, found.st_uid, found.st_gid)
-
-
-def _write_all(fd: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]

@@ -19,7 +19,7 @@ from gitmem.core.quoting import quoted
 from gitmem.errors import GitOperationUnderway
 from gitmem.git.indexfile import IndexFile
 from gitmem.git.objects import ObjectDamaged
-from gitmem.git.repository import Repository, Snapshot
+from gitmem.git.repository import GIT_AT_WORK, Repository, Snapshot
 from gitmem.git.worktree import Seen, WorkTree
 
 LOOKED_BACK = 200
@@ -71,13 +71,11 @@ _STATES = (
     ("BISECT_START", _BISECT),
 )
 
-_SIGNS = frozenset(("rebase-apply", "sequencer", *(name for name, _ in _STATES)))
-
 
 def git_operation(gitdir: Path) -> GitOperation | None:
     """The operation of git that is not finished, by the files that git keeps for it."""
-    names = os.listdir(gitdir)  # one look, since every writer asks
-    if _SIGNS.isdisjoint(names):
+    names = os.listdir(gitdir)
+    if GIT_AT_WORK.isdisjoint(names):
         return None
     if "rebase-apply" in names:
         return _of("am" if (gitdir / "rebase-apply" / "applying").exists() else "rebase")

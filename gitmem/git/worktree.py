@@ -18,10 +18,9 @@ from typing import NamedTuple
 
 from gitmem.errors import Damaged
 from gitmem.git import swapping
-from gitmem.git.crossing import copy_out, move_in
 from gitmem.git.exchange import Place, rename_onto_nothing
 from gitmem.git.objects import blob_id
-from gitmem.git.swapping import SWAPPED, TEMP_PREFIX, swapped
+from gitmem.git.swapping import SWAPPED, TEMP_PREFIX, swapped, swapped_folder
 
 MAX_FILE = 1024 * 1024
 _NOFOLLOW = os.O_NOFOLLOW | os.O_CLOEXEC
@@ -63,12 +62,13 @@ ABSENT = Seen()
 class WorkTree:
     """One group's work tree, opened by its root.
 
-    OUTSIDE is the folder for what comes out of it; without it, that stays beside its place.
+    GITDIR has the folder for what comes out of it; without it, that stays beside its place.
     """
 
-    def __init__(self, root: Path, outside: Path | None = None) -> None:
+    def __init__(self, root: Path, gitdir: Path | None = None) -> None:
         self.root = root
-        self._outside, self._outside_fd = outside, -1
+        self._outside = swapped_folder(gitdir) if gitdir else None
+        self._outside_fd = -1
         try:
             self._fd = os.open(root, _FOLDER)
         except OSError as error:
@@ -239,10 +239,14 @@ class WorkTree:
             except OSError as error:
                 if error.errno != errno.EXDEV:
                     raise
+                from gitmem.git.crossing import copy_out
+
                 copy_out(folder, name, target)
 
     def move_in(self, source: Path, path: str, mode: int) -> bool:
         """Move the thing at SOURCE to PATH, unless anything stands there: False, and it stays."""
+        from gitmem.git.crossing import move_in
+
         try:
             with self.parent(path, create=True) as (folder, name):
                 move_in(source, folder, name, f"{TEMP_PREFIX}{os.urandom(8).hex()}", mode)

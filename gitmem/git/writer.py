@@ -10,23 +10,21 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gitmem.core.guards import hold_rule, violations
 from gitmem.core.messages import Note
 from gitmem.errors import Busy, Conflict, Damaged, GitmemError, GitOperationUnderway
 from gitmem.git.finishing import Finisher
-from gitmem.git.heads import heal_head
 from gitmem.git.held import HeldFolder, SetAside
-from gitmem.git.ignored import Ignored
 from gitmem.git.intake import Captured, Holding, Intake, Policies, edit_note, no_policy, sound
-from gitmem.git.lock import WAIT, Lock, lock_path
+from gitmem.git.lock import WAIT, Lock, Run, lock_path
 from gitmem.git.publish import PATIENCE, Plan, Planner, Published, Publisher, Step, translated
-from gitmem.git.rejoining import Rejoined, Rejoiner
-from gitmem.git.repository import Repository, Snapshot
-from gitmem.git.setup import exclude_temps
-from gitmem.git.swapping import swapped_folder
-from gitmem.git.underway import git_operation
+from gitmem.git.repository import Repository, Snapshot, Tip
 from gitmem.git.worktree import ABSENT, Seen, WorkTree
+
+if TYPE_CHECKING:
+    from gitmem.git.rejoining import Rejoined, Rejoiner
 
 GONE = ("file", "folder")
 """Obstacles that took a file's place: the file itself is no longer there."""
@@ -46,8 +44,21 @@ class Writer:
         self._publisher = publisher
         self._policies = policies
         self._intake = Intake(publisher, finder, policies)
-        self._rejoiner = publisher.rejoin = Rejoiner(publisher)
-        self._finisher = Finisher(publisher, self._intake, held, self._rejoiner)
+        self._rejoiner: Rejoiner | None = None
+        publisher.rejoin = self._rejoin
+        self._finisher = Finisher(publisher, self._intake, held, self._rejoining)
+
+    def _rejoin(self, tip: Tip) -> bool:
+        return self._rejoining()(tip)
+
+    def _rejoining(self) -> Rejoiner:
+        if self._rejoiner is None:
+            from gitmem.git.rejoining import (
+                Rejoiner,
+            )  # only where the branch is not where we left it
+
+            self._rejoiner = Rejoiner(self._publisher)
+        return self._rejoiner
 
     @property
     def captured(self) -> list[Captured]:
@@ -57,7 +68,7 @@ class Writer:
     @property
     def rejoined(self) -> list[Rejoined]:
         """Commits that had left the branch, and are back or kept."""
-        return self._rejoiner.found
+        return self._rejoiner.found if self._rejoiner else []
 
     @property
     def set_aside(self) -> list[SetAside]:
@@ -74,6 +85,25 @@ class Writer:
         """What this writer put on the branch: the commit each began on, and its last one."""
         return self._publisher.landed
 
+    @property
+    def published(self) -> str:
+        """The commit that the branch is known to be at."""
+        return self._publisher.published
+
+    @property
+    def run_before(self) -> Run:
+        """Where we found the branch, and since when nobody but us had moved it."""
+        return self._publisher.run_before
+
+    @property
+    def run_broken(self) -> bool:
+        """True where what was written here does not follow that."""
+        return self._publisher.run_broken
+
+    def begin_run(self) -> None:
+        """Count from here the commits that nobody but us put on the branch."""
+        self._publisher.begin_run()
+
     def recover(self) -> None:
         """Finish what a dead writer had begun."""
         self._finisher.recover()
@@ -89,6 +119,7 @@ class Writer:
     def restage(self) -> None:
         """Tell the index of writes that a git at work has taken out of it."""
         self._publisher.restage()
+        _exclude_temps(self.repository)  # whoever uses plain git may have changed its rules
 
     def publish(self, planner: Planner, *, as_found: bool = False) -> Published | None:
         """Land what PLANNER wants; edits that came out of the work tree land right after.
@@ -127,12 +158,17 @@ class Writer:
             return self.adopt(path, finder)
         if seen.obstacle in GONE and snapshot.oid(path):
             seen = ABSENT
-        if snapshot.oid(path) is None and Ignored(self.repository.gitdir).fits(path):
+        if snapshot.oid(path) is None and self._is_ignored(path):
             return Holding(path, "ignored")  # it stays as it is; a write to it is refused
         rule = hold_rule(path, seen.obstacle, seen.data, sound(snapshot, path))
         if rule:
             return Holding(path, rule)
         return self._intake.take_in(path, seen, snapshot.oid(path), finder)
+
+    def _is_ignored(self, path: str) -> bool:
+        from gitmem.git.ignored import Ignored  # only where somebody made a file
+
+        return Ignored(self.repository.gitdir).fits(path)
 
     def _is_ours(self, path: str, seen: Seen, snapshot: Snapshot) -> bool:
         """True for HEAD's version, and for one of ours that still waits to be replaced by it."""
@@ -204,7 +240,7 @@ class Writer:
 
     def bring_back(self, commit: str) -> str:
         """Merge a kept line of commits into the branch; tell where that is now, or nothing."""
-        landed = self._rejoiner.land(commit)
+        landed = self._rejoining().land(commit)
         self._finisher.tidy()
         return landed
 
@@ -255,9 +291,9 @@ def holding(
 ) -> Iterator[Writer]:
     """A writer under a lock that is held already; WAIT so long for a git at work on the branch."""
     _check_head(repository)
-    with suppress(OSError):  # a rule that cannot be written stops nobody
-        exclude_temps(repository.gitdir)
-    worktree = WorkTree(root, swapped_folder(repository.gitdir))
+    if not lock.tip():  # a group of an earlier release has no such rule
+        _exclude_temps(repository)
+    worktree = WorkTree(root, repository.gitdir)
     publisher = Publisher(repository, worktree, lock, clock, wait)
     try:
         writer = Writer(publisher, HeldFolder(repository.gitdir), finder, policies)
@@ -269,10 +305,20 @@ def holding(
         worktree.close()
 
 
+def _exclude_temps(repository: Repository) -> None:
+    from gitmem.git.setup import exclude_temps
+
+    with suppress(OSError):  # a rule that cannot be written stops nobody
+        exclude_temps(repository.gitdir)
+
+
 def _check_head(repository: Repository) -> None:
     where = repository.head_elsewhere()
     if not where:
         return
+    from gitmem.git.heads import heal_head
+    from gitmem.git.underway import git_operation
+
     operation = git_operation(repository.gitdir)
     branch = repository.head_branch()
     if operation:

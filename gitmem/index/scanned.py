@@ -1,18 +1,20 @@
 """Up to which commit history was searched for credentials, and what was found in it.
 
-Commits through gitmem pass the guards, so that each writer counts them as searched. Without this
-file everything is searched again.
+Commits through gitmem pass the guards and count as searched. While nobody else moves the branch
+this file stays as it is: the lock of the group tells that all commits since the one that stands
+here are ours. Without this file everything is searched again.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem.core.exposure import Exposed
 from gitmem.index.files import put
+
+if TYPE_CHECKING:
+    from gitmem.core.exposure import Exposed
 
 FORM = "2"
 """Counted up whenever a rule changes: then all of history is searched again, once."""
@@ -35,8 +37,8 @@ NOTHING = Scanned()
 def read_scanned(gitdir: Path) -> Scanned:
     """What is known; nothing where the file is missing, damaged, or by a gitmem of other rules."""
     try:
-        with open(f"{gitdir}/gitmem/{NAME}", encoding="ascii") as file:
-            form, _, text = file.read().partition("\n")
+        with open(f"{gitdir}/gitmem/{NAME}", "rb", buffering=0) as file:
+            form, _, text = file.read().decode("ascii").partition("\n")
         if form != _form(text):
             return NOTHING
         tip, left, *rows, _ = text.split("\n")
@@ -46,6 +48,8 @@ def read_scanned(gitdir: Path) -> Scanned:
 
 
 def _exposed(row: str) -> Exposed:
+    from gitmem.core.exposure import Exposed  # most groups have no such row
+
     id, rule, line, blob, commit, path = row.split("\t")
     return Exposed(id, rule, int(line), blob, commit, _plain(path))
 
@@ -66,20 +70,15 @@ def _form(text: str) -> str:
     return f"{FORM} {zlib.crc32(text.encode('ascii')):08x}"
 
 
-def go_on(gitdir: Path, landed: Iterable[tuple[str, str]]) -> bool:
-    """Count LANDED as searched, each what it began on and its end; False where something was found.
+def carried_on(known: Scanned, since: str, tip: str) -> Scanned:
+    """What is known where all commits from SINCE to TIP came through our doors.
 
-    A file that held a credential before holds it in its next version, too.
+    A file that held a credential before holds it in its next version, too: then nothing follows.
     """
-    known = read_scanned(gitdir)
-    if known.found:
-        return False
-    tip = known.tip
-    for parent, commit in landed:
-        tip = commit if parent == tip else tip
-    if tip != known.tip:
-        keep_scanned(gitdir, known._replace(tip=tip))
-    return True
+    if not since or known.found:
+        return known
+    searched, left = (tip if each == since else each for each in (known.tip, known.left))
+    return Scanned(searched, left)
 
 
 def _escaped(path: str) -> str:

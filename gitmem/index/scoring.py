@@ -38,8 +38,10 @@ SAME = 1e-9
 ENOUGH = 6
 """Words that nothing has: what has as much of a sentence as they weigh has all of it."""
 HALVES = 0.5
-MORE = 8
+MORE = 64
 """By how much more is looked at, where too little of what was found is wanted."""
+ALIKE = 1000
+"""Passages that fit equally well, beyond which nobody looks for more of them."""
 
 Wanted = Callable[[int, int], bool]
 """Whether a passage counts: its number, and that of its document."""
@@ -132,8 +134,12 @@ def _matching(
         if len(rows) < most:
             return found
         # Which of several that fit equally well come last is chance: then none of them does.
-        found = [each for each in found if each.score > rows[-1][1] + SAME]
-        if len(found) >= max(limit // 2, 1):
+        apart = [each for each in found if each.score > rows[-1][1] + SAME]
+        if len(apart) >= max(limit // 2, 1):
+            return apart
+        # Unless there are so many that it makes no difference: each round ranks all that match,
+        # and a file may have 150,000 headings of one word.
+        if len(found) >= ALIKE:
             return found
         most *= MORE
 

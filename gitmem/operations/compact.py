@@ -14,8 +14,7 @@ from itertools import dropwhile, takewhile
 from typing import NamedTuple
 
 from gitmem.core.daylog import fresh
-from gitmem.core.exposure import allowance
-from gitmem.core.guards import check_message_text, check_write
+from gitmem.core.guards import allowance, check_message_text, check_write
 from gitmem.core.layout import Layer, Layout, filled, moment_values
 from gitmem.core.messages import Note, title_of_change
 from gitmem.core.paths import check_path

@@ -13,7 +13,7 @@ from gitmem.core.messages import parse
 from gitmem.errors import BadInput, Conflict, Damaged, NotFound, SecretFound
 from gitmem.git.lock import last_published
 from gitmem.git.objects import ObjectDamaged
-from gitmem.operations.group import Group
+from gitmem.operations.group import Group, is_where_left
 
 if TYPE_CHECKING:
     from gitmem.core.exposure import Exposed
@@ -62,13 +62,6 @@ class Dropped(NamedTuple):
     """Kept commits that nothing leads to any more."""
 
     kept: str
-
-
-def is_where_left(group: Group) -> bool:
-    """True while the branch is where the last writer of ours left it."""
-    with suppress(Damaged):
-        return last_published(group.gitdir) in ("", group.repository.tip().commit)
-    return True
 
 
 def _departure(group: Group) -> Departure | None:

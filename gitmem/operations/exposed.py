@@ -14,18 +14,19 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.access import check_access
-from gitmem.core.exposure import Exposed, is_allowed, placed_id, secret_id
-from gitmem.core.guards import MAX_FILE
+from gitmem.core.exposure import Exposed, placed_id, secret_id
+from gitmem.core.guards import MAX_FILE, is_allowed
 from gitmem.core.secrets import Finding, find, found_in, found_in_name, shown_name
 from gitmem.errors import Damaged, NotFound
 from gitmem.git.acknowledged import acknowledge as keep_acknowledged
 from gitmem.git.acknowledged import read_acknowledged, salted
 from gitmem.git.kept import unreadable
 from gitmem.git.objects import ObjectMissing
-from gitmem.index.scanned import Scanned, keep_scanned, read_scanned
-from gitmem.operations.group import Group
+from gitmem.index.scanned import Scanned, carried_on, keep_scanned, read_scanned
+from gitmem.operations.group import Group, scanned_in
 
 if TYPE_CHECKING:
+    from gitmem.git.lock import Run
     from gitmem.git.steps import Step
 
 MOST_COMMITS = 200
@@ -77,7 +78,7 @@ class Acknowledgement(NamedTuple):
 
 def scan_commits(group: Group, *, bounded: bool = False) -> Scanned:
     """Search the commits that were not searched yet; BOUNDED: unless there are too many."""
-    known, tip = read_scanned(group.gitdir), group.repository.tip().commit
+    known, tip = scanned_in(group.gitdir)[0], group.repository.tip().commit
     if tip == known.tip or (bounded and tip == known.left):
         return known
     search = _Search(group, bounded)
@@ -226,14 +227,17 @@ class _Search:
         return known(self._group.gitdir).salt
 
 
-def count_as_scanned(group: Group, landed: Iterable[tuple[str, str]]) -> None:
+def count_as_scanned(group: Group, before: Run, landed: Iterable[tuple[str, str]]) -> None:
     """Remember that commits came through our doors: LANDED are what each began on, and its end.
+
+    BEFORE is what the lock told until then of commits that came through them.
 
     What was allowed on the way, by `--allow-secret` or `held accept`, is acknowledged with that, in
     the file that it came to and nowhere else. A file that held a credential before holds it in its
     next version, too: then they are searched.
     """
-    known = read_scanned(group.gitdir)
+    stored = read_scanned(group.gitdir)
+    known = carried_on(stored, *before)
     tip, found = known.tip, known.found
     for parent, commit in landed:
         allowed = is_allowed(group.repository.commit(commit).message)
@@ -243,7 +247,7 @@ def count_as_scanned(group: Group, landed: Iterable[tuple[str, str]]) -> None:
             acknowledge_in_place(group, _allowed(group, search.brought(steps), allowed))
             found = tuple(dict.fromkeys((*found, *(search.exposed(steps) or ()))))
         tip = commit if parent == tip else tip
-    if (tip, found) != (known.tip, known.found):
+    if (tip, found) != (stored.tip, stored.found):
         keep_scanned(group.gitdir, known._replace(tip=tip, found=found))
 
 

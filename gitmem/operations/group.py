@@ -16,7 +16,7 @@ from gitmem.core.messages import Note, check_agent
 from gitmem.core.paths import check_group, check_path
 from gitmem.errors import BadInput, Damaged, GitmemError, GroupNotFound, PathRefused
 from gitmem.git.formats import Unread, check_form, unread
-from gitmem.git.lock import WAIT
+from gitmem.git.lock import WAIT, last_run
 from gitmem.git.repository import Repository, Snapshot, seal
 from gitmem.git.rescue import Rescue, damage_met
 from gitmem.git.setup import FORMAT, is_blank, is_tied, name_worktree, read_config, worktree_in
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from gitmem.git.underway import GitOperation
     from gitmem.git.writer import Writer
     from gitmem.index.layouts import Standing
+    from gitmem.index.scanned import Scanned
     from gitmem.operations.clock import Clock
 
 # What only a writer needs is imported where a write begins: reading is done before every prompt.
@@ -166,6 +167,10 @@ class Group:
         self._now = now
         self._zone: tuple[str, tzinfo] | None = None
         self._zoned_at = ""
+        self._writer: Writer | None = None
+        """A writer at work knows where the branch is: its clock need not ask git again."""
+        self._exposed: bool | None = None
+        """Whether a credential was found in history; None before anybody has looked."""
         self.layouts: dict[str, Layout] = {}
         """Layouts that were read, by the blob they stand in."""
         self.rejoined: list[Rejoined] = []
@@ -264,7 +269,7 @@ class Group:
         """The time zone in which this group's days begin."""
         tip = self._tip()
         if tip != self._zoned_at or self._zone is None:
-            layout = self._layout_now()
+            layout = self._layout_at(tip)
             if self._zone is None or layout.timezone != self._zone[0]:
                 from gitmem.operations.layouts import zone_then
 
@@ -273,15 +278,17 @@ class Group:
         return self._zone[1]
 
     def _tip(self) -> str:
+        if self._writer and self._writer.published:
+            return self._writer.published
         with suppress(Damaged):
             return self.repository.tip().commit
         return ""
 
-    def _layout_now(self) -> Layout:
-        from gitmem.operations.layouts import layout_of
+    def _layout_at(self, commit: str) -> Layout:
+        from gitmem.operations.layouts import layout_at
 
         with suppress(Damaged):  # what is damaged is told by who needs it, not by a clock
-            return layout_of(self)
+            return layout_at(self, self.repository.snapshot(commit)).layout
         return EMPTY
 
     def relative(self, path: str) -> str:
@@ -329,56 +336,72 @@ class Group:
         """
         check_access(self.acting, self.name, write=True)
         self.ensure_worktree()
-        if not hurried:
-            self._scan()
-        return self._writing(wait, late, hurried, finder)
+        goes_on = hurried or self._scan()
+        return self._writing(wait, late, hurried, finder, goes_on)
 
-    def _scan(self) -> None:
-        """Search what plain git committed for credentials: before the lock, nobody waits for it."""
-        from gitmem.index.scanned import read_scanned
+    def _scan(self) -> bool:
+        """Search what plain git committed for credentials: before the lock, nobody waits for it.
 
+        True where the lock goes on telling which commits are ours; False where it begins anew.
+        """
         with suppress(GitmemError, OSError):  # what is damaged is told by who needs it
-            if read_scanned(self.gitdir).tip != self.repository.tip().commit:
-                from gitmem.operations.exposed import scan_commits
+            known, goes_on = scanned_in(self.gitdir)
+            self._exposed = bool(known.found)
+            if self.repository.tip().commit in (known.tip, known.left):
+                return goes_on
+            from gitmem.operations.exposed import scan_commits
 
-                scan_commits(self, bounded=True)
+            self._exposed = bool(scan_commits(self, bounded=True).found)
+        return False
 
-    def _count_as_scanned(self, landed: list[tuple[str, str]]) -> None:
-        """Remember that commits came through our doors, which have searched them."""
-        from gitmem.core.exposure import is_allowed
-        from gitmem.index.scanned import go_on
+    def _count_as_scanned(self, writer: Writer) -> None:
+        """Remember that commits came through our doors, which have searched them.
+
+        The lock tells that, as long as nobody else moves the branch and nothing was found.
+        """
+        from gitmem.core.guards import is_allowed
 
         with suppress(GitmemError, OSError):
-            ends = (self.repository.commit(commit).message for _, commit in landed)
-            if any(map(is_allowed, ends)) or not go_on(self.gitdir, landed):
+            ends = (self.repository.commit(commit).message for _, commit in writer.landed)
+            if self._exposed is None:
+                self._exposed = bool(scanned_in(self.gitdir)[0].found)
+            if self._exposed or writer.run_broken or any(map(is_allowed, ends)):
                 from gitmem.operations.exposed import count_as_scanned
 
-                count_as_scanned(self, landed)
+                count_as_scanned(self, writer.run_before, writer.landed)
 
     @contextmanager
-    def _writing(self, wait: float, late: bool, hurried: bool, finder: Note) -> Iterator[Writer]:
+    def _writing(
+        self, wait: float, late: bool, hurried: bool, finder: Note, goes_on: bool
+    ) -> Iterator[Writer]:
         from gitmem.git.writer import writing
 
         with writing(
             self.repository, self.worktree, self.now, FINDER, wait=wait, policies=self._policy
         ) as writer:
             writer.examine = self._examine
-            changed = not hurried and writer.index_changed()
-            if changed and not late:
-                self._take_in(writer, finder)
+            self._writer = writer
             try:
+                if not goes_on:
+                    writer.begin_run()
+                changed = not hurried and writer.index_changed()
+                if changed and not late:
+                    self._take_in(writer, finder)
                 yield writer
                 if changed and late:
                     # What was asked for is done: the rest can wait.
                     with suppress(GitmemError, OSError):
                         self._take_in(writer, finder)
             finally:
+                self._writer = None
                 self.rejoined += writer.rejoined
         if writer.landed:
-            self._count_as_scanned(writer.landed)
+            self._count_as_scanned(writer)
 
     def underway(self) -> GitOperation | None:
         """What a person has begun with plain git in this group and not finished."""
+        if not self.repository.is_git_at_work():
+            return None
         from gitmem.git.underway import git_operation
 
         return git_operation(self.gitdir)
@@ -401,16 +424,15 @@ class Group:
 
     def _examine(self, files: Mapping[str, bytes | None]) -> None:
         """Refuse a layout that cannot be read, and a path that somebody decided to ignore."""
-        from gitmem.git.ignored import Ignored
-
         data = files.get(FILE)
         if data is not None:
             from gitmem.operations.layouts import checked
 
             checked(data)
-        ignored = Ignored(self.gitdir)
-        if ignored.rows:
-            ignored.check(files, self.repository.snapshot())
+        if os.path.exists(f"{self.gitdir}/gitmem/ignored"):
+            from gitmem.git.ignored import Ignored  # most groups ignore nothing
+
+            Ignored(self.gitdir).check(files, self.repository.snapshot())
 
     def _take_in(self, writer: Writer, finder: Note) -> None:
         from gitmem.operations.capture import adopt_all
@@ -442,6 +464,25 @@ class Group:
         from gitmem.operations.worktrees import revive  # only where it is gone
 
         return revive(self)
+
+
+def is_where_left(group: Group) -> bool:
+    """True while the branch is where the last writer of ours left it."""
+    with suppress(Damaged):
+        return last_run(group.gitdir)[1] in ("", group.repository.tip().commit)
+    return True
+
+
+def scanned_in(gitdir: Path) -> tuple[Scanned, bool]:
+    """Up to where history was searched for credentials, with what writers of ours added since.
+
+    The second is False where the lock tells of commits that do not follow what was searched.
+    """
+    from gitmem.index.scanned import carried_on, read_scanned
+
+    known, (since, tip) = read_scanned(gitdir), last_run(gitdir)
+    follows = bool(since) and since in (known.tip, known.left)
+    return carried_on(known, since, tip), follows and not known.found
 
 
 def not_found(store: Store, name: str, acting: str | None = None) -> GroupNotFound:

@@ -26,8 +26,7 @@ from gitmem.git.refs import ref_tip
 from gitmem.git.repository import BRANCH
 from gitmem.index.maintained import Quiet, keep_quiet, quiet
 from gitmem.operations.clock import ENV, Clock
-from gitmem.operations.departed import is_where_left
-from gitmem.operations.group import Group, Store, Who, not_found, time_now
+from gitmem.operations.group import Group, Store, Who, is_where_left, not_found, time_now
 from gitmem.operations.jobs import Told, last_jobs, log_job, why
 from gitmem.operations.upkeep import STEPS, Limits, Step
 

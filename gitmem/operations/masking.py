@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import Damaged
 from gitmem.git.repository import Snapshot
-from gitmem.index.scanned import read_scanned
+from gitmem.operations.group import scanned_in
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,7 +81,7 @@ class Masks:
 
     def _look(self, source: str) -> _Known:
         snapshot = self._snapshots[source]
-        found = read_scanned(snapshot.repository.gitdir)
+        found, _ = scanned_in(snapshot.repository.gitdir)
         blobs = frozenset(each.blob for each in found.found)
         searched = found.tip == snapshot.commit
         known = self._known[source] = _Known(searched, blobs - {""}, "" in blobs)
@@ -128,6 +128,7 @@ class _Acknowledged:
 
 def _acknowledged(gitdir: Path) -> tuple[str, set[str]]:
     from gitmem.git.acknowledged import read_acknowledged
+    from gitmem.index.scanned import read_scanned
 
     known, rows = read_acknowledged(gitdir), read_scanned(gitdir).found
     placed = {each.id for each in rows if known.covers(each.id, each.place)}

@@ -12,11 +12,11 @@ import stat
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.guards import hold_rule
 from gitmem.core.paths import check_path, is_inside
-from gitmem.git.ignored import Ignored
 from gitmem.git.indexfile import is_clean
 from gitmem.git.intake import Holding
 from gitmem.git.lock import Lock, lock_path
@@ -26,9 +26,12 @@ from gitmem.git.repository import Repository, Snapshot
 from gitmem.git.setup import is_tied
 from gitmem.git.swapping import TEMP_PREFIX
 from gitmem.git.trees import Node
-from gitmem.git.underway import Claims, GitOperation
 from gitmem.git.worktree import InTheWay, Seen, WorkTree, obstacle_in
 from gitmem.operations.group import Group
+
+if TYPE_CHECKING:
+    from gitmem.git.ignored import Ignored
+    from gitmem.git.underway import Claims, GitOperation
 
 ATTEMPTS = 10
 GONE = ("file", "folder")
@@ -120,7 +123,7 @@ class _Scanner:
 
     def __init__(self, snapshot: Snapshot, worktree: WorkTree, until: float) -> None:
         self._until, self._judged, self._left = until, False, 0
-        self._ignored, self._by_pattern = Ignored(snapshot.repository.gitdir), 0
+        self._ignored, self._by_pattern = _patterns(snapshot.repository.gitdir), 0
         self._snapshot = snapshot
         self._repository = snapshot.repository
         self._worktree = worktree
@@ -132,7 +135,8 @@ class _Scanner:
         self._born: dict[str, str] = {}
         self._changed: list[str] = []
         self._held: dict[str, str] = {}
-        self._claims = Claims(self._repository, worktree)
+        at_work = self._repository.is_git_at_work()
+        self._claims = _claims(self._repository, worktree) if at_work else None
         self._claimed: list[str] = []
 
     def scan(self, places: list[str]) -> Scan:
@@ -148,7 +152,8 @@ class _Scanner:
         gone = {path: self._head[path].oid for path in sorted(missing) if self._is_gone(path)}
         edits = self._edits(gone)
         held = tuple(Holding(path, rule) for path, rule in sorted(self._held.items()))
-        operation = self._claims.by() if self._claimed else self._claims.operation
+        claims = self._claims
+        operation = (claims.by() if self._claimed else claims.operation) if claims else None
         return Scan(
             edits,
             held,
@@ -191,7 +196,7 @@ class _Scanner:
 
     def _is_ignored(self, path: str) -> bool:
         """What HEAD has, or has files below, is memory and cannot be ignored."""
-        ignored = bool(self._ignored.rows) and self._ignored.fits(path)
+        ignored = self._ignored is not None and self._ignored.fits(path)
         if ignored and self._snapshot.node(path.rstrip("/")):
             return False
         self._by_pattern += ignored
@@ -199,6 +204,10 @@ class _Scanner:
 
     def _is_claimed(self, path: str) -> bool:
         """Whether it belongs to an operation of git; remember it, then."""
+        if self._claims is None:
+            if not self._repository.staging.is_in_conflict(path):
+                return False
+            self._claims = _claims(self._repository, self._worktree)
         known = (self._behind[path],) if path in self._behind else ()
         found = self._claims.hold(path, self._snapshot, known)
         self._claimed += [path] if found else []
@@ -276,6 +285,20 @@ class _Scanner:
         sources = {each.moved_from for each in moved}
         deleted = [PendingEdit(path, "deleted") for path in gone if path not in sources]
         return (*deleted, *sorted(moved), *sorted(made))
+
+
+def _patterns(gitdir: Path) -> Ignored | None:
+    if not os.path.exists(gitdir / "gitmem/ignored"):
+        return None
+    from gitmem.git.ignored import Ignored  # most groups ignore nothing
+
+    return Ignored(gitdir)
+
+
+def _claims(repository: Repository, worktree: WorkTree) -> Claims:
+    from gitmem.git.underway import Claims  # only where git is at work
+
+    return Claims(repository, worktree)
 
 
 def _ignored(worktree: WorkTree, place: str) -> int:

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 
-from gitmem.core.exposure import allowance
-from gitmem.core.guards import check_secrets
+from gitmem.core.guards import allowance, check_secrets
 from gitmem.core.messages import Note
 from gitmem.core.paths import check_path
 from gitmem.errors import PathNotFound, PathRefused

@@ -16,8 +16,7 @@ from gitmem.core.entries import Entry, add, find, parse, split_address, take_all
 from gitmem.core.entry_blocks import named, same_title, wording
 from gitmem.core.entry_lines import BOM
 from gitmem.core.entry_places import put_back, replace
-from gitmem.core.exposure import allowance
-from gitmem.core.guards import check_message_text, check_secrets
+from gitmem.core.guards import allowance, check_message_text, check_secrets
 from gitmem.core.messages import Note, title_of_change
 from gitmem.errors import BadInput, Conflict, NotFound
 from gitmem.git.diffing import hunks

@@ -11,8 +11,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from gitmem.core.archives import path_in
-from gitmem.core.exposure import allowance
-from gitmem.core.guards import check_message_text, check_write
+from gitmem.core.guards import allowance, check_message_text, check_write
 from gitmem.core.layout import Layer, Layout
 from gitmem.core.messages import Note, title_of_change
 from gitmem.core.numbers import counted

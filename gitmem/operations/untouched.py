@@ -10,15 +10,17 @@ from __future__ import annotations
 import os
 import time
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem.git.ignored import Ignored
 from gitmem.git.indexfile import IndexFile
 from gitmem.git.moves import SUBMODULE
 from gitmem.git.repository import Snapshot
 from gitmem.git.trees import Node, Tree
 from gitmem.git.worktree import WorkTree
 from gitmem.operations.group import Group
+
+if TYPE_CHECKING:
+    from gitmem.git.ignored import Ignored
 
 NOTHING: Tree = {}
 JUDGING = 1.0
@@ -69,6 +71,8 @@ class _Look:
 
     @cached_property
     def _ignored(self) -> Ignored:
+        from gitmem.git.ignored import Ignored  # only for a file that git does not know
+
         return Ignored(self._snapshot.repository.gitdir)
 
     def is_same(self, folder: str, inside: str, tree: Tree) -> bool:

@@ -15,8 +15,7 @@ from gitmem.errors import Busy, Damaged
 from gitmem.git.checks.fsck import VERIFIED
 from gitmem.git.lock import Lock, lock_path
 from gitmem.git.swapping import swapped_folder
-from gitmem.operations.departed import is_where_left
-from gitmem.operations.group import Group
+from gitmem.operations.group import Group, is_where_left, scanned_in
 from gitmem.operations.jobs import Told, last_jobs
 
 if TYPE_CHECKING:
@@ -232,9 +231,7 @@ def _read_caches_back(group: Group) -> None:
 
 
 def _secrets_due(group: Group, limits: Limits) -> Due:
-    from gitmem.index.scanned import read_scanned
-
-    tip, known = group.repository.tip().commit, read_scanned(group.gitdir).tip
+    tip, known = group.repository.tip().commit, scanned_in(group.gitdir)[0].tip
     is_due = tip != known
     return Due(is_due, "commits by plain git are not searched yet" if is_due else "all searched")
 

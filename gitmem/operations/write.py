@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from gitmem.core.exposure import allowance
-from gitmem.core.guards import check_message_text, check_write
+from gitmem.core.guards import allowance, check_message_text, check_write
 from gitmem.core.layout import EMPTY, FILE, Layout
 from gitmem.core.messages import Note, title_of_change
 from gitmem.errors import BadInput, Damaged

@@ -157,12 +157,27 @@ def test_a_group_of_an_earlier_release_gets_the_rule_with_the_next_write(
     if theirs is not None:
         exclude.parent.mkdir()
         exclude.write_bytes(theirs)
+    lock = scene.gitdir / "gitmem" / "lock"
+    lock.write_bytes(lock.read_bytes().partition(b"\n")[0])  # that release names no tip
 
     scene.write(Edit("b.md", "b\n"))
     scene.write(Edit("b.md", "b again\n"))
 
     rules = exclude.read_bytes().splitlines()
     assert rules == [*((theirs or b"").splitlines()), b".gitmem-*"]
+
+
+def test_who_uses_plain_git_has_the_rule_again_after_the_next_write(scene: Scene) -> None:
+    exclude = scene.gitdir / "info" / "exclude"
+    exclude.write_bytes(b"*.swp\n")
+    git(scene.worktree, *PERSON, "commit", "-q", "--allow-empty", "-m", "by hand")
+    git(scene.worktree, "add", "-A")
+    (scene.worktree / "own.md").write_text("own\n")
+    git(scene.worktree, "add", "own.md")
+
+    scene.write(Edit("b.md", "b\n"))
+
+    assert exclude.read_bytes().splitlines() == [b"*.swp", b".gitmem-*"]
 
 
 def test_a_rule_that_cannot_be_written_stops_no_writer(scene: Scene) -> None:

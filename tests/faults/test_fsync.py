@@ -10,6 +10,7 @@ from pathlib import Path
 import pygit2
 import pytest
 
+from gitmem.git.publish import Publisher
 from gitmem.git.rejoining import Rejoiner
 from gitmem.git.repository import BRANCH, Repository
 from gitmem.operations.group import Group, Store
@@ -78,7 +79,7 @@ def trace_of(program: Callable[..., None], folder: Path) -> Trace:
 def check_objects(trace: Trace) -> int:
     """Every object is on disk, under its name, before the branch names it; count the syncs."""
     branch = trace.place(r'^rename\("[^"]*/refs/heads/main.lock"')
-    named = trace.places(r'^rename\("repos/main.git/objects/')
+    named = trace.places(r'^rename\("repos/main.git/objects/.+ = 0$')
     assert len(named) == OBJECTS
     folders = set()
     for at in named:
@@ -138,10 +139,10 @@ def unchecked_write(voice: Voice, root: str, edits: list[list[object]], operatio
     That one asked whether the file of the branch is there, and so does this.
     """
 
-    def begin(self: Rejoiner) -> None:
-        os.path.exists(self._repository.gitdir / BRANCH)
+    def begin(self: Publisher) -> bool:
+        return os.path.exists(self.repository.gitdir / BRANCH)
 
-    Rejoiner.begin = begin  # type: ignore[method-assign]
+    Publisher.begin = begin  # type: ignore[method-assign]
     Rejoiner.__call__ = lambda self, tip: False  # type: ignore[method-assign]
     Repository._standing = lambda self, commit: commit  # type: ignore[method-assign]
     prepared_write(voice, root, edits, operation)
@@ -167,3 +168,27 @@ def test_the_check_of_the_last_published_tip_costs_two_system_calls_and_no_sync(
     checked, unchecked = counts[prepared_write], counts[unchecked_write]
     assert checked[0] - unchecked[0] <= 2
     assert checked[1] == unchecked[1] > 0
+
+
+def test_the_calls_of_a_write_do_not_grow_with_files(tmp_path: Path) -> None:
+    """A batch of many files leaves nothing behind that the writes after it pay for."""
+    need_strace()
+    counts, sizes = [], []
+    for number in (10, 400):
+        files = {f"notes/{each}.md": b"n\n" for each in range(number)}
+        scene = new_scene(tmp_path / str(number), {"notes/c.md": b"c\n", **files})
+        log = tmp_path / f"{number}.log"
+        with Crowd() as crowd:
+            child = crowd.start(prepared_write, str(scene.root), EDITS, "operation")
+            child.hear()
+            with traced(child, log, ("%file", "%desc")):
+                child.say("go")
+                child.finish()
+        calls = [call.text for call in calls_in(log) if str(scene.root) in call.text]
+        fan_out = [text for text in calls if "/objects" in text]  # a folder may be new, or not
+        counts.append((len(calls) - len(fan_out), sum("sync(" in text for text in calls)))
+        sizes.append((scene.gitdir / "gitmem" / "lock").stat().st_size)
+    few, many = counts
+    assert many[0] - few[0] <= 2, "an index of many files is read in two parts"
+    assert abs(many[1] - few[1]) <= OBJECTS + 1
+    assert max(sizes) <= 4096

@@ -136,8 +136,18 @@ def test_a_hook_that_would_be_late_ends_itself_and_says_nothing(held: Held, way:
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     row = json.loads((held.root / NAME).read_text())
     assert row["event"] == "Stop"
-    assert [each.event for each in late_hooks(str(held.root), row["time"])] == ["Stop"]
+    assert [event for event, _ in late_hooks(str(held.root), row["time"])] == ["Stop"]
     assert late_hooks(str(held.root), row["time"] + 8 * 86_400) == []
+
+
+def test_the_time_that_python_took_to_start_counts(held: Held) -> None:
+    """A host counts from the start of the process, and a busy machine is slow to begin."""
+    slow = "import signal, sys, time\ntime.sleep(1)\n"
+    told = "signal.setitimer = lambda which, seconds: print(seconds, file=sys.stderr)\n"
+
+    done = held.run(slow + told + RUN.format(event="stop"), GITMEM_HOOK_SECONDS="4")
+
+    assert 2 <= float(done.stderr.split()[0]) <= 3
 
 
 def test_one_that_hears_no_signal_is_ended_too(held: Held) -> None:

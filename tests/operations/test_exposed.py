@@ -13,6 +13,7 @@ from gitmem.core.secrets import TABLE
 from gitmem.errors import NotFound, SecretFound
 from gitmem.git.acknowledged import _make, read_acknowledged, salted
 from gitmem.git.acknowledged import acknowledge as keep_acknowledged
+from gitmem.git.publish import Plan, Step
 from gitmem.hosts.hooks.changes import changed_since
 from gitmem.hosts.hooks.files import told
 from gitmem.hosts.hooks.room import Room
@@ -26,7 +27,7 @@ from gitmem.operations.capture import capture
 from gitmem.operations.check import check
 from gitmem.operations.departed import kept_list, kept_restore
 from gitmem.operations.exposed import Place, acknowledge, open_secrets, scan_commits, secret_words
-from gitmem.operations.group import Group, Who
+from gitmem.operations.group import Group, Who, scanned_in
 from gitmem.operations.held import held_accept
 from gitmem.operations.init import init
 from gitmem.operations.inject import inject
@@ -688,3 +689,102 @@ def test_nor_is_it_injected_as_the_name_of_a_file(
 
     assert "otters pay no tax" in shown.text
     assert TOKEN not in shown.text
+
+
+def stored(group: Group) -> bytes:
+    return (group.gitdir / "gitmem" / scanned.NAME).read_bytes()
+
+
+def searched(group: Group) -> bool:
+    return scanned_in(group.gitdir)[0].tip == group.repository.tip().commit
+
+
+def test_writes_of_ours_count_as_searched_and_write_nothing_down(group: Group) -> None:
+    put(group, "a.md", "a\n")
+    before = stored(group)
+
+    for number in range(3):
+        put(group, f"notes/{number}.md", "x\n")
+        assert searched(group)
+
+    assert stored(group) == before
+
+
+def test_after_a_commit_by_plain_git_a_new_run_begins(group: Group) -> None:
+    put(group, "a.md", "a\n")
+    commit(group, "b.md", "by hand\n")
+    assert not searched(group)
+
+    put(group, "a.md", "b\n")
+    before = stored(group)
+    put(group, "a.md", "c\n")
+
+    assert searched(group)
+    assert stored(group) == before
+    leak(group)
+    put(group, "a.md", "d\n")
+    assert len(open_ids(group)) == 1
+
+
+def test_a_commit_by_plain_git_that_nobody_had_time_to_search_is_searched_later(
+    group: Group,
+) -> None:
+    put(group, "a.md", "a\n")
+    leak(group)
+
+    with group.writing(hurried=True) as writer:
+        writer.publish(lambda snapshot: plan_of(group, "a.md", b"b\n"))
+
+    assert not searched(group)
+    status(group)
+    assert len(open_ids(group)) == 1
+
+
+def plan_of(group: Group, path: str, data: bytes) -> Plan:
+    return Plan((Step({path: data}, group.note("write", paths=(path,))),))
+
+
+def test_a_release_that_names_no_run_costs_one_search(group: Group) -> None:
+    for number in range(3):
+        put(group, f"{number}.md", "x\n")
+    lock = group.gitdir / "gitmem" / "lock"
+    lock.write_bytes(lock.read_bytes().partition(b"\n")[0])
+    assert not searched(group)
+    leak(group)
+
+    put(group, "a.md", "a\n")
+    put(group, "a.md", "b\n")
+
+    assert len(open_ids(group)) == 1
+    assert searched(group)
+
+
+def test_other_rules_search_again_what_writers_have_counted(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(group, "a.md", "a\n")
+    put(group, "a.md", "b\n")
+    monkeypatch.setattr(scanned, "FORM", "next")
+
+    assert scanned_in(group.gitdir)[0].tip == ""
+    put(group, "a.md", "c\n")
+    assert searched(group)
+
+
+def test_what_maintenance_has_to_search_stays_left_to_it(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else every write would try again, and give up again."""
+    leak(group)
+    os.unlink(group.gitdir / "gitmem" / scanned.NAME)
+    monkeypatch.setattr(exposed, "MOST_COMMITS", 2)
+    put(group, "a.md", "a\n")
+    before = stored(group)
+
+    put(group, "a.md", "b\n")
+    put(group, "a.md", "c\n")
+
+    assert stored(group) == before
+    monkeypatch.undo()
+    maintain(group)
+    assert len(open_ids(group)) == 1

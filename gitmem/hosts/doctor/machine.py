@@ -68,8 +68,8 @@ def _late_findings(store: Store) -> Iterator[Finding]:
 
     found = late_hooks(str(store.root), time())
     if found:
-        events = ", ".join(sorted({each.event for each in found}))
-        last = datetime.fromtimestamp(found[-1].time).astimezone()
+        events = ", ".join(sorted({event for event, _ in found}))
+        last = datetime.fromtimestamp(found[-1][1]).astimezone()
         yield Finding(
             "hooks-late",
             f"{counted(len(found), 'hook')} took too long and said nothing in the last week "

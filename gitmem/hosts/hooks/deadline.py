@@ -12,11 +12,10 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from time import time
 from types import FrameType
-from typing import NamedTuple
 
 from gitmem.hosts.hooks.answering import Asked
 
@@ -32,13 +31,8 @@ NAME = "late-hooks.jsonl"
 """The file of the store with a line for each hook that was late."""
 LARGEST = 64 * 1024
 A_WEEK = 7 * 86_400.0
-
-
-class Late(NamedTuple):
-    """A hook that had nothing to say in time."""
-
-    event: str
-    time: float
+_STARTED = 19
+"""The place of a process's start in its line of /proc, counted behind its name."""
 
 
 _instead: list[Callable[[], None]] = []
@@ -52,6 +46,7 @@ def limited(asked: Asked) -> Iterator[None]:
     if not seconds:
         yield
         return
+    seconds = max(seconds - _age(), seconds / 2)
     import faulthandler
 
     def ring(number: int, frame: FrameType | None) -> None:
@@ -80,15 +75,15 @@ def instead(deed: Callable[[], None]) -> Iterator[None]:
         _instead.pop()
 
 
-def late_hooks(store: str, now: float) -> list[Late]:
-    """The hooks that were late in the last week, the oldest first."""
+def late_hooks(store: str, now: float) -> list[tuple[str, float]]:
+    """The hooks that were late in the last week by event and time, the oldest first."""
     found = []
     with suppress(OSError), open(os.path.join(store, NAME), "rb") as file:
         for line in file.read(2 * LARGEST).splitlines():
             with suppress(ValueError, KeyError, TypeError):
                 row = json.loads(line)
-                found.append(Late(str(row["event"]), float(row["time"])))
-    return [each for each in found if now - each.time < A_WEEK]
+                found.append((str(row["event"]), float(row["time"])))
+    return [each for each in found if now - each[1] < A_WEEK]
 
 
 def _seconds(asked: Asked) -> float:
@@ -96,6 +91,19 @@ def _seconds(asked: Asked) -> float:
         said = float(asked.environ.get(VARIABLE) or "none")
         return said if 0 <= said < A_WEEK else USUAL
     return SECONDS.get(asked.name, USUAL)
+
+
+def _age() -> float:
+    """Seconds since this process was started: its host counts from there, and so do we.
+
+    A busy machine may take one of them to start Python. Where the system does not tell, it is 0.
+    """
+    with suppress(OSError, ValueError, IndexError, AttributeError):
+        with open("/proc/self/stat", "rb", buffering=0) as file:
+            started = int(file.read().rpartition(b")")[2].split()[_STARTED])
+        now = time.clock_gettime(time.CLOCK_BOOTTIME)
+        return max(0.0, now - started / os.sysconf("SC_CLK_TCK"))
+    return 0.0
 
 
 def _end(asked: Asked) -> None:
@@ -114,4 +122,4 @@ def _note(asked: Asked) -> None:
     fd = os.open(path, flags, 0o600)
     if os.fstat(fd).st_size > LARGEST:
         os.ftruncate(fd, 0)
-    os.write(fd, json.dumps({"event": asked.name, "time": round(time(), 3)}).encode() + b"\n")
+    os.write(fd, json.dumps({"event": asked.name, "time": round(time.time(), 3)}).encode() + b"\n")

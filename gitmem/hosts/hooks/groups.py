@@ -62,7 +62,7 @@ def take_in(group: Group, room: Room, *, with_held: bool = False) -> ForModel:
     WITH_HELD: also which may not enter git. That stays so, and would be said at every turn.
     """
     from gitmem.hosts.hooks.files import told
-    from gitmem.operations.departed import is_where_left
+    from gitmem.operations.group import is_where_left
     from gitmem.operations.untouched import is_untouched
 
     if is_where_left(group) and is_untouched(group, group.repository.snapshot()):
