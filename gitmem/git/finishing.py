@@ -213,9 +213,9 @@ class Finisher:
 
     def _reconciled(self, item: Item, patience: float) -> bool:
         """Bring one path in order; False when it has to wait."""
-        if self._publisher.is_claimed(item.path, self._repository.snapshot()):
-            return False  # by a merge that a person has begun since
         try:
+            if self._publisher.is_claimed(item.path, self._repository.snapshot()):
+                return False  # by a merge that a person has begun since
             with suppress(FileNotFoundError), self._worktree.parent(item.path):
                 pass  # raises InTheWay
             exchanged = False

@@ -106,8 +106,13 @@ def fail_at(folder: Path, every: int) -> None:
     origin = new_scene(folder / "origin", BEFORE)
     failures = all_failures(origin, folder)
     assert len(failures) > 100
+    assert fail(origin, folder, failures[::every]) == {"written", "error"}
+
+
+def fail(origin: Scene, folder: Path, failures: list[Failure]) -> set[str]:
+    """Judge each of FAILURES; tell which kinds of answers there were."""
     answers = set()
-    for failure in failures[::every]:
+    for failure in failures:
         scene = edited(origin, folder / "store")
         answer = run(scene, folder / "log", (failure.call,), failure.injection)
         answers.add(answer[0])
@@ -116,11 +121,19 @@ def fail_at(folder: Path, every: int) -> None:
         except AssertionError as error:
             raise AssertionError(f"after {failure}") from error
         shutil.rmtree(scene.root)
-    assert answers == {"written", "error"}
+    return answers
 
 
 def test_ioerr_every_call(tmp_path: Path) -> None:
     fail_at(tmp_path, every=9)
+
+
+def test_a_disk_that_dies_once_the_branch_has_moved_takes_no_answer_back(tmp_path: Path) -> None:
+    need_strace()
+    origin = new_scene(tmp_path / "origin", BEFORE)
+    failures = all_failures(origin, tmp_path)
+    dead = [each for each in failures if each.call == "openat" and each.persistent]
+    assert fail(origin, tmp_path, dead[-3:]) == {"written"}
 
 
 @pytest.mark.slow
