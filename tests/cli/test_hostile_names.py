@@ -195,7 +195,7 @@ def _job(home: Path) -> None:
 def harmless(said: Said, args: list[str], colours: bool = False) -> None:
     """Nothing that a terminal obeys, and no line that a name forged."""
     for text in (said.out, said.err):
-        seen = PAINTS.sub("", text) if colours else text
+        seen = re.sub(PAINTS, "", text) if colours else text
         found = sorted({f"{ord(each):04X}" for each in seen if _is_hidden(each)})
         assert found == [], f"{args!a} printed {found}: {text!a}"
         forged = [line for line in seen.splitlines() if re.match(r"[\s|:-]*FORGED", line)]

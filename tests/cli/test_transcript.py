@@ -237,7 +237,7 @@ class TestSync:
         assert "reopened" in said("transcript", "status").out
 
 
-SECRET = "AKIA" + "Q" * 4 + "RSTUVWXYZ234"
+SECRET = "AKIA" + "MKGDALMEEMKMOAJC"
 ADD = ("transcript", "add")
 LINE = '{"chat": "c", "from": "Ada", "text": "x", '
 

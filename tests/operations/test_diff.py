@@ -135,7 +135,7 @@ def test_the_edits_of_one_path_can_be_asked_for(group: Group) -> None:
 
 def test_what_is_held_is_not_shown(group: Group, store: Store, clock: Clock) -> None:
     init(store, "other", now=clock)
-    secret = "AKIA" + "Q" * 4 + "RSTUVWXYZ234"
+    secret = "AKIA" + "MKGDALMEEMKMOAJC"
     edit(group, "key.md", f"key: {secret}\n")
     other = Path(store.default_worktree("other")) / "plans.md"
     other.write_text("secret plans\n")

@@ -31,7 +31,7 @@ from tests.support.clocks import Clock
 from tests.support.git import git
 from tests.support.histories import by_hand, edit, put, reopened, truncate
 
-SECRET = "AKIA" + "Q" * 4 + "RSTUVWXYZ234"
+SECRET = "AKIA" + "MKGDALMEEMKMOAJC"
 LONG = "".join(f"line {number} says something\n" for number in range(10))
 
 

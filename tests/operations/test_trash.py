@@ -381,7 +381,9 @@ def test_no_hint_sends_anybody_to_the_trash(group: Group, tmp_path: Path) -> Non
         with pytest.raises(Refused) as caught:
             held_accept(group, thing.path)
         assert "drop" not in caught.value.hint
-        assert "held ignore" in caught.value.hint
+        # A pattern would write the secret in the name down once more: such a file is renamed.
+        way = "mv -n" if SECRET in thing.path else "held ignore"
+        assert way in caught.value.hint
     assert capture(group).captured == ()
 
 

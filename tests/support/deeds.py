@@ -77,7 +77,7 @@ DEEDS: Mapping[str, Deed] = {
     "restore": Deed(("restore", "b.md", "--at", "{first}")),
     "undo": Deed(("undo", "{first}"), again=(0, 4)),
     "held accept": Deed(("held", "accept", "secret.md", "--yes"), again=(3,)),
-    "kept restore": Deed(("kept", "restore", "{kept}", "-g", "scratch"), again=(3,)),
+    "kept restore": Deed(("kept", "restore", "{kept}", "-g", "scratch")),
     "kept drop": Deed(("kept", "drop", "{kept}", "--yes", "-g", "scratch"), again=(3,)),
     "held drop": Deed(("held", "drop", "secret.md", "--yes"), again=(3,)),
     "check": Deed(("check", "--repair")),
