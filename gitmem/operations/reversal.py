@@ -11,6 +11,7 @@ from gitmem.core.entry_blocks import parse, wording
 from gitmem.core.entry_places import undone
 from gitmem.core.merging import merge
 from gitmem.core.paths import check_path
+from gitmem.core.quoting import quoted
 from gitmem.core.secrets import new_in_bytes
 from gitmem.errors import BadInput, PathRefused
 from gitmem.git.diffing import hunks
@@ -205,8 +206,10 @@ class _Work:
         for path, data in list(self.now.items()):
             rule = self._credential(path, data) if data and path in self.now else ""
             if rule:
-                why = f"it would bring back what looks like a credential ({rule})"
-                yield from (Left(commit, path, why) for commit in self._touched[path])
+                yield from (
+                    Left(commit, path, _exposing(commit, path, rule))
+                    for commit in self._touched[path]
+                )
                 del self.now[path]
                 self.now.pop(self._together.get(path, ""), None)
                 for commit in self._touched[path]:
@@ -218,6 +221,12 @@ class _Work:
         current = self._snapshot.read(self._together.get(path, path))
         found = new_in_bytes(data, current)
         return found[0].rule if found else ""
+
+
+def _exposing(commit: str, path: str, rule: str) -> str:
+    """Why a file is left, and how to have it all the same."""
+    back = f"gitmem restore {quoted(path)} --at {commit[:10]}~1 --allow-secret {rule}"
+    return f"it would bring back what looks like a credential ({rule}); if it is none: `{back}`"
 
 
 def _said(data: bytes) -> set[str]:

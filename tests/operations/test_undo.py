@@ -263,6 +263,7 @@ def test_a_credential_does_not_come_back(group: Group) -> None:
 
     (left,) = done.left
     assert (left.path, "credential (aws-key-id)" in left.why) == ("a.md", True)
+    assert f"--at {left.commit[:10]}~1 --allow-secret aws-key-id`" in left.why
     assert SECRET not in left.why
     assert [each.path for each in done.changes] == ["b.md"]
     assert show(group, "a.md") == "one\n"

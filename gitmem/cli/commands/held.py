@@ -175,9 +175,10 @@ def accept(call: Invocation, *, what: str, redact: bool, yes: bool, reason: str)
     """Commit a held version
 
     As it is, it stays in the history for ever and models see it: use this for a file that holds no
-    secret, whatever the rule says. The values in it count as no secrets in this file; elsewhere
-    they are refused as before. With --redact each secret becomes `[redacted: RULE]`, in the commit
-    and in the file; the text that has them goes to the trash.
+    secret, whatever the rule says. Nothing reports its values while they stand in this file;
+    elsewhere, and once they have left it, they are refused as before. With --redact each secret
+    becomes `[redacted: RULE]`, in the commit and in the file; the text that has them goes to the
+    trash.
 
     \b
     Examples:
