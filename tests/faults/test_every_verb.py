@@ -164,6 +164,7 @@ def test_a_fault_at_some_call_of_every_command(origin: Place, tmp_path: Path, na
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(7200)  # some hundred calls, each with a store and four processes of its own
 @pytest.mark.parametrize("name", DEEDS)
 def test_a_fault_at_every_call_of_every_command(origin: Place, tmp_path: Path, name: str) -> None:
     attack(origin, name, tmp_path, most=100_000)
