@@ -20,6 +20,7 @@ from gitmem.core.guards import allowance, check_message_text, check_secrets
 from gitmem.core.messages import Note, title_of_change
 from gitmem.errors import BadInput, Conflict, NotFound
 from gitmem.git.diffing import hunks
+from gitmem.git.kept import lost_files
 from gitmem.git.publish import Plan, Step
 from gitmem.git.repository import Snapshot
 from gitmem.operations.applying import decoded
@@ -117,6 +118,7 @@ def _known(group: Group, wanted: _Wanted) -> list[EntryVersion]:
         past = versions(group.repository.snapshot(), wanted.home, wanted.name)
         return list(islice(past, 2 if wanted.previous else 1))
     then = group.repository.snapshot(resolve(group, wanted.at))
+    lost_files(then, wanted.home)  # an entry of an older version is not what was asked for
     layout = layout_at(group, then).layout
     path, entry = locate_entry(group, then, layout, f"{wanted.home}#{wanted.name}")
     return [EntryVersion(then.commit, path, decoded(path, then.read(path) or b""), entry)]
