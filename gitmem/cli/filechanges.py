@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from gitmem.cli.style import Style, delta, visible
+from gitmem.cli.style import Style, delta, short, visible
 
 if TYPE_CHECKING:
-    from gitmem.operations.show import FileChange
+    from gitmem.operations.show import FileChange, Unreadable
 
 
-def file_lines(style: Style, files: Sequence[FileChange]) -> Iterator[str]:
-    """For each file what became of it, and its changed lines below."""
+def file_lines(
+    style: Style, files: Sequence[FileChange], unreadable: Sequence[Unreadable] = ()
+) -> Iterator[str]:
+    """For each file what became of it, and its changed lines below; first what is UNREADABLE."""
+    if unreadable:
+        yield ""
+    for lost in unreadable:
+        what = "" if lost.kind == "commit" else f" ({lost.kind} {short(lost.object)})"
+        yield style.warn(f"left out because it could not be read: {lost.words}{what}")
     for each in files:
         yield ""
         moved = f" (from {visible(each.moved_from)})" if each.moved_from else ""

@@ -154,7 +154,7 @@ class Finisher:
         lines, _, _ = read_log(gitdir, BRANCH)
         if lines and is_its(lines[-1].new):
             with suppress(OSError):
-                note_let_go(gitdir, lines[-1].new)
+                note_let_go(gitdir, [lines[-1].new])
 
     def _disowned(self, items: Iterable[Item]) -> list[Item]:
         """Somebody took the commits of ITEMS off the branch: their versions are known no more.

@@ -40,7 +40,7 @@ def keep_lost(repository: Repository) -> Iterator[tuple[str, str]]:
         if line.made or oid in lost:
             keep(repository, line.head)
             note_rebuilt(gitdir, line)
-            yield oid, ", ".join(filter(None, (f"kept as {kept_name(line.head)}", line.without)))
+            yield oid, "; ".join(filter(None, (f"kept as {kept_name(line.head)}", line.lacking)))
         if line.head != oid:
             release(repository, oid)  # what was kept whole may have been damaged since
     for oid in kept_refs(gitdir).values():

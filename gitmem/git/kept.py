@@ -7,7 +7,9 @@ be read whole, a copy of it is kept without what is unreadable, which its commit
 
 from __future__ import annotations
 
+import hashlib
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -18,7 +20,8 @@ from gitmem.errors import Damaged, GitmemError, StorageFailed
 from gitmem.git.checks.reffiles import ZERO, all_refs, is_id
 from gitmem.git.objects import ObjectDamaged, Objects
 from gitmem.git.refs import Move, delete_ref, move_ref, ref_tip
-from gitmem.git.repository import Repository, parse_commit
+from gitmem.git.repository import Commit, Repository, Snapshot, parse_commit
+from gitmem.git.trees import FILE, Node
 
 KEPT = "refs/gitmem/kept/"
 REBUILT = "gitmem/rebuilt"
@@ -28,6 +31,7 @@ WAS = "Gitmem-Rebuilt"
 UNREADABLE = "Gitmem-Unreadable"
 """... and the one for what it lacks."""
 _DIGITS = 12
+_NAMED = 3
 
 
 class Unreadable(NamedTuple):
@@ -37,23 +41,41 @@ class Unreadable(NamedTuple):
     """blob, tree or commit"""
     object: str
     path: str = ""
+    commit: str = ""
+    """The commit that had it, by the id from before it was rebuilt."""
 
     @property
     def id(self) -> str:
-        """What `check --acknowledge` takes."""
-        return self.object[:_DIGITS]
+        """What `check --acknowledge` takes: the loss of the same text elsewhere is another one."""
+        what = " ".join((self.object, self.path, self.commit))
+        return hashlib.sha1(what.encode("utf-8", "surrogateescape")).hexdigest()[:_DIGITS]
 
     @property
     def words(self) -> str:
         """What it is, for people."""
-        if self.path:
-            return visible(self.path)
-        return "all files" if self.kind == "tree" else f"commit {self.object[:10]}"
+        if self.kind == "commit":
+            return f"commit {self.object[:10]}"
+        return f"{visible(self.path) or 'the files'} of {self.commit[:10]}"
+
+    @property
+    def told(self) -> str:
+        """That it cannot be read, with the object that is missing."""
+        what = "" if self.kind == "commit" else f" ({self.kind} {self.object[:10]})"
+        return f"{self.words} cannot be read{what}"
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The same for every commit that has this object at this path."""
+        return self[:3]
 
     @property
     def trailer(self) -> str:
         """What a rebuilt commit says of it."""
-        return " ".join(filter(None, self))
+        return " ".join(filter(None, self.key))
+
+    def concerns(self, path: str) -> bool:
+        """Whether nobody knows, without it, what stood at PATH."""
+        return self.path in ("", path) or path.startswith(f"{self.path}/")
 
     @classmethod
     def read(cls, trailer: str) -> Unreadable:
@@ -73,13 +95,14 @@ class Line(NamedTuple):
     """What stands for each commit of a line that could not be read whole."""
 
     @property
-    def without(self) -> str:
+    def lacking(self) -> str:
         """What was left out, in words; nothing where the line is whole."""
         names = [each.words for each in self.unreadable]
         if not names:
             return ""
-        more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""  # noqa: PLR2004
-        return f"without {', '.join(names[:3])}{more}, which cannot be read"
+        more = [f"{len(names) - _NAMED:,} more"] if len(names) > _NAMED else []
+        *others, last = [*names[:_NAMED], *more]
+        return f"{', '.join(others)}{' and ' * bool(others)}{last} cannot be read"
 
 
 def kept_name(oid: str) -> str:
@@ -120,15 +143,76 @@ def rebuilt(gitdir: Path) -> dict[str, str]:
     return {}
 
 
+def newest_copy(gitdir: Path, oid: str) -> str:
+    """What stands in the place of the commit OID; OID itself, where it was never rebuilt."""
+    copies = rebuilt(gitdir)
+    while oid in copies:
+        oid = copies.pop(oid)
+    return oid
+
+
 def unreadable(gitdir: Path, objects: Objects) -> tuple[Unreadable, ...]:
     """What rebuilt commits had to leave out, as far as it is still lost."""
     gone, found = let_go(gitdir), []
-    for commit in rebuilt(gitdir).values():
-        if commit not in gone:
+    for oid in rebuilt(gitdir).values():
+        if oid not in gone:
             with suppress(ObjectDamaged):
-                message = parse_commit(commit, objects.read_as("commit", commit)).message
-                found += [Unreadable.read(each) for each in parse(message).all(UNREADABLE)]
+                found += own_lacks(objects, _commit(objects, oid))
     return tuple(each for each in found if not objects.holds(each.object))
+
+
+def lacks_of(commit: Commit) -> tuple[Unreadable, ...]:
+    """What the files of COMMIT lack; only a rebuilt one lacks anything."""
+    if UNREADABLE not in commit.message:
+        return ()
+    note = parse(commit.message)
+    was = note.get(WAS)
+    return tuple(Unreadable.read(each)._replace(commit=was) for each in note.all(UNREADABLE))
+
+
+def own_lacks(objects: Objects, commit: Commit) -> list[Unreadable]:
+    """What COMMIT lacks of its own: what a parent lacks, too, it only has from there."""
+    found = lacks_of(commit)
+    parents = [_commit(objects, each) for each in commit.parents] if found else []
+    known = {lack.key for each in parents for lack in lacks_of(each)}
+    return [each for each in found if each.key not in known]
+
+
+def lacks_below(commit: Commit, path: str) -> list[Unreadable]:
+    """What COMMIT lacks of the file or folder PATH; of all its files, where PATH is empty."""
+    below = f"{path}/" if path else ""
+    found = lacks_of(commit)
+    return [each for each in found if each.concerns(path) or each.path.startswith(below)]
+
+
+def lacking_between(older: Commit | None, newer: Commit, under: str = "") -> tuple[Unreadable, ...]:
+    """What either commit lacks of UNDER, so that the change is not all there.
+
+    What both lack did not change.
+    """
+    ends = [lacks_below(each, under) for each in (older, newer) if each]
+    times = Counter(lack.key for end in ends for lack in end)
+    return tuple(lack for end in ends for lack in end if times[lack.key] == 1)
+
+
+def lost_files(snapshot: Snapshot, path: str) -> dict[str, Node]:
+    """The files at or below PATH that a rebuilt commit lacks, where their objects are back.
+
+    Raise Damaged where one is not: what stands in its place in SNAPSHOT is an older version.
+    """
+    repository, found = snapshot.repository, dict[str, Node]()
+    for each in lacks_below(repository.commit(snapshot.commit), path):
+        is_back = repository.objects.holds(each.object)
+        if each.kind != "blob" or not is_back:
+            hint = f"it is back: name the commit {each.commit[:10]} instead" if is_back else ""
+            hint = hint or "`gitmem check` shows how to bring it back from a copy of the group"
+            raise Damaged(each.told, hint=hint, path=each.path, object=each.object)
+        found[each.path] = Node(FILE, each.object)
+    return found
+
+
+def _commit(objects: Objects, oid: str) -> Commit:
+    return parse_commit(oid, objects.read_as("commit", oid))
 
 
 def _kept_at(gitdir: Path, name: str) -> str | None:
@@ -164,9 +248,9 @@ def let_go(gitdir: Path) -> set[str]:
     return set()
 
 
-def note_let_go(gitdir: Path, oid: str) -> None:
-    """Remember that nobody wants to hear of the commit OID again."""
-    _append(dropped_path(gitdir), [oid])
+def note_let_go(gitdir: Path, oids: Iterable[str]) -> None:
+    """Remember that nobody wants to hear of the commits OIDS again."""
+    _append(dropped_path(gitdir), oids)
 
 
 def _append(path: Path, lines: Iterable[str]) -> None:

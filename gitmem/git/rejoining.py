@@ -44,19 +44,19 @@ class Rejoined(NamedTuple):
         """What became of them, in a sentence."""
         what = counted(self.commits, "commit")
         moved = f" by `{self.how}`" if self.how else ""
-        without = self._without()
+        lacking = self._lacking()
         if self.landed:
-            return f"{what} had left the branch{moved} and {_are(self.commits)} back{without}"
+            return f"{what} had left the branch{moved} and {_are(self.commits)} back{lacking}"
         them = "it" if self.commits == 1 else "them"
         back = f"bring {them} back with `gitmem kept restore {self.commit[:10]}`"
-        return f"{what} left the branch{moved} and {_are(self.commits)} kept{without}; {back}"
+        return f"{what} left the branch{moved} and {_are(self.commits)} kept{lacking}; {back}"
 
-    def _without(self) -> str:
+    def _lacking(self) -> str:
         if not self.unreadable:
             return ""
         from gitmem.git.kept import Line
 
-        return f", {Line(self.commit, self.unreadable).without} (see `gitmem check`)"
+        return f"; {Line(self.commit, self.unreadable).lacking} (see `gitmem check`)"
 
 
 class Rejoiner:
@@ -78,9 +78,9 @@ class Rejoiner:
 
     def _is_back(self, published: str) -> bool:
         """True when the branch leads to PUBLISHED again, or to what can be read of it."""
-        from gitmem.git.kept import rebuilt
+        from gitmem.git.kept import newest_copy
 
-        there = rebuilt(self._repository.gitdir).get(published, published)
+        there = newest_copy(self._repository.gitdir, published)
         with suppress(ObjectDamaged):
             return is_behind(self._repository.objects, there, self._repository.tip().commit)
         return False
@@ -110,14 +110,11 @@ class Rejoiner:
     def _put_back(self, head: str, *, meant: bool, old: bool = False) -> tuple[Line, str]:
         """Put a line on the branch unless its end was MEANT; tell which, and where that is now.
 
-        Where it cannot be read whole, what can be read of it counts.
+        Where it cannot be read whole, what can be read of it counts: a merge reads the newest
+        versions alone, and an older one that is missing would make every `git gc` fail.
         """
-        from gitmem.git.kept import Line  # only where something left the branch
-        from gitmem.git.repairs.mending import whole_line
+        from gitmem.git.repairs.mending import whole_line  # only where something left the branch
 
-        landed = "" if meant else self._landed(head, old=old)
-        if landed:
-            return Line(head), landed
         line = whole_line(self._repository, head)
         return line, "" if meant else self._landed(line.head, old=old)
 
@@ -129,6 +126,10 @@ class Rejoiner:
         if landed:
             self._note(line)
             release(self._repository, head)
+            told = [each._replace(landed=landed) for each in self.found if each.commit == head]
+            if line.unreadable:
+                told.append(Rejoined(line.head, len(line.made), landed, "", line.unreadable))
+            self.found = [*(each for each in self.found if each.commit != head), *told]
         return landed
 
     def _note(self, line: Line) -> None:

@@ -193,9 +193,9 @@ class Claims:
         """The error for who would write PATH."""
         operation = self.by()
         way = operation.way_on.replace("PATH", quoted(path))
-        where = "" if operation == CONFLICT else " begun with git that is not finished"
+        what = f"belongs to {operation.title} begun with git that is not finished"
         return GitOperationUnderway(
-            f"{path!r} belongs to {operation.title}{where}",
+            f"{path!r} {'has a conflict to resolve' if operation == CONFLICT else what}",
             hint=f"{way}; all other files can be written",
             path=path,
             operation=operation.name,

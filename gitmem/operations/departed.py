@@ -92,11 +92,13 @@ def kept_list(group: Group) -> tuple[Kept, ...]:
     """What left the branch and is kept, newest first; also what the next command will keep."""
     from gitmem.git.checks.reffiles import read_log
     from gitmem.git.checks.rewound import moves_from
-    from gitmem.git.kept import kept_refs, rebuilt
+    from gitmem.git.kept import kept_refs, let_go, newest_copy, rebuilt
     from gitmem.git.repository import BRANCH
 
-    left = _departure(group)
-    oids = {*kept_refs(group.gitdir).values(), *(left.heads if left and left.meant else ())}
+    left, oids = _departure(group), set(kept_refs(group.gitdir).values())
+    if left and left.meant:
+        heads = {newest_copy(group.gitdir, head) for head in left.heads}
+        oids |= heads - let_go(group.gitdir)
     said = moves_from(read_log(group.gitdir, BRANCH)[0]) if oids else {}
     said.update((new, said[old]) for old, new in rebuilt(group.gitdir).items() if old in said)
     found = []
@@ -115,7 +117,7 @@ def kept_restore(group: Group, what: str, *, allow_secret: Iterable[str] = ()) -
     All of them become history again, so that a credential in any of them is refused, unless
     nobody wants to hear of what the rules in ALLOW_SECRET have found.
     """
-    from gitmem.operations.exposed import acknowledge_in_place, exposed_beside
+    from gitmem.operations.exposed import acknowledge_in_place
 
     check_access(group.acting, group.name, write=True)
     try:
@@ -125,13 +127,13 @@ def kept_restore(group: Group, what: str, *, allow_secret: Iterable[str] = ()) -
         if not oid:
             raise
         return Restored(oid, group.repository.tip().commit, changed=False)
-    exposed = exposed_beside(group, oid)  # before the lock: nobody waits for a search
     permitted = frozenset(allow_secret)
-    refused = [each for each in exposed if each.rule not in permitted]
-    if refused:
-        raise _exposing(oid, refused)
+    exposed = _permitted(group, oid, permitted)  # before the lock: nobody waits for a search
     with group.writing() as writer:
-        landed = writer.bring_back(find_kept(group, oid))
+        copy = find_kept(group, oid)  # another, where this writer could not read all of it
+        if copy != oid:
+            oid, exposed = copy, _permitted(group, copy, permitted)
+        landed = writer.bring_back(oid)
         if landed:
             acknowledge_in_place(group, exposed)
     if not landed:
@@ -141,6 +143,17 @@ def kept_restore(group: Group, what: str, *, allow_secret: Iterable[str] = ()) -
             commit=oid,
         )
     return Restored(oid, landed)
+
+
+def _permitted(group: Group, oid: str, permitted: frozenset[str]) -> list[Exposed]:
+    """What the branch would expose with the commit OID; refused unless its rules are PERMITTED."""
+    from gitmem.operations.exposed import exposed_beside
+
+    exposed = exposed_beside(group, oid)
+    refused = [each for each in exposed if each.rule not in permitted]
+    if refused:
+        raise _exposing(oid, refused)
+    return exposed
 
 
 def _exposing(oid: str, found: list[Exposed]) -> SecretFound:
@@ -164,16 +177,33 @@ def kept_drop(group: Group, what: str) -> Dropped:
 
     with group.writing() as writer:
         oid = find_kept(group, what)
-        note_let_go(group.gitdir, oid)
+        note_let_go(group.gitdir, [oid, *_copies_behind(group, oid)])
         release(writer.repository, oid)
+        writer.rejoined[:] = [each for each in writer.rejoined if each.commit != oid]
     return Dropped(oid)
+
+
+def _copies_behind(group: Group, oid: str) -> set[str]:
+    """The rebuilt commits that only the kept commit OID leads to: what they lack is let go, too."""
+    from gitmem.git.ancestry import reached
+    from gitmem.git.kept import kept_refs, rebuilt
+
+    copies = set(rebuilt(group.gitdir).values())
+    if not copies:
+        return set()
+    objects = group.repository.objects
+    others = reached(objects, group.repository.tip().commit)
+    for each in set(kept_refs(group.gitdir).values()) - {oid}:
+        others = others | reached(objects, each, others)
+    return copies & set(reached(objects, oid, others))
 
 
 def find_kept(group: Group, what: str) -> str:
     """The one kept commit that WHAT names: its id, the first digits of that, or its ref."""
     start = _digits(what)
     known = kept_list(group)
-    found = [each.commit for each in known if start and each.commit.startswith(start)]
+    commits = {each.commit for each in known if start}
+    found = [each for each in commits if each.startswith(start)] or _copies(group, start, commits)
     if len(found) == 1:
         return found[0]
     if found:
@@ -188,6 +218,14 @@ def find_kept(group: Group, what: str) -> str:
     raise NotFound(f"no kept commit {what!r} in group {group.name}", hint=hint, kept=what)
 
 
+def _copies(group: Group, start: str, among: set[str]) -> list[str]:
+    """Those AMONG some commits that stand for one whose id begins with START."""
+    from gitmem.git.kept import newest_copy, rebuilt
+
+    olds = [old for old in rebuilt(group.gitdir) if start and old.startswith(start)]
+    return sorted({newest_copy(group.gitdir, old) for old in olds} & among)
+
+
 def _digits(what: str) -> str:
     """WHAT as ids are written; the ref of a kept commit ends with the first digits of its id."""
     from gitmem.git.kept import KEPT
@@ -199,13 +237,17 @@ def _on_branch(group: Group, what: str) -> str:
     """The commit WHAT, if it is part of the branch: somebody has brought it back before."""
     from gitmem.git.ancestry import is_behind
     from gitmem.git.history import commits_like
+    from gitmem.git.kept import newest_copy, rebuilt
 
     start = _digits(what)
     if re.fullmatch(r"[0-9a-f]{4,40}", start) is None:
         return ""
     tip, objects = group.repository.tip().commit, group.repository.objects
+    alike = [old for old in rebuilt(group.gitdir) if old.startswith(start)]
     with suppress(Damaged):
-        alike = commits_like(group.repository, start)
-        found = [each for each in alike if is_behind(objects, each, tip)]
+        alike += commits_like(group.repository, start)
+    with suppress(Damaged):
+        known = {newest_copy(group.gitdir, each) for each in alike}
+        found = [each for each in known if is_behind(objects, each, tip)]
         return found[0] if len(found) == 1 else ""
     return ""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gitmem.errors import BadInput
+from gitmem.git.kept import Unreadable, lacking_between
 from gitmem.git.moves import compare, content
 from gitmem.git.repository import Snapshot
 from gitmem.git.worktree import WorkTree
@@ -23,6 +24,8 @@ class Diffed(NamedTuple):
     b: str
     """Empty for the work tree."""
     files: tuple[FileChange, ...]
+    unreadable: tuple[Unreadable, ...] = ()
+    """What a rebuilt commit at either end lacks, so that the changes are not all there."""
 
 
 def diff(group: Group, a: str = "", b: str = "", path: str = "") -> Diffed:
@@ -35,10 +38,12 @@ def diff(group: Group, a: str = "", b: str = "", path: str = "") -> Diffed:
     older = repository.snapshot(resolve(group, a))
     newer = repository.snapshot(resolve(group, b or None))
     path = known_path(group, newer if _has(newer, path) else older, path)
-    if not (_has(older, path) or _has(newer, path)):
+    ends = (repository.commit(older.commit), repository.commit(newer.commit))
+    lacks = lacking_between(*ends, path)
+    if not (lacks or _has(older, path) or _has(newer, path)):
         raise missing(group, newer, path)
     files = file_changes(repository, compare(repository, older.root, newer.root), path)
-    return Diffed(older.commit, newer.commit, tuple(files))
+    return Diffed(older.commit, newer.commit, tuple(files), lacks)
 
 
 def _has(snapshot: Snapshot, path: str) -> bool:

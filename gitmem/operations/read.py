@@ -38,6 +38,10 @@ def read(group: Group, path: str, *, at: str | None = None) -> Read:
     snapshot = group.repository.snapshot(resolve(group, at))
     path = known_path(group, snapshot, path)
     node = snapshot.node(path)
+    if at and (node is None or not node.is_folder):
+        from gitmem.git.kept import lost_files  # the newest version is what stands there
+
+        node = lost_files(snapshot, path).get(path, node)
     if node is None or node.is_folder or node.mode == SUBMODULE:
         raise missing(group, snapshot, path)
     data = group.repository.objects.read_as("blob", node.oid)
@@ -70,7 +74,21 @@ def missing(group: Group, snapshot: Snapshot, path: str) -> PathNotFound:
         )
     visits = follow(group.repository, snapshot.commit, path, within=SEARCHED_BACK)
     last = next(visits, None)
-    return _vanished(group, path, last.commit) if last else _unknown(snapshot, path)
+    if last:
+        return _vanished(group, path, last.commit)
+    return _lost(group, path) or _unknown(snapshot, path)
+
+
+def _lost(group: Group, path: str) -> PathNotFound | None:
+    """Why there is no file at PATH, where commits that came back lack it."""
+    from gitmem.git.kept import unreadable
+
+    for each in unreadable(group.gitdir, group.repository.objects):
+        if each.path and each.concerns(path):
+            hint = "`gitmem check` shows how to bring it back from a copy of the group"
+            text = f"there is no {path} in this group: {each.told}"
+            return PathNotFound(text, hint=hint, path=path, object=each.object)
+    return None
 
 
 def _no_file(snapshot: Snapshot, path: str) -> PathNotFound:

@@ -11,6 +11,7 @@ from gitmem.core.guards import allowance, check_secrets
 from gitmem.core.messages import Note
 from gitmem.core.paths import check_path
 from gitmem.errors import PathNotFound, PathRefused
+from gitmem.git.kept import lost_files
 from gitmem.git.objects import ObjectDamaged, blob_id
 from gitmem.git.publish import Plan, Published, Step
 from gitmem.git.repository import Snapshot
@@ -157,7 +158,8 @@ def _check_place(now: Snapshot, path: str) -> None:
 
 def _files(then: Snapshot, path: str) -> dict[str, bytes]:
     """The files at or below PATH; what only plain git would put there is left out."""
-    found = {each: node for each, node in then.files(path) if _is_memory(each, node)}
+    there = {**dict(then.files(path)), **lost_files(then, path)}
+    found = {each: node for each, node in there.items() if _is_memory(each, node)}
     if not found:
         raise PathNotFound(
             f"there was no {path or 'file'} at {then.commit[:10]}",

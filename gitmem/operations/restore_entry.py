@@ -18,8 +18,9 @@ from gitmem.core.entry_lines import BOM
 from gitmem.core.entry_places import put_back, replace
 from gitmem.core.guards import allowance, check_message_text, check_secrets
 from gitmem.core.messages import Note, title_of_change
-from gitmem.errors import BadInput, Conflict, NotFound
+from gitmem.errors import BadInput, Conflict, Damaged, NotFound
 from gitmem.git.diffing import hunks
+from gitmem.git.kept import lost_files
 from gitmem.git.publish import Plan, Step
 from gitmem.git.repository import Snapshot
 from gitmem.operations.applying import decoded
@@ -117,6 +118,12 @@ def _known(group: Group, wanted: _Wanted) -> list[EntryVersion]:
         past = versions(group.repository.snapshot(), wanted.home, wanted.name)
         return list(islice(past, 2 if wanted.previous else 1))
     then = group.repository.snapshot(resolve(group, wanted.at))
+    if lost_files(then, wanted.home):  # it is back, but the commit has an older version
+        raise Damaged(
+            f"{wanted.home} of {then.commit[:10]} was left out of it because it could not be read",
+            hint=f"restore the file: `{command('restore', wanted.home, '--at', then.commit[:10])}`",
+            path=wanted.home,
+        )
     layout = layout_at(group, then).layout
     path, entry = locate_entry(group, then, layout, f"{wanted.home}#{wanted.name}")
     return [EntryVersion(then.commit, path, decoded(path, then.read(path) or b""), entry)]

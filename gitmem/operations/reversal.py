@@ -15,10 +15,12 @@ from gitmem.core.quoting import quoted
 from gitmem.core.secrets import new_in_bytes
 from gitmem.errors import BadInput, PathRefused
 from gitmem.git.diffing import hunks
+from gitmem.git.history import locate
+from gitmem.git.kept import Unreadable, lacks_of, own_lacks
 from gitmem.git.moves import compare_commit
 from gitmem.git.objects import ObjectDamaged
 from gitmem.git.repository import Commit, Repository, Snapshot
-from gitmem.git.trees import Node
+from gitmem.git.trees import FILE, Node
 from gitmem.operations.place import check_place
 from gitmem.operations.write import Change, describe
 
@@ -44,13 +46,45 @@ def effect_of(repository: Repository, commit: Commit) -> Iterator[Effect]:
     """What COMMIT did, file by file; a move is one thing, not two."""
     parent = repository.commit(commit.parents[0]) if commit.parents else None
     found = compare_commit(repository, commit, parent)
-    sources = {path: old for path, old, _ in found.differences}
-    for path, old, new in found.differences:
+    rows = {path: (old, new) for path, old, new in found.differences}
+    before, after = lacks_of(parent) if parent else (), lacks_of(commit)
+    if before or after:
+        rows = _with_lost(repository, commit, rows, before, after)
+    for path, (old, new) in rows.items():
         source = found.moves.get(path, "")
         if source:
-            yield Effect(path, sources[source], new, source)
+            yield Effect(path, rows[source][0], new, source)
         elif path not in found.moves.values():
             yield Effect(path, old, new)
+
+
+Rows = dict[str, tuple[Node | None, Node | None]]
+
+
+def _with_lost(
+    repository: Repository,
+    commit: Commit,
+    rows: Rows,
+    before: Sequence[Unreadable],
+    after: Sequence[Unreadable],
+) -> Rows:
+    """The changes of a rebuilt commit with the versions that are lost BEFORE and AFTER it.
+
+    In its files an older version stands for each of them, which is not what was changed.
+    """
+    same = {each.key for each in before} & {each.key for each in after}
+    for each in (*before, *after):
+        if each.kind == "blob" and each.key not in same and each.path not in rows:
+            node = locate(repository, commit.tree, each.path)
+            rows[each.path] = (node, node)
+
+    def true(lacks: Sequence[Unreadable], path: str, node: Node | None) -> Node | None:
+        lost = (each for each in lacks if each.key not in same and each.concerns(path))
+        return next((Node(FILE, each.object) for each in lost), node)
+
+    return {
+        path: (true(before, path, old), true(after, path, new)) for path, (old, new) in rows.items()
+    }
 
 
 class _NotClean(Exception):
@@ -103,7 +137,7 @@ class _Work:
 
     def take_back(self, commit: Commit) -> tuple[list[Left], bool]:
         """Undo one commit as far as possible; tell what is left, and whether anything changed."""
-        left, changed = [], False
+        left, changed = list(self._lost(commit)), False
         effects = list(effect_of(self._repository, commit))
         known, moved = dict(self.now), self._moved_entries(effects)
         # What it made goes first, to make room for what it removed.
@@ -114,7 +148,11 @@ class _Work:
             except _NotClean as error:
                 left.append(Left(commit.oid, effect.path, str(error)))
                 continue
-            except (ObjectDamaged, PathRefused) as error:
+            except ObjectDamaged as error:
+                why = f"a version of it cannot be read: {error.message}"
+                left.append(Left(commit.oid, effect.path, why))
+                continue
+            except PathRefused as error:
                 left.append(Left(commit.oid, effect.path, error.message))
                 continue
             changed = changed or any(data != self._read(path) for path, data in files.items())
@@ -128,6 +166,12 @@ class _Work:
             self.now = known
             return [*left, *_rest(commit, effects, left)], False
         return left, changed
+
+    def _lost(self, commit: Commit) -> Iterator[Left]:
+        """The folders of COMMIT, or all its files, that nobody can read; files are effects."""
+        for each in own_lacks(self._repository.objects, commit):
+            if each.kind != "blob":
+                yield Left(commit.oid, each.path, each.told)
 
     def _moved_entries(self, effects: Sequence[Effect]) -> frozenset[str]:
         """What the entries say that a commit took out of one file and put into another."""

@@ -7,11 +7,22 @@ from typing import NamedTuple
 
 from gitmem.core.messages import visible
 from gitmem.git.diffing import hunks, unified
+from gitmem.git.kept import Unreadable, lacking_between
 from gitmem.git.moves import Comparison, compare_commit, content
 from gitmem.git.repository import Repository
 from gitmem.operations.group import Group
 from gitmem.operations.log import Entry, entry_of
 from gitmem.operations.resolve import resolve
+
+__all__ = [
+    "FileChange",
+    "Shown",
+    "Unreadable",
+    "describe_change",
+    "file_changes",
+    "is_within",
+    "show",
+]
 
 NOWHERE = "/dev/null"
 
@@ -38,6 +49,8 @@ class Shown(NamedTuple):
 
     entry: Entry
     files: tuple[FileChange, ...]
+    unreadable: tuple[Unreadable, ...] = ()
+    """What a rebuilt commit or its parent lacks, so that the changes are not all there."""
 
 
 def show(group: Group, commit: str) -> Shown:
@@ -46,7 +59,8 @@ def show(group: Group, commit: str) -> Shown:
     found = repository.commit(resolve(group, commit))
     parent = repository.commit(found.parents[0]) if found.parents else None
     comparison = compare_commit(repository, found, parent)
-    return Shown(entry_of(repository, found), tuple(file_changes(repository, comparison)))
+    changes = tuple(file_changes(repository, comparison))
+    return Shown(entry_of(repository, found), changes, lacking_between(parent, found))
 
 
 def file_changes(

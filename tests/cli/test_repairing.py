@@ -379,3 +379,43 @@ def test_while_a_rebase_is_in_progress_nothing_kept_is_touched(gitmem: Run, file
         assert (said.code, "`git switch main`" in said.err) == (4, True)
     git(files, "switch", "-q", "main")
     assert gitmem("kept", "restore", gone).code == 0
+
+
+def test_a_version_that_is_lost_is_named_by_every_command(
+    gitmem: Run, files: Path, home: Path
+) -> None:
+    gitdir = home / "repos/main.git"
+    for text in ("one", "two", "three"):
+        gitmem("write", "a.md", text)
+    one, two = (git(files, "rev-parse", each).strip() for each in ("HEAD~1", "HEAD"))
+    blob = git(files, "rev-parse", f"{one}:a.md").strip()
+    git(files, "reset", "-q", "--hard", "HEAD~2")
+    damaged = gitdir / "objects" / blob[:2] / blob[2:]
+    damaged.chmod(0o600)
+    damaged.write_bytes(b"xx")
+    lost = f"a.md of {one[:10]} cannot be read"
+
+    said = gitmem("kept", "restore", two[:10])
+
+    assert said.code == 0, said.err
+    assert f"2 commits had left the branch by `reset: moving to HEAD~2` and are back; {lost}" in (
+        said.err
+    )
+    copies = dict(map(str.split, filter(None, (gitdir / "gitmem/rebuilt").read_text().split("\n"))))
+    assert said.out == f"restored {copies[two][:7]}\n"
+    assert f"{copies[two][:7]} is on the branch already" in gitmem("kept", "restore", two).out
+    said = gitmem("read", "a.md", "--at", copies[one])
+    assert f"error: {lost} (blob {blob[:10]})\nhint: `gitmem check` shows" in said.err
+    left_out = f"left out because it could not be read: a.md of {one[:10]} (blob {blob[:7]})"
+    for command in (("show", copies[one]), ("diff", copies[one], copies[two])):
+        assert left_out in gitmem(*command).out
+    said = gitmem("undo", copies[two])
+    assert (said.code, "a version of it cannot be read" in said.out) == (4, True)
+    assert gitmem("read", "a.md").out == "three\n"
+    said = gitmem("status")
+    assert f"versions that cannot be read\n  a.md of {one[:10]}  blob {blob[:7]}\n" in said.out
+    known = re.search(r"if nobody has a copy: gitmem (check --acknowledge \w+)", said.out)
+    assert known
+    assert f"warning version-lost: {lost} (blob {blob[:10]})\n" in gitmem("check").out
+    assert gitmem(*known[1].split()).code == 0
+    assert "cannot be read" not in gitmem("status").out

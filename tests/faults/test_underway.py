@@ -380,6 +380,7 @@ def test_conflicts_of_a_stash_are_left_alone(scene: Scene) -> None:
     with pytest.raises(GitOperationUnderway) as refused:
         scene.write(Edit("both.md", "mine\n"))
 
+    assert refused.value.message == "'both.md' has a conflict to resolve"
     assert "`git add both.md`" in refused.value.hint
     with scene.opened() as group:
         found = status(group)

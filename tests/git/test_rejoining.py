@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from gitmem.errors import GitmemError
+from gitmem.errors import Damaged, GitmemError, PathNotFound
+from gitmem.git.checks.findings import Finding
 from gitmem.git.checks.rewound import REWOUND
-from gitmem.git.kept import kept_refs
+from gitmem.git.kept import kept_refs, newest_copy
 from gitmem.git.lock import last_published, lock_path
 from gitmem.git.rejoining import Rejoined
 from gitmem.git.repository import BranchLost
 from gitmem.operations.capture import capture
-from gitmem.operations.departed import kept_list, kept_restore
+from gitmem.operations.departed import kept_drop, kept_list, kept_restore
+from gitmem.operations.diff import diff
 from gitmem.operations.exposed import acknowledge
 from gitmem.operations.group import Group, Store
 from gitmem.operations.init import init
 from gitmem.operations.read import read
+from gitmem.operations.restore import restore
+from gitmem.operations.show import show
 from gitmem.operations.status import status
+from gitmem.operations.undo import undo
 from gitmem.operations.write import Edit, write
 from tests.faults.test_kill import die_at
-from tests.support.damage import check_now, oid
+from tests.support.damage import check_now, object_file, oid
 from tests.support.faults import Scene, assert_sound, commits_of, files_on_disk, new_scene
-from tests.support.git import git
+from tests.support.git import git, git_bytes
 from tests.support.processes import alone
 
 PERSON = {
@@ -334,13 +342,17 @@ WHOLE = {
     "e.md": b"precious\n",
 }
 LOSSES: dict[str, tuple[str, dict[str, bytes | None], str]] = {
-    "a file": ("{d}:d.md", {"d.md": None}, "d.md"),
-    "a newer version": ("{d}:a.md", {"a.md": b"first\n"}, "a.md"),
-    "a folder": ("{x}:notes", {"notes/x.md": None, "notes/y.md": None}, "notes"),
+    "a file": ("{d}:d.md", {"d.md": None}, "d.md of {d:.10}"),
+    "a newer version": ("{d}:a.md", {"a.md": b"first\n"}, "a.md of {d:.10}"),
+    "a folder": (
+        "{x}:notes",
+        {"notes/x.md": None, "notes/y.md": None},
+        "notes of {x:.10}",
+    ),
     "a folder that can be guessed": ("{e}^{{tree}}", {}, ""),
     "the first commit": ("{d}", {}, "commit {d:.10}"),
     "a commit in the middle": ("{x}", {}, "commit {x:.10}"),
-    "the last commit": ("{e}", {}, "commit {e:.10}"),
+    "the last commit": ("{e}", {"e.md": None}, "commit {e:.10}"),
 }
 
 
@@ -420,12 +432,13 @@ def test_repair_copies_a_kept_line_that_was_damaged_since(scene: Scene) -> None:
 
 
 def test_files_of_a_lost_commit_are_not_guessed(scene: Scene) -> None:
-    """Two trees fit what the reflog says of the last commit, and only one was acknowledged."""
+    """A commit that somebody broke off leaves a tree that fits all that the reflog says."""
     made = rewound_line(scene)
     rows = git(scene.gitdir, "ls-tree", made["e"])
-    other = git(scene.gitdir, "hash-object", "-w", "--stdin", input="never acknowledged\n").strip()
+    other = git(scene.gitdir, "hash-object", "-w", "--stdin", input="never committed\n").strip()
     told = oid(scene, f"{made['e']}:e.md")
     git(scene.gitdir, "mktree", input=rows.replace(told, other))
+    lose(scene, f"{made['e']}^{{tree}}")
     lose(scene, made["e"])
     (found,) = next_writer(scene)
     assert [each.object for each in found.unreadable] == [made["e"]]
@@ -472,7 +485,7 @@ def test_repair_keeps_what_can_be_read_of_a_line_that_only_the_reflog_knows(
     assert found.object == made["e"]
     (done,) = [each for each in check_now(scene, repair=True).findings if each.code == REWOUND]
     assert done.repaired.startswith("kept as refs/gitmem/kept/")
-    assert "without d.md" in done.repaired
+    assert f"; d.md of {made['d'][:10]} and commit {made['x'][:10]} cannot be read" in done.repaired
     (kept,) = kept_refs(scene.gitdir).values()
     assert git(scene.gitdir, "show", f"{kept}:e.md") == "precious\n"
     said = git(scene.gitdir, "log", "--format=%s", kept)
@@ -494,6 +507,225 @@ def test_a_rebuilt_commit_says_whose_copy_it_is(scene: Scene) -> None:
         assert whole in copies, "author, time, reason and trailers are as they were"
     assert made["d"] in commits_of(scene.gitdir), "what was whole is not copied"
     assert scene.files()["notes/y.md"] == b"y\n"
+
+
+def two_versions(scene: Scene, path: str = "n.md", to: str = "HEAD~2") -> dict[str, str]:
+    """Two versions of a file on a line that left the branch, of which the first is lost."""
+    made = {
+        "one": scene.write(Edit(path, "one\n")).commit,
+        "two": scene.write(Edit(path, "one\ntwo\n")).commit,
+    }
+    made["blob"] = oid(scene, f"{made['one']}:{path}")
+    by_person(scene, "update-ref", "-m", f"reset: moving to {to}", "refs/heads/main", "main~2")
+    by_person(scene, "read-tree", "--reset", "-u", "main")
+    lose(scene, made["blob"])
+    return made
+
+
+def copy_of(scene: Scene, commit: str) -> str:
+    return newest_copy(scene.gitdir, commit)
+
+
+def lost_versions(scene: Scene) -> list[Finding]:
+    return [each for each in check_now(scene).findings if each.code == "version-lost"]
+
+
+def test_an_older_version_that_is_lost_does_not_get_on_the_branch(scene: Scene) -> None:
+    """The newest versions are all there, so that a merge alone would notice nothing."""
+    made = two_versions(scene, to="HEAD")
+    (found,) = next_writer(scene)
+    assert scene.files()["n.md"] == b"one\ntwo\n"
+    assert made["one"] not in commits_of(scene.gitdir)
+    assert found.told == (
+        "2 commits had left the branch by `reset: moving to HEAD` and are back; "
+        f"n.md of {made['one'][:10]} cannot be read (see `gitmem check`)"
+    )
+    assert_nothing_blocks_gc(scene)
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["at once", "after a write"])
+@pytest.mark.parametrize("copy", [True, False], ids=["the copy", "the old id"])
+def test_a_damaged_line_can_be_dropped_by_either_id(scene: Scene, first: bool, copy: bool) -> None:
+    made = two_versions(scene)
+    if not first:
+        next_writer(scene)
+    with scene.opened() as group:
+        wanted = copy_of(scene, made["two"]) if copy else made["two"]
+        done = kept_drop(group, wanted[:10])
+        assert group.rejoined == []
+        assert kept_list(group) == ()
+    assert done.kept == copy_of(scene, made["two"]) != made["two"]
+    assert kept_refs(scene.gitdir) == {}
+    assert next_writer(scene) == []
+    check_now(scene, repair=True)
+    assert kept_refs(scene.gitdir) == {}
+    assert lost_versions(scene) == []
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["at once", "after a write"])
+def test_a_damaged_line_can_be_restored_by_either_id_once(scene: Scene, first: bool) -> None:
+    made = two_versions(scene)
+    if not first:
+        scene.write(Edit("since.md", "since\n"))
+    with scene.opened() as group:
+        done = kept_restore(group, made["two"][:10])
+        told = [each.told for each in group.rejoined]
+        assert all("and are back; n.md of" in each for each in told)
+        assert len(told) == first
+        assert done.kept == copy_of(scene, made["two"]) != made["two"]
+        head = scene.head()
+        for again in (made["two"], done.kept):
+            assert kept_restore(group, again[:10]) == (done.kept, head, False)
+    assert scene.head() == head
+    assert kept_refs(scene.gitdir) == {}
+    assert scene.files()["n.md"] == b"one\ntwo\n"
+    assert not {made["one"], made["two"]} & commits_of(scene.gitdir)
+    assert_nothing_blocks_gc(scene)
+
+
+@pytest.mark.parametrize("name", ["n.md", "a\x07`b\n.md", os.fsdecode(b"caf\xe9.md")])
+def test_a_lost_version_comes_back_from_a_copy_of_the_group(scene: Scene, name: str) -> None:
+    """Into the object database, not into the file: that has a newer version."""
+    rows = [git(scene.gitdir, "ls-tree", "main^{tree}")]
+    blobs = [
+        git(scene.gitdir, "hash-object", "-w", "--stdin", input=text).strip()
+        for text in ("one\n", "one\ntwo\n")
+    ]
+    before = scene.head()
+    for blob in blobs:
+        row = b"100644 blob %s\t%s\0" % (blob.encode(), os.fsencode(name))
+        listed = rows[0].replace("\n", "\0").encode() + row
+        tree = git_bytes(scene.gitdir, "mktree", "-z", input=listed).decode().strip()
+        made = git(scene.gitdir, "commit-tree", tree, "-p", "main", "-m", "x", env=PERSON).strip()
+        by_person(scene, "update-ref", "-m", "commit: x", "refs/heads/main", made)
+    newest = f"{scene.head()}^{{tree}}"
+    copy = str(scene.root / "copy")
+    by_person(scene, "clone", "-q", "--bare", "--no-hardlinks", str(scene.gitdir), copy)
+    by_person(scene, "read-tree", "--reset", "-u", "main")
+    next_writer(scene)
+    by_person(scene, "update-ref", "-m", "reset: moving to HEAD", "refs/heads/main", before)
+    by_person(scene, "read-tree", "--reset", "-u", "main")
+    object_file(scene, blobs[0]).write_bytes(b"xx")
+    assert next_writer(scene)
+    (found,) = lost_versions(scene)
+    assert found.path == name
+    typed = found.hint.split("`")[1].replace("COPY", copy)
+    subprocess.run(["sh", "-c", typed], check=True, capture_output=True)
+    assert lost_versions(scene) == []
+    assert git(scene.gitdir, "rev-parse", "main^{tree}") == git(scene.gitdir, "rev-parse", newest)
+
+
+def test_whoever_asks_for_a_lost_version_is_told_so(scene: Scene) -> None:
+    made = two_versions(scene, to="HEAD")
+    next_writer(scene)
+    copy, newer = copy_of(scene, made["one"]), copy_of(scene, made["two"])
+    with scene.opened() as group:
+        for ask in (
+            partial(read, group, "n.md", at=copy),
+            partial(restore, group, "n.md", at=copy),
+            partial(restore, group, "", at=copy),
+            partial(restore, group, "n.md#entry", at=copy),
+        ):
+            with pytest.raises(Damaged, match="cannot be read") as caught:
+                ask()
+            assert caught.value.facts["object"] == made["blob"]
+        assert read(group, "n.md", at=newer).data == b"one\ntwo\n"
+        for commit in (copy, newer):
+            assert [each.object for each in show(group, commit).unreadable] == [made["blob"]]
+            assert [each.object for each in diff(group, commit + "^", commit).unreadable] == [
+                made["blob"]
+            ]
+        for commit in (newer, copy):
+            undone = undo(group, [commit])
+            assert not undone.changed
+            ((_, path, why),) = undone.left
+            assert (path, "cannot be read" in why) == ("n.md", True)
+    assert scene.files()["n.md"] == b"one\ntwo\n"
+    git(scene.gitdir, "hash-object", "-w", "--stdin", input="one\n")
+    with scene.opened() as group:
+        assert read(group, "n.md", at=copy).data == b"one\n"
+        with pytest.raises(Damaged) as caught:
+            restore(group, "n.md#entry", at=copy)
+        assert f"gitmem restore n.md --at {copy[:10]}" in caught.value.hint
+        assert undo(group, [newer]).undone == (newer,)
+        assert read(group, "n.md").data == b"one\n"
+
+
+def test_an_older_version_is_not_shown_for_a_lost_one(scene: Scene) -> None:
+    made = rewound_line(scene)
+    lost = lose(scene, "{d}:a.md".format(**made))
+    next_writer(scene)
+    with scene.opened() as group:
+        for name in ("d", "x"):
+            with pytest.raises(Damaged) as caught:
+                read(group, "a.md", at=copy_of(scene, made[name]))
+            assert caught.value.facts["object"] == lost
+        assert read(group, "a.md").data == b"first\n", "what stands there now is what it says"
+        assert [each.words for each in show(group, copy_of(scene, made["x"])).unreadable] == []
+        assert undo(group, [copy_of(scene, made["x"])]).left == ()
+
+
+def test_a_file_that_was_left_out_is_not_called_unknown(scene: Scene) -> None:
+    made = rewound_line(scene)
+    lose(scene, "{d}:d.md".format(**made))
+    next_writer(scene)
+    with scene.opened() as group, pytest.raises(PathNotFound) as caught:
+        read(group, "d.md")
+    assert f"d.md of {made['d'][:10]} cannot be read" in caught.value.message
+
+
+def test_a_commit_that_deleted_a_lost_file_lacks_nothing(scene: Scene) -> None:
+    before = scene.head()
+    one = scene.write(Edit("n.md", "one\n")).commit
+    (scene.worktree / "n.md").unlink()
+    capture_all(scene)
+    gone = scene.head()
+    by_person(scene, "update-ref", "-m", "reset: moving to HEAD", "refs/heads/main", before)
+    by_person(scene, "read-tree", "--reset", "-u", "main")
+    lost = lose(scene, f"{one}:n.md")
+    next_writer(scene)
+    with scene.opened() as group:
+        copy = copy_of(scene, gone)
+        with pytest.raises(PathNotFound):
+            read(group, "n.md", at=copy)
+        assert [each.object for each in show(group, copy).unreadable] == [lost]
+        assert [each.path for each in undo(group, [copy]).left] == ["n.md"]
+
+
+def test_what_a_commit_after_a_lost_one_did_is_not_guessed(scene: Scene) -> None:
+    """Its files are those of both; to take them back would take back what the lost one did."""
+    made = rewound_line(scene)
+    lose(scene, made["x"])
+    next_writer(scene)
+    before = scene.files()
+    copy = copy_of(scene, made["e"])
+    with scene.opened() as group:
+        assert [each.object for each in show(group, copy).unreadable] == [made["x"]]
+        assert undo(group, [copy]).left
+        assert undo(group, [copy_of(scene, made["x"])]).left
+    assert scene.files() == before
+
+
+def test_to_know_of_one_loss_hides_no_later_one(scene: Scene) -> None:
+    made = two_versions(scene, to="HEAD")
+    next_writer(scene)
+    (first,) = lost_versions(scene)
+    with scene.opened() as group:
+        acknowledge(group, [first.id])
+    assert lost_versions(scene) == []
+    assert two_versions(scene, "third.md", to="HEAD")["blob"] == made["blob"]
+    next_writer(scene)
+    found = lost_versions(scene)
+    assert [each.object for each in found] == [made["blob"]]
+    assert found[0].path == "third.md"
+    assert found[0].id != first.id
+
+
+def test_one_damaged_file_that_nothing_needs_is_one(scene: Scene) -> None:
+    stray = git(scene.gitdir, "hash-object", "-w", "--stdin", input="stray\n").strip()
+    object_file(scene, stray).write_bytes(b"xx")
+    (found,) = check_now(scene).findings
+    assert found.message == "1 damaged object file that no history depends on"
 
 
 def capture_all(scene: Scene) -> None:

@@ -90,9 +90,9 @@ def _neither(text: str, error: PathNotFound) -> PathNotFound:
 
 
 def _lines(call: Invocation, found: Diffed) -> Iterator[str]:
-    if found.files:
+    if found.files or found.unreadable:
         yield f"{_named(found.a)} -> {_named(found.b)}"
-    yield from file_lines(call.style, found.files)
+    yield from file_lines(call.style, found.files, found.unreadable)
 
 
 def _named(commit: str) -> str:

@@ -64,7 +64,7 @@ def _lines(call: Invocation, shown: Shown, now: datetime) -> Iterator[str]:
         lines = text_lines(entry.reason) if name == "why" else filter(None, [visible(value)])
         for number, line in enumerate(lines):
             yield f"  {'' if number else name:<8} {line}"
-    yield from file_lines(call.style, shown.files)
+    yield from file_lines(call.style, shown.files, shown.unreadable)
 
 
 def draw_details(call: Invocation, facts: Mapping[str, Any]) -> None:

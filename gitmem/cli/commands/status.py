@@ -173,10 +173,12 @@ def _late(call: Invocation, found: Status) -> Iterator[str]:
 
 def _lost(call: Invocation, found: Status) -> Iterator[str]:
     if found.unreadable:
-        yield from ("", call.addressed("lost for good when commits were brought back"))
+        yield from ("", "versions that cannot be read")
     for each in found.unreadable[:SHOWN]:
-        yield f"  {call.style.warn(each.words)}  {each.kind} {short(each.object)}"
-        yield call.addressed(f"           you know of it: gitmem check --acknowledge {each.id}")
+        what = "" if each.kind == "commit" else f"  {each.kind} {short(each.object)}"
+        yield f"  {call.style.warn(each.words)}{what}"
+        known = f"           if nobody has a copy: gitmem check --acknowledge {each.id}"
+        yield call.addressed(known)
     if len(found.unreadable) > SHOWN:
         yield call.addressed(f"  and {len(found.unreadable) - SHOWN:,} more (see: gitmem check)")
 

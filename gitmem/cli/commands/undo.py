@@ -67,7 +67,7 @@ def _lines(call: Invocation, undone: Undone) -> Iterator[str]:
         yield f"took back {counted(len(undone.undone), 'commit')}: {names}"
     yield from change_lines("undone", undone.changes, undone.commit, call.style)
     for each in undone.left:
-        where = f"{visible(each.path)} of {short(each.commit)}"
+        where = " of ".join(filter(None, (visible(each.path), short(each.commit))))
         yield f"{call.style.warn('left')} {where}: {visible(each.why)}"
     if undone.reopened:
         ranges = counted(len(undone.reopened), "summarised range")

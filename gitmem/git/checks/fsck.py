@@ -10,6 +10,7 @@ from shlex import quote
 from time import sleep
 from typing import NamedTuple
 
+from gitmem.core.numbers import counted
 from gitmem.core.transcripts import REF
 from gitmem.git.checks import upkeep
 from gitmem.git.checks.closure import Lack, Walk, check_loose, loose_names
@@ -248,7 +249,7 @@ def _stored(gitdir: Path, survey: Survey) -> Iterator[Finding]:
         yield from _lack_findings(gitdir, lack, survey.walk.entries)
     idle = [oid for oid in survey.damaged if oid not in lacking]
     if idle:
-        text = f"{len(idle)} damaged object files that no history depends on"
+        text = f"{counted(len(idle), 'damaged object file')} that no history depends on"
         yield warning("object-damaged-unused", text, object=idle[0])
     for fault in survey.packs:
         name = os.path.relpath(fault.path, gitdir)

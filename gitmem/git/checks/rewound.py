@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 
 from gitmem.core.numbers import counted
-from gitmem.core.quoting import quoted
 from gitmem.git.acknowledged import read_acknowledged
 from gitmem.git.checks.findings import REPAIR, Finding, info, warning
 from gitmem.git.checks.reffiles import ZERO, LogLine, read_log
@@ -64,18 +64,18 @@ def unreadable_findings(gitdir: Path, objects: Objects) -> Iterator[Finding]:
     done = read_acknowledged(gitdir).ids
     lost = [each for each in unreadable(gitdir, objects) if each.id not in done]
     for each in lost[:MOST]:
-        name = f"{each.kind} {each.object[:10]}"
-        text = f"{each.words} ({name}) could not be read when lost commits were brought back"
-        found = warning("version-lost", text, path=each.path, object=each.object, hint=_way(each))
+        way = _way(gitdir, each)
+        found = warning("version-lost", each.told, path=each.path, object=each.object, hint=way)
         yield found._replace(id=each.id)
 
 
-def _way(lost: Unreadable) -> str:
-    known = f"if nobody has it: `gitmem check --acknowledge {lost.id}`"
-    if lost.kind != "blob":
-        return f"look for it in a copy of this group; {known}"
-    copy = f"git -C COPY cat-file blob {lost.object} | gitmem write {quoted(lost.path)}"
-    return f"from a copy of this group: `{copy}`; {known}"
+def _way(gitdir: Path, lost: Unreadable) -> str:
+    """Bring the object back, and not its text to the file: a newer version may stand there."""
+    return (
+        f"from a copy of this group: `git -C COPY cat-file {lost.kind} {lost.object} | "
+        f"git --git-dir={quote(str(gitdir))} hash-object -t {lost.kind} -w --stdin`; "
+        f"if nobody has a copy: `gitmem check --acknowledge {lost.id}`"
+    )
 
 
 def moves_from(lines: Iterable[LogLine]) -> dict[str, str]:

@@ -5,27 +5,25 @@ That is a commit like any other, so nothing is hidden: it says what was lost and
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from datetime import datetime
-from functools import cached_property
 from typing import NamedTuple
 
-from gitmem.core.messages import Note, subject
+from gitmem.core.messages import Note, parse, subject
 from gitmem.git import trees
 from gitmem.git.ancestry import reached
-from gitmem.git.checks.closure import GITLINK, Lack, loose_names
+from gitmem.git.checks.closure import GITLINK, Lack
 from gitmem.git.checks.reffiles import read_log
 from gitmem.git.checks.scrub import scrub
 from gitmem.git.commits import commit_bytes, rewritten
 from gitmem.git.intake import new_id
-from gitmem.git.kept import UNREADABLE, WAS, Line, Unreadable
+from gitmem.git.kept import UNREADABLE, WAS, Line, Unreadable, lacks_of
 from gitmem.git.lineage import logged_parents
 from gitmem.git.objects import ObjectDamaged
 from gitmem.git.refs import Move, move_ref
 from gitmem.git.repairs.healing import Healer, Sources
 from gitmem.git.repairs.lostrefs import LostRefs
-from gitmem.git.repository import BRANCH, Commit, Repository, differences, parse_commit
+from gitmem.git.repository import BRANCH, Commit, Repository
 from gitmem.git.setup import worktree_of
 from gitmem.git.trees import FOLDER, Node, Tree
 
@@ -138,6 +136,10 @@ def whole_line(repository: Repository, head: str) -> Line:
         Healer(objects, Sources(repository.gitdir, root), left=True).heal({BRANCH: head})
     work = _Rebuilding(repository, tip)
     rebuilt = work.run(head)
+    for each in work.unreadable:
+        if not objects.holds(each.object):
+            # `git hash-object -w` writes nothing where a file of that name is, damaged or not.
+            objects.quarantine(each.object)
     return Line(rebuilt, tuple(work.unreadable), work.made)
 
 
@@ -148,11 +150,13 @@ class _Rebuilding:
         self._repository, self._tip = repository, tip
         lines, _, _ = read_log(repository.gitdir, BRANCH)
         self._logged = logged_parents(lines)
-        self._said = {line.new: line.message for line in lines if line.is_ours}
         self._there = reached(repository.objects, tip, logged=self._logged)
         self.made: dict[str, str] = {}
         """What stands for each commit: itself, where nothing in it or before it is missing."""
         self.unreadable: list[Unreadable] = []
+        """What is lost, each with the first commit that lacks it."""
+        self._found: dict[tuple[str, ...], Unreadable] = {}
+        """What the commit at hand lacks."""
 
     def run(self, head: str) -> str:
         """Copy HEAD and all before it that the branch does not have; parents come first."""
@@ -178,8 +182,7 @@ class _Rebuilding:
     def _copied(self, oid: str) -> str:
         parents = tuple(self.made.get(each, each) for each in self._parents(oid))
         before = self._root(parents)
-        known = len(self.unreadable)
-        objects = self._repository.objects
+        objects, self._found = self._repository.objects, {}
         try:
             commit = self._repository.commit(oid)
         except ObjectDamaged:
@@ -188,9 +191,24 @@ class _Rebuilding:
         tree = root.oid if root else objects.write("tree", b"")
         if (tree, parents) == (commit.tree, commit.parents):
             return oid
-        lacks = ((UNREADABLE, each.trailer) for each in self.unreadable[known:])
+        lacks = tuple((UNREADABLE, each.trailer) for each in self._new_lacks(commit, parents))
         raw = objects.read_as("commit", oid)
         return objects.write("commit", rewritten(raw, tree, parents, ((WAS, oid), *lacks)))
+
+    def _new_lacks(self, commit: Commit, parents: tuple[str, ...]) -> list[Unreadable]:
+        """All that COMMIT does not say yet that it lacks; what its PARENTS lack is named by them.
+
+        Each commit says all that its own files lack: whether a later one deleted a lost file, or
+        still had it, nobody could tell otherwise.
+        """
+        said = {each.key for each in lacks_of(commit)}
+        known = said | {
+            lack.key for each in parents for lack in lacks_of(self._repository.commit(each))
+        }
+        was = parse(commit.message).get(WAS) or commit.oid
+        found = [each._replace(commit=was) for each in self._found.values()]
+        self.unreadable += [each for each in found if each.key not in known]
+        return [each for each in found if each.key not in said]
 
     def _root(self, parents: tuple[str, ...]) -> Node | None:
         with suppress(ObjectDamaged):
@@ -198,55 +216,25 @@ class _Rebuilding:
         return None
 
     def _instead(self, oid: str, parents: tuple[str, ...], before: Node | None) -> str:
-        """A commit in the place of OID, with the files of that, if they are to be found."""
-        lack = Unreadable("commit", oid)
+        """A commit in the place of OID, with the files of the one before.
+
+        Its own are not guessed: a tree that no commit has may be what somebody staged and never
+        committed, such as a credential.
+        """
+        lack = Unreadable("commit", oid, commit=oid)
         self.unreadable.append(lack)
-        extra = ((WAS, oid), (UNREADABLE, lack.trailer))
+        before_it = lacks_of(self._repository.commit(parents[0])) if before else ()
+        lacks = (lack, *(each for each in before_it if each.kind != "commit"))
+        extra = ((WAS, oid), *((UNREADABLE, each.trailer) for each in lacks))
         title = f"stands in for the commit {oid[:10]}, which is lost"
         # An id of its own, always the same: after a crash the same copies are made again.
         note = Note("restore", oid[:16], "gitmem", title, extra=extra)
         objects = self._repository.objects
-        there = self._tree_of(oid, before) if before else ""
-        found = self._sound("", Node(FOLDER, there), before) if there else before
-        tree = found.oid if found else objects.write("tree", b"")
+        tree = before.oid if before else objects.write("tree", b"")
         parent = parents[0] if before else None
         known = self._repository.commit(parent or self._tip)  # its own time is lost with it
         raw = commit_bytes(tree, parent, note, known.time, known.committed)
         return objects.write("commit", raw)
-
-    def _tree_of(self, oid: str, before: Node) -> str:
-        """The files of a lost commit: the one tree that fits what the reflog says; or nothing.
-
-        A tree outlives its commit. It is one that no commit and no other tree has, and it differs
-        from what was BEFORE in just the files of the subject, as in `write(a.md): …`.
-        """
-        named = re.match(r"[\w-]+\((?:(\d+) files|(.+?))\)(?:: |$)", self._said.get(oid, ""))
-        if named is None:
-            return ""
-        found = []
-        for each in self._orphans:
-            with suppress(ObjectDamaged):
-                changes = differences(self._repository, "", before.oid, each)
-                paths = [path for path, _, _ in changes]
-                fits = paths == [named[2]] if named[2] else len(paths) == int(named[1])
-                found += [each] if fits else []
-        return found[0] if len(found) == 1 else ""
-
-    @cached_property
-    def _orphans(self) -> set[str]:
-        """The trees that no commit and no other tree has."""
-        objects, gitdir = self._repository.objects, self._repository.gitdir
-        packed = (oid for pack in objects.packs for oid in pack.names())
-        found, used = set(), set()
-        for oid in (*loose_names(gitdir), *packed):
-            with suppress(ObjectDamaged, ValueError):
-                kind, data = objects.read(oid)
-                found |= {oid} if kind == "tree" else set()
-                used |= (
-                    {node.oid for node in trees.parse(data).values()} if kind == "tree" else set()
-                )
-                used |= {parse_commit(oid, data).tree} if kind == "commit" else set()
-        return found - used
 
     def _sound(self, path: str, node: Node, before: Node | None) -> Node | None:
         """NODE without what cannot be read: there, what stood BEFORE stands on."""
@@ -257,8 +245,7 @@ class _Rebuilding:
             data = self._repository.objects.read_as(lack.kind, node.oid)
             tree = trees.parse(data) if node.is_folder else {}
         except (ObjectDamaged, ValueError):
-            if lack not in self.unreadable:
-                self.unreadable.append(lack)
+            self._found[lack.key] = lack
             return before
         return self._sound_folder(path, node, tree, before) if node.is_folder else node
 
