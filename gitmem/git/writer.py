@@ -96,9 +96,14 @@ class Writer:
         return self._publisher.run_before
 
     @property
-    def run_broken(self) -> bool:
-        """True where what was written here does not follow that."""
-        return self._publisher.run_broken
+    def run(self) -> Run:
+        """The same as the lock tells it from now on."""
+        return self._publisher.run
+
+    @property
+    def strayed(self) -> bool:
+        """True where that does not continue what we found."""
+        return self._publisher.strayed
 
     def begin_run(self) -> None:
         """Count from here the commits that nobody but us put on the branch."""

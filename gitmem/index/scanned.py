@@ -27,7 +27,8 @@ class Scanned(NamedTuple):
     tip: str = ""
     """Everything that this commit reaches was searched; empty before the first time."""
     left: str = ""
-    """A tip with more behind it than a write may wait for: maintenance searches that."""
+    """A tip with more behind it than a write may wait for: maintenance searches that. The files of
+    this commit were searched all the same."""
     found: tuple[Exposed, ...] = ()
 
 
@@ -71,14 +72,11 @@ def _form(text: str) -> str:
 
 
 def carried_on(known: Scanned, since: str, tip: str) -> Scanned:
-    """What is known where all commits from SINCE to TIP came through our doors.
-
-    A file that held a credential before holds it in its next version, too: then nothing follows.
-    """
-    if not since or known.found:
+    """What is known where all commits from SINCE to TIP came through our doors."""
+    if not since:
         return known
     searched, left = (tip if each == since else each for each in (known.tip, known.left))
-    return Scanned(searched, left)
+    return Scanned(searched, left, known.found)
 
 
 def _escaped(path: str) -> str:

@@ -16,7 +16,7 @@ from gitmem.core.messages import Note, check_agent
 from gitmem.core.paths import check_group, check_path
 from gitmem.errors import BadInput, Damaged, GitmemError, GroupNotFound, PathRefused
 from gitmem.git.formats import Unread, check_form, unread
-from gitmem.git.lock import WAIT, last_run
+from gitmem.git.lock import WAIT, Run, last_run
 from gitmem.git.repository import Repository, Snapshot, seal
 from gitmem.git.rescue import Rescue, damage_met
 from gitmem.git.setup import FORMAT, is_blank, is_tied, name_worktree, read_config, worktree_in
@@ -357,7 +357,7 @@ class Group:
     def _count_as_scanned(self, writer: Writer) -> None:
         """Remember that commits came through our doors, which have searched them.
 
-        The lock tells that, as long as nobody else moves the branch and nothing was found.
+        The lock tells that, as long as nobody else moves the branch and no finding is open.
         """
         from gitmem.core.guards import is_allowed
 
@@ -365,10 +365,10 @@ class Group:
             ends = (self.repository.commit(commit).message for _, commit in writer.landed)
             if self._exposed is None:
                 self._exposed = bool(scanned_in(self.gitdir)[0].found)
-            if self._exposed or writer.run_broken or any(map(is_allowed, ends)):
+            if self._exposed or writer.strayed or any(map(is_allowed, ends)):
                 from gitmem.operations.exposed import count_as_scanned
 
-                count_as_scanned(self, writer.run_before, writer.landed)
+                count_as_scanned(self, writer)
 
     @contextmanager
     def _writing(
@@ -382,7 +382,8 @@ class Group:
             writer.examine = self._examine
             self._writer = writer
             try:
-                if not goes_on:
+                if not goes_on or writer.strayed:
+                    keep_run(self.gitdir, writer.run_before)
                     writer.begin_run()
                 changed = not hurried and writer.index_changed()
                 if changed and not late:
@@ -395,7 +396,7 @@ class Group:
             finally:
                 self._writer = None
                 self.rejoined += writer.rejoined
-        if writer.landed:
+        if writer.landed or writer.strayed:
             self._count_as_scanned(writer)
 
     def underway(self) -> GitOperation | None:
@@ -478,11 +479,42 @@ def scanned_in(gitdir: Path) -> tuple[Scanned, bool]:
 
     The second is False where the lock tells of commits that do not follow what was searched.
     """
-    from gitmem.index.scanned import carried_on, read_scanned
+    from gitmem.index.scanned import read_scanned
 
-    known, (since, tip) = read_scanned(gitdir), last_run(gitdir)
-    follows = bool(since) and since in (known.tip, known.left)
-    return carried_on(known, since, tip), follows and not known.found
+    known, run = read_scanned(gitdir), last_run(gitdir)
+    follows = bool(run[0]) and run[0] in (known.tip, known.left)
+    return carried(gitdir, known, run), follows and not _has_open(gitdir, known)
+
+
+def carried(gitdir: Path, known: Scanned, run: Run) -> Scanned:
+    """What is known with the commits of RUN.
+
+    A file with an open finding holds it in its next version, too, which a writer may have died
+    before it told: then nothing follows.
+    """
+    from gitmem.index.scanned import carried_on
+
+    return known if _has_open(gitdir, known) else carried_on(known, *run)
+
+
+def _has_open(gitdir: Path, known: Scanned) -> bool:
+    """Whether something was found that nobody has acknowledged."""
+    if not known.found:
+        return False
+    from gitmem.git.acknowledged import read_acknowledged
+
+    done = read_acknowledged(gitdir)
+    return not all(done.covers(each.id, each.place) for each in known.found)
+
+
+def keep_run(gitdir: Path, run: Run) -> None:
+    """Write down which commits RUN vouches for: the lock is about to stop telling of them."""
+    from gitmem.index.scanned import keep_scanned, read_scanned
+
+    stored = read_scanned(gitdir)
+    known = carried(gitdir, stored, run)
+    if known != stored:
+        keep_scanned(gitdir, known)
 
 
 def not_found(store: Store, name: str, acting: str | None = None) -> GroupNotFound:
