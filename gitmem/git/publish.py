@@ -92,6 +92,8 @@ class Publisher:
         self.unfinished: list[Item] = []
         self.landed: list[tuple[str, str]] = []
         """What was written here, each as the commit it began on and the one it ends with."""
+        self.replaced: set[str | None] = set()
+        """The blobs that stood in the branch in the place of what was written here."""
         self.run_before = self.run = lock.run()
         """Where we found the branch, and since when nobody but us had moved it."""
         self.run_broken = False
@@ -195,6 +197,7 @@ class Publisher:
         reached("branch")
         with suppress(OSError):  # libgit2 leaves its mode to the umask
             os.chmod(f"{self.repository.gitdir}/{BRANCH}", 0o600)
+        self.replaced.update(map(snapshot.oid, final))
         self._go_on(tip.commit, commit, theirs=bool(plan.commit))
         self.settle(items, final)
         return Published(commit, tip.commit, {item.path: item.new for item in items})

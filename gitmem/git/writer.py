@@ -86,6 +86,11 @@ class Writer:
         return self._publisher.landed
 
     @property
+    def replaced(self) -> set[str | None]:
+        """The blobs that stood in the branch in the place of what this writer put there."""
+        return self._publisher.replaced
+
+    @property
     def published(self) -> str:
         """The commit that the branch is known to be at."""
         return self._publisher.published

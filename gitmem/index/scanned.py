@@ -7,6 +7,7 @@ here are ours. Without this file everything is searched again.
 
 from __future__ import annotations
 
+import os
 import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 FORM = "2"
 """Counted up whenever a rule changes: then all of history is searched again, once."""
 NAME = "scanned"
+_MOST_AT_ONCE = 16 * 1024
 
 
 class Scanned(NamedTuple):
@@ -38,14 +40,26 @@ NOTHING = Scanned()
 def read_scanned(gitdir: Path) -> Scanned:
     """What is known; nothing where the file is missing, damaged, or by a gitmem of other rules."""
     try:
-        with open(f"{gitdir}/gitmem/{NAME}", "rb", buffering=0) as file:
-            form, _, text = file.read().decode("ascii").partition("\n")
+        form, _, text = _content(f"{gitdir}/gitmem/{NAME}").decode("ascii").partition("\n")
         if form != _form(text):
             return NOTHING
         tip, left, *rows, _ = text.split("\n")
         return Scanned(tip, left, tuple(map(_exposed, rows)))
     except (OSError, ValueError):
         return NOTHING
+
+
+def _content(path: str) -> bytes:
+    """A file object takes seven system calls where three do, and every write asks."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        data = os.read(fd, _MOST_AT_ONCE)
+        if len(data) < _MOST_AT_ONCE:
+            return data
+        with open(fd, "rb", closefd=False) as rest:
+            return data + rest.read()
+    finally:
+        os.close(fd)
 
 
 def _exposed(row: str) -> Exposed:

@@ -22,8 +22,8 @@ from gitmem.git.acknowledged import acknowledge as keep_acknowledged
 from gitmem.git.acknowledged import read_acknowledged, salted
 from gitmem.git.kept import unreadable
 from gitmem.git.objects import ObjectMissing
-from gitmem.index.scanned import Scanned, keep_scanned, read_scanned
-from gitmem.operations.group import Group, carried, scanned_in
+from gitmem.index.scanned import Scanned, carried_on, keep_scanned, read_scanned
+from gitmem.operations.group import Group, has_open, scanned_in
 
 if TYPE_CHECKING:
     from gitmem.git.steps import Step
@@ -235,16 +235,6 @@ class _Search:
                 found += (*self._named(step, path), *self._in_blob(step, path, blob))
         return found
 
-    def touches(self, commit: str, parent: str, blobs: set[str]) -> bool:
-        """Whether COMMIT changes a file that was one of BLOBS; also where it is more than one."""
-        from gitmem.git.steps import Trees
-
-        step = self._step(commit)
-        if step.parents != (parent,):
-            return True
-        changes = Trees(self._objects).changes(self._step(parent).tree, step.tree)
-        return any(old in blobs for _, old, _ in changes)
-
     def brought(self, steps: Iterable[Step]) -> Iterator[tuple[Exposed, set[str]]]:
         """What was not in its file before, with the files that it left in the same commit."""
         from gitmem.git.steps import Trees
@@ -306,26 +296,21 @@ def count_as_scanned(group: Group, writer: Writer) -> None:
     While the lock tells the same, nothing is written down.
     """
     stored = read_scanned(group.gitdir)
-    known = carried(group.gitdir, stored, writer.run_before)
+    goes_on = not has_open(group.gitdir, stored)
+    known = carried_on(stored, *writer.run_before) if goes_on else stored
+    found = known.found
+    touched = not writer.replaced.isdisjoint({each.blob for each in found})
     for parent, commit in writer.landed:
-        found = _with_found(group, known.found, parent, commit)
+        allowed = is_allowed(group.repository.commit(commit).message)
+        if allowed or touched:
+            search = _Search(group)
+            steps = search.unscanned(commit, parent) or []
+            acknowledge_in_place(group, _allowed(group, search.brought(steps), allowed))
+            found = _joined(found, search.exposed(steps) or ())
         tip, left = (commit if each == parent else each for each in (known.tip, known.left))
         known = Scanned(tip, left, found)
-    if known != carried(group.gitdir, stored, writer.run):
+    if known != (carried_on(stored, *writer.run) if goes_on else stored):
         keep_scanned(group.gitdir, known)
-
-
-def _with_found(
-    group: Group, found: tuple[Exposed, ...], parent: str, commit: str
-) -> tuple[Exposed, ...]:
-    """What is found with COMMIT, which came through our doors, on top of PARENT."""
-    allowed = is_allowed(group.repository.commit(commit).message)
-    search, blobs = _Search(group), {each.blob for each in found} - {""}
-    if not allowed and not (blobs and search.touches(commit, parent, blobs)):
-        return found
-    steps = search.unscanned(commit, parent) or []
-    acknowledge_in_place(group, _allowed(group, search.brought(steps), allowed))
-    return _joined(found, search.exposed(steps) or ())
 
 
 def _allowed(group: Group, brought: _Brought, allowed: bool) -> list[Exposed]:

@@ -17,7 +17,7 @@ from gitmem.core.paths import check_group, check_path
 from gitmem.errors import BadInput, Damaged, GitmemError, GroupNotFound, PathRefused
 from gitmem.git.formats import Unread, check_form, unread
 from gitmem.git.lock import WAIT, Run, last_run
-from gitmem.git.repository import Repository, Snapshot, seal
+from gitmem.git.repository import Repository, Snapshot, branch_file, seal
 from gitmem.git.rescue import Rescue, damage_met
 from gitmem.git.setup import FORMAT, is_blank, is_tied, name_worktree, read_config, worktree_in
 
@@ -347,7 +347,8 @@ class Group:
         with suppress(GitmemError, OSError):  # what is damaged is told by who needs it
             known, goes_on = scanned_in(self.gitdir)
             self._exposed = bool(known.found)
-            if self.repository.tip().commit in (known.tip, known.left):
+            tip = branch_file(self.gitdir) or self.repository.tip().commit
+            if tip in (known.tip, known.left):
                 return goes_on
             from gitmem.operations.exposed import scan_commits
 
@@ -479,26 +480,20 @@ def scanned_in(gitdir: Path) -> tuple[Scanned, bool]:
 
     The second is False where the lock tells of commits that do not follow what was searched.
     """
-    from gitmem.index.scanned import read_scanned
+    from gitmem.index.scanned import carried_on, read_scanned
 
-    known, run = read_scanned(gitdir), last_run(gitdir)
-    follows = bool(run[0]) and run[0] in (known.tip, known.left)
-    return carried(gitdir, known, run), follows and not _has_open(gitdir, known)
+    known, (since, tip) = read_scanned(gitdir), last_run(gitdir)
+    if not since or since not in (known.tip, known.left) or has_open(gitdir, known):
+        return known, False
+    return carried_on(known, since, tip), True
 
 
-def carried(gitdir: Path, known: Scanned, run: Run) -> Scanned:
-    """What is known with the commits of RUN.
+def has_open(gitdir: Path, known: Scanned) -> bool:
+    """Whether something was found that nobody has acknowledged: then the lock tells of no run.
 
-    A file with an open finding holds it in its next version, too, which a writer may have died
-    before it told: then nothing follows.
+    A file with such a finding holds it in its next version, too, and a writer may die between
+    landing that version and writing the finding down.
     """
-    from gitmem.index.scanned import carried_on
-
-    return known if _has_open(gitdir, known) else carried_on(known, *run)
-
-
-def _has_open(gitdir: Path, known: Scanned) -> bool:
-    """Whether something was found that nobody has acknowledged."""
     if not known.found:
         return False
     from gitmem.git.acknowledged import read_acknowledged
@@ -509,11 +504,11 @@ def _has_open(gitdir: Path, known: Scanned) -> bool:
 
 def keep_run(gitdir: Path, run: Run) -> None:
     """Write down which commits RUN vouches for: the lock is about to stop telling of them."""
-    from gitmem.index.scanned import keep_scanned, read_scanned
+    from gitmem.index.scanned import carried_on, keep_scanned, read_scanned
 
     stored = read_scanned(gitdir)
-    known = carried(gitdir, stored, run)
-    if known != stored:
+    known = carried_on(stored, *run)
+    if known != stored and not has_open(gitdir, stored):
         keep_scanned(gitdir, known)
 
 

@@ -130,9 +130,8 @@ NO_GROUP = {
     "done", "hand_over", "leave", "left_by", "put_back", "take", "withdraw",
     "has_dates", "has_open_unread", "masked", "reading_of",
     "check_spoken", "is_of_the_line", "is_unreadable", "up_to_unread",
-    "acknowledge_in_place", "count_as_scanned", "exposed_beside", "hidden", "scanned_in", "carried", "keep_run",
-    "unsearched",
-    "secret_words",
+    "acknowledge_in_place", "count_as_scanned", "exposed_beside", "hidden", "scanned_in",
+    "has_open", "keep_run", "secret_words", "unsearched",
 }  # fmt: skip
 """Functions that get what they work on handed over: they open no group themselves."""
 
