@@ -49,6 +49,18 @@ def read_scanned(gitdir: Path) -> Scanned:
         return NOTHING
 
 
+Stamp = tuple[int, int] | None
+
+
+def scanned_stamp(gitdir: Path) -> Stamp:
+    """What differs as soon as somebody has written the file anew; None where there is none."""
+    try:
+        found = os.stat(f"{gitdir}/gitmem/{NAME}")
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns
+
+
 def _content(path: str) -> bytes:
     """A file object takes seven system calls where three do, and every write asks."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gitmem.git.underway import GitOperation
     from gitmem.git.writer import Writer
     from gitmem.index.layouts import Standing
-    from gitmem.index.scanned import Scanned
+    from gitmem.index.scanned import Scanned, Stamp
     from gitmem.operations.clock import Clock
 
 # What only a writer needs is imported where a write begins: reading is done before every prompt.
@@ -171,6 +171,9 @@ class Group:
         """A writer at work knows where the branch is: its clock need not ask git again."""
         self._exposed: bool | None = None
         """Whether a credential was found in history; None before anybody has looked."""
+        self._searched: tuple[str, Stamp] = "", None
+        """Where our last writer left the branch, all searched, and the file that says up to where:
+        while both stay as they are, nobody need read that file and the lock again."""
         self.layouts: dict[str, Layout] = {}
         """Layouts that were read, by the blob they stand in."""
         self.rejoined: list[Rejoined] = []
@@ -344,10 +347,16 @@ class Group:
 
         True where the lock goes on telling which commits are ours; False where it begins anew.
         """
+        from gitmem.index.scanned import scanned_stamp
+
         with suppress(GitmemError, OSError):  # what is damaged is told by who needs it
+            tip = branch_file(self.gitdir) or self.repository.tip().commit
+            stamp = scanned_stamp(self.gitdir)
+            if (tip, stamp) == self._searched:
+                return True
+            self._searched = "", stamp
             known, goes_on = scanned_in(self.gitdir)
             self._exposed = bool(known.found)
-            tip = branch_file(self.gitdir) or self.repository.tip().commit
             if tip in (known.tip, known.left):
                 return goes_on
             from gitmem.operations.exposed import scan_commits
@@ -399,6 +408,8 @@ class Group:
                 self.rejoined += writer.rejoined
         if writer.landed or writer.strayed:
             self._count_as_scanned(writer)
+            follows = goes_on and not (hurried or writer.strayed or self._exposed)
+            self._searched = writer.published if follows else "", self._searched[1]
 
     def underway(self) -> GitOperation | None:
         """What a person has begun with plain git in this group and not finished."""

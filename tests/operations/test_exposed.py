@@ -767,6 +767,7 @@ def test_other_rules_search_again_what_writers_have_counted(
     put(group, "a.md", "a\n")
     put(group, "a.md", "b\n")
     monkeypatch.setattr(scanned, "FORM", "next")
+    group = Group(group.store, group.name)  # other rules come with another process
 
     assert scanned_in(group.gitdir)[0].tip == ""
     put(group, "a.md", "c\n")
@@ -975,3 +976,27 @@ def test_the_next_version_of_an_accepted_file_is_known(group: Group) -> None:
     assert group.repository.snapshot().oid("k.md") in blobs
     assert searched(group)
     assert status(group).secrets == ()
+
+
+def test_a_group_that_stays_open_sees_what_others_searched_and_lost(group: Group) -> None:
+    """It does not read again what it left itself: only while nobody else has touched it."""
+    for number in range(3):
+        put(group, "a.md", f"{number}\n")
+    other = Group(group.store, group.name)
+
+    put(other, "a.md", "other\n")
+    put(group, "a.md", "mine\n")
+    assert searched(group)
+    lost_cache(group)
+    put(group, "a.md", "again\n")
+    assert searched(group)
+    leak(group)
+    check(other)
+    put(group, "a.md", "more\n")
+    put(group, "a.md", "most\n")
+    assert searched(group)
+    assert len(status(group).secrets) == 1
+    acknowledge(other, open_ids(group))
+    put(group, "a.md", "last\n")
+    put(group, "a.md", "of all\n")
+    assert searched(group)
