@@ -86,8 +86,10 @@ def check_group(
 
         if near:
             relink_from(store, name, near)
-        keep_run(gitdir, last_run(gitdir))  # a lock that is mended tells of no run
+        run = last_run(gitdir)
         done = mend(gitdir, store.default_worktree(name), lambda: time_now(now, zone))
+        if done:  # a lock that was mended tells of no run; a newer format is left alone
+            keep_run(gitdir, run)
         found = inspect(gitdir, now=time_now(now, zone), full=True, progress=progress)
         answers = {_key(each.code, each.path, each.object): each.text for each in done}
         findings = _merged(findings, found.findings, answers)
