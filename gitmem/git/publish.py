@@ -92,7 +92,9 @@ class Publisher:
         self.unfinished: list[Item] = []
         self.landed: list[tuple[str, str]] = []
         """What was written here, each as the commit it began on and the one it ends with."""
-        self.run_before = self._run = lock.run()
+        self.replaced: set[str | None] = set()
+        """The blobs that stood in the branch in the place of what was written here."""
+        self.run_before = self.run = lock.run()
         """Where we found the branch, and since when nobody but us had moved it."""
         self.run_broken = False
         """Somebody else had moved the branch, or what landed is not ours."""
@@ -195,22 +197,28 @@ class Publisher:
         reached("branch")
         with suppress(OSError):  # libgit2 leaves its mode to the umask
             os.chmod(f"{self.repository.gitdir}/{BRANCH}", 0o600)
+        self.replaced.update(map(snapshot.oid, final))
         self._go_on(tip.commit, commit, theirs=bool(plan.commit))
         self.settle(items, final)
         return Published(commit, tip.commit, {item.path: item.new for item in items})
 
     def begin_run(self) -> None:
         """Count from here the commits that nobody but us put on the branch."""
-        self.run_before = self._run = self.published, self.published
+        self.run = self.published, self.published
+
+    @property
+    def strayed(self) -> bool:
+        """True where the lock stops telling of the run that we found: others moved the branch."""
+        return self.run_broken or self.run[1] != self.published
 
     def _go_on(self, parent: str, commit: str, *, theirs: bool) -> None:
         """Remember what landed: a commit of ours on PARENT, or a line that was written before."""
         if not theirs:
             self.landed.append((parent, commit))
-        since, tip = self._run
+        since, tip = self.run
         follows = tip == parent and not theirs
         self.run_broken = self.run_broken or not follows
-        self._run = since if follows else commit if theirs else parent, commit
+        self.run = since if follows else commit if theirs else parent, commit
 
     def _items(
         self, plan: Plan, snapshot: Snapshot, final: Mapping[str, bytes | None]
@@ -244,7 +252,7 @@ class Publisher:
         self.lock.note(record, self.published, self._since())
 
     def _since(self) -> str:
-        since, tip = self._run
+        since, tip = self.run
         return since if tip == self.published else ""
 
     def _write_commits(self, tip: Tip, snapshot: Snapshot, steps: Iterable[Step]) -> str:

@@ -86,6 +86,11 @@ class Writer:
         return self._publisher.landed
 
     @property
+    def replaced(self) -> set[str | None]:
+        """The blobs that stood in the branch in the place of what this writer put there."""
+        return self._publisher.replaced
+
+    @property
     def published(self) -> str:
         """The commit that the branch is known to be at."""
         return self._publisher.published
@@ -96,9 +101,14 @@ class Writer:
         return self._publisher.run_before
 
     @property
-    def run_broken(self) -> bool:
-        """True where what was written here does not follow that."""
-        return self._publisher.run_broken
+    def run(self) -> Run:
+        """The same as the lock tells it from now on."""
+        return self._publisher.run
+
+    @property
+    def strayed(self) -> bool:
+        """True where that does not continue what we found."""
+        return self._publisher.strayed
 
     def begin_run(self) -> None:
         """Count from here the commits that nobody but us put on the branch."""

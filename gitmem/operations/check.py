@@ -13,10 +13,11 @@ from gitmem.errors import GitmemError, GroupRefused
 from gitmem.git.checks.findings import INFO, WARNING, Finding, info, warning
 from gitmem.git.checks.fsck import VERIFIED, Progress, inspect
 from gitmem.git.formats import check_form
+from gitmem.git.lock import last_run
 from gitmem.git.repairs.pointing import point_if_free
 from gitmem.git.setup import read_config
 from gitmem.operations.clock import Clock, zone_of, zone_problem
-from gitmem.operations.group import Group, Store, not_found, time_now
+from gitmem.operations.group import Group, Store, keep_run, not_found, time_now
 from gitmem.operations.layouts import layout_at
 from gitmem.operations.renaming import finish_rename
 from gitmem.operations.worktrees import relink_from
@@ -85,7 +86,10 @@ def check_group(
 
         if near:
             relink_from(store, name, near)
+        run = last_run(gitdir)
         done = mend(gitdir, store.default_worktree(name), lambda: time_now(now, zone))
+        if done:  # a lock that was mended tells of no run; a newer format is left alone
+            keep_run(gitdir, run)
         found = inspect(gitdir, now=time_now(now, zone), full=True, progress=progress)
         answers = {_key(each.code, each.path, each.object): each.text for each in done}
         findings = _merged(findings, found.findings, answers)

@@ -23,15 +23,17 @@ from gitmem.git.acknowledged import read_acknowledged, salted
 from gitmem.git.kept import unreadable
 from gitmem.git.objects import ObjectMissing
 from gitmem.index.scanned import Scanned, carried_on, keep_scanned, read_scanned
-from gitmem.operations.group import Group, scanned_in
+from gitmem.operations.group import Group, has_open, scanned_in
 
 if TYPE_CHECKING:
-    from gitmem.git.lock import Run
     from gitmem.git.steps import Step
+    from gitmem.git.writer import Writer
 
 MOST_COMMITS = 200
 MOST_BYTES = 2 * MAX_FILE
 """What somebody who writes or asks for the status waits for; more is left to maintenance."""
+MOST_COUNTED = 1000
+"""So many commits that wait for that are counted."""
 MOST_NAMED = 50
 """Places of one value that a sentence names; `status --json` lists all."""
 OVERLAP = 16 * 1024
@@ -77,21 +79,66 @@ class Acknowledgement(NamedTuple):
 
 
 def scan_commits(group: Group, *, bounded: bool = False) -> Scanned:
-    """Search the commits that were not searched yet; BOUNDED: unless there are too many."""
+    """Search the commits that were not searched yet.
+
+    BOUNDED: where there are too many, what they changed in the files of HEAD, and nothing else.
+    """
     known, tip = scanned_in(group.gitdir)[0], group.repository.tip().commit
+    search = _Search(group, MOST_COMMITS if bounded else None)
     if tip == known.tip or (bounded and tip == known.left):
-        return known
-    search = _Search(group, bounded)
-    steps = search.unscanned(tip, known.tip)
-    found = None if steps is None else search.exposed(steps)
-    if found is None:
-        known = known._replace(left=tip)
+        left = "" if tip == known.tip else known.left
+        new = Scanned(known.tip, left, _kept(group, known.found))
+    elif bounded:
+        new = _glanced(group, search, known, tip)
     else:
-        kept = [each for each in known.found if _is_there(group, each)]
-        known = Scanned(tip, "", tuple(dict.fromkeys((*kept, *found))))
-    if group.keeps:
-        keep_scanned(group.gitdir, known)
-    return known
+        found = search.exposed(search.unscanned(tip, known.tip) or ()) or []
+        new = Scanned(tip, "", _joined(_replaced(group, known, found), found))
+    if group.keeps and new != known:
+        keep_scanned(group.gitdir, new)
+    return new
+
+
+def _glanced(group: Group, search: _Search, known: Scanned, tip: str) -> Scanned:
+    """What is known once somebody who waits has searched up to TIP, or the files there.
+
+    Where history was left behind, the files are searched as well: a branch that was moved back
+    brings versions that nobody has seen.
+    """
+    base = known.left or known.tip
+    steps = search.unscanned(tip, base)
+    found = None if steps is None else search.exposed(steps)
+    kept = _kept(group, known.found)
+    if found is not None and not known.left:
+        return Scanned(tip, "", _joined(kept, found))
+    return Scanned(known.tip, tip, _joined(kept, found or (), search.standing(tip, base)))
+
+
+def _joined(*rows: Iterable[Exposed]) -> tuple[Exposed, ...]:
+    return tuple(dict.fromkeys(each for some in rows for each in some))
+
+
+def _kept(group: Group, found: tuple[Exposed, ...]) -> tuple[Exposed, ...]:
+    return tuple(each for each in found if _is_there(group, each))
+
+
+def _replaced(group: Group, known: Scanned, found: Iterable[Exposed]) -> Iterable[Exposed]:
+    """What was known before: a row that named HEAD goes where the commit was FOUND that brought it.
+
+    Whoever glances at the files of HEAD does not know which one that was.
+    """
+    better = {each._replace(commit=each.place) for each in found} if known.left else ()
+    kept = _kept(group, known.found)
+    return (each for each in kept if each._replace(commit=each.place) not in better)
+
+
+def unsearched(group: Group, known: Scanned) -> int:
+    """How many commits wait to be searched; one more than MOST_COUNTED where there are more."""
+    if not known.left:
+        return 0
+    with suppress(Damaged):
+        steps = _Search(group, MOST_COUNTED).unscanned(known.left, known.tip)
+        return MOST_COUNTED + 1 if steps is None else max(len(steps), 1)
+    return MOST_COUNTED + 1
 
 
 def _is_there(group: Group, found: Exposed) -> bool:
@@ -110,8 +157,9 @@ def _is_there(group: Group, found: Exposed) -> bool:
 class _Search:
     """A walk over commits; where it is bounded, it gives up when there is too much to read."""
 
-    def __init__(self, group: Group, bounded: bool) -> None:
-        self._group, self._bounded = group, bounded
+    def __init__(self, group: Group, most: int | None = None) -> None:
+        """MOST: so many commits, and MOST_BYTES of what they brought."""
+        self._group, self._most = group, most
         self._objects = group.repository.objects
         self._bytes = 0
 
@@ -134,14 +182,14 @@ class _Search:
                 seen.add(oid)
                 found.append(self._step(oid))
                 queue += found[-1].parents
-            if self._bounded and len(found) > MOST_COMMITS:
+            if self._most is not None and len(found) > self._most:
                 return None
         return found[::-1]
 
     def _straight(self, tip: str, known: str) -> list[Step] | None:
         """The same where only a few commits lie between them, which is nearly always."""
         found: list[Step] = []
-        while tip != known and len(found) < MOST_COMMITS:
+        while tip != known and len(found) < (self._most or MOST_COMMITS):
             found.append(self._step(tip))
             if len(found[-1].parents) != 1:
                 return None if found[-1].parents or known else found[::-1]
@@ -152,11 +200,10 @@ class _Search:
         """COMMIT and what it reaches; where the search is bounded, the newest of them."""
         if not commit:
             return set()
-        most = MOST_COMMITS if self._bounded else None
         with suppress(Damaged):  # a history that was written anew: its old commits may be gone
             from gitmem.git.history import walk
 
-            return {each.oid for each in islice(walk(self._group.repository, commit), most)}
+            return {each.oid for each in islice(walk(self._group.repository, commit), self._most)}
         return set()
 
     def exposed(self, steps: Iterable[Step]) -> list[Exposed] | None:
@@ -172,8 +219,20 @@ class _Search:
                 if blob and blob not in seen:
                     seen.add(blob)
                     found += self._in_blob(step, path, blob)
-                if self._bounded and self._bytes > MOST_BYTES:
+                if self._most is not None and self._bytes > MOST_BYTES:
                     return None
+        return found
+
+    def standing(self, tip: str, known: str) -> list[Exposed]:
+        """What the files of TIP hold that those of KNOWN do not, however much that is."""
+        from gitmem.git.steps import Trees
+
+        step, before, found = self._step(tip), "", list[Exposed]()
+        with suppress(Damaged):  # a history that was written anew: its old commits may be gone
+            before = self._step(known).tree if known else ""
+        for path, _, blob in Trees(self._objects).changes(before, step.tree):
+            if blob:
+                found += (*self._named(step, path), *self._in_blob(step, path, blob))
         return found
 
     def brought(self, steps: Iterable[Step]) -> Iterator[tuple[Exposed, set[str]]]:
@@ -227,28 +286,31 @@ class _Search:
         return known(self._group.gitdir).salt
 
 
-def count_as_scanned(group: Group, before: Run, landed: Iterable[tuple[str, str]]) -> None:
-    """Remember that commits came through our doors: LANDED are what each began on, and its end.
-
-    BEFORE is what the lock told until then of commits that came through them.
+def count_as_scanned(group: Group, writer: Writer) -> None:
+    """Remember that the commits of WRITER, and those before them in its run, were searched.
 
     What was allowed on the way, by `--allow-secret` or `held accept`, is acknowledged with that, in
     the file that it came to and nowhere else. A file that held a credential before holds it in its
     next version, too: then they are searched.
+
+    While the lock tells the same, nothing is written down.
     """
     stored = read_scanned(group.gitdir)
-    known = carried_on(stored, *before)
-    tip, found = known.tip, known.found
-    for parent, commit in landed:
+    goes_on = not has_open(group.gitdir, stored)
+    known = carried_on(stored, *writer.run_before) if goes_on else stored
+    found = known.found
+    touched = not writer.replaced.isdisjoint({each.blob for each in found})
+    for parent, commit in writer.landed:
         allowed = is_allowed(group.repository.commit(commit).message)
-        if allowed or found:
-            search = _Search(group, bounded=False)
+        if allowed or touched:
+            search = _Search(group)
             steps = search.unscanned(commit, parent) or []
             acknowledge_in_place(group, _allowed(group, search.brought(steps), allowed))
-            found = tuple(dict.fromkeys((*found, *(search.exposed(steps) or ()))))
-        tip = commit if parent == tip else tip
-    if (tip, found) != (stored.tip, stored.found):
-        keep_scanned(group.gitdir, known._replace(tip=tip, found=found))
+            found = _joined(found, search.exposed(steps) or ())
+        tip, left = (commit if each == parent else each for each in (known.tip, known.left))
+        known = Scanned(tip, left, found)
+    if known != (carried_on(stored, *writer.run) if goes_on else stored):
+        keep_scanned(group.gitdir, known)
 
 
 def _allowed(group: Group, brought: _Brought, allowed: bool) -> list[Exposed]:
@@ -276,7 +338,7 @@ def acknowledge_in_place(group: Group, found: Iterable[Exposed]) -> None:
 
 def exposed_beside(group: Group, commit: str) -> list[Exposed]:
     """What the branch would get that nobody has acknowledged, if it were to lead to COMMIT."""
-    search = _Search(group, bounded=False)
+    search = _Search(group)
     steps = search.unscanned(commit, group.repository.tip().commit) or []
     done = read_acknowledged(group.gitdir)
     return [each for each in search.exposed(steps) or () if not done.covers(each.id, each.place)]

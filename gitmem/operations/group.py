@@ -16,8 +16,8 @@ from gitmem.core.messages import Note, check_agent
 from gitmem.core.paths import check_group, check_path
 from gitmem.errors import BadInput, Damaged, GitmemError, GroupNotFound, PathRefused
 from gitmem.git.formats import Unread, check_form, unread
-from gitmem.git.lock import WAIT, last_run
-from gitmem.git.repository import Repository, Snapshot, seal
+from gitmem.git.lock import WAIT, Run, last_run
+from gitmem.git.repository import Repository, Snapshot, branch_file, seal
 from gitmem.git.rescue import Rescue, damage_met
 from gitmem.git.setup import FORMAT, is_blank, is_tied, name_worktree, read_config, worktree_in
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gitmem.git.underway import GitOperation
     from gitmem.git.writer import Writer
     from gitmem.index.layouts import Standing
-    from gitmem.index.scanned import Scanned
+    from gitmem.index.scanned import Scanned, Stamp
     from gitmem.operations.clock import Clock
 
 # What only a writer needs is imported where a write begins: reading is done before every prompt.
@@ -171,6 +171,9 @@ class Group:
         """A writer at work knows where the branch is: its clock need not ask git again."""
         self._exposed: bool | None = None
         """Whether a credential was found in history; None before anybody has looked."""
+        self._searched: tuple[str, Stamp] = "", None
+        """Where our last writer left the branch, all searched, and the file that says up to where:
+        while both stay as they are, nobody need read that file and the lock again."""
         self.layouts: dict[str, Layout] = {}
         """Layouts that were read, by the blob they stand in."""
         self.rejoined: list[Rejoined] = []
@@ -344,10 +347,17 @@ class Group:
 
         True where the lock goes on telling which commits are ours; False where it begins anew.
         """
+        from gitmem.index.scanned import scanned_stamp
+
         with suppress(GitmemError, OSError):  # what is damaged is told by who needs it
+            tip = branch_file(self.gitdir) or self.repository.tip().commit
+            stamp = scanned_stamp(self.gitdir)
+            if (tip, stamp) == self._searched:
+                return True
+            self._searched = "", stamp
             known, goes_on = scanned_in(self.gitdir)
             self._exposed = bool(known.found)
-            if self.repository.tip().commit in (known.tip, known.left):
+            if tip in (known.tip, known.left):
                 return goes_on
             from gitmem.operations.exposed import scan_commits
 
@@ -357,7 +367,7 @@ class Group:
     def _count_as_scanned(self, writer: Writer) -> None:
         """Remember that commits came through our doors, which have searched them.
 
-        The lock tells that, as long as nobody else moves the branch and nothing was found.
+        The lock tells that, as long as nobody else moves the branch and no finding is open.
         """
         from gitmem.core.guards import is_allowed
 
@@ -365,10 +375,10 @@ class Group:
             ends = (self.repository.commit(commit).message for _, commit in writer.landed)
             if self._exposed is None:
                 self._exposed = bool(scanned_in(self.gitdir)[0].found)
-            if self._exposed or writer.run_broken or any(map(is_allowed, ends)):
+            if self._exposed or writer.strayed or any(map(is_allowed, ends)):
                 from gitmem.operations.exposed import count_as_scanned
 
-                count_as_scanned(self, writer.run_before, writer.landed)
+                count_as_scanned(self, writer)
 
     @contextmanager
     def _writing(
@@ -382,7 +392,8 @@ class Group:
             writer.examine = self._examine
             self._writer = writer
             try:
-                if not goes_on:
+                if not goes_on or writer.strayed:
+                    keep_run(self.gitdir, writer.run_before)
                     writer.begin_run()
                 changed = not hurried and writer.index_changed()
                 if changed and not late:
@@ -395,8 +406,10 @@ class Group:
             finally:
                 self._writer = None
                 self.rejoined += writer.rejoined
-        if writer.landed:
+        if writer.landed or writer.strayed:
             self._count_as_scanned(writer)
+            follows = goes_on and not (hurried or writer.strayed or self._exposed)
+            self._searched = writer.published if follows else "", self._searched[1]
 
     def underway(self) -> GitOperation | None:
         """What a person has begun with plain git in this group and not finished."""
@@ -481,8 +494,33 @@ def scanned_in(gitdir: Path) -> tuple[Scanned, bool]:
     from gitmem.index.scanned import carried_on, read_scanned
 
     known, (since, tip) = read_scanned(gitdir), last_run(gitdir)
-    follows = bool(since) and since in (known.tip, known.left)
-    return carried_on(known, since, tip), follows and not known.found
+    if not since or since not in (known.tip, known.left) or has_open(gitdir, known):
+        return known, False
+    return carried_on(known, since, tip), True
+
+
+def has_open(gitdir: Path, known: Scanned) -> bool:
+    """Whether something was found that nobody has acknowledged: then the lock tells of no run.
+
+    A file with such a finding holds it in its next version, too, and a writer may die between
+    landing that version and writing the finding down.
+    """
+    if not known.found:
+        return False
+    from gitmem.git.acknowledged import read_acknowledged
+
+    done = read_acknowledged(gitdir)
+    return not all(done.covers(each.id, each.place) for each in known.found)
+
+
+def keep_run(gitdir: Path, run: Run) -> None:
+    """Write down which commits RUN vouches for: the lock is about to stop telling of them."""
+    from gitmem.index.scanned import carried_on, keep_scanned, read_scanned
+
+    stored = read_scanned(gitdir)
+    known = carried_on(stored, *run)
+    if known != stored and not has_open(gitdir, stored):
+        keep_scanned(gitdir, known)
 
 
 def not_found(store: Store, name: str, acting: str | None = None) -> GroupNotFound:

@@ -25,7 +25,13 @@ from gitmem.git.trash import Trash
 from gitmem.git.underway import GitOperation
 from gitmem.operations.clock import zone_problem
 from gitmem.operations.departed import Kept, kept_list, waiting
-from gitmem.operations.exposed import Secret, open_secrets, scan_commits
+from gitmem.operations.exposed import (
+    MOST_COUNTED,
+    Secret,
+    open_secrets,
+    scan_commits,
+    unsearched,
+)
 from gitmem.operations.group import Group
 from gitmem.operations.inventory import CoreFile, Inventory, inventory
 from gitmem.operations.jobs import Job, last_jobs
@@ -130,6 +136,9 @@ class Status(NamedTuple):
     them, and so does the next write."""
     unreadable: tuple[Unreadable, ...] = ()
     """What was left out when lost commits were brought back, and is not acknowledged."""
+    unsearched: int = 0
+    """Commits that are not searched for secrets yet: `gitmem maintain` does that. 1,001 stands for
+    more than 1,000."""
 
 
 def status(group: Group) -> Status:
@@ -148,7 +157,7 @@ def status(group: Group) -> Status:
     wrong_zone = "" if loaded.layout.timezone else zone_problem(group.store.root)
     jobs = last_jobs(group)
     said = _said(group)
-    secrets = _secrets(group)
+    secrets, left_out = _secrets(group)
     marked = tuple(_marked(snapshot, recent))
     concerns = (
         *_underway(scan),
@@ -158,6 +167,7 @@ def status(group: Group) -> Status:
         *_failed(jobs),
         *_unsaid(said),
         *_leaked(secrets),
+        *_unsearched(left_out),
     )
     left = waiting(group)
     lost = _lost(group)
@@ -202,6 +212,7 @@ def status(group: Group) -> Status:
         kept_list(group),
         late,
         lost,
+        left_out,
     )
 
 
@@ -299,10 +310,18 @@ def _said(group: Group) -> Said | None:
     return Said(found.messages, found.pending, bool(found.action), found.unreadable)
 
 
-def _secrets(group: Group) -> tuple[Secret, ...]:
+def _secrets(group: Group) -> tuple[tuple[Secret, ...], int]:
     with suppress(Damaged, StorageFailed):
-        return open_secrets(group, scan_commits(group, bounded=True))
-    return ()
+        known = scan_commits(group, bounded=True)
+        return open_secrets(group, known), unsearched(group, known)
+    return (), 0
+
+
+def _unsearched(commits: int) -> Iterator[str]:
+    if commits > MOST_COUNTED:
+        yield f"more than {counted(MOST_COUNTED, 'commit')} not searched for secrets yet"
+    elif commits:
+        yield f"{counted(commits, 'commit')} not searched for secrets yet"
 
 
 def _leaked(secrets: Sequence[Secret]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gitmem.core.access import check_access
 from gitmem.errors import Conflict, Damaged, GroupNotFound
 from gitmem.git.durable import make_folders
-from gitmem.git.lock import Lock
+from gitmem.git.lock import Lock, last_run
 from gitmem.git.setup import (
     is_tied,
     leads_nowhere,
@@ -48,9 +48,10 @@ def _is_untouched(group: Group) -> bool:
 def revive(group: Group) -> int:
     """Find the work tree of GROUP, or make it anew, and put back its files; count them."""
     from gitmem.git.writer import writing
-    from gitmem.operations.group import FINDER
+    from gitmem.operations.group import FINDER, keep_run
 
     check_access(group.acting, group.name, write=True)
+    keep_run(group.gitdir, last_run(group.gitdir))  # this writer may find that the branch has moved
     try:
         found = not group.is_outside and bring_back(group.gitdir)
         if found and os.path.lexists(group.worktree / ".git"):

@@ -184,6 +184,23 @@ def test_a_secret_by_plain_git_is_told_and_the_hint_ends_it(gitmem: Run, files: 
     assert "credential" not in gitmem("status").out
 
 
+def test_status_tells_what_searches_the_history_that_is_left(
+    gitmem: Run, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gitmem("write", "a.md", "one")
+    committed(files, narrow()["npm-token"][0])
+    for each in files.parents[1].glob("repos/*.git/gitmem/scanned"):
+        each.unlink()
+    monkeypatch.setattr("gitmem.operations.exposed.MOST_COMMITS", 1)
+
+    shown = gitmem("status").out
+
+    assert "attention (1 secret in files, 3 commits not searched for secrets yet)" in shown
+    assert "search it: gitmem maintain" in shown
+    gitmem("maintain")
+    assert "not searched" not in gitmem("status").out
+
+
 def test_a_secret_in_history_is_a_notice_that_the_hint_ends(gitmem: Run, files: Path) -> None:
     committed(files, narrow()["npm-token"][0])
     gitmem("write", "b.md", "clean", "--allow-shrink")

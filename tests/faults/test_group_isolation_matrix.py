@@ -131,7 +131,7 @@ NO_GROUP = {
     "has_dates", "has_open_unread", "masked", "reading_of",
     "check_spoken", "is_of_the_line", "is_unreadable", "up_to_unread",
     "acknowledge_in_place", "count_as_scanned", "exposed_beside", "hidden", "scanned_in",
-    "secret_words",
+    "has_open", "keep_run", "secret_words", "unsearched",
 }  # fmt: skip
 """Functions that get what they work on handed over: they open no group themselves."""
 

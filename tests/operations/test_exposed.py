@@ -13,6 +13,7 @@ from gitmem.core.secrets import TABLE
 from gitmem.errors import NotFound, SecretFound
 from gitmem.git.acknowledged import _make, read_acknowledged, salted
 from gitmem.git.acknowledged import acknowledge as keep_acknowledged
+from gitmem.git.lock import last_run
 from gitmem.git.publish import Plan, Step
 from gitmem.hosts.hooks.changes import changed_since
 from gitmem.hosts.hooks.files import told
@@ -541,7 +542,8 @@ def test_a_large_file_is_left_to_maintenance_and_searched_to_its_end(group: Grou
     commit(group, "large.md", text)
 
     put(group, "other.md", "x\n")
-    assert open_ids(group) == []
+    assert read_scanned(group.gitdir).tip != group.repository.tip().commit
+    assert len(open_ids(group)) == 1, "history is left to maintenance, no file is"
     scan_commits(group)
 
     (found,) = open_secrets(group, read_scanned(group.gitdir))
@@ -765,6 +767,7 @@ def test_other_rules_search_again_what_writers_have_counted(
     put(group, "a.md", "a\n")
     put(group, "a.md", "b\n")
     monkeypatch.setattr(scanned, "FORM", "next")
+    group = Group(group.store, group.name)  # other rules come with another process
 
     assert scanned_in(group.gitdir)[0].tip == ""
     put(group, "a.md", "c\n")
@@ -776,6 +779,7 @@ def test_what_maintenance_has_to_search_stays_left_to_it(
 ) -> None:
     """Else every write would try again, and give up again."""
     leak(group)
+    put(group, "state.md", "# State\n\nclean\n")
     os.unlink(group.gitdir / "gitmem" / scanned.NAME)
     monkeypatch.setattr(exposed, "MOST_COMMITS", 2)
     put(group, "a.md", "a\n")
@@ -788,3 +792,211 @@ def test_what_maintenance_has_to_search_stays_left_to_it(
     monkeypatch.undo()
     maintain(group)
     assert len(open_ids(group)) == 1
+
+
+def few(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More writes of ours than a bounded search would look at."""
+    put(group, "first.md", "x\n")
+    for number in range(5):
+        put(group, "a.md", f"{number}\n")
+    monkeypatch.setattr(exposed, "MOST_COMMITS", 3)
+
+
+def stop_hook(group: Group) -> None:
+    """What a hook does that finds nothing to capture."""
+    with group.writing(hurried=True):
+        pass
+
+
+def lost_line(group: Group) -> None:
+    """A write by a release that names no run."""
+    lock = group.gitdir / "gitmem" / "lock"
+    lock.write_bytes(lock.read_bytes().partition(b"\n")[0])
+
+
+def lost_cache(group: Group) -> None:
+    (group.gitdir / "gitmem" / scanned.NAME).unlink(missing_ok=True)
+
+
+def kept_merge(group: Group) -> None:
+    """A line of commits that was written before lands as it is."""
+    top = kept_with(group, "notes/a.md", "fine\n")
+    kept_restore(group, top[:10])
+
+
+@pytest.mark.parametrize("then", [stop_hook, status, COMMANDS["write"]])
+@pytest.mark.parametrize("before", [None, lost_line, lost_cache, kept_merge])
+@pytest.mark.parametrize("after", [None, stop_hook, lost_line, lost_cache])
+def test_no_lost_run_hides_a_secret_in_a_file(
+    group: Group,
+    monkeypatch: pytest.MonkeyPatch,
+    before: Callable[[Group], object] | None,
+    after: Callable[[Group], object] | None,
+    then: Callable[[Group], object],
+) -> None:
+    few(group, monkeypatch)
+    if before:
+        before(group)
+    leak(group)
+    if after:
+        after(group)
+
+    then(group)
+
+    for _ in range(2):
+        shown = status(group)
+        assert shown.health == "attention"
+        assert "1 secret in files" in shown.concerns
+        put(group, "a.md", "z\n")
+
+
+def test_a_hook_that_captures_nothing_keeps_what_the_run_vouched_for(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few(group, monkeypatch)
+    ours = group.repository.tip().commit
+    bad = leak(group)
+
+    stop_hook(group)
+
+    assert read_scanned(group.gitdir).tip == ours
+    shown = status(group)
+    assert [each.commit for each in shown.secrets] == [bad]
+    assert shown.unsearched == 0, "nothing was left to maintenance"
+
+
+def test_a_repair_keeps_what_the_run_vouched_for(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few(group, monkeypatch)
+    lock = group.gitdir / "gitmem" / "lock"
+    _, _, run = lock.read_bytes().partition(b"\n")
+    lock.write_bytes(b'00000000 ["torn\n' + run)
+
+    check(group, repair=True)
+
+    assert last_run(group.gitdir)[0] == "", "the lock was cleared"
+    assert searched(group)
+
+
+def test_status_is_not_ok_while_history_is_not_searched(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leak(group)
+    put(group, "state.md", "# State\n\nclean\n")
+    few(group, monkeypatch)
+    lost_cache(group)
+    count = int(by_hand(group, "rev-list", "--count", "HEAD"))
+
+    shown = status(group)
+
+    assert (shown.health, shown.secrets, shown.unsearched) == ("attention", (), count)
+    assert f"{count} commits not searched for secrets yet" in shown.concerns
+    put(group, "a.md", "z\n")
+    assert status(group).unsearched == count + 1, "all of them wait: nobody has seen the first ones"
+    monkeypatch.setattr(exposed, "MOST_COUNTED", 4)
+    assert status(group).unsearched == 5
+    maintain(group)
+    assert status(group).unsearched == 0
+    assert status(group).concerns == ("1 secret in history",)
+
+
+def test_a_branch_moved_back_is_searched_where_history_was_left(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad = leak(group)
+    few(group, monkeypatch)
+    put(group, "state.md", "# State\n\nclean\n")
+    lost_cache(group)
+    assert status(group).secrets == ()
+
+    by_hand(group, "reset", "-q", "--hard", bad)
+
+    assert [each.places for each in status(group).secrets] == [(Place("state.md", 3),)]
+
+
+def test_the_commit_that_brought_it_is_named_once_history_is_searched(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad = leak(group)
+    few(group, monkeypatch)
+    lost_cache(group)
+    (glanced,) = status(group).secrets
+    assert glanced.commit == group.repository.tip().commit, "it has the file, and was looked at"
+
+    check(group)
+
+    assert [each.commit for each in status(group).secrets] == [bad]
+
+
+def accepted(group: Group) -> None:
+    write(group, [Edit("k.md", f"{TOKEN}\n")], allowed=Allowed(secrets=("github-token",)))
+
+
+def acknowledged(group: Group) -> None:
+    leak(group)
+    check(group)
+    acknowledge(group, open_ids(group))
+
+
+def removed(group: Group) -> None:
+    base = group.repository.tip().commit
+    leak(group)
+    status(group)
+    by_hand(group, "reset", "-q", "--hard", base)
+    commit(group, "b.md", "clean\n")
+    status(group)
+    by_hand(group, "reflog", "expire", "--expire=now", "--all")
+    by_hand(group, "prune", "--expire=now")
+    assert status(group).secrets == ()
+
+
+@pytest.mark.parametrize("made", [accepted, acknowledged, removed])
+def test_a_finding_that_is_no_news_is_not_written_down_with_every_write(
+    group: Group, made: Callable[[Group], None]
+) -> None:
+    made(group)
+    put(group, "a.md", "a\n")
+    before = (group.gitdir / "gitmem" / scanned.NAME).stat()
+
+    for number in range(3):
+        put(group, "a.md", f"{number}\n")
+        assert searched(group)
+
+    after = (group.gitdir / "gitmem" / scanned.NAME).stat()
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    assert status(group).secrets == ()
+
+
+def test_the_next_version_of_an_accepted_file_is_known(group: Group) -> None:
+    accepted(group)
+    write(group, [Edit("k.md", "one more line", append=True)])
+    blobs = {each.blob for each in read_scanned(group.gitdir).found}
+
+    assert group.repository.snapshot().oid("k.md") in blobs
+    assert searched(group)
+    assert status(group).secrets == ()
+
+
+def test_a_group_that_stays_open_sees_what_others_searched_and_lost(group: Group) -> None:
+    """It does not read again what it left itself: only while nobody else has touched it."""
+    for number in range(3):
+        put(group, "a.md", f"{number}\n")
+    other = Group(group.store, group.name)
+
+    put(other, "a.md", "other\n")
+    put(group, "a.md", "mine\n")
+    assert searched(group)
+    lost_cache(group)
+    put(group, "a.md", "again\n")
+    assert searched(group)
+    leak(group)
+    check(other)
+    put(group, "a.md", "more\n")
+    put(group, "a.md", "most\n")
+    assert searched(group)
+    assert len(status(group).secrets) == 1
+    acknowledge(other, open_ids(group))
+    put(group, "a.md", "last\n")
+    put(group, "a.md", "of all\n")
+    assert searched(group)

@@ -218,3 +218,6 @@ def _secrets(call: Invocation, found: Status) -> Iterator[str]:
         yield call.addressed(f"           {visible(hint)}")
     if len(found.secrets) > SHOWN:
         yield call.addressed(f"  and {len(found.secrets) - SHOWN:,} more (see: gitmem check)")
+    if found.unsearched:
+        yield from ("", "history is not searched for secrets yet; the files are")
+        yield call.addressed("           search it: gitmem maintain")
