@@ -24,7 +24,7 @@ from gitmem.git.commits import commit_bytes, write_tree
 from gitmem.git.indexfile import Entry, Stat
 from gitmem.git.lock import NO_INDEX, UNSEEN, WAIT, Item, Lock, Record
 from gitmem.git.objects import blob_id
-from gitmem.git.repository import BRANCH, Repository, Snapshot, Tip, branch_file
+from gitmem.git.repository import BRANCH, GIT_AT_WORK, Repository, Snapshot, Tip, branch_file
 from gitmem.git.staging import IndexBusy, entry
 from gitmem.git.swapping import SWAPPED, TEMP_PREFIX, swapped
 from gitmem.git.worktree import InTheWay, Seen, WorkTree, beside
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 PATIENCE = 0.25
 """Seconds to wait for somebody who still has a swapped-out file open for writing."""
+
+PACKED_LOCK = "packed-refs.lock"
 
 AGAIN = 10
 """How often the branch is tried again though no lock is to be seen: one may just have gone, and the
@@ -108,7 +110,16 @@ class Publisher:
         self._out: dict[str, str] = {}
         self._conflicted: frozenset[str] = frozenset()
         self._unseen = False
-        self._claims = self._claimed() if repository.is_git_at_work() else None
+        self._claims = self._look_around()
+
+    def _look_around(self) -> Claims | None:
+        """What git has begun; and the lock of one of us who died while it deleted a ref goes."""
+        names = self.repository.names()
+        if PACKED_LOCK in names:
+            from gitmem.git.refs import PACKED, clear_dead_lock  # hardly ever
+
+            clear_dead_lock(self.repository.gitdir, PACKED)
+        return None if GIT_AT_WORK.isdisjoint(names) else self._claimed()
 
     def begin(self) -> bool:
         """See where the branch is: three system calls; False where it is not where it was left."""

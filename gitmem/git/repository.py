@@ -214,11 +214,15 @@ class Repository:
         return f"on the branch {branch.removeprefix('refs/heads/')!r}" if branch else "detached"
 
     def is_git_at_work(self) -> bool:
-        """Whether a merge, a rebase or the like is not finished: one look, since writers ask."""
+        """Whether a merge, a rebase or the like is not finished."""
+        return not GIT_AT_WORK.isdisjoint(self.names())
+
+    def names(self) -> list[str]:
+        """What stands in the git directory: one look tells writers what git is doing."""
         try:
-            return not GIT_AT_WORK.isdisjoint(os.listdir(self.gitdir))
+            return os.listdir(self.gitdir)
         except OSError:
-            return False
+            return []
 
     def is_detached(self) -> bool:
         """True when HEAD names a commit and no branch."""

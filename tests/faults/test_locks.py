@@ -386,6 +386,15 @@ def test_a_dead_lock_of_packed_refs_stops_nobody_who_deletes_a_ref(scene: Scene)
     assert_sound(scene)
 
 
+def test_the_next_write_removes_a_dead_lock_of_packed_refs(scene: Scene) -> None:
+    pack_refs(scene)
+    alone(die_deleting, str(scene.root))
+    assert (scene.gitdir / "packed-refs.lock").exists()
+    scene.write(Edit("a.md", "next\n"))
+    git(scene.gitdir, "pack-refs", "--all")
+    assert_sound(scene)
+
+
 @pytest.mark.parametrize("held", ["", "0" * 40, "not an id"])
 @pytest.mark.parametrize("name", ["kept/abc", "verified", "anything/else"])
 def test_repair_removes_a_stale_lock_below_our_own_refs(scene: Scene, name: str, held: str) -> None:
