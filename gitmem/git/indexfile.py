@@ -26,6 +26,7 @@ from gitmem.git.indexbytes import (
     check_order,
     checked_header,
     expanded,
+    has_trees,
     lasting_extensions,
     padded,
     scanned,
@@ -151,6 +152,15 @@ class IndexFile:
     def entries(self) -> Iterator[Entry]:
         """Give every entry that is not in conflict, in order of path."""
         return (self._entry(at) for at in range(len(self._paths)) if not self._stage(at))
+
+    @property
+    def has_trees(self) -> bool:
+        """Whether git made this index of whole trees: `read-tree`, `reset`, a merge or a revert.
+
+        No patch of ours keeps that, and what changes single paths (`add`, `rm`, `mv`, `checkout REV
+        -- FILE`, `restore`) does not bring it back.
+        """
+        return has_trees(self.data, self._offsets[-1])
 
     def is_unmerged(self, path: bytes) -> bool:
         """Whether PATH is in conflict."""
