@@ -111,8 +111,9 @@ class Invocation:
             self._warn(group)
         finally:
             group.close()
-            for each in (*group.rejoined, *group.put_forward):
-                self.remark(each.told)
+            told = [each.told for each in group.rejoined]
+            for text in (*told, *(each.told for each in group.put_forward)):
+                self.remark(text)
             self._mended["rejoined"] += group.rejoined
             self._mended["put_forward"] += group.put_forward
 

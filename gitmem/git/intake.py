@@ -198,9 +198,8 @@ class Intake:
             (standing if is_known else self._bases)[path] = old
         if standing:
             self._publisher.forward(standing)
-        self.put_forward += (
-            PutForward(path, before.commit, bool(standing[path])) for path in standing
-        )
+        found = (PutForward(path, before.commit, bool(old)) for path, old in standing.items())
+        self.put_forward += found
         return bool(standing)
 
     def edited_before(self) -> list[str]:

@@ -145,10 +145,11 @@ class Writer:
 
     def look_back(self) -> None:
         """Deal with a `git merge` that failed beside us, after we had looked for plain git."""
-        if self._publisher.unseen and self._intake.roll_forward():
+        if self._publisher.unseen:
+            known = self._intake.edited_before()
+            self._intake.roll_forward()
             self._finisher.tidy()
-            for path in self._intake.edited_before():
-                self.adopt(path)
+            self._adopt_edited(known, None)
 
     def restage(self) -> None:
         """Tell the index of writes that a git at work has taken out of it."""
@@ -202,9 +203,13 @@ class Writer:
         known = self._intake.edited_before()
         self._intake.let_git_finish(path, seen)
         self._finisher.tidy()
-        for each in self._intake.edited_before():
-            if each != path and each not in known:
-                self.adopt(each, finder)  # the next writer cannot tell what it is an edit of
+        self._adopt_edited([*known, path], finder)
+
+    def _adopt_edited(self, known: list[str], finder: Note | None) -> None:
+        """Capture edits of files that a merge had reset: no later writer knows their base."""
+        for path in self._intake.edited_before():
+            if path not in known:
+                self.adopt(path, finder)
 
     def _is_ignored(self, path: str) -> bool:
         from gitmem.git.ignored import Ignored  # only where somebody made a file

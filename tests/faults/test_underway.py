@@ -703,17 +703,15 @@ def test_what_a_pull_brings_can_be_taken_back(scene: Scene, tmp_path: Path, way:
 
 
 def test_what_is_put_forward_is_told_with_the_way_back(scene: Scene, tmp_path: Path) -> None:
-    """A revert after a `git merge` that had nothing to do cannot be told from one that failed."""
     home = {"GITMEM_HOME": str(scene.root)}
     with merge_that_fails(scene, tmp_path):
         scene.write(Edit("other.md", "replaced\n"), Edit("new.md", "new\n"))
-    quiet = copied(scene, tmp_path / "second")
+    second = copied(scene, tmp_path / "second")
     before = git(scene.worktree, "rev-parse", "ORIG_HEAD").strip()
 
     said = run_gitmem("capture", **home).err
-    (new, found) = run_gitmem("capture", "--json", GITMEM_HOME=str(quiet.root)).document[
-        "put_forward"
-    ]
+    document = run_gitmem("capture", "--json", GITMEM_HOME=str(second.root)).document
+    new, found = document["put_forward"]
 
     assert (found["path"], found["before"]) == ("other.md", before)
     assert new["path"] == "new.md"
