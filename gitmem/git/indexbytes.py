@@ -159,7 +159,6 @@ def expanded(data: bytes, count: int) -> bytes:
         raws.append(padded(data[at:start] + path))
         at = end + 1
     check_extensions(data, at)
-    raws.append(data[at:-_CHECKSUM])
     return sealed(_WITH_EXTENDED_FLAGS if extended else 2, count, raws)
 
 

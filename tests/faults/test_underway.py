@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import time
@@ -686,20 +687,20 @@ def test_what_a_revert_takes_back_right_after_git_stays_so(scene: Scene, first: 
     assert_captured(scene, {"other.md": BEFORE["other.md"]}, "capture")
 
 
-@pytest.mark.parametrize("way", ["checkout", "rm"])
+@pytest.mark.parametrize("way", ["checkout", "checkout of all", "rm"])
 def test_what_a_pull_brings_can_be_taken_back(scene: Scene, tmp_path: Path, way: str) -> None:
     """Commits of another machine were made by gitmem, too."""
     other = copied(scene, tmp_path / "other")
     other.write(Edit("other.md", "bad\n"))
-    other.write(Edit("junk.md", "junk\n"))
+    if way != "checkout of all":
+        other.write(Edit("junk.md", "junk\n"))
     git(scene.worktree, "pull", "-q", str(other.gitdir), "main")
     if way == "rm":
         git(scene.worktree, "rm", "-q", "junk.md")
         assert_captured(scene, {"junk.md": None, "other.md": b"bad\n"}, "capture")
     else:
         git(scene.worktree, "checkout", "-q", "ORIG_HEAD", "--", "other.md")
-        expected = {"junk.md": b"junk\n", "other.md": BEFORE["other.md"]}
-        assert_captured(scene, expected, "capture")
+        assert_captured(scene, {"other.md": BEFORE["other.md"]}, "capture")
 
 
 def test_what_is_put_forward_is_told_with_the_way_back(scene: Scene, tmp_path: Path) -> None:
@@ -727,12 +728,10 @@ def test_what_is_put_forward_is_told_with_the_way_back(scene: Scene, tmp_path: P
     assert_sound(scene)
 
 
-@pytest.mark.parametrize("version", ["2", "4"])
 def test_a_merge_that_fails_beside_a_writer_takes_no_write_back(
-    scene: Scene, tmp_path: Path, version: str
+    scene: Scene, tmp_path: Path
 ) -> None:
     """A writer that has looked for plain git already patches the index that git has reset."""
-    git(scene.worktree, "config", "index.version", version)
     with ExitStack() as stack:
         with merge_that_fails(scene, tmp_path):
             scene.write(Edit("other.md", line("replaced")), Edit("notes/free.md", line("new")))
@@ -749,8 +748,23 @@ def test_a_merge_that_fails_beside_a_writer_takes_no_write_back(
     assert_sound(scene)
 
 
-def test_edits_that_a_failed_merge_brings_back_are_merged_one_by_one(
+def test_a_command_that_looks_at_its_own_file_first_takes_no_write_back(
     scene: Scene, tmp_path: Path
+) -> None:
+    with merge_that_fails(scene, tmp_path):
+        scene.write(Edit("other.md", line("replaced")))
+    (scene.worktree / "theirs.md").unlink()
+
+    said = run_gitmem("restore", "theirs.md", GITMEM_HOME=str(scene.root))
+
+    assert (said.code, scene.files()["theirs.md"]) == (0, BEFORE["theirs.md"])
+    assert scene.files()["other.md"] == line("replaced").encode()
+    assert_sound(scene)
+
+
+@pytest.mark.parametrize("seconds", [math.inf, 60.0])
+def test_edits_that_a_failed_merge_brings_back_are_merged_one_by_one(
+    scene: Scene, tmp_path: Path, seconds: float
 ) -> None:
     """The first capture writes the index, and with it go the traces of the merge."""
     paths = ("other.md", "theirs.md", "gone.md")
@@ -763,7 +777,7 @@ def test_edits_that_a_failed_merge_brings_back_are_merged_one_by_one(
             file.write("last\n")
 
     with scene.opened() as group:
-        capture(group)
+        capture(group, seconds=seconds)
 
     for path in paths:
         expected = ("by hand\n", BEFORE[path].decode(), line(path), "last\n")
