@@ -748,16 +748,17 @@ def test_a_merge_that_fails_beside_a_writer_takes_no_write_back(
     assert_sound(scene)
 
 
-def test_a_command_that_looks_at_its_own_file_first_takes_no_write_back(
-    scene: Scene, tmp_path: Path
-) -> None:
+def test_a_writer_that_captures_last_takes_no_write_back(scene: Scene, tmp_path: Path) -> None:
+    """Its own write replaces the index that tells of the merge."""
     with merge_that_fails(scene, tmp_path):
         scene.write(Edit("other.md", line("replaced")))
-    (scene.worktree / "theirs.md").unlink()
+    with scene.opened() as group, group.writing(late=True) as writer:
+        step = Step({"again.md": b"again\n"}, Note("write", id="1", agent="agent"))
+        writer.publish(lambda _: Plan((step,)))
 
-    said = run_gitmem("restore", "theirs.md", GITMEM_HOME=str(scene.root))
+    with scene.opened() as group:
+        capture(group)
 
-    assert (said.code, scene.files()["theirs.md"]) == (0, BEFORE["theirs.md"])
     assert scene.files()["other.md"] == line("replaced").encode()
     assert_sound(scene)
 
