@@ -119,9 +119,13 @@ def lasting_extensions(data: bytes, at: int) -> bytes:
     return b"".join(raw for raw in _extensions(data, at) if raw.startswith(_RESOLVED))
 
 
-def has_trees(data: bytes, at: int) -> bool:
-    """Whether git has noted which trees the entries make up."""
-    return any(raw.startswith(_TREES) for raw in _extensions(data, at))
+def root_tree(data: bytes, at: int) -> str | None:
+    """The tree that git has noted for all entries; empty where it has one for some folders only."""
+    noted = next((raw[8:] for raw in _extensions(data, at) if raw.startswith(_TREES)), None)
+    if noted is None:
+        return None
+    count, _, rest = noted.removeprefix(b"\0").partition(b"\n")
+    return "" if count.startswith(b"-") else rest[: len(NO_OID)].hex()
 
 
 def _extensions(data: bytes, at: int) -> Iterator[bytes]:

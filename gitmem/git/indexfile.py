@@ -26,9 +26,9 @@ from gitmem.git.indexbytes import (
     check_order,
     checked_header,
     expanded,
-    has_trees,
     lasting_extensions,
     padded,
+    root_tree,
     scanned,
     sealed,
 )
@@ -154,13 +154,14 @@ class IndexFile:
         return (self._entry(at) for at in range(len(self._paths)) if not self._stage(at))
 
     @property
-    def has_trees(self) -> bool:
-        """Whether git made this index of whole trees: `read-tree`, `reset`, a merge or a revert.
+    def root_tree(self) -> str | None:
+        """The tree of which git made this index, by `read-tree`, `reset`, a merge or a revert.
 
-        No patch of ours keeps that, and what changes single paths (`add`, `rm`, `mv`, `checkout REV
-        -- FILE`, `restore`) does not bring it back.
+        None: there is no such note. No patch of ours keeps it, and commands for single paths
+        (`add`, `rm`, `mv`, `restore`, `checkout REV -- FILE`) do not bring it back. Empty: entries were
+        changed since, as `git stash apply` does.
         """
-        return has_trees(self.data, self._offsets[-1])
+        return root_tree(self.data, self._offsets[-1])
 
     def is_unmerged(self, path: bytes) -> bool:
         """Whether PATH is in conflict."""

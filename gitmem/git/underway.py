@@ -18,7 +18,7 @@ from gitmem.core.quoting import quoted
 from gitmem.errors import GitOperationUnderway
 from gitmem.git.indexfile import IndexFile
 from gitmem.git.objects import ObjectDamaged
-from gitmem.git.repository import GIT_AT_WORK, Repository, Snapshot, differences
+from gitmem.git.repository import GIT_AT_WORK, Repository, Snapshot
 from gitmem.git.worktree import Seen, WorkTree
 
 LOOKED_BACK = 200
@@ -101,19 +101,21 @@ def failed_merge(repository: Repository, index: IndexFile | None, written: int) 
     counts: docs/concurrency.md lists them.
     """
     gitdir = repository.gitdir
-    if index is None or not index.has_trees:
+    root = index.root_tree if index else None
+    if root is None:
         return None
     try:
         noted = os.stat(gitdir / "ORIG_HEAD").st_mtime_ns
         if not 0 <= written - noted <= AT_ONCE or git_operation(gitdir):
             return None
         commit = (gitdir / "ORIG_HEAD").read_text("ascii").strip()
-        if _is_given_up(gitdir, noted) or not _is_ours_since(repository, commit, noted):
+        if _is_given_up(gitdir, noted) or not _is_ours_since(repository, commit, noted, root):
             return None
         with suppress(ObjectDamaged), repository.objects.probing():
             before = repository.snapshot(commit)
-            if _is_reset(index, repository, before) and not _had_all(repository, commit, noted):
-                return before
+            # Empty: git had stashed edits, and has applied them to that commit again.
+            is_reset = root in ("", before.root)
+            return before if is_reset and not _had_all(repository, commit, noted) else None
     except (OSError, ValueError):
         pass
     return None
@@ -126,37 +128,29 @@ def _is_given_up(gitdir: Path, noted: int) -> bool:
     return False
 
 
-def _is_ours_since(repository: Repository, commit: str, noted: int) -> bool:
+def _is_ours_since(repository: Repository, commit: str, noted: int, root: str) -> bool:
     """Whether nobody but writers of ours has moved HEAD since it was at COMMIT.
 
-    A `git reset`, and a `git stash`, note HEAD as well, and log a move from there to there.
+    A `git reset`, and a `git stash`, note HEAD as well, and log a move from there to there. An
+    index without its ROOT is of a merge all the same: one that began right after that.
     """
     from gitmem.git.checks.reffiles import parse_log
 
     with open(repository.gitdir / "logs" / "HEAD", "rb") as file:
         file.seek(max(0, file.seek(0, os.SEEK_END) - MEANWHILE))
         lines, _, _ = parse_log(file.read())
-    expected = repository.tip().commit
+    expected = tip = repository.tip().commit
     for line in reversed(lines):
         if line.new != expected:
             return False
         if expected == commit:
             moved = int(line.who.split()[-2])
-            return not (line.message.startswith("reset:") and moved >= noted // 1_000_000_000)
+            by_reset = line.message.startswith("reset:") and moved >= noted // 1_000_000_000
+            return commit != tip and not (root and by_reset)
         if not line.is_ours:
             return False
         expected = line.old
     return False
-
-
-def _is_reset(index: IndexFile, repository: Repository, before: Snapshot) -> bool:
-    """Whether INDEX has nothing of what was published since BEFORE: a merge resets everything."""
-    head = repository.snapshot()
-    changed = differences(repository, "", before.root, head.root)
-    return all(
-        _staged(index, path.encode("utf-8", "surrogateescape")) != head.oid(path)
-        for path, _, _ in changed
-    )
 
 
 def _had_all(repository: Repository, commit: str, noted: int) -> bool:
