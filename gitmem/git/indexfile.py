@@ -158,8 +158,8 @@ class IndexFile:
         """The tree of which git made this index, by `read-tree`, `reset`, a merge or a revert.
 
         None: there is no such note. No patch of ours keeps it, and commands for single paths
-        (`add`, `rm`, `mv`, `restore`, `checkout REV -- FILE`) do not bring it back. Empty: entries were
-        changed since, as `git stash apply` does.
+        (`add`, `rm`, `mv`, `restore`, `checkout REV -- FILE`) do not bring it back. Empty: entries
+        were changed since, as `git stash apply` does.
         """
         return root_tree(self.data, self._offsets[-1])
 
