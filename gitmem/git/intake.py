@@ -18,10 +18,11 @@ from gitmem.core.messages import RUN, Note, title_of_change
 from gitmem.core.quoting import quoted
 from gitmem.errors import Damaged
 from gitmem.git.diffing import hunks
+from gitmem.git.indexfile import IndexFile
 from gitmem.git.objects import ObjectDamaged, blob_id
 from gitmem.git.publish import Plan, Publisher, Step
 from gitmem.git.repository import Snapshot, differences
-from gitmem.git.underway import failed_merge
+from gitmem.git.underway import failed_merge, staged
 from gitmem.git.worktree import Seen
 
 LATELY, MOST_COMMITS = 60, 16
@@ -183,19 +184,22 @@ class Intake:
             return False
         self._judged, self._publisher.unseen = staging.known(), None
         before = failed_merge(self._repository, index, written)
-        return before is not None and self._forward_from(before)
+        return before is not None and self._forward_from(before, index)
 
-    def _forward_from(self, before: Snapshot) -> bool:
+    def _forward_from(self, before: Snapshot, index: IndexFile | None) -> bool:
+        """Bring files to HEAD that stand as in BEFORE, and of which the INDEX of git says so.
+
+        A writer may have put a file in place just before git reset it, and told the index since.
+        """
         head, standing = self._repository.snapshot(), dict[str, str | None]()
         for path, _, _ in differences(self._repository, "", before.root, head.root):
-            old = before.oid(path)
-            claimed = self._publisher.is_claimed(path, head)
-            if claimed or self._repository.staging.oid(path) != old:
-                continue  # it was written since
-            seen = self._publisher.worktree.look(path)
-            is_known = seen.oid == old and not seen.obstacle
-            # Who has edited one of them has not seen what was written since.
-            (standing if is_known else self._bases)[path] = old
+            old, seen = before.oid(path), self._publisher.worktree.look(path)
+            if self._publisher.is_claimed(path, head) or staged(index, path) != old:
+                continue
+            if seen.oid == old and not seen.obstacle:
+                standing[path] = old
+            elif seen.oid != head.oid(path) and self._repository.staging.oid(path) == old:
+                self._bases[path] = old  # its editor has not seen what was written since
         if standing:
             self._publisher.forward(standing)
         found = (PutForward(path, before.commit, bool(old)) for path, old in standing.items())

@@ -165,8 +165,9 @@ def _had_all(repository: Repository, commit: str, noted: int) -> bool:
     return False
 
 
-def _staged(index: IndexFile, raw: bytes) -> str | None:
-    entry = index.get(raw)
+def staged(index: IndexFile | None, path: str) -> str | None:
+    """The blob that INDEX has for PATH."""
+    entry = index.get(path.encode("utf-8", "surrogateescape")) if index else None
     return entry.oid.hex() if entry else None
 
 
@@ -202,8 +203,8 @@ class Claims:
         if not self._staged_too:
             return False
         path = raw.decode("utf-8", "surrogateescape")
-        staged = _staged(index, raw)
-        return staged not in (head.oid(path), *known) and not self._is_late(path, staged, head)
+        blob = staged(index, path)
+        return blob not in (head.oid(path), *known) and not self._is_late(path, blob, head)
 
     def _is_late(self, path: str, staged: str | None, head: Snapshot) -> bool:
         """Whether the index has no more than an older version of PATH, which git put back there.

@@ -748,6 +748,27 @@ def test_a_merge_that_fails_beside_a_writer_takes_no_write_back(
     assert_sound(scene)
 
 
+def test_a_file_that_git_resets_before_a_writer_has_staged_it_is_put_forward(
+    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then the index has the new version and the file the old one, as after an edit."""
+    with ExitStack() as merge:
+        merge.enter_context(merge_that_fails(scene, tmp_path))
+        scene.write(Edit("other.md", line("replaced")))
+        monkeypatch.setattr(
+            "gitmem.git.publish.reached",
+            lambda step: merge.close() if step == "placed" else None,
+        )
+        scene.write(Edit("other.md", line("appended"), append=True))
+        monkeypatch.undo()
+
+    with scene.opened() as group:
+        capture(group)
+
+    assert scene.files()["other.md"] == (line("replaced") + line("appended")).encode()
+    assert_sound(scene)
+
+
 def test_a_writer_that_captures_last_takes_no_write_back(scene: Scene, tmp_path: Path) -> None:
     """Its own write replaces the index that tells of the merge."""
     with merge_that_fails(scene, tmp_path):
