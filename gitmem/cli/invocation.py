@@ -19,7 +19,6 @@ from gitmem.errors import BadInput
 
 if TYPE_CHECKING:
     from gitmem.operations.clock import Clock
-    from gitmem.operations.departed import Rejoined
     from gitmem.operations.group import Group, Store, Who
 
 Progress = Callable[[int, int], None]
@@ -30,7 +29,7 @@ class Invocation:
 
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:
         self.flags = Flags()
-        self._rejoined: list[Rejoined] = []
+        self._mended: dict[str, list[object]] = {"rejoined": [], "put_forward": []}
         self.environ = os.environ if environ is None else environ
         self._groups: list[Group] = []
 
@@ -112,9 +111,11 @@ class Invocation:
             self._warn(group)
         finally:
             group.close()
-            for each in group.rejoined:
-                self.remark(each.told)
-            self._rejoined += group.rejoined
+            told = [each.told for each in group.rejoined]
+            for text in (*told, *(each.told for each in group.put_forward)):
+                self.remark(text)
+            self._mended["rejoined"] += group.rejoined
+            self._mended["put_forward"] += group.put_forward
 
     def _warn(self, group: Group) -> None:
         """Say what was damaged on the way, also to who wants it quiet: the answer may lack it."""
@@ -132,8 +133,7 @@ class Invocation:
         if self.settings.json:
             from gitmem.cli.render import document
 
-            if self._rejoined:
-                more = {"rejoined": self._rejoined, **more}
+            more = {name: found for name, found in self._mended.items() if found} | more
             told = {"damage": self._damage} if self._damage else {}
             click.echo(document(result, **more, **told))
         elif data or not self.settings.quiet:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 from operator import lt
 from struct import Struct
@@ -20,6 +20,7 @@ _KNOWN_EXTENDED = 0x60  # in the first of those: skip-worktree and intent-to-add
 NAME = 0xFFF  # the length of the path, where it is shorter than this
 NO_OID = bytes(20)
 _RESOLVED = b"REUC"
+_TREES = b"TREE"
 
 
 class IndexUnreadable(ValueError):
@@ -115,12 +116,24 @@ def lasting_extensions(data: bytes, at: int) -> bytes:
 
     From these `git checkout --merge PATH` makes a conflict again that was resolved wrongly.
     """
-    found, end = b"", len(data) - _CHECKSUM
+    return b"".join(raw for raw in _extensions(data, at) if raw.startswith(_RESOLVED))
+
+
+def root_tree(data: bytes, at: int) -> str | None:
+    """The tree that git has noted for all entries; empty where it has one for some folders only."""
+    noted = next((raw[8:] for raw in _extensions(data, at) if raw.startswith(_TREES)), None)
+    if noted is None:
+        return None
+    count, _, rest = noted.removeprefix(b"\0").partition(b"\n")
+    return "" if count.startswith(b"-") else rest[: len(NO_OID)].hex()
+
+
+def _extensions(data: bytes, at: int) -> Iterator[bytes]:
+    end = len(data) - _CHECKSUM
     while at < end:
         size = 8 + int.from_bytes(data[at + 4 : at + 8], "big")
-        found += data[at : at + size] if data[at : at + 4] == _RESOLVED else b""
+        yield data[at : at + size]
         at += size
-    return found
 
 
 def check_order(data: bytes, paths: Sequence[bytes], offsets: Sequence[int]) -> None:

@@ -28,6 +28,7 @@ from gitmem.git.indexbytes import (
     expanded,
     lasting_extensions,
     padded,
+    root_tree,
     scanned,
     sealed,
 )
@@ -151,6 +152,16 @@ class IndexFile:
     def entries(self) -> Iterator[Entry]:
         """Give every entry that is not in conflict, in order of path."""
         return (self._entry(at) for at in range(len(self._paths)) if not self._stage(at))
+
+    @property
+    def root_tree(self) -> str | None:
+        """The tree of which git made this index, by `read-tree`, `reset`, a merge or a revert.
+
+        None: there is no such note. No patch of ours keeps it, and commands for single paths
+        (`add`, `rm`, `mv`, `restore`, `checkout REV -- FILE`) do not bring it back. Empty: entries
+        were changed since, as `git stash apply` does.
+        """
+        return root_tree(self.data, self._offsets[-1])
 
     def is_unmerged(self, path: bytes) -> bool:
         """Whether PATH is in conflict."""

@@ -15,12 +15,14 @@ from typing import NamedTuple
 
 from gitmem.core.guards import MAX_FILE, violations
 from gitmem.core.messages import RUN, Note, title_of_change
+from gitmem.core.quoting import quoted
 from gitmem.errors import Damaged
 from gitmem.git.diffing import hunks
+from gitmem.git.indexfile import IndexFile
 from gitmem.git.objects import ObjectDamaged, blob_id
 from gitmem.git.publish import Plan, Publisher, Step
 from gitmem.git.repository import Snapshot, differences
-from gitmem.git.underway import put_back
+from gitmem.git.underway import failed_merge, staged
 from gitmem.git.worktree import Seen
 
 LATELY, MOST_COMMITS = 60, 16
@@ -47,6 +49,26 @@ class Holding(NamedTuple):
     rule: str
 
 
+class PutForward(NamedTuple):
+    """A file that a failed `git merge` had reset, and that is as last written again."""
+
+    path: str
+    before: str
+    """The commit that `git merge` began on."""
+    was_there: bool
+    """Whether that commit has the file."""
+
+    @property
+    def told(self) -> str:
+        """What became of it, in a sentence, with the way back for whoever reset it on purpose."""
+        name = quoted(self.path)
+        back = f"restore {name} --at {self.before[:10]}" if self.was_there else f"rm {name}"
+        return (
+            f"{name} is as last written again: a failed `git merge` had reset it; "
+            f"if you meant that, run `gitmem {back}`"
+        )
+
+
 Policies = Callable[[Snapshot, str], str]
 """How the file at a path may be written, by the layout of a commit."""
 
@@ -67,7 +89,9 @@ class Intake:
         self._policies = policies
         self.captured: list[Captured] = []
         self._paused = False
+        self.put_forward: list[PutForward] = []
         self._bases: dict[str, str | None] = {}
+        self._judged = b""
 
     def take_in(
         self,
@@ -147,29 +171,44 @@ class Intake:
             self._paused = True  # once: somebody may have put it there for good
             time.sleep(MOMENT)
         moved = self._publisher.look_again()
-        return self._roll_forward() or moved
+        return self.roll_forward() or moved
 
-    def _roll_forward(self) -> bool:
+    def roll_forward(self) -> bool:
         """Let HEAD's files stand again where a `git merge` that failed put older ones back.
 
-        Who has edited one of them has not seen what was written since.
+        The index tells, until we write it; so each one is asked once, before that.
         """
-        before, head = put_back(self._repository), self._repository.snapshot()
-        self._bases = {}
-        if before is None:
+        staging, unseen = self._repository.staging, self._publisher.unseen
+        index, written = unseen or staging.load()
+        if unseen is None and staging.known() == self._judged:
             return False
-        standing: dict[str, str | None] = {}
+        self._judged, self._publisher.unseen = staging.known(), None
+        before = failed_merge(self._repository, index, written)
+        return before is not None and self._forward_from(before, index)
+
+    def _forward_from(self, before: Snapshot, index: IndexFile | None) -> bool:
+        """Bring files to HEAD that stand as in BEFORE, and of which the INDEX of git says so.
+
+        A writer may have put a file in place just before git reset it, and told the index since.
+        """
+        head, standing = self._repository.snapshot(), dict[str, str | None]()
         for path, _, _ in differences(self._repository, "", before.root, head.root):
-            old = before.oid(path)
-            claimed = self._publisher.is_claimed(path, head)
-            if claimed or self._repository.staging.oid(path) != old:
-                continue  # it was written since
-            seen = self._publisher.worktree.look(path)
-            is_known = seen.oid == old and not seen.obstacle
-            (standing if is_known else self._bases)[path] = old
+            old, seen = before.oid(path), self._publisher.worktree.look(path)
+            if self._publisher.is_claimed(path, head) or staged(index, path) != old:
+                continue
+            if seen.oid == old and not seen.obstacle:
+                standing[path] = old
+            elif seen.oid != head.oid(path) and self._repository.staging.oid(path) == old:
+                self._bases[path] = old  # its editor has not seen what was written since
         if standing:
             self._publisher.forward(standing)
+        found = (PutForward(path, before.commit, bool(old)) for path, old in standing.items())
+        self.put_forward += found
         return bool(standing)
+
+    def edited_before(self) -> list[str]:
+        """Files with an edit to a version that a failed merge brought back, not captured yet."""
+        return list(self._bases)
 
     def is_known(self, oid: str | None) -> bool:
         """False for a text that git has never seen, as almost every edit is.

@@ -30,6 +30,7 @@ from gitmem.git.swapping import SWAPPED, TEMP_PREFIX, swapped
 from gitmem.git.worktree import InTheWay, Seen, WorkTree, beside
 
 if TYPE_CHECKING:
+    from gitmem.git.indexfile import IndexFile
     from gitmem.git.underway import Claims
 
 PATIENCE = 0.25
@@ -110,6 +111,8 @@ class Publisher:
         self._out: dict[str, str] = {}
         self._conflicted: frozenset[str] = frozenset()
         self._unseen = False
+        self.unseen: tuple[IndexFile | None, int] | None = None
+        """An index that git wrote beside us and that we have patched, and its mtime."""
         self._claims = self._look_around()
 
     def _look_around(self) -> Claims | None:
@@ -382,6 +385,7 @@ class Publisher:
             return False
         if self._index not in (b"", NO_INDEX, self.repository.staging.replaced):
             self._unseen = True  # git wrote it since we looked: our own patch must not hide that
+            self.unseen = self.repository.staging.patched
         self._index = self.repository.staging.known()
         return True
 

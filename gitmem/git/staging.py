@@ -46,6 +46,8 @@ class Staging:
         self._outlasted: tuple[int, int] | None = None
         self.replaced = b""
         """The signature of the index that `update` has patched."""
+        self.patched: tuple[IndexFile | None, int] = (None, 0)
+        """That index, and its mtime in nanoseconds."""
 
     def signature(self) -> bytes:
         """What tells one writing of the index from another; empty when there is none."""
@@ -106,7 +108,7 @@ class Staging:
         with self._locked(wait) as fd:
             # Read under the lock: what a person's `git add` has put there since must stay.
             index, mtime = self.load()
-            self.replaced = self.known()
+            self.replaced, self.patched = self.known(), (index, mtime)
             if index is None:
                 index, mtime = build(rebuild()), 0
                 self._recent = {}

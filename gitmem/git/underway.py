@@ -14,7 +14,6 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from gitmem.core.messages import parse
 from gitmem.core.quoting import quoted
 from gitmem.errors import GitOperationUnderway
 from gitmem.git.indexfile import IndexFile
@@ -24,11 +23,10 @@ from gitmem.git.worktree import Seen, WorkTree
 
 LOOKED_BACK = 200
 """Commits in which the version may stand that a git at work has put back into the index."""
-AT_ONCE = 5.0
-"""Seconds from the begin of a `git merge` to its end. A person takes longer to read what an agent
-has written since, and to put the version before it back with `git checkout`."""
-MEANWHILE = 1000
-"""More commits than writers make in that time."""
+AT_ONCE = 5_000_000_000
+"""Nanoseconds from the begin of a `git merge` to its end."""
+MEANWHILE = 1 << 18
+"""Bytes of a reflog: more moves than writers make in that time."""
 
 
 class GitOperation(NamedTuple):
@@ -93,32 +91,83 @@ def _next_in_sequence(gitdir: Path) -> GitOperation | None:
     return None
 
 
-def put_back(repository: Repository) -> Snapshot | None:
-    """The commit whose files a `git merge` that failed has put back; None where none did.
+def failed_merge(repository: Repository, index: IndexFile | None, written: int) -> Snapshot | None:
+    """The commit to which a failed `git merge` has reset the INDEX and all files; or None.
 
     Git notes HEAD in ORIG_HEAD as it begins. If the strategy fails, because somebody holds the
-    index or has edited a file, git resets index and files to that commit and does not move the
-    branch. Everything that was published in between then looks taken back by hand.
+    index or has edited a file, git runs `read-tree --reset -u` and does not move the branch.
+    Everything that was published in between then looks taken back by hand. WRITTEN is the mtime of
+    the index in nanoseconds. A person who takes something back comes close to that, so each trace
+    counts: docs/concurrency.md lists them.
     """
     gitdir = repository.gitdir
+    root = index.root_tree if index else None
+    if root is None:
+        return None
     try:
-        noted, staged = os.stat(gitdir / "ORIG_HEAD"), os.stat(gitdir / "index")
-        if not 0 <= staged.st_mtime - noted.st_mtime <= AT_ONCE or git_operation(gitdir):
+        noted = os.stat(gitdir / "ORIG_HEAD").st_mtime_ns
+        if not 0 <= written - noted <= AT_ONCE or git_operation(gitdir):
             return None
         commit = (gitdir / "ORIG_HEAD").read_text("ascii").strip()
+        if _is_given_up(gitdir, noted) or not _is_ours_since(repository, commit, noted, root):
+            return None
+        with suppress(ObjectDamaged), repository.objects.probing():
+            before = repository.snapshot(commit)
+            # Empty: git had stashed edits, and has applied them to that commit again.
+            is_reset = root in ("", before.root)
+            return before if is_reset and not _had_all(repository, commit, noted) else None
     except (OSError, ValueError):
-        return None
-    with suppress(ObjectDamaged):
-        for each in islice(repository.history(repository.tip().commit), MEANWHILE):
-            if each.oid == commit:
-                return repository.snapshot(commit)
-            if not parse(each.message).get("Gitmem-Op"):
-                return None  # the merge was made, and what it brought may be taken back
+        pass
     return None
 
 
-def _staged(index: IndexFile, raw: bytes) -> str | None:
-    entry = index.get(raw)
+def _is_given_up(gitdir: Path, noted: int) -> bool:
+    """Whether somebody gave up a commit since: that makes trees of an index of single paths."""
+    with suppress(FileNotFoundError):
+        return os.stat(gitdir / "COMMIT_EDITMSG").st_mtime_ns >= noted
+    return False
+
+
+def _is_ours_since(repository: Repository, commit: str, noted: int, root: str) -> bool:
+    """Whether nobody but writers of ours has moved HEAD since it was at COMMIT.
+
+    A `git reset`, and a `git stash`, note HEAD as well, and log a move from there to there. An
+    index without its ROOT is of a merge all the same: one that began right after that.
+    """
+    from gitmem.git.checks.reffiles import parse_log
+
+    with open(repository.gitdir / "logs" / "HEAD", "rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - MEANWHILE))
+        lines, _, _ = parse_log(file.read())
+    expected = tip = repository.tip().commit
+    for line in reversed(lines):
+        if line.new != expected:
+            return False
+        if expected == commit:
+            moved = int(line.who.split()[-2])
+            by_reset = line.message.startswith("reset:") and moved >= noted // 1_000_000_000
+            return commit != tip and not (root and by_reset)
+        if not line.is_ours:
+            return False
+        expected = line.old
+    return False
+
+
+def _had_all(repository: Repository, commit: str, noted: int) -> bool:
+    """Whether it was a `git pull` of what COMMIT had already: then there was nothing to merge."""
+    from gitmem.git.ancestry import is_behind
+
+    fetched = repository.gitdir / "FETCH_HEAD"
+    with suppress(FileNotFoundError):
+        if 0 <= noted - os.stat(fetched).st_mtime_ns <= AT_ONCE:
+            oids = [line.split()[0] for line in fetched.read_text("utf-8", "replace").splitlines()]
+            return bool(oids) and all(is_behind(repository.objects, oid, commit) for oid in oids)
+    return False
+
+
+def staged(index: IndexFile | None, path: str) -> str | None:
+    """The blob that INDEX has for PATH."""
+    entry = index.get(path.encode("utf-8", "surrogateescape")) if index else None
     return entry.oid.hex() if entry else None
 
 
@@ -154,8 +203,8 @@ class Claims:
         if not self._staged_too:
             return False
         path = raw.decode("utf-8", "surrogateescape")
-        staged = _staged(index, raw)
-        return staged not in (head.oid(path), *known) and not self._is_late(path, staged, head)
+        blob = staged(index, path)
+        return blob not in (head.oid(path), *known) and not self._is_late(path, blob, head)
 
     def _is_late(self, path: str, staged: str | None, head: Snapshot) -> bool:
         """Whether the index has no more than an older version of PATH, which git put back there.

@@ -17,7 +17,16 @@ from gitmem.core.messages import Note
 from gitmem.errors import Busy, Conflict, Damaged, GitmemError, GitOperationUnderway
 from gitmem.git.finishing import Finisher
 from gitmem.git.held import HeldFolder, SetAside
-from gitmem.git.intake import Captured, Holding, Intake, Policies, edit_note, no_policy, sound
+from gitmem.git.intake import (
+    Captured,
+    Holding,
+    Intake,
+    Policies,
+    PutForward,
+    edit_note,
+    no_policy,
+    sound,
+)
 from gitmem.git.lock import WAIT, Lock, Run, lock_path
 from gitmem.git.publish import PATIENCE, Plan, Planner, Published, Publisher, Step, translated
 from gitmem.git.repository import Repository, Snapshot, Tip
@@ -69,6 +78,11 @@ class Writer:
     def rejoined(self) -> list[Rejoined]:
         """Commits that had left the branch, and are back or kept."""
         return self._rejoiner.found if self._rejoiner else []
+
+    @property
+    def put_forward(self) -> list[PutForward]:
+        """Files that a failed `git merge` had reset, and that are as last written again."""
+        return self._intake.put_forward
 
     @property
     def set_aside(self) -> list[SetAside]:
@@ -124,7 +138,18 @@ class Writer:
 
     def index_changed(self) -> bool:
         """True when a person used plain git here since the last writer; asked once."""
-        return self._publisher.index_changed()
+        changed = self._publisher.index_changed()
+        if changed:
+            self._intake.roll_forward()  # before our own write to the index hides what git did
+        return changed
+
+    def look_back(self) -> None:
+        """Deal with a `git merge` that failed beside us, after we had looked for plain git."""
+        if self._publisher.unseen:
+            known = self._intake.edited_before()
+            self._intake.roll_forward()
+            self._finisher.tidy()
+            self._adopt_edited(known, None)
 
     def restage(self) -> None:
         """Tell the index of writes that a git at work has taken out of it."""
@@ -159,8 +184,7 @@ class Writer:
         if self._is_ours(path, seen, snapshot):
             return None
         # Differs, so somebody may be in the middle of it: half an edit is no good version.
-        self._intake.let_git_finish(path, seen)
-        self._finisher.tidy()
+        self._let_git_finish(path, seen, finder)
         seen, snapshot = self.worktree.look(path, patience=PATIENCE), self.repository.snapshot()
         if self._is_ours(path, seen, snapshot):
             return None
@@ -175,6 +199,18 @@ class Writer:
             return Holding(path, rule)
         return self._intake.take_in(path, seen, snapshot.oid(path), finder)
 
+    def _let_git_finish(self, path: str, seen: Seen, finder: Note | None) -> None:
+        known = self._intake.edited_before()
+        self._intake.let_git_finish(path, seen)
+        self._finisher.tidy()
+        self._adopt_edited([*known, path], finder)
+
+    def _adopt_edited(self, known: list[str], finder: Note | None) -> None:
+        """Capture edits of files that a merge had reset: no later writer knows their base."""
+        for path in self._intake.edited_before():
+            if path not in known:
+                self.adopt(path, finder)
+
     def _is_ignored(self, path: str) -> bool:
         from gitmem.git.ignored import Ignored  # only where somebody made a file
 
@@ -187,8 +223,7 @@ class Writer:
 
     def adopt_move(self, source: str, target: str, finder: Note) -> Captured | Holding | None:
         """Commit a file that somebody renamed, as one commit, so that git sees the move."""
-        self._intake.let_git_finish(target, self.worktree.look(target))
-        self._finisher.tidy()
+        self._let_git_finish(target, self.worktree.look(target), finder)
         seen, before = self.worktree.look(target), self.worktree.look(source)
         snapshot = self.repository.snapshot()
         left = before.absent or before.obstacle in GONE

@@ -22,6 +22,7 @@ from gitmem.git.rescue import Rescue, damage_met
 from gitmem.git.setup import FORMAT, is_blank, is_tied, name_worktree, read_config, worktree_in
 
 if TYPE_CHECKING:
+    from gitmem.git.intake import PutForward
     from gitmem.git.rejoining import Rejoined
     from gitmem.git.underway import GitOperation
     from gitmem.git.writer import Writer
@@ -178,6 +179,8 @@ class Group:
         """Layouts that were read, by the blob they stand in."""
         self.rejoined: list[Rejoined] = []
         """Commits that had left the branch and that our writers have put back, or kept."""
+        self.put_forward: list[PutForward] = []
+        """Files that a failed `git merge` had reset and that our writers have put forward."""
         self.standing: Standing | None = None
         """Which one counts at a commit that has none of its own."""
         self.gitdir = store.gitdir(name)
@@ -403,9 +406,12 @@ class Group:
                     # What was asked for is done: the rest can wait.
                     with suppress(GitmemError, OSError):
                         self._take_in(writer, finder)
+                with suppress(GitmemError, OSError):
+                    writer.look_back()
             finally:
                 self._writer = None
                 self.rejoined += writer.rejoined
+                self.put_forward += writer.put_forward
         if writer.landed or writer.strayed:
             self._count_as_scanned(writer)
             follows = goes_on and not (hurried or writer.strayed or self._exposed)
@@ -420,13 +426,16 @@ class Group:
         return git_operation(self.gitdir)
 
     def take_rejoined(self) -> tuple[str, ...]:
-        """What became of commits that had left the branch, in sentences; told once.
+        """What became of commits that had left the branch, and of files that a merge had reset.
 
-        For models, and so without the words of the reflog, which may be anybody's.
+        In sentences, told once. For models, and so without the words of the reflog, which may be
+        anybody's.
         """
-        told = tuple(each._replace(how="").told for each in self.rejoined)
+        told = [each._replace(how="").told for each in self.rejoined]
+        told += [each.told for each in self.put_forward]
         self.rejoined.clear()
-        return told
+        self.put_forward.clear()
+        return tuple(told)
 
     def _policy(self, snapshot: Snapshot, path: str) -> str:
         from gitmem.operations.layouts import layout_at

@@ -76,10 +76,11 @@ def _recover(group: Group, limits: Limits) -> Told:
     before = _recover_due(group, limits)
     with group.writing() as writer:  # taking the lock is what does it
         writer.sweep()
-        found, rejoined = len(writer.captured), list(writer.rejoined)
+        found, mended = len(writer.captured), [each.told for each in writer.rejoined]
+        mended += [each.told for each in writer.put_forward]
         pending = writer.pending
-    if rejoined:
-        return Told("done", "; ".join(each.told for each in rejoined), len(rejoined))
+    if mended:
+        return Told("done", "; ".join(mended), len(mended))
     if pending:
         return Told("skipped", f"{before.why}: somebody still has a file open")
     done = before.why.replace("is not finished", "was finished")

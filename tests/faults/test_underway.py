@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -585,6 +587,223 @@ def test_a_person_takes_back_a_write_after_a_merge(scene: Scene, tmp_path: Path,
         capture(group)
 
     assert scene.files()["other.md"] == BEFORE["other.md"]
+    assert_sound(scene)
+
+
+Act = tuple[str, ...]
+FIRST: dict[str, tuple[Act, ...]] = {
+    "pull": (("git", "pull", "-q", ".", "main"),),
+    "merge": (("git", "merge", "-q", "main"),),
+    "reset": (("git", "reset", "-q", "--hard"),),
+    "stash": (("edit", "both.md"), ("git", "stash", "-q")),
+}
+"""Commands that note HEAD in ORIG_HEAD, as a merge that fails does."""
+MEANT: dict[str, tuple[tuple[Act, ...], dict[str, bytes | None]]] = {
+    "rm": ((("write", "new.md"), ("git", "rm", "-q", "new.md")), {"new.md": None}),
+    "mv": (
+        (("write", "new.md"), ("git", "mv", "new.md", "newer.md")),
+        {"new.md": None, "newer.md": b"written\n"},
+    ),
+    "checkout": (
+        (("write", "other.md"), ("git", "checkout", "-q", "HEAD~1", "--", "other.md")),
+        {"other.md": BEFORE["other.md"]},
+    ),
+    "checkout of all": (
+        (
+            ("write", "other.md"),
+            ("write", "theirs.md"),
+            ("git", "checkout", "-q", "HEAD~2", "--", "."),
+        ),
+        {path: BEFORE[path] for path in ("other.md", "theirs.md")},
+    ),
+    "restore": (
+        (
+            ("write", "other.md"),
+            ("git", "restore", "--source=HEAD~1", "--staged", "--worktree", "other.md"),
+        ),
+        {"other.md": BEFORE["other.md"]},
+    ),
+    "checkout and a commit given up": (
+        (
+            ("write", "other.md"),
+            ("git", "checkout", "-q", "HEAD~1", "--", "other.md"),
+            ("git", "-c", "core.editor=false", "commit", "-q"),
+        ),
+        {"other.md": BEFORE["other.md"]},
+    ),
+    "revert of one of two": (
+        (
+            ("write", "other.md"),
+            ("write", "theirs.md"),
+            ("git", "revert", "-n", "HEAD~1"),
+            ("git", "revert", "--quit"),
+        ),
+        {"other.md": BEFORE["other.md"], "theirs.md": b"written\n"},
+    ),
+}
+REVERT = (
+    ("write", "other.md"),
+    ("git", "revert", "-n", "HEAD"),
+    ("git", "revert", "--quit"),
+)
+
+
+def act(scene: Scene, acts: Iterable[Act]) -> None:
+    """Do what a person and an agent do in turn."""
+    for what, *words in acts:
+        if what == "git":
+            git(scene.worktree, *words, check="commit" not in words)
+        elif what == "edit":
+            (scene.worktree / words[0]).write_text("edited\n")
+        else:
+            scene.write(Edit(words[0], "written\n"))
+
+
+def assert_captured(scene: Scene, expected: dict[str, bytes | None], by: str) -> None:
+    """The next command leaves the files as a person has put them, and has no more to say."""
+    home = {"GITMEM_HOME": str(scene.root)}
+    said = run_gitmem(*(("capture",) if by == "capture" else ("write", "more.md", "x")), **home)
+    assert (said.code, "git merge" in said.err) == (0, False)
+    assert {path: scene.files().get(path) for path in expected} == expected
+    disk = files_on_disk(scene.worktree)
+    assert {path: disk.get(path) for path in expected} == expected
+    assert_sound(scene)
+
+
+@pytest.mark.parametrize(("meant", "first"), [*product(MEANT, FIRST)])
+def test_what_a_person_takes_back_right_after_git_stays_so(
+    scene: Scene, first: str, meant: str
+) -> None:
+    acts, expected = MEANT[meant]
+    act(scene, (*FIRST[first], *acts))
+    by = "capture" if (len(meant) + len(first)) % 2 else "write"
+    assert_captured(scene, expected, by)
+
+
+@pytest.mark.parametrize("first", ["pull", "reset", "stash"])
+def test_what_a_revert_takes_back_right_after_git_stays_so(scene: Scene, first: str) -> None:
+    """It leaves the index as a merge that fails does; but no merge can have failed."""
+    act(scene, (*FIRST[first], *REVERT))
+    assert_captured(scene, {"other.md": BEFORE["other.md"]}, "capture")
+
+
+@pytest.mark.parametrize("way", ["checkout", "checkout of all", "rm"])
+def test_what_a_pull_brings_can_be_taken_back(scene: Scene, tmp_path: Path, way: str) -> None:
+    """Commits of another machine were made by gitmem, too."""
+    other = copied(scene, tmp_path / "other")
+    other.write(Edit("other.md", "bad\n"))
+    if way != "checkout of all":
+        other.write(Edit("junk.md", "junk\n"))
+    git(scene.worktree, "pull", "-q", str(other.gitdir), "main")
+    if way == "rm":
+        git(scene.worktree, "rm", "-q", "junk.md")
+        assert_captured(scene, {"junk.md": None, "other.md": b"bad\n"}, "capture")
+    else:
+        git(scene.worktree, "checkout", "-q", "ORIG_HEAD", "--", "other.md")
+        assert_captured(scene, {"other.md": BEFORE["other.md"]}, "capture")
+
+
+def test_what_is_put_forward_is_told_with_the_way_back(scene: Scene, tmp_path: Path) -> None:
+    home = {"GITMEM_HOME": str(scene.root)}
+    with merge_that_fails(scene, tmp_path):
+        scene.write(Edit("other.md", "replaced\n"), Edit("new.md", "new\n"))
+    second = copied(scene, tmp_path / "second")
+    before = git(scene.worktree, "rev-parse", "ORIG_HEAD").strip()
+
+    said = run_gitmem("capture", **home).err
+    document = run_gitmem("capture", "--json", GITMEM_HOME=str(second.root)).document
+    new, found = document["put_forward"]
+
+    assert (found["path"], found["before"]) == ("other.md", before)
+    assert new["path"] == "new.md"
+    assert "note: other.md is as last written again: a failed `git merge` had reset it" in said
+    assert f"`gitmem restore other.md --at {before[:10]}`" in said
+    assert "`gitmem rm new.md`" in said
+    assert "put_forward" not in run_gitmem("capture", "--json", **home).document
+    assert scene.files()["other.md"] == b"replaced\n"
+    run_gitmem("restore", "other.md", "--at", before[:10], **home)
+    run_gitmem("rm", "new.md", **home)
+    assert scene.files()["other.md"] == BEFORE["other.md"]
+    assert "new.md" not in scene.files()
+    assert_sound(scene)
+
+
+def test_a_merge_that_fails_beside_a_writer_takes_no_write_back(
+    scene: Scene, tmp_path: Path
+) -> None:
+    """A writer that has looked for plain git already patches the index that git has reset."""
+    with ExitStack() as stack:
+        with merge_that_fails(scene, tmp_path):
+            scene.write(Edit("other.md", line("replaced")), Edit("notes/free.md", line("new")))
+            writer = stack.enter_context(stack.enter_context(scene.opened()).writing())
+        step = Step({"again.md": b"again\n"}, Note("write", id="1", agent="agent"))
+        writer.publish(lambda _: Plan((step,)))
+    scene.write(Edit("more.md", "more\n"))
+    with scene.opened() as group:
+        capture(group)
+
+    files = scene.files()
+    assert files["other.md"] == line("replaced").encode()
+    assert files["notes/free.md"] == line("new").encode()
+    assert_sound(scene)
+
+
+def test_a_file_that_git_resets_before_a_writer_has_staged_it_is_put_forward(
+    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then the index has the new version and the file the old one, as after an edit."""
+    with ExitStack() as merge:
+        merge.enter_context(merge_that_fails(scene, tmp_path))
+        scene.write(Edit("other.md", line("replaced")))
+        monkeypatch.setattr(
+            "gitmem.git.publish.reached",
+            lambda step: merge.close() if step == "placed" else None,
+        )
+        scene.write(Edit("other.md", line("appended"), append=True))
+        monkeypatch.undo()
+
+    with scene.opened() as group:
+        capture(group)
+
+    assert scene.files()["other.md"] == (line("replaced") + line("appended")).encode()
+    assert_sound(scene)
+
+
+def test_a_writer_that_captures_last_takes_no_write_back(scene: Scene, tmp_path: Path) -> None:
+    """Its own write replaces the index that tells of the merge."""
+    with merge_that_fails(scene, tmp_path):
+        scene.write(Edit("other.md", line("replaced")))
+    with scene.opened() as group, group.writing(late=True) as writer:
+        step = Step({"again.md": b"again\n"}, Note("write", id="1", agent="agent"))
+        writer.publish(lambda _: Plan((step,)))
+
+    with scene.opened() as group:
+        capture(group)
+
+    assert scene.files()["other.md"] == line("replaced").encode()
+    assert_sound(scene)
+
+
+@pytest.mark.parametrize("seconds", [math.inf, 60.0])
+def test_edits_that_a_failed_merge_brings_back_are_merged_one_by_one(
+    scene: Scene, tmp_path: Path, seconds: float
+) -> None:
+    """The first capture writes the index, and with it go the traces of the merge."""
+    paths = ("other.md", "theirs.md", "gone.md")
+    for path in paths:
+        (scene.worktree / path).write_bytes(b"by hand\n" + BEFORE[path])
+    with merge_that_fails(scene, tmp_path):
+        scene.write(*(Edit(path, line(path), append=True) for path in paths))
+    for path in paths:
+        with (scene.worktree / path).open("a") as file:
+            file.write("last\n")
+
+    with scene.opened() as group:
+        capture(group, seconds=seconds)
+
+    for path in paths:
+        expected = ("by hand\n", BEFORE[path].decode(), line(path), "last\n")
+        assert sorted(scene.files()[path].decode().splitlines(True)) == sorted(expected)
     assert_sound(scene)
 
 
