@@ -405,8 +405,10 @@ def test_what_the_branch_still_names_is_repaired_and_so_is_what_was_acknowledged
     assert group.repository.objects.holds(old)
 
     other = f"other {KEY}\n"
-    _, gone = kept_with(group, other)
+    edit(group, "notes/b.md", other)
+    by_hand(group, "commit", "-qam", "by a person")
     acknowledge(group, [each.id for each in status(group).secrets if each.rule == "aws-key-id"])
+    _, gone = kept_with(group, other)
     edit(group, "a.md", other)
     check(group, repair=True)
 

@@ -807,6 +807,10 @@ def test_edits_that_a_failed_merge_brings_back_are_merged_one_by_one(
     assert_sound(scene)
 
 
+ROUNDS = 2
+"""How often a person uses git at least, however much the machine has to do."""
+
+
 def write_on(voice: Voice, root: str, seconds: float) -> None:
     """An agent that adds to files which no merge touches; says what is acknowledged."""
     stop, count = time.monotonic() + seconds, 0
@@ -849,7 +853,7 @@ def pick_on(voice: Voice, root: str, seconds: float) -> None:
     """A person who picks commits, resolves the conflicts, and cleans up in between."""
     scene = Scene(Path(root))
     stop, rounds = time.monotonic() + seconds, 0
-    while time.monotonic() < stop:
+    while time.monotonic() < stop or rounds < ROUNDS:
         rounds += 1
         change_side(scene, f"one\ntheirs {rounds}\nthree\n")
         git(scene.worktree, "cherry-pick", "side", check=False)
@@ -867,7 +871,7 @@ def merge_on(voice: Voice, root: str, seconds: float) -> None:
     """A person who merges, resolves or aborts, and says when git was at work."""
     scene = Scene(Path(root))
     stop, rounds = time.monotonic() + seconds, 0
-    while time.monotonic() < stop:
+    while time.monotonic() < stop or rounds < ROUNDS:
         rounds += 1
         begun = time.monotonic()
         change_side(scene, f"one\ntheirs {rounds}\nthree\n")
@@ -937,12 +941,13 @@ def soak(scene: Scene, seconds: float, person: Program, rest: float = 0.004) -> 
         crowd.start(edit_on, root, seconds, rest)
         heard = [said for _, said in crowd.hear_out(seconds + 60)]
     git(scene.worktree, "merge", "--abort", check=False)
+    end_conflict(scene)  # an abort applies the edits that the merge had stashed
     git(scene.worktree, "reset", "-q", check=False)  # where even that was refused
     with scene.opened() as group:
         capture(group)
     scene.write(Edit("notes/end.md", "end\n"))
 
-    assert next(each[1] for each in heard if each[0] == "rounds") > 1
+    assert next(each[1] for each in heard if each[0] == "rounds") >= ROUNDS
     acked = {f"token-{each[1]}" for each in heard if each[0] == "ack"}
     edits = {f"token-{each[1]}" for each in heard if each[0] == "edited" and is_safe(each, heard)}
     assert (acked | edits) - tokens_in_history(scene.gitdir) == set()
