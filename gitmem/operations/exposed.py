@@ -33,6 +33,7 @@ MOST_COMMITS = 200
 MOST_BYTES = 2 * MAX_FILE
 """What somebody who writes or asks for the status waits for; more is left to maintenance."""
 MOST_COUNTED = 1000
+UNREADABLE = -1
 """So many commits that wait for that are counted."""
 MOST_NAMED = 50
 """Places of one value that a sentence names; `status --json` lists all."""
@@ -88,25 +89,26 @@ def scan_commits(group: Group, *, bounded: bool = False) -> Scanned:
     if tip == known.tip or (bounded and tip == known.left):
         left = "" if tip == known.tip else known.left
         new = Scanned(known.tip, left, _kept(group, known.found))
-    elif bounded:
-        new = _glanced(group, search, known, tip)
     else:
-        found = search.exposed(search.unscanned(tip, known.tip) or ()) or []
-        new = Scanned(tip, "", _joined(_replaced(group, known, found), found))
+        found = None if bounded else search.between(tip, known.tip)
+        if found is None:
+            new = _glanced(group, search, known, tip)
+        else:
+            new = Scanned(tip, "", _joined(_replaced(group, known, found), found))
     if group.keeps and new != known:
         keep_scanned(group.gitdir, new)
     return new
 
 
 def _glanced(group: Group, search: _Search, known: Scanned, tip: str) -> Scanned:
-    """What is known once somebody who waits has searched up to TIP, or the files there.
+    """What is known once somebody has searched up to TIP, or the files there.
 
-    Where history was left behind, the files are searched as well: a branch that was moved back
-    brings versions that nobody has seen.
+    The files alone where somebody waits, or where a commit on the way cannot be read: what stands
+    in them is never left out for that. Where history was left behind, the files are searched as
+    well: a branch that was moved back brings versions that nobody has seen.
     """
     base = known.left or known.tip
-    steps = search.unscanned(tip, base)
-    found = None if steps is None else search.exposed(steps)
+    found = search.between(tip, base)
     kept = _kept(group, known.found)
     if found is not None and not known.left:
         return Scanned(tip, "", _joined(kept, found))
@@ -132,13 +134,16 @@ def _replaced(group: Group, known: Scanned, found: Iterable[Exposed]) -> Iterabl
 
 
 def unsearched(group: Group, known: Scanned) -> int:
-    """How many commits wait to be searched; one more than MOST_COUNTED where there are more."""
+    """How many commits wait to be searched; one more than MOST_COUNTED where there are more.
+
+    UNREADABLE where they cannot be counted, because one cannot be read.
+    """
     if not known.left:
         return 0
     with suppress(Damaged):
         steps = _Search(group, MOST_COUNTED).unscanned(known.left, known.tip)
         return MOST_COUNTED + 1 if steps is None else max(len(steps), 1)
-    return MOST_COUNTED + 1
+    return UNREADABLE
 
 
 def _is_there(group: Group, found: Exposed) -> bool:
@@ -167,6 +172,13 @@ class _Search:
         from gitmem.git.steps import read_step  # a write of ours has nothing to search
 
         return read_step(self._objects, oid)
+
+    def between(self, tip: str, known: str) -> list[Exposed] | None:
+        """What the commits from KNOWN to TIP brought; None: too many, or some cannot be read."""
+        with suppress(Damaged):
+            steps = self.unscanned(tip, known)
+            return None if steps is None else self.exposed(steps)
+        return None
 
     def unscanned(self, tip: str, known: str) -> list[Step] | None:
         """The commits that TIP reaches and KNOWN does not, oldest first; None: too many."""

@@ -27,6 +27,7 @@ from gitmem.operations.clock import zone_problem
 from gitmem.operations.departed import Kept, kept_list, waiting
 from gitmem.operations.exposed import (
     MOST_COUNTED,
+    UNREADABLE,
     Secret,
     open_secrets,
     scan_commits,
@@ -138,7 +139,7 @@ class Status(NamedTuple):
     """What was left out when lost commits were brought back, and is not acknowledged."""
     unsearched: int = 0
     """Commits that are not searched for secrets yet: `gitmem maintain` does that. 1,001 stands for
-    more than 1,000."""
+    more than 1,000, -1 for a history that cannot be read."""
 
 
 def status(group: Group) -> Status:
@@ -314,11 +315,13 @@ def _secrets(group: Group) -> tuple[tuple[Secret, ...], int]:
     with suppress(Damaged, StorageFailed):
         known = scan_commits(group, bounded=True)
         return open_secrets(group, known), unsearched(group, known)
-    return (), 0
+    return (), UNREADABLE
 
 
 def _unsearched(commits: int) -> Iterator[str]:
-    if commits > MOST_COUNTED:
+    if commits == UNREADABLE:
+        yield "history not searched for secrets: it cannot be read"
+    elif commits > MOST_COUNTED:
         yield f"more than {counted(MOST_COUNTED, 'commit')} not searched for secrets yet"
     elif commits:
         yield f"{counted(commits, 'commit')} not searched for secrets yet"

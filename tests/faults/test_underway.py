@@ -943,6 +943,7 @@ def soak(scene: Scene, seconds: float, person: Program, rest: float = 0.004) -> 
     git(scene.worktree, "merge", "--abort", check=False)
     end_conflict(scene)  # an abort applies the edits that the merge had stashed
     git(scene.worktree, "reset", "-q", check=False)  # where even that was refused
+    git(scene.worktree, "checkout", "-q", "HEAD", "--", "both.md")  # half merged, it is held
     with scene.opened() as group:
         capture(group)
     scene.write(Edit("notes/end.md", "end\n"))

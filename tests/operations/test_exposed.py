@@ -1000,3 +1000,22 @@ def test_a_group_that_stays_open_sees_what_others_searched_and_lost(group: Group
     put(group, "a.md", "last\n")
     put(group, "a.md", "of all\n")
     assert searched(group)
+
+
+@pytest.mark.parametrize("what", ["main~2", "main~2^{tree}"], ids=["commit", "tree"])
+def test_damage_in_history_hides_no_secret_in_a_file(group: Group, what: str) -> None:
+    """What stands in the files is searched though a commit on the way there cannot be read."""
+    for number in range(3):
+        edit(group, "f.md", f"{number}\n")
+        by_hand(group, "add", "-A")
+        by_hand(group, "commit", "-qm", "by a person")
+    leak(group)
+    lost = git(group.gitdir, "rev-parse", what).strip()
+    os.unlink(group.gitdir / "objects" / lost[:2] / lost[2:])
+
+    for again in range(2):
+        found = status(group)
+        assert [each.rule for each in found.secrets] == ["github-token"]
+        assert any("not searched" in each for each in found.concerns)
+        assert [each.rule for each in open_secrets(group, scan_commits(group))] == ["github-token"]
+        put(group, "b.md", f"{again}\n")

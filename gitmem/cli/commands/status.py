@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 CAPTURE = "(see: gitmem diff; commit: gitmem capture)"
 SHOWN = 20
+REPAIR = "repair it first: gitmem check --repair"
 
 
 @declare("status")
@@ -220,4 +221,5 @@ def _secrets(call: Invocation, found: Status) -> Iterator[str]:
         yield call.addressed(f"  and {len(found.secrets) - SHOWN:,} more (see: gitmem check)")
     if found.unsearched:
         yield from ("", "history is not searched for secrets yet; the files are")
-        yield call.addressed("           search it: gitmem maintain")
+        way = "search it: gitmem maintain" if found.unsearched > 0 else REPAIR
+        yield call.addressed(f"           {way}")
