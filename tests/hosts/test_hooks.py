@@ -491,6 +491,39 @@ class TestSessionStart:
         assert tokens_in(done.context) <= 2200
         assert "[Action Required] There are 40 unsummarized conversations." in done.context
 
+    @pytest.mark.parametrize("host", HOSTS)
+    def test_memory_comes_first_and_whole_and_messages_yield(
+        self, desk: Desk, group: Group, host: str
+    ) -> None:
+        core = {
+            "identity.md": "# Identity\n\n" + "I keep the books of the guild.\n" * 40,
+            "state.md": "# State\n" + "".join(f"- [ ] task {n} of Ada\n" for n in range(140)),
+            "references.md": "# References\n\n" + "- TZ: see .env\n" * 60,
+        }
+        for path, text in core.items():
+            put(group, path, text)
+        transcript_add(group, [Spoken("c", "Ada", f"{n} " + "lorem " * 60) for n in range(25)])
+
+        text = desk("session-start", host, source="startup").context
+
+        assert all(each.strip() in text for each in core.values())
+        assert "Not shown" not in text
+        assert re.search(r"25 messages since then, not summarised; the newest \d+ of them", text)
+        assert " Ada: 24 lorem" in text
+        assert tokens_in(text) <= 2200
+
+    def test_what_there_is_no_room_for_is_named(self, desk: Desk, group: Group) -> None:
+        put(group, "identity.md", "# Identity\n\n" + "I keep the books of the guild.\n" * 400)
+        put(group, "references.md", "# References\n\n- TZ: see .env\n" + "- more\n" * 50)
+        transcript_add(group, [Spoken("c", "Ada", f"word {n}") for n in range(25)])
+
+        text = desk("session-start", source="startup").context
+
+        assert "bytes: gitmem read identity.md]" in text
+        assert re.search("Not shown, for want of room: .*references.md", text)
+        assert "25 messages since then, not summarised; " in text
+        assert tokens_in(text) <= 2200
+
     @pytest.mark.parametrize("source", ["resume", "fork"])
     def test_a_session_that_goes_on_gets_what_changed_since_it_was_shown(
         self, desk: Desk, group: Group, source: str
@@ -596,7 +629,7 @@ class TestSessionStart:
 
         text = desk("session-start", source="startup").context
 
-        assert f"{count} messages since then, not summarised:" in text
+        assert f"{count} messages since then, not summarised; the newest 20 of them" in text
         assert ("[Action Required]" in text) == is_due
 
     def test_many_edits_that_broke_a_rule_leave_room_for_memory(
