@@ -14,10 +14,12 @@ from itertools import dropwhile, takewhile
 from typing import NamedTuple
 
 from gitmem.core.daylog import fresh
+from gitmem.core.frontmatter import read
 from gitmem.core.guards import allowance, check_message_text, check_write
-from gitmem.core.layout import Layer, Layout, filled, moment_values
+from gitmem.core.layout import Layer, Layout, filled, moment_values, variables_in
 from gitmem.core.messages import Note, title_of_change
-from gitmem.core.paths import check_path
+from gitmem.core.paths import check_path, numbered
+from gitmem.core.pieces import one_line
 from gitmem.core.remarks import remarks
 from gitmem.errors import BadInput
 from gitmem.git.held import SetAside
@@ -40,7 +42,9 @@ PREVIEW = 1200
 """Characters of the summary that the answer repeats."""
 CUT = "...truncated..."
 GIST = 250
-"""Characters of it that a prompt shows."""
+"""Characters of it that a prompt shows ..."""
+GISTS = 600
+"""... and of all of one day."""
 ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
@@ -92,7 +96,8 @@ def compact(
         if earlier:
             files = written_then(writer.repository.snapshot(earlier), operation, digest)
             return Compacted(request, next(iter(files)), earlier, _preview(text), recognised=True)
-        path = _target(layout_of(group), now, daily=daily)
+        place = _place(layout_of(group), daily=daily)
+        path = _target(place, now, writer.repository.snapshot())
         adopt_all(writer, scan_edits(writer.repository, writer.worktree, [path]))
         extra = ((REQUEST, digest), *allowance(allowed.secrets))
         note = note._replace(id=request, extra=extra)
@@ -112,19 +117,25 @@ def _preview(text: str) -> str:
     return text if len(text) <= PREVIEW else text[:PREVIEW] + CUT
 
 
-def _target(layout: Layout, now: datetime, *, daily: bool) -> str:
-    place = layout.compact.daily if daily else layout.compact.into
+def _place(layout: Layout, *, daily: bool) -> str:
+    place = layout.compact.daily if daily else layout.summaries
     if place:
-        return check_path(filled(place, moment_values(now)))
+        return place
     key = 'daily: "memory/{date}.md"' if daily else "into: MEMORY.md"
-    other = layout.compact.into if daily else layout.compact.daily
-    way = f"leave out --daily: it goes to {other}; or " if daily and other else ""
-    way = f"add --daily: it goes to {other}; or " if other and not daily else way
+    way = f"leave out --daily: it goes to {layout.summaries}; or " if layout.summaries else ""
     raise BadInput(
         "the layout of this group does not say where "
         f"{'the compactions of a day' if daily else 'compacted sessions'} go",
         hint=f"{way}add `compact: {{{key}}}` to gitmem.yaml",
     )
+
+
+def _target(place: str, now: datetime, snapshot: Snapshot) -> str:
+    """The file at PLACE; where each has a moment for its name, one that is not there yet."""
+    path = check_path(filled(place, moment_values(now)))
+    if "datetime" not in variables_in(place):
+        return path
+    return next(free for free in numbered(path) if snapshot.oid(free) is None)
 
 
 class _Work:
@@ -152,7 +163,7 @@ class _Work:
         layer, before = layout.layer_of(path), snapshot.read(path)
         is_log = layer is not None and layer.kind == "log" and layer.holds(path)
         start = fresh(layer, self._now.date()) if layer and is_log else b""
-        fields = self._fields(layer) if layer and before is None else ()
+        fields = self._fields(layer, before) if layer else ()
         edit = Edit(path, self._block, append=True, fields=fields)
         data = applied(Aim(edit, layer, start), before)
         policy = "free" if self._allowed.policy else layout.policy_of(path)
@@ -162,13 +173,21 @@ class _Work:
         title = title_of_change(before, data)
         return Plan((Step({path: data}, self._note._replace(title=title, paths=(path,))),))
 
-    def _fields(self, layer: Layer) -> tuple[tuple[str, str], ...]:
-        """A journal that is shown by its summaries would not show a day that has none."""
+    def _fields(self, layer: Layer, before: bytes | None) -> tuple[tuple[str, str], ...]:
+        """A journal that is shown by its summaries would not show a session that has none."""
         if layer.kind != "journal" or layer.render != "summary":
             return ()
-        known = {"summary": _gist(self._text), "date": f"{self._now.date()}"}
+        gist = _gist(self._text)
+        if before is not None:
+            earlier = one_line(read(before.decode("utf-8", "replace")).get("summary"))
+            return (("summary", _cut(f"{earlier}; {gist}" if earlier else gist, GISTS)),)
+        known = {"summary": gist, "date": f"{self._now.date()}"}
         wanted = [each for each in layer.fields if each in known] or ["summary"]
         return tuple((each, known[each]) for each in wanted)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
 def _gist(text: str) -> str:
@@ -176,4 +195,4 @@ def _gist(text: str) -> str:
     lines = [" ".join(line.split()) for line in text.splitlines()]
     body = dropwhile(lambda line: not line or line.startswith("#"), lines)
     found = " ".join(takewhile(bool, body)) or lines[0].strip("# ")
-    return found if len(found) <= GIST else f"{found[: GIST - 1].rstrip()}…"
+    return _cut(found, GIST)

@@ -26,9 +26,11 @@ from gitmem.hosts.hooks.groups import EDITS
 from gitmem.hosts.hooks.room import length_of, tokens_in
 from gitmem.hosts.hooks.turns import TURNS
 from gitmem.operations.archive import archive
+from gitmem.operations.compact import compact
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.groups import remove_group, rename_group
 from gitmem.operations.init import init
+from gitmem.operations.layouts import shipped
 from gitmem.operations.link import link
 from gitmem.operations.log import log
 from gitmem.operations.move import move
@@ -1422,3 +1424,54 @@ class TestMerges:
         assert "a rebase begun with git is not finished" in done.notice
         assert "git rebase --abort" in done.notice
         assert "ours" in done.context
+
+
+PLACES = {
+    "standard": r"episodes/\d{4}-\d\d-\d\d\.md",
+    "arizuko": r"episodes/\d{4}-\d\d-\d\d\.md",
+    "zylos": r"sessions/current\.md",
+    "soul": r"diary/\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:-\d+)?\.md",
+    "nano": r"MEMORY\.md",
+    "claude-code": r"session-summaries\.md",
+}
+
+
+def test_the_table_of_places_names_every_layout() -> None:
+    assert set(PLACES) == set(shipped())
+
+
+@pytest.mark.parametrize("is_earlier", [False, True], ids=["now", "without a word on it"])
+@pytest.mark.parametrize("layout", PLACES)
+def test_a_summary_lands_in_one_place_of_every_layout(
+    desk: Desk, layout: str, is_earlier: bool
+) -> None:
+    """Also in a group whose gitmem.yaml was written before layouts named a place."""
+    if is_earlier and layout in ("nano", "claude-code"):
+        pytest.skip("nano has always named one, and claude-code has neither journal nor log")
+    init(desk.store, layout, layout=layout, who=Who("ada"))
+    group = desk.group(layout)
+    if is_earlier:
+        text = (group.worktree / "gitmem.yaml").read_text()
+        put(group, "gitmem.yaml", re.sub(r"(?m)^compact:\n(?:  .*\n)+", "", text))
+
+    desk("post-compact", env={"GITMEM_GROUP": layout}, compact_summary="We moved the deploy.")
+    by_hand = compact(group, "Ada asked for blue.").path
+
+    snapshot = group.repository.snapshot()
+    texts = {path: (snapshot.read(path) or b"").decode() for path, _ in snapshot.files()}
+    group.close()
+    found = [path for path, text in texts.items() if "We moved the deploy." in text]
+    assert re.fullmatch(PLACES[layout], by_hand)
+    assert re.fullmatch(PLACES[layout], "".join(found))
+    assert "Ada asked for blue." in texts[by_hand]
+    if layout == "arizuko":
+        assert 'summary: "We moved the deploy.; Ada asked for blue."' in texts[by_hand]
+
+
+def test_a_layout_without_a_place_for_summaries_says_so(desk: Desk, group: Group) -> None:
+    put(group, "gitmem.yaml", "gitmem: 1\nlayers:\n  notes: {kind: notes, path: '*.md'}\n")
+
+    done = desk("post-compact", compact_summary="We moved the deploy.")
+
+    assert done.code == 1
+    assert "has no place for it; add `compact: {into: FILE}`" in done.err

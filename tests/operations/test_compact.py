@@ -187,7 +187,8 @@ def test_a_day_that_is_shown_by_its_summary_gets_one(group: Group) -> None:
     compact(group, "later the same day", daily=True)
 
     found = frontmatter.read(read(group, done.path).text)
-    assert (found["summary"], str(found["date"])) == ("Billing: moved to ESM.", "2026-02-08")
+    summary = "Billing: moved to ESM.; later the same day"
+    assert (found["summary"], str(found["date"])) == (summary, "2026-02-08")
     assert done.warnings == ()
     assert read(group, done.path).text.count("## Session Compaction") == 2
 
