@@ -75,13 +75,17 @@ def compact(
     summary: str,
     *,
     daily: bool = False,
+    at: str = "",
     reason: str = "",
     operation: str = "",
     allowed: Allowed = Allowed(),  # noqa: B008 - an immutable value
     draw: Callable[[], str] = draw,
     wait: float = WAIT,
 ) -> Compacted:
-    """Add SUMMARY where the layout keeps compacted sessions; DAILY: to the file of the day."""
+    """Add SUMMARY where the layout keeps compacted sessions; DAILY: to the file of the day.
+
+    AT is when the session was compacted, where that is not now.
+    """
     text = summary.strip()
     if not text:
         raise BadInput("the summary is empty", hint="say what the next session has to know")
@@ -89,7 +93,7 @@ def compact(
     check_message_text("operation id", operation)
     note = group.note("compact", reason=reason)
     with group.writing(wait) as writer:
-        now = group.now()
+        now, then = group.now(), _moment(group, at)
         request = operation or f"compact-{int(now.timestamp() * 1000)}-{draw()}"
         digest = digest_of([Edit("compact --daily" if daily else "compact", text)])
         earlier = find_earlier(writer.repository, operation) if operation else None
@@ -97,11 +101,11 @@ def compact(
             files = written_then(writer.repository.snapshot(earlier), operation, digest)
             return Compacted(request, next(iter(files)), earlier, _preview(text), recognised=True)
         place = _place(layout_of(group), daily=daily)
-        path = _target(place, now, writer.repository.snapshot())
+        path = _target(place, then, writer.repository.snapshot())
         adopt_all(writer, scan_edits(writer.repository, writer.worktree, [path]))
         extra = ((REQUEST, digest), *allowance(allowed.secrets))
         note = note._replace(id=request, extra=extra)
-        work = _Work(group, path, text, now=now, note=note, allowed=allowed)
+        work = _Work(group, path, text, now=then, note=note, allowed=allowed)
         published = writer.publish(work.plan)
         return Compacted(
             request_id=request,
@@ -110,6 +114,22 @@ def compact(
             warnings=work.warnings,
             **landing(writer, published),
         )
+
+
+def _moment(group: Group, at: str) -> datetime:
+    """When a session was compacted, in the zone of its group."""
+    now = group.now()
+    if not at:
+        return now
+    from gitmem.core.moments import FORMS, parse_moment
+    from gitmem.core.secrets import repeated
+
+    moment = parse_moment(at, now, group.zone)
+    if moment is None:
+        raise BadInput(f"{repeated(at)} is no date", hint=FORMS)
+    if moment.start > now:
+        raise BadInput(f"{at!r} lies in the future", hint="leave it out for now")
+    return moment.start.astimezone(group.zone)
 
 
 def _preview(text: str) -> str:
