@@ -84,7 +84,7 @@ _LOST = r"[ \t]*+\(unreadable: gitmem check\)[ \t]*+$"
 _CUT = r"[ \t]*+\[\.\.\. [0-9]+ of [0-9]+ bytes: .*\][ \t]*+$"
 _LOOKS = {
     "sections": r"[ \t]*+={3,}+[^\n].*===[ \t]*+$",
-    "markdown": r" {0,3}##(?:[ \t]|$)",
+    "markdown": r"(?!)",  # see `under_headings`
     "snippets": rf"[ \t]*+\[[ \t]*+[0-9]+[ \t]*+\][ \t]*+\(|[ \t]*+{SNIPPETS}[ \t]*+$",
 }
 
@@ -208,6 +208,16 @@ def _json_escape(found: re.Match[str]) -> str:
 
 def _in_lines(text: str, *, pattern: str) -> str:
     return re.sub(pattern, r"\\", shown(text))
+
+
+def under_headings(text: str, heads: Iterable[str]) -> str:
+    """TEXT for a page of Markdown, where a line that looks like one of its HEADS begins with `\\`.
+
+    Other headings stay: a document that is rewritten from what its author sees would keep marks.
+    """
+    known = "|".join(r"[ \t]+".join(map(re.escape, each.split())) for each in sorted(heads))
+    look = rf" {{0,3}}##[ \t]+(?:{known})(?:[ \t]*\(.*|[ \t]*\#*[ \t]*)$"
+    return re.sub(rf"(?mi)^(?=\\*+{look})", r"\\", text)
 
 
 in_lines = {

@@ -1,8 +1,9 @@
 """A page that must not be longer than it may: what goes, and in which order.
 
 The ladder, from the first step to the last: whole pieces go, the least important and the oldest
-first; then documents are cut, at the end of a paragraph or else of a line; then they go. What
-stands in a layer of importance 1 is touched only when nothing else is left, by the same steps.
+first; then documents are cut, at the end of a paragraph, or of a line where a paragraph is long;
+then they go. What stands in a layer of importance 1 is touched only when nothing else is left, by
+the same steps.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from typing import NamedTuple
 from gitmem.core.pieces import WHOLE_KINDS, Piece
 
 Size = Callable[[Sequence[Piece]], int]
+
+COARSE = 300
+"""Characters of a paragraph beyond which it is cut at its lines."""
 
 
 class Fitted(NamedTuple):
@@ -80,18 +84,38 @@ def _standing(page: Sequence[Piece | None]) -> list[Piece]:
 def _cut(
     page: list[Piece | None], at: int, piece: Piece, fits: Callable[[Sequence[Piece]], bool]
 ) -> Piece:
-    """The longest beginning of PIECE with which the page fits: paragraphs, or else lines."""
+    """The longest beginning of PIECE with which the page fits, by its best ends, or else lines."""
 
     def too_long(end: int) -> bool:
         page[at] = _shortened(piece, end)
         return not fits(_standing(page))
 
-    for pattern in (r"\n[ \t]*\n", r"\n"):
-        ends = [found.start() for found in re.finditer(pattern, piece.text)]
+    for ends in (_ends(piece.text), _line_ends(piece.text)):
         count = bisect_left(ends, True, key=too_long)
         if count:
             return _shortened(piece, ends[count - 1])
     return _shortened(piece, 0)
+
+
+def _ends(text: str) -> list[int]:
+    """Where TEXT may be cut: after a paragraph, and after each line of a long one.
+
+    A list is one paragraph: cut at its end alone, a file that is a list would lose all of it. The
+    places do not depend on the room there is, so that more room never shows less.
+    """
+    ends, start = [], 0
+    for blank in re.finditer(r"\n[ \t]*\n|\Z", text):
+        end = blank.start()
+        if end - start > COARSE:
+            ends += [start + each for each in _line_ends(text[start:end])]
+        if end < len(text):
+            ends.append(end)
+        start = blank.end()
+    return ends
+
+
+def _line_ends(text: str) -> list[int]:
+    return [found.start() for found in re.finditer(r"\n", text)]
 
 
 def _shortened(piece: Piece, end: int) -> Piece:

@@ -145,6 +145,19 @@ class Layout(NamedTuple):
     recognise: tuple[str, ...] = ()
     """Files by which a folder that somebody already has is known to be of this kind."""
 
+    @property
+    def summaries(self) -> str:
+        """Where the summary of a compacted session goes, whoever compacts; empty for nowhere.
+
+        Without a word on it in the layout, by what there is: episodes, a log, or another journal.
+        """
+        if self.compact.into or self.compact.daily:
+            return self.compact.into or self.compact.daily
+        journals = [each for each in self.layers if each.kind == "journal"]
+        episodes = [each for each in journals if each.name == "episodes"]
+        logs = [each for each in self.layers if each.kind == "log"]
+        return next((each.path for each in (*episodes, *logs, *journals)), "")
+
     def layer(self, name: str) -> Layer | None:
         """The layer called NAME."""
         return next((each for each in self.layers if each.name == name), None)

@@ -6,6 +6,7 @@ fit. Blocks are parted by one blank line in every format.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
@@ -26,6 +27,7 @@ from gitmem.core.escaping import (
     in_markup,
     in_tag,
     shown_on_a_line,
+    under_headings,
 )
 from gitmem.core.journal import TYPES
 from gitmem.core.pieces import PASSAGE, Piece
@@ -77,6 +79,8 @@ class Page:
         drawn = [self.draw(each) for each in pieces]
         if not drawn:
             return NOTHING
+        if self.format == "markdown":
+            drawn = _apart(drawn)
         if self.format == "json":
             return ForModel(_document(drawn, self.annotate))
         blocks = _snippets(drawn) if self.format == "snippets" else _blocks(drawn)
@@ -99,6 +103,15 @@ def _blocks(drawn: list[Drawn]) -> Iterator[str]:
         head, tail = opening and f"{opening}\n", closing and f"\n{closing}"
         for text in ["\n".join(texts)] if shared else texts:
             yield f"{head}{text}{tail}"
+
+
+def _apart(drawn: list[Drawn]) -> list[Drawn]:
+    """DRAWN with no line in a text that could pass for a heading of this very page."""
+    heads = {re.sub(r" \([^()]*\)$", "", each.opening[3:]) for each in drawn}
+    return [
+        each._replace(text=under_headings(each.text, heads)) if "##" in each.text else each
+        for each in drawn
+    ]
 
 
 def _snippets(drawn: list[Drawn]) -> Iterator[str]:

@@ -14,10 +14,12 @@ from itertools import dropwhile, takewhile
 from typing import NamedTuple
 
 from gitmem.core.daylog import fresh
+from gitmem.core.frontmatter import read
 from gitmem.core.guards import allowance, check_message_text, check_write
-from gitmem.core.layout import Layer, Layout, filled, moment_values
+from gitmem.core.layout import Layer, Layout, filled, moment_values, variables_in
 from gitmem.core.messages import Note, title_of_change
-from gitmem.core.paths import check_path
+from gitmem.core.paths import check_path, numbered
+from gitmem.core.pieces import one_line
 from gitmem.core.remarks import remarks
 from gitmem.errors import BadInput
 from gitmem.git.held import SetAside
@@ -40,7 +42,9 @@ PREVIEW = 1200
 """Characters of the summary that the answer repeats."""
 CUT = "...truncated..."
 GIST = 250
-"""Characters of it that a prompt shows."""
+"""Characters of it that a prompt shows ..."""
+GISTS = 600
+"""... and of all of one day."""
 ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
@@ -71,13 +75,17 @@ def compact(
     summary: str,
     *,
     daily: bool = False,
+    at: str = "",
     reason: str = "",
     operation: str = "",
     allowed: Allowed = Allowed(),  # noqa: B008 - an immutable value
     draw: Callable[[], str] = draw,
     wait: float = WAIT,
 ) -> Compacted:
-    """Add SUMMARY where the layout keeps compacted sessions; DAILY: to the file of the day."""
+    """Add SUMMARY where the layout keeps compacted sessions; DAILY: to the file of the day.
+
+    AT is when the session was compacted, where that is not now.
+    """
     text = summary.strip()
     if not text:
         raise BadInput("the summary is empty", hint="say what the next session has to know")
@@ -85,18 +93,19 @@ def compact(
     check_message_text("operation id", operation)
     note = group.note("compact", reason=reason)
     with group.writing(wait) as writer:
-        now = group.now()
+        now, then = group.now(), _moment(group, at)
         request = operation or f"compact-{int(now.timestamp() * 1000)}-{draw()}"
         digest = digest_of([Edit("compact --daily" if daily else "compact", text)])
         earlier = find_earlier(writer.repository, operation) if operation else None
         if earlier:
             files = written_then(writer.repository.snapshot(earlier), operation, digest)
             return Compacted(request, next(iter(files)), earlier, _preview(text), recognised=True)
-        path = _target(layout_of(group), now, daily=daily)
+        place = _place(layout_of(group), daily=daily)
+        path = _target(place, then, writer.repository.snapshot())
         adopt_all(writer, scan_edits(writer.repository, writer.worktree, [path]))
         extra = ((REQUEST, digest), *allowance(allowed.secrets))
         note = note._replace(id=request, extra=extra)
-        work = _Work(group, path, text, now=now, note=note, allowed=allowed)
+        work = _Work(group, path, text, now=then, note=note, allowed=allowed)
         published = writer.publish(work.plan)
         return Compacted(
             request_id=request,
@@ -107,24 +116,46 @@ def compact(
         )
 
 
+def _moment(group: Group, at: str) -> datetime:
+    """When a session was compacted, in the zone of its group."""
+    now = group.now()
+    if not at:
+        return now
+    from gitmem.core.moments import FORMS, parse_moment
+    from gitmem.core.secrets import repeated
+
+    moment = parse_moment(at, now, group.zone)
+    if moment is None:
+        raise BadInput(f"{repeated(at)} is no date", hint=FORMS)
+    if moment.start > now:
+        raise BadInput(f"{at!r} lies in the future", hint="leave it out for now")
+    return moment.start.astimezone(group.zone)
+
+
 def _preview(text: str) -> str:
     """The beginning of a summary, for whoever asked for it."""
     return text if len(text) <= PREVIEW else text[:PREVIEW] + CUT
 
 
-def _target(layout: Layout, now: datetime, *, daily: bool) -> str:
-    place = layout.compact.daily if daily else layout.compact.into
+def _place(layout: Layout, *, daily: bool) -> str:
+    place = layout.compact.daily if daily else layout.summaries
     if place:
-        return check_path(filled(place, moment_values(now)))
+        return place
     key = 'daily: "memory/{date}.md"' if daily else "into: MEMORY.md"
-    other = layout.compact.into if daily else layout.compact.daily
-    way = f"leave out --daily: it goes to {other}; or " if daily and other else ""
-    way = f"add --daily: it goes to {other}; or " if other and not daily else way
+    way = f"leave out --daily: it goes to {layout.summaries}; or " if layout.summaries else ""
     raise BadInput(
         "the layout of this group does not say where "
         f"{'the compactions of a day' if daily else 'compacted sessions'} go",
         hint=f"{way}add `compact: {{{key}}}` to gitmem.yaml",
     )
+
+
+def _target(place: str, now: datetime, snapshot: Snapshot) -> str:
+    """The file at PLACE; where each has a moment for its name, one that is not there yet."""
+    path = check_path(filled(place, moment_values(now)))
+    if "datetime" not in variables_in(place):
+        return path
+    return next(free for free in numbered(path) if snapshot.oid(free) is None)
 
 
 class _Work:
@@ -152,7 +183,7 @@ class _Work:
         layer, before = layout.layer_of(path), snapshot.read(path)
         is_log = layer is not None and layer.kind == "log" and layer.holds(path)
         start = fresh(layer, self._now.date()) if layer and is_log else b""
-        fields = self._fields(layer) if layer and before is None else ()
+        fields = self._fields(layer, before) if layer else ()
         edit = Edit(path, self._block, append=True, fields=fields)
         data = applied(Aim(edit, layer, start), before)
         policy = "free" if self._allowed.policy else layout.policy_of(path)
@@ -162,13 +193,21 @@ class _Work:
         title = title_of_change(before, data)
         return Plan((Step({path: data}, self._note._replace(title=title, paths=(path,))),))
 
-    def _fields(self, layer: Layer) -> tuple[tuple[str, str], ...]:
-        """A journal that is shown by its summaries would not show a day that has none."""
+    def _fields(self, layer: Layer, before: bytes | None) -> tuple[tuple[str, str], ...]:
+        """A journal that is shown by its summaries would not show a session that has none."""
         if layer.kind != "journal" or layer.render != "summary":
             return ()
-        known = {"summary": _gist(self._text), "date": f"{self._now.date()}"}
+        gist = _gist(self._text)
+        if before is not None:
+            earlier = one_line(read(before.decode("utf-8", "replace")).get("summary"))
+            return (("summary", _cut(f"{earlier}; {gist}" if earlier else gist, GISTS)),)
+        known = {"summary": gist, "date": f"{self._now.date()}"}
         wanted = [each for each in layer.fields if each in known] or ["summary"]
         return tuple((each, known[each]) for each in wanted)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
 def _gist(text: str) -> str:
@@ -176,4 +215,4 @@ def _gist(text: str) -> str:
     lines = [" ".join(line.split()) for line in text.splitlines()]
     body = dropwhile(lambda line: not line or line.startswith("#"), lines)
     found = " ".join(takewhile(bool, body)) or lines[0].strip("# ")
-    return found if len(found) <= GIST else f"{found[: GIST - 1].rstrip()}…"
+    return _cut(found, GIST)

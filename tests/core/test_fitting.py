@@ -226,3 +226,14 @@ def test_a_path_that_needs_quotes_gets_them_in_the_note() -> None:
     text = fitted([piece], 120, Page("xml"))[1]
 
     assert re.search(r"bytes: gitmem read -g global 'my notes/it'\"'\"'s.md'\]", text)
+
+
+def test_a_long_list_is_cut_between_its_lines() -> None:
+    """It is one paragraph: whole it may have no room, and cut at its head nothing is left of it."""
+    text = "# State\n\n" + "\n".join(f"- task {n} of Ada" for n in range(200))
+    page = Page("sections")
+
+    found, shown = fitted([document(text)], 2000, page)
+
+    assert 1800 < len(shown) <= 2000
+    assert found.pieces[0].text.endswith(" of Ada")

@@ -118,7 +118,8 @@ def blocks_of(pieces: list[Piece], format: str, annotate: bool) -> list[Block]:
     """What a page of PIECES reads back to, one block for each."""
     text = Page(format, annotate=annotate).text(pieces)
     found = []
-    for block in read_blocks(text, format, NOTICE if annotate else ""):
+    heads = {shown_on_a_line(each.heads) for each in pieces}
+    for block in read_blocks(text, format, NOTICE if annotate else "", heads):
         is_list = block.head.get("heading") == "Label c" and not block.lack
         found += listed(block) if is_list else [block]
     if format == "snippets":  # which do not say by themselves what is a summary
@@ -286,7 +287,11 @@ def test_sentences_of_ours_take_names_as_one_word_on_one_line() -> None:
         ("sections", "======", "======"),
         ("sections", "## X", "## X"),
         ("sections", "(missing)", "\\(missing)"),
-        ("markdown", "## X", "\\## X"),
+        ("markdown", "## A ", "\\## A "),
+        ("markdown", "  ##  a (2026-01-31) x", "\\  ##  a (2026-01-31) x"),
+        ("markdown", "\\## a ##", "\\\\## a ##"),
+        ("markdown", "## About", "## About"),
+        ("markdown", "## X", "## X"),
         ("markdown", "### X", "### X"),
         ("markdown", "=== X ===", "=== X ==="),
         ("snippets", "[12] (global) x", "\\[12] (global) x"),

@@ -26,9 +26,11 @@ from gitmem.hosts.hooks.groups import EDITS
 from gitmem.hosts.hooks.room import length_of, tokens_in
 from gitmem.hosts.hooks.turns import TURNS
 from gitmem.operations.archive import archive
+from gitmem.operations.compact import compact
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.groups import remove_group, rename_group
 from gitmem.operations.init import init
+from gitmem.operations.layouts import shipped
 from gitmem.operations.link import link
 from gitmem.operations.log import log
 from gitmem.operations.move import move
@@ -491,6 +493,39 @@ class TestSessionStart:
         assert tokens_in(done.context) <= 2200
         assert "[Action Required] There are 40 unsummarized conversations." in done.context
 
+    @pytest.mark.parametrize("host", HOSTS)
+    def test_memory_comes_first_and_whole_and_messages_yield(
+        self, desk: Desk, group: Group, host: str
+    ) -> None:
+        core = {
+            "identity.md": "# Identity\n\n" + "I keep the books of the guild.\n" * 40,
+            "state.md": "# State\n" + "".join(f"- [ ] task {n} of Ada\n" for n in range(140)),
+            "references.md": "# References\n\n" + "- TZ: see .env\n" * 60,
+        }
+        for path, text in core.items():
+            put(group, path, text)
+        transcript_add(group, [Spoken("c", "Ada", f"{n} " + "lorem " * 60) for n in range(25)])
+
+        text = desk("session-start", host, source="startup").context
+
+        assert all(each.strip() in text for each in core.values())
+        assert "Not shown" not in text
+        assert re.search(r"25 messages since then, not summarised; the newest \d+ of them", text)
+        assert " Ada: 24 lorem" in text
+        assert tokens_in(text) <= 2200
+
+    def test_what_there_is_no_room_for_is_named(self, desk: Desk, group: Group) -> None:
+        put(group, "identity.md", "# Identity\n\n" + "I keep the books of the guild.\n" * 400)
+        put(group, "references.md", "# References\n\n- TZ: see .env\n" + "- more\n" * 50)
+        transcript_add(group, [Spoken("c", "Ada", f"word {n}") for n in range(25)])
+
+        text = desk("session-start", source="startup").context
+
+        assert "bytes: gitmem read identity.md]" in text
+        assert re.search("Not shown, for want of room: .*references.md", text)
+        assert "25 messages since then, not summarised; " in text
+        assert tokens_in(text) <= 2200
+
     @pytest.mark.parametrize("source", ["resume", "fork"])
     def test_a_session_that_goes_on_gets_what_changed_since_it_was_shown(
         self, desk: Desk, group: Group, source: str
@@ -596,7 +631,7 @@ class TestSessionStart:
 
         text = desk("session-start", source="startup").context
 
-        assert f"{count} messages since then, not summarised:" in text
+        assert f"{count} messages since then, not summarised; the newest 20 of them" in text
         assert ("[Action Required]" in text) == is_due
 
     def test_many_edits_that_broke_a_rule_leave_room_for_memory(
@@ -1389,3 +1424,54 @@ class TestMerges:
         assert "a rebase begun with git is not finished" in done.notice
         assert "git rebase --abort" in done.notice
         assert "ours" in done.context
+
+
+PLACES = {
+    "standard": r"episodes/\d{4}-\d\d-\d\d\.md",
+    "arizuko": r"episodes/\d{4}-\d\d-\d\d\.md",
+    "zylos": r"sessions/current\.md",
+    "soul": r"diary/\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:-\d+)?\.md",
+    "nano": r"MEMORY\.md",
+    "claude-code": r"session-summaries\.md",
+}
+
+
+def test_the_table_of_places_names_every_layout() -> None:
+    assert set(PLACES) == set(shipped())
+
+
+@pytest.mark.parametrize("is_earlier", [False, True], ids=["now", "without a word on it"])
+@pytest.mark.parametrize("layout", PLACES)
+def test_a_summary_lands_in_one_place_of_every_layout(
+    desk: Desk, layout: str, is_earlier: bool
+) -> None:
+    """Also in a group whose gitmem.yaml was written before layouts named a place."""
+    if is_earlier and layout in ("nano", "claude-code"):
+        pytest.skip("nano has always named one, and claude-code has neither journal nor log")
+    init(desk.store, layout, layout=layout, who=Who("ada"))
+    group = desk.group(layout)
+    if is_earlier:
+        text = (group.worktree / "gitmem.yaml").read_text()
+        put(group, "gitmem.yaml", re.sub(r"(?m)^compact:\n(?:  .*\n)+", "", text))
+
+    desk("post-compact", env={"GITMEM_GROUP": layout}, compact_summary="We moved the deploy.")
+    by_hand = compact(group, "Ada asked for blue.").path
+
+    snapshot = group.repository.snapshot()
+    texts = {path: (snapshot.read(path) or b"").decode() for path, _ in snapshot.files()}
+    group.close()
+    found = [path for path, text in texts.items() if "We moved the deploy." in text]
+    assert re.fullmatch(PLACES[layout], by_hand)
+    assert re.fullmatch(PLACES[layout], "".join(found))
+    assert "Ada asked for blue." in texts[by_hand]
+    if layout == "arizuko":
+        assert 'summary: "We moved the deploy.; Ada asked for blue."' in texts[by_hand]
+
+
+def test_a_layout_without_a_place_for_summaries_says_so(desk: Desk, group: Group) -> None:
+    put(group, "gitmem.yaml", "gitmem: 1\nlayers:\n  notes: {kind: notes, path: '*.md'}\n")
+
+    done = desk("post-compact", compact_summary="We moved the deploy.")
+
+    assert done.code == 1
+    assert "has no place for it; add `compact: {into: FILE}`" in done.err

@@ -129,7 +129,7 @@ def set_format(group: Group, format: str) -> None:
 def changed_blocks(context: str, format: str) -> list[Block]:
     """What CONTEXT says of changes, read back."""
     assert context.startswith(f"{HEADING}\n\n")
-    return read_blocks(context.removeprefix(f"{HEADING}\n\n"), format, NOTICE)
+    return read_blocks(context.removeprefix(f"{HEADING}\n\n"), format, NOTICE, ["facts"])
 
 
 @pytest.mark.parametrize("source", ["resume", "fork"])

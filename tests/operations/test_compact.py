@@ -187,7 +187,8 @@ def test_a_day_that_is_shown_by_its_summary_gets_one(group: Group) -> None:
     compact(group, "later the same day", daily=True)
 
     found = frontmatter.read(read(group, done.path).text)
-    assert (found["summary"], str(found["date"])) == ("Billing: moved to ESM.", "2026-02-08")
+    summary = "Billing: moved to ESM.; later the same day"
+    assert (found["summary"], str(found["date"])) == (summary, "2026-02-08")
     assert done.warnings == ()
     assert read(group, done.path).text.count("## Session Compaction") == 2
 
@@ -214,3 +215,16 @@ def test_what_is_drawn_has_five_characters_and_is_never_the_same() -> None:
 
     assert len(drawn) > 90
     assert all(re.fullmatch(r"[a-z0-9]{5}", each) for each in drawn)
+
+
+def test_a_session_of_an_earlier_day_is_dated_by_that_day(group: Group) -> None:
+    put(group, "gitmem.yaml", "gitmem: 1\ncompact: {into: 'memory/{date}.md'}\n")
+
+    done = compact(group, "Billing moved.", at="2026-02-03T14:30")
+
+    assert done.path == "memory/2026-02-03.md"
+    text = read(group, done.path).text
+    assert "## Session Compaction 2026-02-03T14:30:00" in text
+    for at in ("2126-01-01", "once"):
+        with pytest.raises(BadInput):
+            compact(group, "x", at=at)

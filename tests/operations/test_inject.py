@@ -54,7 +54,8 @@ def small(group: Group) -> Group:
 
 
 def text_of(injected: Injected) -> list[str]:
-    return [each.text for each in read_blocks(injected.text, injected.format)]
+    heads = {each.layer for each in injected.manifest.pieces}
+    return [each.text for each in read_blocks(injected.text, injected.format, heads=heads)]
 
 
 @pytest.fixture(scope="module")

@@ -240,11 +240,11 @@ def test_soul_prints_two_headings_and_omits_what_is_not_there(make: Make) -> Non
     capture(group)
     assert inject(group).text == (
         "## Your Personality\nI am calm.\n\nI like tea.\n\n"
-        "## About the User\nAda.\n\\## Projects\nGit."
+        "## About the User\nAda.\n## Projects\nGit."
     )
     edit(group, "soul.md", "\n")
     capture(group)
-    assert inject(group).text == "## About the User\nAda.\n\\## Projects\nGit."
+    assert inject(group).text == "## About the User\nAda.\n## Projects\nGit."
 
 
 def test_the_diary_of_soul_is_shown_only_when_it_is_asked_for(make: Make) -> None:

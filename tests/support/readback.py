@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 ATTRIBUTES = r'(?: [a-z]+="[^"<>\n]*")*'
@@ -17,7 +18,7 @@ TAGS = r"(?i)<\s*/?\s*(?:knowledge|entry)\b"
 NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "#39": "'"}
 LOOKS = {
     "sections": r"[ \t]*={3,}[^=].*={3,}[ \t]*",
-    "markdown": r" {0,3}##(?:[ \t].*)?",
+    "markdown": r" {0,3}##[ \t]+(?:HEADS)(?:[ \t]*\(.*|[ \t]*#*[ \t]*)",
     "snippets": r"[ \t]*\[[ \t]*[0-9]+[ \t]*\][ \t]*\(.*|[ \t]*relevant memory snippets:[ \t]*",
 }
 CUT_LOOK = r"\[\.\.\. [0-9]+ of [0-9]+ bytes: .*\][ \t]*"
@@ -45,13 +46,18 @@ class Block(NamedTuple):
     lack: str = ""
 
 
-def read_blocks(text: str, format: str, notice: str = "") -> list[Block]:
-    """Every piece in TEXT, which is a prompt in FORMAT that begins with NOTICE."""
+def read_blocks(text: str, format: str, notice: str = "", heads: Iterable[str] = ()) -> list[Block]:
+    """Every piece in TEXT, which is a prompt in FORMAT that begins with NOTICE.
+
+    A page of Markdown has headings of its own beside others: HEADS are those.
+    """
     if format == "json":
         return _json_blocks(text, notice)
     if notice and text:
         assert text.startswith(f"{notice}\n\n")
         text = text[len(notice) + 2 :]
+    if format == "markdown":
+        return _under(text, [*heads])
     return {"xml": _xml_blocks, "snippets": _snippets}.get(format, _headed)(text, format)
 
 
@@ -130,8 +136,11 @@ def _block(head: dict[str, str], lines: list[str], ours: str) -> Block:
     )
 
 
-def _in_lines(head: dict[str, str], lines: list[str], format: str) -> Block:
-    found = _block(head, lines, rf"(?i)\\+(?:{LOOKS[format]}|{STAND_INS})")
+def _in_lines(
+    head: dict[str, str], lines: list[str], format: str, heads: Iterable[str] = ()
+) -> Block:
+    looks = LOOKS[format].replace("HEADS", "|".join(map(_flexible, heads)))
+    found = _block(head, lines, rf"(?i)\\+(?:{looks}|{STAND_INS})")
     return found._replace(text=_shown_again(found.text))
 
 
@@ -156,8 +165,18 @@ def _heading(text: str) -> dict[str, str]:
     return {"heading": _shown_again(found[1]), **marks}
 
 
-def _headed(text: str, format: str) -> list[Block]:
-    pattern = r"=== (.*) ===" if format == "sections" else r"## (.*)"
+def _flexible(head: str) -> str:
+    return r"[ \t]+".join(map(re.escape, head.split()))
+
+
+def _under(text: str, heads: list[str]) -> list[Block]:
+    named = "|".join(map(re.escape, heads))
+    return _headed(text, "markdown", rf"## ((?:{named})(?: \([^()]*\))?)", heads)
+
+
+def _headed(
+    text: str, format: str, pattern: str = r"=== (.*) ===", heads: Iterable[str] = ()
+) -> list[Block]:
     found: list[tuple[str, list[str]]] = []
     for line in text.split("\n") if text else ():
         heading = re.fullmatch(pattern, line)
@@ -169,7 +188,7 @@ def _headed(text: str, format: str) -> list[Block]:
             found[-1][1].append(line)
     for _, lines in found[:-1]:
         assert lines.pop() == ""
-    return [_in_lines(_heading(heading), lines, format) for heading, lines in found]
+    return [_in_lines(_heading(heading), lines, format, heads) for heading, lines in found]
 
 
 AGED = r"([a-z0-9 ]+)(?: \(([^()]*)\))?: (.*)"

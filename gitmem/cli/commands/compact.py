@@ -23,6 +23,7 @@ EXAMPLE = "for example `... | gitmem compact`, or `gitmem compact --summary TEXT
 @declare("compact")
 @click.option("--summary", metavar="TEXT", help="What the next session has to know; - is stdin")
 @click.option("--daily", is_flag=True, help="Into the file of the day instead")
+@click.option("--at", metavar="TIME", default="", help="When it was compacted, if not now")
 @named("--id", "operation", metavar="ID", help="Recognise a retry by this id")
 @click.option("--allow-secret", metavar="RULE", multiple=True, help="It is none; repeatable")
 @allow_markers
@@ -33,6 +34,7 @@ def command(
     *,
     summary: str | None,
     daily: bool,
+    at: str,
     operation: str | None,
     allow_secret: tuple[str, ...],
     allow_markers: bool,
@@ -47,6 +49,7 @@ def command(
     Examples:
       gitmem compact --summary "Billing moved to ESM; open: invoices"
       summarise | gitmem compact --summary - --daily
+      gitmem compact --summary "Invoices are blue" --at 2026-02-08T14:30
     """
     from gitmem.operations.compact import compact
     from gitmem.operations.write import Allowed
@@ -57,6 +60,7 @@ def command(
             group,
             text,
             daily=daily,
+            at=at,
             reason=reason,
             operation=operation or "",
             allowed=Allowed(allow_secret, markers=allow_markers),

@@ -6,7 +6,7 @@ Each message is one line, so none can pass for something else.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.escaping import ForModel, joined, shown_on_a_line, worded
 from gitmem.core.numbers import counted
@@ -24,31 +24,66 @@ LONGEST_SUMMARY = 1500
 UNREADABLE = "Some messages are missing here: they cannot be read; `gitmem check` says which."
 
 
-def continuity(group: Group, holds: Callable[[str], bool], skill: str) -> ForModel:
-    """What a session should know of the conversations before it, as far as HOLDS says.
+Holds = Callable[[str], bool]
+Drawn = Callable[[Holds], ForModel]
+
+
+def continuity(group: Group, skill: str) -> Drawn:
+    """What a session should know of the conversations before it: as much as some room holds.
 
     SKILL is what it shall call when too many of them are not summarised.
     """
     if not has_transcripts(group):
-        return worded(NONE_NEW)
+        return lambda holds: worded(NONE_NEW)
     from gitmem.operations.transcript_pending import action_required
     from gitmem.operations.transcript_status import transcript_status
 
     found = transcript_status(group)
-    head = [*_checkpoint(found, group), *([worded(UNREADABLE)] if found.unreadable else [])]
-    if not found.pending:
-        return joined((*head, worded(NONE_NEW)), "\n")
+    before = tuple(_checkpoint(found, group))
+    damage = (worded(UNREADABLE),) if found.unreadable else ()
     action = worded("{action}", action=action_required(found.pending, found.threshold, skill))
-    title = worded(
-        "{messages} since then, not summarised:", messages=counted(found.pending, "message")
-    )
-    lines: list[ForModel] = []
-    for each in reversed(found.newest):
-        line = _line(each, group)
-        if not holds(joined((*head, title, line, *lines, action), "\n")):
-            break
-        lines.insert(0, line)
-    return joined((*head, title, *lines, action), "\n")
+    newest = [_line(each, group) for each in reversed(found.newest)]
+
+    def drawn(holds: Holds) -> ForModel:
+        page = _Pending(found.pending, damage, action)
+        whole = page._replace(before=before)
+        page = whole if holds(whole.text) else page
+        for line in newest:
+            longer = page._replace(lines=(line, *page.lines))
+            if not holds(longer.text):
+                break
+            page = longer
+        return page.text
+
+    return drawn
+
+
+class _Pending(NamedTuple):
+    """What was said since the last checkpoint, as far as there is room; the rest is counted."""
+
+    total: int
+    damage: tuple[ForModel, ...]
+    action: ForModel
+    before: tuple[ForModel, ...] = ()
+    lines: tuple[ForModel, ...] = ()
+
+    @property
+    def text(self) -> ForModel:
+        """All of it, one thing on each line."""
+        if not self.total:
+            return joined((*self.before, *self.damage, worded(NONE_NEW)), "\n")
+        return joined((*self.before, *self.damage, self._title(), *self.lines, self.action), "\n")
+
+    def _title(self) -> ForModel:
+        messages = counted(self.total, "message")
+        if len(self.lines) == self.total:
+            return worded("{messages} since then, not summarised:", messages=messages)
+        shown = f"the newest {len(self.lines)} of them" if self.lines else "none of them shown here"
+        return worded(
+            "{messages} since then, not summarised; {shown} (all: `gitmem transcript show CHAT`):",
+            messages=messages,
+            shown=shown,
+        )
 
 
 def _checkpoint(found: TranscriptStatus, group: Group) -> list[ForModel]:

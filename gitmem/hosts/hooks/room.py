@@ -23,8 +23,10 @@ class Room(NamedTuple):
 
     def without(self, text: str) -> Room:
         """What is left beside TEXT."""
-        taken = length_of(text) + len(BETWEEN) if text else 0
-        return Room(max(0, self.chars - taken), max(1, self.tokens - tokens_in(text)))
+        if not text:
+            return self
+        chars, tokens = length_of(text) + len(BETWEEN), tokens_in(text) + tokens_in(BETWEEN)
+        return Room(max(0, self.chars - chars), max(1, self.tokens - tokens))
 
     def part(self, share: float) -> Room:
         """A part of it."""

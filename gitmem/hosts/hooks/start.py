@@ -12,11 +12,12 @@ from gitmem.hosts.hooks.answering import Asked, Parts, Said, in_words
 from gitmem.hosts.hooks.dialects import DIALECTS
 from gitmem.hosts.hooks.groups import opened, take_in, underway
 from gitmem.hosts.hooks.room import Room, room_of
-from gitmem.operations.inject import inject
+from gitmem.operations.inject import OVER_BUDGET, inject
 from gitmem.operations.layouts import layout_of
 from gitmem.operations.sessions import forget_sessions, keep_session, read_session
 
 if TYPE_CHECKING:
+    from gitmem.hosts.hooks.continuity import Drawn
     from gitmem.operations.group import Group
     from gitmem.operations.inject import Injected
 
@@ -26,7 +27,11 @@ COMPACTED = "compact"
 SYNC = "gitmem-memory"
 """The skill that summarises what was said."""
 SHARE = 0.3
-"""How much of a hook's room what was said may take, and so much words on edits."""
+"""How much of a hook's room words on edits may take."""
+SEE_STATUS = "There is something to say on edits and no room for it: see `gitmem status`."
+UNREADABLE = "Earlier messages could not be read; `gitmem transcript status` says why."
+NAMED = 8
+"""How many things are named for which there was no room."""
 LESS = 0.95
 
 
@@ -54,12 +59,18 @@ class _Start:
         """All that the layout loads, and what was said."""
         edits = self._caught_up()
         beside = joined((edits, self._reminder()))
-        said = self._said(self._room.part(SHARE))
-        left = self._room.without(beside).without(said)
-        memory = self._parts.tried("memory could not be read", lambda: self._memory(left))
+        said = self._said()
+        # Memory comes first and whole: all else says at least that it is there.
+        least = said(lambda text: False), worded(SEE_STATUS) if beside else NOTHING
+        room = self._room.without(joined(least))
+        memory = self._parts.tried("memory could not be read", lambda: self._memory(room))
+        left = self._room.without(memory)
+        if not left.without(least[0]).holds(beside):
+            beside = least[1]
+        text = joined((memory, said(left.without(beside).holds), beside))
         self._keep(nudge=False)
         self._parts.tell(self._group.damage)
-        return Said(joined((memory, said, beside)), self._parts.notice)
+        return Said(text, self._parts.notice)
 
     def carried_on(self) -> Said:
         """What has changed since this very session was shown it."""
@@ -92,26 +103,26 @@ class _Start:
         own = layout_of(self._group).budget or room.chars
         budget = min(own, room.chars)
         found = inject(self._group, budget=budget)
-        while found.text and not room.holds(found.text):
-            share = room.share_for(found.text) * LESS
+        text = _with_rest(found)
+        while found.text and not room.holds(text):
+            share = room.share_for(text) * LESS
             found = inject(self._group, budget=int(len(found.text) * share))
+            text = _with_rest(found)
         self._was_shown(found)
-        return found.text
+        return text
 
     def _was_shown(self, found: Injected) -> None:
         self._known = self._known._replace(shown=tuple(found.pins.items()))
 
-    def _said(self, room: Room) -> ForModel:
+    def _said(self) -> Drawn:
         """The end of the conversation so far; that it cannot be read is said to the model, too."""
         from gitmem.hosts.hooks.continuity import continuity
 
         try:
-            return continuity(self._group, room.holds, self._skill)
+            return continuity(self._group, self._skill)
         except Exception as error:  # noqa: BLE001 - one part never costs another
             self._parts.trouble.append(f"{in_words(error)}; what was said could not be read")
-            return worded(
-                "Earlier messages could not be read; `gitmem transcript status` says why."
-            )
+            return lambda holds: worded(UNREADABLE)
 
     def _drain(self) -> ForModel:
         from gitmem.hosts.hooks.draining import drain
@@ -130,6 +141,20 @@ class _Start:
         found = changed_since(self._group, self._known.shown or present(self._group))
         self._known = self._known._replace(shown=found.shown)
         return drawn(found, self._room.holds)
+
+
+def _with_rest(found: Injected) -> ForModel:
+    """The text, and what there was no room for: a gap that nobody names looks like all there is."""
+    rest = [each.address for each in found.manifest.left_out if each.why == OVER_BUDGET]
+    if not rest:
+        return found.text
+    more = f" and {len(rest) - NAMED} more" if len(rest) > NAMED else ""
+    named = worded(
+        "Not shown, for want of room: {names}{more}. Read one with `gitmem read PATH`.",
+        names=", ".join(rest[:NAMED]),
+        more=more,
+    )
+    return joined((found.text, named))
 
 
 def nudge_of(group: Group) -> ForModel:

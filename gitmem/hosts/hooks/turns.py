@@ -34,6 +34,10 @@ TURNS = 100
 """After so many a session is reminded of the diary."""
 LONGEST_SUMMARY = 100_000
 """Characters of a summary: one is a few thousand, and a file of memory has an end."""
+NO_PLACE = (
+    "the summary of this session was not kept: the layout of group {} has no place for it; "
+    "add `compact: {{into: FILE}}` to its gitmem.yaml"
+)
 CUT = "[The summary was longer; gitmem has cut it here.]"
 
 
@@ -110,11 +114,12 @@ def _counted(asked: Asked, group: Group, known: Session) -> tuple[Session, ForMo
 
 
 def compacted(asked: Asked) -> Said:
-    """Keep the summary that the host made, where the layout has a place for such.
+    """Keep the summary that the host made, or tell that the layout has no place for it.
 
     It is said once and stands nowhere else: what cannot be kept now waits, whatever the reason, and
     also where this very process ends before it is kept.
     """
+    from gitmem.operations.layouts import layout_of
     from gitmem.operations.spool import leave, withdraw
 
     text = _summary(asked.payload)
@@ -124,11 +129,12 @@ def compacted(asked: Asked) -> Said:
     try:
         with opened(asked) as group:
             name = group.name
-            if has_place(group):
-                waits = _waiting(asked, name, text)
-                leave(asked.store, waits)
-                keep_summary(group, text)
-                withdraw(asked.store, waits)
+            if not layout_of(group).summaries:
+                return Said(notice=NO_PLACE.format(name))
+            waits = _waiting(asked, name, text)
+            leave(asked.store, waits)
+            keep_summary(group, text)
+            withdraw(asked.store, waits)
     except Exception as error:  # noqa: BLE001 - a group may be damaged in any way
         return _left_for_later(asked, name, text, in_words(error))
     return Said()
@@ -161,14 +167,6 @@ def _waiting(asked: Asked, group: str, text: str) -> Ended:
     return Ended(asked.host, asked.session, "", asked.project, group, text)
 
 
-def has_place(group: Group) -> bool:
-    """Whether the layout has a place for summaries of sessions."""
-    from gitmem.operations.layouts import layout_of
-
-    place = layout_of(group).compact
-    return bool(place.daily or place.into)
-
-
 def keep_summary(group: Group, text: str) -> None:
     """Keep the summary of a session, once, where the layout has a place for it."""
     from hashlib import sha1
@@ -177,14 +175,12 @@ def keep_summary(group: Group, text: str) -> None:
     from gitmem.operations.layouts import layout_of
     from gitmem.operations.write import Allowed
 
-    place = layout_of(group).compact
-    if not has_place(group):
-        return
+    if not layout_of(group).summaries:
+        return  # it has lost its place while the summary waited
     facts = f"{group.who.session}\n{text}".encode("utf-8", "surrogatepass")
     compact(
         group,
         text,
-        daily=bool(place.daily),
         reason="the host's own summary of a session, as it is",
         allowed=Allowed(markers=True),  # it may speak of a merge, and there is nobody to ask
         operation=f"compact-{sha1(facts, usedforsecurity=False).hexdigest()[:16]}",
