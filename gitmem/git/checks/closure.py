@@ -5,6 +5,7 @@ Only file reads, no libgit2: what is looked at here is doubtful.
 
 from __future__ import annotations
 
+import hashlib
 import heapq
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -19,6 +20,7 @@ from gitmem.git.trees import FOLDER, Node, Tree
 
 GITLINK = 0o160000
 _NAME_LENGTH = 38
+_ID_LENGTH = 12
 
 
 class Lack(NamedTuple):
@@ -34,6 +36,12 @@ class Lack(NamedTuple):
     ref: str
     at_head: bool
     """True when the memory of today needs it, not only its past."""
+
+    @property
+    def id(self) -> str:
+        """What `check --acknowledge` takes, where somebody may decide to live without it."""
+        what = f"{self.oid} {self.path}"
+        return hashlib.sha1(what.encode("utf-8", "surrogateescape")).hexdigest()[:_ID_LENGTH]
 
 
 def loose_names(gitdir: Path) -> Iterator[str]:

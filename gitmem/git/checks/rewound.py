@@ -10,7 +10,7 @@ from gitmem.core.numbers import counted
 from gitmem.git.acknowledged import read_acknowledged
 from gitmem.git.checks.findings import REPAIR, Finding, info, warning
 from gitmem.git.checks.reffiles import ZERO, LogLine, read_log
-from gitmem.git.kept import KEPT, Unreadable, let_go, unreadable
+from gitmem.git.kept import KEPT, let_go, unreadable
 from gitmem.git.lineage import logged_parents, readable_before
 from gitmem.git.objects import ObjectDamaged, Objects
 from gitmem.git.repository import BRANCH, parse_commit
@@ -64,18 +64,21 @@ def unreadable_findings(gitdir: Path, objects: Objects) -> Iterator[Finding]:
     done = read_acknowledged(gitdir).ids
     lost = [each for each in unreadable(gitdir, objects) if each.id not in done]
     for each in lost[:MOST]:
-        way = _way(gitdir, each)
+        way = way_back(gitdir, each.kind, each.object, each.id)
         found = warning("version-lost", each.told, path=each.path, object=each.object, hint=way)
         yield found._replace(id=each.id)
 
 
-def _way(gitdir: Path, lost: Unreadable) -> str:
-    """Bring the object back, and not its text to the file: a newer version may stand there."""
-    return (
-        f"from a copy of this group: `git -C COPY cat-file {lost.kind} {lost.object} | "
-        f"git --git-dir={quote(str(gitdir))} hash-object -t {lost.kind} -w --stdin`; "
-        f"if nobody has a copy: `gitmem check --acknowledge {lost.id}`"
+def way_back(gitdir: Path, kind: str, oid: str, id: str = "") -> str:
+    """Bring the object back, and not its text to the file: a newer version may stand there.
+
+    ID is what `check --acknowledge` takes where that may end it, too.
+    """
+    way = (
+        f"from a copy of this group: `git -C COPY cat-file {kind} {oid} | "
+        f"git --git-dir={quote(str(gitdir))} hash-object -t {kind} -w --stdin`"
     )
+    return f"{way}; if nobody has a copy: `gitmem check --acknowledge {id}`" if id else way
 
 
 def moves_from(lines: Iterable[LogLine]) -> dict[str, str]:
