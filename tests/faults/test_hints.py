@@ -302,6 +302,7 @@ DAMAGE: dict[str, Callable[[Scene], object]] = {
     REWOUND: moved_back,
     KEPT_CODE: amended,
     "version-lost": lost_version,
+    "reflog-unreadable": lost_version,
     "layout": bad_layout,
     "secret": secret,
 }
