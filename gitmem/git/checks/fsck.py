@@ -18,7 +18,12 @@ from gitmem.git.checks.closure import Lack, Walk, check_loose, loose_names
 from gitmem.git.checks.findings import REPAIR, Finding, error, info, warning
 from gitmem.git.checks.packfaults import PackFault, pack_faults
 from gitmem.git.checks.reffiles import ZERO, all_refs, loose_refs, packed_refs, read_log
-from gitmem.git.checks.rewound import rewound_findings, unreadable_findings, way_back
+from gitmem.git.checks.rewound import (
+    broken_log_findings,
+    rewound_findings,
+    unreadable_findings,
+    way_back,
+)
 from gitmem.git.checks.standing import date_findings, file_findings, index_findings
 from gitmem.git.kept import KEPT
 from gitmem.git.lineage import logged_after
@@ -75,6 +80,7 @@ def inspect(
         # What lies behind a lost commit would seem to have left the branch.
         if survey.refs.get(BRANCH) and not any(lack.kind == "commit" for lack in walk.lacks):
             findings += rewound_findings(gitdir, survey.refs, objects, VERIFIED)
+            findings += broken_log_findings(gitdir, objects, walk.knows)
         findings += unreadable_findings(gitdir, objects)
         # Not what a writer did since the branch was read.
         is_read = not any(lack.at_head for lack in walk.lacks)
