@@ -445,6 +445,10 @@ def acknowledge(group: Group, ids: Iterable[str]) -> Acknowledgement:
     secrets = {each.id for each in scan_commits(group).found}
     known = {*secrets, *(each.id for each in unreadable(group.gitdir, group.repository.objects))}
     done = read_acknowledged(group.gitdir).ids
+    if not known | done >= set(wanted):  # only then: it reads all of history
+        from gitmem.git.checks.fsck import losses
+
+        known |= set(losses(group.gitdir).open.values()) - {""}
     for each in wanted:
         if each not in known | done:
             raise NotFound(

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.numbers import counted
 from gitmem.errors import Busy, Damaged
-from gitmem.git.checks.fsck import VERIFIED
+from gitmem.git.acknowledged import read_acknowledged
+from gitmem.git.checks.fsck import VERIFIED, losses
 from gitmem.git.lock import Lock, lock_path
 from gitmem.git.swapping import swapped_folder
 from gitmem.operations.group import Group, is_where_left, scanned_in
@@ -207,16 +208,26 @@ def _scrub(group: Group, limits: Limits) -> Told:
     _read_caches_back(group)
     tip = group.repository.tip().commit
     found = scrub(group.repository, tip, group.repository.reference(VERIFIED))
-    if found.lacks:
+    if found.lacks and not _known_losses(group, found.lost):
         more = f", and {len(found.lacks) - 1} more" if len(found.lacks) > 1 else ""
         raise Damaged(found.lacks[0] + more, hint="run `gitmem check --repair`")
     if found.rewound:  # the ref that is about to move may be all that leads there
         _keep(group, limits)
     words = f"{counted(found.commits, 'commit')} and {counted(found.files, 'file')} are sound"
-    words = "; ".join((words, *group.damage))  # nobody watches: what was healed is noted
+    lost = f"{counted(len(found.lost), 'lost version')} acknowledged" if found.lost else ""
+    # Nobody watches: what was healed is noted.
+    words = "; ".join(filter(None, (words, lost, *group.damage)))
     if not point_if_free(group.gitdir, VERIFIED, tip, "sound"):
         return Told("skipped", f"{words}, but a writer was at work: they will be read again")
     return Told("done", words, found.commits + found.files)
+
+
+def _known_losses(group: Group, lost: frozenset[str]) -> bool:
+    """Whether somebody has acknowledged all of LOST, and the branch lacks nothing else."""
+    if not read_acknowledged(group.gitdir).ids:
+        return False
+    known = losses(group.gitdir)
+    return lost <= known.acknowledged and not known.open
 
 
 def _read_caches_back(group: Group) -> None:

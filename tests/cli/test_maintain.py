@@ -148,3 +148,70 @@ def test_a_terminal_is_shown_how_far_it_is(gitmem: Run, home: Path) -> None:
 
     assert "maintaining groups" in shown
     assert b"maintaining groups" not in done.stdout
+
+
+def lose(gitdir: Path, revision: str) -> None:
+    """Remove an object of which nobody has a copy."""
+    oid = git(gitdir, "rev-parse", revision).strip()
+    (gitdir / "objects" / oid[:2] / oid[2:]).unlink()
+
+
+def test_a_version_that_nobody_has_any_more_is_acknowledged_and_the_next_is_named(
+    gitmem: Run, files: Path
+) -> None:
+    gitdir = files.parents[1] / "repos" / "main.git"
+    for text in ("v1", "v2", "v3"):
+        gitmem("write", "b.md", text)
+    lose(gitdir, "main~1:b.md")
+    assert gitmem("maintain").code == boundary.DAMAGED
+
+    said = gitmem("check", "--repair")  # what the hint says
+
+    command = said.out.partition("if nobody has a copy: `gitmem ")[2].partition("`")[0]
+    assert said.code == boundary.FINDINGS
+    assert gitmem(*command.split()).code == 0
+    assert gitmem("maintain").code == 0
+    assert gitmem("status", "--json").document["health"] == "ok"
+    told = gitmem("check")
+    assert told.code == 0
+    assert "info object-missing: an older version of b.md" in told.out
+
+    lose(gitdir, "main~2:b.md")
+    again = gitmem("check")
+    assert again.code == boundary.FINDINGS
+    assert "warning object-missing" in again.out
+    assert command not in again.out
+
+
+def test_the_scrub_passes_over_what_is_acknowledged_and_over_nothing_else(
+    gitmem: Run, files: Path
+) -> None:
+    gitdir = files.parents[1] / "repos" / "main.git"
+    for text in ("v1", "v2", "v3"):
+        gitmem("write", "b.md", text)
+    lose(gitdir, "main~1:b.md")
+    (found,) = gitmem("check", "--json").document["findings"]
+    gitmem("check", "--acknowledge", found["id"])
+    lose(gitdir, "main~2:b.md")
+
+    assert gitmem("maintain").code == boundary.DAMAGED
+
+    (other,) = [
+        each
+        for each in gitmem("check", "--json").document["findings"]
+        if each["severity"] == "warning"
+    ]
+    gitmem("check", "--acknowledge", other["id"])
+    said = gitmem("maintain")
+    assert said.code == 0
+    assert "2 lost versions acknowledged" in said.out
+
+
+def test_what_the_files_of_today_need_is_never_acknowledged(gitmem: Run, files: Path) -> None:
+    gitdir = files.parents[1] / "repos" / "main.git"
+    gitmem("write", "b.md", "v1")
+    lose(gitdir, "main:b.md")
+
+    found = gitmem("check", "--json").document["findings"]
+
+    assert {each["id"] for each in found if each["code"] == "object-missing"} == {""}

@@ -436,3 +436,52 @@ def test_a_version_that_is_lost_is_named_by_every_command(
     assert f"warning version-lost: {lost} (blob {blob[:10]})\n" in gitmem("check").out
     assert gitmem(*known[1].split()).code == 0
     assert "cannot be read" not in gitmem("status").out
+
+
+@pytest.mark.parametrize("ending", ["drop", "acknowledge", "gone", "later"])
+def test_a_lost_line_that_is_damaged_does_not_end_every_gc(
+    gitmem: Run, files: Path, home: Path, ending: str
+) -> None:
+    """Whatever somebody has said about the line: check tells of the reflog, and mends it."""
+    gitdir = home / "repos" / "main.git"
+    gitmem("write", "a.md", "v1")
+    before = git(files, "rev-parse", "main").strip()
+    gitmem("write", "b.md", "bbbb")
+    gitmem("write", "b.md", "bb2")
+    lost, blob = git(files, "rev-parse", "main", "main~1:b.md").split()
+    git(files, "reset", "-q", "--hard", before)
+    if ending == "later":
+        gitmem("kept", "drop", lost[:10], "--yes")
+    (gitdir / "objects" / blob[:2] / blob[2:]).unlink()
+    gitmem("write", "d.md", "d")
+    if ending in ("drop", "gone"):
+        assert gitmem("kept", "drop", lost[:10], "--yes").code == 0
+    if ending == "acknowledge":
+        known = re.search(r"gitmem (check --acknowledge \w+)", gitmem("status").out)
+        assert known
+        assert gitmem(*known[1].split()).code == 0
+    if ending == "gone":
+        for row in filter(None, (gitdir / "gitmem/rebuilt").read_text().split("\n")):
+            copy = row.split()[1]
+            (gitdir / "objects" / copy[:2] / copy[2:]).unlink()
+    log = (gitdir / "logs/refs/heads/main").read_bytes()
+    refs = git(files, "for-each-ref", "refs/heads", "refs/gitmem/kept")
+
+    said = gitmem("check")
+
+    assert "warning reflog-unreadable: the reflog of refs/heads/main leads to 2 commits" in said.out
+    assert said.code == 6
+    assert said.out.endswith("next: gitmem check --repair\n")
+    assert gitmem("check", "--repair").code == 0
+    assert gitmem("check").code == 0
+    git(files, "gc", "-q")
+    git(files, "gc", "-q", "--prune=now")
+    assert gitmem("check").code == 0
+    assert git(files, "for-each-ref", "refs/heads", "refs/gitmem/kept") == refs
+    aside = [each.read_bytes() for each in gitdir.rglob("*reflog-main*") if each.is_file()]
+    assert log in aside
+    assert [gitmem("read", name).out for name in ("a.md", "d.md")] == ["v1\n", "d\n"]
+    moves = git(files, "reflog", "main")
+    assert ("bb2" in moves) == (ending in ("drop", "acknowledge"))
+    assert "write(d.md)" in moves
+    assert "write(a.md)" in moves

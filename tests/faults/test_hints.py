@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from gitmem.core.paths import is_path
-from gitmem.git.checks.rewound import KEPT_CODE, REWOUND
+from gitmem.git.checks.rewound import BROKEN_LOG, KEPT_CODE, REWOUND
 from gitmem.git.lock import Lock, lock_path
 from gitmem.operations.check import SECRET
 from gitmem.operations.write import Edit
@@ -302,6 +302,7 @@ DAMAGE: dict[str, Callable[[Scene], object]] = {
     REWOUND: moved_back,
     KEPT_CODE: amended,
     "version-lost": lost_version,
+    "reflog-unreadable": lost_version,
     "layout": bad_layout,
     "secret": secret,
 }
@@ -386,6 +387,7 @@ def test_every_kind_of_finding_has_a_case() -> None:
 def codes_in_source() -> Iterator[str]:
     """The code of every finding that is made anywhere."""
     constants = {"REWOUND": REWOUND, "KEPT_CODE": KEPT_CODE, "SECRET": SECRET}
+    constants["BROKEN_LOG"] = BROKEN_LOG
     yield from ("object-damaged", "object-missing")  # one of them, by what is wrong
     places = [*(ROOT / "gitmem/git/checks").glob("*.py"), ROOT / "gitmem/operations/check.py"]
     for path in places:

@@ -5,6 +5,7 @@ Only file reads, no libgit2: what is looked at here is doubtful.
 
 from __future__ import annotations
 
+import hashlib
 import heapq
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -12,13 +13,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.git import trees
-from gitmem.git.checks.reffiles import is_id
+from gitmem.git.checks.reffiles import ZERO, is_id
 from gitmem.git.objects import ObjectDamaged, Objects, inflate
 from gitmem.git.repository import BRANCH, Commit, parse_commit
 from gitmem.git.trees import FOLDER, Node, Tree
 
 GITLINK = 0o160000
 _NAME_LENGTH = 38
+_ID_LENGTH = 12
 
 
 class Lack(NamedTuple):
@@ -34,6 +36,12 @@ class Lack(NamedTuple):
     ref: str
     at_head: bool
     """True when the memory of today needs it, not only its past."""
+
+    @property
+    def id(self) -> str:
+        """What `check --acknowledge` takes, where somebody may decide to live without it."""
+        what = f"{self.oid} {self.path}"
+        return hashlib.sha1(what.encode("utf-8", "surrogateescape")).hexdigest()[:_ID_LENGTH]
 
 
 def loose_names(gitdir: Path) -> Iterator[str]:
@@ -220,3 +228,58 @@ class Walk:
     def _lack(self, lack: Lack) -> None:
         self._seen.add(lack.oid)
         self._lacks.setdefault(lack.oid, lack)
+
+
+class Wholeness:
+    """Whether commits can be read whole: with their files and with all that lies behind them.
+
+    What is KNOWN is taken as whole: refs lead to it, and a walk of theirs judges it.
+    """
+
+    def __init__(self, objects: Objects, known: Callable[[str], bool]) -> None:
+        self._objects, self._known = objects, known
+        self._answers: dict[str, bool] = {ZERO: True}
+
+    def of(self, head: str) -> bool:
+        """The answer for HEAD; parents come first, and each object is read once."""
+        waiting, begun = [head], set[str]()
+        with self._objects.probing():
+            while waiting:
+                oid = waiting[-1]
+                commit = None if self._is_settled(oid) else self._commit(oid)
+                begun.add(oid)
+                needed = [each for each in commit.parents if each not in begun] if commit else []
+                needed = [each for each in needed if not self._is_settled(each)]
+                waiting += needed
+                if not needed:
+                    waiting.pop()
+                    if commit:
+                        self._judge(commit)
+        return self._answer(head)
+
+    def _is_settled(self, oid: str) -> bool:
+        return oid in self._answers or self._known(oid)
+
+    def _answer(self, oid: str) -> bool:
+        return self._answers.get(oid, True)
+
+    def _commit(self, oid: str) -> Commit | None:
+        try:
+            return parse_commit(oid, self._objects.read_as("commit", oid))
+        except (ObjectDamaged, ValueError):
+            self._answers[oid] = False
+            return None
+
+    def _judge(self, commit: Commit) -> None:
+        behind = all(map(self._answer, commit.parents))
+        self._answers[commit.oid] = behind and self._holds(Node(FOLDER, commit.tree))
+
+    def _holds(self, node: Node) -> bool:
+        if node.mode != GITLINK and not self._is_settled(node.oid):
+            try:
+                data = self._objects.read_as("tree" if node.is_folder else "blob", node.oid)
+                below = trees.parse(data).values() if node.is_folder else ()
+                self._answers[node.oid] = all(map(self._holds, below))
+            except (ObjectDamaged, ValueError, IndexError):
+                self._answers[node.oid] = False
+        return self._answer(node.oid)

@@ -12,12 +12,18 @@ from typing import NamedTuple
 
 from gitmem.core.numbers import counted
 from gitmem.core.transcripts import REF
+from gitmem.git.acknowledged import read_acknowledged
 from gitmem.git.checks import upkeep
 from gitmem.git.checks.closure import Lack, Walk, check_loose, loose_names
-from gitmem.git.checks.findings import REPAIR, Finding, error, warning
+from gitmem.git.checks.findings import REPAIR, Finding, error, info, warning
 from gitmem.git.checks.packfaults import PackFault, pack_faults
 from gitmem.git.checks.reffiles import ZERO, all_refs, loose_refs, packed_refs, read_log
-from gitmem.git.checks.rewound import rewound_findings, unreadable_findings
+from gitmem.git.checks.rewound import (
+    broken_log_findings,
+    rewound_findings,
+    unreadable_findings,
+    way_back,
+)
 from gitmem.git.checks.standing import date_findings, file_findings, index_findings
 from gitmem.git.kept import KEPT
 from gitmem.git.lineage import logged_after
@@ -74,9 +80,11 @@ def inspect(
         # What lies behind a lost commit would seem to have left the branch.
         if survey.refs.get(BRANCH) and not any(lack.kind == "commit" for lack in walk.lacks):
             findings += rewound_findings(gitdir, survey.refs, objects, VERIFIED)
+            findings += broken_log_findings(gitdir, objects, walk.knows)
         findings += unreadable_findings(gitdir, objects)
         # Not what a writer did since the branch was read.
-        whole = not walk.lacks and all_refs(gitdir).get(BRANCH) == survey.refs.get(BRANCH, "")
+        is_read = not any(lack.at_head for lack in walk.lacks)
+        whole = is_read and all_refs(gitdir).get(BRANCH) == survey.refs.get(BRANCH, "")
         findings += index_findings(gitdir, walk.entries, whole=whole)
     finally:
         objects.close()
@@ -265,25 +273,60 @@ def _lack_findings(gitdir: Path, lack: Lack, entries: list[tuple[str, Node]]) ->
         for path in [path for path, node in entries if node.oid == lack.oid]:
             yield error(code, f"{path} cannot be read: {what}", path=path, object=lack.oid)
         return
-    replaced = (gitdir / REPLACED / lack.oid).is_file() and bool(lack.commit)
-    say, where = _where(lack, replaced=replaced)
+    say, where = _where(gitdir, lack)
     path = lack.ref if lack.kind == "commit" else lack.path
-    hint = _way(gitdir, lack) if lack.why == "missing" else ""
-    yield say(code, f"{where}: {what}", path=path, object=lack.oid, hint=hint)
+    id = lack.id if _may_be_lost(gitdir, lack) else ""
+    if id in read_acknowledged(gitdir).ids:
+        say, what = info, f"{what}, which is acknowledged"
+    hint = _way(gitdir, lack, "" if say is info else id) if lack.why == "missing" else ""
+    yield say(code, f"{where}: {what}", path=path, object=lack.oid, hint=hint)._replace(id=id)
 
 
-def _way(gitdir: Path, lack: Lack) -> str:
+def _way(gitdir: Path, lack: Lack, id: str) -> str:
     """What ends it where no copy is left that may be put back."""
     if lack.ref.startswith(KEPT):
         return REPAIR  # keeps the commit without that file
-    return (
-        f"from a copy of this group: `git -C COPY cat-file {lack.kind} {lack.oid} | "
-        f"git --git-dir={quote(str(gitdir))} hash-object -t {lack.kind} -w --stdin`"
-    )
+    return way_back(gitdir, lack.kind, lack.oid, id)
 
 
-def _where(lack: Lack, *, replaced: bool) -> tuple[Callable[..., Finding], str]:
+def _may_be_lost(gitdir: Path, lack: Lack) -> bool:
+    """Whether somebody may decide to live without LACK: a version of the past that is gone.
+
+    Not what is damaged: a repair looks for a copy of it first, and moves it away. Not a commit
+    either: nobody can tell what left the branch behind it.
+    """
+    is_gone = lack.why == "missing" and lack.kind != "commit" and not lack.ref.startswith(KEPT)
+    return is_gone and _where(gitdir, lack)[0] is warning
+
+
+class Losses(NamedTuple):
+    """Objects that history needs and nobody can read."""
+
+    open: dict[str, str]
+    """The id of each that may be acknowledged and is not; of others it is empty."""
+    acknowledged: frozenset[str]
+
+
+def losses(gitdir: Path) -> Losses:
+    """What history has lost; reads and hashes everything, so only where something lacks.
+
+    Without what is kept, which a repair ends, and what was said, which the scrub does not read.
+    """
+    objects = Objects(gitdir, stand_ins=False)
+    try:
+        found = survey_of(gitdir, objects).walk.lacks
+    finally:
+        objects.close()
+    lacks = [lack for lack in found if not lack.ref.startswith((KEPT, REF))]
+    done = read_acknowledged(gitdir).ids
+    ids = {lack.oid: lack.id if _may_be_lost(gitdir, lack) else "" for lack in lacks}
+    known = frozenset(oid for oid, id in ids.items() if id in done)
+    return Losses({oid: id for oid, id in ids.items() if oid not in known}, known)
+
+
+def _where(gitdir: Path, lack: Lack) -> tuple[Callable[..., Finding], str]:
     """How bad it is that LACK is lacking, and for what."""
+    replaced = (gitdir / REPLACED / lack.oid).is_file() and bool(lack.commit)
     if lack.ref == REF:
         what = f"{lack.path} of what was said" if lack.path else "what was said"
         return error, f"{what} cannot be read"

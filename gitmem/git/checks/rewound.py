@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from shlex import quote
 
 from gitmem.core.numbers import counted
 from gitmem.git.acknowledged import read_acknowledged
+from gitmem.git.checks.closure import Wholeness
 from gitmem.git.checks.findings import REPAIR, Finding, info, warning
 from gitmem.git.checks.reffiles import ZERO, LogLine, read_log
-from gitmem.git.kept import KEPT, Unreadable, let_go, unreadable
+from gitmem.git.kept import KEPT, let_go, rebuilt, unreadable
 from gitmem.git.lineage import logged_parents, readable_before
 from gitmem.git.objects import ObjectDamaged, Objects
 from gitmem.git.repository import BRANCH, parse_commit
 
 REWOUND = "branch-rewound"
 KEPT_CODE = "commits-kept"
+BROKEN_LOG = "reflog-unreadable"
 MOST = 100
 """How many findings of one kind are listed one by one."""
 
@@ -64,18 +66,51 @@ def unreadable_findings(gitdir: Path, objects: Objects) -> Iterator[Finding]:
     done = read_acknowledged(gitdir).ids
     lost = [each for each in unreadable(gitdir, objects) if each.id not in done]
     for each in lost[:MOST]:
-        way = _way(gitdir, each)
+        way = way_back(gitdir, each.kind, each.object, each.id)
         found = warning("version-lost", each.told, path=each.path, object=each.object, hint=way)
         yield found._replace(id=each.id)
 
 
-def _way(gitdir: Path, lost: Unreadable) -> str:
-    """Bring the object back, and not its text to the file: a newer version may stand there."""
-    return (
-        f"from a copy of this group: `git -C COPY cat-file {lost.kind} {lost.object} | "
-        f"git --git-dir={quote(str(gitdir))} hash-object -t {lost.kind} -w --stdin`; "
-        f"if nobody has a copy: `gitmem check --acknowledge {lost.id}`"
+def settled_ids(gitdir: Path) -> set[str]:
+    """The commits in reflogs of which `check --repair` has kept all that can be and has to be.
+
+    Of a commit that only the reflog of HEAD names, nobody has kept anything.
+    """
+    lines, _, _ = read_log(gitdir, BRANCH)
+    logged = {oid for line in lines for oid in (line.old, line.new)}
+    return logged.union(*rebuilt(gitdir).items())
+
+
+def broken_log_findings(
+    gitdir: Path, objects: Objects, known: Callable[[str], bool]
+) -> Iterator[Finding]:
+    """Reflogs that lead to commits which lack an object: every `git gc` fails for that.
+
+    That the copy of such a line was dropped, or its loss acknowledged, does not end it.
+    """
+    whole, settled = Wholeness(objects, known), settled_ids(gitdir)
+    for name in ("HEAD", BRANCH):
+        lines, _, _ = read_log(gitdir, name)
+        named = dict.fromkeys(oid for line in lines for oid in (line.new, line.old))
+        broken = [each for each in named if each in settled and not whole.of(each)]
+        # A commit that is missing itself is told as such, and harms no gc.
+        broken = [each for each in broken if _parents(objects, each) is not None]
+        if broken:
+            what = f"{counted(len(broken), 'commit')} that cannot be read whole"
+            text = f"the reflog of {name} leads to {what}, and so `git gc` fails"
+            yield warning(BROKEN_LOG, text, path=f"logs/{name}", object=broken[0])
+
+
+def way_back(gitdir: Path, kind: str, oid: str, id: str = "") -> str:
+    """Bring the object back, and not its text to the file: a newer version may stand there.
+
+    ID is what `check --acknowledge` takes where that may end it, too.
+    """
+    way = (
+        f"from a copy of this group: `git -C COPY cat-file {kind} {oid} | "
+        f"git --git-dir={quote(str(gitdir))} hash-object -t {kind} -w --stdin`"
     )
+    return f"{way}; if nobody has a copy: `gitmem check --acknowledge {id}`" if id else way
 
 
 def moves_from(lines: Iterable[LogLine]) -> dict[str, str]:

@@ -29,6 +29,8 @@ class Scrubbed(NamedTuple):
     """In words, each object once."""
     rewound: bool = False
     """True when the last sound commit is no longer part of the history."""
+    lost: frozenset[str] = frozenset()
+    """The objects that could not be read."""
 
 
 def scrub(repository: Repository, tip: str, verified: str | None) -> Scrubbed:
@@ -50,7 +52,7 @@ def _scrubbed(repository: Repository, tip: str, verified: str | None) -> Scrubbe
     try:
         commits, joined = _new_commits(repository, tip, verified)
     except ObjectDamaged as damage:
-        return Scrubbed(0, 0, (damage.message,))
+        return Scrubbed(0, 0, (damage.message,), lost=frozenset((damage.oid,)))
     for commit in commits:
         try:
             for oid in _new_files(repository, commit):
@@ -59,7 +61,8 @@ def _scrubbed(repository: Repository, tip: str, verified: str | None) -> Scrubbe
                     _read(repository, oid, lacks)
         except ObjectDamaged as damage:  # a folder
             lacks[damage.oid] = damage.message
-    return Scrubbed(len(commits), len(seen), tuple(lacks.values()), not joined)
+    read, lost = len(seen - lacks.keys()), frozenset(lacks)
+    return Scrubbed(len(commits), read, tuple(lacks.values()), not joined, lost)
 
 
 def _read(repository: Repository, oid: str, lacks: dict[str, str]) -> None:

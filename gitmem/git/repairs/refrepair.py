@@ -9,9 +9,11 @@ from datetime import datetime
 
 from gitmem.core.transcripts import REF
 from gitmem.errors import GitmemError
-from gitmem.git.checks.closure import Lack
+from gitmem.git.ancestry import reached
+from gitmem.git.checks.closure import Lack, Wholeness
 from gitmem.git.checks.fsck import REPLACED, VERIFIED
 from gitmem.git.checks.reffiles import ZERO, all_refs, loose_refs, packed_refs, parse_log, read_log
+from gitmem.git.checks.rewound import BROKEN_LOG, settled_ids
 from gitmem.git.durable import write_durably
 from gitmem.git.kept import rebuilt
 from gitmem.git.lineage import logged_after
@@ -169,22 +171,35 @@ class RefRepair:
 
         They are the last to know what a damaged commit was built on, so they go when all that left
         the branch is kept. A commit of which there is a copy makes room for that: it lacks an
-        object, and a reflog that leads to it makes every `git gc` fail.
+        object, and a reflog that leads to it makes every `git gc` fail. Where the copy was dropped
+        and is gone, the line goes, too.
         """
-        copies = rebuilt(self._gitdir) if dead else {}
+        broken = self._broken() if dead else set[str]()
+        copies = {old: new for old, new in rebuilt(self._gitdir).items() if old in broken}
         for name in ("HEAD", BRANCH):
             path = self._gitdir / "logs" / name
             lines = list(filter(None, path.read_bytes().split(b"\n"))) if path.is_file() else []
             sound = [_renamed(line, copies) for line in lines if parse_log(line)[0]]
-            kept = [line for line in sound if not (dead and self._is_dead(line))]
+            kept = [line for line in sound if not (dead and self._is_dead(line, broken))]
             if kept != lines:
                 to_quarantine(self._gitdir, path, f"reflog-{path.name}")
                 write_durably(path, b"".join(line + b"\n" for line in kept))
-                yield Done("reflog-torn", "what makes sense is kept", f"logs/{name}")
+                for code in ("reflog-torn", BROKEN_LOG):
+                    yield Done(code, "what makes sense is kept", f"logs/{name}")
 
-    def _is_dead(self, line: bytes) -> bool:
+    def _broken(self) -> set[str]:
+        """The commits in reflogs that cannot be read whole; what can be kept of them is."""
+        objects, known = self._repository.objects, set[str]()
+        for oid in self._refs.values():
+            known |= reached(objects, oid, known)
+        whole = Wholeness(objects, known.__contains__)
+        return {oid for oid in settled_ids(self._gitdir) if not whole.of(oid)}
+
+    def _is_dead(self, line: bytes, broken: set[str]) -> bool:
         for oid in line.decode("utf-8", "replace").split(" ")[:2]:
             try:
+                if oid in broken:
+                    return True
                 if oid != ZERO:
                     self._repository.objects.read_as("commit", oid)
             except (ObjectDamaged, ValueError):
@@ -195,8 +210,16 @@ class RefRepair:
 def _renamed(line: bytes, copies: Mapping[str, str]) -> bytes:
     """A line of a reflog in which copies stand for commits that cannot be read whole."""
     old, new, rest = line.split(b" ", 2)
-    ids = (copies.get(each.decode("ascii"), "").encode() or each for each in (old, new))
-    return b" ".join((*ids, rest))
+    return b" ".join((_newest(old, copies), _newest(new, copies), rest))
+
+
+def _newest(oid: bytes, copies: Mapping[str, str]) -> bytes:
+    now = oid.decode("ascii")
+    seen = set[str]()
+    while now in copies and now not in seen:
+        seen.add(now)
+        now = copies[now]  # a copy may have been damaged since, and been copied
+    return now.encode("ascii")
 
 
 def is_tip(lack: Lack) -> bool:
