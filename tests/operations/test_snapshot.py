@@ -297,7 +297,7 @@ def test_days_through_the_api(store: Store, clock: Clock) -> None:
             ("sessions/current.md", f"sessions/{memory.snapshots()[0].date}.md"),
         )
         assert memory.compact("all is well", operation="r-1").request_id == "r-1"
-        assert memory.snapshot(force=True).changes == 2
+        assert memory.snapshot(force=True).changes == 3
         assert len(memory.snapshots(limit=1)) == 1
         assert not memory.migrate(dry_run=True).changed
         assert memory.status().layout == "standard"
