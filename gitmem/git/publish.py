@@ -336,7 +336,18 @@ class Publisher:
         if self.stage(changes):
             reached("staged")
             with suppress(OSError):
-                self.finish_items(item for item in expected if item.path not in self._conflicted)
+                self.finish_items(item for item in expected if self._is_settled(item))
+
+    def _is_settled(self, item: Item) -> bool:
+        """True unless ITEM is part of a conflict, or git has removed the file that it made.
+
+        Between the file and its entry in the index, the file is untracked: a `git clean` or
+        `git stash -u` at that moment takes it away, and it would count as deleted by hand.
+        """
+        if item.path in self._conflicted:
+            return False
+        is_new_file = item.old is None and item.new is not None
+        return not (is_new_file and self.worktree.look(item.path).absent)
 
     def forward(self, standing: Mapping[str, str | None]) -> None:
         """Let HEAD's versions stand in the work tree instead of the known ones, by path."""

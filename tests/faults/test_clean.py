@@ -112,6 +112,30 @@ def test_nothing_is_cleaned_away_that_a_dead_writer_left(tmp_path: Path, name: s
         assert leftovers(scene) == []
 
 
+@pytest.mark.parametrize("name", [name for name in CLEANERS if name != "add and commit"])
+def test_a_new_file_that_git_removes_before_it_is_staged_stands_again(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Until the index names it, the file is untracked for git; afterwards nobody has deleted it."""
+    taken = (command for command in CLEANERS[name][:1])
+
+    def clean_once(step: str) -> None:
+        if step == "placed":
+            for words in taken:
+                git(scene.worktree, *PERSON, *words, check=False)
+
+    monkeypatch.setattr(gitmem.git.publish, "reached", clean_once)
+    scene.write(Edit("new/d.md", line("new")), Edit("e.md", line("e")))
+    monkeypatch.undo()
+    with scene.opened() as group:
+        assert capture(group).captured == ()
+
+    assert (scene.worktree / "new/d.md").read_text() == line("new")
+    assert scene.files()["e.md"] == line("e").encode()
+    assert git(scene.worktree, "status", "--porcelain") == ""
+    assert_sound(scene)
+
+
 def test_a_file_that_waits_is_no_finding_of_check(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:

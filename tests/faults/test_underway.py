@@ -966,7 +966,7 @@ def assert_standing(scene: Scene, heard: list[Said]) -> None:
 
 
 def test_agents_write_and_edit_while_a_person_picks_commits(scene: Scene) -> None:
-    soak(scene, 3.0, pick_on)
+    assert_standing(scene, soak(scene, 3.0, pick_on))
 
 
 def test_agents_write_and_edit_while_a_person_merges(scene: Scene) -> None:
