@@ -10,6 +10,7 @@ from gitmem.core.layout import (
     FORMATS,
     KINDS,
     LOADS,
+    NAMES,
     POLICIES,
     RENDERINGS,
     ROLLUPS,
@@ -131,6 +132,8 @@ def _check_sense(layer: Layer, at: Keys) -> None:
     for key, fault in (("path", fault_of_kind(layer.kind, layer.path)), ("rollup", rolled)):
         if fault:
             raise _Wrong((*at, key), fault)
+    if layer.names != NAMES[0] and layer.kind != "profile":
+        raise _Wrong((*at, "names"), "only the files of a profile are named after a user's id")
     if layer.kind == "log" and not layer.rotated:
         raise _Wrong(at, "a log needs `rotated:`, a path with {date}")
     if layer.budget and layer.warn > layer.budget:
@@ -298,6 +301,13 @@ def _patterns(value: object, at: Keys) -> tuple[str, ...]:
     return tuple(_any_pattern(each, (*at, number)) for number, each in enumerate(found))
 
 
+def _scope(value: object, at: Keys) -> tuple[str, ...]:
+    """Patterns of files, where a slash at the end means all of a folder."""
+    found = _texts(value, at)
+    whole = [f"{each}**" if each.endswith("/") else each for each in found]
+    return tuple(_any_pattern(each, (*at, number)) for number, each in enumerate(whole))
+
+
 _LAYOUT = {
     "layout": Reading("name", _text),
     "timezone": Reading("timezone", _zone),
@@ -310,6 +320,8 @@ _LAYOUT = {
     "retrieve": Reading("retrieve", _retrieval),
     "transcripts": Reading("transcripts", _saying),
     "allow": Reading("allow", _patterns),
+    "include": Reading("include", _scope),
+    "ignore": Reading("ignore", _scope),
     "recognise": Reading("recognise", _texts),
 }
 _LAYER = {
@@ -335,5 +347,6 @@ _LAYER = {
     "strict": Reading("strict", _flag),
     "exclusive": Reading("exclusive", _text),
     "lint": Reading("lint", _some_of(LINT_RULES)),
+    "names": Reading("names", _one_of(NAMES)),
     "rollup": Reading("rollup", _one_of(ROLLUPS)),
 }
