@@ -163,10 +163,11 @@ def _check_known(group: Group, place: str) -> None:
             path=place,
         )
     if not group.is_memory(place):
+        one = f", or write it: `gitmem write {quoted(place)} - < FILE`"
+        folder = os.path.isdir(group.worktree / place)
         raise PathRefused(
             f"{place!r} is outside the memory of this group",
-            hint=f"name it under `include:` in {FILE} (`gitmem edit {FILE}`), "
-            f"or write it: `gitmem write {quoted(place)} - < {quoted(place)}`",
+            hint=f"add it to `include:` with `gitmem edit {FILE}`{'' if folder else one}",
             path=place,
             rule="outside-memory",
         )

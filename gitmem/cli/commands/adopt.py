@@ -18,7 +18,7 @@ from gitmem.core.quoting import quoted
 if TYPE_CHECKING:
     from gitmem.operations.adopt import Adopted
 
-NAMED = 5
+NAMED = 3
 """How many names outside memory are listed."""
 SHOWN = 20
 """How many things that are left out or remarked are listed one by one."""
@@ -98,7 +98,7 @@ def _lines(call: Invocation, done: Adopted) -> Iterator[str]:
 def _outside(done: Adopted) -> str:
     names = ", ".join(map(visible, done.outside[:NAMED]))
     more = f" and {len(done.outside) - NAMED:,} more" if len(done.outside) > NAMED else ""
-    return f"{names}{more}: no memory by this layout; `include:` in gitmem.yaml adds paths"
+    return f"{names}{more} (to add one: `include:` in gitmem.yaml)"
 
 
 def _because(done: Adopted) -> str:
