@@ -116,6 +116,15 @@ def read_log(gitdir: Path, name: str) -> tuple[list[LogLine], list[bytes], bool]
     return parse_log(raw)
 
 
+def log_names(gitdir: Path) -> list[str]:
+    """Every ref with a reflog, HEAD first; without ours, of which each has its own repair."""
+    found = []
+    for folder, _, files in os.walk(gitdir / "logs"):
+        below = Path(folder).relative_to(gitdir / "logs")
+        found += [(below / file).as_posix() for file in files]
+    return sorted(name for name in found if not name.startswith("refs/gitmem/"))
+
+
 def parse_log(raw: bytes) -> tuple[list[LogLine], list[bytes], bool]:
     """The moves in RAW, the content of a reflog, as `read_log` gives them."""
     found, torn, last_is_torn = [], [], False
