@@ -49,17 +49,17 @@ def loose_refs(gitdir: Path) -> Iterator[RefFile]:
     """Every ref that has a file of its own, in order of name."""
     for folder, folders, files in os.walk(gitdir / "refs"):
         folders.sort()
+        below = os.path.relpath(folder, gitdir)  # once: a year of snapshots is in one folder
         for file in sorted(files):
-            path = Path(folder) / file
-            name = path.relative_to(gitdir).as_posix()
             if not file.endswith(".lock"):
                 with suppress(FileNotFoundError):  # packed or removed since
-                    yield _read_ref(path, name)
+                    yield _read_ref(f"{folder}/{file}", f"{below}/{file}")
 
 
-def _read_ref(path: Path, name: str) -> RefFile:
+def _read_ref(path: str, name: str) -> RefFile:
     try:
-        raw = path.read_bytes()
+        with open(path, "rb", buffering=0) as opened:
+            raw = opened.read()
     except FileNotFoundError:
         raise
     except OSError as error:
