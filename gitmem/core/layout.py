@@ -157,6 +157,8 @@ class Layout(NamedTuple):
     """Patterns of files that are no memory there, whatever names them."""
     recognise: tuple[str, ...] = ()
     """Files by which a folder that somebody already has is known to be of this kind."""
+    unknown: tuple[str, ...] = ()
+    """Keys of the file that only a newer gitmem can read: they are passed over."""
 
     @property
     def summaries(self) -> str:

@@ -43,6 +43,10 @@ class _Wrong(Exception):
         self.keys, self.why, self.hint = keys, why, hint
 
 
+class _Unknown(_Wrong):
+    """A key that nobody knows: a mistake, or of a newer gitmem."""
+
+
 class Reading(NamedTuple):
     """One key of a mapping: how its value is read, and into which field."""
 
@@ -50,16 +54,32 @@ class Reading(NamedTuple):
     read: Callable[[object, Keys], object]
 
 
-def parse(text: str) -> Layout:
-    """The layout that TEXT describes, or LayoutRefused naming the line and the key."""
+def parse(text: str, *, lenient: bool = False) -> Layout:
+    """The layout that TEXT describes, or LayoutRefused naming the line and the key.
+
+    LENIENT: keys that nobody knows are passed over, and named in the layout.
+    """
     if len(text.encode("utf-8", "replace")) > MAX_BYTES:
         refuse(0, "", f"it is larger than {MAX_BYTES:,} bytes", "keep notes elsewhere")
     root, data = loaded(text)
-    try:
-        return _layout(data)
-    except _Wrong as wrong:
-        key = ".".join(str(each) for each in wrong.keys)
-        refuse(line_of(root, wrong.keys), key, wrong.why, wrong.hint)
+    unknown: list[str] = []
+    while True:
+        try:
+            return _layout(data)._replace(unknown=tuple(unknown))
+        except _Wrong as wrong:
+            key = ".".join(str(each) for each in wrong.keys)
+            if not lenient or not isinstance(wrong, _Unknown):
+                refuse(line_of(root, wrong.keys), key, wrong.why, wrong.hint)
+            unknown.append(key)
+            _drop(data, wrong.keys)
+
+
+def _drop(data: object, keys: Keys) -> None:
+    """Take the key at the end of KEYS out of the mappings in DATA."""
+    for each in keys[:-1]:
+        data = data[each] if isinstance(data, dict) else None
+    if isinstance(data, dict):
+        del data[keys[-1]]
 
 
 def _layout(data: object) -> Layout:
@@ -83,7 +103,7 @@ def _fields(
     for key, value in given.items():
         reading = readings.get(key)
         if reading is None:
-            raise _Wrong((*at, key), f"there is no such key{_nearest(key, readings)}")
+            raise _Unknown((*at, key), f"there is no such key{_nearest(key, readings)}")
         found[reading.field] = reading.read(value, (*at, key))
     return found
 

@@ -78,7 +78,8 @@ def scope_of(layout: Layout) -> Scope:
     """What is memory by LAYOUT; without any layer or `include`, everything."""
     if not layout.layers and not layout.include:
         return EVERYTHING._replace(ignored=layout.ignore)
-    return Scope(tuple(dict.fromkeys(_named(layout))), layout.include, layout.ignore)
+    named = (each for pattern in _named(layout) for each in (pattern, *_in_small_letters(pattern)))
+    return Scope(tuple(dict.fromkeys(named)), layout.include, layout.ignore)
 
 
 def either(scopes: Iterable[Scope]) -> Scope:
@@ -102,6 +103,13 @@ def _named(layout: Layout) -> Iterator[str]:
             yield from (place_of(layer, "week"), place_of(layer, "month"))
     yield from filter(None, (*layout.compact, layout.migrate.old, layout.migrate.new))
     yield from filter(None, (layout.migrate.into, *layout.allow))
+
+
+def _in_small_letters(path: str) -> Iterator[str]:
+    """The other name of a file that systems spell either way: `memory.md` for `MEMORY.md`."""
+    folder, slash, name = path.rpartition("/")
+    if "*" not in path and "{" not in path and name != name.lower():
+        yield f"{folder}{slash}{name.lower()}"
 
 
 def _any(patterns: Iterable[str], path: str) -> bool:

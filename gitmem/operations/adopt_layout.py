@@ -15,7 +15,14 @@ from gitmem.core.secrets import redact
 from gitmem.errors import BadInput, LayoutRefused
 from gitmem.git.worktree import WorkTree
 from gitmem.operations.clock import ENV, named_zone, settings_in
-from gitmem.operations.layouts import NONE, checked, shipped, shipped_layout, starter_files
+from gitmem.operations.layouts import (
+    NONE,
+    checked,
+    shipped,
+    shipped_layout,
+    starter_files,
+    unknown_keys,
+)
 from gitmem.operations.scope import layout_scope
 
 HEAD = 4096
@@ -127,7 +134,8 @@ def _own(text: bytes, wanted: str) -> Choice:
     remarks: tuple[str, ...] = ()
     broken = False
     try:
-        layout = checked(text)
+        layout = checked(text, lenient=True)
+        remarks = tuple(filter(None, (unknown_keys(layout),)))
     except LayoutRefused as error:
         layout, broken = EMPTY, True
         remarks = (f"its layout is kept and cannot be used: {error.message}",)

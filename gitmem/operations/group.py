@@ -460,9 +460,9 @@ class Group:
         """Refuse a layout that cannot be read, and a path that somebody decided to ignore."""
         data = files.get(FILE)
         if data is not None:
-            from gitmem.operations.layouts import checked
+            from gitmem.operations.layouts import check_layout
 
-            checked(data)
+            check_layout(data, self._layout_at(self._tip()))
         if os.path.exists(f"{self.gitdir}/gitmem/ignored"):
             from gitmem.git.ignored import Ignored  # most groups ignore nothing
 

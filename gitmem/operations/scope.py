@@ -44,6 +44,6 @@ def _standing(group: Group) -> Scope:
 def layout_scope(data: bytes | None) -> Scope:
     """What is memory by a `gitmem.yaml` with the content DATA, or without one."""
     try:
-        return scope_of(checked(data if data is not None else b"gitmem: 1\n"))
+        return scope_of(checked(data if data is not None else b"gitmem: 1\n", lenient=True))
     except LayoutRefused:
         return NOTHING
