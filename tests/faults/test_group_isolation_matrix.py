@@ -138,6 +138,7 @@ NO_GROUP = {
     "check_spoken", "is_of_the_line", "is_unreadable", "up_to_unread",
     "acknowledge_in_place", "count_as_scanned", "exposed_beside", "hidden", "scanned_in",
     "has_open", "keep_run", "secret_words", "tips_beside", "unsearched",
+    "check_layout", "layout_scope", "possible_scope", "scope_at", "unknown_keys", "with_zone",
 }  # fmt: skip
 """Functions that get what they work on handed over: they open no group themselves."""
 

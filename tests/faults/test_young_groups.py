@@ -322,8 +322,8 @@ def test_init_that_died_before_its_layout_is_finished_by_the_next(
 ) -> None:
     store = Store(tmp_path / "store")
     place = tmp_path / "memory"
-    place.mkdir()
-    (place / "old.md").write_text("it was here\n")
+    (place / "facts").mkdir(parents=True)
+    (place / "facts/old.md").write_text("it was here\n")
 
     def die(*_: object, **__: object) -> None:
         raise Died
