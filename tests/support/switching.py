@@ -54,7 +54,7 @@ class Page:
         return [title for title in self.prose if title]
 
     def blocks(self, section: str | None = None, *languages: str) -> list[Block]:
-        """Its fenced blocks in order, of one section and of some languages where these are named."""
+        """Its fenced blocks in order; of one section, in some languages, where these are named."""
         return [
             each
             for each in self._blocks
