@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from datetime import date, timedelta
+from html import escape
 from pathlib import Path
 
 import click
 import pytest
+import yaml
 
 from gitmem.cli.app import app
 from tests.support.git import git
-from tests.support.old_folders import soul_folder
+from tests.support.old_folders import arizuko_folder, soul_folder
 from tests.support.switching import DOCS, Page, Walk, bytes_of, needs
 
 ROOT = DOCS.parent
-PAGES = ["from-soul"]
+PAGES = ["from-arizuko", "from-soul"]
 SECTIONS = [
     "What replaces what",
     "Adopt the folder",
@@ -169,3 +172,133 @@ class TestSoul:
         """
 
         assert walk.run("node --input-type=module -", input=calls) == "SYSTEM\n\nBOARD\n\nTICK"
+
+
+class TestArizuko:
+    MONDAY = "2026-02-09T09:00:00Z"
+
+    @pytest.fixture
+    def shop(self, sealed_machine: Path) -> Path:
+        return arizuko_folder(sealed_machine / "arizuko") / "shop"
+
+    @pytest.fixture
+    def walk(self, shop: Path, sealed_machine: Path) -> Walk:
+        return Walk(Page("from-arizuko"), sealed_machine, self.MONDAY)
+
+    @classmethod
+    def blocks(cls, shop: Path, today: str, jid: str = "") -> str:
+        """What the seed shows: summaries with their age, facts whole, the file of the sender."""
+        day = date.fromisoformat(today)
+        user = shop / "users" / f"{jid}.md"
+        facts = sorted((shop / "facts").glob("*.md"))
+        parts = [cls.summaries(shop / "diary", day, 14), cls.summaries(shop / "episodes", day, 5)]
+        parts += [f'<knowledge layer="facts">\n{shown(fact)}\n</knowledge>' for fact in facts]
+        if jid and user.is_file():
+            parts.append(f'<knowledge layer="user" jid="{jid}">\n{shown(user)}\n</knowledge>')
+        return "\n\n".join(parts)
+
+    @staticmethod
+    def summaries(folder: Path, today: date, most: int) -> str:
+        found = []
+        for path in folder.glob("*.md"):
+            text = path.read_text("utf-8").replace("\r\n", "\n")
+            if text.startswith("---\n"):
+                said, last, kind = summary_of(text.split("---\n")[1]), *last_day(path.stem)
+                found.append((last, said, f' type="{kind}"' if kind else ""))
+        newest = sorted(found, reverse=True)[:most]
+        lines = [
+            f'<entry age="{age(today, last)}"{kind}>{escape(said)}</entry>'
+            for last, said, kind in newest
+        ]
+        inner = "\n".join(lines)
+        return f'<knowledge layer="{folder.name}">\n{inner}\n</knowledge>'
+
+    def test_a_day(self, walk: Walk, shop: Path) -> None:
+        groups, jid = shop.parent, "telegram:123456"
+        before = bytes_of(groups)
+
+        adopting = walk.steps("Adopt the folder")
+        assert next(adopting).endswith(self.blocks(shop, "2026-02-09", jid))
+        assert bytes_of(groups) == before | {
+            "shop/gitmem.yaml": (shop / "gitmem.yaml").read_bytes()
+        }
+        next(adopting)
+        assert "add users/bob.md" in git(groups / "docs", "log", "--format=%s")
+        assert shown(groups / "docs" / "users" / "bob.md") == "Bob mends printers."
+
+        walk.place("Change the gateway")
+        assert json.loads(walk.step("Change the gateway")) == {
+            "prompt": "Is there paper?",
+            "systemPrompt": f"{self.blocks(shop, '2026-02-09', jid)}\n\nYou help in the shop.",
+        }
+
+        day = walk.steps("A day")
+        assert "capture  shop" in next(day)
+        assert '"today">Paper: ten boxes are here<' in self.blocks(shop, "2026-02-09")
+        assert walk.run("gitmem -g shop inject") == self.blocks(shop, "2026-02-09")
+        assert "ten boxes" in next(day)
+        assert "Counts the paper" in self.blocks(shop, "2026-02-09", jid)
+        walk.now = "2026-02-09T17:00:00Z"
+        next(day)
+        assert '"today">Paper arrived and is counted. Open' in self.blocks(shop, "2026-02-09")
+        next(day)
+        assert 'type="week">The printer is mended' in self.blocks(shop, "2026-02-09")
+        assert walk.run(f"gitmem -g shop inject --user {jid}") == self.blocks(
+            shop, "2026-02-09", jid
+        )
+
+        walk.now = "2026-02-09T23:00:00Z"
+        assert "snapshot/2026-02-09" in walk.step("Old hooks and cron lines")
+        walk.now = "2026-02-10T08:00:00Z"
+        assert walk.session_start(shop).startswith(self.blocks(shop, "2026-02-10"))
+
+        walk.step("Go back")
+        after = bytes_of(groups)
+        archived = {name: name.replace("episodes", "archive/episodes") for name in self.ROLLED}
+        assert {name: after.pop(archived[name]) for name in archived} == {
+            name: before.pop(name) for name in archived
+        }
+        added = {"diary/2026-02-09.md", "episodes/2026-02-09.md", "episodes/2026-W06.md"}
+        assert {name: data for name, data in after.items() if before.get(name) != data}.keys() == {
+            f"shop/{name}" for name in {*added, f"users/{jid}.md"}
+        }
+        assert before.keys() <= after.keys()
+        assert git(groups / "docs", "status", "--porcelain") == ""
+        assert walk.skipped() == []
+
+    ROLLED = tuple(f"shop/episodes/2026-02-{day:02}.md" for day in (2, 4, 5, 6))
+
+    def test_a_run_of_nobody_known_gets_no_user(self, walk: Walk, shop: Path) -> None:
+        walk.step("Adopt the folder")
+        walk.place("Change the gateway")
+
+        for jid in ("''", "whatsapp:4711"):
+            said = walk.run(f"python3 ../with_memory.py shop {jid}", input='{"prompt": "Hello"}')
+            assert json.loads(said)["systemPrompt"] == self.blocks(shop, "2026-02-09")
+
+
+def summary_of(block: str) -> str:
+    """The `summary:` of a page, also where the rest of its line is no YAML; on one line."""
+    try:
+        said = yaml.safe_load(block)["summary"]
+    except yaml.YAMLError:
+        said = block.partition("summary: ")[2].partition("\n")[0]
+    return " ".join(said.split())
+
+
+def last_day(name: str) -> tuple[date, str]:
+    """The last day that a page is about, by its name, and which span it has if not a day."""
+    if "W" in name:
+        return date.fromisocalendar(int(name[:4]), int(name[6:]), 7), "week"
+    if name.count("-") == 1:
+        following = date.fromisoformat(f"{name}-28") + timedelta(days=4)
+        return following - timedelta(days=following.day), "month"
+    return date.fromisoformat(name), ""
+
+
+def age(today: date, day: date) -> str:
+    """The label that the seed gives an entry."""
+    days = (today - day).days
+    near = ["today", "yesterday", *(f"{count} days ago" for count in range(2, 7))]
+    weeks = days // 7
+    return near[days] if days < 7 else f"{weeks} week{'s' if weeks > 1 else ''} ago"
