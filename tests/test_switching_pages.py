@@ -15,7 +15,7 @@ import yaml
 
 from gitmem.cli.app import app
 from tests.support.git import git
-from tests.support.old_folders import arizuko_folder, soul_folder
+from tests.support.old_folders import arizuko_folder, claude_home, soul_folder
 from tests.support.switching import DOCS, Page, Walk, bytes_of, needs
 
 ROOT = DOCS.parent
@@ -215,7 +215,7 @@ class TestArizuko:
 
     def test_a_day(self, walk: Walk, shop: Path) -> None:
         groups, jid = shop.parent, "telegram:123456"
-        before = bytes_of(groups)
+        before, host = bytes_of(groups), bytes_of(claude_home(walk.home))
 
         adopting = walk.steps("Adopt the folder")
         assert next(adopting).endswith(self.blocks(shop, "2026-02-09", jid))
@@ -253,6 +253,7 @@ class TestArizuko:
         assert walk.session_start(shop).startswith(self.blocks(shop, "2026-02-10"))
 
         walk.step("Go back")
+        assert bytes_of(walk.home / ".claude") == host
         after = bytes_of(groups)
         archived = {name: name.replace("episodes", "archive/episodes") for name in self.ROLLED}
         assert {name: after.pop(archived[name]) for name in archived} == {

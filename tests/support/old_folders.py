@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -129,3 +130,22 @@ def arizuko_folder(root: Path) -> Path:
 
 
 DOCS_PAGES = ("facts/conventions.md", "users/bob.md", "diary/2026-02-08.md")
+
+
+def claude_home(home: Path) -> Path:
+    """The folder of Claude Code with skills of the old system, a hook and a section of its own."""
+    hook = "node /app/hooks/pre-compact.js"
+    entry = {"hooks": [{"type": "command", "command": hook}]}
+    settings = json.dumps({"hooks": {"PreCompact": [entry]}})
+    skills = {
+        f"skills/{name}/SKILL.md": (
+            "2026-01-19T09:00:00",
+            f"---\nname: {name}\ndescription: Use it for {name}.\n---\nWrite plain files.\n",
+        )
+        for name in ("diary", "recall-memories", "users")
+    }
+    own = {
+        "settings.json": ("2026-01-19T09:00:00", f"{settings}\n"),
+        "CLAUDE.md": ("2026-01-19T09:00:00", "# House rules\n\nBe kind."),
+    }
+    return fill(home / ".claude", {**skills, **own})
