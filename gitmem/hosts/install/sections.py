@@ -11,7 +11,7 @@ from gitmem.resources import templates
 
 BEGIN = "<!-- gitmem:begin -->"
 END = "<!-- gitmem:end -->"
-_SECTION = f"{BEGIN}.*?{END}"
+SECTION = f"{BEGIN}.*?{END}"
 _KB = 1024
 _LOADS = {
     "always": "always",
@@ -58,7 +58,7 @@ def put_section(text: str, made: str) -> str:
     newline = "\r\n" if "\r\n" in text else "\n"
     made = made.replace("\n", newline)
     if BEGIN in text:
-        return re.sub(_SECTION, lambda _: made, text, flags=re.DOTALL)
+        return re.sub(SECTION, lambda _: made, text, flags=re.DOTALL)
     gap = "" if not text else newline * (2 - min(2, _ends(text)))
     return f"{text}{gap}{made}{newline}"
 
@@ -72,12 +72,12 @@ def _ends(text: str) -> int:
 def take_section(text: str) -> str:
     """TEXT without the section, and without the empty line before it."""
     check_marks(text)
-    return re.sub(rf"(?:(?<=\n)\r?\n)?{_SECTION}(?:\r?\n)?", "", text, flags=re.DOTALL)
+    return re.sub(rf"(?:(?<=\n)\r?\n)?{SECTION}(?:\r?\n)?", "", text, flags=re.DOTALL)
 
 
 def has_section(text: str) -> bool:
     """Whether the section stands in TEXT."""
-    return re.search(_SECTION, text, re.DOTALL) is not None
+    return re.search(SECTION, text, re.DOTALL) is not None
 
 
 def check_marks(text: str) -> None:
