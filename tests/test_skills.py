@@ -246,11 +246,14 @@ class TestCommands:
         assert "`claude-code`" in text_of(skill)
         assert "a line in `MEMORY.md`" in " ".join(text_of(skill).split())
 
-    @pytest.mark.parametrize("layout", ["standard", "zylos", "claude-code"])
+    @pytest.mark.parametrize(
+        "layout", ["standard", "zylos", "arizuko", "soul", "nano", "claude-code"]
+    )
     def test_all_that_the_section_on_memory_says_works(self, layout: str, project: Path) -> None:
         assert run_gitmem("init", "--layout", layout).code == 0
         page = section(shipped_layout(layout), "main")
         stands_for = {"WORDS": "Bookings", "TEXT": "Bookings close at six.", "WHY": "Ada said so"}
+        stands_for["ID"] = "telegram:1"
         named = [each.words for each in commands(page, layout)]
 
         answered = [
