@@ -310,6 +310,18 @@ class TestEpisodes:
         assert run_gitmem("list", "archive").out.split() == ["archive/episodes/2026-01-20.md"]
 
 
+def check_steps(page: str) -> None:
+    """That the page has all steps of a sync, and that the last one confirms it."""
+    steps = re.findall(r"^## Step (\d): (.*)$", page, re.MULTILINE)
+    assert [int(number) for number, _ in steps] == [1, 2, 3, 4, 5, 6, 7]
+    last = page.partition("## Step 7: say that it is done\n")[2].partition("\n## ")[0]
+    assert "The answer ends with one of these two lines." in last
+    assert last.partition("```text\n")[2].partition("```")[0].splitlines() == [
+        "Memory sync complete. Processed N conversations (id X-Y).",
+        "Memory flush complete. State saved.",
+    ]
+
+
 class TestSync:
     @pytest.mark.parametrize("layout", layouts_of("gitmem-memory"))
     def test_the_whole_workflow(self, layout: str, project: Path, sealed_machine: Path) -> None:
@@ -389,6 +401,26 @@ class TestSync:
             "30 to 60 seconds",
         ):
             assert line in flat
+
+    def test_seven_steps_and_the_last_confirms(self) -> None:
+        check_steps(SYNC)
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            (r"## Step 7.*?(?=^## )", ""),
+            (r"^```text\nMemory sync complete.*?^```$", ""),
+            (r"Memory flush complete. State saved.\n", ""),
+            (r"The answer ends with one of", "There may be one of"),
+            (r"## Step 6", "## Step 8"),
+        ],
+    )
+    def test_a_page_without_its_last_step_is_found_out(self, old: str, new: str) -> None:
+        changed = re.sub(old, new, SYNC, count=1, flags=re.MULTILINE | re.DOTALL)
+        assert changed != SYNC
+
+        with pytest.raises(AssertionError):
+            check_steps(changed)
 
     def test_the_table_sorts_in_the_order_of_the_tree(self) -> None:
         table = SYNC.partition("| what it is |")[2].partition("\n\n")[0]
