@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 
 from gitmem.core import frontmatter, skill_rules
+from gitmem.errors import Refused
+from gitmem.hosts.install import wiring
+from gitmem.hosts.install.files import digest
 from gitmem.hosts.install.plugin import plugin_files
 from gitmem.hosts.install.record import installs
 from gitmem.hosts.install.skills import shipped_folder, skill_files
@@ -184,6 +187,113 @@ def test_a_link_in_place_of_a_skill_is_left_and_named(zylos: Zylos, tmp_path: Pa
     assert list((tmp_path / "facts").iterdir()) == []
 
 
+def test_a_linked_file_of_a_skill_is_not_written_through(zylos: Zylos, tmp_path: Path) -> None:
+    shared = zylos.write(tmp_path / "shared" / "facts.md", b"shared\n")
+    (zylos.skills / "facts").mkdir()
+    (zylos.skills / "facts" / "SKILL.md").symlink_to(shared)
+    before = tree(zylos.project)
+
+    said = zylos.replaced()
+
+    assert "1 skill of gitmem does not load: facts" in said
+    assert shared.read_bytes() == b"shared\n"
+    zylos.uninstall(scope="project")
+    assert tree(zylos.project) == before
+
+
+def test_a_replacement_that_broke_off_goes_on_and_has_its_way_back(
+    zylos: Zylos, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = tree(zylos.project)
+    with monkeypatch.context() as patched:
+        patched.setattr(wiring, "make_skills", _interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            zylos.replaced()
+    assert tree(zylos.project) == before
+
+    zylos.install(scope="project", replace=True)
+
+    assert frontmatter.read(zylos.diary.read_text())["name"] == "diary"
+    assert not list(zylos.skills.rglob("*.gitmem-new"))
+    zylos.uninstall(scope="project")
+    assert tree(zylos.project) == before
+
+
+def _interrupt(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("text", [b"{", b"[]", b'{"hooks": 3}'])
+def test_settings_that_make_no_sense_lose_nothing(zylos: Zylos, text: bytes) -> None:
+    zylos.local.write_bytes(text)
+    before = tree(zylos.project)
+
+    if text == b"{":
+        with pytest.raises(Refused) as caught:
+            zylos.replaced()
+        assert caught.value.message.startswith(str(zylos.local))
+        assert tree(zylos.project) == before
+    else:
+        zylos.replaced()
+    assert zylos.local.read_bytes() == text
+
+
+def test_settings_that_broke_since_are_left_and_named(zylos: Zylos) -> None:
+    zylos.replaced()
+    whole = zylos.local.read_bytes()
+    zylos.local.write_bytes(b"{")
+
+    (left,) = zylos.uninstall(scope="project").left
+
+    assert left.startswith(str(zylos.local))
+    assert zylos.old_skill.read_bytes() == OLD_SKILL
+    zylos.local.write_bytes(whole)
+    zylos.uninstall(scope="project")
+    assert commands_at(zylos.local) == [INJECT, BRIDGE, OTHER]
+
+
+def test_codex_is_no_different(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    init(machine.store, "main", layout="arizuko")
+    folder = machine.home / ".codex"
+    machine.write(folder / "hooks.json", json.dumps(OLD_HOOKS).encode())
+    machine.write(folder / "AGENTS.md", OLD_PAGE.replace("\n", "\r\n").encode())
+    machine.write(folder / "skills" / "recall" / "SKILL.md", b"theirs")
+    before = tree(machine.home)
+
+    machine.install("codex", replace=True)
+
+    assert INJECT not in (folder / "hooks.json").read_text()
+    assert b"zylos/memory" not in (folder / "AGENTS.md").read_bytes()
+    assert b"\n" not in (folder / "AGENTS.md").read_bytes().replace(b"\r\n", b"")
+    assert b"recall-memories" in (folder / "skills" / "recall" / "SKILL.md").read_bytes()
+    machine.uninstall("codex")
+    assert tree(machine.home) == before
+
+
+def test_an_earlier_release_can_read_the_record(zylos: Zylos) -> None:
+    """It knows these keys of a row, and of each file three values."""
+    zylos.replaced()
+
+    (row,) = json.loads((zylos.store.root / "installs.json").read_text())["installs"]
+
+    assert set(row) == {
+        "host",
+        "scope",
+        "root",
+        "gitmem",
+        "skills_version",
+        "skills_folder",
+        "skills",
+        "skills_begun",
+        "files",
+        "handlers",
+        "mcp",
+        "folders",
+    }
+    assert {len(each) for each in row["files"].values()} == {3}
+
+
 def test_maintenance_leaves_what_was_replaced_as_it_is(zylos: Zylos) -> None:
     before = tree(zylos.project)
     zylos.replaced()
@@ -267,8 +377,6 @@ class TestAliases:
         given, record = path.read_bytes(), machine.store.root / "installs.json"
         older = given.replace(b"flush memory", b"flush")
         path.write_bytes(older)
-        from gitmem.hosts.install.files import digest
-
         old = record.read_text().replace(digest(given), digest(older))
         record.write_text(old.replace('"gitmem": "', '"gitmem": "0.0.0-'))
 

@@ -178,7 +178,9 @@ class _Update:
         names = dict.fromkeys(path.partition("/")[0] for path in wanted)
         foreign = {name for name in names if self._is_foreign(name, wanted)}
         closed = {name for name in foreign if _is_closed(self._place / name)}
-        taken = foreign - closed if replace else set()
+        # What a link leads to may be shared, and is never ours to write over.
+        linked = {path.partition("/")[0] for path in wanted if self._is_linked(path)}
+        taken = foreign - closed - linked if replace else set()
         self.shadowed = sorted(foreign - taken)
         for name in self.shadowed:
             kept = "this skill is not installed" if name in closed else "ours lies beside it"
