@@ -249,25 +249,33 @@ class TestArizuko:
 
         walk.now = "2026-02-09T23:00:00Z"
         assert "snapshot/2026-02-09" in walk.step("Old hooks and cron lines")
+        skills = walk.home / ".claude" / "skills"
+        assert "gitmem write diary" in (skills / "diary" / "SKILL.md").read_text()
+        assert (skills / "recall" / "SKILL.md").is_file()
         walk.now = "2026-02-10T08:00:00Z"
         assert walk.session_start(shop).startswith(self.blocks(shop, "2026-02-10"))
 
         walk.step("Go back")
         assert bytes_of(walk.home / ".claude") == host
         after = bytes_of(groups)
-        archived = {name: name.replace("episodes", "archive/episodes") for name in self.ROLLED}
-        assert {name: after.pop(archived[name]) for name in archived} == {
-            name: before.pop(name) for name in archived
-        }
-        added = {"diary/2026-02-09.md", "episodes/2026-02-09.md", "episodes/2026-W06.md"}
-        assert {name: data for name, data in after.items() if before.get(name) != data}.keys() == {
-            f"shop/{name}" for name in {*added, f"users/{jid}.md"}
-        }
-        assert before.keys() <= after.keys()
+        assert before.keys() - after.keys() == set(self.ROLLED)
+        assert self.changed(before, after) == {f"shop/{name}" for name in self.WRITTEN}
         assert git(groups / "docs", "status", "--porcelain") == ""
         assert walk.skipped() == []
 
     ROLLED = tuple(f"shop/episodes/2026-02-{day:02}.md" for day in (2, 4, 5, 6))
+    WRITTEN = (
+        "diary/2026-02-09.md",
+        "episodes/2026-02-09.md",
+        "episodes/2026-W06.md",
+        "users/telegram:123456.md",
+    )
+
+    @staticmethod
+    def changed(before: dict[str, bytes], after: dict[str, bytes]) -> set[str]:
+        """The files that are new or other bytes; a move to the archive is neither."""
+        old = {name.replace("/episodes/", "/archive/episodes/"): before[name] for name in before}
+        return {name for name in after if after[name] not in (before.get(name), old.get(name))}
 
     def test_a_run_of_nobody_known_gets_no_user(self, walk: Walk, shop: Path) -> None:
         walk.step("Adopt the folder")
