@@ -25,6 +25,8 @@ FORMATS = ("xml", "sections", "markdown", "snippets", "json")
 TIMES = ("date", "datetime", "week", "month")
 """The variables that the clock fills in."""
 VARIABLES = (*TIMES, "user")
+NAMES = ("encoded", "literal")
+"""How the id of a user becomes the name of a file."""
 ROLLUPS = ("move", "keep")
 """What becomes of the pages of a journal whose week or month has its summary."""
 
@@ -71,6 +73,8 @@ class Layer(NamedTuple):
     """Layers with the same word here never hold the same thing twice."""
     lint: tuple[str, ...] = ()
     """Rules for its content: no-secrets, no-config-values."""
+    names: str = "encoded"
+    """How the id of a user whom nothing is known of becomes the name of a file."""
     rollup: str = ""
     """Whether its pages retire to the archive when they are rolled up, or stay; empty for never."""
 
@@ -79,13 +83,18 @@ class Layer(NamedTuple):
         """What stands above it in a prompt."""
         return self.label or self.name
 
+    @property
+    def is_literal(self) -> bool:
+        """Whether a new profile is named by the id itself, where a file can be called so."""
+        return self.names == "literal"
+
     def covers(self, path: str) -> bool:
         """Whether a file at PATH belongs here: a variable stands for any one name."""
-        return self.holds(path) or (self.rotated != "" and _fits(self.rotated, path))
+        return self.holds(path) or (self.rotated != "" and fits(self.rotated, path))
 
     def holds(self, path: str) -> bool:
         """Whether PATH is where this layer is written now: a log that has rotated is past."""
-        return _fits(self.path, path)
+        return fits(self.path, path)
 
 
 class Compaction(NamedTuple):
@@ -142,8 +151,14 @@ class Layout(NamedTuple):
     transcripts: Saying = Saying()
     allow: tuple[str, ...] = ()
     """Patterns of files that the memory actions may read; nothing for all."""
+    include: tuple[str, ...] = ()
+    """Patterns of files that are memory beside what the layers name, in a folder elsewhere."""
+    ignore: tuple[str, ...] = ()
+    """Patterns of files that are no memory there, whatever names them."""
     recognise: tuple[str, ...] = ()
     """Files by which a folder that somebody already has is known to be of this kind."""
+    unknown: tuple[str, ...] = ()
+    """Keys of the file that only a newer gitmem can read: they are passed over."""
 
     @property
     def summaries(self) -> str:
@@ -172,7 +187,7 @@ class Layout(NamedTuple):
 
     def allows(self, path: str) -> bool:
         """Whether the memory actions may read the file at PATH."""
-        return not self.allow or any(_fits(each, path) for each in self.allow)
+        return not self.allow or any(fits(each, path) for each in self.allow)
 
     def policy_of(self, path: str) -> str:
         """How the file at PATH may be written; the layout itself always freely."""
@@ -210,7 +225,8 @@ def moment_values(moment: datetime) -> dict[str, str]:
     }
 
 
-def _fits(pattern: str, path: str) -> bool:
+def fits(pattern: str, path: str) -> bool:
+    """Whether PATH fits PATTERN, whose variables stand for any one name."""
     if path == FILE:
         return False  # the layout itself is no memory, whatever a glob says
     if "{" not in pattern and "*" not in pattern:

@@ -182,7 +182,9 @@ def _place(edit: Edit, layer: Layer, ground: _Ground, moment: datetime) -> str:
 def _of_user(layer: Layer, pattern: str, user: str, ground: _Ground) -> str:
     from gitmem.core.users import user_path
 
-    return user_path(pattern, user, ground.names_in, default=layer.default)
+    return user_path(
+        pattern, user, ground.names_in, default=layer.default, literal=layer.is_literal
+    )
 
 
 def _begun(layer: Layer, now: datetime) -> bytes:

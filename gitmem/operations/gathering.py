@@ -195,7 +195,13 @@ class _Layer:
         from gitmem.core.users import user_path
 
         try:
-            return user_path(pattern, user, self._snapshot.folder, default=layer.default)
+            return user_path(
+                pattern,
+                user,
+                self._snapshot.folder,
+                default=layer.default,
+                literal=layer.is_literal,
+            )
         except GitmemError as error:
             if isinstance(error, Damaged):
                 raise

@@ -40,6 +40,7 @@ from gitmem.operations.renaming import finish_rename
 from gitmem.operations.worktrees import repoint
 
 NOTHING = CapturedAll((), (), 0)
+FOUND = "found when the group was made"
 
 
 class Initialised(NamedTuple):
@@ -97,11 +98,16 @@ def init(
         try:
             excluded = _settle(group, asked=worktree is not None)
             found = NOTHING
+            # Beside other work only the layout tells what is memory: then its files come first.
+            ahead = list(starter) if group.is_outside else []
             if fresh and take_in:
-                found = capture(group, reason="found when the group was made")
+                found = capture(group, ahead, reason=FOUND)
             started: tuple[str, ...] = ()
             if relayout or (fresh and not group.repository.snapshot().node(FILE)):
                 started = _start(group, starter, layout)
+            if fresh and take_in and ahead:
+                rest = capture(group, reason=FOUND)
+                found = rest._replace(captured=(*found.captured, *rest.captured))
             tip = group.repository.tip().commit
             named = layout_of(group).name
             # What waits for room on the disk is finished by whoever calls this again.

@@ -19,12 +19,13 @@ from typing import Any, NamedTuple
 import pytest
 
 import gitmem as package
-from gitmem.git.lock import lock_path
+from gitmem.git.lock import Lock, lock_path
 from gitmem.hosts.hooks.answering import Asked, respond
 from gitmem.hosts.hooks.dialects import DIALECTS, EVENTS
 from gitmem.hosts.hooks.groups import EDITS
 from gitmem.hosts.hooks.room import length_of, tokens_in
 from gitmem.hosts.hooks.turns import TURNS
+from gitmem.operations.adopt import adopt
 from gitmem.operations.archive import archive
 from gitmem.operations.compact import compact
 from gitmem.operations.group import Group, Store, Who
@@ -45,6 +46,7 @@ from tests.support.git import git, git_bytes
 from tests.support.histories import dropped_by_stash, edit, put, truncate
 from tests.support.moulds import Moulds
 from tests.support.samples import UPPER, body
+from tests.support.workspaces import workspace
 
 ROOT = Path(package.__file__).parents[1]
 HOSTS = tuple(DIALECTS)
@@ -868,6 +870,29 @@ class TestFiles:
         newest = log(group)[0]
         assert (newest.op, newest.paths, newest.session) == ("capture", ("facts/new.md",), SESSION)
         assert newest.source == "claude-code"
+
+    def test_other_work_in_a_folder_with_memory_is_left_alone(
+        self, desk: Desk, tmp_path: Path
+    ) -> None:
+        folder = workspace(tmp_path / "zylos")
+        adopt(desk.store, "bot", folder, in_place=True)
+        group = desk.group("bot")
+        before = group.repository.tip().commit
+
+        def edited(path: str) -> Answer:
+            (folder / path).write_text("changed\n")
+            return desk(
+                "post-tool-use",
+                cwd=str(folder),
+                tool_name="Write",
+                tool_input={"file_path": str(folder / path)},
+            )
+
+        with Lock(lock_path(group.gitdir)):  # who has nothing to commit does not wait for anybody
+            assert edited("src/main.ts") == Answer(0, None, "")
+        assert group.repository.tip().commit == before
+        assert edited("state.md").code == 0
+        assert group.repository.tip().commit != before
 
     def test_a_patch_of_codex_names_its_files(self, desk: Desk, group: Group) -> None:
         put(group, "facts/old.md", "Old.\n")
