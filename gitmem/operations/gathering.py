@@ -100,6 +100,7 @@ def _model(layer: Layer, group: str, why: str) -> Piece:
         importance=layer.importance,
         vital=layer.importance == 1,
         why=why,
+        queried=layer.load == "query",
     )
 
 

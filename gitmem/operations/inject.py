@@ -160,7 +160,10 @@ def inject(
         zone=_zone_name(moment),
         chars=len(text),
         manifest=Manifest(
-            tuple(_placed(page, each, pins[each.group or group.name]) for each in _all(read)),
+            tuple(
+                _placed(page, each, pins[each.group or group.name])
+                for each in page.in_order(_all(read))
+            ),
             _left_out(read, page),
             untaken.edits if untaken else None,
             (*sources.trouble, *_remarks(read.found), *_masked(sources.masks)),

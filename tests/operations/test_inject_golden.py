@@ -264,7 +264,7 @@ def test_nano_shows_its_soul_and_leaves_the_rest_to_a_prompt(make: Make) -> None
 
     found = inject(group)
 
-    assert found.text == "Relevant memory snippets:\n[1] (group) Be kind."
+    assert found.text == found.system_prompt == "Be kind."
     assert found.memory_context == ""
     assert ("memory", "chosen by a prompt") in reasons(found)
 
@@ -274,11 +274,31 @@ def test_nano_shows_its_soul_and_leaves_the_rest_to_a_prompt(make: Make) -> None
     assert asked.memory_context == (
         "Relevant memory snippets:\n[1] (group: MEMORY.md, 2026-02-08) Ada likes tea."
     )
-    assert asked.text == f"{found.text}\n\n[2] (group: MEMORY.md, 2026-02-08) Ada likes tea."
+    assert asked.text == f"{found.text}\n\n{asked.memory_context}"
 
 
 def test_nano_without_a_soul_prints_nothing(make: Make) -> None:
     assert inject(make("nano", {"MEMORY.md": "Ada likes tea.\n"})).text == ""
+
+
+NANO_PRINTED = """\
+# Soul
+
+Be kind.
+
+Relevant memory snippets:
+[1] (group: MEMORY.md, 2026-02-08) Ada likes tea."""
+
+
+def test_nano_has_its_soul_as_it_is_before_what_a_prompt_calls_for(make: Make) -> None:
+    group = make("nano", {"SOUL.md": "# Soul\n\nBe kind.\n", "MEMORY.md": "Ada likes tea.\n"})
+
+    found = inject(group, prompt="what does Ada like?")
+
+    assert found.text == NANO_PRINTED
+    assert f"{found.system_prompt}\n\n{found.memory_context}" == NANO_PRINTED
+    assert found.system_prompt == "# Soul\n\nBe kind."
+    assert [each.layer for each in found.manifest.pieces] == ["soul", "memory"]
 
 
 SNIPPETS_PRINTED = """\
@@ -482,7 +502,7 @@ def test_the_page_on_injection_shows_what_is_printed() -> None:
     page = (Path(gitmem.__file__).parents[1] / "docs" / "injection.md").read_text("utf-8")
 
     for printed in (
-        *(ARIZUKO_PRINTED, ZYLOS_PRINTED, SNIPPETS_PRINTED),
+        *(ARIZUKO_PRINTED, ZYLOS_PRINTED, SNIPPETS_PRINTED, NANO_PRINTED),
         *(OTHER_FORMATS[name] for name in ("sections", "markdown")),
     ):
         assert f"```\n{printed}\n```" in page
