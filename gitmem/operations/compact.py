@@ -16,7 +16,14 @@ from typing import NamedTuple
 from gitmem.core.daylog import fresh
 from gitmem.core.frontmatter import read
 from gitmem.core.guards import allowance, check_message_text, check_write
-from gitmem.core.layout import Layer, Layout, filled, moment_values, variables_in
+from gitmem.core.layout import (
+    Layer,
+    Layout,
+    filled,
+    in_small_letters,
+    moment_values,
+    variables_in,
+)
 from gitmem.core.messages import Note, title_of_change
 from gitmem.core.paths import check_path, numbered
 from gitmem.core.pieces import one_line
@@ -27,6 +34,7 @@ from gitmem.git.intake import Captured
 from gitmem.git.lock import WAIT
 from gitmem.git.publish import Plan, Step
 from gitmem.git.repository import Snapshot
+from gitmem.git.writer import Writer
 from gitmem.operations.applying import Aim, Edit, applied, encoded
 from gitmem.operations.capture import adopt_all
 from gitmem.operations.group import Group
@@ -100,9 +108,7 @@ def compact(
         if earlier:
             files = written_then(writer.repository.snapshot(earlier), operation, digest)
             return Compacted(request, next(iter(files)), earlier, _preview(text), recognised=True)
-        place = _place(layout_of(group), daily=daily)
-        path = _target(place, then, writer.repository.snapshot())
-        adopt_all(writer, scan_edits(writer.repository, writer.worktree, [path]))
+        path = _settled(group, writer, then, daily=daily)
         extra = ((REQUEST, digest), *allowance(allowed.secrets))
         note = note._replace(id=request, extra=extra)
         work = _Work(group, path, text, now=then, note=note, allowed=allowed)
@@ -114,6 +120,19 @@ def compact(
             warnings=work.warnings,
             **landing(writer, published),
         )
+
+
+def _settled(group: Group, writer: Writer, then: datetime, *, daily: bool) -> str:
+    """The file that a summary goes to, with what somebody did to it captured."""
+
+    def target() -> str:
+        place = _place(layout_of(group), daily=daily)
+        return _target(place, then, writer.repository.snapshot())
+
+    path = target()
+    either = filter(None, (path, in_small_letters(path)))
+    adopt_all(writer, scan_edits(writer.repository, writer.worktree, [*either]))
+    return target()  # an edit may have brought the file under its other name
 
 
 def _moment(group: Group, at: str) -> datetime:

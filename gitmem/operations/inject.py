@@ -7,6 +7,7 @@ prompt caches depend on.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.escaping import ForModel
@@ -218,9 +219,9 @@ class _Reader:
     def loaded(self, wanted: Wanted) -> _Read:
         """Everything that the layout chooses, from this group and from `global`."""
         sources = self._sources
-        found = gather(self._moment.loaded.layout, sources.own, sources.shared, wanted)
+        found = gather(sources.layouts, sources.by_group, wanted)
         if wanted.dated:
-            found = _freshened(found, self._moment, sources, self._group)
+            found = _freshened(found, self._moment.time, sources, self._group)
         masks = sources.masks
         left_out = [
             each._replace(address=masks.name(each.group, each.address)) for each in found.left_out
@@ -274,13 +275,12 @@ def _shown(pieces: Sequence[Piece]) -> frozenset[tuple[str, str]]:
     return frozenset((each.group, each.address) for each in whole)
 
 
-def _freshened(found: Gathered, moment: Pinned, sources: Sources, group: Group) -> Gathered:
+def _freshened(found: Gathered, now: datetime, sources: Sources, group: Group) -> Gathered:
     """What was found with how fresh each is; without it a prompt is better than none."""
     from gitmem.operations.freshening import freshened
 
-    layout, now = moment.loaded.layout, moment.time
     try:
-        pieces = freshened(found.pieces, layout, now, sources.by_group, group)
+        pieces = freshened(found.pieces, now, sources, group)
     except Damaged as error:
         sources.trouble.append(f"how fresh things are cannot be told: {error.message}")
         return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from gitmem.core.layout import in_small_letters
 from gitmem.errors import BadInput, PathRefused
 from gitmem.operations.group import Group
 from gitmem.operations.layouts import layout_of
@@ -51,12 +52,12 @@ def memory_search(
 
 
 def _as_spelled(group: Group, path: str) -> str:
-    """The durable file is written in capitals; where only the other spelling is there, that one."""
-    if path.lower() != DEFAULT_PATH.lower():
+    """The durable file in the one of its two spellings that is there."""
+    small = in_small_letters(DEFAULT_PATH)
+    if path not in (DEFAULT_PATH, small):
         return path
     snapshot = group.repository.snapshot()
-    spellings = (path, DEFAULT_PATH, DEFAULT_PATH[:-3].lower() + ".md")
-    return next((each for each in spellings if snapshot.oid(each)), path)
+    return next((each for each in (path, DEFAULT_PATH, small) if snapshot.oid(each)), path)
 
 
 @contextmanager

@@ -142,9 +142,8 @@ class _Asked(NamedTuple):
 def _in_memory(
     group: Group, moment: Pinned, sources: Sources, asked: _Asked, limit: int
 ) -> Iterator[Hit]:
-    layout = moment.loaded.layout
-
     def wanted(source: str, path: str) -> bool:
+        layout = sources.layouts[source]
         if asked.allowed_only and not layout.allows(path):
             return False
         if is_archived(layout, path) and not asked.include_archive:
@@ -160,7 +159,7 @@ def _in_memory(
         if not each.coverage:
             continue  # only its neighbours have it, and they come themselves
         with suppress(Damaged):  # the index knows it still, the disk does not
-            yield _hit(group, sources, each, layout)
+            yield _hit(group, sources, each)
             count += 1
         if count >= limit:
             return
@@ -231,8 +230,9 @@ def _heard(group: Group, heard: Heard, commit: str, zone: tzinfo | None) -> Hit:
     )
 
 
-def _hit(group: Group, sources: Sources, match: Match, layout: Layout) -> Hit:
+def _hit(group: Group, sources: Sources, match: Match) -> Hit:
     place, masks = match.place, sources.masks
+    layout = sources.layouts[place.source]
     return Hit(
         source="memory",
         group=place.source or group.name,
