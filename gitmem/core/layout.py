@@ -81,6 +81,11 @@ class Layer(NamedTuple):
         """What stands above it in a prompt."""
         return self.label or self.name
 
+    @property
+    def place(self) -> str:
+        """Its path for a reader: `users/<user>.md`."""
+        return re.sub(r"\{(\w+)\}", r"<\1>", self.path)
+
     def covers(self, path: str) -> bool:
         """Whether a file at PATH belongs here: a variable stands for any one name."""
         return self.holds(path) or (self.rotated != "" and _fits(self.rotated, path))

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem.core.escaping import ForModel
+from gitmem.core.escaping import NOTHING, ForModel
 from gitmem.core.layout import FORMATS, Layout, Retrieval
 from gitmem.core.numbers import counted
 from gitmem.core.pieces import Piece
@@ -18,6 +18,7 @@ from gitmem.core.rendering import Page
 from gitmem.errors import BadInput, Damaged, GitmemError
 from gitmem.operations.gathering import BROKEN, Gathered, LeftOut, Wanted, gather
 from gitmem.operations.group import Group
+from gitmem.operations.layer_files import Unmade, unmade_files
 from gitmem.operations.layouts import check_layers
 from gitmem.operations.pinning import Pinned, moment_at
 from gitmem.operations.sources import Sources, sources_at
@@ -95,6 +96,8 @@ class Injected(NamedTuple):
     manifest: Manifest
     prompted: bool = False
     """Whether a prompt was given."""
+    may_create: tuple[str, ...] = ()
+    """Files of layers that have none yet, each with the heading it would have."""
 
 
 class _Read(NamedTuple):
@@ -144,12 +147,14 @@ def inject(
         read = reader.loaded(wanted)
         if prompt is not None:
             read = reader.with_prompt(read, prompt, retrieval, wanted.layers)
+        unmade = unmade_files(sources.own, layout)
     text, untaken = page.text(_all(read)), _untaken(group, moment)
+    first = NOTHING if text else _first_words(unmade, page, limit)
     pins = {name or group.name: each.commit for name, each in sources.by_group.items()}
     return Injected(
         group=group.name,
-        text=text,
-        system_prompt=page.text(read.kept),
+        text=text or first,
+        system_prompt=page.text(read.kept) or first,
         memory_context=page.text(read.chosen),
         pins=pins,
         layout=layout.name,
@@ -159,7 +164,7 @@ def inject(
         budget=limit,
         date=f"{moment.time.date()}",
         zone=_zone_name(moment),
-        chars=len(text),
+        chars=len(text or first),
         manifest=Manifest(
             tuple(
                 _placed(page, each, pins[each.group or group.name])
@@ -172,7 +177,14 @@ def inject(
             untaken.held if untaken else 0,
         ),
         prompted=prompt is not None,
+        may_create=unmade.names,
     )
+
+
+def _first_words(unmade: Unmade, page: Page, limit: int | None) -> ForModel:
+    """What a model is told on the first day; once there is memory, a prompt is that alone."""
+    words = unmade.words if unmade.is_all and page.format != "json" else NOTHING
+    return words if limit is None or len(words) <= limit else NOTHING
 
 
 def _all(read: _Read) -> Sequence[Piece]:

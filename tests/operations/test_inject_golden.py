@@ -136,6 +136,33 @@ def test_a_literal_file_of_a_user_comes_first(make: Make) -> None:
     )
 
 
+MAY_CREATE = "You may create these files, which do not exist yet: {}."
+
+
+def test_on_the_first_day_a_prompt_says_what_may_be_created(make: Make) -> None:
+    said = {
+        "soul": "soul.md (Your Personality), user.md (About the User), diary/<datetime>.md",
+        "arizuko": "diary/<date>.md, episodes/<date>.md, facts/*.md, users/<user>.md",
+    }
+    for layout, names in said.items():
+        found = inject(make(layout, {}, layout))
+        assert found.text == found.system_prompt == MAY_CREATE.format(names)
+        assert ", ".join(found.may_create) == names
+        assert inject(make(layout, {}, layout), budget=10).text == ""
+        assert inject(make(layout, {}, layout), format="json").text == ""
+
+
+def test_a_prompt_with_memory_has_the_form_of_its_system(make: Make) -> None:
+    found = inject(make("soul", {"soul.md": "Kind.\n"}))
+
+    assert found.text == "## Your Personality\nKind."
+    assert found.may_create == ("user.md (About the User)", "diary/<datetime>.md")
+
+
+def test_what_only_people_write_is_not_offered(make: Make) -> None:
+    assert inject(make("nano", {"MEMORY.md": "x\n"})).may_create == ("memory/*.md",)
+
+
 def test_an_empty_arizuko_prints_nothing(make: Make) -> None:
     group = make("arizuko", {"diary/2026-02-08.md": "no summary", "facts/a.md": "\n"})
 

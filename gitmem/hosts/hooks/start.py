@@ -13,6 +13,7 @@ from gitmem.hosts.hooks.dialects import DIALECTS
 from gitmem.hosts.hooks.groups import opened, take_in, underway
 from gitmem.hosts.hooks.room import Room, room_of
 from gitmem.operations.inject import OVER_BUDGET, inject
+from gitmem.operations.layer_files import Unmade
 from gitmem.operations.layouts import layout_of
 from gitmem.operations.sessions import forget_sessions, keep_session, read_session
 
@@ -109,7 +110,9 @@ class _Start:
             found = inject(self._group, budget=int(len(found.text) * share))
             text = _with_rest(found)
         self._was_shown(found)
-        return text
+        unmade = Unmade(found.may_create).words
+        more = joined((text, unmade))
+        return more if unmade != text and room.holds(more) else text
 
     def _was_shown(self, found: Injected) -> None:
         self._known = self._known._replace(shown=tuple(found.pins.items()))

@@ -35,11 +35,7 @@ def _table(layout: Layout, group: str) -> Iterator[str]:
     yield f"| layer of `{group}` | file | shown | at most |"
     yield "| --- | --- | --- | --- |"
     for each in layout.layers:
-        yield f"| {each.name} | `{_path(each)}` | {_shown(each)} | {_size(each.budget)} |"
-
-
-def _path(layer: Layer) -> str:
-    return re.sub(r"\{(\w+)\}", r"<\1>", layer.path)
+        yield f"| {each.name} | `{each.place}` | {_shown(each)} | {_size(each.budget)} |"
 
 
 def _shown(layer: Layer) -> str:
