@@ -43,6 +43,7 @@ from gitmem.operations.layouts import layout_of
 from gitmem.operations.pending import scan_edits
 from gitmem.operations.place import check_place
 from gitmem.operations.retries import REQUEST, digest_of, find_earlier, written_then
+from gitmem.operations.sessions import keep_session, read_session
 from gitmem.operations.write import Allowed
 
 HEADING = "## Session Compaction"
@@ -87,12 +88,14 @@ def compact(
     reason: str = "",
     operation: str = "",
     allowed: Allowed = Allowed(),  # noqa: B008 - an immutable value
+    goes_on: bool = False,
     draw: Callable[[], str] = draw,
     wait: float = WAIT,
 ) -> Compacted:
     """Add SUMMARY where the layout keeps compacted sessions; DAILY: to the file of the day.
 
-    AT is when the session was compacted, where that is not now.
+    AT is when the session was compacted, where that is not now. GOES_ON: its host compacted it and
+    carries on; else the session is marked, so that a hook tells it to start fresh.
     """
     text = summary.strip()
     if not text:
@@ -113,10 +116,14 @@ def compact(
         note = note._replace(id=request, extra=extra)
         work = _Work(group, path, text, now=then, note=note, allowed=allowed)
         published = writer.publish(work.plan)
+        if group.who.session and not goes_on:
+            known = read_session(group.gitdir, group.who.session)
+            keep_session(group.gitdir, group.who.session, known._replace(compacted=path))
         return Compacted(
             request_id=request,
             path=path,
             preview=_preview(text),
+            start_fresh=not goes_on,
             warnings=work.warnings,
             **landing(writer, published),
         )
