@@ -14,7 +14,7 @@ from gitmem.cli.style import visible, visible_text
 from gitmem.cli.texts import TextCommand
 
 if TYPE_CHECKING:
-    from gitmem.operations.search import Hit
+    from gitmem.operations.search import Hit, Searched
 
 INDENT = "  "
 
@@ -73,6 +73,11 @@ def command(
             chats=chats,
             include_archive=include_archive,
         )
+    show_hits(call, found)
+
+
+def show_hits(call: Invocation, found: Searched) -> None:
+    """Print what was found, the best first, and what there is to say about it."""
     call.answer(found, _lines(call, found.hits), data=True)
     for each in found.notes:
         call.remark(each)
