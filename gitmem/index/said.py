@@ -160,6 +160,12 @@ def day_of(connection: Connection, document: int) -> str:
     return str(row[0])
 
 
+def is_of(connection: Connection, document: int, chats: Iterable[str]) -> bool:
+    """Whether a document is of one of CHATS, which are as they are kept."""
+    query = "SELECT c.name FROM days AS d JOIN chats AS c ON c.id = d.chat WHERE d.id = ?"
+    return connection.execute(query, (document,)).fetchone()[0] in chats
+
+
 def last_number(connection: Connection) -> int:
     """The number of the newest message that is there."""
     return int(connection.execute("SELECT max(number) FROM messages").fetchone()[0] or 0)

@@ -1500,3 +1500,82 @@ def test_a_layout_without_a_place_for_summaries_says_so(desk: Desk, group: Group
 
     assert done.code == 1
     assert "has no place for it; add `compact: {into: FILE}`" in done.err
+
+
+def of_nano(desk: Desk, **files: str) -> Group:
+    """A group of the layout nano with these files, beside its starters."""
+    init(desk.store, "nano", layout="nano")
+    group = desk.group("nano")
+    for name, text in files.items():
+        edit(group, f"{name}.md", text)
+    return group
+
+
+NANO = {"GITMEM_GROUP": "nano"}
+
+
+def test_the_soul_of_nano_is_no_snippet_for_a_session(desk: Desk) -> None:
+    of_nano(desk, SOUL="# Soul\n\nBe kind.\n")
+
+    start = desk("session-start", source="startup", env=NANO)
+
+    assert start.context.startswith("# Soul\n\nBe kind.")
+    assert "Relevant memory snippets" not in start.context
+
+
+def test_a_small_memory_file_serves_prompts_and_compactions(desk: Desk) -> None:
+    group = of_nano(desk, memory="# Memory\n\nAda likes tea.\n")
+    (group.worktree / "MEMORY.md").unlink()
+    desk("stop", env=NANO)
+
+    asked = desk("user-prompt-submit", prompt="what does Ada like?", env=NANO)
+    desk("post-compact", compact_summary="We chose ESM.", env=NANO)
+
+    assert "(group: memory.md" in asked.context
+    assert "We chose ESM." in git(group.worktree, "show", "HEAD:memory.md")
+    assert "MEMORY.md" not in git(group.worktree, "ls-files")
+
+
+def test_on_the_first_day_a_session_is_told_what_it_may_create(desk: Desk) -> None:
+    init(desk.store, "soul", layout="soul")
+    env = {"GITMEM_GROUP": "soul"}
+
+    first = desk("session-start", source="startup", env=env)
+    put(desk.group("soul"), "soul.md", "# Soul\n\nKind.\n")
+    later = desk("session-start", source="startup", env=env)
+
+    assert first.context == (
+        "You may create these files, which do not exist yet: soul.md (Your Personality), "
+        "user.md (About the User), diary/<datetime>.md.\n\n"
+        "No new conversations since last checkpoint."
+    )
+    assert later.context == (
+        "## Your Personality\n# Soul\n\nKind.\n\nYou may create these files, which do not exist "
+        "yet: user.md (About the User), diary/<datetime>.md.\n\n"
+        "No new conversations since last checkpoint."
+    )
+
+
+def test_a_session_that_compacted_itself_starts_fresh_when_it_is_resumed(
+    desk: Desk, group: Group
+) -> None:
+    put(group, "state.md", "# State\n\nBilling moves to ESM.\n")
+    desk("session-start", source="startup")
+    with_session = Group(desk.store, "main", who=Who("ada", SESSION))
+    done = compact(with_session, "Open: invoices.")
+
+    resumed = desk("session-start", source="resume")
+    again = desk("session-start", source="resume")
+
+    assert done.start_fresh
+    assert "Billing moves to ESM." in resumed.context
+    assert f"This session was compacted into {done.path}." in resumed.context
+    assert f"compacted into {done.path}: you can start a new one instead" in resumed.notice
+    assert (again.context, again.notice) == ("", "")
+
+
+def test_a_compaction_by_the_host_goes_on_with_its_session(desk: Desk, group: Group) -> None:
+    desk("session-start", source="startup")
+    desk("post-compact", compact_summary="We chose ESM.")
+
+    assert "compacted into" not in desk("session-start", source="resume").notice
