@@ -17,7 +17,7 @@ from gitmem.index.files import put
 if TYPE_CHECKING:
     from gitmem.core.exposure import Exposed
 
-FORM = "2"
+FORM = "3"
 """Counted up whenever a rule changes: then all of history is searched again, once."""
 NAME = "scanned"
 _MOST_AT_ONCE = 16 * 1024
