@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from gitmem.index.files import put
 
-FORM = "5"
+FORM = "6"
 """Counted up when there is something new that can be due."""
 
 
