@@ -133,6 +133,15 @@ def known(connection: Connection, keys: Sequence[bytes]) -> set[bytes]:
     return found
 
 
+def numbers_by_key(connection: Connection, keys: Sequence[bytes]) -> set[int]:
+    """The numbers of the messages that are known by KEYS."""
+    found: set[int] = set()
+    for part, marks in portions(keys):
+        query = f"SELECT number FROM messages WHERE key IN ({marks})"
+        found.update(number for (number,) in connection.execute(query, part))
+    return found
+
+
 def places(connection: Connection, ids: Sequence[int]) -> Mapping[int, Where]:
     """The passages with these ids."""
     found: dict[int, Where] = {}

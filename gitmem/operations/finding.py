@@ -92,9 +92,13 @@ def cache_path(group: Group) -> Path | None:
 
 def text_of(sources: Sources, place: Place) -> str:
     """What a passage says, from the commit it stands in."""
+    return blob_text(sources, place)[place.start : place.stop]
+
+
+def blob_text(sources: Sources, place: Place) -> str:
+    """All of the file in which a passage stands."""
     repository = sources.by_group[place.source].repository
-    data = repository.objects.read_as("blob", place.blob)
-    return data.decode("utf-8", "replace")[place.start : place.stop]
+    return repository.objects.read_as("blob", place.blob).decode("utf-8", "replace")
 
 
 def at_commits(snapshots: Mapping[str, Snapshot], *, keep: bool) -> Question:

@@ -13,7 +13,7 @@ from gitmem.core.layout import Layout
 from gitmem.core.ranking import in_digits
 from gitmem.core.secrets import repeated
 from gitmem.errors import BadInput, Damaged
-from gitmem.operations.finding import CANDIDATES, Match, find_passages, text_of
+from gitmem.operations.finding import CANDIDATES, Match, blob_text, find_passages, text_of
 from gitmem.operations.group import Group
 from gitmem.operations.layouts import check_layers
 from gitmem.operations.log import start_of
@@ -21,6 +21,7 @@ from gitmem.operations.pinning import Pinned, moment_at
 from gitmem.operations.sources import Sources, has_transcripts, sources_at
 
 if TYPE_CHECKING:
+    from gitmem.core.entry_blocks import Entry
     from gitmem.operations.hearing import Heard
 
 MEMORY, TRANSCRIPTS, ALL = "memory", "transcripts", "all"
@@ -61,6 +62,10 @@ class Hit(NamedTuple):
     at: datetime | None = None
     terms: tuple[str, ...] = ()
     """What was looked for."""
+    type: str = ""
+    """What kind of memory the entry or file says it is: factual, strategic ..."""
+    related: tuple[str, ...] = ()
+    """What its field `Related` names, a link by its target."""
 
 
 class Searched(NamedTuple):
@@ -233,6 +238,11 @@ def _heard(group: Group, heard: Heard, commit: str, zone: tzinfo | None) -> Hit:
 def _hit(group: Group, sources: Sources, match: Match) -> Hit:
     place, masks = match.place, sources.masks
     layout = sources.layouts[place.source]
+    entry = _entry_of(sources, match)
+    type, *related = (
+        masks.text(place.source, place.path, place.blob, each)
+        for each in ((entry.type, *entry.related) if entry else ("",))
+    )
     return Hit(
         source="memory",
         group=place.source or group.name,
@@ -246,4 +256,18 @@ def _hit(group: Group, sources: Sources, match: Match) -> Hit:
         state=ARCHIVED if is_archived(layout, place.path) else match.state,
         commit=match.touched.commit if match.touched else "",
         terms=match.sentence.terms,
+        type=type,
+        related=tuple(related),
     )
+
+
+def _entry_of(sources: Sources, match: Match) -> Entry | None:
+    """The entry in which a passage stands, or its file as one."""
+    from gitmem.core.entry_blocks import parse
+    from gitmem.core.file_entries import file_entry
+
+    place, layer = match.place, match.layer
+    text = blob_text(sources, place)
+    if not place.slug or layer is None or layer.kind != "entries":
+        return file_entry(place.path, text)
+    return next((each for each in parse(text, layer.fields) if each.slug == place.slug), None)

@@ -97,7 +97,7 @@ def _lines(call: Invocation, hits: tuple[Hit, ...]) -> Iterator[str]:
 def _headline(call: Invocation, hit: Hit) -> str:
     style = call.style
     when = hit.at or hit.touched
-    parts = (f"{when:%Y-%m-%d}" if when else "", hit.state)
+    parts = (f"{when:%Y-%m-%d}" if when else "", hit.state, visible(hit.type))
     said = ", ".join(filter(None, parts))
     where = hit.address if hit.source == "memory" else f"{hit.from_} in {hit.chat}"
     group = "" if hit.group in ("", call.settings.group) else f"{hit.group}: "
