@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import NamedTuple
 
@@ -38,6 +38,7 @@ from gitmem.operations.inventory import CoreFile, Inventory, inventory
 from gitmem.operations.jobs import Job, last_jobs
 from gitmem.operations.layouts import Loaded, layout_at
 from gitmem.operations.log import Entry, iter_log
+from gitmem.operations.missed import missed_days
 from gitmem.operations.pending import PendingEdit, Scan, pending_edits
 from gitmem.operations.snapshot import latest
 from gitmem.operations.sources import has_transcripts
@@ -140,6 +141,9 @@ class Status(NamedTuple):
     unsearched: int = 0
     """Commits that are not searched for secrets yet: `gitmem maintain` does that. 1,001 stands for
     more than 1,000, -1 for a history that cannot be read."""
+    missed_snapshots: tuple[str, ...] = ()
+    """Days on which memory changed and that have no snapshot, where one of them is before
+    yesterday: the start of a session makes them, and so does `gitmem maintain`."""
 
 
 def status(group: Group) -> Status:
@@ -176,7 +180,8 @@ def status(group: Group) -> Status:
     concerns = (*concerns, *([f"{counted(late, 'late edit')} not captured"] if late else []))
     concerns = (*concerns, *(["commits left the branch"] if left else []))
     concerns = (*concerns, *([f"{counted(len(lost), 'version')} lost"] if lost else []))
-    last_snapshot = _last_snapshot(group)
+    last_snapshot, missed = _last_snapshot(group), _missed(group)
+    concerns = (*concerns, *_unsnapped(missed))
     health = _damage(read) or _untrusted(group) or health_of(group)
     if health == "ok" and (scan.held or scan.edits):
         health = "held" if scan.held else "edited"
@@ -214,6 +219,7 @@ def status(group: Group) -> Status:
         late,
         lost,
         left_out,
+        missed,
     )
 
 
@@ -358,6 +364,22 @@ def _last_snapshot(group: Group) -> LastSnapshot | None:
         found = latest(group.repository, group.now().date())
         return LastSnapshot(found.name, found.commit, found.time) if found else None
     return None
+
+
+def _missed(group: Group) -> tuple[str, ...]:
+    """Yesterday alone is no fault: the next session, or the evening, makes up for it."""
+    with suppress(Damaged, StorageFailed):
+        found = missed_days(group)
+        yesterday = group.now().date() - timedelta(days=1)
+        if found and found[0].date < yesterday:
+            return tuple(f"{each.date}" for each in found)
+    return ()
+
+
+def _unsnapped(days: Sequence[str]) -> Iterator[str]:
+    if days:
+        many = f"{counted(len(days), 'day')} since " if len(days) > 1 else ""
+        yield f"no snapshot of {many}{days[0]}"
 
 
 def _stands(group: Group, entry: Entry) -> bool:

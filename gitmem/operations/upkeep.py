@@ -159,8 +159,12 @@ def _rotate(group: Group, limits: Limits) -> Told:
 
 def _snapshot_due(group: Group, limits: Limits) -> Due:
     from gitmem.git.tags import read_tag
+    from gitmem.operations.missed import ALL, missed_days
     from gitmem.operations.snapshot import PREFIX, latest
 
+    missed = missed_days(group, most=ALL)
+    if missed:
+        return Due(True, f"there is none of {', '.join(str(each.date) for each in missed)}")
     repository, today = group.repository, group.now().date()
     if read_tag(repository, f"{PREFIX}{today}"):
         return Due(False, f"{PREFIX}{today} was made before")
@@ -173,9 +177,14 @@ def _snapshot_due(group: Group, limits: Limits) -> Due:
 
 
 def _snapshot(group: Group, limits: Limits) -> Told:
+    from gitmem.operations.missed import snapshot_missed
     from gitmem.operations.snapshot import snapshot, told
 
-    return told(snapshot(group))
+    late, done = snapshot_missed(group), told(snapshot(group))
+    if not late:
+        return done
+    today = [done.detail] if done.outcome == "done" else []
+    return Told("done", "; ".join([f"{', '.join(late)} made late", *today]), done.found + len(late))
 
 
 def _report_due(group: Group, limits: Limits) -> Due:

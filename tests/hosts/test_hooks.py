@@ -698,6 +698,36 @@ class TestSessionStart:
             f"Please invoke {skill} to process them." in desk("session-start", host, env).context
         )
 
+    def test_three_days_of_sessions_have_their_snapshots_without_a_schedule(
+        self, desk: Desk, group: Group
+    ) -> None:
+        for day in (8, 9, 10, 11):
+            at = {"GITMEM_NOW": f"2030-02-{day:02}T09:00:00+00:00"}
+            done = desk("session-start", source="startup", env=at)
+            assert (done.code, done.notice) == (0, "")
+            edit(group, "state.md", f"# State\n\nDay {day}.\n")
+            desk("stop", env=at)
+
+        days = [git(group.gitdir, "show", f"snapshot/2030-02-{x:02}:state.md") for x in (8, 9, 10)]
+        assert days == [f"# State\n\nDay {day}.\n" for day in (8, 9, 10)]
+        assert "snapshot/2030-02-11" not in git(group.gitdir, "tag", "--list")
+
+    @pytest.mark.parametrize("source", ["startup", "resume"])
+    def test_a_snapshot_that_cannot_be_made_is_told_and_memory_comes_all_the_same(
+        self, desk: Desk, group: Group, source: str
+    ) -> None:
+        put(group, "state.md", "# State\n\nBilling moves to ESM.\n")
+        desk("session-start", source="startup")
+        (group.gitdir / "refs" / "tags").mkdir(exist_ok=True)
+        (group.gitdir / "refs" / "tags" / "snapshot").write_text("in the way\n")
+        at = {"GITMEM_NOW": "2090-01-01T00:00:00+00:00"}
+
+        done = desk("session-start", source=source, env=at)
+
+        assert done.code == 0
+        assert "missing snapshots could not be made" in done.notice
+        assert source == "resume" or "Billing moves to ESM." in done.context
+
     def test_a_subagent_gets_nothing(self, desk: Desk) -> None:
         done = desk("session-start", source="startup", agent_id="a", agent_type="Explore")
 

@@ -89,6 +89,7 @@ class _Start:
         if not self._parts.trouble:  # else that has said it already
             self._parts.trouble += underway(self._group)
         self._parts.tried("what was said could not be kept", self._drain)
+        self._parts.tried("missing snapshots could not be made", self._snapshots)
         return edits
 
     def _keep(self, *, nudge: bool) -> None:
@@ -128,6 +129,12 @@ class _Start:
         from gitmem.hosts.hooks.draining import drain
 
         self._parts.trouble += drain(self._asked, self._group.name)
+        return NOTHING
+
+    def _snapshots(self) -> ForModel:
+        from gitmem.operations.missed import catch_up
+
+        catch_up(self._group)
         return NOTHING
 
     def _reminder(self) -> ForModel:
