@@ -36,8 +36,9 @@ from gitmem.operations.exposed import (
 from gitmem.operations.group import Group
 from gitmem.operations.inventory import CoreFile, Inventory, inventory
 from gitmem.operations.jobs import Job, last_jobs
-from gitmem.operations.layouts import Loaded, layout_at
+from gitmem.operations.layouts import Loaded, layout_at, layout_of
 from gitmem.operations.log import Entry, iter_log
+from gitmem.operations.migrate import due_migration, migrate
 from gitmem.operations.missed import missed_days
 from gitmem.operations.pending import PendingEdit, Scan, pending_edits
 from gitmem.operations.snapshot import latest
@@ -141,6 +142,8 @@ class Status(NamedTuple):
     unsearched: int = 0
     """Commits that are not searched for secrets yet: `gitmem maintain` does that. 1,001 stands for
     more than 1,000, -1 for a history that cannot be read."""
+    migration: str = ""
+    """What `gitmem migrate` would do, in words, and why a session does not do it by itself."""
     missed_snapshots: tuple[str, ...] = ()
     """Days on which memory changed and that have no snapshot, where one of them is before
     yesterday: the start of a session makes them, and so does `gitmem maintain`."""
@@ -181,7 +184,8 @@ def status(group: Group) -> Status:
     concerns = (*concerns, *(["commits left the branch"] if left else []))
     concerns = (*concerns, *([f"{counted(len(lost), 'version')} lost"] if lost else []))
     last_snapshot, missed = _last_snapshot(group), _missed(group)
-    concerns = (*concerns, *_unsnapped(missed))
+    migration = _migration(group)
+    concerns = (*concerns, *(["migration due"] if migration else []), *_unsnapped(missed))
     health = _damage(read) or _untrusted(group) or health_of(group)
     if health == "ok" and (scan.held or scan.edits):
         health = "held" if scan.held else "edited"
@@ -219,6 +223,7 @@ def status(group: Group) -> Status:
         late,
         lost,
         left_out,
+        migration,
         missed,
     )
 
@@ -364,6 +369,15 @@ def _last_snapshot(group: Group) -> LastSnapshot | None:
         found = latest(group.repository, group.now().date())
         return LastSnapshot(found.name, found.commit, found.time) if found else None
     return None
+
+
+def _migration(group: Group) -> str:
+    with suppress(Damaged, StorageFailed):
+        if any(layout_of(group).migrate):
+            due, safe = migrate(group, dry_run=True), due_migration(group)
+            why = f"; left, because {safe.left}" if due.changed and not safe.changed else ""
+            return due.told + why
+    return ""
 
 
 def _missed(group: Group) -> tuple[str, ...]:

@@ -134,6 +134,22 @@ def _held(number: int) -> str:
     return f", {number:,} held" if number else ""
 
 
+def _migrate_due(group: Group, limits: Limits) -> Due:
+    from gitmem.operations.migrate import due_migration
+
+    due = due_migration(group)
+    return Due(due.changed, due.told or due.left or "all files have the form of the layout")
+
+
+def _migrate(group: Group, limits: Limits) -> Told:
+    from gitmem.operations.migrate import migrate_due
+
+    done = migrate_due(group)
+    if not done.changed:
+        return Told("skipped", done.left)
+    return Told("done", done.told, len(done.renamed) + done.sections)
+
+
 def _rotate_due(group: Group, limits: Limits) -> Due:
     from gitmem.core.daylog import header_day
     from gitmem.operations.layouts import layout_of
@@ -337,6 +353,7 @@ STEPS = (
     Step("recover", _recover_due, _recover),
     Step("keep", _keep_due, _keep),
     Step("capture", _capture_due, _capture),
+    Step("migrate", _migrate_due, _migrate),
     Step("rotate", _rotate_due, _rotate, has_trace=True),
     Step("snapshot", _snapshot_due, _snapshot, has_trace=True),
     Step("report", _report_due, _report, has_trace=True),

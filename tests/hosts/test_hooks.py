@@ -30,7 +30,7 @@ from gitmem.operations.compact import compact
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.groups import remove_group, rename_group
 from gitmem.operations.init import init
-from gitmem.operations.layouts import shipped
+from gitmem.operations.layouts import shipped, starter_files
 from gitmem.operations.link import link
 from gitmem.operations.log import log
 from gitmem.operations.move import move
@@ -727,6 +727,27 @@ class TestSessionStart:
         assert done.code == 0
         assert "missing snapshots could not be made" in done.notice
         assert source == "resume" or "Billing moves to ESM." in done.context
+
+    @pytest.mark.parametrize("source", ["startup", "resume"])
+    def test_a_start_of_nano_migrates_what_its_old_program_left(
+        self, desk: Desk, source: str
+    ) -> None:
+        init(desk.store, "nano", layout="none")
+        group = desk.group("nano")
+        put(group, "gitmem.yaml", starter_files("nano")["gitmem.yaml"])
+        put(group, "CLAUDE.md", "# Me\n\nKind.\n\n## Session Compaction 2026-01-01\n\n- one\n")
+
+        done = desk("session-start", source=source, env={"GITMEM_GROUP": "nano"})
+
+        assert done.code == 0
+        said = "CLAUDE.md becomes SOUL.md, 1 section of SOUL.md moves to MEMORY.md"
+        assert done.notice.startswith(f"gitmem: {said} (take it back: `gitmem -g nano undo ")
+        assert "\n" not in done.notice
+        assert source == "resume" or "Kind." in done.context
+        assert "- one" in git(group.gitdir, "show", "main:MEMORY.md")
+        ids = done.notice.split("undo ")[1].split("`")[0].split()
+        assert [each.commit[:10] for each in log(group, op="migrate")] == ids
+        assert desk("session-start", source=source, env={"GITMEM_GROUP": "nano"}).notice == ""
 
     def test_a_subagent_gets_nothing(self, desk: Desk) -> None:
         done = desk("session-start", source="startup", agent_id="a", agent_type="Explore")

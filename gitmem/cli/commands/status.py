@@ -52,6 +52,9 @@ def _lines(call: Invocation, found: Status, now: datetime) -> Iterator[str]:
         yield call.addressed("        next: gitmem check --repair")
     elif found.health == "elsewhere" and not found.operation:
         yield "        next: run `git switch main` in the group's folder"
+    if found.migration:
+        yield visible(f"        due: {found.migration}")
+        yield call.addressed("        do it: gitmem migrate")
     if found.missed_snapshots:
         yield call.addressed("        make the missing snapshots: gitmem maintain")
     for problem in filter(None, (found.layout_problem, found.zone_problem)):

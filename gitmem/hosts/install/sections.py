@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 
 from gitmem.core.layout import Layer, Layout
+from gitmem.core.sections import INSTALLED
 from gitmem.errors import Refused
 from gitmem.resources import templates
 
-BEGIN = "<!-- gitmem:begin -->"
+BEGIN = INSTALLED
 END = "<!-- gitmem:end -->"
 _SECTION = f"{BEGIN}.*?{END}"
 _KB = 1024
