@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gitmem.git.tags import Tag
 
 MOST = 500
-"""Commits that a start or `status` looks at: so many take 200 ms, and somebody waits for them."""
+"""Commits that a start looks at: so many take 200 ms, and somebody waits for them."""
 ALL = 20_000
 """Commits that maintenance looks at."""
 

@@ -45,7 +45,7 @@ from gitmem.operations.snapshot import latest
 from gitmem.operations.sources import has_transcripts
 
 RECENT = 50
-"""How many commits back violations are looked for."""
+"""How many commits back violations and days without a snapshot are looked for."""
 CONCERNS = {"over": "over budget", "near": "near budget", "missing": "missing"}
 
 
@@ -383,7 +383,7 @@ def _migration(group: Group) -> str:
 def _missed(group: Group) -> tuple[str, ...]:
     """Yesterday alone is no fault: the next session, or the evening, makes up for it."""
     with suppress(Damaged, StorageFailed):
-        found = missed_days(group)
+        found = missed_days(group, most=RECENT)
         yesterday = group.now().date() - timedelta(days=1)
         if found and found[0].date < yesterday:
             return tuple(f"{each.date}" for each in found)
