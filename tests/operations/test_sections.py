@@ -73,8 +73,10 @@ def test_a_new_entry_and_a_changed_one_stand_where_they_belong(zylos: Group) -> 
     commit = set_status(zylos, "Billing", "completed")
 
     assert places(zylos) == {
-        **{"Search": "Active", "New": "Active"},
-        **{"Old": "Completed", "Billing": "Completed"},
+        "Search": "Active",
+        "New": "Active",
+        "Old": "Completed",
+        "Billing": "Completed",
     }
     assert ages(zylos) == {"Search": 40, "New": 0, "Old": 40, "Billing": 0}
     assert zylos.repository.commit(commit).parents, "one commit"
