@@ -246,11 +246,14 @@ class TestCommands:
         assert "`claude-code`" in text_of(skill)
         assert "a line in `MEMORY.md`" in " ".join(text_of(skill).split())
 
-    @pytest.mark.parametrize("layout", ["standard", "zylos", "claude-code"])
+    @pytest.mark.parametrize(
+        "layout", ["standard", "zylos", "arizuko", "soul", "nano", "claude-code"]
+    )
     def test_all_that_the_section_on_memory_says_works(self, layout: str, project: Path) -> None:
         assert run_gitmem("init", "--layout", layout).code == 0
         page = section(shipped_layout(layout), "main")
         stands_for = {"WORDS": "Bookings", "TEXT": "Bookings close at six.", "WHY": "Ada said so"}
+        stands_for["ID"] = "telegram:1"
         named = [each.words for each in commands(page, layout)]
 
         answered = [
@@ -305,6 +308,18 @@ class TestEpisodes:
             "episodes/2026-W04.md",
         ]
         assert run_gitmem("list", "archive").out.split() == ["archive/episodes/2026-01-20.md"]
+
+
+def check_steps(page: str) -> None:
+    """That the page has all steps of a sync, and that the last one confirms it."""
+    steps = re.findall(r"^## Step (\d): (.*)$", page, re.MULTILINE)
+    assert [int(number) for number, _ in steps] == [1, 2, 3, 4, 5, 6, 7]
+    last = page.partition("## Step 7: say that it is done\n")[2].partition("\n## ")[0]
+    assert "The answer ends with one of these two lines." in last
+    assert last.partition("```text\n")[2].partition("```")[0].splitlines() == [
+        "Memory sync complete. Processed N conversations (id X-Y).",
+        "Memory flush complete. State saved.",
+    ]
 
 
 class TestSync:
@@ -386,6 +401,26 @@ class TestSync:
             "30 to 60 seconds",
         ):
             assert line in flat
+
+    def test_seven_steps_and_the_last_confirms(self) -> None:
+        check_steps(SYNC)
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            (r"## Step 7.*?(?=^## )", ""),
+            (r"^```text\nMemory sync complete.*?^```$", ""),
+            (r"Memory flush complete. State saved.\n", ""),
+            (r"The answer ends with one of", "There may be one of"),
+            (r"## Step 6", "## Step 8"),
+        ],
+    )
+    def test_a_page_without_its_last_step_is_found_out(self, old: str, new: str) -> None:
+        changed = re.sub(old, new, SYNC, count=1, flags=re.MULTILINE | re.DOTALL)
+        assert changed != SYNC
+
+        with pytest.raises(AssertionError):
+            check_steps(changed)
 
     def test_the_table_sorts_in_the_order_of_the_tree(self) -> None:
         table = SYNC.partition("| what it is |")[2].partition("\n\n")[0]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from gitmem.git.objects import ObjectDamaged, Objects
@@ -69,6 +70,45 @@ def is_behind(objects: Objects, older: str, newer: str) -> bool:
                 if parent != older:
                     heapq.heappush(queue, _waiting(objects, parent))
     return older in seen
+
+
+def only_behind(
+    objects: Objects, new: Iterable[str], old: Iterable[str], most: int | None = None
+) -> list[str] | None:
+    """The commits that NEW lead to and OLD do not, newest first; None: more than MOST.
+
+    As in `split`, the cost is not that of the history. What cannot be read ends a line. Where a
+    clock was wrong, commits that OLD lead to may be among them.
+    """
+    shared = set(old)
+    waiting = set(new) - shared
+    queue = [each for oid in shared | waiting for each in _readable(objects, oid)]
+    heapq.heapify(queue)
+    seen, found = set(waiting), dict[str, None]()
+    while waiting and queue:
+        _, oid, parents = heapq.heappop(queue)
+        waiting.discard(oid)
+        if oid in shared:
+            found.pop(oid, None)
+            fresh = [each for each in parents if each not in shared]
+            shared.update(fresh)
+            waiting.difference_update(fresh)
+        else:
+            found[oid] = None
+            if most is not None and len(found) > most:
+                return None
+            fresh = [each for each in parents if each not in shared and each not in seen]
+            seen.update(fresh)
+            waiting.update(fresh)
+        for each in fresh:
+            for row in _readable(objects, each):
+                heapq.heappush(queue, row)
+    return list(found)
+
+
+def _readable(objects: Objects, oid: str) -> Iterator[tuple[int, str, tuple[str, ...]]]:
+    with suppress(ObjectDamaged):
+        yield _waiting(objects, oid)
 
 
 def reached(

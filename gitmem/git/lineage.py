@@ -119,7 +119,7 @@ def departure(gitdir: Path, objects: Objects, published: str, tip: str) -> Depar
     wanted = [*reversed(lost), published]
     if meant:  # whoever rewrote history may have pruned it, too
         wanted = [readable_before(objects, oid, logged) for oid in wanted]
-    heads = _outermost(objects, dict.fromkeys(filter(None, wanted)), there, logged)
+    heads = outermost(objects, dict.fromkeys(filter(None, wanted)), there, logged)
     return Departure(heads, bool(meant), (meant or said or [""])[-1]) if heads else None
 
 
@@ -165,7 +165,7 @@ def readable_before(objects: Objects, oid: str, logged: Mapping[str, str]) -> st
     return oid
 
 
-def _outermost(
+def outermost(
     objects: Objects, heads: Iterable[str], there: set[str], logged: Mapping[str, str]
 ) -> tuple[str, ...]:
     """Those of HEADS that are not THERE, and that no other one leads to."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import zlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,9 +18,11 @@ from gitmem.index.files import put
 if TYPE_CHECKING:
     from gitmem.core.exposure import Exposed
 
-FORM = "2"
-"""Counted up whenever a rule changes: then all of history is searched again, once."""
+FORM = "3"
+"""Counted up whenever a rule or the sense of a row changes: then all is searched again, once."""
 NAME = "scanned"
+BESIDE = "scanned-refs"
+"""The same for what other refs lead to. No write reads it: it has as many ids as there are refs."""
 _MOST_AT_ONCE = 16 * 1024
 
 
@@ -37,16 +40,39 @@ class Scanned(NamedTuple):
 NOTHING = Scanned()
 
 
+class Beside(NamedTuple):
+    """What is known of commits that other refs lead to, and the branch does not."""
+
+    tips: frozenset[str] = frozenset()
+    """The objects that refs named: all that they reach was searched, here or with the branch."""
+    found: tuple[Exposed, ...] = ()
+    left: int = 0
+    """How many commits were too many for who asked; this is not kept."""
+
+
 def read_scanned(gitdir: Path) -> Scanned:
     """What is known; nothing where the file is missing, damaged, or by a gitmem of other rules."""
     try:
-        form, _, text = _content(f"{gitdir}/gitmem/{NAME}").decode("ascii").partition("\n")
-        if form != _form(text):
-            return NOTHING
-        tip, left, *rows, _ = text.split("\n")
+        tip, left, *rows, _ = _lines(gitdir, NAME)
         return Scanned(tip, left, tuple(map(_exposed, rows)))
     except (OSError, ValueError):
         return NOTHING
+
+
+def read_beside(gitdir: Path) -> Beside:
+    """The same for other refs."""
+    try:
+        tips, *rows, _ = _lines(gitdir, BESIDE)
+        return Beside(frozenset(tips.split()), tuple(map(_exposed, rows)))
+    except (OSError, ValueError):
+        return Beside()
+
+
+def _lines(gitdir: Path, name: str) -> list[str]:
+    form, _, text = _content(f"{gitdir}/gitmem/{name}").decode("ascii").partition("\n")
+    if form != _form(text):
+        raise ValueError(form)
+    return text.split("\n")
 
 
 Stamp = tuple[int, int] | None
@@ -87,9 +113,18 @@ def _plain(path: str) -> str:
 
 def keep_scanned(gitdir: Path, known: Scanned) -> None:
     """Remember it."""
-    rows = ["\t".join((*map(str, each[:-1]), _escaped(each.path))) for each in known.found]
-    text = "\n".join((known.tip, known.left, *rows, ""))
-    put(gitdir / "gitmem" / NAME, f"{_form(text)}\n{text}".encode("ascii"))
+    _keep(gitdir, NAME, (known.tip, known.left), known.found)
+
+
+def keep_beside(gitdir: Path, known: Beside) -> None:
+    """Remember it for other refs."""
+    _keep(gitdir, BESIDE, (" ".join(sorted(known.tips)),), known.found)
+
+
+def _keep(gitdir: Path, name: str, head: Iterable[str], found: Iterable[Exposed]) -> None:
+    rows = ["\t".join((*map(str, each[:-1]), _escaped(each.path))) for each in found]
+    text = "\n".join((*head, *rows, ""))
+    put(gitdir / "gitmem" / name, f"{_form(text)}\n{text}".encode("ascii"))
 
 
 def _form(text: str) -> str:

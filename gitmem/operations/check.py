@@ -136,12 +136,13 @@ def _layout(store: Store, name: str) -> Iterator[Finding]:
 
 def _secrets(store: Store, name: str, acting: str | None) -> Iterator[Finding]:
     """Credentials that came in by plain git: in a file they should go, in history they are told."""
-    from gitmem.operations.exposed import open_secrets, scan_commits, secret_words
+    from gitmem.operations.exposed import open_secrets, scan_beside, scan_commits, secret_words
 
     with suppress(GitmemError, OSError):  # what is damaged is told in its place
         group = _as_it_is(store, name, acting)
         try:
-            for each in open_secrets(group, scan_commits(group)):
+            beside = scan_beside(group).found  # first: what left the branch is known there then
+            for each in open_secrets(group, scan_commits(group), beside):
                 severity = WARNING if each.standing else INFO
                 text, hint = secret_words(each)
                 path, commit = each.path, each.commit

@@ -14,12 +14,12 @@ from itertools import dropwhile, takewhile
 from typing import NamedTuple
 
 from gitmem.core.daylog import fresh
-from gitmem.core.frontmatter import read
 from gitmem.core.guards import allowance, check_message_text, check_write
 from gitmem.core.layout import Layer, Layout, filled, moment_values, variables_in
 from gitmem.core.messages import Note, title_of_change
 from gitmem.core.paths import check_path, numbered
 from gitmem.core.pieces import one_line
+from gitmem.core.plainfields import read_fields
 from gitmem.core.remarks import remarks
 from gitmem.errors import BadInput
 from gitmem.git.held import SetAside
@@ -199,7 +199,7 @@ class _Work:
             return ()
         gist = _gist(self._text)
         if before is not None:
-            earlier = one_line(read(before.decode("utf-8", "replace")).get("summary"))
+            earlier = one_line(read_fields(before.decode("utf-8", "replace")).get("summary"))
             return (("summary", _cut(f"{earlier}; {gist}" if earlier else gist, GISTS)),)
         known = {"summary": gist, "date": f"{self._now.date()}"}
         wanted = [each for each in layer.fields if each in known] or ["summary"]

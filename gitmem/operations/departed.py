@@ -174,7 +174,11 @@ def _exposing(oid: str, found: list[Exposed]) -> SecretFound:
 def kept_drop(group: Group, what: str) -> Dropped:
     """Keep commits no longer: a `git gc` of a person's may remove them for good."""
     from gitmem.git.kept import note_let_go, release
+    from gitmem.operations.exposed import scan_beside
 
+    with suppress(NotFound, BadInput):
+        # Once it is gone, nobody can tell what was found in it alone.
+        scan_beside(group, also=[find_kept(group, what)])
     with group.writing() as writer:
         oid = find_kept(group, what)
         note_let_go(group.gitdir, [oid, *_copies_behind(group, oid)])

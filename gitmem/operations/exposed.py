@@ -1,8 +1,8 @@
 """Credentials in commits that passed no guard: found when they first appear, named, and masked.
 
 A commit made by plain git, fetched or pulled is searched by the next command that writes, by
-`status`, `maintain` and `check`. What counts is up to where history was searched, never what a
-commit says of itself: anybody can type a trailer.
+`status`, `maintain` and `check`; these three also search what only other refs lead to. What counts
+is up to where history was searched, never what a commit says of itself: anybody can type a trailer.
 """
 
 from __future__ import annotations
@@ -20,13 +20,28 @@ from gitmem.core.secrets import Finding, find, found_in, found_in_name, shown_na
 from gitmem.errors import Damaged, NotFound
 from gitmem.git.acknowledged import acknowledge as keep_acknowledged
 from gitmem.git.acknowledged import read_acknowledged, salted
-from gitmem.git.kept import unreadable
+from gitmem.git.ancestry import only_behind
+from gitmem.git.checks.reffiles import all_refs
+from gitmem.git.history import peel
+from gitmem.git.kept import KEPT, unreadable
 from gitmem.git.objects import ObjectMissing
-from gitmem.index.scanned import Scanned, carried_on, keep_scanned, read_scanned
+from gitmem.git.refs import OURS
+from gitmem.git.repository import BRANCH
+from gitmem.index.scanned import (
+    Beside,
+    Scanned,
+    carried_on,
+    keep_beside,
+    keep_scanned,
+    read_beside,
+    read_scanned,
+)
 from gitmem.operations.group import Group, has_open, scanned_in
 
 if TYPE_CHECKING:
-    from gitmem.git.steps import Step
+    from pathlib import Path
+
+    from gitmem.git.steps import Step, Trees
     from gitmem.git.writer import Writer
 
 MOST_COMMITS = 200
@@ -67,6 +82,8 @@ class Secret(NamedTuple):
     """True while a file or its name holds it; False where it is in history only."""
     places: tuple[Place, ...] = ()
     """Every file that holds it now, or whose name does."""
+    beside: bool = False
+    """True where only other refs than the branch lead to the commit: it may be a kept one."""
 
 
 class Acknowledgement(NamedTuple):
@@ -98,6 +115,78 @@ def scan_commits(group: Group, *, bounded: bool = False) -> Scanned:
     if group.keeps and new != known:
         keep_scanned(group.gitdir, new)
     return new
+
+
+def scan_beside(group: Group, *, bounded: bool = False, also: Iterable[str] = ()) -> Beside:
+    """Search the commits that refs lead to and the branch does not: kept ones, tags, branches.
+
+    BOUNDED: where there are too many, only count them. ALSO: commits that are about to be dropped.
+    While the refs name the same objects this costs a look at them.
+    """
+    known, tips = read_beside(group.gitdir), tips_beside(group.gitdir).union(also)
+    if tips == known.tips or not group.keeps:
+        return known
+    with suppress(Damaged):
+        search = _Search(group, MOST_COMMITS if bounded else None)
+        ends = tips - known.tips, tips & known.tips
+        steps = search.beside(*ends)
+        found = None if steps is None else search.readable(steps)
+        if steps is None or found is None:
+            steps = _Search(group, MOST_COUNTED).beside(*ends)
+            return known._replace(left=MOST_COUNTED + 1 if steps is None else len(steps))
+        if known.found and not known.tips <= tips:
+            there = _led_to(group, search.commits(tips))
+            known = known._replace(found=tuple(e for e in known.found if e.commit in there))
+        known = Beside(tips, _joined(known.found, found))
+        keep_beside(group.gitdir, known)
+        _leave_branch(group, {each.oid for each in steps})
+    return known
+
+
+def waits_beside(group: Group) -> bool:
+    """Whether `scan_beside` has anything to search or to forget.
+
+    A new snapshot of the branch is no such thing. That is remembered: the next look starts there.
+    """
+    known, tips = read_beside(group.gitdir), tips_beside(group.gitdir)
+    if tips == known.tips:
+        return False
+    ends = tips - known.tips, tips & known.tips
+    if (known.found and not known.tips <= tips) or _Search(group, 0).beside(*ends) is None:
+        return True
+    keep_beside(group.gitdir, Beside(tips, known.found))
+    return False
+
+
+def tips_beside(gitdir: Path) -> frozenset[str]:
+    """The objects that refs name, without the branch, transcripts and what gitmem notes."""
+    refs = all_refs(gitdir)
+    ours = {name for name in refs if name.startswith(OURS) and not name.startswith(KEPT)}
+    return frozenset(refs[name] for name in refs.keys() - ours - {BRANCH})
+
+
+def _led_to(group: Group, commits: Iterable[str]) -> set[str]:
+    """COMMITS and all that lies behind them; Damaged where that cannot be told."""
+    search, found, queue = _Search(group), set[str](), [*commits]
+    while queue:
+        oid = queue.pop()
+        if oid not in found:
+            found.add(oid)
+            queue += search.step(oid).parents
+    return found
+
+
+def _leave_branch(group: Group, commits: set[str]) -> None:
+    """Forget of the branch what was found in COMMITS, which have left it: it is known beside it.
+
+    Not where the files of HEAD alone were searched: such a row names HEAD, and not who brought it.
+    """
+    known = read_scanned(group.gitdir)
+    if known.left or commits.isdisjoint(each.commit for each in known.found):
+        return
+    gone = commits - _led_to(group, [group.repository.tip().commit])
+    found = tuple(each for each in known.found if each.commit not in gone)
+    keep_scanned(group.gitdir, known._replace(found=found))
 
 
 def _glanced(group: Group, search: _Search, known: Scanned, tip: str) -> Scanned:
@@ -167,8 +256,17 @@ class _Search:
         self._group, self._most = group, most
         self._objects = group.repository.objects
         self._bytes = 0
+        self._found: dict[str, tuple[Finding, ...]] = {}
+        """What each blob holds; nearly always nothing."""
 
-    def _step(self, oid: str) -> Step:
+    @cached_property
+    def _trees(self) -> Trees:
+        from gitmem.git.steps import Trees
+
+        return Trees(self._objects)
+
+    def step(self, oid: str) -> Step:
+        """One commit."""
         from gitmem.git.steps import read_step  # a write of ours has nothing to search
 
         return read_step(self._objects, oid)
@@ -192,17 +290,43 @@ class _Search:
             oid = queue.pop()
             if oid not in seen:
                 seen.add(oid)
-                found.append(self._step(oid))
+                found.append(self.step(oid))
                 queue += found[-1].parents
             if self._most is not None and len(found) > self._most:
                 return None
         return found[::-1]
 
+    def beside(self, new: Iterable[str], old: Iterable[str]) -> list[Step] | None:
+        """What NEW lead to and neither OLD nor the branch does, oldest first; None: too many."""
+        tip, new = self._group.repository.tip().commit, self.commits(new)
+        old = [tip] if new <= {tip} else [tip, *self.commits(old)]
+        found = only_behind(self._objects, new, old, self._most)
+        return None if found is None else [self.step(oid) for oid in reversed(found)]
+
+    def commits(self, tips: Iterable[str]) -> set[str]:
+        """The commits that TIPS are, or that tags were put on, as far as they can be read."""
+        found = set[str | None]()
+        for each in tips:
+            with suppress(Damaged):
+                found.add(peel(self._group.repository, each))
+        return {each for each in found if each}
+
+    def readable(self, steps: Iterable[Step]) -> list[Exposed] | None:
+        """As `exposed`, without the commits that cannot be read: `check` tells of them."""
+        found: list[Exposed] = []
+        for step in steps:
+            with suppress(Damaged):
+                more = self.exposed([step])
+                if more is None:
+                    return None
+                found += more
+        return found
+
     def _straight(self, tip: str, known: str) -> list[Step] | None:
         """The same where only a few commits lie between them, which is nearly always."""
         found: list[Step] = []
         while tip != known and len(found) < (self._most or MOST_COMMITS):
-            found.append(self._step(tip))
+            found.append(self.step(tip))
             if len(found[-1].parents) != 1:
                 return None if found[-1].parents or known else found[::-1]
             (tip,) = found[-1].parents
@@ -219,17 +343,17 @@ class _Search:
         return set()
 
     def exposed(self, steps: Iterable[Step]) -> list[Exposed] | None:
-        """What the commits brought; None when that is more than may be read now."""
-        from gitmem.git.steps import Trees
+        """What the commits brought; None when that is more than may be read now.
 
-        trees, seen, found = Trees(self._objects), set[str](), list[Exposed]()
+        Each has its own row, also for the same blob: another may leave the branch.
+        """
+        found: list[Exposed] = []
         for step in steps:
             found += self._said(step)
-            before = self._step(step.parents[0]).tree if step.parents else ""
-            for path, _, blob in trees.changes(before, step.tree):
+            before = self.step(step.parents[0]).tree if step.parents else ""
+            for path, _, blob in self._trees.changes(before, step.tree):
                 found += self._named(step, path)
-                if blob and blob not in seen:
-                    seen.add(blob)
+                if blob:
                     found += self._in_blob(step, path, blob)
                 if self._most is not None and self._bytes > MOST_BYTES:
                     return None
@@ -237,25 +361,20 @@ class _Search:
 
     def standing(self, tip: str, known: str) -> list[Exposed]:
         """What the files of TIP hold that those of KNOWN do not, however much that is."""
-        from gitmem.git.steps import Trees
-
-        step, before, found = self._step(tip), "", list[Exposed]()
+        step, before, found = self.step(tip), "", list[Exposed]()
         with suppress(Damaged):  # a history that was written anew: its old commits may be gone
-            before = self._step(known).tree if known else ""
-        for path, _, blob in Trees(self._objects).changes(before, step.tree):
+            before = self.step(known).tree if known else ""
+        for path, _, blob in self._trees.changes(before, step.tree):
             if blob:
                 found += (*self._named(step, path), *self._in_blob(step, path, blob))
         return found
 
     def brought(self, steps: Iterable[Step]) -> Iterator[tuple[Exposed, set[str]]]:
         """What was not in its file before, with the files that it left in the same commit."""
-        from gitmem.git.steps import Trees
-
-        trees = Trees(self._objects)
         for step in steps:
             came, left = list[Exposed](), dict[str, set[str]]()
-            before = self._step(step.parents[0]).tree if step.parents else ""
-            for path, old, blob in trees.changes(before, step.tree):
+            before = self.step(step.parents[0]).tree if step.parents else ""
+            for path, old, blob in self._trees.changes(before, step.tree):
                 now, was = (self._by_id(step, path, each) for each in (blob, old))
                 came += (now[id] for id in now.keys() - was.keys())
                 for id in was.keys() - now.keys():
@@ -274,14 +393,18 @@ class _Search:
         yield from self._rows(found, "", step, shown_name(path))
 
     def _in_blob(self, step: Step, path: str, blob: str) -> Iterator[Exposed]:
+        if blob not in self._found:
+            self._found[blob] = tuple(self._searched(blob))
+        yield from self._rows(self._found[blob], blob, step, shown_name(path))
+
+    def _searched(self, blob: str) -> Iterator[Finding]:
         with suppress(Damaged):  # `check` tells of it; what cannot be read is not shown either
             data = self._objects.read_as("blob", blob)
             self._bytes += len(data)
             lines = 0
             for at in range(0, max(len(data), 1), MAX_FILE):
                 part = data[max(0, at - OVERLAP) : at + MAX_FILE]
-                found = [each._replace(line=each.line + lines) for each in found_in(part)]
-                yield from self._rows(found, blob, step, shown_name(path))
+                yield from (each._replace(line=each.line + lines) for each in found_in(part))
                 lines = data.count(b"\n", 0, max(0, at + MAX_FILE - OVERLAP))
 
     def _rows(
@@ -356,12 +479,18 @@ def exposed_beside(group: Group, commit: str) -> list[Exposed]:
     return [each for each in search.exposed(steps) or () if not done.covers(each.id, each.place)]
 
 
-def open_secrets(group: Group, known: Scanned) -> tuple[Secret, ...]:
-    """What was found and nobody has acknowledged: first what still stands in a file."""
-    if not known.found:
+def open_secrets(
+    group: Group, known: Scanned, beside: Iterable[Exposed] = ()
+) -> tuple[Secret, ...]:
+    """What was found and nobody has acknowledged: first what still stands in a file.
+
+    BESIDE is what was found where only other refs lead to.
+    """
+    found = _joined(known.found, beside)
+    if not found:
         return ()
-    head, rows = _Head(group), dict[str, list[Exposed]]()
-    for each in known.found:
+    head, rows = _Head(group, frozenset(known.found)), dict[str, list[Exposed]]()
+    for each in found:
         rows.setdefault(each.id, []).append(each)
     secrets = [secret for each in rows.values() if (secret := head.secret(each))]
     return tuple(sorted(secrets, key=lambda each: not each.standing))
@@ -370,8 +499,8 @@ def open_secrets(group: Group, known: Scanned) -> tuple[Secret, ...]:
 class _Head:
     """What stands at HEAD of what was found."""
 
-    def __init__(self, group: Group) -> None:
-        self._objects = group.repository.objects
+    def __init__(self, group: Group, on_branch: frozenset[Exposed]) -> None:
+        self._objects, self._on_branch = group.repository.objects, on_branch
         self._done = read_acknowledged(group.gitdir)
         self._paths: dict[str, list[str]] = {}
         for path, node in group.repository.snapshot().files():
@@ -385,7 +514,8 @@ class _Head:
         commit = first.commit if first else ""
         if places:
             return Secret(id, rule, *places[0], commit, True, places)
-        return first and Secret(id, rule, first.path, first.line, commit, False)
+        beside = first not in self._on_branch
+        return first and Secret(id, rule, first.path, first.line, commit, False, beside=beside)
 
     def _is_shown(self, each: Exposed) -> bool:
         """Whether it is open, and its commit can be looked at: it may be gone from history."""
@@ -423,8 +553,12 @@ def secret_words(secret: Secret) -> tuple[str, str]:
         return f"{text} ({secret.rule})", f"{way} and replace the key; if it is none, run {done}"
     where = [_place_words(secret.path, secret.line)] if secret.path else ["the message"]
     text = f"history holds what looks like a credential ({secret.rule}): "
+    text += f"{where[0]} of commit {secret.commit[:10]}"
+    if secret.beside:
+        text += ", which is not on the branch"
+        return text, f"replace the key, then run {done}; `gitmem kept` lists what you can drop"
     hint = f"replace the key, then run {done}; docs/secrets.md says how to remove it from history"
-    return f"{text}{where[0]} of commit {secret.commit[:10]}", hint
+    return text, hint
 
 
 def _listed(places: list[str]) -> str:
@@ -442,7 +576,8 @@ def acknowledge(group: Group, ids: Iterable[str]) -> Acknowledgement:
     """End the notice about findings: somebody knows of them."""
     check_access(group.acting, group.name, write=True)
     wanted = tuple(dict.fromkeys(ids))
-    secrets = {each.id for each in scan_commits(group).found}
+    found = (*scan_beside(group).found, *scan_commits(group).found)
+    secrets = {each.id for each in found}
     known = {*secrets, *(each.id for each in unreadable(group.gitdir, group.repository.objects))}
     done = read_acknowledged(group.gitdir).ids
     if not known | done >= set(wanted):  # only then: it reads all of history

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, time, timedelta
+from hashlib import sha1
 from pathlib import Path
 from time import perf_counter
 from time import time as clock_time
@@ -224,9 +225,13 @@ def _settings(store: Store) -> str:
 
 
 def _beside(group: Group) -> str:
-    """What was said, what of it was dropped, and how the branch moved: by hand also back again."""
+    """What was said, what of it was dropped, and how refs moved: by hand also back again."""
     said = f"{ref_tip(group.gitdir, REF) or 'none'} {_looks(list_path(group.gitdir))}"
-    return f"{said} {_looks(group.gitdir / 'logs' / BRANCH)}"
+    # Git makes, moves and removes a ref by a rename in its folder.
+    folders = (Path(folder) for folder, _, _ in os.walk(group.gitdir / "refs"))
+    refs = sorted(map(_looks, (*folders, group.gitdir / "packed-refs")))
+    digest = sha1(" ".join(refs).encode(), usedforsecurity=False).hexdigest()
+    return f"{said} {_looks(group.gitdir / 'logs' / BRANCH)} {digest}"
 
 
 def _looks(path: Path) -> str:

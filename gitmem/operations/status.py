@@ -30,6 +30,7 @@ from gitmem.operations.exposed import (
     UNREADABLE,
     Secret,
     open_secrets,
+    scan_beside,
     scan_commits,
     unsearched,
 )
@@ -324,8 +325,10 @@ def _said(group: Group) -> Said | None:
 
 def _secrets(group: Group) -> tuple[tuple[Secret, ...], int]:
     with suppress(Damaged, StorageFailed):
-        known = scan_commits(group, bounded=True)
-        return open_secrets(group, known), unsearched(group, known)
+        beside, known = scan_beside(group, bounded=True), scan_commits(group, bounded=True)
+        left = unsearched(group, known)
+        left = left if left == UNREADABLE else min(left + beside.left, MOST_COUNTED + 1)
+        return open_secrets(group, known, beside.found), left
     return (), UNREADABLE
 
 

@@ -268,15 +268,18 @@ def _read_caches_back(group: Group) -> None:
 
 
 def _secrets_due(group: Group, limits: Limits) -> Due:
+    from gitmem.operations.exposed import waits_beside
+
     tip, known = group.repository.tip().commit, scanned_in(group.gitdir)[0].tip
-    is_due = tip != known
+    is_due = tip != known or waits_beside(group)
     return Due(is_due, "commits by plain git are not searched yet" if is_due else "all searched")
 
 
 def _secrets(group: Group, limits: Limits) -> Told:
-    from gitmem.operations.exposed import open_secrets, scan_commits
+    from gitmem.operations.exposed import open_secrets, scan_beside, scan_commits
 
-    found = len(open_secrets(group, scan_commits(group)))
+    beside = scan_beside(group).found
+    found = len(open_secrets(group, scan_commits(group), beside))
     words = f"{counted(found, 'secret')} found, see `gitmem check`" if found else "no secrets found"
     return Told("done", words, found)
 

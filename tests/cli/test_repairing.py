@@ -485,3 +485,69 @@ def test_a_lost_line_that_is_damaged_does_not_end_every_gc(
     assert ("bb2" in moves) == (ending in ("drop", "acknowledge"))
     assert "write(d.md)" in moves
     assert "write(a.md)" in moves
+
+
+@pytest.mark.parametrize(
+    ("how", "log"), [("--detach", "HEAD"), ("--create=side", "refs/heads/side")]
+)
+def test_a_damaged_commit_beside_the_branch_does_not_end_every_gc(
+    gitmem: Run, files: Path, home: Path, how: str, log: str
+) -> None:
+    """No reflog of the branch has its line: what can be read of it is kept all the same."""
+    gitdir = home / "repos" / "main.git"
+    gitmem("write", "a.md", "v1")
+    git(files, "switch", "-q", how)
+    for name in ("b.md", "c.md"):
+        (files / name).write_text(f"{name}\n")
+        git(files, "add", name)
+        git(files, "commit", "-qm", f"by hand {name}")
+    old = git(files, "rev-parse", "HEAD").strip()
+    oid = git(files, "rev-parse", "HEAD~1:b.md").strip()
+    git(files, "reset", "-q", "--hard", "main")
+    git(files, "switch", "-q", "main")
+    gitmem("write", "d.md", "d")
+    (gitdir / "objects" / oid[:2] / oid[2:]).unlink()
+    before = (gitdir / "logs" / log).read_bytes()
+
+    said = gitmem("check")
+
+    assert f"warning reflog-unreadable: the reflog of {log} leads to 2 commits" in said.out
+    assert said.code == 6
+    assert said.out.endswith("next: gitmem check --repair\n")
+    gitmem("check", "--repair")
+    said = gitmem("check")
+    assert "reflog-unreadable" not in said.out
+    assert "warning version-lost: b.md of " in said.out
+    git(files, "gc", "-q")
+    git(files, "gc", "-q", "--prune=now")
+    git(files, "fsck", "--full", "--strict")
+    aside = [each.read_bytes() for each in gitdir.rglob("*reflog-*") if each.is_file()]
+    assert before in aside
+    kept = gitmem("kept", "--json").document["kept"]
+    (copy,) = [each["commit"] for each in kept]
+    assert git(files, "show", f"{copy}:c.md") == "c.md\n"
+    assert "by hand c.md" in git(files, "reflog", "show", log.removeprefix("refs/heads/"))
+    assert gitmem("kept", "drop", old[:10], "--yes").code == 0
+    assert gitmem("check").code == 0
+    assert gitmem("check", "--repair").code == 0
+    assert not gitmem("kept", "--json").document["kept"]
+    git(files, "gc", "-q", "--prune=now")
+    assert [gitmem("read", name).out for name in ("a.md", "d.md")] == ["v1\n", "d\n"]
+
+
+def test_a_damaged_stash_does_not_end_every_gc(gitmem: Run, files: Path, home: Path) -> None:
+    gitmem("write", "a.md", "v1")
+    for text in ("one\n", "two\n"):
+        (files / "a.md").write_text(text)
+        git(files, "stash")
+    blob = git(files, "rev-parse", "stash@{1}:a.md").strip()
+    (home / "repos/main.git/objects" / blob[:2] / blob[2:]).unlink()
+
+    assert "the reflog of refs/stash leads to 1 commit" in gitmem("check").out
+    gitmem("check", "--repair")
+
+    assert "reflog-unreadable" not in gitmem("check").out
+    git(files, "gc", "-q")
+    assert len(git(files, "stash", "list").splitlines()) == 2
+    git(files, "stash", "pop")
+    assert (files / "a.md").read_text() == "two\n"

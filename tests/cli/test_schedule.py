@@ -717,3 +717,46 @@ class TestReally:
         (timer,) = folder.glob("gitmem-snapshot-*.timer")
         timer.write_text(timer.read_text().replace("23:00:00", "25:00:00"))
         assert "Failed to parse calendar" in verified()[1]
+
+
+class TestTasks:
+    def test_the_list_has_priorities_and_says_what_comes_next(self) -> None:
+        run_gitmem("init")
+
+        said = run_gitmem("schedule", "tasks")
+
+        assert said.code == 0
+        rows = [" ".join(line.split()) for line in said.out.splitlines()]
+        assert rows[0] == "context-check every 30 minutes priority 1 when idle"
+        assert rows[2] == "snapshot daily 23:00 priority 3 when idle"
+        assert "gitmem schedule tasks NAME" in said.err
+
+    def test_a_name_prints_the_text_and_nothing_else(self) -> None:
+        said = run_gitmem("schedule", "tasks", "context-check")
+
+        shipped = ROOT / "templates" / "schedule" / "tasks" / "context-check.md"
+        assert (said.code, said.out, said.err) == (0, shipped.read_text("utf-8"), "")
+
+    def test_the_document_has_all_that_a_host_needs(self) -> None:
+        first, *others = run_gitmem("schedule", "tasks", "--json").document["tasks"]
+
+        assert first["name"] == "context-check"
+        assert (first["priority"], first["require_idle"]) == (1, True)
+        assert "Context OK: X%" in first["text"]
+        for each in others:
+            assert f"schedule run {each['name']}" in each["text"]
+
+    def test_times_of_the_store_count_here_too(self) -> None:
+        run_gitmem("init")
+        home = Path(os.environ["HOME"]) / ".local" / "share" / "gitmem"
+        (home / "config.yaml").write_text('schedule:\n  snapshot: "22:30"\n')
+
+        (task,) = run_gitmem("schedule", "tasks", "snapshot", "--json").document["tasks"]
+
+        assert (task["time"], task["cron"]) == ("daily 22:30", ["30 22 * * *"])
+
+    def test_a_task_that_there_is_not(self) -> None:
+        said = run_gitmem("schedule", "tasks", "contxt")
+
+        assert said.code == 2
+        assert "context-check" in said.err

@@ -44,7 +44,13 @@ from gitmem.operations.departed import (
 )
 from gitmem.operations.diff import diff
 from gitmem.operations.entries import address_parts, entries, file_of, locate_entry
-from gitmem.operations.exposed import acknowledge, open_secrets, scan_commits
+from gitmem.operations.exposed import (
+    acknowledge,
+    open_secrets,
+    scan_beside,
+    scan_commits,
+    waits_beside,
+)
 from gitmem.operations.finding import cache_path, find_passages
 from gitmem.operations.freshness import freshness, line_dates
 from gitmem.operations.git_hook import put_git_hook, take_git_hook
@@ -131,7 +137,7 @@ NO_GROUP = {
     "has_dates", "has_open_unread", "masked", "reading_of",
     "check_spoken", "is_of_the_line", "is_unreadable", "up_to_unread",
     "acknowledge_in_place", "count_as_scanned", "exposed_beside", "hidden", "scanned_in",
-    "has_open", "keep_run", "secret_words", "unsearched",
+    "has_open", "keep_run", "secret_words", "tips_beside", "unsearched",
 }  # fmt: skip
 """Functions that get what they work on handed over: they open no group themselves."""
 
@@ -392,6 +398,8 @@ BY_MOMENT: dict[str, Call] = {
 PLAIN: dict[str, Call] = {
     "acknowledge": lambda g, _: acknowledge(g, ["0" * 12]),
     "scan_commits": lambda g, _: scan_commits(g),
+    "scan_beside": lambda g, _: scan_beside(g),
+    "waits_beside": lambda g, _: waits_beside(g),
     "open_secrets": lambda g, _: open_secrets(g, scan_commits(g)),
     "archived": lambda g, _: archived(g),
     "check": lambda g, _: check(g),

@@ -186,6 +186,20 @@ def secret(scene: Scene, name: str = "key.md") -> None:
     committed(scene, name, f"the key: AKIA{body('ABCDEFGHIJKLMNOP', 16)}\n")
 
 
+def tagged_secret(scene: Scene) -> None:
+    git(scene.worktree, "switch", "-q", "--detach")
+    secret(scene)
+    git(scene.worktree, "tag", "old")
+    git(scene.worktree, "switch", "-q", "main")
+
+
+def kept_secret(scene: Scene) -> None:
+    secret(scene)
+    scene.write(Edit("after.md", "x\n"))
+    git(scene.worktree, "reset", "-q", "--hard", "HEAD~2")
+    scene.write(Edit("after.md", "y\n"))
+
+
 def twins(scene: Scene, name: str = "top.md") -> None:
     committed(scene, name, "one\n")
     committed(scene, name.upper(), "twin\n")
@@ -346,6 +360,14 @@ def test_the_hint_ends_the_finding(
     assert_hint_ends(scene, code)
 
 
+@pytest.mark.parametrize("damage", [tagged_secret, kept_secret])
+def test_the_hint_ends_a_secret_that_is_not_on_the_branch(
+    scene: Scene, damage: Callable[[Scene], None]
+) -> None:
+    damage(scene)
+    assert_hint_ends(scene, "secret")
+
+
 def named_cases() -> Iterator[Any]:
     """Every finding with every name it can have."""
     # A name that gitmem allows is not refused; a new file with any other is held, not pending.
@@ -444,6 +466,8 @@ STATES = {
     "a rule broken": State(shrunk, "violations"),
     "conflict markers": State(lambda scene: committed(scene, "it's a -g.md", MARKERS), "marked"),
     "a secret": State(lambda scene: secret(scene, "it's a key.md"), "secrets"),
+    "a secret in a tag": State(tagged_secret, "secrets"),
+    "a secret in a kept commit": State(kept_secret, "secrets"),
     "a merge": State(merging, "operation"),
     "no work tree": State(DAMAGE["worktree-missing"], "damaged"),
 }

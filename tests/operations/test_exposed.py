@@ -26,7 +26,7 @@ from gitmem.index.scanned import read_scanned
 from gitmem.operations import exposed
 from gitmem.operations.capture import capture
 from gitmem.operations.check import check
-from gitmem.operations.departed import kept_list, kept_restore
+from gitmem.operations.departed import kept_drop, kept_list, kept_restore
 from gitmem.operations.exposed import Place, acknowledge, open_secrets, scan_commits, secret_words
 from gitmem.operations.group import Group, Who, scanned_in
 from gitmem.operations.held import held_accept
@@ -609,7 +609,7 @@ def test_new_rules_are_a_new_form() -> None:
     from hashlib import sha256
 
     patterns = [(rule.slug, rule.literals, rule.pattern) for rule in TABLE]
-    assert (scanned.FORM, sha256(repr(patterns).encode()).hexdigest()[:12]) == ("2", "5a87fc26ce96")
+    assert (scanned.FORM, sha256(repr(patterns).encode()).hexdigest()[:12]) == ("3", "5a87fc26ce96")
 
 
 def asked(group: Group, calls: dict[str, dict[str, object]]) -> dict[str, object]:
@@ -1019,3 +1019,227 @@ def test_damage_in_history_hides_no_secret_in_a_file(group: Group, what: str) ->
         assert any("not searched" in each for each in found.concerns)
         assert [each.rule for each in open_secrets(group, scan_commits(group))] == ["github-token"]
         put(group, "b.md", f"{again}\n")
+
+
+# Beside the branch -------------------------------------------------------------------------------
+
+
+def off_the_branch(group: Group) -> str:
+    """A commit with a credential that nobody searched while the branch had it."""
+    base = group.repository.tip().commit
+    bad = leak(group)
+    by_hand(group, "reset", "-q", "--hard", base)
+    return bad
+
+
+def kept(group: Group) -> str:
+    bad = off_the_branch(group)
+    assert check(group, repair=True).sound
+    assert [each.commit for each in kept_list(group)] == [bad]
+    return bad
+
+
+def kept_by_a_writer(group: Group) -> str:
+    """The writer before that has searched it, on the branch."""
+    bad = left_just_now(group)
+    put(group, "other.md", "x\n")
+    return bad
+
+
+def left_just_now(group: Group) -> str:
+    base = group.repository.tip().commit
+    bad = leak(group)
+    put(group, "state.md", "# State\n\nclean\n")
+    by_hand(group, "reset", "-q", "--hard", base)
+    return bad
+
+
+def named_by(*words: str) -> Callable[[Group], str]:
+    """A commit that no branch ever had, and the ref that git gives it by WORDS."""
+
+    def made(group: Group) -> str:
+        by_hand(group, "switch", "-q", "--detach")
+        bad = leak(group)
+        by_hand(group, "switch", "-q", "main")
+        by_hand(group, *words, bad)
+        return bad
+
+    return made
+
+
+BESIDE: dict[str, Callable[[Group], str]] = {
+    "kept": kept,
+    "kept by a writer": kept_by_a_writer,
+    "tag": named_by("tag", "-m", "old", "old"),
+    "plain tag": named_by("tag", "old"),
+    "branch": named_by("branch", "side"),
+    "remote": named_by("update-ref", "refs/remotes/origin/main"),
+    "stash": named_by("update-ref", "refs/stash"),
+}
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["loose", "packed"])
+@pytest.mark.parametrize("made", BESIDE.values(), ids=BESIDE)
+def test_a_secret_beside_the_branch_is_named_until_it_is_acknowledged(
+    group: Group, made: Callable[[Group], str], packed: bool
+) -> None:
+    status(group)
+    bad = made(group)
+    if packed:
+        by_hand(group, "pack-refs", "--all")
+
+    (found,) = status(group).secrets
+
+    assert (found.path, found.line, found.commit) == ("state.md", 3, bad)
+    assert not found.standing
+    assert "1 secret in history" in status(group).concerns
+    (told,) = (each for each in check(group).findings if each.code == "secret")
+    assert told.severity == "info"
+    where = f"state.md line 3 of commit {bad[:10]}, which is not on the branch"
+    assert where in told.message
+    assert TOKEN not in repr(told)
+    (said,) = re.findall(r"`gitmem check --acknowledge ([0-9a-f]+)`", told.hint)
+    acknowledge(group, [said])
+    assert status(group).secrets == ()
+    assert [each for each in check(group).findings if each.code == "secret"] == []
+
+
+@pytest.mark.parametrize("made", BESIDE.values(), ids=BESIDE)
+@pytest.mark.parametrize("command", [maintain, check, status])
+def test_whoever_searches_history_finds_what_is_beside_it(
+    group: Group, made: Callable[[Group], str], command: Callable[[Group], object]
+) -> None:
+    status(group)
+    maintain(group)
+    maintain(group)
+    bad = made(group)
+
+    command(group)
+
+    assert [each.commit for each in scanned.read_beside(group.gitdir).found] == [bad]
+
+
+@pytest.mark.parametrize("look", [status, lambda group: None], ids=["after status", "at once"])
+@pytest.mark.parametrize("made", [kept, kept_by_a_writer, left_just_now])
+def test_dropping_the_commit_ends_it_where_nothing_else_leads_to_it(
+    group: Group, made: Callable[[Group], str], look: Callable[[Group], object]
+) -> None:
+    bad = made(group)
+    look(group)
+    by_hand(group, "tag", "also", bad)
+    (top,) = kept_list(group)
+    kept_drop(group, top.commit[:10])
+    assert len(status(group).secrets) == 1, "the tag leads to it"
+
+    by_hand(group, "tag", "-d", "also")
+
+    assert status(group).secrets == ()
+    assert [each for each in check(group).findings if each.code == "secret"] == []
+
+
+@pytest.mark.parametrize("made", [kept, kept_by_a_writer, left_just_now])
+def test_dropping_the_commit_at_once_ends_it(group: Group, made: Callable[[Group], str]) -> None:
+    made(group)
+
+    kept_drop(group, kept_list(group)[0].commit)
+
+    assert status(group).secrets == ()
+    assert read_scanned(group.gitdir).found == ()
+
+
+def test_what_comes_back_to_the_branch_is_a_finding_of_its_history(group: Group) -> None:
+    status(group)
+    by_hand(group, "switch", "-q", "-c", "side")
+    bad = leak(group)
+    by_hand(group, "switch", "-q", "main")
+    assert [each.beside for each in status(group).secrets] == [True]
+    by_hand(group, "merge", "-q", "--ff-only", "side")
+    by_hand(group, "branch", "-q", "-d", "side")
+    commit(group, "state.md", "# State\n\nclean\n")
+
+    (found,) = status(group).secrets
+
+    assert (found.commit, found.standing, found.beside) == (bad, False, False)
+    assert TOKEN not in inject(group).text
+
+
+@pytest.mark.parametrize("stays", ["main^1", "main^2"])
+def test_a_value_that_another_line_brought_too_stays_masked(group: Group, stays: str) -> None:
+    """One search found it in two lines of commits; one of them leaves the branch again."""
+    by_hand(group, "switch", "-q", "-c", "side")
+    commit(group, "notes/a.md", f"the robot has the key {TOKEN}\n")
+    by_hand(group, "switch", "-q", "main")
+    commit(group, "notes/b.md", f"the robot has the key {TOKEN}\n")
+    by_hand(group, "merge", "-q", "--no-edit", "side")
+    by_hand(group, "branch", "-q", "-D", "side")
+    put(group, "other.md", "x\n")
+    by_hand(group, "reset", "-q", "--hard", stays.replace("main", "main~1"))
+    put(group, "other.md", "y\n")
+
+    (left,) = kept_list(group)
+    kept_drop(group, left.commit)
+
+    assert [len(each.places) for each in status(group).secrets] == [1]
+    assert "the key [redacted: github-token]" in repr(search(group, "robot key"))
+    assert TOKEN not in repr(search(group, "robot key"))
+
+
+def test_refs_that_were_searched_cost_nothing_more(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named_by("branch", "side")(group)
+    for number in range(3):
+        put(group, "other.md", f"{number}\n")
+        snapshot(group, force=True)
+    status(group)
+
+    def no_more(*_: object) -> None:
+        raise AssertionError("searched again")
+
+    monkeypatch.setattr(exposed._Search, "step", no_more)
+    monkeypatch.setattr(exposed, "peel", no_more)
+    assert len(status(group).secrets) == 1
+    check(group)
+
+
+def test_status_leaves_a_long_line_beside_the_branch_to_maintenance(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    status(group)
+    by_hand(group, "switch", "-q", "-c", "side")
+    leak(group)
+    for number in range(4):
+        commit(group, "notes/a.md", f"{number}\n")
+    by_hand(group, "switch", "-q", "main")
+    monkeypatch.setattr(exposed, "MOST_COMMITS", 3)
+
+    shown = status(group)
+    assert (shown.secrets, shown.unsearched) == ((), 5)
+    assert "5 commits not searched for secrets yet" in shown.concerns
+    maintain(group)
+
+    shown = status(group)
+    assert (len(shown.secrets), shown.unsearched) == (1, 0)
+
+
+@pytest.mark.parametrize("what", ["side", "side^{tree}"])
+def test_damage_beside_the_branch_hides_nothing_else(group: Group, what: str) -> None:
+    status(group)
+    by_hand(group, "switch", "-q", "-c", "side")
+    commit(group, "notes/a.md", "fine\n")
+    by_hand(group, "switch", "-q", "main")
+    bad = named_by("tag", "old")(group)
+    oid = by_hand(group, "rev-parse", what)
+    (group.gitdir / "objects" / oid[:2] / oid[2:]).unlink()
+
+    scanned_now = exposed.scan_beside(group)
+
+    assert [each.commit for each in scanned_now.found] == [bad]
+
+
+def test_a_torn_memory_of_refs_costs_one_more_search(group: Group) -> None:
+    named_by("tag", "old")(group)
+    before = status(group).secrets
+    (group.gitdir / "gitmem" / scanned.BESIDE).write_bytes(b"torn")
+
+    assert status(group).secrets == before != ()

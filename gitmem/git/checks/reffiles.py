@@ -49,17 +49,17 @@ def loose_refs(gitdir: Path) -> Iterator[RefFile]:
     """Every ref that has a file of its own, in order of name."""
     for folder, folders, files in os.walk(gitdir / "refs"):
         folders.sort()
+        below = os.path.relpath(folder, gitdir)  # once: a year of snapshots is in one folder
         for file in sorted(files):
-            path = Path(folder) / file
-            name = path.relative_to(gitdir).as_posix()
             if not file.endswith(".lock"):
                 with suppress(FileNotFoundError):  # packed or removed since
-                    yield _read_ref(path, name)
+                    yield _read_ref(f"{folder}/{file}", f"{below}/{file}")
 
 
-def _read_ref(path: Path, name: str) -> RefFile:
+def _read_ref(path: str, name: str) -> RefFile:
     try:
-        raw = path.read_bytes()
+        with open(path, "rb", buffering=0) as opened:
+            raw = opened.read()
     except FileNotFoundError:
         raise
     except OSError as error:
@@ -114,6 +114,15 @@ def read_log(gitdir: Path, name: str) -> tuple[list[LogLine], list[bytes], bool]
     except OSError:
         return [], [], False
     return parse_log(raw)
+
+
+def log_names(gitdir: Path) -> list[str]:
+    """Every ref with a reflog, HEAD first; without ours, of which each has its own repair."""
+    found = []
+    for folder, _, files in os.walk(gitdir / "logs"):
+        below = Path(folder).relative_to(gitdir / "logs")
+        found += [(below / file).as_posix() for file in files]
+    return sorted(name for name in found if not name.startswith("refs/gitmem/"))
 
 
 def parse_log(raw: bytes) -> tuple[list[LogLine], list[bytes], bool]:

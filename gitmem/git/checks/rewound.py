@@ -10,7 +10,7 @@ from gitmem.core.numbers import counted
 from gitmem.git.acknowledged import read_acknowledged
 from gitmem.git.checks.closure import Wholeness
 from gitmem.git.checks.findings import REPAIR, Finding, info, warning
-from gitmem.git.checks.reffiles import ZERO, LogLine, read_log
+from gitmem.git.checks.reffiles import ZERO, LogLine, log_names, read_log
 from gitmem.git.kept import KEPT, let_go, rebuilt, unreadable
 from gitmem.git.lineage import logged_parents, readable_before
 from gitmem.git.objects import ObjectDamaged, Objects
@@ -72,13 +72,17 @@ def unreadable_findings(gitdir: Path, objects: Objects) -> Iterator[Finding]:
 
 
 def settled_ids(gitdir: Path) -> set[str]:
-    """The commits in reflogs of which `check --repair` has kept all that can be and has to be.
+    """The commits of which `check --repair` has kept all that can be, once it has been over them.
 
-    Of a commit that only the reflog of HEAD names, nobody has kept anything.
+    Those that only another reflog names, such as that of a detached HEAD, are not among them.
     """
-    lines, _, _ = read_log(gitdir, BRANCH)
-    logged = {oid for line in lines for oid in (line.old, line.new)}
-    return logged.union(*rebuilt(gitdir).items())
+    return logged_ids(gitdir, BRANCH).union(*rebuilt(gitdir).items())
+
+
+def logged_ids(gitdir: Path, *names: str) -> set[str]:
+    """The commits that the reflogs of NAMES name."""
+    lines = (line for name in names for line in read_log(gitdir, name)[0])
+    return {oid for line in lines for oid in (line.old, line.new)}
 
 
 def broken_log_findings(
@@ -88,11 +92,11 @@ def broken_log_findings(
 
     That the copy of such a line was dropped, or its loss acknowledged, does not end it.
     """
-    whole, settled = Wholeness(objects, known), settled_ids(gitdir)
-    for name in ("HEAD", BRANCH):
+    whole = Wholeness(objects, known)
+    for name in log_names(gitdir):
         lines, _, _ = read_log(gitdir, name)
         named = dict.fromkeys(oid for line in lines for oid in (line.new, line.old))
-        broken = [each for each in named if each in settled and not whole.of(each)]
+        broken = [each for each in named if not whole.of(each)]
         # A commit that is missing itself is told as such, and harms no gc.
         broken = [each for each in broken if _parents(objects, each) is not None]
         if broken:

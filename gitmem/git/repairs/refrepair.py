@@ -12,16 +12,24 @@ from gitmem.errors import GitmemError
 from gitmem.git.ancestry import reached
 from gitmem.git.checks.closure import Lack, Wholeness
 from gitmem.git.checks.fsck import REPLACED, VERIFIED
-from gitmem.git.checks.reffiles import ZERO, all_refs, loose_refs, packed_refs, parse_log, read_log
-from gitmem.git.checks.rewound import BROKEN_LOG, settled_ids
+from gitmem.git.checks.reffiles import (
+    ZERO,
+    all_refs,
+    log_names,
+    loose_refs,
+    packed_refs,
+    parse_log,
+    read_log,
+)
+from gitmem.git.checks.rewound import BROKEN_LOG, logged_ids, settled_ids
 from gitmem.git.durable import write_durably
-from gitmem.git.kept import rebuilt
-from gitmem.git.lineage import logged_after
+from gitmem.git.kept import keep, note_rebuilt, rebuilt
+from gitmem.git.lineage import logged_after, outermost
 from gitmem.git.objects import ObjectDamaged
 from gitmem.git.refs import delete_ref
 from gitmem.git.repairs.healing import Healer, Sources
 from gitmem.git.repairs.lostrefs import LostRefs
-from gitmem.git.repairs.mending import stand_in
+from gitmem.git.repairs.mending import stand_in, whole_line
 from gitmem.git.repairs.pointing import point
 from gitmem.git.repairs.tidying import Done
 from gitmem.git.repository import BRANCH, Repository
@@ -174,9 +182,10 @@ class RefRepair:
         object, and a reflog that leads to it makes every `git gc` fail. Where the copy was dropped
         and is gone, the line goes, too.
         """
-        broken = self._broken() if dead else set[str]()
+        logs = log_names(self._gitdir)
+        broken = self._broken(logged_ids(self._gitdir, *logs)) if dead else set[str]()
         copies = {old: new for old, new in rebuilt(self._gitdir).items() if old in broken}
-        for name in ("HEAD", BRANCH):
+        for name in logs:
             path = self._gitdir / "logs" / name
             lines = list(filter(None, path.read_bytes().split(b"\n"))) if path.is_file() else []
             sound = [_renamed(line, copies) for line in lines if parse_log(line)[0]]
@@ -187,13 +196,28 @@ class RefRepair:
                 for code in ("reflog-torn", BROKEN_LOG):
                     yield Done(code, "what makes sense is kept", f"logs/{name}")
 
-    def _broken(self) -> set[str]:
-        """The commits in reflogs that cannot be read whole; what can be kept of them is."""
+    def keep_broken(self) -> None:
+        """Keep what can be read of commits that no reflog of the branch names, as of others.
+
+        A detached HEAD or another branch was at them, and `mend_logs` takes their lines away. A
+        line that can be read whole is git's to keep.
+        """
+        objects = self._repository.objects
+        named = logged_ids(self._gitdir, *log_names(self._gitdir)) - settled_ids(self._gitdir)
+        broken = [oid for oid in sorted(named & self._broken(named)) if objects.holds(oid)]
+        for oid in outermost(objects, broken, set(), {}):
+            line = whole_line(self._repository, oid)
+            if line.made:
+                keep(self._repository, line.head)
+                note_rebuilt(self._gitdir, line)
+
+    def _broken(self, named: set[str]) -> set[str]:
+        """Those of NAMED, and of what was rebuilt, that cannot be read whole."""
         objects, known = self._repository.objects, set[str]()
         for oid in self._refs.values():
             known |= reached(objects, oid, known)
         whole = Wholeness(objects, known.__contains__)
-        return {oid for oid in settled_ids(self._gitdir) if not whole.of(oid)}
+        return {oid for oid in named.union(*rebuilt(self._gitdir).items()) if not whole.of(oid)}
 
     def _is_dead(self, line: bytes, broken: set[str]) -> bool:
         for oid in line.decode("utf-8", "replace").split(" ")[:2]:

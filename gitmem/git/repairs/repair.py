@@ -226,7 +226,9 @@ class _Repair:
         try:
             for oid, text in keep_lost(repository):
                 yield Done(REWOUND, text, object=oid)
-            yield from self._ref_repair(repository).mend_logs(dead=True)
+            work = self._ref_repair(repository)
+            work.keep_broken()
+            yield from work.mend_logs(dead=True)
         except (GitmemError, OSError) as error:
             raise _Hopeless from error
         finally:
