@@ -283,7 +283,7 @@ class TestUnasked:
 
     def test_one_that_cannot_be_is_told_and_no_failure(self, nano: Group) -> None:
         put(nano, "SOUL.md", OLD)
-        put(nano, "memory.md", "small letters\n")
+        put(nano, "Memory.md", "other letters\n")
 
-        assert "memory.md" in migrate_due(nano).left
+        assert "Memory.md" in migrate_due(nano).left
         assert {each.outcome for each in maintain(nano).steps} <= {"done", "nothing"}
