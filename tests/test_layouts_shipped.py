@@ -462,6 +462,12 @@ def test_standard_has_the_parts_of_all() -> None:
     assert layout.annotate
 
 
+def test_the_page_shows_patterns_that_can_be_read() -> None:
+    layout = parse("gitmem: 1\n" + blocks("yaml")[1])
+    assert layout.include == ("notes/**", "README.md", "facts/**")
+    assert layout.ignore == ("**/draft-*", "archive/**")
+
+
 def test_the_page_documents_every_key_and_no_other() -> None:
     assert rows("## The file") == list(_LAYOUT)
     assert rows("## A layer") == list(_LAYER)
@@ -597,7 +603,7 @@ def desk(tmp_path: Path) -> Path:
     """The memory system of the page's example: a folder, which no code has heard of."""
     folder = tmp_path / "desk"
     (folder / "handbook").mkdir(parents=True)
-    (folder / "layout.yaml").write_text(blocks("yaml")[1])
+    (folder / "layout.yaml").write_text(blocks("yaml")[-1])
     (folder / "handbook" / "fire.md").write_text("Call 119 first.\n")
     return folder
 

@@ -3,10 +3,12 @@
 A pattern without a slash fits a name in any folder; one with a slash begins at the group's root.
 `*` and `?` stay within a part, `**` is any number of folders, a slash at the end means a folder.
 What lies below a folder that fits is ignored, too. git reads `exclude_line` of it in the same way.
+`Rules` are those of a `.gitignore` that somebody has, with its exceptions.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from glob import escape
@@ -74,6 +76,42 @@ class Pattern:
             names = names[:-1]  # it is above what lies in it
         return _fits(self._parts, names)
 
+    def is_of(self, path: str) -> bool:
+        """Whether PATH itself fits, whatever is above it; a folder has a slash at its end."""
+        folder = path.endswith("/")
+        if self._folder and not folder:
+            return False
+        return _is_whole(self._parts, path.rstrip("/").split("/"))
+
+
+class Rules:
+    """The rules of a `.gitignore` about paths from its own folder on; the last that fits counts."""
+
+    def __init__(self, text: str) -> None:
+        lines = text.removeprefix("\ufeff").splitlines()
+        kept = [line for line in map(_trimmed, lines) if line.strip("!/") and line[0] != "#"]
+        self._rules = [(line[0] == "!", Pattern(_plain(line))) for line in kept]
+
+    def says(self, path: str) -> bool | None:
+        """Whether PATH is ignored; None where no rule is about it. A folder ends with a slash."""
+        fitting = (not negated for negated, each in reversed(self._rules) if each.is_of(path))
+        return next(fitting, None)
+
+
+def _trimmed(line: str) -> str:
+    """LINE without the blanks at its end, but for one behind a backslash."""
+    bare = line.rstrip(" ")
+    return f"{bare} " if bare.endswith("\\") and bare != line else bare
+
+
+def _plain(rule: str) -> str:
+    """The pattern of a RULE, where a backslash takes the meaning of the sign behind it away."""
+    return re.sub(
+        r"\\(.)",
+        lambda sign: f"[{sign[1]}]" if sign[1] in WILD else sign[1],
+        rule.removeprefix("!"),
+    )
+
 
 def _fits(pattern: Sequence[str], names: Sequence[str]) -> bool:
     """Whether PATTERN fits the first of NAMES, or all of them.
@@ -91,6 +129,17 @@ def _fits(pattern: Sequence[str], names: Sequence[str]) -> bool:
             return True
         reached.discard(len(pattern))
     return False
+
+
+def _is_whole(pattern: Sequence[str], names: Sequence[str]) -> bool:
+    """Whether PATTERN fits all of NAMES; a `**` at its end stands for something."""
+    reached, stay = _skipped(pattern, {0}), set[int]()
+    for name in names:
+        within = {at for at in reached if at < len(pattern)}
+        stay = {at for at in within if pattern[at] == ANY}
+        moved = {at + 1 for at in within - stay if fnmatchcase(name, pattern[at])}
+        reached = _skipped(pattern, stay | moved)
+    return len(pattern) - 1 in stay if pattern[-1] == ANY else len(pattern) in reached
 
 
 def _skipped(pattern: Sequence[str], places: set[int]) -> set[int]:

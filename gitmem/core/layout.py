@@ -7,13 +7,15 @@ and no code knows the name of any system.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
 FILE = "gitmem.yaml"
 """Where a group keeps its layout."""
+HAS = " has "
+"""What stands in a mark of `recognise` between a file and what it says."""
 VERSION = 1
 """The form of that file, its key `gitmem`."""
 
@@ -25,6 +27,8 @@ FORMATS = ("xml", "sections", "markdown", "snippets", "json")
 TIMES = ("date", "datetime", "week", "month")
 """The variables that the clock fills in."""
 VARIABLES = (*TIMES, "user")
+NAMES = ("encoded", "literal")
+"""How the id of a user becomes the name of a file."""
 ROLLUPS = ("move", "keep")
 """What becomes of the pages of a journal whose week or month has its summary."""
 
@@ -71,6 +75,8 @@ class Layer(NamedTuple):
     """Layers with the same word here never hold the same thing twice."""
     lint: tuple[str, ...] = ()
     """Rules for its content: no-secrets, no-config-values."""
+    names: str = "encoded"
+    """How the id of a user whom nothing is known of becomes the name of a file."""
     rollup: str = ""
     """Whether its pages retire to the archive when they are rolled up, or stay; empty for never."""
 
@@ -79,13 +85,23 @@ class Layer(NamedTuple):
         """What stands above it in a prompt."""
         return self.label or self.name
 
+    @property
+    def is_literal(self) -> bool:
+        """Whether a new profile is named by the id itself, where a file can be called so."""
+        return self.names == "literal"
+
+    @property
+    def place(self) -> str:
+        """Its path for a reader: `users/<user>.md`."""
+        return re.sub(r"\{(\w+)\}", r"<\1>", self.path)
+
     def covers(self, path: str) -> bool:
         """Whether a file at PATH belongs here: a variable stands for any one name."""
-        return self.holds(path) or (self.rotated != "" and _fits(self.rotated, path))
+        return self.holds(path) or (self.rotated != "" and fits(self.rotated, path))
 
     def holds(self, path: str) -> bool:
         """Whether PATH is where this layer is written now: a log that has rotated is past."""
-        return _fits(self.path, path)
+        return fits(self.path, path)
 
 
 class Compaction(NamedTuple):
@@ -142,8 +158,14 @@ class Layout(NamedTuple):
     transcripts: Saying = Saying()
     allow: tuple[str, ...] = ()
     """Patterns of files that the memory actions may read; nothing for all."""
+    include: tuple[str, ...] = ()
+    """Patterns of files that are memory beside what the layers name, in a folder elsewhere."""
+    ignore: tuple[str, ...] = ()
+    """Patterns of files that are no memory there, whatever names them."""
     recognise: tuple[str, ...] = ()
     """Files by which a folder that somebody already has is known to be of this kind."""
+    unknown: tuple[str, ...] = ()
+    """Keys of the file that only a newer gitmem can read: they are passed over."""
 
     @property
     def summaries(self) -> str:
@@ -172,7 +194,47 @@ class Layout(NamedTuple):
 
     def allows(self, path: str) -> bool:
         """Whether the memory actions may read the file at PATH."""
-        return not self.allow or any(_fits(each, path) for each in self.allow)
+        return not self.allow or any(fits(each, path) for each in self.allow)
+
+    def spelled(self, has: Callable[[str], bool]) -> Layout:
+        """This layout with the names that files have, by what it HAS: `memory.md` for `MEMORY.md`.
+
+        A name in small letters counts where that of the layout is not there: some systems take
+        both, and on a file system that knows no case they are one.
+        """
+        taken = {each.path for each in self.layers}
+        others = {path: in_small_letters(path) for path in self._files()}
+        renamed = {
+            path: small
+            for path, small in others.items()
+            if small and small not in taken and not has(path) and has(small)
+        }
+        return self._renamed(renamed) if renamed else self
+
+    def _files(self) -> Iterator[str]:
+        """Every path that it names."""
+        yield from (each.path for each in self.layers)
+        yield from (*self.compact, self.migrate.old, self.migrate.new, self.migrate.into)
+        yield from self.allow
+        yield from (mark.partition(HAS)[0] for mark in self.recognise)
+
+    def _renamed(self, names: Mapping[str, str]) -> Layout:
+        def real(path: str) -> str:
+            return names.get(path, path)
+
+        def marked(mark: str) -> str:
+            path, has, text = mark.partition(HAS)
+            return f"{real(path)}{has}{text}"
+
+        # The name that is not there stays allowed: who asks for it gets the other.
+        allow = dict.fromkeys((*self.allow, *map(real, self.allow)))
+        return self._replace(
+            layers=tuple(each._replace(path=real(each.path)) for each in self.layers),
+            compact=Compaction(*map(real, self.compact)),
+            migrate=Migration(*map(real, self.migrate)),
+            allow=tuple(allow),
+            recognise=tuple(map(marked, self.recognise)),
+        )
 
     def policy_of(self, path: str) -> str:
         """How the file at PATH may be written; the layout itself always freely."""
@@ -194,6 +256,15 @@ def variables_in(pattern: str) -> tuple[str, ...]:
     return tuple(re.findall(r"\{(\w+)\}", pattern))
 
 
+def in_small_letters(path: str) -> str:
+    """The other name by which a file is known; nothing for a pattern, or where it is the same."""
+    if "*" in path or "{" in path:
+        return ""
+    folder, slash, name = path.rpartition("/")
+    small = f"{folder}{slash}{name.lower()}"
+    return small if small != path else ""
+
+
 def is_glob(pattern: str) -> bool:
     """Whether PATTERN stands for any number of names."""
     return "*" in pattern
@@ -210,7 +281,8 @@ def moment_values(moment: datetime) -> dict[str, str]:
     }
 
 
-def _fits(pattern: str, path: str) -> bool:
+def fits(pattern: str, path: str) -> bool:
+    """Whether PATH fits PATTERN, whose variables stand for any one name."""
     if path == FILE:
         return False  # the layout itself is no memory, whatever a glob says
     if "{" not in pattern and "*" not in pattern:

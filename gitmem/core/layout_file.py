@@ -10,6 +10,7 @@ from gitmem.core.layout import (
     FORMATS,
     KINDS,
     LOADS,
+    NAMES,
     POLICIES,
     RENDERINGS,
     ROLLUPS,
@@ -42,6 +43,10 @@ class _Wrong(Exception):
         self.keys, self.why, self.hint = keys, why, hint
 
 
+class _Unknown(_Wrong):
+    """A key that nobody knows: a mistake, or of a newer gitmem."""
+
+
 class Reading(NamedTuple):
     """One key of a mapping: how its value is read, and into which field."""
 
@@ -49,16 +54,32 @@ class Reading(NamedTuple):
     read: Callable[[object, Keys], object]
 
 
-def parse(text: str) -> Layout:
-    """The layout that TEXT describes, or LayoutRefused naming the line and the key."""
+def parse(text: str, *, lenient: bool = False) -> Layout:
+    """The layout that TEXT describes, or LayoutRefused naming the line and the key.
+
+    LENIENT: keys that nobody knows are passed over, and named in the layout.
+    """
     if len(text.encode("utf-8", "replace")) > MAX_BYTES:
         refuse(0, "", f"it is larger than {MAX_BYTES:,} bytes", "keep notes elsewhere")
     root, data = loaded(text)
-    try:
-        return _layout(data)
-    except _Wrong as wrong:
-        key = ".".join(str(each) for each in wrong.keys)
-        refuse(line_of(root, wrong.keys), key, wrong.why, wrong.hint)
+    unknown: list[str] = []
+    while True:
+        try:
+            return _layout(data)._replace(unknown=tuple(unknown))
+        except _Wrong as wrong:
+            key = ".".join(str(each) for each in wrong.keys)
+            if not lenient or not isinstance(wrong, _Unknown):
+                refuse(line_of(root, wrong.keys), key, wrong.why, wrong.hint)
+            unknown.append(key)
+            _drop(data, wrong.keys)
+
+
+def _drop(data: object, keys: Keys) -> None:
+    """Take the key at the end of KEYS out of the mappings in DATA."""
+    for each in keys[:-1]:
+        data = data[each] if isinstance(data, dict) else None
+    if isinstance(data, dict):
+        del data[keys[-1]]
 
 
 def _layout(data: object) -> Layout:
@@ -82,7 +103,7 @@ def _fields(
     for key, value in given.items():
         reading = readings.get(key)
         if reading is None:
-            raise _Wrong((*at, key), f"there is no such key{_nearest(key, readings)}")
+            raise _Unknown((*at, key), f"there is no such key{_nearest(key, readings)}")
         found[reading.field] = reading.read(value, (*at, key))
     return found
 
@@ -131,6 +152,8 @@ def _check_sense(layer: Layer, at: Keys) -> None:
     for key, fault in (("path", fault_of_kind(layer.kind, layer.path)), ("rollup", rolled)):
         if fault:
             raise _Wrong((*at, key), fault)
+    if layer.names != NAMES[0] and layer.kind != "profile":
+        raise _Wrong((*at, "names"), "only the files of a profile are named after a user's id")
     if layer.kind == "log" and not layer.rotated:
         raise _Wrong(at, "a log needs `rotated:`, a path with {date}")
     if layer.budget and layer.warn > layer.budget:
@@ -298,6 +321,13 @@ def _patterns(value: object, at: Keys) -> tuple[str, ...]:
     return tuple(_any_pattern(each, (*at, number)) for number, each in enumerate(found))
 
 
+def _scope(value: object, at: Keys) -> tuple[str, ...]:
+    """Patterns of files, where a slash at the end means all of a folder."""
+    found = _texts(value, at)
+    whole = [f"{each}**" if each.endswith("/") else each for each in found]
+    return tuple(_any_pattern(each, (*at, number)) for number, each in enumerate(whole))
+
+
 _LAYOUT = {
     "layout": Reading("name", _text),
     "timezone": Reading("timezone", _zone),
@@ -310,6 +340,8 @@ _LAYOUT = {
     "retrieve": Reading("retrieve", _retrieval),
     "transcripts": Reading("transcripts", _saying),
     "allow": Reading("allow", _patterns),
+    "include": Reading("include", _scope),
+    "ignore": Reading("ignore", _scope),
     "recognise": Reading("recognise", _texts),
 }
 _LAYER = {
@@ -335,5 +367,6 @@ _LAYER = {
     "strict": Reading("strict", _flag),
     "exclusive": Reading("exclusive", _text),
     "lint": Reading("lint", _some_of(LINT_RULES)),
+    "names": Reading("names", _one_of(NAMES)),
     "rollup": Reading("rollup", _one_of(ROLLUPS)),
 }

@@ -28,12 +28,12 @@ _VALUES = frozenset({"yes", "no", "true", "false", "on", "off", "null"})
 
 
 def read_fields(text: str) -> dict[str, object]:
-    """The fields of TEXT's frontmatter; none where there is no block or a broken one."""
+    """The fields of TEXT's frontmatter; of a block that is no YAML, what its lines say."""
     block = frontmatter.split(text)
     if block is None:
         return {}
     found = plain_fields(block.raw)
-    return frontmatter.read(text) if found is None else found
+    return (frontmatter.read(text) or frontmatter.by_line(text)) if found is None else found
 
 
 def plain_fields(raw: str) -> dict[str, object] | None:

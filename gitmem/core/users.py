@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable
 
-from gitmem.core.paths import MAX_PART_BYTES, check_path, find_twin, fold
+from gitmem.core.paths import MAX_PART_BYTES, check_path, find_twin, fold, is_path
 from gitmem.errors import BadInput, PathRefused
 
 _PLAIN = "-_.@+=,~"
+_PATTERNS = frozenset("/*?[]{}")
+"""Signs that part a path, or stand for other names in a pattern."""
 _SHORT = {"/": "%-", "\\": "%_"}
 _LONG = {code: char for char, code in _SHORT.items()}
 
@@ -56,12 +58,17 @@ def decode_user(name: str) -> str:
 
 
 def name_of_user(
-    user: str, names: Collection[str], is_taken: Callable[[str], bool] = lambda name: False
+    user: str,
+    names: Collection[str],
+    is_taken: Callable[[str], bool] = lambda name: False,
+    *,
+    literal: bool = False,
 ) -> str:
     """The name that USER has among NAMES, or shall have; never one that IS_TAKEN.
 
     Every name it may have stands for USER and for nobody else, so no two users share a file,
     whatever there is. The literal name comes first, if there is one; then one that people can read.
+    LITERAL: a new name is the id itself, where that can be the name of a file.
     """
     _check_said(user)
     if user in names and decode_user(user) == user and not is_taken(user):
@@ -70,17 +77,26 @@ def name_of_user(
     if plain in names and not is_taken(plain):
         return plain
     # Ids that differ in case alone are different people, but not every disk can tell.
-    if _spelled_among(user, names) or is_taken(plain) or find_twin(plain, names):
+    if _spelled_among(user, names):
+        return encode_user(user, spelled=True)
+    if literal and _can_be_name(user) and not is_taken(user) and not find_twin(user, names):
+        return user
+    if is_taken(plain) or find_twin(plain, names):
         return encode_user(user, spelled=True)
     return plain
 
 
 def user_path(
-    pattern: str, user: str, names_in: Callable[[str], Iterable[str]], *, default: str = ""
+    pattern: str,
+    user: str,
+    names_in: Callable[[str], Iterable[str]],
+    *,
+    default: str = "",
+    literal: bool = False,
 ) -> str:
     """The path of USER's file by PATTERN, where {user} stands; NAMES_IN lists a folder.
 
-    The file DEFAULT, from which new ones start, is nobody's.
+    The file DEFAULT, from which new ones start, is nobody's. LITERAL as in `name_of_user`.
     """
     before, _, after = pattern.partition("{user}")
     folder, _, start = before.rpartition("/")
@@ -95,12 +111,23 @@ def user_path(
         return before + name + after.replace("{user}", name)
 
     template = fold(default)
-    return check_path(place(name_of_user(user, names, lambda name: fold(place(name)) == template)))
+
+    def is_taken(name: str) -> bool:
+        return fold(place(name)) == template
+
+    return check_path(place(name_of_user(user, names, is_taken, literal=literal)))
 
 
 def _check_said(user: str) -> None:
     if not user.strip():
         raise BadInput("a user's id cannot be empty", hint="for example --user telegram:123456")
+
+
+def _can_be_name(user: str) -> bool:
+    """Whether USER can be a name as it is: one part of a path, and no encoding of another id."""
+    if _PATTERNS & set(user) or decode_user(user) != user or not is_path(user):
+        return False
+    return all(char.isascii() or _is_stable(char) for char in user)
 
 
 def _spelled_among(user: str, names: Collection[str]) -> bool:

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import os
 from hashlib import sha1
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from gitmem.git.worktree import Keeps
 
 Row = tuple[str, int, int, int, int, int, int]
 
@@ -28,8 +31,11 @@ class Fingerprint(NamedTuple):
         return self.youngest < now - SETTLED
 
 
-def fingerprint(root: str) -> Fingerprint:
-    """The looks of the folder ROOT: names that begin with a dot are no memory, but for `.git`."""
+def fingerprint(root: str, keeps: Keeps | None = None) -> Fingerprint:
+    """The looks of the folder ROOT: names that begin with a dot are no memory, but for `.git`.
+
+    With KEEPS, only of files that it wants; a folder that it does not want is not entered.
+    """
     rows: list[Row] = [_row(".git", os.lstat(f"{root}/.git"))]
     folders = [root]
     while folders:
@@ -37,7 +43,10 @@ def fingerprint(root: str) -> Fingerprint:
             for each in found:
                 if each.name[0] == ".":
                     continue
-                if each.is_dir(follow_symlinks=False):
+                is_folder = each.is_dir(follow_symlinks=False)
+                if keeps and not keeps(each.path[len(root) + 1 :], is_folder):
+                    continue
+                if is_folder:
                     folders.append(each.path)
                 else:
                     rows.append(_row(each.path, each.stat(follow_symlinks=False)))

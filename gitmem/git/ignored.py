@@ -74,13 +74,29 @@ class Ignored:
         path = self._gitdir / "gitmem" / NAME
         text = "".join(json.dumps(row._asdict()) + "\n" for row in rows)
         put_durably(path, text.encode(), path.with_suffix(".new"))
-        exclude = self._gitdir / "info" / "exclude"
-        exclude.parent.mkdir(mode=0o700, exist_ok=True)
-        kept = _without_block(exclude)
         ours = [exclude_line(row.pattern) for row in rows if not set(row.pattern) & {"\n", "\r"}]
-        lines = [BEGIN, *ours, END] if ours else []
-        text = "".join(f"{line}\n" for line in [*kept, *lines])
-        put_durably(exclude, text.encode("utf-8", "surrogateescape"), exclude.with_suffix(".new"))
+        put_rules(self._gitdir, BEGIN, END, ours)
+
+
+def put_rules(
+    gitdir: Path, begin: str, end: str, rules: Sequence[str], *, first: bool = False
+) -> None:
+    """Let RULES stand between the lines BEGIN and END of git's exclude file, FIRST or last in it.
+
+    Nothing is written where they stand there already; all other lines stay.
+    """
+    exclude = gitdir / "info" / "exclude"
+    before = _lines_of(exclude)
+    kept = _without_block(before, begin, end)
+    block = [begin, *rules, end] if rules else []
+    lines = [*block, *kept] if first else [*kept, *block]
+    if lines == before:
+        return
+    from gitmem.git.refs import put_durably
+
+    exclude.parent.mkdir(mode=0o700, exist_ok=True)
+    text = "".join(f"{line}\n" for line in lines)
+    put_durably(exclude, text.encode("utf-8", "surrogateescape"), exclude.with_suffix(".new"))
 
 
 def _read(path: str) -> tuple[Ignoring, ...]:
@@ -101,13 +117,16 @@ def _read(path: str) -> tuple[Ignoring, ...]:
     return tuple(rows)
 
 
-def _without_block(path: Path) -> list[str]:
-    """The lines of git's exclude file that are not ours."""
+def _lines_of(path: Path) -> list[str]:
     try:
-        lines = path.read_bytes().decode("utf-8", "surrogateescape").splitlines()
+        return path.read_bytes().decode("utf-8", "surrogateescape").splitlines()
     except OSError:
         return []
-    if BEGIN in lines and END in lines[lines.index(BEGIN) :]:
-        start = lines.index(BEGIN)
-        del lines[start : lines.index(END, start) + 1]
-    return lines
+
+
+def _without_block(lines: list[str], begin: str, end: str) -> list[str]:
+    """LINES but for those between BEGIN and END, and these two."""
+    if begin not in lines or end not in lines[lines.index(begin) :]:
+        return lines
+    start = lines.index(begin)
+    return [*lines[:start], *lines[lines.index(end, start) + 1 :]]

@@ -7,11 +7,11 @@ bare: a `.git` file or folder in a work tree is never followed.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import pygit2
 
@@ -22,6 +22,9 @@ from gitmem.git.formats import check_form
 from gitmem.git.objects import ObjectDamaged, Objects
 from gitmem.git.staging import Staging
 from gitmem.git.trees import Node, Tree
+
+if TYPE_CHECKING:
+    from gitmem.git.scoped import Scoped
 
 # Before the first repository is opened: set later, objects are synced to disk but refs are not.
 pygit2.settings.enable_fsync_gitdir(True)
@@ -156,6 +159,8 @@ class Repository:
         self._head = os.path.join(gitdir, "HEAD")
         self._branch = os.path.join(gitdir, BRANCH)
         self.staging = Staging(gitdir)
+        self.scope: Callable[[Snapshot], Scoped | None] = lambda snapshot: None
+        """What in the work tree is memory beside the files of a commit; None for all of it."""
         self.trouble: dict[str, str] = {}
         """Refs that could not be read, and why: they are passed over, but not without a word."""
         self._trees: dict[str, Tree] = {}

@@ -15,7 +15,7 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -29,6 +29,9 @@ from gitmem.git.swapping import SWAPPED, TEMP_PREFIX, swapped, swapped_folder
 MAX_FILE = 1024 * 1024
 _NOFOLLOW = os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | _NOFOLLOW
+
+Keeps = Callable[[str, bool], bool]
+"""Whether a path is wanted; of a folder (True), whether anything below it may be."""
 
 
 class InTheWay(Exception):
@@ -259,21 +262,29 @@ class WorkTree:
         except (FileExistsError, InTheWay):
             return False
 
-    def scan(self, under: str = "") -> Iterator[tuple[str, os.stat_result]]:
-        """Everything below UNDER but folders, with its own stat; dot names are skipped."""
+    def scan(
+        self, under: str = "", keeps: Keeps | None = None
+    ) -> Iterator[tuple[str, os.stat_result]]:
+        """Everything below UNDER but folders, with its own stat; dot names are skipped.
+
+        With KEEPS, only files that it wants; a folder that it does not want is not entered.
+        """
         if not under:
-            yield from _scan(os.dup(self._fd), "")
+            yield from _scan(os.dup(self._fd), "", keeps)
             return
         try:
             with self.parent(under) as (folder, name):
                 found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-                if not stat.S_ISDIR(found.st_mode):
+                is_folder = stat.S_ISDIR(found.st_mode)
+                if keeps and not keeps(under, is_folder):
+                    return
+                if not is_folder:
                     yield under, found
                     return
                 fd = os.open(name, _FOLDER, dir_fd=folder)
         except (FileNotFoundError, InTheWay):
             return
-        yield from _scan(fd, under + "/")
+        yield from _scan(fd, under + "/", keeps)
 
 
 def beside(path: str, name: str) -> str:
@@ -355,12 +366,18 @@ def _has_writer(fd: int) -> bool:
     return False
 
 
-def _scan(fd: int, prefix: str) -> Iterator[tuple[str, os.stat_result]]:
+def _scan(fd: int, prefix: str, keeps: Keeps | None = None) -> Iterator[tuple[str, os.stat_result]]:
     """Walk an open folder, and close it."""
     folders = []
     try:
         with os.scandir(fd) as entries:
-            names = sorted(entry.name for entry in entries if not entry.name.startswith("."))
+            names = sorted(
+                entry.name
+                for entry in entries
+                if not entry.name.startswith(".")
+                # Before the stat: what nobody wants shall cost no more than its name.
+                and (not keeps or keeps(prefix + entry.name, entry.is_dir(follow_symlinks=False)))
+            )
         for name in names:
             with suppress(FileNotFoundError):
                 found = os.stat(name, dir_fd=fd, follow_symlinks=False)
@@ -371,7 +388,7 @@ def _scan(fd: int, prefix: str) -> Iterator[tuple[str, os.stat_result]]:
         for name, found in folders:
             inner = _opened_folder(fd, name)
             if inner >= 0:
-                yield from _scan(inner, f"{prefix}{name}/")
+                yield from _scan(inner, f"{prefix}{name}/", keeps)
             else:
                 # Seen as one obstacle: what it holds is unknown, which is not the same as gone.
                 yield prefix + name, found

@@ -24,7 +24,7 @@ from gitmem.core.layout import (
 )
 from gitmem.index.files import put
 
-FORM = 4
+FORM = 5
 """Counted up when the same file would be read into other values than before, or refused."""
 _SHAPES = (Layout, Layer, Compaction, Migration, Retrieval, Saying)
 _STANDING = "standing"

@@ -6,6 +6,7 @@ changed: what is committed is what stands there, byte for byte.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +17,8 @@ from gitmem.core.layout import FILE
 from gitmem.core.paths import check_group
 from gitmem.core.quoting import quoted
 from gitmem.core.recognise import missing_core
+from gitmem.core.scope import Scope
+from gitmem.core.secrets import redact
 from gitmem.errors import BadInput
 from gitmem.git.foreign import Foreign
 from gitmem.git.grafting import graft
@@ -23,6 +26,7 @@ from gitmem.git.held import HeldFolder
 from gitmem.git.objects import ObjectMissing, blob_id
 from gitmem.git.publish import Plan, Step, translated
 from gitmem.git.repository import Snapshot
+from gitmem.git.scoped import Scoped
 from gitmem.git.setup import begun, is_tied
 from gitmem.operations.adopt_folder import (
     HARD_LINK,
@@ -34,7 +38,7 @@ from gitmem.operations.adopt_folder import (
     source_folder,
 )
 from gitmem.operations.adopt_history import History, open_history, read_history
-from gitmem.operations.adopt_layout import Choice, choose_layout
+from gitmem.operations.adopt_layout import Choice, choose_layout, possible_scope, with_zone
 from gitmem.operations.adopt_line import Brought, Line, plan_line
 from gitmem.operations.adopt_target import Target, check_target, has_content, is_adopted
 from gitmem.operations.clock import Clock, zone_of
@@ -71,6 +75,12 @@ class Adopted(NamedTuple):
     missing: tuple[str, ...] = ()
     """Files that every prompt of this layout shows, and that the folder does not have."""
     remarks: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
+    """In place: what stands at the top of the folder, and is no memory by its layout."""
+    timezone: str = ""
+    """The zone that its `.env` names, now in its layout ..."""
+    timezone_from: str = ""
+    """... and where that file is."""
     commit: str = ""
     excluded_in: str = ""
     """The exclude file of a repository around the folder, where it is adopted in place."""
@@ -130,8 +140,9 @@ def _planned(
     target: Target, foreign: Foreign | None, layout: str, progress: Progress | None
 ) -> _Plan:
     """Read the folder and its past, and decide; nothing is written."""
-    history = read_history(foreign, progress) if foreign else History()
-    folder = _read(target.root, foreign, history, progress)
+    scope = possible_scope(target.root, layout) if target.in_place else None
+    history = read_history(foreign, progress, scope) if foreign else History()
+    folder = _read(target.root, foreign, history, progress, scope)
     if not folder.files and not history.commits:
         raise _nothing(target.root, folder)
     texts = {path: taken.data for path, taken in folder.files.items()}
@@ -139,6 +150,10 @@ def _planned(
     if foreign and still:
         texts = {**{path: foreign.blob(oid) for path, oid in history.files.items()}, **texts}
     choice = choose_layout(target.root, texts, folder.away, layout)
+    if scope:
+        folder = folder.within(choice.scope)
+        history = read_history(foreign, progress, choice.scope) if foreign else history
+    choice = with_zone(choice, target.root)
     now = time_now(target.now, zone_of(target.store.root, choice.layout.timezone))
     brought = Brought(target.root, folder, history, keeps_missing=still)
     line = plan_line(brought, choice, target.who, now)
@@ -147,18 +162,26 @@ def _planned(
 
 
 def _read(
-    root: Path, foreign: Foreign | None, history: History, progress: Progress | None
+    root: Path,
+    foreign: Foreign | None,
+    history: History,
+    progress: Progress | None,
+    scope: Scope | None,
 ) -> Folder:
     if foreign and foreign.bare:
         return Folder({}, (), frozenset())
 
+    scoped = Scoped(root, scope) if scope else None
+
     def ignored(path: str) -> bool:
+        if scoped:
+            return path not in history.tracked and scoped.is_gitignored(path, False)
         # A repository around the folder may ignore all of it: that says nothing about memory.
         if foreign is None or not foreign.is_own or path in history.tracked:
             return False
         return foreign.ignores(path)
 
-    return read_folder(root, ignored, progress)
+    return read_folder(root, ignored, progress, scoped)
 
 
 def _land(
@@ -247,12 +270,27 @@ def _told(target: Target, plan: _Plan) -> Adopted:
         dates_from=plan.line.dates_from,
         missing=missing_core(plan.choice.layout, plan.line.files),
         remarks=(*plan.remarks, *_old_name(plan)),
+        outside=_outside(target.root, plan.choice.scope) if target.in_place else (),
+        timezone=plan.choice.zone,
+        timezone_from=plan.choice.zone_from,
     )
+
+
+def _outside(root: Path, scope: Scope) -> tuple[str, ...]:
+    """What stands at the top of ROOT and is no memory; a folder has a slash at its end."""
+    with os.scandir(root) as found:
+        rows = [(each.name, each.is_dir(follow_symlinks=False)) for each in found]
+    beyond = (
+        f"{name}{'/' * folder}"
+        for name, folder in rows
+        if name[0] != "." and not (scope.reaches(name) if folder else scope.holds(name))
+    )
+    return tuple(redact(each)[0] for each in sorted(beyond))
 
 
 def _old_name(plan: _Plan) -> tuple[str, ...]:
     """A file that the layout knows under another name now."""
-    old, new = plan.choice.layout.migrate[:2]
+    old, new = plan.choice.layout.spelled(plan.line.files.__contains__).migrate[:2]
     if old not in plan.line.files or new in plan.line.files:
         return ()
     return (f"{old} is called {new} in this layout: `gitmem migrate` gives it that name",)

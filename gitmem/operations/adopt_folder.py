@@ -12,9 +12,11 @@ from typing import NamedTuple
 
 from gitmem.core.guards import MAX_FILE, hold_rule, violations
 from gitmem.core.paths import check_path, fold
+from gitmem.core.scope import Scope
 from gitmem.core.secrets import redact
 from gitmem.errors import BadInput, Damaged, NotFound, PathRefused
-from gitmem.git.worktree import InTheWay, Seen, WorkTree, obstacle_in
+from gitmem.git.scoped import Scoped
+from gitmem.git.worktree import InTheWay, Keeps, Seen, WorkTree, obstacle_in
 
 Progress = Callable[[int, int], None]
 
@@ -26,6 +28,7 @@ MOST_FILES = 20_000
 MOST_BYTES = 512 * 1024 * 1024
 """Beyond these it is somebody's home, not a memory."""
 DOT = "dot name"
+GITIGNORED = "ignored by its own .gitignore"
 HARD_LINK = "hard-link"
 
 
@@ -56,6 +59,20 @@ class Folder(NamedTuple):
     linked: Mapping[str, bytes] = {}
     """What files with a second name hold: left out, and held until somebody decides."""
 
+    def within(self, scope: Scope) -> Folder:
+        """The same without what lies beyond SCOPE."""
+
+        def is_in(path: str) -> bool:
+            folder = path.endswith("/")
+            return scope.reaches(path.rstrip("/")) if folder else scope.holds(path)
+
+        return Folder(
+            {path: taken for path, taken in self.files.items() if is_in(path)},
+            tuple(each for each in self.left if is_in(each.path)),
+            frozenset(path for path in self.away if scope.holds(path) or scope.reaches(path)),
+            {path: data for path, data in self.linked.items() if is_in(path)},
+        )
+
 
 def source_folder(source: Path) -> Path:
     """The folder that is meant, without links in its path."""
@@ -70,15 +87,30 @@ def source_folder(source: Path) -> Path:
 
 
 def read_folder(
-    root: Path, ignored: Callable[[str], bool], progress: Progress | None = None
+    root: Path,
+    ignored: Callable[[str], bool],
+    progress: Progress | None = None,
+    scope: Scoped | None = None,
 ) -> Folder:
-    """Read everything in ROOT that may be taken; no link is followed and nothing is changed."""
+    """Read everything in ROOT that may be taken; no link is followed and nothing is changed.
+
+    With SCOPE, what lies beyond it is not looked at.
+    """
     worktree = _opened(root)
     files: dict[str, Taken] = {}
     linked: dict[str, bytes] = {}
-    away: dict[str, str] = dict.fromkeys(_dotted(worktree), DOT)
+    away: dict[str, str] = {} if scope else dict.fromkeys(_dotted(worktree), DOT)
+
+    def keeps(path: str, folder: bool) -> bool:
+        if scope is None or not scope.names(path, folder):
+            return scope is None
+        if folder and scope.is_gitignored(path, folder):
+            away[f"{path}/"] = GITIGNORED
+            return False
+        return True
+
     try:
-        found = _listed(root, worktree)
+        found = _listed(root, worktree, keeps)
         for number, (path, status) in enumerate(found, 1):
             why, taken = _judged(worktree, path, status, ignored)
             if taken:
@@ -155,9 +187,9 @@ def _opened(root: Path) -> WorkTree:
         raise BadInput(f"{root} cannot be read", hint="see its permissions") from error
 
 
-def _listed(root: Path, worktree: WorkTree) -> list[tuple[str, os.stat_result]]:
+def _listed(root: Path, worktree: WorkTree, keeps: Keeps) -> list[tuple[str, os.stat_result]]:
     found, size = [], 0
-    for path, status in worktree.scan():
+    for path, status in worktree.scan(keeps=keeps):
         found.append((path, status))
         size += min(status.st_size, MAX_FILE)
         if len(found) > MOST_FILES or size > MOST_BYTES:
@@ -177,7 +209,7 @@ def _judged(
     if why:
         return why, None
     if ignored(path):
-        return "ignored by its own .gitignore", None
+        return GITIGNORED, None
     seen = _steady(worktree, path)
     if seen.absent:
         return "", None

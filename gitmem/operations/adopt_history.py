@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from gitmem.core.scope import Scope
 from gitmem.core.secrets import redact
 from gitmem.errors import GroupRefused
 from gitmem.git.foreign import (
@@ -75,8 +76,13 @@ def open_history(
     return found, ()
 
 
-def read_history(foreign: Foreign, progress: Progress | None = None) -> History:
-    """Judge every version of every file in the past of FOREIGN; nothing is written."""
+def read_history(
+    foreign: Foreign, progress: Progress | None = None, scope: Scope | None = None
+) -> History:
+    """Judge every version of every file in the past of FOREIGN; nothing is written.
+
+    With SCOPE, files beyond it are none of that past.
+    """
     try:
         head = foreign.head()
     except HistoryUnreadable as error:
@@ -84,7 +90,7 @@ def read_history(foreign: Foreign, progress: Progress | None = None) -> History:
     if head is None:
         return History()
     past = foreign.past(head)
-    reader = _Reader(foreign, past, head)
+    reader = _Reader(foreign, past, head, scope)
     for number, each in enumerate(past.commits, 1):
         reader.take(each)
         if progress:
@@ -104,8 +110,8 @@ class _State(NamedTuple):
 class _Reader:
     """Goes through a past, parents before children."""
 
-    def __init__(self, foreign: Foreign, past: Past, head: str) -> None:
-        self._foreign = foreign
+    def __init__(self, foreign: Foreign, past: Past, head: str, scope: Scope | None) -> None:
+        self._foreign, self._scope = foreign, scope
         self._past, self._head = past, head
         self._states: dict[str, _State] = {}
         # A state is as large as the folder: it goes once the last child has seen it.
@@ -160,6 +166,8 @@ class _Reader:
     ) -> dict[str, str | None]:
         found: dict[str, str | None] = {}
         for path, _, new in changes:
+            if self._scope and not self._scope.holds(path):
+                continue
             why = self._why_not(path, new) if new else ""
             if why:
                 self._left.setdefault((redact(_outermost(path, why))[0], why), commit)

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.core.layout import EMPTY, FILE, Layout
 from gitmem.core.recognise import Recognised, recognise
+from gitmem.core.scope import NOTHING, Scope, either, scope_of
+from gitmem.core.secrets import redact
 from gitmem.errors import BadInput, LayoutRefused
-from gitmem.operations.layouts import NONE, checked, shipped, shipped_layout, starter_files
+from gitmem.git.worktree import WorkTree
+from gitmem.operations.clock import ENV, named_zone, settings_in
+from gitmem.operations.layouts import (
+    NONE,
+    checked,
+    shipped,
+    shipped_layout,
+    starter_files,
+    unknown_keys,
+)
+from gitmem.operations.scope import layout_scope
 
 HEAD = 4096
 """How many bytes of a file a layout may look at."""
@@ -28,6 +42,17 @@ class Choice(NamedTuple):
     text: bytes | None = None
     """The `gitmem.yaml` to add; None where the folder has its own, or wants none."""
     remarks: tuple[str, ...] = ()
+    broken: bool = False
+    """True when the folder has its own layout, which cannot be read."""
+    zone: str = ""
+    """The zone that a `.env` of the folder's system names, and that is in TEXT now ..."""
+    zone_from: str = ""
+    """... and the path of that file."""
+
+    @property
+    def scope(self) -> Scope:
+        """What is memory by it, where the folder is adopted in place."""
+        return NOTHING if self.broken else scope_of(self.layout)
 
     @property
     def adds(self) -> str:
@@ -61,19 +86,65 @@ def choose_layout(
     return Choice(best.layout, checked(text), best.sure, best.score, best.why, text)
 
 
+def possible_scope(root: Path, wanted: str) -> Scope:
+    """What may be memory in ROOT, before its files are read: by its own layout, WANTED, or any."""
+    worktree = WorkTree(root)
+    try:
+        own = worktree.look(FILE)
+    finally:
+        worktree.close()
+    if own.data is not None or wanted == NONE:
+        return layout_scope(own.data)
+    names = (wanted,) if wanted else shipped()
+    return either(scope_of(shipped_layout(name)) for name in names)
+
+
+def with_zone(choice: Choice, root: Path) -> Choice:
+    """CHOICE with the time zone that the `.env` of the adopted system names.
+
+    It stands in the folder or, as beside a `memory` folder, above it. Only TZ is taken from it; a
+    layout that names a zone itself keeps that.
+    """
+    for place in (root, root.parent):
+        found = settings_in(place).get("TZ", "").removeprefix(":")
+        if found:
+            return choice if choice.layout.timezone else _zoned(choice, found, place / ENV)
+    return choice
+
+
+def _zoned(choice: Choice, zone: str, source: Path) -> Choice:
+    said = f"TZ={redact(zone)[0]} in {redact(str(source))[0]}"
+    try:
+        named_zone(zone)
+    except BadInput:
+        remark = f"{said} is not a known time zone; set `timezone:` with `gitmem edit {FILE}`"
+        return choice._replace(remarks=(*choice.remarks, remark))
+    line = rb"\g<0>timezone: " + zone.encode() + rb"\n"
+    text = choice.text and re.sub(rb"(?m)^gitmem:.*\n", line, choice.text, count=1)
+    with suppress(LayoutRefused):
+        layout = checked(text) if text else EMPTY
+        if layout.timezone == zone:
+            return choice._replace(text=text, layout=layout, zone=zone, zone_from=str(source))
+    remark = f"{said} is not used: add `timezone: {zone}` with `gitmem edit {FILE}`"
+    return choice._replace(remarks=(*choice.remarks, remark))
+
+
 def _own(text: bytes, wanted: str) -> Choice:
     """The folder brings its own layout, which is not rewritten even if it is broken."""
     remarks: tuple[str, ...] = ()
+    broken = False
     try:
-        layout = checked(text)
+        layout = checked(text, lenient=True)
+        remarks = tuple(filter(None, (unknown_keys(layout),)))
     except LayoutRefused as error:
-        layout, remarks = EMPTY, (f"its layout is kept and cannot be used: {error.message}",)
+        layout, broken = EMPTY, True
+        remarks = (f"its layout is kept and cannot be used: {error.message}",)
     if wanted and wanted != layout.name:
         raise BadInput(
             f"the folder has a {FILE} of its own ({layout.name or 'broken'})",
             hint="leave out --layout; it can be edited afterwards with `gitmem edit gitmem.yaml`",
         )
-    return Choice(layout.name or NONE, layout, "certain", 1.0, (FILE,), None, remarks)
+    return Choice(layout.name or NONE, layout, "certain", 1.0, (FILE,), None, remarks, broken)
 
 
 def _candidates(texts: Mapping[str, bytes], away: Collection[str] = ()) -> tuple[Recognised, ...]:

@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from gitmem.core.guards import MARKERS_RULE, hold_rule
+from gitmem.core.layout import FILE
 from gitmem.core.messages import RUN, Note, revealed
 from gitmem.core.paths import is_inside
+from gitmem.core.quoting import quoted
 from gitmem.errors import Conflict, PathNotFound, PathRefused
 from gitmem.git.intake import Captured, Holding, new_id
 from gitmem.git.lock import WAIT
@@ -62,6 +64,9 @@ def capture(
     if must_exist:
         for place in places:
             _check_known(group, place)
+    places = [each for each in places if group.is_memory(each)]
+    if paths and not places:
+        return CapturedAll((), (), 0)
     work = _Capture(group, finder, wait, seconds)
     work.recover()
     scan = pending_edits(group, places, until=time.monotonic() + seconds)
@@ -156,6 +161,15 @@ def _check_known(group: Group, place: str) -> None:
             f"there is no {place}, neither among the files nor in the last commit",
             hint="see what waits to be captured with `gitmem status`",
             path=place,
+        )
+    if not group.is_memory(place):
+        one = f", or write it: `gitmem write {quoted(place)} - < FILE`"
+        folder = os.path.isdir(group.worktree / place)
+        raise PathRefused(
+            f"{place!r} is outside the memory of this group",
+            hint=f"add it to `include:` with `gitmem edit {FILE}`{'' if folder else one}",
+            path=place,
+            rule="outside-memory",
         )
 
 

@@ -9,13 +9,14 @@ from typing import NamedTuple
 from gitmem.core.access import check_access
 from gitmem.core.layout import FILE
 from gitmem.core.paths import check_group as check_name
+from gitmem.core.scope import NOTHING, Scope
 from gitmem.errors import GitmemError, GroupRefused
 from gitmem.git.checks.findings import INFO, WARNING, Finding, info, warning
 from gitmem.git.checks.fsck import VERIFIED, Progress, inspect
 from gitmem.git.formats import check_form
 from gitmem.git.lock import last_run
 from gitmem.git.repairs.pointing import point_if_free
-from gitmem.git.setup import read_config
+from gitmem.git.setup import read_config, worktree_of
 from gitmem.operations.clock import Clock, zone_of, zone_problem
 from gitmem.operations.group import Group, Store, keep_run, not_found, time_now
 from gitmem.operations.layouts import layout_at
@@ -77,7 +78,8 @@ def check_group(
     check_form(read_config(gitdir), name)
     zone = zone_of(store.root)
     moment = time_now(now, zone)
-    found = inspect(gitdir, now=moment, full=full or repair, progress=progress)
+    scope = _scope(store, name)
+    found = inspect(gitdir, now=moment, full=full or repair, progress=progress, scope=scope)
     findings = found.findings
     if repair and findings:
         from gitmem.git.repairs.repair import (
@@ -87,10 +89,10 @@ def check_group(
         if near:
             relink_from(store, name, near)
         run = last_run(gitdir)
-        done = mend(gitdir, store.default_worktree(name), lambda: time_now(now, zone))
+        done = mend(gitdir, store.default_worktree(name), lambda: time_now(now, zone), scope)
         if done:  # a lock that was mended tells of no run; a newer format is left alone
             keep_run(gitdir, run)
-        found = inspect(gitdir, now=time_now(now, zone), full=True, progress=progress)
+        found = inspect(gitdir, now=time_now(now, zone), full=True, progress=progress, scope=scope)
         answers = {_key(each.code, each.path, each.object): each.text for each in done}
         findings = _merged(findings, found.findings, answers)
     findings = (*findings, *_layout(store, name), *_zone(store), *_secrets(store, name, acting))
@@ -132,6 +134,20 @@ def _layout(store: Store, name: str) -> Iterator[Finding]:
         if problem:
             hint = f"mend it with `gitmem edit {FILE}`, or see `gitmem log {FILE}`"
             yield warning("layout", problem, path=FILE, hint=hint)
+
+
+def _scope(store: Store, name: str) -> Scope | None:
+    """What in the work tree is memory; nothing new where a folder elsewhere cannot be judged."""
+    with suppress(GitmemError, OSError):
+        group = _as_it_is(store, name)
+        try:
+            found = group.scope(group.repository.snapshot())
+            return found.scope if found else None
+        finally:
+            group.close()
+    gitdir = store.gitdir(name)
+    place = worktree_of(gitdir)
+    return NOTHING if place and place != store.default_worktree(name) else None
 
 
 def _secrets(store: Store, name: str, acting: str | None) -> Iterator[Finding]:

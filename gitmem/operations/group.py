@@ -24,6 +24,7 @@ from gitmem.git.setup import FORMAT, is_blank, is_tied, name_worktree, read_conf
 if TYPE_CHECKING:
     from gitmem.git.intake import PutForward
     from gitmem.git.rejoining import Rejoined
+    from gitmem.git.scoped import Scoped
     from gitmem.git.underway import GitOperation
     from gitmem.git.writer import Writer
     from gitmem.index.layouts import Standing
@@ -194,6 +195,7 @@ class Group:
         self.repository = Repository(self.gitdir, heals=heals)
         self._rescue = Rescue(self.gitdir, lambda: self.worktree, keeps=self.keeps)
         self.repository.objects.rescuer = self._rescue
+        self.repository.scope = self.scope
 
     def _find_config(self, near: str) -> None:
         """The work tree is elsewhere, or a power cut or an interrupted renaming left it unnamed."""
@@ -413,9 +415,19 @@ class Group:
                 self.rejoined += writer.rejoined
                 self.put_forward += writer.put_forward
         if writer.landed or writer.strayed:
+            if self.is_outside:
+                self._exclude_rest()
             self._count_as_scanned(writer)
             follows = goes_on and not (hurried or writer.strayed or self._exposed)
             self._searched = writer.published if follows else "", self._searched[1]
+
+    def _exclude_rest(self) -> None:
+        from gitmem.git.scoped import exclude_rest
+
+        with suppress(GitmemError, OSError):  # a rule that cannot be written stops nobody
+            scope = self.scope(self.repository.snapshot())
+            if scope:
+                exclude_rest(self.gitdir, scope.scope)
 
     def underway(self) -> GitOperation | None:
         """What a person has begun with plain git in this group and not finished."""
@@ -448,9 +460,9 @@ class Group:
         """Refuse a layout that cannot be read, and a path that somebody decided to ignore."""
         data = files.get(FILE)
         if data is not None:
-            from gitmem.operations.layouts import checked
+            from gitmem.operations.layouts import check_layout
 
-            checked(data)
+            check_layout(data, self._layout_at(self._tip()))
         if os.path.exists(f"{self.gitdir}/gitmem/ignored"):
             from gitmem.git.ignored import Ignored  # most groups ignore nothing
 
@@ -462,6 +474,19 @@ class Group:
 
         adopt_all(writer, scan_edits(self.repository, writer.worktree), finder)
         writer.restage()
+
+    def scope(self, snapshot: Snapshot) -> Scoped | None:
+        """What in the work tree is memory beside the files of SNAPSHOT; None for all of it."""
+        if not self.is_outside:
+            return None
+        from gitmem.operations.scope import scope_at  # only for a folder that somebody has
+
+        return scope_at(self, snapshot)
+
+    def is_memory(self, path: str) -> bool:
+        """Whether PATH is memory, or a folder in which memory may lie."""
+        scope = self.scope(self.repository.snapshot())
+        return scope is None or not path or scope.keeps(path, os.path.isdir(self.worktree / path))
 
     @cached_property
     def is_outside(self) -> bool:

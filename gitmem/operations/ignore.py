@@ -154,7 +154,8 @@ def _standing(group: Group, snapshot: Snapshot) -> Iterator[str]:
         return
     worktree = WorkTree(group.worktree)
     try:
-        for path, found in worktree.scan():
+        scope = group.repository.scope(snapshot)
+        for path, found in worktree.scan(keeps=scope.keeps if scope else None):
             if snapshot.node(path) is None:
                 yield path + "/" * stat.S_ISDIR(found.st_mode)
     finally:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from gitmem.core.access import check_access
 from gitmem.core.guards import check_message_text
-from gitmem.core.layout import FILE
+from gitmem.core.layout import FILE, in_small_letters
 from gitmem.core.messages import Note
 from gitmem.core.paths import check_group, find_twin
 from gitmem.errors import Conflict, Damaged, GroupRefused, PathRefused, StorageFailed
@@ -40,6 +40,7 @@ from gitmem.operations.renaming import finish_rename
 from gitmem.operations.worktrees import repoint
 
 NOTHING = CapturedAll((), (), 0)
+FOUND = "found when the group was made"
 
 
 class Initialised(NamedTuple):
@@ -97,11 +98,16 @@ def init(
         try:
             excluded = _settle(group, asked=worktree is not None)
             found = NOTHING
+            # Beside other work only the layout tells what is memory: then its files come first.
+            ahead = list(starter) if group.is_outside else []
             if fresh and take_in:
-                found = capture(group, reason="found when the group was made")
+                found = capture(group, ahead, reason=FOUND)
             started: tuple[str, ...] = ()
             if relayout or (fresh and not group.repository.snapshot().node(FILE)):
                 started = _start(group, starter, layout)
+            if fresh and take_in and ahead:
+                rest = capture(group, reason=FOUND)
+                found = rest._replace(captured=(*found.captured, *rest.captured))
             tip = group.repository.tip().commit
             named = layout_of(group).name
             # What waits for room on the disk is finished by whoever calls this again.
@@ -144,7 +150,7 @@ def _start(group: Group, starter: dict[str, bytes], layout: str) -> tuple[str, .
         return Plan((Step(files, note._replace(paths=tuple(files))),)) if files else None
 
     with group.writing() as writer:
-        for path in starter:
+        for path in filter(None, (*starter, *map(in_small_letters, starter))):
             writer.adopt(path)  # what somebody put there counts, not what we would
         writer.publish(plan)
     return tuple(started)

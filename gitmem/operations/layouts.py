@@ -36,7 +36,9 @@ class Loaded(NamedTuple):
     blob: str = ""
     """The version of `gitmem.yaml` it was read from; empty where the group never had one."""
     problem: str = ""
-    """What is wrong with the commit's own, if an older one has to serve."""
+    """What is wrong with the commit's own: an older one has to serve, or keys are passed over."""
+    written: Layout = EMPTY
+    """The layout as it is written: that of `layout` names files as the commit does."""
 
 
 def check_layers(layout: Layout, layers: Sequence[str]) -> None:
@@ -63,16 +65,32 @@ def layout_at(group: Group, snapshot: Snapshot) -> Loaded:
 
     So somebody who wants none says so with a `gitmem.yaml` that has no layers.
     """
+    found = _written_at(group, snapshot)
+    return found._replace(layout=spelled_at(found.layout, snapshot), written=found.layout)
+
+
+def spelled_at(layout: Layout, snapshot: Snapshot) -> Layout:
+    """LAYOUT with the names that the files of a commit have; a folder that is lost has none."""
+
+    def has(path: str) -> bool:
+        with suppress(Damaged):
+            return snapshot.oid(path) is not None
+        return False
+
+    return layout.spelled(has)
+
+
+def _written_at(group: Group, snapshot: Snapshot) -> Loaded:
     blob = snapshot.oid(FILE) or ""
     known = group.layouts.get(blob)
     if known:
-        return Loaded(known, blob)
+        return _loaded(known, blob)
     if not blob and group.standing == (snapshot.commit, ""):
         return Loaded(EMPTY)
     problem, lost = f"{FILE} is missing", None
     if blob:
         try:
-            return Loaded(_read(group, blob), blob)
+            return _loaded(_read(group, blob), blob)
         except LayoutRefused as error:
             problem = error.message
         except Damaged as error:
@@ -86,11 +104,29 @@ def layout_at(group: Group, snapshot: Snapshot) -> Loaded:
     return Loaded(_read(group, found), found, f"{problem}; an older version is used")
 
 
+def _loaded(layout: Layout, blob: str) -> Loaded:
+    return Loaded(layout, blob, unknown_keys(layout))
+
+
+def unknown_keys(layout: Layout) -> str:
+    """What there is to say about keys that nobody here knows; nothing where there are none."""
+    if not layout.unknown:
+        return ""
+    return f"{FILE} has unknown keys, which are ignored: {', '.join(layout.unknown)}"
+
+
+def check_layout(data: bytes, current: Layout) -> None:
+    """Refuse a layout that cannot be read; unknown keys that CURRENT has already may stay."""
+    known = set(current.unknown)
+    if not known or set(checked(data, lenient=True).unknown) - known:
+        checked(data)
+
+
 def _read(group: Group, blob: str) -> Layout:
     """The layout in BLOB, from memory, from the cache, or from the file itself."""
     layout = group.layouts.get(blob) or remembered(group.gitdir, blob)
     if layout is None:
-        layout = checked(_content(group, blob))
+        layout = checked(_content(group, blob), lenient=True)
         if group.keeps:
             remember(group.gitdir, blob, layout)
     group.layouts[blob] = layout
@@ -111,12 +147,15 @@ def _content(group: Group, blob: str) -> bytes:
         raise
 
 
-def checked(data: bytes) -> Layout:
-    """The layout that DATA describes, or LayoutRefused; its time zone must exist here, too."""
+def checked(data: bytes, *, lenient: bool = False) -> Layout:
+    """The layout that DATA describes, or LayoutRefused; its time zone must exist here, too.
+
+    LENIENT: as what stands in a commit is read, where a newer gitmem may have put it.
+    """
     from gitmem.core.layout_file import parse
 
     try:
-        layout = parse(data.decode("utf-8"))
+        layout = parse(data.decode("utf-8"), lenient=lenient)
     except UnicodeDecodeError as error:
         raise LayoutRefused(f"{FILE} is not UTF-8 at byte {error.start}", line=0, key="") from error
     if layout.timezone:

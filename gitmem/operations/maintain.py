@@ -20,7 +20,7 @@ from gitmem.core.paths import check_group
 from gitmem.core.transcripts import REF
 from gitmem.errors import GitmemError, StorageFailed
 from gitmem.git.dropped import list_path
-from gitmem.git.fingerprint import fingerprint
+from gitmem.git.fingerprint import Fingerprint, fingerprint
 from gitmem.git.jobs import Job, append_job
 from gitmem.git.lock import Lock, lock_path
 from gitmem.git.refs import ref_tip
@@ -191,7 +191,7 @@ def _quiet_now(group: Group) -> Quiet | None:
             and known.beside == _beside(group)
             and group.repository.head_branch() == BRANCH
             and known.settings == _settings(group.store)
-            and known.worktree == fingerprint(str(group.worktree)).digest
+            and known.worktree == _looks_of(group).digest
             and not Lock(lock_path(group.gitdir)).peek()
             and is_where_left(group)
         )
@@ -210,13 +210,19 @@ def _state(group: Group) -> Quiet | None:
     try:
         now, tip, beside = group.now(), group.repository.tip().commit, _beside(group)
         tomorrow = datetime.combine(now.date() + timedelta(days=1), time.min, now.tzinfo)
-        looks = fingerprint(str(group.worktree))
+        looks = _looks_of(group)
     except (GitmemError, OSError, OverflowError):
         return None
     if not looks.is_settled(clock_time()):
         return None
     settings = _settings(group.store)
     return Quiet(tip, beside, looks.digest, settings, now.timestamp(), tomorrow.timestamp())
+
+
+def _looks_of(group: Group) -> Fingerprint:
+    """How the memory in the work tree looks."""
+    scope = group.repository.scope(group.repository.snapshot())
+    return fingerprint(str(group.worktree), scope.keeps if scope else None)
 
 
 def _settings(store: Store) -> str:

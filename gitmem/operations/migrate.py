@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gitmem.core.guards import check_size
-from gitmem.core.layout import Migration
+from gitmem.core.layout import Migration, in_small_letters
 from gitmem.core.messages import Note
 from gitmem.core.sections import joined, part
 from gitmem.git.held import SetAside
@@ -60,10 +60,11 @@ def migrate(group: Group, *, dry_run: bool = False, reason: str = "") -> Migrate
         return work.answer(snapshot.commit)._replace(dry_run=True)
     with group.writing() as writer:
         found = layout_of(group).migrate
-        places = [each for each in (found.old, found.new, found.into) if each]
+        named = (found.old, found.new, found.into)
+        places = [*filter(None, (*named, *map(in_small_letters, named)))]
         if places:
             adopt_all(writer, scan_edits(writer.repository, writer.worktree, places))
-        work = _Work(found, note)
+        work = _Work(layout_of(group).migrate, note)
         writer.publish(work.plan)
         return work.answer(writer.repository.tip().commit)._replace(
             captured=tuple(writer.captured),

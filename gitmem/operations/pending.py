@@ -127,6 +127,7 @@ class _Scanner:
         self._snapshot = snapshot
         self._repository = snapshot.repository
         self._worktree = worktree
+        self._scope = self._repository.scope(snapshot)
         self._index, self._index_mtime = self._repository.staging.load()
         record = Lock(lock_path(self._repository.gitdir)).peek()
         # On its way by a writer, alive or dead: the old version there is no edit.
@@ -144,7 +145,8 @@ class _Scanner:
         missing = {path for place in places for path in self._expected(place)}
         ignored = 0
         for place in places:
-            ignored += _ignored(self._worktree, place)
+            # Beside other work a name that begins with a dot is nobody's business.
+            ignored += 0 if self._scope else _ignored(self._worktree, place)
             for path, found in self._things(place):
                 missing.discard(path)
                 if not self._judge(path, found):
@@ -174,7 +176,7 @@ class _Scanner:
 
     def _things(self, place: str) -> Iterator[tuple[str, os.stat_result]]:
         try:
-            yield from self._worktree.scan(place)
+            yield from self._worktree.scan(place, self._scope.keeps if self._scope else None)
         except OSError:
             self._held[place or "."] = "unreadable"
 

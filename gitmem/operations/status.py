@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from gitmem.core.layout import EMPTY, FILE
 from gitmem.core.markers import conflicts
@@ -35,13 +35,15 @@ from gitmem.operations.exposed import (
     unsearched,
 )
 from gitmem.operations.group import Group
-from gitmem.operations.inventory import CoreFile, Inventory, inventory
+from gitmem.operations.inventory import CoreFile, EntryCount, Inventory, inventory
 from gitmem.operations.jobs import Job, last_jobs
 from gitmem.operations.layouts import Loaded, layout_at
 from gitmem.operations.log import Entry, iter_log
 from gitmem.operations.pending import PendingEdit, Scan, pending_edits
 from gitmem.operations.snapshot import latest
 from gitmem.operations.sources import has_transcripts
+
+Timed = TypeVar("Timed", CoreFile, EntryCount)
 
 RECENT = 50
 """How many commits back violations are looked for."""
@@ -141,6 +143,8 @@ class Status(NamedTuple):
     unsearched: int = 0
     """Commits that are not searched for secrets yet: `gitmem maintain` does that. 1,001 stands for
     more than 1,000, -1 for a history that cannot be read."""
+    bytes: int = 0
+    """The size of all files at HEAD that can be read."""
 
 
 def status(group: Group) -> Status:
@@ -153,7 +157,7 @@ def status(group: Group) -> Status:
     scan = pending_edits(group)
     last = next((entry for entry in recent if entry.op != "init"), None)
     snapshot = group.repository.snapshot(tip)
-    read = _read_back(group, snapshot, recent)
+    read, size = _read_back(group, snapshot, recent)
     aside = sum(1 for _ in HeldFolder(group.gitdir))
     loaded, holdings = _holdings(group, snapshot)
     wrong_zone = "" if loaded.layout.timezone else zone_problem(group.store.root)
@@ -198,7 +202,10 @@ def status(group: Group) -> Status:
         loaded.layout.name,
         loaded.problem,
         concerns,
-        holdings._replace(core=tuple(_with_times(holdings.core, recent))),
+        holdings._replace(
+            core=tuple(_with_times(holdings.core, recent)),
+            entries=tuple(_with_times(holdings.entries, recent)),
+        ),
         last_snapshot,
         wrong_zone,
         jobs,
@@ -215,6 +222,7 @@ def status(group: Group) -> Status:
         late,
         lost,
         left_out,
+        size,
     )
 
 
@@ -244,24 +252,24 @@ def _marked(snapshot: Snapshot, recent: Sequence[Entry]) -> Iterator[str]:
             yield path
 
 
-def _read_back(group: Group, snapshot: Snapshot, recent: Sequence[Entry]) -> ReadBack:
-    """Read every file of HEAD, and look up how far history was read.
+def _read_back(group: Group, snapshot: Snapshot, recent: Sequence[Entry]) -> tuple[ReadBack, int]:
+    """Read every file of HEAD, and look up how far history was read; also the size of all files.
 
     That takes about as long as the rest of `status` (20 microseconds a file: 40 ms for 2,000), does
     not grow with history, and is the least that a verdict can rest on.
     """
-    count, unreadable = 0, []
+    count, size, unreadable = 0, 0, []
     for path, node in snapshot.files():
         try:
             if node.mode != SUBMODULE:
-                group.repository.objects.read_as("blob", node.oid)
+                size += len(group.repository.objects.read_as("blob", node.oid))
             count += 1
         except Damaged:
             unreadable.append(path)
     verified = group.repository.reference(VERIFIED) or ""
     newest = [each.commit for each in recent]
     since = newest.index(verified) if verified in newest else None
-    return ReadBack(count, tuple(unreadable), verified, since)
+    return ReadBack(count, tuple(unreadable), verified, since), size
 
 
 def _untrusted(group: Group) -> str:
@@ -345,10 +353,15 @@ def _unsaid(said: Said | None) -> Iterator[str]:
         yield f"{counted(said.pending, 'message')} not summarised"
 
 
-def _with_times(core: Sequence[CoreFile], recent: Sequence[Entry]) -> Iterator[CoreFile]:
-    for each in core:
+def _with_times(files: Sequence[Timed], recent: Sequence[Entry]) -> Iterator[Timed]:
+    """FILES with their last change, or how long ago that was at least."""
+    oldest = recent[-1].time if len(recent) == RECENT else None
+    for each in files:
         found = next((entry for entry in recent if each.path in entry.paths), None)
-        yield each._replace(updated=found.time, agent=found.agent) if found else each
+        if found:
+            yield each._replace(updated=found.time, agent=found.agent)
+        else:
+            yield each._replace(older_than=oldest)
 
 
 def _in_trash(group: Group) -> InTrash:

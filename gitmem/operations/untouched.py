@@ -68,6 +68,7 @@ class _Look:
         self._worktree = worktree
         self._index = index
         self._written = written
+        self._scope = snapshot.repository.scope(snapshot)
 
     @cached_property
     def _ignored(self) -> Ignored:
@@ -83,8 +84,10 @@ class _Look:
                 name = each.name
                 if name[0] == ".":
                     continue
-                node = tree.get(name)
-                keeps = self._is_folder if each.is_dir(follow_symlinks=False) else self._is_file
+                node, is_folder = tree.get(name), each.is_dir(follow_symlinks=False)
+                if self._scope and not node and not self._scope.keeps(inside + name, is_folder):
+                    continue  # other work, beside memory
+                keeps = self._is_folder if is_folder else self._is_file
                 if not keeps(each, inside + name, node):
                     return False
                 missing.discard(name)

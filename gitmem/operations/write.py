@@ -20,7 +20,7 @@ from gitmem.operations.aiming import HERE, aims, checked_edit, places
 from gitmem.operations.applying import Aim, BlobMismatch, Edit, applied, naming_line
 from gitmem.operations.group import Group
 from gitmem.operations.landing import landing
-from gitmem.operations.layouts import checked, layout_at
+from gitmem.operations.layouts import check_layout, layout_at
 from gitmem.operations.place import check_no_archive, check_place
 from gitmem.operations.retries import REQUEST, digest_of, find_earlier, written_then
 
@@ -238,7 +238,7 @@ class _Work:
         for path, data in files.items():
             with naming_line(last[path]):
                 if path == FILE:
-                    checked(data)
+                    check_layout(data, layout)
                 check_write(
                     path,
                     data,

@@ -11,6 +11,7 @@ from tests.support.cli import Run
 from tests.support.git import git
 from tests.support.memories import SYSTEMS, ZYLOS, lay, stand
 from tests.support.samples import UPPER, body
+from tests.support.workspaces import workspace
 
 KEY = "AKIA" + body(UPPER, 16, 5)
 
@@ -40,7 +41,7 @@ def test_it_says_what_was_taken_why_and_what_comes_next(run: Run, folder: Path) 
 
 
 def test_a_dry_run_prints_the_command_that_does_it(run: Run, home: Path, folder: Path) -> None:
-    said = run("adopt", str(folder), "--dry-run", "-g", "bot", "--layout", "nano", "--in-place")
+    said = run("adopt", str(folder), "--dry-run", "-g", "bot", "--layout", "zylos", "--in-place")
 
     assert said.out.startswith(f"would adopt 12 files of {folder}")
     assert not home.exists()
@@ -147,3 +148,44 @@ def test_many_left_out_things_are_not_a_flood(run: Run, folder: Path) -> None:
 
     assert said.out.count("left out") == 21
     assert "10 more: see --json" in said.out
+
+
+def test_a_workspace_is_adopted_in_place_and_only_its_memory_shows(
+    run: Run, tmp_path: Path
+) -> None:
+    folder = workspace(tmp_path / "zylos")
+    (tmp_path / "zylos" / ".env").write_text("TZ=Asia/Tokyo\nSECRET=hush\n")
+
+    said = run("adopt", str(folder), "--in-place")
+
+    assert said.code == 0
+    assert said.out.startswith(f"adopted 12 files of {folder} into the group main\n")
+    assert f"days     in Asia/Tokyo, by TZ in {folder}/.env" in said.out
+    beside = "outside  README.md, logs/, node_modules/ and 3 more (to add one: `include:` in"
+    assert beside in said.out
+    assert "left out" not in said.out
+    assert "hush" not in said.out
+
+    (folder / "src/main.ts").write_text("changed\n")
+    shown = [run(*words).out for words in (("status",), ("list",), ("capture",), ("held",))]
+    assert not any(word in out for out in shown for word in ("src", "node_modules", "package"))
+    assert run("search", "answer module left-pad").out.count("node_modules") == 0
+    refused = run("capture", "src/main.ts")
+    assert refused.code == 5
+    assert "'src/main.ts' is outside the memory of this group" in refused.err
+    assert "include:" in refused.err
+    assert run("write", "src/notes.md", "Kept on purpose.").code == 0
+    (folder / "src/notes.md").write_text("And edited.\n")
+    assert "captured src/notes.md" in run("capture").out
+
+
+def test_json_names_what_is_outside_and_the_zone(run: Run, tmp_path: Path) -> None:
+    folder = workspace(tmp_path / "zylos")
+    (tmp_path / ".env").write_text("TZ='Europe/Berlin'\n")
+
+    found = run("adopt", str(folder), "--in-place", "--dry-run", "--json").document
+
+    assert found["outside"] == sorted(found["outside"])
+    assert {"node_modules/", "src/", "package.json"} <= set(found["outside"])
+    assert found["timezone"] == "Europe/Berlin"
+    assert found["timezone_from"] == str(tmp_path / ".env")

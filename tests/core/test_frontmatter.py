@@ -312,6 +312,8 @@ def test_any_key_can_be_set(key: str) -> None:
         ("", "k", "v" * 8200, "too-big"),
         ("", "k", "half \ud800", "not-yaml"),
         ("---\n? k\n---\n", "k", "v", "not-settable"),
+        ("---\na: b: c\nk: d: e\n---\n", "k", "v", "not-yaml"),
+        ("---\nk: &x 1\nj: *x\n---\n", "k", "v", "alias"),
     ],
 )
 def test_what_cannot_be_set_safely_is_refused(text: str, key: str, value: str, rule: str) -> None:
@@ -319,6 +321,21 @@ def test_what_cannot_be_set_safely_is_refused(text: str, key: str, value: str, r
         set_field(text, key, value)
 
     assert refused.value.facts["rule"] == rule
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("---\nk: b: c\na: 1\n---\nx\n", '---\nk: "v: w"\na: 1\n---\nx\n'),
+        ("---\r\na: 1\r\nk: *b* c\r\n---\r\nx", '---\r\na: 1\r\nk: "v: w"\r\n---\r\nx'),
+        ("---\nk: [b] c\n---\n", '---\nk: "v: w"\n---\n'),
+    ],
+)
+def test_a_value_that_keeps_the_block_from_being_yaml_can_be_replaced(
+    text: str, wanted: str
+) -> None:
+    assert read(text) == {}
+    assert set_field(text, "k", "v: w") == wanted
 
 
 FIELDS = [

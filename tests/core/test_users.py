@@ -56,6 +56,39 @@ def test_a_literal_name_comes_first() -> None:
     assert name_of_user("telegram:1", []) == "telegram%3A1"
 
 
+@pytest.mark.parametrize(
+    "user",
+    ["telegram:123456", "12345@s.whatsapp.net", "slack:T1:U2", "100%", "a b", "ada|x", "安"],
+)
+def test_where_names_are_literal_a_new_one_is_the_id_itself(user: str) -> None:
+    assert name_of_user(user, [], literal=True) == user
+    assert name_of_user(user, ["default", user], literal=True) == user
+
+
+@pytest.mark.parametrize(
+    ("user", "name"),
+    [
+        ("telegram/1", "telegram%-1"),
+        ("a\\b", "a%_b"),
+        (".hidden", "%2Ehidden"),
+        ("a%3Ab", "a%253Ab"),
+        ("x*", "x%2A"),
+        ("{date}", "%7Bdate%7D"),
+        ("a\nb", "a%0Ab"),
+        ("\u212a", "%E2%84%AA"),
+    ],
+)
+def test_an_id_that_no_file_can_be_called_is_encoded_all_the_same(user: str, name: str) -> None:
+    assert name_of_user(user, [], literal=True) == name
+
+
+def test_a_file_of_an_earlier_release_stays_the_only_one_of_its_user() -> None:
+    assert name_of_user("telegram:1", ["telegram%3A1"], literal=True) == "telegram%3A1"
+    assert name_of_user("Ada", ["%41%64%61"], literal=True) == "%41%64%61"
+    both = ["telegram:1", "telegram%3A1"]
+    assert name_of_user("telegram:1", both, literal=True) == "telegram:1"
+
+
 def test_a_literal_name_that_stands_for_another_id_is_not_taken() -> None:
     assert name_of_user("telegram%3A123", ["telegram%3A123"]) == "telegram%253A123"
     assert name_of_user("a%-b", ["a%-b"]) == "a%25-b"
@@ -93,16 +126,26 @@ alike = st.one_of(
 )
 
 
-@given(st.lists(alike, max_size=6, unique=True), st.sets(alike, max_size=5), st.booleans())
+@given(
+    st.lists(alike, max_size=6, unique=True),
+    st.sets(alike, max_size=5),
+    st.booleans(),
+    st.booleans(),
+)
 def test_no_two_ids_share_a_file_and_none_moves_once_it_is_there(
-    users: list[str], by_hand: set[str], made: bool
+    users: list[str], by_hand: set[str], made: bool, literal: bool
 ) -> None:
+    def place(user: str, folder: set[str], default: str) -> str:
+        return user_path(
+            "users/{user}.md", user, lambda _: folder, default=default, literal=literal
+        )
+
     folder = {f"{each}.md" for each in by_hand if "/" not in each and "\\" not in each}
     default = "users/default.md"
     places: dict[str, str] = {}
     for user in users:
         try:
-            path = user_path("users/{user}.md", user, lambda _: folder, default=default)
+            path = place(user, folder, default)
         except (BadInput, PathRefused):
             continue
         assert decode_user(path.removeprefix("users/").removesuffix(".md")) == user
@@ -113,15 +156,15 @@ def test_no_two_ids_share_a_file_and_none_moves_once_it_is_there(
     assert len(set(places.values())) == len(places)
     if made:
         for user, path in places.items():
-            assert user_path("users/{user}.md", user, lambda _: folder, default=default) == path
+            assert place(user, folder, default) == path
 
 
-@given(st.lists(alike, max_size=6, unique=True))
-def test_no_disk_takes_the_files_of_two_ids_for_one(users: list[str]) -> None:
+@given(st.lists(alike, max_size=6, unique=True), st.booleans())
+def test_no_disk_takes_the_files_of_two_ids_for_one(users: list[str], literal: bool) -> None:
     folder: set[str] = set()
     for user in users:
         try:
-            path = user_path("{user}", user, lambda _: folder)
+            path = user_path("{user}", user, lambda _: folder, literal=literal)
         except (BadInput, PathRefused):
             continue
         assert find_twin(path, folder) is None

@@ -19,12 +19,13 @@ from typing import Any, NamedTuple
 import pytest
 
 import gitmem as package
-from gitmem.git.lock import lock_path
+from gitmem.git.lock import Lock, lock_path
 from gitmem.hosts.hooks.answering import Asked, respond
 from gitmem.hosts.hooks.dialects import DIALECTS, EVENTS
 from gitmem.hosts.hooks.groups import EDITS
 from gitmem.hosts.hooks.room import length_of, tokens_in
 from gitmem.hosts.hooks.turns import TURNS
+from gitmem.operations.adopt import adopt
 from gitmem.operations.archive import archive
 from gitmem.operations.compact import compact
 from gitmem.operations.group import Group, Store, Who
@@ -45,6 +46,7 @@ from tests.support.git import git, git_bytes
 from tests.support.histories import dropped_by_stash, edit, put, truncate
 from tests.support.moulds import Moulds
 from tests.support.samples import UPPER, body
+from tests.support.workspaces import workspace
 
 ROOT = Path(package.__file__).parents[1]
 HOSTS = tuple(DIALECTS)
@@ -869,6 +871,29 @@ class TestFiles:
         assert (newest.op, newest.paths, newest.session) == ("capture", ("facts/new.md",), SESSION)
         assert newest.source == "claude-code"
 
+    def test_other_work_in_a_folder_with_memory_is_left_alone(
+        self, desk: Desk, tmp_path: Path
+    ) -> None:
+        folder = workspace(tmp_path / "zylos")
+        adopt(desk.store, "bot", folder, in_place=True)
+        group = desk.group("bot")
+        before = group.repository.tip().commit
+
+        def edited(path: str) -> Answer:
+            (folder / path).write_text("changed\n")
+            return desk(
+                "post-tool-use",
+                cwd=str(folder),
+                tool_name="Write",
+                tool_input={"file_path": str(folder / path)},
+            )
+
+        with Lock(lock_path(group.gitdir)):  # who has nothing to commit does not wait for anybody
+            assert edited("src/main.ts") == Answer(0, None, "")
+        assert group.repository.tip().commit == before
+        assert edited("state.md").code == 0
+        assert group.repository.tip().commit != before
+
     def test_a_patch_of_codex_names_its_files(self, desk: Desk, group: Group) -> None:
         put(group, "facts/old.md", "Old.\n")
         (group.worktree / "facts/old.md").rename(group.worktree / "facts/moved.md")
@@ -1475,3 +1500,82 @@ def test_a_layout_without_a_place_for_summaries_says_so(desk: Desk, group: Group
 
     assert done.code == 1
     assert "has no place for it; add `compact: {into: FILE}`" in done.err
+
+
+def of_nano(desk: Desk, **files: str) -> Group:
+    """A group of the layout nano with these files, beside its starters."""
+    init(desk.store, "nano", layout="nano")
+    group = desk.group("nano")
+    for name, text in files.items():
+        edit(group, f"{name}.md", text)
+    return group
+
+
+NANO = {"GITMEM_GROUP": "nano"}
+
+
+def test_the_soul_of_nano_is_no_snippet_for_a_session(desk: Desk) -> None:
+    of_nano(desk, SOUL="# Soul\n\nBe kind.\n")
+
+    start = desk("session-start", source="startup", env=NANO)
+
+    assert start.context.startswith("# Soul\n\nBe kind.")
+    assert "Relevant memory snippets" not in start.context
+
+
+def test_a_small_memory_file_serves_prompts_and_compactions(desk: Desk) -> None:
+    group = of_nano(desk, memory="# Memory\n\nAda likes tea.\n")
+    (group.worktree / "MEMORY.md").unlink()
+    desk("stop", env=NANO)
+
+    asked = desk("user-prompt-submit", prompt="what does Ada like?", env=NANO)
+    desk("post-compact", compact_summary="We chose ESM.", env=NANO)
+
+    assert "(group: memory.md" in asked.context
+    assert "We chose ESM." in git(group.worktree, "show", "HEAD:memory.md")
+    assert "MEMORY.md" not in git(group.worktree, "ls-files")
+
+
+def test_on_the_first_day_a_session_is_told_what_it_may_create(desk: Desk) -> None:
+    init(desk.store, "soul", layout="soul")
+    env = {"GITMEM_GROUP": "soul"}
+
+    first = desk("session-start", source="startup", env=env)
+    put(desk.group("soul"), "soul.md", "# Soul\n\nKind.\n")
+    later = desk("session-start", source="startup", env=env)
+
+    assert first.context == (
+        "You may create these files, which do not exist yet: soul.md (Your Personality), "
+        "user.md (About the User), diary/<datetime>.md.\n\n"
+        "No new conversations since last checkpoint."
+    )
+    assert later.context == (
+        "## Your Personality\n# Soul\n\nKind.\n\nYou may create these files, which do not exist "
+        "yet: user.md (About the User), diary/<datetime>.md.\n\n"
+        "No new conversations since last checkpoint."
+    )
+
+
+def test_a_session_that_compacted_itself_starts_fresh_when_it_is_resumed(
+    desk: Desk, group: Group
+) -> None:
+    put(group, "state.md", "# State\n\nBilling moves to ESM.\n")
+    desk("session-start", source="startup")
+    with_session = Group(desk.store, "main", who=Who("ada", SESSION))
+    done = compact(with_session, "Open: invoices.")
+
+    resumed = desk("session-start", source="resume")
+    again = desk("session-start", source="resume")
+
+    assert done.start_fresh
+    assert "Billing moves to ESM." in resumed.context
+    assert f"This session was compacted into {done.path}." in resumed.context
+    assert f"compacted into {done.path}: you can start a new one instead" in resumed.notice
+    assert (again.context, again.notice) == ("", "")
+
+
+def test_a_compaction_by_the_host_goes_on_with_its_session(desk: Desk, group: Group) -> None:
+    desk("session-start", source="startup")
+    desk("post-compact", compact_summary="We chose ESM.")
+
+    assert "compacted into" not in desk("session-start", source="resume").notice

@@ -25,7 +25,7 @@ from gitmem.errors import (
     GroupRefused,
     NotFound,
 )
-from gitmem.operations.adopt import adopt
+from gitmem.operations.adopt import Adopted, adopt
 from gitmem.operations.capture import capture
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.held import held_accept, held_list
@@ -562,13 +562,14 @@ class TestInPlace:
         with (zylos / "sessions" / "current.md").open("a") as file:
             file.write("- 14:02 deployed\n")
         (zylos / "reference" / "ideas.md").unlink()
-        (zylos / "new.md").write_text("new\n")
+        (zylos / "users" / "bob").mkdir()
+        (zylos / "users" / "bob" / "profile.md").write_text("new\n")
 
         group = Group(store, "main", who=Who("ada"), now=clock)
         captured = capture(group).captured
 
         assert {each.path for each in captured} == {
-            "sessions/current.md", "reference/ideas.md", "new.md",
+            "sessions/current.md", "reference/ideas.md", "users/bob/profile.md",
         }  # fmt: skip
         assert git(zylos, "status", "--porcelain") == ""
         assert git(zylos, "log", "-1", "--format=%as", "--", "identity.md").strip() == "2026-01-01"
@@ -758,3 +759,98 @@ def test_killed_at_any_step_nothing_is_lost_and_a_second_try_succeeds(
 
 def starter(name: str) -> str:
     return starter_files(name)["gitmem.yaml"].decode()
+
+
+class TestTimeZone:
+    """The `.env` of the adopted system says in which zone its days begin."""
+
+    @pytest.fixture
+    def home(self, tmp_path: Path) -> Path:
+        return tmp_path / "zylos"
+
+    def adopted(self, store: Store, clock: Clock, home: Path, env: str, **options: str) -> Adopted:
+        lay(home / "memory", ZYLOS)
+        (home / ".env").write_text(env)
+        return adopt(store, "main", home / "memory", now=clock, **options)
+
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "TZ=Asia/Tokyo",
+            "TZ='Asia/Tokyo'",
+            'export TZ="Asia/Tokyo"  # here',
+            "TZ=:Asia/Tokyo",
+            "TZ=UTC\nTZ = Asia/Tokyo",
+        ],
+    )
+    def test_it_becomes_that_of_the_group(
+        self, store: Store, clock: Clock, home: Path, line: str
+    ) -> None:
+        done = self.adopted(store, clock, home, f"TOKEN={KEY}\n{line}\n")
+
+        assert (done.timezone, done.timezone_from) == ("Asia/Tokyo", str(home / ".env"))
+        group = opened(store)
+        layout = layout_of(group)
+        assert (layout.name, layout.timezone) == ("zylos", "Asia/Tokyo")
+        assert str(group.now().tzinfo) == "Asia/Tokyo"
+        assert KEY not in repr(done)
+        assert not any(KEY.encode() in data for data in taken_of(group).values())
+        assert not any(".env" in path for path in taken_of(group))
+        group.close()
+        assert_sound(store)
+
+    def test_one_in_the_folder_itself_comes_first(
+        self, store: Store, clock: Clock, home: Path
+    ) -> None:
+        lay(home / "memory", {".env": "TZ=Europe/Berlin\n"})
+        done = self.adopted(store, clock, home, "TZ=Asia/Tokyo\n")
+        assert (done.timezone, done.timezone_from) == (
+            "Europe/Berlin",
+            str(home / "memory" / ".env"),
+        )
+
+    @pytest.mark.parametrize("env", ["", "TZ=\n", "LTZ=Asia/Tokyo\n", "# TZ=Asia/Tokyo\n"])
+    def test_without_one_nothing_is_said(
+        self, store: Store, clock: Clock, home: Path, env: str
+    ) -> None:
+        done = self.adopted(store, clock, home, env)
+        assert (done.timezone, done.remarks) == ("", ())
+        assert layout_of(opened(store)).timezone == ""
+
+    @pytest.mark.parametrize("zone", ["Mars/Olympus", "CET-1CEST", "../../etc/passwd", "a: b"])
+    def test_one_that_there_is_not_is_said_and_stops_nothing(
+        self, store: Store, clock: Clock, home: Path, zone: str
+    ) -> None:
+        done = self.adopted(store, clock, home, f"TZ={zone}\n")
+        assert done.timezone == ""
+        assert f"TZ={zone} in {home / '.env'} is not a known time zone" in done.remarks[0]
+        assert layout_of(opened(store)).timezone == ""
+
+    def test_a_layout_that_names_one_keeps_it(
+        self, store: Store, clock: Clock, home: Path, tmp_path: Path
+    ) -> None:
+        text = starter_files("zylos")["gitmem.yaml"].decode()
+        mine = text.replace("gitmem: 1\n", "gitmem: 1\ntimezone: Europe/Rome\n")
+        lay(tmp_path / "mine", {"layout.yaml": mine})
+        done = self.adopted(store, clock, home, "TZ=Asia/Tokyo\n", layout=str(tmp_path / "mine"))
+        assert (done.timezone, done.remarks) == ("", ())
+        assert layout_of(opened(store)).timezone == "Europe/Rome"
+
+    @pytest.mark.parametrize("own", ["gitmem: 1\nlayout: mine\n", ""])
+    def test_where_there_is_no_place_for_it_the_user_is_told(
+        self, store: Store, clock: Clock, home: Path, own: str
+    ) -> None:
+        options = {} if own else {"layout": "none"}
+        if own:
+            lay(home / "memory", {"gitmem.yaml": own})
+        done = self.adopted(store, clock, home, "TZ=Asia/Tokyo\n", **options)
+        assert done.timezone == ""
+        assert "add `timezone: Asia/Tokyo`" in done.remarks[0]
+
+    def test_a_pipe_or_a_folder_in_its_place_is_passed_over(
+        self, store: Store, clock: Clock, home: Path
+    ) -> None:
+        lay(home / "memory", ZYLOS)
+        os.mkfifo(home / "memory" / ".env")
+        (home / ".env").mkdir()
+        assert adopt(store, "main", home / "memory", now=clock).timezone == ""

@@ -22,6 +22,7 @@ from gitmem.operations.move import move, remove
 from gitmem.operations.move_entry import move_entry
 from gitmem.operations.read import read
 from gitmem.operations.restore import restore
+from gitmem.operations.status import status
 from gitmem.operations.write import Allowed, Edit, write
 from tests.support.clocks import Clock
 from tests.support.git import git
@@ -165,6 +166,46 @@ def test_no_operation_puts_a_broken_layout_in_place(zylos: Group) -> None:
     assert layout_of(zylos).name == "zylos"
 
 
+NEWER = """\
+gitmem: 1
+layout: tomorrow
+colour: {deep: [1, 2]}
+layers:
+  ideas:
+    kind: entries
+    path: ideas.md
+    shade: dark
+    status: [raw]
+retrieve: {top: 3, hue: 1}
+"""
+
+
+def test_keys_of_a_newer_release_are_passed_over_and_told(zylos: Group) -> None:
+    (zylos.worktree / FILE).write_text(NEWER)
+    capture(zylos)
+
+    layout = layout_of(zylos)
+    assert (layout.name, layout.retrieve.top) == ("tomorrow", 3)
+    assert layout.layers[0].statuses == ("raw",)
+    told = f"{FILE} has unknown keys, which are ignored: colour, layers.ideas.shade, retrieve.hue"
+    assert list(layout.unknown) == ["colour", "layers.ideas.shade", "retrieve.hue"]
+    assert status(zylos).layout_problem == told
+    assert [each.code for each in check(zylos).findings] == ["layout"]
+    again = Group(zylos.store, zylos.name, now=zylos.now)  # from the cache
+    assert layout_of(again).unknown == layout.unknown
+    again.close()
+
+
+def test_who_changes_such_a_layout_keeps_its_keys_and_makes_no_other(zylos: Group) -> None:
+    (zylos.worktree / FILE).write_text(NEWER)
+    capture(zylos)
+
+    write(zylos, [Edit(FILE, NEWER.replace("top: 3", "top: 4"))])
+    assert layout_of(zylos).retrieve.top == 4
+    with pytest.raises(LayoutRefused):
+        write(zylos, [Edit(FILE, NEWER.replace("status:", "statuss:"))])
+
+
 def test_a_write_of_a_broken_layout_is_refused_with_line_and_key(zylos: Group) -> None:
     with pytest.raises(LayoutRefused, match=r"line 4.*kindd") as caught:
         write(zylos, [Edit(FILE, "gitmem: 1\nlayers:\n  one:\n    kindd: document\n")])
@@ -268,7 +309,7 @@ def test_without_one_there_is_none_and_nothing_to_say(group: Group) -> None:
 
     loaded = layout_at(group, group.repository.snapshot())
 
-    assert loaded == (EMPTY, "", "")
+    assert (loaded.layout, loaded.blob, loaded.problem) == (EMPTY, "", "")
 
 
 def test_the_layout_of_then_is_that_of_the_commit(zylos: Group) -> None:

@@ -7,10 +7,18 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import gitmem.git.publish
-from gitmem.errors import BadInput, Conflict, EntryRefused, PolicyRefused, ShrinkRefused
+from gitmem.errors import (
+    BadInput,
+    Conflict,
+    EntryRefused,
+    FrontmatterRefused,
+    PolicyRefused,
+    ShrinkRefused,
+)
 from gitmem.operations.capture import capture
 from gitmem.operations.group import Group, Store
 from gitmem.operations.init import init
+from gitmem.operations.inject import inject
 from gitmem.operations.log import log
 from gitmem.operations.move import move, remove
 from gitmem.operations.move_entry import move_entry
@@ -352,8 +360,24 @@ def test_a_profile_is_found_by_the_user_s_id(of: Open) -> None:
     put(group, Edit("users/discord:7.md", "Literal.\n"))
     two = put(group, Edit("user", "Still literal.\n", user="discord:7")).changes[0].path
 
-    assert one == "users/telegram%3A123.md"
+    assert one == "users/telegram:123.md"
     assert two == "users/discord:7.md"
+
+
+def test_a_group_with_the_layout_of_an_earlier_release_goes_on_with_its_names(of: Open) -> None:
+    group = of("arizuko")
+    layout = text_of(group, "gitmem.yaml")
+    put(group, Edit("gitmem.yaml", layout.replace("    names: literal\n", "")))
+    one = put(group, Edit("user", "Likes tea.\n", user="telegram:123")).changes[0].path
+    assert one == "users/telegram%3A123.md"
+
+    put(group, Edit("gitmem.yaml", layout))
+    again = put(group, Edit("user", "Likes coffee.\n", user="telegram:123")).changes[0].path
+    assert again == one
+    assert "Likes coffee." in inject(group, user="telegram:123").text
+    assert put(group, Edit("user", "New.\n", user="telegram:4")).changes[0].path == (
+        "users/telegram:4.md"
+    )
 
 
 def test_a_new_profile_starts_from_the_default(of: Open) -> None:
@@ -513,6 +537,28 @@ def test_fields_alone_change_the_frontmatter_alone(of: Open) -> None:
 
     assert text_of(group, "facts/tea.md") == (
         "---\n# a comment\ntopic: tea\nverified_at: 2026-02-08\n---\nGreen.\n"
+    )
+
+
+def test_a_page_whose_frontmatter_is_no_yaml_can_be_added_to(of: Open) -> None:
+    group = of("arizuko")
+    page = group.worktree / "diary" / "2026-02-08.md"
+    page.parent.mkdir()
+    page.write_bytes(b"---\nsummary: Stock: counted\n---\nBy hand.\n")
+
+    put(group, Edit("diary", "More."))
+
+    assert text_of(group, "diary/2026-02-08.md") == (
+        "---\nsummary: Stock: counted\n---\nBy hand.\n\nMore.\n"
+    )
+    with pytest.raises(FrontmatterRefused):
+        put(
+            group,
+            Edit("diary/2026-02-08.md", "---\nsummary: Stock: lost\n---\nBy hand.\n\nMore.\n"),
+        )
+    put(group, Edit("diary", fields=(("summary", "Stock: counted twice"),)))
+    assert text_of(group, "diary/2026-02-08.md").startswith(
+        '---\nsummary: "Stock: counted twice"\n---\nBy hand.\n'
     )
 
 

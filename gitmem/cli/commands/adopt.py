@@ -18,6 +18,8 @@ from gitmem.core.quoting import quoted
 if TYPE_CHECKING:
     from gitmem.operations.adopt import Adopted
 
+NAMED = 3
+"""How many names outside memory are listed."""
 SHOWN = 20
 """How many things that are left out or remarked are listed one by one."""
 
@@ -37,7 +39,10 @@ def command(
     history comes along; without one, commits are dated by when the files were last changed. What
     may not enter git (a secret, a link, a file too big) is left out and named.
 
-    With --in-place DIR stays where it is and is under history from then on.
+    With --in-place DIR stays where it is and is under history from then on. It may be a workspace:
+    only the files that the layout names are memory, and everything else in DIR is left alone.
+
+    A time zone (TZ) in the .env of DIR, or beside it, becomes that of the group.
 
     \b
     Examples:
@@ -76,6 +81,10 @@ def _lines(call: Invocation, done: Adopted) -> Iterator[str]:
     yield f"  files    {visible(done.worktree)}{' (in place)' if done.in_place else ''}"
     yield f"  layout   {done.layout}, {done.sure}{_because(done)}"
     yield f"  history  {_history(done)}"
+    if done.timezone:
+        yield f"  days     in {done.timezone}, by TZ in {visible(done.timezone_from)}"
+    if done.outside:
+        yield f"  outside  {_outside(done)}"
     if done.excluded_in:
         yield f"  ignored  by the repository around it, in {visible(done.excluded_in)}"
     if done.missing:
@@ -84,6 +93,12 @@ def _lines(call: Invocation, done: Adopted) -> Iterator[str]:
     for each in done.remarks[:SHOWN]:
         yield f"  {style.warn('note')}     {visible(call.addressed(each))}"
     yield f"  next     {_next(call, done)}"
+
+
+def _outside(done: Adopted) -> str:
+    names = ", ".join(map(visible, done.outside[:NAMED]))
+    more = f" and {len(done.outside) - NAMED:,} more" if len(done.outside) > NAMED else ""
+    return f"{names}{more} (to add one: `include:` in gitmem.yaml)"
 
 
 def _because(done: Adopted) -> str:

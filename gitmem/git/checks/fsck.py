@@ -11,6 +11,7 @@ from time import sleep
 from typing import NamedTuple
 
 from gitmem.core.numbers import counted
+from gitmem.core.scope import Scope
 from gitmem.core.transcripts import REF
 from gitmem.git.acknowledged import read_acknowledged
 from gitmem.git.checks import upkeep
@@ -67,13 +68,18 @@ class Survey(NamedTuple):
 
 
 def inspect(
-    gitdir: Path, *, now: datetime, full: bool = False, progress: Progress | None = None
+    gitdir: Path,
+    *,
+    now: datetime,
+    full: bool = False,
+    progress: Progress | None = None,
+    scope: Scope | None = None,
 ) -> Inspection:
-    """Look at everything; change nothing."""
+    """Look at everything, in the work tree only within SCOPE; change nothing."""
     objects = Objects(gitdir, stand_ins=False)
     try:
         survey = survey_of(gitdir, objects, full=full, progress=progress)
-        findings = [*_around(gitdir), *_refs(gitdir, survey), *_stored(gitdir, survey)]
+        findings = [*_around(gitdir, scope), *_refs(gitdir, survey), *_stored(gitdir, survey)]
         walk = survey.walk
         findings += file_findings(walk.entries)
         findings += date_findings(objects, walk.newest, now)
@@ -156,7 +162,7 @@ class _Count:
             self._progress(self._done, max(self._total, self._done))
 
 
-def _around(gitdir: Path) -> Iterator[Finding]:
+def _around(gitdir: Path, scope: Scope | None) -> Iterator[Finding]:
     yield from upkeep.folder_findings(gitdir)
     yield from upkeep.config_findings(gitdir)
     yield from upkeep.head_findings(gitdir)
@@ -177,7 +183,7 @@ def _around(gitdir: Path) -> Iterator[Finding]:
     unfinished = list(upkeep.record_findings(gitdir))
     yield from unfinished
     if not unfinished:
-        yield from upkeep.leftover_findings(gitdir, worktree_of(gitdir) or gitdir / "gitmem")
+        yield from upkeep.leftover_findings(gitdir, worktree_of(gitdir) or gitdir / "gitmem", scope)
 
 
 def _refs(gitdir: Path, survey: Survey) -> Iterator[Finding]:

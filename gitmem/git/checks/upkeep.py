@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from shlex import quote
 
+from gitmem.core.scope import Scope
 from gitmem.git.checks.findings import Finding, error, info, warning
 from gitmem.git.checks.reffiles import is_id
 from gitmem.git.lock import decode, lock_path, remark_in
@@ -250,7 +251,9 @@ def read_record(raw: bytes) -> str:
     return ", ".join(item.path for item in record.items) or "nothing"
 
 
-def leftover_findings(gitdir: Path, worktree: Path) -> Iterator[Finding]:
+def leftover_findings(
+    gitdir: Path, worktree: Path, scope: Scope | None = None
+) -> Iterator[Finding]:
     """Temporary files of writers that are no more."""
     for each in late_edits(gitdir):
         named = path_of(each.name)
@@ -261,7 +264,7 @@ def leftover_findings(gitdir: Path, worktree: Path) -> Iterator[Finding]:
             path=str(each),
             hint="`gitmem capture` commits it",
         )
-    for path, age in leftovers(gitdir, worktree):
+    for path, age in leftovers(gitdir, worktree, scope):
         if age > FRESH and path.parent != swapped_folder(gitdir):
             yield info(
                 "leftover",
@@ -300,14 +303,16 @@ def _is_known(gitdir: Path, path: Path) -> bool:
         objects.close()
 
 
-def leftovers(gitdir: Path, worktree: Path) -> Iterator[tuple[Path, float]]:
-    """Temporary files of gitmem and git, with their age in seconds."""
-    for path in _temporary(gitdir, worktree):
+def leftovers(
+    gitdir: Path, worktree: Path, scope: Scope | None = None
+) -> Iterator[tuple[Path, float]]:
+    """Temporary files of gitmem and git, with their age in seconds; not in folders out of SCOPE."""
+    for path in _temporary(gitdir, worktree, scope):
         with suppress(OSError):
             yield path, time.time() - path.lstat().st_mtime
 
 
-def _temporary(gitdir: Path, worktree: Path) -> Iterator[Path]:
+def _temporary(gitdir: Path, worktree: Path, scope: Scope | None) -> Iterator[Path]:
     objects = gitdir / "objects"
     for folder in (objects, *sorted(objects.glob("??")), objects / "pack"):
         for prefix in _TEMPS:
@@ -316,7 +321,10 @@ def _temporary(gitdir: Path, worktree: Path) -> Iterator[Path]:
     yield from sorted(gitdir.glob(".*.????????"))  # what `write_durably` was writing
     yield from sorted(gitdir.parent.glob(".draft-*"))
     yield from _swapped_out(gitdir)
-    for folder_name, _, files in os.walk(worktree):
+    for folder_name, folders, files in os.walk(worktree):
+        if scope:
+            above = os.path.relpath(folder_name, worktree).removeprefix(".")
+            folders[:] = [each for each in folders if scope.reaches(f"{above}/{each}".lstrip("/"))]
         names = (name for name in sorted(files) if name.startswith(TEMP_PREFIX))
         yield from (Path(folder_name, name) for name in names)
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pygit2
 
 from gitmem.core.messages import Note
+from gitmem.core.scope import Scope
 from gitmem.errors import GitmemError
 from gitmem.git.checks import upkeep
 from gitmem.git.checks.closure import check_loose, loose_names
@@ -34,6 +35,7 @@ from gitmem.git.repairs.refrepair import RefRepair, is_tip
 from gitmem.git.repairs.salvage import readable, rebuild_index, write_pack
 from gitmem.git.repairs.tidying import Done
 from gitmem.git.repository import BRANCH, Repository
+from gitmem.git.scoped import Scoped
 from gitmem.git.setup import parse_config, to_quarantine, worktree_of
 from gitmem.git.worktrees import bring_back, holds_anything
 from gitmem.git.writer import Writer, holding
@@ -43,14 +45,19 @@ FINDER = Note(
 )
 
 
-def repair(gitdir: Path, default: Path, clock: Callable[[], datetime]) -> list[Done]:
-    """Mend what can be mended in GITDIR, whose work tree is at DEFAULT unless it says otherwise."""
+def repair(
+    gitdir: Path, default: Path, clock: Callable[[], datetime], scope: Scope | None = None
+) -> list[Done]:
+    """Mend what can be mended in GITDIR, whose work tree is at DEFAULT unless it says otherwise.
+
+    SCOPE: what in that is memory; None for all of it.
+    """
     with suppress(OSError):
         if not upkeep.knows_format(parse_config((gitdir / "config").read_text("utf-8", "replace"))):
             return []
     done = list(tidying.make_folders(gitdir))
     with Lock(lock_path(gitdir)) as lock:
-        work = _Repair(gitdir, default, clock, lock)
+        work = _Repair(gitdir, default, clock, lock, scope)
         steps = (work.outfit, work.packs, work.loose, work.refs, work.history, work.work_tree)
         for step in (*steps, work.departed):
             with suppress(_Hopeless):
@@ -65,8 +72,14 @@ class _Hopeless(Exception):
 
 class _Repair:
     def __init__(
-        self, gitdir: Path, default: Path, clock: Callable[[], datetime], lock: Lock
+        self,
+        gitdir: Path,
+        default: Path,
+        clock: Callable[[], datetime],
+        lock: Lock,
+        scope: Scope | None,
     ) -> None:
+        self._scope = scope
         self._gitdir, self._default = gitdir, default
         self._clock, self._lock = clock, lock
         self._moved_back = False
@@ -157,7 +170,11 @@ class _Repair:
 
     def _open(self) -> Repository:
         try:
-            return Repository(self._gitdir)
+            repository = Repository(self._gitdir)
+            if self._scope:
+                memory, root = self._scope, self._root
+                repository.scope = lambda snapshot: Scoped(root, memory, snapshot)
+            return repository
         except GitmemError as error:
             raise _Hopeless from error
 

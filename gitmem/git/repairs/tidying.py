@@ -140,7 +140,8 @@ def remove_leftovers(gitdir: Path, writer: Writer) -> Iterator[Done]:
     """Take away what dead writers left; content that is in no commit is set aside, not deleted."""
     root = writer.worktree.root
     writer.repository.staging.clear_dead_lock()
-    found = list(upkeep.leftovers(gitdir, root))
+    scope = writer.repository.scope(writer.repository.snapshot())
+    found = list(upkeep.leftovers(gitdir, root, scope.scope if scope else None))
     writer.sweep()
     for path, age in found:
         text = "removed"
@@ -231,7 +232,8 @@ def take_in_work_tree(writer: Writer, *, deletions: bool) -> list[str]:
     snapshot = repository.snapshot()
     head = {path: node.oid for path, node in snapshot.files()}
     ignored = Ignored(repository.gitdir)
-    found = (path for path, _ in writer.worktree.scan())
+    scope = repository.scope(snapshot)
+    found = (path for path, _ in writer.worktree.scan(keeps=scope.keeps if scope else None))
     standing = [path for path in found if path in head or not ignored.fits(path)]
     gone = [path for path in head if path not in set(standing) and not repository.staging.oid(path)]
     taken = []

@@ -82,7 +82,6 @@ def _at_once(path: str, flags: int) -> int:
 def _captured(asked: Asked, groups: dict[str, list[str]]) -> Said:
     from gitmem.hosts.hooks.groups import SECONDS, WAIT, opened
     from gitmem.hosts.hooks.room import room_of
-    from gitmem.operations.capture import capture
 
     words: list[ForModel] = []
     trouble: list[ForModel] = []
@@ -90,13 +89,16 @@ def _captured(asked: Asked, groups: dict[str, list[str]]) -> Said:
     for name, paths in groups.items():
         done: list[CapturedAll] = []
         with opened(asked, name) as group:
-            for path in (_inside(group, each) for each in paths):
+            inside = [_inside(group, each) for each in paths]
+            for path in filter(group.is_memory, inside):
+                from gitmem.operations.capture import capture  # not for other work beside memory
+
                 try:
                     done.append(capture(group, [path], wait=WAIT, seconds=SECONDS))
                 except Refused as error:  # a name that is none costs no other file
                     lost = "{why}; the edit of {path} is not in memory"
                     trouble.append(worded(lost, why=in_words(error), path=path))
-        words += told(_together(done), name, room)
+        words += told(_together(done), name, room) if done else []
     trouble = list(room.whole_ones(trouble[:TOLD]))
     return Said(joined((*words, *trouble), "\n"), "\n".join(trouble))
 

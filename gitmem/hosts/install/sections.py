@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 
 from gitmem.core.layout import Layer, Layout
+from gitmem.core.sections import INSTALLED
 from gitmem.errors import Refused
 from gitmem.resources import templates
 
-BEGIN = "<!-- gitmem:begin -->"
+BEGIN = INSTALLED
 END = "<!-- gitmem:end -->"
 SECTION = f"{BEGIN}.*?{END}"
 _KB = 1024
@@ -39,7 +40,7 @@ def _table(layout: Layout, group: str) -> Iterator[str]:
     holds = _holds()
     for each in layout.layers:
         said = holds["names"].get(each.name) or holds["kinds"][each.kind]
-        row = each.name, f"`{_path(each)}`", said, _shown(each), _size(each.budget)
+        row = each.name, f"`{each.place}`", said, _shown(each), _size(each.budget)
         yield f"| {' | '.join(row)} |"
 
 
@@ -91,10 +92,6 @@ def _in_doubt(layout: Layout) -> str:
             if each.kind == kind:
                 return each.name
     return ""
-
-
-def _path(layer: Layer) -> str:
-    return re.sub(r"\{(\w+)\}", r"<\1>", layer.path)
 
 
 def _shown(layer: Layer) -> str:

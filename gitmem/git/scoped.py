@@ -1,0 +1,97 @@
+"""Which files of a work tree are memory, where that is a folder with other work in it.
+
+What HEAD has is memory. Of the rest the patterns of the group decide, and then a `.gitignore` that
+stands in the folder itself: rules of a repository around it may exclude all of the folder, which
+says nothing about memory.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gitmem.core.scope import Scope
+from gitmem.git.ignored import put_rules
+
+if TYPE_CHECKING:
+    from gitmem.core.ignoring import Rules
+    from gitmem.git.repository import Snapshot
+
+GITIGNORE = ".gitignore"
+MOST = 64 * 1024
+"""Bytes that a `.gitignore` may have; more are not read."""
+BEGIN = "# gitmem memory: begin"
+END = "# gitmem memory: end"
+
+
+class Scoped:
+    """The memory in one folder, beside the files of one commit."""
+
+    def __init__(self, root: Path, scope: Scope, snapshot: Snapshot | None = None) -> None:
+        self.scope = scope
+        self._root, self._snapshot = str(root), snapshot
+        self._rules: dict[str, Rules | None] = {}
+
+    def keeps(self, path: str, folder: bool) -> bool:
+        """Whether the file at PATH is memory; of a FOLDER, whether anything below it can be."""
+        node = self._snapshot.node(path) if self._snapshot else None
+        if node is not None and (node.is_folder or not folder):
+            return True
+        return self.names(path, folder) and not self.is_gitignored(path, folder)
+
+    def names(self, path: str, folder: bool) -> bool:
+        """The same by the patterns alone."""
+        return self.scope.reaches(path) if folder else self.scope.holds(path)
+
+    def is_gitignored(self, path: str, folder: bool) -> bool:
+        """Whether a `.gitignore` in the folder takes PATH, or a folder above it, out of memory."""
+        if self.scope.insists(path, folder=folder):
+            return False
+        parts = path.split("/")
+        for end in range(1, len(parts) + 1):
+            last = end == len(parts)
+            if self._says("/".join(parts[:end]) + "/" * (folder or not last)):
+                return True
+        return False
+
+    def _says(self, path: str) -> bool:
+        """What the nearest `.gitignore` that is about PATH says of it."""
+        parts = path.rstrip("/").split("/")
+        for depth in range(len(parts) - 1, -1, -1):
+            above = "/".join(parts[:depth])
+            rules = self._rules_in(above)
+            said = rules.says(path[len(above) + bool(above) :]) if rules else None
+            if said is not None:
+                return said
+        return False
+
+    def _rules_in(self, folder: str) -> Rules | None:
+        if folder not in self._rules:
+            self._rules[folder] = _read(f"{self._root}/{folder}/{GITIGNORE}")
+        return self._rules[folder]
+
+
+def _read(path: str) -> Rules | None:
+    # Without blocking, and no link: a pipe or a device in its place must not stop us.
+    with suppress(OSError):
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            data = os.read(fd, MOST + 1)
+        finally:
+            os.close(fd)
+        if data and len(data) <= MOST:
+            from gitmem.core.ignoring import Rules  # only where somebody has rules
+
+            return Rules(data.decode("utf-8", "replace"))
+    return None
+
+
+def exclude_rest(gitdir: Path, scope: Scope) -> None:
+    """Let git leave alone what is no memory by SCOPE, so that `git status` does not list it.
+
+    These rules come first in `info/exclude`: those of `held ignore`, and a person's own, count
+    after them.
+    """
+    put_rules(gitdir, BEGIN, END, scope.exclude_lines(), first=True)

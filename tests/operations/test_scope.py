@@ -1,0 +1,400 @@
+"""A group in a folder where somebody also works: only memory is memory there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gitmem.core.layout import Layout
+from gitmem.core.scope import scope_of
+from gitmem.errors import PathRefused
+from gitmem.git.scoped import exclude_rest
+from gitmem.operations.adopt import adopt
+from gitmem.operations.capture import capture
+from gitmem.operations.check import check
+from gitmem.operations.group import Group, Store, Who
+from gitmem.operations.ignore import held_ignore
+from gitmem.operations.init import init
+from gitmem.operations.layouts import shipped, shipped_layout
+from gitmem.operations.maintain import maintain
+from gitmem.operations.pending import pending_edits
+from gitmem.operations.status import status
+from gitmem.operations.untouched import count_edits, is_untouched
+from tests.support.adopting import KEY, assert_sound, taken_of, texts
+from tests.support.clocks import Clock
+from tests.support.git import git
+from tests.support.histories import put
+from tests.support.memories import ZYLOS, history, lay
+from tests.support.workspaces import MEMORY, WORK, opened_names, work_beside, workspace
+
+
+@pytest.fixture
+def zylos(tmp_path: Path) -> Path:
+    return workspace(tmp_path / "zylos")
+
+
+@pytest.fixture
+def group(store: Store, clock: Clock, zylos: Path) -> Iterator[Group]:
+    """The workspace, adopted in place."""
+    adopt(store, "main", zylos, in_place=True, now=clock)
+    opened = Group(store, "main", who=Who("ada"), now=clock)
+    yield opened
+    opened.close()
+
+
+def names(group: Group) -> set[str]:
+    return set(taken_of(group))
+
+
+def relayout(group: Group, keys: str) -> None:
+    """Add KEYS to the layout."""
+    text = texts(taken_of(group))["gitmem.yaml"]
+    put(group, "gitmem.yaml", text.replace("gitmem: 1\n", f"gitmem: 1\n{keys}\n", 1))
+
+
+class TestAdoptingInPlace:
+    @pytest.mark.parametrize("name", MEMORY)
+    def test_takes_what_the_layers_name_and_nothing_else(
+        self, store: Store, clock: Clock, tmp_path: Path, name: str
+    ) -> None:
+        folder = workspace(tmp_path / "work", name)
+        done = adopt(store, "main", folder, in_place=True, now=clock)
+
+        assert (done.layout, done.sure) == (name, "certain")
+        assert set(done.taken) == MEMORY[name].keys()
+        assert (done.left, done.held, done.remarks) == ((), (), ())
+        tops = {path.partition("/")[0] + "/" * ("/" in path) for path in work_beside(name)}
+        assert set(done.outside) == tops
+        group = Group(store, "main", now=clock)
+        assert names(group) == {*MEMORY[name], "gitmem.yaml"}
+        assert git(folder, "status", "--porcelain", "--untracked-files=all") == ""
+        assert not any(count_edits(group, group.repository.snapshot()))
+        group.close()
+        assert_sound(store)
+
+    def test_does_not_look_into_what_is_no_memory(
+        self, store: Store, clock: Clock, zylos: Path
+    ) -> None:
+        with opened_names() as seen:
+            adopt(store, "main", zylos, in_place=True, now=clock)
+        assert not {each for each in seen if "node_modules" in each or "src" in each.split("/")}
+
+    def test_more_files_beside_than_a_memory_may_have_are_no_reason_to_refuse(
+        self, store: Store, clock: Clock, zylos: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("gitmem.operations.adopt_folder.MOST_FILES", 20)
+        assert adopt(store, "main", zylos, in_place=True, now=clock).taken
+
+    def test_a_copy_takes_all_as_before(self, store: Store, clock: Clock, zylos: Path) -> None:
+        done = adopt(store, "main", zylos, now=clock)
+        assert {"src/main.ts", "package.json"} <= set(done.taken)
+        assert done.outside == ()
+
+    def test_the_history_of_a_project_around_it_brings_only_memory(
+        self, store: Store, clock: Clock, tmp_path: Path
+    ) -> None:
+        history(
+            tmp_path / "project",
+            ("begin", {f"bot/{path}": text for path, text in {**ZYLOS, **WORK}.items()}),
+            ("work", {"bot/src/main.ts": "changed\n"}),
+            ("remember", {"bot/state.md": "# State\n\nBusy.\n"}),
+        )
+        done = adopt(store, "main", tmp_path / "project/bot", in_place=True, now=clock)
+        group = Group(store, "main", now=clock)
+        assert set(done.taken) == ZYLOS.keys()
+        assert done.commits == 2
+        assert git(group.worktree, "log", "--format=%s", "--", "src") == ""
+        group.close()
+
+    def test_a_layout_of_its_own_decides(self, store: Store, clock: Clock, zylos: Path) -> None:
+        layout = "gitmem: 1\nlayout: mine\nlayers:\n  all: {kind: notes, path: 'src/**'}\n"
+        (zylos / "gitmem.yaml").write_text(layout)
+        done = adopt(store, "main", zylos, in_place=True, now=clock)
+        assert {"src/main.ts", "src/lib/deep/er/util.ts"} <= set(done.taken)
+        assert not {"state.md", "package.json"} & set(done.taken)
+
+    def test_a_broken_layout_of_its_own_takes_no_workspace_in(
+        self, store: Store, clock: Clock, zylos: Path
+    ) -> None:
+        (zylos / "gitmem.yaml").write_text("gitmem: 1\nlayers: 5\n")
+        adopt(store, "main", zylos, in_place=True, now=clock)
+        group = Group(store, "main", now=clock)
+        assert names(group) == {"gitmem.yaml"}
+        assert pending_edits(group).edits == ()
+        group.close()
+
+
+class TestOutside:
+    def test_nothing_is_captured_counted_held_or_shown(
+        self, group: Group, zylos: Path, clock: Clock
+    ) -> None:
+        (zylos / "src/main.ts").write_text(f"const key = '{KEY}'\n")
+        (zylos / "src/new.ts").write_text("new\n")
+        (zylos / "notes.md").write_text("scratch\n")
+        (zylos / ".env").write_text("TOKEN=1\n")
+        snapshot = group.repository.snapshot()
+
+        assert is_untouched(group, snapshot)
+        scan = pending_edits(group)
+        assert (scan.edits, scan.held, scan.ignored) == ((), (), 0)
+        assert capture(group)[:3] == ((), (), 0)
+        found = status(group)
+        assert (found.edits, found.held, found.ignored) == ((), (), 0)
+        maintain(group)
+        assert check(group).findings == ()
+        assert group.repository.snapshot().commit == snapshot.commit
+        assert git(zylos, "status", "--porcelain", "--untracked-files=all") == ""
+
+    @pytest.mark.parametrize("what", [capture, status, maintain, check, pending_edits])
+    def test_no_folder_is_entered(self, group: Group, zylos: Path, what: object) -> None:
+        (zylos / "state.md").write_text("edited\n")
+        with opened_names() as seen:
+            what(group)  # type: ignore[operator]
+        assert not {each for each in seen if "node_modules" in each or "src" in each.split("/")}
+
+    def test_an_edit_of_memory_is_found_as_ever(self, group: Group, zylos: Path) -> None:
+        (zylos / "state.md").write_text("edited\n")
+        lay(zylos, {"users/bob/profile.md": "# Bob\n", "archive/2025-11.md": "old\n"})
+        (zylos / "reference/ideas.md").unlink()
+        os.symlink("/etc/passwd", zylos / "sessions/2026-02-01.md")
+
+        done = capture(group)
+
+        assert {each.path for each in done.captured} == {
+            "state.md", "users/bob/profile.md", "archive/2025-11.md", "reference/ideas.md",
+        }  # fmt: skip
+        assert [each.path for each in done.held] == ["sessions/2026-02-01.md"]
+
+    def test_a_file_beside_those_of_a_layer_is_none_of_them(
+        self, group: Group, zylos: Path
+    ) -> None:
+        lay(
+            zylos, {"users/ada/photo.txt": "x", "reference/readme.txt": "x", "sessions/x/y.md": "x"}
+        )
+        assert capture(group).captured == ()
+
+    def test_to_capture_it_by_name_says_what_to_do(self, group: Group, zylos: Path) -> None:
+        with pytest.raises(PathRefused, match=r"'src/main\.ts' is outside the memory") as caught:
+            capture(group, ["src/main.ts"], must_exist=True)
+        assert "include:" in caught.value.hint
+        assert capture(group, [str(zylos / "src/main.ts")]).captured == ()
+
+    def test_a_file_that_leaves_memory_by_hand_is_gone_from_it(
+        self, group: Group, zylos: Path
+    ) -> None:
+        (zylos / "reference/ideas.md").rename(zylos / "src/ideas.md")
+        assert [each.path for each in capture(group).captured] == ["reference/ideas.md"]
+        assert "reference/ideas.md" not in names(group)
+        assert (zylos / "src/ideas.md").exists()
+
+    def test_a_pattern_of_held_ignore_counts_among_memory_alone(
+        self, group: Group, zylos: Path
+    ) -> None:
+        lay(zylos, {"users/bob/profile.md": "# Bob\n"})
+        done = held_ignore(group, "*.md")
+        assert done.paths == ("users/bob/profile.md",)
+        assert pending_edits(group).ignored_by_pattern == 1
+        assert git(zylos, "status", "--porcelain", "--untracked-files=all") == ""
+
+    def test_a_repair_takes_in_no_workspace(self, group: Group, zylos: Path, store: Store) -> None:
+        (zylos / "state.md").write_text("edited\n")
+        branch = store.gitdir("main") / "refs/heads/main"
+        branch.write_text("0" * 40 + "\n")
+        check(group, repair=True)
+        again = Group(store, "main")
+        assert names(again) <= {*ZYLOS, "gitmem.yaml"}
+        assert (zylos / "state.md").read_text() == "edited\n"
+        again.close()
+
+
+class TestKeys:
+    def test_include_adds_and_ignore_takes_away(self, group: Group, zylos: Path) -> None:
+        relayout(
+            group, 'include: [notes/, README.md, "src/*.md"]\nignore: ["**/draft-*", users/bob/]'
+        )
+        lay(zylos, {
+            "notes/a.md": "x", "notes/deep/b.txt": "x", "notes/draft-c.md": "x", "src/plan.md": "x",
+            "users/bob/profile.md": "x", "users/cyd/profile.md": "x",
+        })  # fmt: skip
+
+        found = {each.path for each in capture(group).captured}
+
+        assert found == {
+            "notes/a.md", "notes/deep/b.txt", "README.md", "src/plan.md", "users/cyd/profile.md",
+        }  # fmt: skip
+        assert git(zylos, "status", "--porcelain", "--untracked-files=all") == ""
+
+    def test_what_git_has_is_memory_whatever_they_say(self, group: Group, zylos: Path) -> None:
+        relayout(group, 'ignore: [users/, "state.md"]')
+        (zylos / "state.md").write_text("edited\n")
+        (zylos / "users/ada/profile.md").write_text("edited\n")
+        (zylos / "users/default/profile.md").unlink()
+        found = {each.path for each in capture(group).captured}
+        assert found == {"state.md", "users/ada/profile.md", "users/default/profile.md"}
+
+    def test_a_layout_changed_by_hand_counts_at_once(self, group: Group, zylos: Path) -> None:
+        text = (zylos / "gitmem.yaml").read_text()
+        (zylos / "gitmem.yaml").write_text(f"{text}include: [notes/]\n")
+        lay(zylos, {"notes/a.md": "x"})
+        assert [each.path for each in capture(group).captured] == ["gitmem.yaml"]
+        assert [each.path for each in capture(group).captured] == ["notes/a.md"]
+
+    def test_in_the_store_everything_is_memory(self, store: Store, clock: Clock) -> None:
+        init(store, "main", layout="zylos", now=clock)
+        group = Group(store, "main", now=clock)
+        lay(group.worktree, {**WORK, ".gitignore": "src/\n"})
+        assert {each.path for each in capture(group).captured} == WORK.keys()
+        group.close()
+
+
+class TestGitignore:
+    def test_what_it_names_is_no_memory(self, group: Group, zylos: Path) -> None:
+        (zylos / ".gitignore").write_text("*.tmp.md\nsessions/2026-01-*\n!sessions/2026-01-31.md\n")
+        lay(zylos, {
+            "archive/x.tmp.md": "x", "sessions/2026-01-30.md": "x", "sessions/2026-01-31.md": "x",
+            "archive/.gitignore": "/deep/\n", "archive/deep/a.md": "x", "archive/a/deep/b.md": "x",
+        })  # fmt: skip
+        found = {each.path for each in capture(group).captured}
+        assert found == {"sessions/2026-01-31.md", "archive/a/deep/b.md"}
+        assert pending_edits(group).held == ()
+
+    def test_what_git_has_and_what_include_names_stays_memory(
+        self, group: Group, zylos: Path
+    ) -> None:
+        relayout(group, "include: [notes/]")
+        (zylos / ".gitignore").write_text("*\n")
+        lay(zylos, {"notes/a.md": "x", "users/bob/profile.md": "x"})
+        (zylos / "state.md").write_text("edited\n")
+        assert {each.path for each in capture(group).captured} == {"notes/a.md", "state.md"}
+
+    def test_an_adoption_names_what_it_leaves_for_it(
+        self, store: Store, clock: Clock, zylos: Path
+    ) -> None:
+        (zylos / ".gitignore").write_text("node_modules/\nusers/\n/references.md\n")
+        done = adopt(store, "main", zylos, in_place=True, now=clock)
+        assert {(each.path, each.why) for each in done.left} == {
+            ("references.md", "ignored by its own .gitignore"),
+            ("users/", "ignored by its own .gitignore"),
+        }
+        assert "users/ada/profile.md" not in done.taken
+
+    def test_rules_of_a_repository_around_the_folder_say_nothing(
+        self, store: Store, clock: Clock, tmp_path: Path
+    ) -> None:
+        lay(tmp_path / "home", {".gitignore": "memory/\n", "app.py": "x\n"})
+        git(tmp_path / "home", "init", "-q")
+        lay(tmp_path / "home/memory", ZYLOS)
+        done = adopt(store, "main", tmp_path / "home/memory", in_place=True, now=clock)
+        assert set(done.taken) == ZYLOS.keys()
+
+    def test_a_group_without_a_layout_respects_it(
+        self, store: Store, clock: Clock, tmp_path: Path
+    ) -> None:
+        folder = lay(tmp_path / "work", {**WORK, ".gitignore": "node_modules\n*.txt\n"})
+        with opened_names() as seen:
+            init(store, "main", worktree=folder, now=clock)
+        group = Group(store, "main", now=clock)
+        assert names(group) == {
+            path for path in WORK if "node_modules" not in path and not path.endswith(".txt")
+        }
+        assert not any("left-pad" in each for each in seen)
+        group.close()
+
+
+class TestWriting:
+    def test_a_write_names_a_file_and_so_makes_it_memory(self, group: Group, zylos: Path) -> None:
+        put(group, "notes/plan.md", "one\n")
+        assert git(zylos, "status", "--porcelain", "--untracked-files=all") == ""
+        (zylos / "notes/plan.md").write_text("two\n")
+        (zylos / "notes/other.md").write_text("mine\n")
+        assert [each.path for each in capture(group).captured] == ["notes/plan.md"]
+        (zylos / "notes/plan.md").unlink()
+        assert [each.path for each in capture(group).captured] == ["notes/plan.md"]
+        assert "notes/plan.md" not in names(group)
+
+    def test_what_stood_there_is_in_history_before_it_is_replaced(
+        self, group: Group, zylos: Path
+    ) -> None:
+        put(group, "README.md", "# Ours\n")
+        assert git(zylos, "show", "HEAD~:README.md") == WORK["README.md"]
+        assert (zylos / "README.md").read_text() == "# Ours\n"
+
+
+class TestInit:
+    def test_a_workspace_gets_a_layout_and_keeps_its_work(
+        self, store: Store, clock: Clock, tmp_path: Path
+    ) -> None:
+        folder = lay(tmp_path / "work", {**WORK, "identity.md": "# Me\n", "facts/tea.md": "x\n"})
+        done = init(store, "main", worktree=folder, layout="standard", now=clock)
+        group = Group(store, "main", now=clock)
+        assert done.captured == 2
+        assert "identity.md" not in done.started
+        assert texts(taken_of(group))["identity.md"] == "# Me\n"
+        assert not names(group) & WORK.keys()
+        assert git(folder, "status", "--porcelain", "--untracked-files=all") == ""
+        group.close()
+
+    def test_a_group_that_has_all_of_a_workspace_in_git_keeps_it(
+        self, store: Store, clock: Clock, tmp_path: Path
+    ) -> None:
+        """As earlier releases adopted it."""
+        folder = lay(tmp_path / "work", {**WORK, **ZYLOS})
+        init(store, "main", worktree=folder, now=clock)
+        group = Group(store, "main", now=clock)
+        text = shipped_layout_text("zylos")
+        put(group, "gitmem.yaml", text)
+        assert WORK.keys() <= names(group)
+
+        (folder / "src/main.ts").write_text("changed\n")
+        (folder / "src/new.ts").write_text("new\n")
+        (folder / "package.json").unlink()
+        assert {each.path for each in capture(group).captured} == {"src/main.ts", "package.json"}
+        assert is_untouched(group, group.repository.snapshot())
+        group.close()
+
+
+def shipped_layout_text(name: str) -> str:
+    from gitmem.operations.layouts import starter_files
+
+    return starter_files(name)["gitmem.yaml"].decode()
+
+
+PATHS = (
+    "a.md", "MEMORY.md", "memory.md", "memory/a.md", "memory/a/b.md", "soul.md", "SOUL.md",
+    "CLAUDE.md", "diary/2026-02-08.md", "diary/week/2026-W05.md", "diary/week/x/y.md", "facts/a.md",
+    "facts/a.txt", "facts/b/a.md", "users/x.md", "users/x/profile.md", "users/x/y.md",
+    "users/default/profile.md", "archive/a/b/c.txt", "reference/decisions.md", "reference/x.md",
+    "sessions/current.md", "sessions/2026-02-08.md", "src/facts/a.md", "state.md", "gitmem.yaml",
+    "episodes/2026-W05.md", "episodes/2026-02.md", "notes/a/b/c.md", "notes/a.txt", "x/y/z/q.md",
+)  # fmt: skip
+EXTRA = (
+    Layout(),
+    Layout(include=("notes/**",)),
+    Layout(include=("notes/*.md", "x/{user}/z/*.md"), ignore=("x/**",)),
+    Layout(include=("**/a.md",), ignore=("facts/**", "**/x.md")),
+)
+
+
+@pytest.mark.parametrize("which", [*shipped(), *range(len(EXTRA))])
+def test_git_leaves_alone_what_is_no_memory(
+    store: Store, clock: Clock, tmp_path: Path, which: str | int
+) -> None:
+    """Git is the second opinion on the rules in its exclude file; it may show more, never less."""
+    layout = shipped_layout(which) if isinstance(which, str) else EXTRA[which]
+    folder = lay(tmp_path / "work", dict.fromkeys(PATHS, "x\n"))
+    git(folder, "init", "-q")
+    scope = scope_of(layout)
+    exclude_rest(folder / ".git", scope)
+    shown = git(folder, "ls-files", "--others", "--exclude-standard").splitlines()
+    memory = {path for path in PATHS if scope.holds(path)}
+    assert set(shown) >= memory
+    if which != len(EXTRA) - 1:
+        assert set(shown) == memory
+    assert all(scope.reaches(path[:at]) for path in memory for at in slashes(path))
+
+
+def slashes(path: str) -> Iterator[int]:
+    return (at for at, char in enumerate(path) if char == "/")
