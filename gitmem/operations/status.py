@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
@@ -37,8 +37,10 @@ from gitmem.operations.exposed import (
 from gitmem.operations.group import Group
 from gitmem.operations.inventory import CoreFile, EntryCount, Inventory, inventory
 from gitmem.operations.jobs import Job, last_jobs
-from gitmem.operations.layouts import Loaded, layout_at
+from gitmem.operations.layouts import Loaded, layout_at, layout_of
 from gitmem.operations.log import Entry, iter_log
+from gitmem.operations.migrate import due_migration, migrate
+from gitmem.operations.missed import missed_days
 from gitmem.operations.pending import PendingEdit, Scan, pending_edits
 from gitmem.operations.snapshot import latest
 from gitmem.operations.sources import has_transcripts
@@ -46,7 +48,7 @@ from gitmem.operations.sources import has_transcripts
 Timed = TypeVar("Timed", CoreFile, EntryCount)
 
 RECENT = 50
-"""How many commits back violations are looked for."""
+"""How many commits back violations and days without a snapshot are looked for."""
 CONCERNS = {"over": "over budget", "near": "near budget", "missing": "missing"}
 
 
@@ -143,6 +145,11 @@ class Status(NamedTuple):
     unsearched: int = 0
     """Commits that are not searched for secrets yet: `gitmem maintain` does that. 1,001 stands for
     more than 1,000, -1 for a history that cannot be read."""
+    migration: str = ""
+    """What `gitmem migrate` would do, in words, and why a session does not do it by itself."""
+    missed_snapshots: tuple[str, ...] = ()
+    """Days on which memory changed and that have no snapshot, where one of them is before
+    yesterday: the start of a session makes them, and so does `gitmem maintain`."""
     bytes: int = 0
     """The size of all files at HEAD that can be read."""
 
@@ -181,7 +188,9 @@ def status(group: Group) -> Status:
     concerns = (*concerns, *([f"{counted(late, 'late edit')} not captured"] if late else []))
     concerns = (*concerns, *(["commits left the branch"] if left else []))
     concerns = (*concerns, *([f"{counted(len(lost), 'version')} lost"] if lost else []))
-    last_snapshot = _last_snapshot(group)
+    last_snapshot, missed = _last_snapshot(group), _missed(group)
+    migration = _migration(group)
+    concerns = (*concerns, *(["migration due"] if migration else []), *_unsnapped(missed))
     health = _damage(read) or _untrusted(group) or health_of(group)
     if health == "ok" and (scan.held or scan.edits):
         health = "held" if scan.held else "edited"
@@ -222,6 +231,8 @@ def status(group: Group) -> Status:
         late,
         lost,
         left_out,
+        migration,
+        missed,
         size,
     )
 
@@ -374,6 +385,31 @@ def _last_snapshot(group: Group) -> LastSnapshot | None:
         found = latest(group.repository, group.now().date())
         return LastSnapshot(found.name, found.commit, found.time) if found else None
     return None
+
+
+def _migration(group: Group) -> str:
+    with suppress(Damaged, StorageFailed):
+        if any(layout_of(group).migrate):
+            due, safe = migrate(group, dry_run=True), due_migration(group)
+            why = f"; left, because {safe.left}" if due.changed and not safe.changed else ""
+            return due.told + why
+    return ""
+
+
+def _missed(group: Group) -> tuple[str, ...]:
+    """Yesterday alone is no fault: the next session, or the evening, makes up for it."""
+    with suppress(Damaged, StorageFailed):
+        found = missed_days(group, most=RECENT)
+        yesterday = group.now().date() - timedelta(days=1)
+        if found and found[0].date < yesterday:
+            return tuple(f"{each.date}" for each in found)
+    return ()
+
+
+def _unsnapped(days: Sequence[str]) -> Iterator[str]:
+    if days:
+        many = f"{counted(len(days), 'day')} since " if len(days) > 1 else ""
+        yield f"no snapshot of {many}{days[0]}"
 
 
 def _stands(group: Group, entry: Entry) -> bool:

@@ -506,6 +506,24 @@ class TestRun:
         shown = git(home / "repos" / "main.git", "show", "snapshot/2026-02-08:state.md")
         assert shown == "Moving billing\n"
 
+    def test_the_evening_has_what_came_after_the_snapshot_of_a_sync(
+        self, gitmem: Run, home: Path
+    ) -> None:
+        gitmem("write", "state.md", "Moving billing\n", GITMEM_NOW="2026-02-08T12:00:00Z")
+        gitmem("snapshot", GITMEM_NOW="2026-02-08T12:00:01Z")
+        gitmem("write", "state.md", "Billing is moved\n", GITMEM_NOW="2026-02-08T18:00:00Z")
+        evening = {"GITMEM_NOW": "2026-02-08T23:00:02Z"}
+
+        said = gitmem("schedule", "run", "snapshot", "--json", **evening)
+
+        assert outcomes(said) == {"main": "done"}
+        day = "snapshot/2026-02-08"
+        repository = home / "repos" / "main.git"
+        assert git(repository, "show", f"{day}:state.md") == "Billing is moved\n"
+        assert git(repository, "show", f"{day}-1:state.md") == "Moving billing\n"
+        gitmem("schedule", "run", "snapshot", "--json", **evening)
+        assert tags(home) == [day, f"{day}-1"]
+
     def test_a_timer_that_fires_twice_does_nothing_twice(self, gitmem: Run) -> None:
         for job in ("rotation", "snapshot", "consolidation"):
             assert outcomes(gitmem("schedule", "run", job, "--json"))["main"] != "failed"
@@ -630,7 +648,8 @@ class TestReally:
         work = store / "groups" / "main"
         assert (work / "sessions" / "2026-02-07.md").exists()
         assert git(work, "show", "HEAD:state.md") == "an edit\n"
-        assert len(tags(store)) == 1
+        first, today = tags(store)
+        assert (first, today > first) == ("snapshot/2026-02-07", True), "the log was begun that day"
         jobs = run_gitmem("status", "--store", str(store), "--json").document["jobs"]
         assert {"rotate", "snapshot", "report", "maintain"} <= {each["job"] for each in jobs}
 

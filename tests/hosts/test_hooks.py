@@ -31,7 +31,7 @@ from gitmem.operations.compact import compact
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.groups import remove_group, rename_group
 from gitmem.operations.init import init
-from gitmem.operations.layouts import shipped
+from gitmem.operations.layouts import shipped, starter_files
 from gitmem.operations.link import link
 from gitmem.operations.log import log
 from gitmem.operations.move import move
@@ -699,6 +699,57 @@ class TestSessionStart:
             "[Action Required] There are 31 unsummarized conversations. "
             f"Please invoke {skill} to process them." in desk("session-start", host, env).context
         )
+
+    def test_three_days_of_sessions_have_their_snapshots_without_a_schedule(
+        self, desk: Desk, group: Group
+    ) -> None:
+        for day in (8, 9, 10, 11):
+            at = {"GITMEM_NOW": f"2030-02-{day:02}T09:00:00+00:00"}
+            done = desk("session-start", source="startup", env=at)
+            assert (done.code, done.notice) == (0, "")
+            edit(group, "state.md", f"# State\n\nDay {day}.\n")
+            desk("stop", env=at)
+
+        days = [git(group.gitdir, "show", f"snapshot/2030-02-{x:02}:state.md") for x in (8, 9, 10)]
+        assert days == [f"# State\n\nDay {day}.\n" for day in (8, 9, 10)]
+        assert "snapshot/2030-02-11" not in git(group.gitdir, "tag", "--list")
+
+    @pytest.mark.parametrize("source", ["startup", "resume"])
+    def test_a_snapshot_that_cannot_be_made_is_told_and_memory_comes_all_the_same(
+        self, desk: Desk, group: Group, source: str
+    ) -> None:
+        put(group, "state.md", "# State\n\nBilling moves to ESM.\n")
+        desk("session-start", source="startup")
+        (group.gitdir / "refs" / "tags").mkdir(exist_ok=True)
+        (group.gitdir / "refs" / "tags" / "snapshot").write_text("in the way\n")
+        at = {"GITMEM_NOW": "2090-01-01T00:00:00+00:00"}
+
+        done = desk("session-start", source=source, env=at)
+
+        assert done.code == 0
+        assert "missing snapshots could not be made" in done.notice
+        assert source == "resume" or "Billing moves to ESM." in done.context
+
+    @pytest.mark.parametrize("source", ["startup", "resume"])
+    def test_a_start_of_nano_migrates_what_its_old_program_left(
+        self, desk: Desk, source: str
+    ) -> None:
+        init(desk.store, "nano", layout="none")
+        group = desk.group("nano")
+        put(group, "gitmem.yaml", starter_files("nano")["gitmem.yaml"])
+        put(group, "CLAUDE.md", "# Me\n\nKind.\n\n## Session Compaction 2026-01-01\n\n- one\n")
+
+        done = desk("session-start", source=source, env={"GITMEM_GROUP": "nano"})
+
+        assert done.code == 0
+        said = "CLAUDE.md becomes SOUL.md, 1 section of SOUL.md moves to MEMORY.md"
+        assert done.notice.startswith(f"gitmem: {said} (take it back: `gitmem -g nano undo ")
+        assert "\n" not in done.notice
+        assert source == "resume" or "Kind." in done.context
+        assert "- one" in git(group.gitdir, "show", "main:MEMORY.md")
+        ids = done.notice.split("undo ")[1].split("`")[0].split()
+        assert [each.commit[:10] for each in log(group, op="migrate")] == ids
+        assert desk("session-start", source=source, env={"GITMEM_GROUP": "nano"}).notice == ""
 
     def test_a_subagent_gets_nothing(self, desk: Desk) -> None:
         done = desk("session-start", source="startup", agent_id="a", agent_type="Explore")

@@ -54,6 +54,11 @@ def _lines(call: Invocation, found: Status, now: datetime) -> Iterator[str]:
         yield call.addressed("        next: gitmem check --repair")
     elif found.health == "elsewhere" and not found.operation:
         yield "        next: run `git switch main` in the group's folder"
+    if found.migration:
+        yield visible(f"        due: {found.migration}")
+        yield call.addressed("        do it: gitmem migrate")
+    if found.missed_snapshots:
+        yield call.addressed("        make the missing snapshots: gitmem maintain")
     for problem in filter(None, (found.layout_problem, found.zone_problem)):
         yield call.style.warn(visible(f"        {problem}"))
     yield from holding_lines(call, found.holdings, now)

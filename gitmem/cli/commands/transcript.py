@@ -347,6 +347,7 @@ def checkpoint(
     One commit of the branch, which `gitmem log` shows. It names the commits that this session made
     since it got the range, edits of files included, or those of --covers: whoever undoes one of
     them, or the checkpoint, opens the range again. Messages that came in between stay pending.
+    Where memory has changed, the snapshot of today is made anew; the one before it becomes -1.
 
     \b
     Examples:
@@ -368,7 +369,8 @@ def checkpoint(
         f"summarised {done.begin}-{done.end} ({counted(done.messages, 'message')}){again} "
         f"{call.style.name(short(done.commit))}"
     )
-    call.answer(done, [line])
+    tagged = [f"tagged {done.snapshot}"] if done.snapshot else []
+    call.answer(done, [line, *tagged])
 
 
 @command.declare("status")

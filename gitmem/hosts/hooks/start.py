@@ -5,9 +5,11 @@ Each part may fail by itself and says so; the others come all the same.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from gitmem.core.escaping import NOTHING, ForModel, joined, shown, worded
+from gitmem.errors import Busy
 from gitmem.hosts.hooks.answering import Asked, Parts, Said, in_words
 from gitmem.hosts.hooks.dialects import DIALECTS
 from gitmem.hosts.hooks.groups import opened, take_in, underway
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from gitmem.hosts.hooks.continuity import Drawn
     from gitmem.operations.group import Group
     from gitmem.operations.inject import Injected
+    from gitmem.operations.migrate import Migrated
 
 CARRIED_ON = ("resume", "fork")
 """A session that goes on has what it was shown before in its own transcript."""
@@ -100,6 +103,8 @@ class _Start:
         if not self._parts.trouble:  # else that has said it already
             self._parts.trouble += underway(self._group)
         self._parts.tried("what was said could not be kept", self._drain)
+        self._parts.tried("old files could not be brought into form", self._migrate)
+        self._parts.tried("missing snapshots could not be made", self._snapshots)
         return edits
 
     def _fresh_start(self) -> ForModel:
@@ -152,6 +157,23 @@ class _Start:
         self._parts.trouble += drain(self._asked, self._group.name)
         return NOTHING
 
+    def _migrate(self) -> ForModel:
+        """What a system did at its start when it was a program of its own."""
+        if any(layout_of(self._group).migrate):
+            from gitmem.operations.migrate import migrate_due
+
+            with suppress(Busy):  # the next start does it
+                done = migrate_due(self._group, wait=0.0)
+                if done.changed:
+                    self._parts.trouble.append(_migrated(self._group.name, done))
+        return NOTHING
+
+    def _snapshots(self) -> ForModel:
+        from gitmem.operations.missed import catch_up
+
+        catch_up(self._group)
+        return NOTHING
+
     def _reminder(self) -> ForModel:
         due = self._known.nudge or self.source == COMPACTED
         return nudge_of(self._group) if due else NOTHING
@@ -177,6 +199,13 @@ def _with_rest(found: Injected) -> ForModel:
         more=more,
     )
     return joined((found.text, named))
+
+
+def _migrated(group: str, done: Migrated) -> str:
+    from gitmem.core.quoting import quoted
+
+    commits = " ".join(each[:10] for each in done.commits)
+    return f"gitmem: {done.told} (take it back: `gitmem -g {quoted(group)} undo {commits}`)"
 
 
 def nudge_of(group: Group) -> ForModel:
