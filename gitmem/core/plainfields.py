@@ -3,6 +3,9 @@
 Most frontmatter is `summary: some words`, and loading a parser for it costs more than all else that
 an injection does. What is read here, YAML reads in the same way; for everything else there is
 `frontmatter.read`, which this falls back to. A test holds the two together.
+
+By hand instead of python-frontmatter: importing it makes a process start 1.6 times as slowly, and
+reading a page of a diary takes 3.4 times as long (`python -m benchmarks by_hand`).
 """
 
 from __future__ import annotations

@@ -1110,7 +1110,7 @@ class TestTurns:
     def test_after_a_hundred_turns_a_word_on_the_diary(self, desk: Desk, group: Group) -> None:
         from gitmem.operations import sessions
 
-        sessions.keep_session(group.gitdir, SESSION, sessions.Session(turns=TURNS - 2))
+        sessions.keep_session(group.gitdir, SESSION, sessions.Session(turns=98))
 
         words = [desk("stop", stop_hook_active=False).context for _ in range(3)]
 

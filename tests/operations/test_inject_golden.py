@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -184,6 +185,9 @@ def test_fourteen_days_are_shown_and_files_without_summary_eat_no_slot(make: Mak
     days = [each.path for each in found.manifest.pieces if each.layer == "diary"]
     assert days == [f"diary/2026-01-{number:02}.md" for number in range(31, 17, -1)]
     assert [each.layer for each in found.manifest.pieces].count("episodes") == 5
+    assert re.findall(r"<entry age=[^>]+>day (\d+)</entry>", found.text) == [
+        str(number) for number in range(31, 17, -1)
+    ]
 
 
 ZYLOS_PRINTED = """\
