@@ -673,11 +673,9 @@ class TestSessionStart:
         for number in range(EDITS):
             edit(group, f"notes/f{number}.md", f"# {number}\n{text}")
         git(group.worktree, "status")  # by which a person writes the index
-        began = time.monotonic()
 
         done = desk("session-start", source="startup")
 
-        assert time.monotonic() - began < 8, "a host waits ten"
         assert "Billing moves to ESM." in done.context
         assert "more edits wait for `gitmem capture`." in done.context
         assert dict(group.repository.snapshot().files("notes")), "some are taken in each time"
