@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from benchmarks import (
+    by_hand,
     commands,
     dating,
     hooking,
@@ -18,6 +19,7 @@ from benchmarks import (
 from benchmarks.table import Row, show
 
 PARTS = {
+    "by_hand": by_hand.rows,
     "writes": writes.rows,
     "commands": commands.rows,
     "writers": writers.rows,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import TypeGuard
@@ -265,3 +266,41 @@ def test_a_type_says_what_is_for_a_model() -> None:
     assert not any(
         "type: ignore[arg-type]" in (ROOT / each).read_text("utf-8") for each in unchecked
     )
+
+
+def by_hand() -> Iterator[tuple[str, str]]:
+    """The modules of the table "By hand, and why", each with the library it does without."""
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    _, _, rest = page.partition("\n## By hand, and why\n")
+    rows = re.findall(r"^\| (.+) \|$", rest.partition("\n## ")[0], re.MULTILINE)[1:]
+    for row in rows:
+        _, library, why, modules = row.split(" | ")
+        assert why
+        yield from (
+            (path, re.split(r"[ ,]", library)[0]) for path in re.findall("`(.+?)`", modules)
+        )
+
+
+BY_HAND = dict(by_hand())
+SAYS_SO = r"By hand (?:are .*?|instead of) (?:pygit2|python-frontmatter|PyYAML)|instead of pygit2's"
+
+
+def told_in(path: str) -> str:
+    """The docstring of a module, on one line."""
+    docstring = ast.get_docstring(ast.parse((ROOT / path).read_text("utf-8")))
+    return " ".join((docstring or "").split())
+
+
+@pytest.mark.parametrize(("path", "library"), BY_HAND.items(), ids=list(BY_HAND))
+def test_a_module_that_replaces_a_library_says_why(path: str, library: str) -> None:
+    told = told_in(f"gitmem/{path}")
+
+    assert library in {"pygit2", "python-frontmatter", "PyYAML"}
+    assert re.search(SAYS_SO, told), path
+    assert library in told
+
+
+def test_every_module_that_says_so_is_in_the_table() -> None:
+    told = {path.removeprefix("gitmem/") for path in MODULES if re.search(SAYS_SO, told_in(path))}
+
+    assert told == set(BY_HAND)

@@ -77,6 +77,30 @@ PROFILE = """
 ## Notes
 """
 
+# The words that make a starter file what it is: its title, what belongs in it, and close calls.
+SAYS = {
+    "identity.md": ("# Identity", "ask before I do anything that cannot be undone"),
+    "state.md": ("# Active State", "in one to three sentences"),
+    "references.md": ("# References", "named by its place, never repeated"),
+    "users/default/profile.md": ("# User Profile", "Response style:"),
+    "reference/decisions.md": (
+        *("# Decisions", "closed the alternatives"),
+        '"We should" is still an idea (ideas.md)',
+    ),
+    "reference/projects.md": (
+        *("# Projects", "Work with a scope", "an end"),
+        *("A single task is no project (state.md)", "what nobody has begun is an idea (ideas.md)"),
+    ),
+    "reference/preferences.md": (
+        *("# Preferences", "for everybody and until further notice"),
+        "a wish for this one time is an event (sessions/current.md)",
+    ),
+    "reference/ideas.md": (
+        *("# Ideas", "nobody has promised", "Once it is settled it moves to decisions.md"),
+        "once work begins to projects.md",
+    ),
+}
+
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
@@ -294,6 +318,26 @@ def test_references_say_for_every_layer_what_goes_there(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["zylos", "standard"])
+@pytest.mark.parametrize(("path", "words"), SAYS.items(), ids=list(SAYS))
+def test_a_starter_file_says_what_it_is_for(name: str, path: str, words: tuple[str, ...]) -> None:
+    text = " ".join(starters(name)[path].split())
+
+    assert [each for each in words if each not in text] == []
+
+
+def test_the_log_of_a_session_begins_with_its_header(run: Run, files: Path) -> None:
+    run("init", "--layout", "zylos")
+    log = files / "sessions" / "current.md"
+
+    run("write", "sessions", "- 14:30 Tea.")
+
+    assert log.read_text() == "# Session Log: 2026-02-08\n\n- 14:30 Tea.\n"
+    assert run("rotate", GITMEM_NOW="2026-02-09T00:00:00Z").code == 0
+    assert log.read_text() == "# Session Log: 2026-02-09\n\n"
+    assert (log.parent / "2026-02-08.md").read_text().startswith("# Session Log: 2026-02-08\n")
+
+
+@pytest.mark.parametrize("name", ["zylos", "standard"])
 @pytest.mark.parametrize(
     ("layer_name", "others"),
     [
@@ -308,7 +352,7 @@ def test_a_reference_file_says_what_does_not_belong_in_it(
 ) -> None:
     about = layer(shipped_layout(name), layer_name)
     text = starters(name)[about.path]
-    rules, fields = text.split("\n\n")[1:]
+    rules, fields = text.split("\n\n")[1:3]
 
     assert all(other in rules for other in others)
     told = " ".join(fields.split())
@@ -401,6 +445,7 @@ def test_nano_keeps_identity_apart_from_what_is_looked_up() -> None:
     assert layer(layout, "soul").policy == "protected"
     assert [layer(layout, each).load for each in ("memory", "notes")] == ["query", "query"]
     assert [each.name for each in layout.layers if each.shared] == ["memory", "notes"]
+    assert [each.path for each in layout.layers] == ["SOUL.md", "MEMORY.md", "memory/*.md"]
     assert (layout.compact.into, layout.compact.daily) == ("MEMORY.md", "memory/{date}.md")
     assert layout.migrate == ("CLAUDE.md", "SOUL.md", "## Session Compaction ", "MEMORY.md")
     # A scaffold that search would find is worse than an empty file.
@@ -466,6 +511,10 @@ def test_the_page_says_where_each_thing_belongs() -> None:
         *("identity", "user", "references", "decisions", "projects", "preferences", "ideas"),
         *("facts", "state", "sessions"),
     }
+    about = {place: what for what, place in table.items()}
+    facts, profile = about["`facts/<subject>.md`"], about["`users/<id>/profile.md`"]
+    assert all(word in facts for word in ("conventions", "systems", "contacts"))
+    assert all(word in profile for word in ("prefers", "history", "work"))
     # The value of a setting is no memory at all.
     assert [path for path in fillings if not layout.layer_of(path)] == [".env"]
     assert table["the value of a setting"].endswith("never memory")

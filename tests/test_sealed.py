@@ -45,6 +45,7 @@ def test_no_setting_of_the_person_is_left() -> None:
 
     assert "leak" not in left.values()
     assert {name for name in left if not name.startswith("XDG_")} == {
+        "GITMEM_HOOK_SECONDS",
         "GIT_CONFIG_GLOBAL",
         "GIT_CONFIG_NOSYSTEM",
         "TZ",

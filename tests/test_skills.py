@@ -14,7 +14,7 @@ from gitmem.core import frontmatter, secrets
 from gitmem.core.skill_rules import KEYS, problems
 from gitmem.hosts.install.sections import section
 from gitmem.hosts.install.skills import skill_files, version
-from gitmem.operations.layouts import shipped_layout
+from gitmem.operations.layouts import shipped_layout, starter_files
 from tests.support.cli import run_gitmem
 from tests.support.skills import (
     NOW,
@@ -74,6 +74,55 @@ PAGES = [
 
 # The page of the sync is run by tests of its own, below.
 OTHERS = [each for each in PAGES if SYNC_PAGE not in str(each.id)]
+
+
+TRIGGERS = {
+    "diary": ('"Write a diary entry"', "end of a work session", "before the context is compacted"),
+    "compact-memories": ("before the context window is compacted", "weeks and months"),
+    "recall-memories": ('"recall"', "a question about the past"),
+    "users": ('"update my profile"', "introduces themselves"),
+    "facts": ('"Remember this fact"', "a fact on record turns out to be wrong"),
+    "gitmem-memory": ("[Action Required]", "Takes no arguments."),
+}
+# What each step of a sync has to say, beside its commands.
+STEPS = {
+    "Step 1: begin the day's log": ("gitmem rotate",),
+    "Step 2: fetch what is open": (
+        "gitmem transcript pending",
+        "| `No unsummarized conversations.` | nothing is open: go on with step 5 |",
+        "the four values are needed in steps 6 and 7",
+        "| exit code 7 | another session has the range: go on with step 5, and leave out step 6 |",
+    ),
+    "Step 3: read what is known": (
+        *("gitmem read identity.md", "gitmem read state.md", "gitmem read references.md"),
+        *("gitmem read reference/decisions.md", "gitmem read reference/projects.md"),
+        *("gitmem read reference/preferences.md", "gitmem read reference/ideas.md"),
+        *("gitmem read sessions/current.md", "gitmem inject --layer user --user"),
+    ),
+    "Step 4: sort": (
+        *('"we should" is an idea', '"Fix that" is a task in `state.md`'),
+        *("A wish for this one time is an event in the log", "stands in their profile"),
+    ),
+    "Step 5: write, always": (
+        *("in every sync, with or without messages", "gitmem write state", "gitmem write sessions"),
+        *("most of what is said needs no memory", "a second one beside it is not made"),
+        *("below 2 KB", "The log is only added to until its day is over"),
+        *("A person's matters go to that person's profile", "A configured value is not copied"),
+    ),
+    "Step 6: close the range": (
+        "Only where step 2 handed out a range, and after everything is written.",
+        "gitmem transcript checkpoint --token TOKEN --summary",
+    ),
+    "Step 7: say that it is done": (
+        "Memory sync complete. Processed N conversations (id X-Y).",
+        "Memory flush complete. State saved.",
+    ),
+    "Once a week": (
+        *("gitmem consolidate --apply", "logs of more than 30 days ago go to the archive"),
+        "what still holds is confirmed, what does not is changed or archived",
+        "Nothing of importance 1 or 2 is archived for its age.",
+    ),
+}
 
 
 def text_of(skill: str) -> str:
@@ -153,6 +202,14 @@ class TestForm:
         description = str(frontmatter.read(text_of(skill))["description"])
 
         assert re.match(r'"[A-Z][^"]+"(, "[^"]+")+', description)
+
+    @pytest.mark.parametrize(("skill", "words"), TRIGGERS.items())
+    def test_a_description_names_what_calls_for_the_skill(
+        self, skill: str, words: tuple[str, ...]
+    ) -> None:
+        description = " ".join(str(frontmatter.read(text_of(skill))["description"]).split())
+
+        assert [each for each in words if each not in description] == []
 
     @pytest.mark.parametrize("path", sorted(SKILLS.rglob("*.md")), ids=lambda path: path.stem)
     def test_no_page_has_what_a_host_would_replace_or_obey(self, path: Path) -> None:
@@ -246,11 +303,14 @@ class TestCommands:
         assert "`claude-code`" in text_of(skill)
         assert "a line in `MEMORY.md`" in " ".join(text_of(skill).split())
 
-    @pytest.mark.parametrize("layout", ["standard", "zylos", "claude-code"])
+    @pytest.mark.parametrize(
+        "layout", ["standard", "zylos", "arizuko", "soul", "nano", "claude-code"]
+    )
     def test_all_that_the_section_on_memory_says_works(self, layout: str, project: Path) -> None:
         assert run_gitmem("init", "--layout", layout).code == 0
         page = section(shipped_layout(layout), "main")
         stands_for = {"WORDS": "Bookings", "TEXT": "Bookings close at six.", "WHY": "Ada said so"}
+        stands_for["ID"] = "telegram:1"
         named = [each.words for each in commands(page, layout)]
 
         answered = [
@@ -305,6 +365,18 @@ class TestEpisodes:
             "episodes/2026-W04.md",
         ]
         assert run_gitmem("list", "archive").out.split() == ["archive/episodes/2026-01-20.md"]
+
+
+def check_steps(page: str) -> None:
+    """That the page has all steps of a sync, and that the last one confirms it."""
+    steps = re.findall(r"^## Step (\d): (.*)$", page, re.MULTILINE)
+    assert [int(number) for number, _ in steps] == [1, 2, 3, 4, 5, 6, 7]
+    last = page.partition("## Step 7: say that it is done\n")[2].partition("\n## ")[0]
+    assert "The answer ends with one of these two lines." in last
+    assert last.partition("```text\n")[2].partition("```")[0].splitlines() == [
+        "Memory sync complete. Processed N conversations (id X-Y).",
+        "Memory flush complete. State saved.",
+    ]
 
 
 class TestSync:
@@ -387,6 +459,26 @@ class TestSync:
         ):
             assert line in flat
 
+    def test_seven_steps_and_the_last_confirms(self) -> None:
+        check_steps(SYNC)
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            (r"## Step 7.*?(?=^## )", ""),
+            (r"^```text\nMemory sync complete.*?^```$", ""),
+            (r"Memory flush complete. State saved.\n", ""),
+            (r"The answer ends with one of", "There may be one of"),
+            (r"## Step 6", "## Step 8"),
+        ],
+    )
+    def test_a_page_without_its_last_step_is_found_out(self, old: str, new: str) -> None:
+        changed = re.sub(old, new, SYNC, count=1, flags=re.MULTILINE | re.DOTALL)
+        assert changed != SYNC
+
+        with pytest.raises(AssertionError):
+            check_steps(changed)
+
     def test_the_table_sorts_in_the_order_of_the_tree(self) -> None:
         table = SYNC.partition("| what it is |")[2].partition("\n\n")[0]
         places = [row.split("|")[2].strip() for row in table.splitlines()[2:]]
@@ -427,6 +519,28 @@ def example(name: str) -> str:
     return (SKILLS / "gitmem-memory" / "examples" / f"{name}.md").read_text("utf-8")
 
 
+class TestSteps:
+    def test_the_steps_come_in_order(self) -> None:
+        headings = re.findall(r"^## (Step .+)$", SYNC, re.MULTILINE)
+
+        assert headings == [each for each in STEPS if each.startswith("Step")]
+
+    @pytest.mark.parametrize(("heading", "words"), STEPS.items())
+    def test_a_step_says_what_it_must(self, heading: str, words: tuple[str, ...]) -> None:
+        _, _, rest = SYNC.partition(f"\n## {heading}\n")
+        # The text of state.md, which step 5 writes, has headings of its own.
+        told = " ".join(re.split(r"\n## (?:Step|When|Once)", rest)[0].split())
+
+        assert [each for each in words if each not in told] == []
+
+    def test_it_takes_no_arguments(self) -> None:
+        told = " ".join(SYNC.split())
+
+        assert "Takes no arguments." in told
+        assert "There are no arguments, since gitmem knows which messages are open." in told
+        assert "argument-hint" not in claude_code()["gitmem-memory"]
+
+
 class TestNineForms:
     @pytest.mark.parametrize("folder", ["references", "examples"])
     def test_there_are_nine_and_the_skill_links_to_each(self, folder: str) -> None:
@@ -459,6 +573,21 @@ class TestNineForms:
         said = dict(rows)
         for name, known in (("Status", layer.statuses), ("Type", layer.types)):
             assert re.findall(r"`([\w-]+)`", said.get(name, "")) == list(known)
+
+    @pytest.mark.parametrize("name", sorted(set(FILES) - set(ENTRIES)))
+    def test_examples_and_forms_of_documents_have_all_sections(self, name: str) -> None:
+        form = (SKILLS / "gitmem-memory" / "references" / f"{name}.md").read_text("utf-8")
+        starter = starter_files("zylos").get(FILES[name].replace("/ada/", "/default/"), b"")
+        sections = re.findall(r"^##+ (.+)$", starter.decode(), re.MULTILINE)
+
+        for title in sections:
+            assert title in form, title
+            assert re.search(rf"^##+ {title}", example(name), re.MULTILINE), title
+        assert sections or re.search(r"^# Session Log: \d{4}-\d\d-\d\d$", form, re.MULTILINE)
+
+    @pytest.mark.parametrize("kind", ENTRIES)
+    def test_an_example_of_entries_has_several(self, kind: str) -> None:
+        assert len(example(kind).split("\n### ")) > 2
 
     def test_the_addresses_in_the_examples_exist(self, project: Path) -> None:
         assert run_gitmem("init", "--layout", "zylos").code == 0

@@ -44,6 +44,7 @@ SECTIONS = {
     "Read": {
         "inject": "Print what the model should see",
         "search": "Find what memory holds, and what was said",
+        "memory": "Read and search just the files that the layout allows",
         "read": "Print a file, as it is or was",
         "list": "List the files, as they are or were",
         "entries": "List entries: decisions, projects, preferences, ideas",

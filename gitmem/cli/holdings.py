@@ -28,7 +28,7 @@ def holding_lines(call: Invocation, found: Inventory, now: datetime) -> Iterator
         for each, line in zip(found.core, columns(rows, (style.bold,)), strict=True):
             yield INDENT + paints.get(each.state, plain)(line)
     rest = [
-        *(_entries(each) for each in found.entries),
+        *(_entries(each, now) for each in found.entries),
         *(_files(each) for each in found.layers),
         *(_log(call, each) for each in found.logs),
     ]
@@ -45,13 +45,21 @@ def _core(file: CoreFile, now: datetime) -> tuple[str, str, str, str]:
     size = human(file.bytes)
     if file.budget:
         size += f" / {human(file.budget)} ({file.percent}%)"
-    changed = f"{ago(file.updated, now)} by {file.agent}" if file.updated else ""
-    return file.path, size, file.state, changed
+    return file.path, size, file.state, _changed(file, now)
 
 
-def _entries(count: EntryCount) -> tuple[str, str]:
+def _entries(count: EntryCount, now: datetime) -> tuple[str, str]:
     many = "1 entry" if count.entries == 1 else f"{count.entries:,} entries"
-    return count.path, many + (f", {count.retired:,} retired" if count.retired else "")
+    many += f", {count.retired:,} retired" if count.retired else ""
+    changed = _changed(count, now)
+    return count.path, many + (f"; {changed}" if changed else "")
+
+
+def _changed(file: CoreFile | EntryCount, now: datetime) -> str:
+    """When a file was changed last, and by whom."""
+    if file.updated:
+        return f"{ago(file.updated, now)} by {file.agent}"
+    return f"before {file.older_than:%Y-%m-%d}" if file.older_than else ""
 
 
 def _files(layer: LayerFiles) -> tuple[str, str]:

@@ -20,5 +20,7 @@ def percent(layer: Layer, size: int) -> int:
 
 
 def human(size: int) -> str:
-    """A size for people: `812B`, `4.0KB`."""
-    return f"{size}B" if size < KILO else f"{size / KILO:.1f}KB"
+    """A size for people: `812B`, `4.0KB`, `1.5MB`."""
+    if size < KILO:
+        return f"{size}B"
+    return f"{size / KILO:.1f}KB" if size < KILO * KILO else f"{size / KILO / KILO:.1f}MB"

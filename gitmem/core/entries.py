@@ -20,6 +20,16 @@ from gitmem.core.entry_blocks import (
     split_address,
     wording,
 )
+from gitmem.core.entry_files import (
+    add,
+    add_all,
+    appended,
+    ended,
+    inserted,
+    moved_to_section,
+    take,
+    take_all,
+)
 from gitmem.core.entry_input import (
     Fields,
     Wanted,
@@ -30,7 +40,6 @@ from gitmem.core.entry_input import (
     wanted,
 )
 from gitmem.core.entry_lines import (
-    BOM,
     NESTED,
     Lines,
     Spot,
@@ -43,9 +52,11 @@ from gitmem.core.entry_lines import (
     scan,
     split_lines,
     spots,
-    trimmed,
     written,
 )
+from gitmem.core.entry_rules import status_of
+from gitmem.core.entry_sections import place_of_new
+from gitmem.core.layout import Layer
 from gitmem.errors import BadInput
 
 __all__ = [
@@ -58,6 +69,7 @@ __all__ = [
     "matching",
     "parse",
     "put",
+    "settled",
     "slug_of",
     "split_address",
     "take",
@@ -74,60 +86,40 @@ class Put(NamedTuple):
 
 
 def put(
-    text: str, name: str, fields: Fields = (), body: str | None = None, order: Sequence[str] = ()
+    text: str,
+    name: str,
+    fields: Fields = (),
+    body: str | None = None,
+    order: Sequence[str] = (),
+    *,
+    layer: Layer | None = None,
 ) -> Put:
     """TEXT with the entry NAME, a title or the slug of one there is, saying FIELDS and BODY.
 
     A field that is there gets its value replaced where it stands; a new one comes to its place in
     ORDER, others behind. BODY becomes the free text after the fields; fields that stand in it count
     as given, but FIELDS come first. Nothing is ever removed: no BODY leaves the text that is there,
-    and an empty value is BadInput.
+    and an empty value is BadInput. Where headings name statuses of LAYER, a new entry comes under
+    the one that fits, and one whose status changes moves there.
     """
     title = checked_title(name)
     wish = wanted(title, fields, body or "", order)
     known = matching(parse(text, order), title)
-    changed = _updated(text, known, wish) if known else _created(text, title, wish)
-    return _read_back(text, changed, known, title, wish)
+    changed = _updated(text, known, wish) if known else _created(text, title, wish, layer)
+    done = _read_back(text, changed, known, title, wish)
+    return done if known is None else settled(done, known, layer)
 
 
-def take(text: str, name: str) -> tuple[str, str]:
-    """TEXT without the entry NAME, and that entry's own lines."""
-    rest, (block,) = take_all(text, [find(parse(text), name)])
-    return rest, block
+def settled(done: Put, before: Entry, layer: Layer | None) -> Put:
+    """DONE with the entry under the heading that fits, if its status is not that of BEFORE."""
+    entry = find(parse(done.text), done.slug)
+    if layer is None or status_of(entry, layer) == status_of(before, layer):
+        return done
+    text, found = moved_to_section(done.text, entry, layer)
+    return Put(text, found.slug, done.created)
 
 
-def take_all(text: str, entries: Sequence[Entry]) -> tuple[str, tuple[str, ...]]:
-    """TEXT without ENTRIES, which are entries of it, and the lines of each."""
-    lines = split_lines(text)
-    gone = {at for each in entries for at in range(each.start, each.end)}
-    rest = [line for at, line in enumerate(lines) if at not in gone]
-    if gone and max(gone) == len(lines) - 1:
-        rest = trimmed(rest)
-    mark = BOM if 0 in gone and text.startswith(BOM) else ""
-    blocks = ("".join(trimmed(lines[each.start : each.end])) for each in entries)
-    return mark + "".join(rest), tuple(each.removeprefix(BOM) for each in blocks)
-
-
-def add(text: str, block: str) -> str:
-    """TEXT with the lines of an entry behind its last one, in the line endings of TEXT."""
-    return add_all(text, [block])
-
-
-def add_all(text: str, blocks: Sequence[str]) -> str:
-    """TEXT with the lines of entries behind its last one, in the line endings of TEXT."""
-    parted = [line for each in blocks for line in (*trimmed(split_lines(each)), "\n")]
-    changed = _appended(text, parted[:-1])
-    before, after = parse(text), parse(changed)
-    added = [wording(each.block) for each in after[len(before) :]]
-    if added != [wording(each) for each in blocks]:
-        raise BadInput(
-            "what would be added does not stay an entry of its own there",
-            hint="look for a code block (```) or a comment (<!--) that is never closed",
-        )
-    return changed
-
-
-def _created(text: str, title: str, wish: Wanted) -> str:
+def _created(text: str, title: str, wish: Wanted, layer: Layer | None) -> str:
     # Marks at the end of a heading are decoration, unless there are more behind them.
     closing = " ###" if re.search(r"(^|\s)#+$", title) else ""
     block = [f"### {title}{closing}\n"]
@@ -135,20 +127,9 @@ def _created(text: str, title: str, wish: Wanted) -> str:
         block += written(f"- **{name}:**", value, "\n")
     if wish.body:
         block += ["\n", *split_lines(f"{wish.body}\n")]
-    return _appended(text, block)
-
-
-def _appended(text: str, block: list[str]) -> str:
-    """TEXT with BLOCK behind its last entry, set apart by blank lines."""
-    entries, lines = parse(text), split_lines(text)
-    at = entries[-1].end if entries else len(lines)
-    newline = newline_before(lines, at)
-    above, below = lines[:at], lines[at:]
-    added = [bare(each) + newline for each in block] + [newline] * bool(below)
-    if "".join(above) in ("", BOM):
-        return "".join([*above, *added, *below])
-    apart = [] if is_blank(above[-1]) else [newline]
-    return "".join([*_ended(above, newline), *apart, *added, *below])
+    entries = parse("".join(block), wish.order) if layer else ()
+    at = place_of_new(text, entries[0], layer) if entries else None
+    return appended(text, block) if at is None else inserted(text, block, at)
 
 
 def _updated(text: str, entry: Entry, wish: Wanted) -> str:
@@ -195,7 +176,7 @@ def _with_new(
     at = anchor.end if before else anchor.start
     newline = newline_before(lines, at)
     new = written(_prefix(anchor, pair[0]), pair[1], newline)
-    return [*_ended(lines[:at], newline), *new, *lines[at:]]
+    return [*ended(lines[:at], newline), *new, *lines[at:]]
 
 
 def _with_first(lines: list[str], span: tuple[int, int], pair: tuple[str, str]) -> list[str]:
@@ -210,12 +191,7 @@ def _with_first(lines: list[str], span: tuple[int, int], pair: tuple[str, str]) 
         new = [newline, *new]
     elif said and said[0] == at:
         new = [*new, newline]
-    return [*_ended(lines[:at], newline), *new, *lines[at:]]
-
-
-def _ended(lines: list[str], newline: str) -> list[str]:
-    """LINES, of which the last one has an ending, too."""
-    return lines if ending(lines[-1]) else [*lines[:-1], lines[-1] + newline]
+    return [*ended(lines[:at], newline), *new, *lines[at:]]
 
 
 def _prefix(anchor: Spot, name: str) -> str:
@@ -240,15 +216,16 @@ def _with_body(text: str, start: int, wish: Wanted) -> str:
     newline = newline_before(lines, first)
     body = [bare(each) + newline for each in split_lines(f"{wish.body}\n")]
     apart = [newline] if last < len(lines) and not is_blank(lines[last]) else []
-    return "".join([*_ended(lines[:first], newline), newline, *body, *apart, *lines[last:]])
+    return "".join([*ended(lines[:first], newline), newline, *body, *apart, *lines[last:]])
 
 
 def _read_back(text: str, changed: str, known: Entry | None, title: str, wish: Wanted) -> Put:
     """The judge is the reader: better no change than one that says something else."""
     before, after = list(parse(text, wish.order)), list(parse(changed, wish.order))
-    at = before.index(known) if known else len(before)
+    at = before.index(known) if known else _first_new(before, after)
     found = after[at] if at < len(after) else None
-    others = [wording(each.block) for each in before[:at] + before[at + 1 :]]
+    own = 1 if known else 0
+    others = [wording(each.block) for each in before[:at] + before[at + own :]]
     if found is None or others != [wording(each.block) for each in after[:at] + after[at + 1 :]]:
         raise _unreadable()
     expected = _firsts(known.fields if known else ()) | {fold(x): value for x, value in wish.fields}
@@ -258,6 +235,13 @@ def _read_back(text: str, changed: str, known: Entry | None, title: str, wish: W
     if found.title != (known.title if known else title):
         raise _unreadable()
     return Put(changed, found.slug, known is None)
+
+
+def _first_new(before: Sequence[Entry], after: Sequence[Entry]) -> int:
+    """Where AFTER begins to differ from BEFORE."""
+    pairs = zip(before, after, strict=False)
+    same = (wording(one.block) == wording(other.block) for one, other in pairs)
+    return next((at for at, is_same in enumerate(same) if not is_same), len(before))
 
 
 def _firsts(fields: Iterable[tuple[str, str]]) -> dict[str, str]:

@@ -17,6 +17,7 @@ DATES = ("Updated", "Confirmed", "Date", "Date observed", "Started")
 """The fields that say when an entry was last true."""
 
 _KNOWN = frozenset(fold(each) for each in KNOWN)
+_LINK = r"\[[^\[\]\n]{0,200}\]\(<?([^()<>\s]{1,200})>?\)"
 _IMPORTANCE = r"[\s*_`\"'(\[#]*([1-5])(?:\s*/\s*5\b)?(?!\w|\.\d|\s*[-\u2013\u2014|,/]\s*\d)"
 _DAY = r"(?<![0-9])[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])"
 # A status is often followed by more: superseded by what, completed when.
@@ -68,6 +69,12 @@ class Entry(NamedTuple):
     def type(self) -> str:
         """The type in small letters, without remarks."""
         return _word(self.field("Type"))
+
+    @property
+    def related(self) -> tuple[str, ...]:
+        """What the field `Related` names, parted by commas; of a link its target."""
+        parts = re.split("[,;]", re.sub(_LINK, r"\1", self.field("Related")))
+        return tuple(filter(None, (each.strip() for each in parts)))
 
     @property
     def date(self) -> dt.date | None:

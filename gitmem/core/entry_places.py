@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from gitmem.core.entries import add, take_all
 from gitmem.core.entry_blocks import Entry, parse, wording
 from gitmem.core.entry_lines import BOM, bare, ending, newline_before, split_lines, trimmed
+from gitmem.core.layout import Layer
 from gitmem.core.merging import Differ, merge
 from gitmem.errors import BadInput
 
@@ -45,8 +46,10 @@ def splice_all(text: str, blocks: Iterable[tuple[Entry, str]]) -> str:
     return changed
 
 
-def put_back(text: str, block: str, old: str, entry: Entry, differ: Differ) -> str:
-    """TEXT with BLOCK where ENTRY stood in OLD; behind the last entry if that cannot be told.
+def put_back(
+    text: str, block: str, old: str, entry: Entry, differ: Differ, *, layer: Layer | None = None
+) -> str:
+    """TEXT with BLOCK where ENTRY stood in OLD; where LAYER has new ones if that cannot be told.
 
     It is a merge: of OLD without the entry, OLD added the entry, and TEXT all that came since.
     """
@@ -55,7 +58,7 @@ def put_back(text: str, block: str, old: str, entry: Entry, differ: Differ) -> s
     merged = merge(rest.encode(), text.encode(), then.encode(), differ)
     found = merged.data.decode()
     clear = not merged.conflicts and _is_more(text, found, block)
-    return found if clear else add(text, block)
+    return found if clear else add(text, block, layer)
 
 
 def _wordings(text: str) -> list[str]:
@@ -76,7 +79,9 @@ def _said(text: str) -> Counter[str]:
     return Counter(line for line in lines if line)
 
 
-def undone(before: str, after: str, current: str, differ: Differ) -> str | None:
+def undone(
+    before: str, after: str, current: str, differ: Differ, layer: Layer | None = None
+) -> str | None:
     """CURRENT without what AFTER changed in BEFORE, entry by entry.
 
     For a change that only took entries out of a file or put some in. None where it did more than
@@ -93,7 +98,8 @@ def undone(before: str, after: str, current: str, differ: Differ) -> str | None:
         return None
     text = take_all(current, taken)[0] if taken else current
     for entry in sorted(gone, key=lambda each: each.start):
-        text = put_back(text, entry.block.removeprefix(BOM), before, entry, differ)
+        block = entry.block.removeprefix(BOM)
+        text = put_back(text, block, before, entry, differ, layer=layer)
     return text
 
 

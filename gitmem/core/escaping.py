@@ -85,7 +85,10 @@ _CUT = r"[ \t]*+\[\.\.\. [0-9]+ of [0-9]+ bytes: .*\][ \t]*+$"
 _LOOKS = {
     "sections": r"[ \t]*+={3,}+[^\n].*===[ \t]*+$",
     "markdown": r"(?!)",  # see `under_headings`
-    "snippets": rf"[ \t]*+\[[ \t]*+[0-9]+[ \t]*+\][ \t]*+\(|[ \t]*+{SNIPPETS}[ \t]*+$",
+    "snippets": (
+        rf"[ \t]*+\[[ \t]*+[0-9]+[ \t]*+\][ \t]*+\(|[ \t]*+{SNIPPETS}[ \t]*+$"
+        r"|[ \t]*+\((?:group|global)(?:: .*)?\)[ \t]*+$"
+    ),
 }
 
 

@@ -7,13 +7,15 @@ and no code knows the name of any system.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
 FILE = "gitmem.yaml"
 """Where a group keeps its layout."""
+HAS = " has "
+"""What stands in a mark of `recognise` between a file and what it says."""
 VERSION = 1
 """The form of that file, its key `gitmem`."""
 
@@ -87,6 +89,11 @@ class Layer(NamedTuple):
     def is_literal(self) -> bool:
         """Whether a new profile is named by the id itself, where a file can be called so."""
         return self.names == "literal"
+
+    @property
+    def place(self) -> str:
+        """Its path for a reader: `users/<user>.md`."""
+        return re.sub(r"\{(\w+)\}", r"<\1>", self.path)
 
     def covers(self, path: str) -> bool:
         """Whether a file at PATH belongs here: a variable stands for any one name."""
@@ -189,6 +196,46 @@ class Layout(NamedTuple):
         """Whether the memory actions may read the file at PATH."""
         return not self.allow or any(fits(each, path) for each in self.allow)
 
+    def spelled(self, has: Callable[[str], bool]) -> Layout:
+        """This layout with the names that files have, by what it HAS: `memory.md` for `MEMORY.md`.
+
+        A name in small letters counts where that of the layout is not there: some systems take
+        both, and on a file system that knows no case they are one.
+        """
+        taken = {each.path for each in self.layers}
+        others = {path: in_small_letters(path) for path in self._files()}
+        renamed = {
+            path: small
+            for path, small in others.items()
+            if small and small not in taken and not has(path) and has(small)
+        }
+        return self._renamed(renamed) if renamed else self
+
+    def _files(self) -> Iterator[str]:
+        """Every path that it names."""
+        yield from (each.path for each in self.layers)
+        yield from (*self.compact, self.migrate.old, self.migrate.new, self.migrate.into)
+        yield from self.allow
+        yield from (mark.partition(HAS)[0] for mark in self.recognise)
+
+    def _renamed(self, names: Mapping[str, str]) -> Layout:
+        def real(path: str) -> str:
+            return names.get(path, path)
+
+        def marked(mark: str) -> str:
+            path, has, text = mark.partition(HAS)
+            return f"{real(path)}{has}{text}"
+
+        # The name that is not there stays allowed: who asks for it gets the other.
+        allow = dict.fromkeys((*self.allow, *map(real, self.allow)))
+        return self._replace(
+            layers=tuple(each._replace(path=real(each.path)) for each in self.layers),
+            compact=Compaction(*map(real, self.compact)),
+            migrate=Migration(*map(real, self.migrate)),
+            allow=tuple(allow),
+            recognise=tuple(map(marked, self.recognise)),
+        )
+
     def policy_of(self, path: str) -> str:
         """How the file at PATH may be written; the layout itself always freely."""
         layer = next((each for each in self.layers if each.holds(path)), None)
@@ -207,6 +254,15 @@ def filled(pattern: str, values: Mapping[str, str]) -> str:
 def variables_in(pattern: str) -> tuple[str, ...]:
     """The variables of PATTERN, in order."""
     return tuple(re.findall(r"\{(\w+)\}", pattern))
+
+
+def in_small_letters(path: str) -> str:
+    """The other name by which a file is known; nothing for a pattern, or where it is the same."""
+    if "*" in path or "{" in path:
+        return ""
+    folder, slash, name = path.rpartition("/")
+    small = f"{folder}{slash}{name.lower()}"
+    return small if small != path else ""
 
 
 def is_glob(pattern: str) -> bool:

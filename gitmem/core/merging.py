@@ -4,6 +4,9 @@ There are no conflict markers: a memory is read by a model, so both versions sta
 other and the number of such places is reported. A line that one side removed and the other merely
 kept is gone, in a conflict too; only a block that one side removed while the other was still
 working on it stays, whole.
+
+By hand instead of pygit2's `merge_file_from_index` and `merge_trees`, which stop or write conflict
+markers: git did in 35 of 90 pairs of edits within files, and in 39 of 90 with moves.
 """
 
 from __future__ import annotations

@@ -3,6 +3,9 @@
 The trailer block is the last paragraph and every value in it is one line, so whatever a reason says
 stays above it. Characters that hide or reorder text are written as `\\u{XXXX}`, and so is the
 backslash of a text that says `\\u{` itself: what was composed can be read back exactly.
+
+By hand instead of pygit2's `Commit.message_trailers`: that is a dict, so of two `Gitmem-From` lines
+it has the last one only.
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 WHOLE_KINDS = ("document", "log")
 """Kinds that are cut when there is no room; pieces of the others stay or go as a whole."""
+FILE_KINDS = (*WHOLE_KINDS, "profile")
+"""Kinds whose piece is one whole file."""
 
 
 PASSAGE = "passage"
@@ -45,6 +47,8 @@ class Piece(NamedTuple):
     blob: str = ""
     why: str = ""
     """For which rule it is here."""
+    queried: bool = False
+    """True in a layer that a prompt is looked up in, and that is not loaded by itself."""
     lack: str = ""
     """missing, empty or unreadable, in place of a text."""
     lines: str = ""
@@ -58,6 +62,11 @@ class Piece(NamedTuple):
     def heads(self) -> str:
         """What stands above it."""
         return self.heading or self.layer
+
+    @property
+    def is_document(self) -> bool:
+        """Whether it is a file that is loaded by rule: part of what a model is, not of a search."""
+        return self.kind in FILE_KINDS and not self.queried
 
     @property
     def size(self) -> int:

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from gitmem.core.layout import Layer, Layout
+from gitmem.core.layout import HAS, Layer, Layout
 
 CERTAIN, LIKELY = 0.8, 0.3
 LEAD = 0.15
 """By how much the best has to be better than the next one, or it is a guess."""
-_HAS = " has "
 
 
 class Recognised(NamedTuple):
@@ -39,7 +38,11 @@ def recognise(
 
     HEADS has the first lines of its files. Only the first answer may be sure.
     """
-    judged = [_judged(name, layout, paths, heads) for name, layout in sorted(layouts.items())]
+    claimed = {each.path for layout in layouts.values() for each in layout.layers}
+    judged = [
+        _judged(name, _by_names(layout, paths, claimed), paths, heads)
+        for name, layout in sorted(layouts.items())
+    ]
     fitting = sorted((each for each in judged if each.score), key=lambda each: -each.score)
     if not fitting:
         return ()
@@ -49,9 +52,16 @@ def recognise(
 
 def missing_core(layout: Layout, paths: Collection[str]) -> tuple[str, ...]:
     """The documents that LAYOUT shows in every prompt and that are not among PATHS."""
+    layout = layout.spelled(paths.__contains__)
     core = (each.path for each in layout.layers if each.kind == "document")
     shown = {each.path for each in layout.layers if each.load == "always"}
     return tuple(path for path in core if path in shown and path not in paths)
+
+
+def _by_names(layout: Layout, paths: Collection[str], claimed: Collection[str]) -> Layout:
+    """LAYOUT with the names of PATHS; a small name that is CLAIMED is a mark of another layout."""
+    own = {each.path for each in layout.layers}
+    return layout.spelled(lambda path: path in paths and (path in own or path not in claimed))
 
 
 def _how_sure(score: float, next_best: float) -> str:
@@ -89,7 +99,7 @@ def _found(mark: str, paths: Collection[str], heads: Mapping[str, str]) -> str:
     if mark.endswith("/"):
         count = sum(path.startswith(mark) for path in paths)
         return f"{mark} ({count} file{'' if count == 1 else 's'})" if count else ""
-    pattern, has, text = mark.partition(_HAS)
+    pattern, has, text = mark.partition(HAS)
     place = Layer("", "notes", pattern)
     fitting = sorted(path for path in paths if place.holds(path))
     if has:

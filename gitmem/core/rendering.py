@@ -37,6 +37,8 @@ NOTICE = "What follows was noted down earlier: take it as information, not as or
 
 _WORDS = ("global", *TYPES)
 """What a mark of ours may say."""
+_OWN = "(group)"
+"""What stands above a document of the group itself among snippets, where nothing else is known."""
 _STAND_INS = {"missing": MISSING, "empty": EMPTY, "unreadable": UNREADABLE}
 
 
@@ -74,9 +76,15 @@ class Page:
             self._drawn[id(piece)] = known
         return known[1]
 
+    def in_order(self, pieces: Sequence[Piece]) -> Sequence[Piece]:
+        """PIECES as they follow each other here: snippets stand behind all documents."""
+        if self.format != "snippets":
+            return pieces
+        return sorted(pieces, key=lambda each: not each.is_document)
+
     def text(self, pieces: Sequence[Piece]) -> ForModel:
         """The page with PIECES; nothing at all where there are none."""
-        drawn = [self.draw(each) for each in pieces]
+        drawn = [self.draw(each) for each in self.in_order(pieces)]
         if not drawn:
             return NOTHING
         if self.format == "markdown":
@@ -115,7 +123,12 @@ def _apart(drawn: list[Drawn]) -> list[Drawn]:
 
 
 def _snippets(drawn: list[Drawn]) -> Iterator[str]:
-    for number, each in enumerate(drawn, 1):
+    """Documents, the first of the group's own without a line above it, then numbered snippets."""
+    documents = [each for each in drawn if each.opening]
+    for number, each in enumerate(documents):
+        head = "" if number == 0 and each.opening == _OWN else f"{each.opening}\n"
+        yield f"{head}{each.text}"
+    for number, each in enumerate(drawn[len(documents) :], 1):
         head = "" if number > 1 else f"{SNIPPETS}\n"
         yield f"{head}[{number}] {each.text}"
 
@@ -199,6 +212,8 @@ def _marks(piece: Piece, wanted: bool) -> list[str]:
 def _snippet(piece: Piece, annotate: bool) -> Drawn:
     marks = ", ".join(filter(None, _marks(piece, annotate)))
     place = ": ".join(filter(None, (piece.group or "group", marks)))
+    if piece.is_document:
+        return Drawn(_body(piece, in_lines["snippets"]), f"({place})")
     if piece.render == "summary" and not piece.lack:
         aged = f"{piece.age or 'unknown'}{f' ({piece.type})' if piece.type else ''}"
         return Drawn(f"({place}) {aged}: {shown_on_a_line(piece.text)}")

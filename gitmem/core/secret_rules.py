@@ -11,6 +11,7 @@ from __future__ import annotations
 from gitmem.core.secret_contexts import CONTEXTS
 from gitmem.core.secret_rule import Rule
 from gitmem.core.secret_shapes import is_mixed
+from gitmem.core.secret_wallets import WALLETS
 
 # What may stand before and after a token. An escaped line break or a percent code ends a word too.
 _BREAK = r"(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})"
@@ -299,5 +300,5 @@ _TOKENS = (
     ),
 )
 
-TABLE = (*_TOKENS, *CONTEXTS)
+TABLE = (*_TOKENS, *WALLETS, *CONTEXTS)
 """Every rule; where two find the same value, the first one counts."""

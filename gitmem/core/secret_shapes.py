@@ -14,7 +14,7 @@ from math import log2
 _MOCKS = (
     *("***", "...", "\u2026", "example", "placeholder"),
     *("redacted", "changeme", "change-me", "change_me", "replaceme", "replace-me", "replace_me"),
-    *("dummy", "your-", "your_", "insert-", "insert_"),
+    *("dummy", "your-", "your_", "insert-", "insert_", "accesstoken"),
     # What Telegram and the makers of one-time passwords show in their manuals.
     *("abc-def1234ghikl", "jbswy3dpehpk3pxp"),
 )
@@ -30,7 +30,9 @@ _REFERENCE = (
 )
 _TECHNICAL = (
     r"base\d\d\w*|sha\d+\w*|md5\w*|argon2\w*|pbkdf2|bcrypt\d*|oauth\d|utf\d+|1password|x509"
-    r"|ed25519|rfc\d+|pkcs#\d+|aes\d+|[hr]s256|(?:var)?char\d+|u?int\d+|float\d+|string\d+"
+    r"|ed25519|rfc\d+|pkcs#\d+|aes\d+|[hr]s256|(?:var)?char\d+|u?int\d+(?:array)?|float\d+|string\d+"
+    # A type of TypeScript that may be left out.
+    r"|(?:string|number|boolean|buffer|uint8array)\?"
 )
 _ORDER = "01234567890abcdefghijklmnopqrstuvwxyz"
 _WORDY = rf"(?i)[a-z]*|\d+|[a-z]+\d{{1,2}}|{_TECHNICAL}"

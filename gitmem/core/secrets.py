@@ -35,6 +35,8 @@ def _by_literal(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
 _NARROW = _by_literal(rule for rule in TABLE if not rule.wide)
 _WIDE = _by_literal(rule for rule in TABLE if rule.wide and not rule.weak)
 _GUESSES = _by_literal(rule for rule in TABLE if rule.weak and not rule.needs)
+_FINDERS = [rule for rule in TABLE if rule.finder and not rule.wide]
+_WIDE_FINDERS = [rule for rule in TABLE if rule.finder and rule.wide]
 _GUESSES_IF = [(rule.needs, _by_literal([rule])) for rule in TABLE if rule.weak and rule.needs]
 
 # Where hits overlap, the surest reading wins.
@@ -213,13 +215,15 @@ def _without_overlaps(hits: list[_Hit]) -> list[_Hit]:
 
 
 def _plain_hits(text: str, words: View) -> Iterator[_Hit]:
-    for rule, start, end in _matches(_NARROW, words.text, words.text):
+    for rule, start, end in _tokens(words.text):
         there, end_there, _ = words.place(start, end)
         yield _Hit(_SURE, there, end_there, rule.slug, text[there:end_there])
     for rule, start, end in _matches(_WIDE, text, text):
         yield _Hit(_SURE, start, end, rule.slug, text[start:end])
     # The capital dotted I is the one letter that becomes two in lower case, moving all behind it.
     low = text.replace("\u0130", "I").lower()
+    for rule, start, end in _finds(_WIDE_FINDERS, low):
+        yield _Hit(_SURE, start, end, rule.slug, text[start:end])
     tables = [_GUESSES, *(guess for needs, guess in _GUESSES_IF if any(n in low for n in needs))]
     for table in tables:
         for rule, start, end in _matches(table, text, low):
@@ -230,13 +234,13 @@ def _unmarked_hits(words: View) -> Iterator[_Hit]:
     """Hits in words that have bold or code in the middle."""
     view = unmarked(words.text)
     if view:
-        for rule, start, end in _matches(_NARROW, view.text, view.text):
+        for rule, start, end in _tokens(view.text):
             there, end_there = placed((words, view), start, end)
             yield _Hit(_SURE, there, end_there, rule.slug, view.text[start:end])
 
 
 def _joined_hits(lines: View) -> Iterator[_Hit]:
-    for rule, start, end in _matches(_NARROW, lines.text, lines.text):
+    for rule, start, end in _tokens(lines.text):
         there, end_there, cut = lines.place(start, end)
         if cut:
             last = end - lines.starts[bisect_right(lines.starts, end - 1) - 1]
@@ -278,6 +282,18 @@ def _decoded(run: str) -> Iterator[str]:
         data = a2b_base64(whole + "=" * (-len(whole) % 4)).replace(b"\0", b"")
         if len(data.translate(None, _TEXT)) <= _MOST_NOISE * len(data):
             yield data.decode("latin-1")
+
+
+def _tokens(words: str) -> Iterator[tuple[Rule, int, int]]:
+    """The spans of tokens in long WORDS, one to a line."""
+    yield from _matches(_NARROW, words, words)
+    yield from _finds(_FINDERS, words)
+
+
+def _finds(rules: Iterable[Rule], text: str) -> Iterator[tuple[Rule, int, int]]:
+    for rule in rules:
+        if rule.finder is not None:
+            yield from ((rule, *span) for span in rule.finder(text))
 
 
 def _matches(table: dict[str, list[Rule]], text: str, hay: str) -> Iterator[tuple[Rule, int, int]]:

@@ -11,6 +11,8 @@ from typing import NamedTuple
 from gitmem.core.entry_lines import scan
 
 NEXT = b"## "
+INSTALLED = "<!-- gitmem:begin -->"
+"""Begins the section that `gitmem install` keeps in a host's CLAUDE.md or AGENTS.md."""
 
 
 class Parted(NamedTuple):

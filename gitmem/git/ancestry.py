@@ -1,4 +1,8 @@
-"""How two commits are related: what lies behind each of them alone, and where they part."""
+"""How two commits are related: what lies behind each of them alone, and where they part.
+
+By hand instead of pygit2's `merge_base`: libgit2 would read commits that may be truncated (see
+`objects`). 60 commits apart the two take the same time (0.95).
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,10 @@ Lines are those of `git blame -w`, and git is the judge of them. An entry is mor
 `touches` says which date it has.
 
 A walk costs what the new commits cost. Where the history forks, each way goes on from a copy.
+
+By hand instead of pygit2's `blame`: for one file of 20,000 commits that takes 2.93 s and 236 MB,
+each time. Its flags for copies do nothing, so a consolidation that moves 20 lines gets the blame
+for all 21 of its file.
 """
 
 from __future__ import annotations

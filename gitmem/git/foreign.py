@@ -2,6 +2,8 @@
 
 Objects are read and checked by our own reader, because libgit2 loops for ever on a truncated one.
 No program, filter or hook of that repository runs, and nothing in it is written.
+
+By hand instead of pygit2's `Repository`, which opens it for its settings only.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The past of a group: every commit, or those that touched a path, followed through its moves."""
+"""The past of a group: every commit, or those that touched a path, followed through its moves.
+
+By hand instead of pygit2's `Repository.walk`: libgit2 would read commits that may be truncated (see
+`objects`), and it follows no file through a move.
+"""
 
 from __future__ import annotations
 

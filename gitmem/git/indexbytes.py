@@ -1,4 +1,7 @@
-"""The bytes of git's index: a header, entries in order, extensions, a checksum."""
+"""The bytes of git's index: a header, entries in order, extensions, a checksum.
+
+By hand instead of pygit2: see `indexfile`.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,10 @@
 
 The index is a cache of what was last put into the work tree. A patch replaces the entries of the
 paths it names and copies every other byte: one copy and one checksum, however many the files.
+
+By hand instead of pygit2's Index: libgit2 writes all entries anew (5,000 files: a patch takes 0.34
+of its time, a whole durable write 1.85 instead of 3.3 times that of bare pygit2), and `Index.add`
+obeys a planted `.gitattributes` and changes bytes.
 """
 
 from __future__ import annotations

@@ -3,6 +3,11 @@
 libgit2 1.9.7 loops for ever on a truncated loose object, holding the interpreter. So loose objects
 are read, inflated and hashed here, packs in `packs`. Objects are written here, too: all
 objects of a commit go to disk together, each synced as git would, in less time.
+
+By hand instead of pygit2: reading because of that loop (measured: every truncation from 2 bytes
+on), writing because libgit2 skips an object whose file exists, so the same content never heals a
+damaged one (0 of 5 kinds of damage). `python -m benchmarks by_hand`: reading 220 loose objects
+takes 0.55 of pygit2's time, writing four 0.90.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Where the lines of a file come from: what it was in each parent, as `git blame -w` has it."""
+"""Where the lines of a file come from: what it was in each parent, as `git blame -w` has it.
+
+By hand instead of pygit2's `blame`: see `dating`.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """The entries of a pack: whole objects and differences, read from an open file.
 
 Every number is checked before it is used: a damaged pack can only give PackDamaged.
+
+By hand instead of pygit2: see `packs`.
 """
 
 from __future__ import annotations

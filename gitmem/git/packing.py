@@ -6,6 +6,10 @@ synced, and only then does it get its name. After that, under the lock and a few
 copies go that it replaces. Nothing is pruned: what no ref reaches is packed like the rest.
 
 Whoever dies on the way leaves objects twice, and files in `gitmem/packing` that the next removes.
+
+Packs are made by the git program instead of pygit2's PackBuilder: that one is as fast and as small
+(6,025 objects: 2.7 s and 1.17 MB, git 6.1 s and 1.18 MB), but libgit2 reads every object for it
+and never returns from a truncated one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Refs beside the branch: moved under the group's lock, and never blocked by the dead."""
+"""Refs beside the branch: moved under the group's lock, and never blocked by the dead.
+
+By hand instead of pygit2's `create_reference`: with `force` it compares nothing (8 unlocked writers
+lost 116 of 158 acknowledged commits), and it fails for ever on the lock of a killed writer (8 % of
+kills leave one). The branch itself moves by pygit2's `Reference.set_target`, which compares.
+"""
 
 from __future__ import annotations
 

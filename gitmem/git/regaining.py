@@ -62,7 +62,7 @@ class Regaining:
         self, keys: list[bytes], path: str, blob: str, commit: Commit
     ) -> dict[bytes, Touch]:
         """The dates of texts that are new in the file at PATH."""
-        days = self._own_days(blob, commit.step)
+        days = self._own_days(blob, commit)
         found = {key: (commit.number, days.get(key, 0)) for key in keys}
         if commit.step.op in MECHANICAL or len(commit.parents) > 1:
             regained = self._regained(keys, path, commit)
@@ -93,9 +93,15 @@ class Regaining:
         oid = record[start : start + OID].hex()
         return self._row_of(oid), int.from_bytes(record[start + OID :], "little")
 
-    def _own_days(self, blob: str, step: Step) -> Mapping[bytes, int]:
-        """The days that entries name themselves, where a folder without a history was adopted."""
-        if step.op != ADOPTION or len(step.source) == 2 * OID:
+    def _own_days(self, blob: str, commit: Commit) -> Mapping[bytes, int]:
+        """The days that entries of an adopted folder name themselves, where git knows no better.
+
+        A commit of its own history knows when something was written, but for the first one: it
+        brought whatever stood there already on the day when somebody made the repository.
+        """
+        step = commit.step
+        has_past = _is_commit_id(step.source) and any(each.files for each in commit.parents)
+        if step.op != ADOPTION or has_past:
             return {}
         latest = FIRST_DAY + step.seconds // A_DAY + 1  # where the day begins first, it is tomorrow
         found = self._reading.days(self._content(blob))
@@ -162,6 +168,11 @@ class Regaining:
     def _lines_of(self, path: str, parents: Sequence[State]) -> set[bytes]:
         blobs = [each.files[path].blob for each in parents if path in each.files]
         return {line for blob in blobs for line in _bare_lines(self._content(blob))}
+
+
+def _is_commit_id(source: str) -> bool:
+    """Whether SOURCE is a commit, and not a folder whose path is as long."""
+    return len(source) == 2 * OID and source.isalnum()
 
 
 def _bare_lines(text: bytes) -> set[bytes]:

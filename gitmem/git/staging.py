@@ -3,6 +3,9 @@
 It is written by git's own protocol (`index.lock`, then rename), so a person's `git status` or
 `git commit` beside us is safe. The lock is a hard link to a file of ours: after a crash it can be
 told from the lock of a living git.
+
+By hand instead of pygit2's `Index.write`: libgit2 never waits for a lock and never breaks one, and
+a killed writer left `index.lock` in 11 of 560 kills, which blocks every later write.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Commits and what they changed, read with as little work as a walk through all of them allows."""
+"""Commits and what they changed, read with as little work as a walk through all of them allows.
+
+By hand instead of pygit2's `Repository.walk`: with libgit2's object cache a walk of 20,000 commits
+peaked at 587 MB, without it at 62, and it would read commits that may be truncated.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,10 @@
 """Annotated tags: written object first, then the ref, so that a crash leaves nothing that counts.
 
 Needs the repository's lock for everything that writes.
+
+By hand instead of pygit2's `create_tag`: it writes object and ref in one call, through libgit2's
+object database and past the locks of the dead (see `objects` and `refs`). Names are listed by
+pygit2.
 """
 
 from __future__ import annotations

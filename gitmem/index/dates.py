@@ -20,7 +20,7 @@ from zlib import crc32
 from gitmem.core.chronicle import PAST, Chronicle, FileDates, Forgotten, Memory, Row
 from gitmem.index.files import put
 
-FORM = 5
+FORM = 6
 """Counted up when the same history would give other dates than before."""
 NAME = "dates"
 LONGEST_HEAD = 300

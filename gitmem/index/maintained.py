@@ -1,4 +1,5 @@
-"""What maintenance found out last: at which commit, and until when, nothing was due.
+"""What maintenance found out last: at which commit, and until when, nothing was due; and on which
+day a start last looked for missing snapshots.
 
 So that a look at a thousand quiet groups costs little more than opening them. An interrupted write
 is not remembered here: it is looked for every time.
@@ -54,3 +55,17 @@ def forget_quiet(gitdir: Path) -> None:
     """Forget it: something failed, and somebody should look again."""
     with suppress(OSError):
         os.unlink(f"{gitdir}/gitmem/maintained")
+
+
+def looked_on(gitdir: Path) -> str:
+    """The day on which somebody last looked for missing snapshots; empty if nobody has."""
+    try:
+        with open(f"{gitdir}/gitmem/looked", encoding="ascii") as file:
+            return file.read(100).strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def keep_look(gitdir: Path, day: str) -> None:
+    """Remember that no snapshot of a day before DAY is missing: no commit can come to those."""
+    put(gitdir / "gitmem" / "looked", f"{day}\n".encode("ascii"))

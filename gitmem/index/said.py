@@ -133,6 +133,15 @@ def known(connection: Connection, keys: Sequence[bytes]) -> set[bytes]:
     return found
 
 
+def numbers_by_key(connection: Connection, keys: Sequence[bytes]) -> set[int]:
+    """The numbers of the messages that are known by KEYS."""
+    found: set[int] = set()
+    for part, marks in portions(keys):
+        query = f"SELECT number FROM messages WHERE key IN ({marks})"
+        found.update(number for (number,) in connection.execute(query, part))
+    return found
+
+
 def places(connection: Connection, ids: Sequence[int]) -> Mapping[int, Where]:
     """The passages with these ids."""
     found: dict[int, Where] = {}
@@ -158,6 +167,12 @@ def day_of(connection: Connection, document: int) -> str:
     """The day of a document, which is what was said on one day in one chat."""
     row = connection.execute("SELECT day FROM days WHERE id = ?", (document,)).fetchone()
     return str(row[0])
+
+
+def is_of(connection: Connection, document: int, chats: Iterable[str]) -> bool:
+    """Whether a document is of one of CHATS, which are as they are kept."""
+    query = "SELECT c.name FROM days AS d JOIN chats AS c ON c.id = d.chat WHERE d.id = ?"
+    return connection.execute(query, (document,)).fetchone()[0] in chats
 
 
 def last_number(connection: Connection) -> int:

@@ -290,7 +290,7 @@ def _outside(root: Path, scope: Scope) -> tuple[str, ...]:
 
 def _old_name(plan: _Plan) -> tuple[str, ...]:
     """A file that the layout knows under another name now."""
-    old, new = plan.choice.layout.migrate[:2]
+    old, new = plan.choice.layout.spelled(plan.line.files.__contains__).migrate[:2]
     if old not in plan.line.files or new in plan.line.files:
         return ()
     return (f"{old} is called {new} in this layout: `gitmem migrate` gives it that name",)

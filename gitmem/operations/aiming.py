@@ -9,7 +9,15 @@ from typing import NamedTuple
 
 from gitmem.core.entry_blocks import split_address
 from gitmem.core.guards import check_message_text
-from gitmem.core.layout import Layer, Layout, filled, is_glob, moment_values, variables_in
+from gitmem.core.layout import (
+    Layer,
+    Layout,
+    filled,
+    in_small_letters,
+    is_glob,
+    moment_values,
+    variables_in,
+)
 from gitmem.core.paths import check_path, is_path, numbered
 from gitmem.core.quoting import quoted
 from gitmem.errors import BadInput
@@ -44,7 +52,8 @@ def places(found: Aim) -> tuple[str, ...]:
     path, layer, user = found.edit.path, found.layer, found.edit.user
     if not found.by_name or layer is None:
         return (path,)
-    others = [layer.path.replace("{user}", user) if user else path, _in_short(path)]
+    by_user = layer.path.replace("{user}", user) if user else path
+    others = [by_user, _in_short(path), in_small_letters(path) or path]
     return (path, *(each for each in others if each != path and is_path(each)))
 
 

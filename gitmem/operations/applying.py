@@ -86,10 +86,10 @@ def _with_entry(aim: Aim, before: bytes | None) -> bytes:
     body = None if edit.text is None else decoded(edit.path, text_bytes(edit))
     order = aim.layer.fields if aim.layer else ()
     text = decoded(edit.path, before or b"")
-    done = put(text, edit.entry, edit.fields, body, order)
+    done = put(text, edit.entry, edit.fields, body, order, layer=aim.layer)
     dated = _dated(aim, body or "") if done.created else edit.fields
     if dated != edit.fields:
-        done = put(text, edit.entry, dated, body, order)
+        done = put(text, edit.entry, dated, body, order, layer=aim.layer)
     return done.text.encode()
 
 

@@ -14,12 +14,19 @@ from itertools import dropwhile, takewhile
 from typing import NamedTuple
 
 from gitmem.core.daylog import fresh
-from gitmem.core.frontmatter import read
 from gitmem.core.guards import allowance, check_message_text, check_write
-from gitmem.core.layout import Layer, Layout, filled, moment_values, variables_in
+from gitmem.core.layout import (
+    Layer,
+    Layout,
+    filled,
+    in_small_letters,
+    moment_values,
+    variables_in,
+)
 from gitmem.core.messages import Note, title_of_change
 from gitmem.core.paths import check_path, numbered
 from gitmem.core.pieces import one_line
+from gitmem.core.plainfields import read_fields
 from gitmem.core.remarks import remarks
 from gitmem.errors import BadInput
 from gitmem.git.held import SetAside
@@ -27,6 +34,7 @@ from gitmem.git.intake import Captured
 from gitmem.git.lock import WAIT
 from gitmem.git.publish import Plan, Step
 from gitmem.git.repository import Snapshot
+from gitmem.git.writer import Writer
 from gitmem.operations.applying import Aim, Edit, applied, encoded
 from gitmem.operations.capture import adopt_all
 from gitmem.operations.group import Group
@@ -35,6 +43,7 @@ from gitmem.operations.layouts import layout_of
 from gitmem.operations.pending import scan_edits
 from gitmem.operations.place import check_place
 from gitmem.operations.retries import REQUEST, digest_of, find_earlier, written_then
+from gitmem.operations.sessions import keep_session, read_session
 from gitmem.operations.write import Allowed
 
 HEADING = "## Session Compaction"
@@ -79,12 +88,14 @@ def compact(
     reason: str = "",
     operation: str = "",
     allowed: Allowed = Allowed(),  # noqa: B008 - an immutable value
+    goes_on: bool = False,
     draw: Callable[[], str] = draw,
     wait: float = WAIT,
 ) -> Compacted:
     """Add SUMMARY where the layout keeps compacted sessions; DAILY: to the file of the day.
 
-    AT is when the session was compacted, where that is not now.
+    AT is when the session was compacted, where that is not now. GOES_ON: its host compacted it and
+    carries on; else the session is marked, so that a hook tells it to start fresh.
     """
     text = summary.strip()
     if not text:
@@ -100,20 +111,35 @@ def compact(
         if earlier:
             files = written_then(writer.repository.snapshot(earlier), operation, digest)
             return Compacted(request, next(iter(files)), earlier, _preview(text), recognised=True)
-        place = _place(layout_of(group), daily=daily)
-        path = _target(place, then, writer.repository.snapshot())
-        adopt_all(writer, scan_edits(writer.repository, writer.worktree, [path]))
+        path = _settled(group, writer, then, daily=daily)
         extra = ((REQUEST, digest), *allowance(allowed.secrets))
         note = note._replace(id=request, extra=extra)
         work = _Work(group, path, text, now=then, note=note, allowed=allowed)
         published = writer.publish(work.plan)
+        if group.who.session and not goes_on:
+            known = read_session(group.gitdir, group.who.session)
+            keep_session(group.gitdir, group.who.session, known._replace(compacted=path))
         return Compacted(
             request_id=request,
             path=path,
             preview=_preview(text),
+            start_fresh=not goes_on,
             warnings=work.warnings,
             **landing(writer, published),
         )
+
+
+def _settled(group: Group, writer: Writer, then: datetime, *, daily: bool) -> str:
+    """The file that a summary goes to, with what somebody did to it captured."""
+
+    def target() -> str:
+        place = _place(layout_of(group), daily=daily)
+        return _target(place, then, writer.repository.snapshot())
+
+    path = target()
+    either = filter(None, (path, in_small_letters(path)))
+    adopt_all(writer, scan_edits(writer.repository, writer.worktree, [*either]))
+    return target()  # an edit may have brought the file under its other name
 
 
 def _moment(group: Group, at: str) -> datetime:
@@ -199,7 +225,7 @@ class _Work:
             return ()
         gist = _gist(self._text)
         if before is not None:
-            earlier = one_line(read(before.decode("utf-8", "replace")).get("summary"))
+            earlier = one_line(read_fields(before.decode("utf-8", "replace")).get("summary"))
             return (("summary", _cut(f"{earlier}; {gist}" if earlier else gist, GISTS)),)
         known = {"summary": gist, "date": f"{self._now.date()}"}
         wanted = [each for each in layer.fields if each in known] or ["summary"]

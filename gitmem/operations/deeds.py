@@ -10,8 +10,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 from gitmem.core.decisions import Decision
-from gitmem.core.entries import Entry, parse, put
-from gitmem.core.entry_blocks import same_title
+from gitmem.core.entries import Entry, Put, parse, put, settled
+from gitmem.core.entry_blocks import same_title, wording
 from gitmem.core.entry_lines import BOM
 from gitmem.core.entry_places import splice_all
 from gitmem.core.frontmatter import set_field
@@ -116,8 +116,17 @@ def _update(ground: Ground, rows: Sequence[Asked]) -> list[Deed]:
         blocks.setdefault(thing.path, []).append((thing.entry, changed))
         deeds.append(Deed(warnings=_judged(changed, layer)))
     for path, pairs in blocks.items():
-        ground.draft.put(path, splice_all(ground.draft.text(path), pairs).encode())
+        text = splice_all(ground.draft.text(path), pairs)
+        ground.draft.put(path, _settled(text, pairs, ground.layout.layer_of(path)).encode())
     return deeds
+
+
+def _settled(text: str, blocks: Sequence[tuple[Entry, str]], layer: Layer | None) -> str:
+    """TEXT with each of BLOCKS, which were changed, under the heading that fits its status."""
+    for before, block in blocks if layer else ():
+        entry = next(each for each in parse(text) if wording(each.block) == wording(block))
+        text = settled(Put(text, entry.slug, created=False), before, layer).text
+    return text
 
 
 def _changed(entry: Entry, decision: Decision, layer: Layer | None) -> str:

@@ -72,7 +72,7 @@ def find_passages(
     if not sentences:
         return []
     question = at_commits(sources.by_group, keep=moment.instant is None)
-    dated = _Dated(group, moment, sources)
+    dated = _Dated(group, sources)
     if since:
         dated.look_up()  # it may take a while, and others wait for the table
 
@@ -81,7 +81,7 @@ def find_passages(
         return _looked_up(connection, sentences, counts, limit)
 
     rows = ask(cache_path(group), passages.FORM, question, answer)
-    found = [_match(each, sentences, dated, moment) for each in rows]
+    found = [_match(each, sentences, dated, moment.time) for each in rows]
     return sorted(found, key=_order)
 
 
@@ -92,9 +92,13 @@ def cache_path(group: Group) -> Path | None:
 
 def text_of(sources: Sources, place: Place) -> str:
     """What a passage says, from the commit it stands in."""
+    return blob_text(sources, place)[place.start : place.stop]
+
+
+def blob_text(sources: Sources, place: Place) -> str:
+    """All of the file in which a passage stands."""
     repository = sources.by_group[place.source].repository
-    data = repository.objects.read_as("blob", place.blob)
-    return data.decode("utf-8", "replace")[place.start : place.stop]
+    return repository.objects.read_as("blob", place.blob).decode("utf-8", "replace")
 
 
 def at_commits(snapshots: Mapping[str, Snapshot], *, keep: bool) -> Question:
@@ -180,12 +184,12 @@ def _looked_up(
 
 
 def _match(
-    row: tuple[Found, Place, float], sentences: Sequence[Sentence], dated: _Dated, moment: Pinned
+    row: tuple[Found, Place, float], sentences: Sequence[Sentence], dated: _Dated, now: datetime
 ) -> Match:
     found, place, coverage = row
-    layer = moment.loaded.layout.layer_of(place.path)
+    layer = dated.layer_of(place)
     touched = dated.touched(place)
-    when, days = age_of(touched, moment.time) if touched else (None, 0)
+    when, days = age_of(touched, now) if touched else (None, 0)
     state = state_of(days) if touched and layer and does_age(layer) else ""
     importance = place.importance or (layer.importance if layer else None)
     score = found.score * push(state, importance, is_whole=coverage >= 1)
@@ -205,8 +209,8 @@ def _spot(place: Place) -> tuple[str, str, int]:
 class _Dated:
     """When passages were last touched, looked up where somebody asks."""
 
-    def __init__(self, group: Group, moment: Pinned, sources: Sources) -> None:
-        self._group, self._moment = group, moment
+    def __init__(self, group: Group, sources: Sources) -> None:
+        self._group, self._layouts = group, sources.layouts
         self._sources = sources.by_group
         self._known: dict[str, Dates | None] = {}
 
@@ -215,12 +219,16 @@ class _Dated:
         for source in self._sources:
             self._dates(source)
 
+    def layer_of(self, place: Place) -> Layer | None:
+        """The layer that a passage stands in."""
+        return self._layouts[place.source].layer_of(place.path)
+
     def touched(self, place: Place) -> Touched | None:
         """By which commit: an entry or a note as a whole, of other files the newest line of it."""
         dates = self._dates(place.source)
         if dates is None:
             return None
-        layer = self._moment.loaded.layout.layer_of(place.path)
+        layer = self.layer_of(place)
         kind = layer.kind if layer else ""
         if (kind == "entries" and place.slug) or kind in ("notes", "profile"):
             snapshot = self._sources[place.source]
@@ -235,6 +243,5 @@ class _Dated:
 
     def _looked_up(self, source: str) -> Dates | None:
         with suppress(Damaged):
-            layout = self._moment.loaded.layout
-            return dates_at(self._group, self._sources[source], layout, source)
+            return dates_at(self._group, self._sources[source], self._layouts[source], source)
         return None

@@ -2,37 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from gitmem.core.entry_blocks import split_address
 from gitmem.core.freshness import key_of, state_of
-from gitmem.core.layout import Layout
 from gitmem.core.pieces import Piece
 from gitmem.git.repository import Snapshot
 from gitmem.operations.dating import Dates, Touched, age_of, dates_at, does_age
 from gitmem.operations.group import Group
+from gitmem.operations.sources import Sources
 
 
 def freshened(
-    pieces: Sequence[Piece],
-    layout: Layout,
-    now: datetime,
-    sources: Mapping[str, Snapshot],
-    group: Group,
+    pieces: Sequence[Piece], now: datetime, sources: Sources, group: Group
 ) -> tuple[Piece, ...]:
-    """PIECES with the state of those that age, and their date where they do not name one.
-
-    SOURCES are the commits that they come from, by the name of the group; nothing for its own.
-    """
-    ageing = {each.name for each in layout.layers if does_age(each)}
+    """PIECES of SOURCES with the state of those that age, and their date where they name none."""
+    ageing = {each.name for each in sources.layouts[""].layers if does_age(each)}
+    snapshots = sources.by_group
     known: dict[str, Dates] = {}
 
     def touched_of(piece: Piece) -> Touched | None:
         source = piece.group
         if source not in known:
-            known[source] = dates_at(group, sources[source], layout, source)
-        return _touched(piece, known[source], sources[source])
+            layout = sources.layouts[source]
+            known[source] = dates_at(group, snapshots[source], layout, source)
+        return _touched(piece, known[source], snapshots[source])
 
     def shown() -> Iterator[Piece]:
         for piece in pieces:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from typing import NamedTuple
@@ -56,20 +56,25 @@ class Gathered(NamedTuple):
     left_out: tuple[LeftOut, ...]
 
 
-def gather(layout: Layout, snapshot: Snapshot, shared: Snapshot | None, wanted: Wanted) -> Gathered:
-    """The pieces of SNAPSHOT, and of SHARED for the layers to which `global` contributes."""
+def gather(
+    layouts: Mapping[str, Layout], snapshots: Mapping[str, Snapshot], wanted: Wanted
+) -> Gathered:
+    """The pieces of the group, and of `global` for the layers to which that contributes.
+
+    LAYOUTS is the one layout, with the names that files have in each group of SNAPSHOTS.
+    """
     pieces: list[Piece] = []
     left: list[LeftOut] = []
-    for number, layer in enumerate(layout.layers):
+    for number, layer in enumerate(layouts[""].layers):
         why = _reason(layer, wanted)
         if not why:
             if not wanted.layers and not (wanted.prompted and layer.load == "query"):
                 left.append(LeftOut(layer.name, "", layer.path, NOT_LOADED[layer.load]))
             continue
-        for source, group in ((snapshot, ""), (shared if layer.shared else None, "global")):
-            if source:
-                model = _model(layer, group, why)
-                found = _Layer(layer, source, wanted, model, layout.layers[:number])
+        for group, snapshot in snapshots.items():
+            if not group or layer.shared:
+                *before, theirs = layouts[group].layers[: number + 1]
+                found = _Layer(theirs, snapshot, wanted, _model(layer, group, why), before)
                 pieces += found.pieces()
                 left += found.left
     return Gathered(tuple(pieces), tuple(left))
@@ -100,6 +105,7 @@ def _model(layer: Layer, group: str, why: str) -> Piece:
         importance=layer.importance,
         vital=layer.importance == 1,
         why=why,
+        queried=layer.load == "query",
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
@@ -16,7 +16,7 @@ from gitmem.errors import Damaged
 from gitmem.index import said
 from gitmem.index.database import Connection
 from gitmem.index.said import Where
-from gitmem.index.scoring import Rarity, find, terms_in
+from gitmem.index.scoring import Rarity, Wanted, find, terms_in
 from gitmem.operations.group import Group
 from gitmem.operations.transcripts import Said, ask_said
 
@@ -43,14 +43,19 @@ def find_messages(
     *,
     limit: int,
     since: float = 0.0,
+    chats: Sequence[str] = (),
 ) -> list[Heard]:
-    """The passages of messages that fit one of SENTENCES best, the best first."""
+    """The passages of messages that fit one of SENTENCES best, the best first.
+
+    CHATS: only of these, by any name that they have; nothing for all.
+    """
     if not sentences:
         return []
 
     def answer(connection: Connection) -> list[tuple[Found, Where]]:
         asked = set(terms_of(query).split())
-        return _looked_up(connection, sentences, asked, since, max(CANDIDATES, 2 * limit))
+        wanted = _wanted(connection, since, chats) if since or chats else None
+        return _looked_up(connection, sentences, asked, wanted, max(CANDIDATES, 2 * limit))
 
     rows = ask_said(group, tip, answer)
     rows.sort(key=lambda row: (-row[0].score, -row[1].number, row[1].start))
@@ -69,11 +74,10 @@ def _looked_up(
     connection: Connection,
     sentences: Sequence[Sentence],
     asked: set[str],
-    since: float,
+    wanted: Wanted | None,
     limit: int,
 ) -> list[tuple[Found, Where]]:
     rarity = Rarity(connection, sentences)
-    wanted = _since(connection, since) if since else None
     found = find(connection, sentences, rarity, limit=limit, wanted=wanted)
     found = lifted(found)
     places = said.places(connection, [each.id for each in found])
@@ -89,16 +93,20 @@ def _looked_up(
     return [(each._replace(score=each.score * pushed(each)), places[each.id]) for each in found]
 
 
-def _since(connection: Connection, since: float) -> Callable[[int, int], bool]:
-    """Which passages count that were said SINCE then."""
+def _wanted(connection: Connection, since: float, chats: Sequence[str]) -> Wanted:
+    """Which passages count: of one of CHATS where there are any, and said SINCE then."""
     earliest = _day_before(since)
+    named = {said.meant(connection, each) for each in chats}
 
     @cache
-    def is_late(document: int) -> bool:
-        return said.day_of(connection, document) >= earliest
+    def may_count(document: int) -> bool:
+        is_of = not chats or said.is_of(connection, document, named)
+        return is_of and said.day_of(connection, document) >= earliest
 
     def counts(number: int, document: int) -> bool:
-        return is_late(document) and said.places(connection, [number])[number].at >= since
+        if not may_count(document):
+            return False
+        return not since or said.places(connection, [number])[number].at >= since
 
     return counts
 

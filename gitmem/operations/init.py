@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from gitmem.core.access import check_access
 from gitmem.core.guards import check_message_text
-from gitmem.core.layout import FILE
+from gitmem.core.layout import FILE, in_small_letters
 from gitmem.core.messages import Note
 from gitmem.core.paths import check_group, find_twin
 from gitmem.errors import Conflict, Damaged, GroupRefused, PathRefused, StorageFailed
@@ -150,7 +150,7 @@ def _start(group: Group, starter: dict[str, bytes], layout: str) -> tuple[str, .
         return Plan((Step(files, note._replace(paths=tuple(files))),)) if files else None
 
     with group.writing() as writer:
-        for path in starter:
+        for path in filter(None, (*starter, *map(in_small_letters, starter))):
             writer.adopt(path)  # what somebody put there counts, not what we would
         writer.publish(plan)
     return tuple(started)

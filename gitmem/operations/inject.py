@@ -7,9 +7,10 @@ prompt caches depend on.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem.core.escaping import ForModel
+from gitmem.core.escaping import NOTHING, ForModel
 from gitmem.core.layout import FORMATS, Layout, Retrieval
 from gitmem.core.numbers import counted
 from gitmem.core.pieces import Piece
@@ -17,6 +18,7 @@ from gitmem.core.rendering import Page
 from gitmem.errors import BadInput, Damaged, GitmemError
 from gitmem.operations.gathering import BROKEN, Gathered, LeftOut, Wanted, gather
 from gitmem.operations.group import Group
+from gitmem.operations.layer_files import Unmade, unmade_files
 from gitmem.operations.layouts import check_layers
 from gitmem.operations.pinning import Pinned, moment_at
 from gitmem.operations.sources import Sources, sources_at
@@ -94,6 +96,8 @@ class Injected(NamedTuple):
     manifest: Manifest
     prompted: bool = False
     """Whether a prompt was given."""
+    may_create: tuple[str, ...] = ()
+    """Files of layers that have none yet, each with the heading it would have."""
 
 
 class _Read(NamedTuple):
@@ -143,12 +147,14 @@ def inject(
         read = reader.loaded(wanted)
         if prompt is not None:
             read = reader.with_prompt(read, prompt, retrieval, wanted.layers)
+        unmade = unmade_files(sources.own, layout)
     text, untaken = page.text(_all(read)), _untaken(group, moment)
+    first = NOTHING if text else _first_words(unmade, page, limit)
     pins = {name or group.name: each.commit for name, each in sources.by_group.items()}
     return Injected(
         group=group.name,
-        text=text,
-        system_prompt=page.text(read.kept),
+        text=text or first,
+        system_prompt=page.text(read.kept) or first,
         memory_context=page.text(read.chosen),
         pins=pins,
         layout=layout.name,
@@ -158,9 +164,12 @@ def inject(
         budget=limit,
         date=f"{moment.time.date()}",
         zone=_zone_name(moment),
-        chars=len(text),
+        chars=len(text or first),
         manifest=Manifest(
-            tuple(_placed(page, each, pins[each.group or group.name]) for each in _all(read)),
+            tuple(
+                _placed(page, each, pins[each.group or group.name])
+                for each in page.in_order(_all(read))
+            ),
             _left_out(read, page),
             untaken.edits if untaken else None,
             (*sources.trouble, *_remarks(read.found), *_masked(sources.masks)),
@@ -168,7 +177,14 @@ def inject(
             untaken.held if untaken else 0,
         ),
         prompted=prompt is not None,
+        may_create=unmade.names,
     )
+
+
+def _first_words(unmade: Unmade, page: Page, limit: int | None) -> ForModel:
+    """What a model is told on the first day; once there is memory, a prompt is that alone."""
+    words = unmade.words if unmade.is_all and page.format != "json" else NOTHING
+    return words if limit is None or len(words) <= limit else NOTHING
 
 
 def _all(read: _Read) -> Sequence[Piece]:
@@ -215,9 +231,9 @@ class _Reader:
     def loaded(self, wanted: Wanted) -> _Read:
         """Everything that the layout chooses, from this group and from `global`."""
         sources = self._sources
-        found = gather(self._moment.loaded.layout, sources.own, sources.shared, wanted)
+        found = gather(sources.layouts, sources.by_group, wanted)
         if wanted.dated:
-            found = _freshened(found, self._moment, sources, self._group)
+            found = _freshened(found, self._moment.time, sources, self._group)
         masks = sources.masks
         left_out = [
             each._replace(address=masks.name(each.group, each.address)) for each in found.left_out
@@ -271,13 +287,12 @@ def _shown(pieces: Sequence[Piece]) -> frozenset[tuple[str, str]]:
     return frozenset((each.group, each.address) for each in whole)
 
 
-def _freshened(found: Gathered, moment: Pinned, sources: Sources, group: Group) -> Gathered:
+def _freshened(found: Gathered, now: datetime, sources: Sources, group: Group) -> Gathered:
     """What was found with how fresh each is; without it a prompt is better than none."""
     from gitmem.operations.freshening import freshened
 
-    layout, now = moment.loaded.layout, moment.time
     try:
-        pieces = freshened(found.pieces, layout, now, sources.by_group, group)
+        pieces = freshened(found.pieces, now, sources, group)
     except Damaged as error:
         sources.trouble.append(f"how fresh things are cannot be told: {error.message}")
         return found

@@ -36,6 +36,8 @@ class CoreFile(NamedTuple):
     """When it was changed last, if that was one of the newest commits ..."""
     agent: str = ""
     """... and by whom."""
+    older_than: datetime | None = None
+    """Where it was not: the time of the oldest commit that was looked at."""
 
 
 class EntryCount(NamedTuple):
@@ -47,6 +49,12 @@ class EntryCount(NamedTuple):
     """Those that have their time."""
     retired: int
     """Those that have had it."""
+    updated: datetime | None = None
+    """When the file was changed last, if that was one of the newest commits ..."""
+    agent: str = ""
+    """... and by whom."""
+    older_than: datetime | None = None
+    """Where it was not: the time of the oldest commit that was looked at."""
 
 
 class LayerFiles(NamedTuple):

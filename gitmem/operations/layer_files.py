@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import chain
+from typing import NamedTuple
 
-from gitmem.core.layout import FILE, TIMES, Layer, is_glob, variables_in
+from gitmem.core.escaping import NOTHING, ForModel, worded
+from gitmem.core.layout import FILE, TIMES, Layer, Layout, is_glob, variables_in
+from gitmem.errors import Damaged
 from gitmem.git.repository import Snapshot
 from gitmem.git.trees import Node, Tree
 
@@ -31,6 +35,39 @@ def layer_files(
     for path, node in found:
         if node.mode in REGULAR and not (rivals and any(each.covers(path) for each in rivals)):
             yield path, node.oid
+
+
+class Unmade(NamedTuple):
+    """The layers of which no file is there yet, and of which an agent may make one."""
+
+    names: tuple[str, ...] = ()
+    """Where it would be, with the heading it would have."""
+    is_all: bool = False
+    """True on the first day: no layer has a file."""
+
+    @property
+    def words(self) -> ForModel:
+        """What a model is told of them."""
+        if not self.names:
+            return NOTHING
+        said = "You may create these files, which do not exist yet: {names}."
+        return worded(said, names=", ".join(self.names))
+
+
+def unmade_files(snapshot: Snapshot, layout: Layout) -> Unmade:
+    """What LAYOUT has a place for and a commit does not hold."""
+    found: list[Layer] = []
+    with suppress(Damaged):  # a folder that is lost may well have files
+        for number, layer in enumerate(layout.layers):
+            # Where folders have any depth, only a walk through all files could tell.
+            there = "**" in layer.path or any(layer_files(snapshot, layer, layout.layers[:number]))
+            found += [] if there else [layer]
+    names = tuple(_titled(each) for each in found if each.policy != "protected")
+    return Unmade(names, len(found) == len(layout.layers))
+
+
+def _titled(layer: Layer) -> str:
+    return f"{layer.place} ({layer.label})" if layer.label else layer.place
 
 
 def dated_part(pattern: str) -> Callable[[str], str]:

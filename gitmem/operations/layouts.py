@@ -37,6 +37,8 @@ class Loaded(NamedTuple):
     """The version of `gitmem.yaml` it was read from; empty where the group never had one."""
     problem: str = ""
     """What is wrong with the commit's own: an older one has to serve, or keys are passed over."""
+    written: Layout = EMPTY
+    """The layout as it is written: that of `layout` names files as the commit does."""
 
 
 def check_layers(layout: Layout, layers: Sequence[str]) -> None:
@@ -63,6 +65,22 @@ def layout_at(group: Group, snapshot: Snapshot) -> Loaded:
 
     So somebody who wants none says so with a `gitmem.yaml` that has no layers.
     """
+    found = _written_at(group, snapshot)
+    return found._replace(layout=spelled_at(found.layout, snapshot), written=found.layout)
+
+
+def spelled_at(layout: Layout, snapshot: Snapshot) -> Layout:
+    """LAYOUT with the names that the files of a commit have; a folder that is lost has none."""
+
+    def has(path: str) -> bool:
+        with suppress(Damaged):
+            return snapshot.oid(path) is not None
+        return False
+
+    return layout.spelled(has)
+
+
+def _written_at(group: Group, snapshot: Snapshot) -> Loaded:
     blob = snapshot.oid(FILE) or ""
     known = group.layouts.get(blob)
     if known:

@@ -5,12 +5,14 @@ A layout may name the files that they may touch; where it names none, all of the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from gitmem.core.layout import in_small_letters
 from gitmem.errors import BadInput, PathRefused
 from gitmem.operations.group import Group
 from gitmem.operations.layouts import layout_of
+from gitmem.operations.masking import masked
 from gitmem.operations.read import Read, read
 from gitmem.operations.search import ALL, MEMORY, TRANSCRIPTS, Searched, search
 
@@ -31,7 +33,7 @@ def memory_get(group: Group, path: str = DEFAULT_PATH, *, group_folder: str = ""
                 path=path,
                 rule="allow",
             )
-        return read(meant, _as_spelled(meant, wanted))
+        return _masked(meant, read(meant, _as_spelled(meant, wanted)))
 
 
 def memory_search(
@@ -41,22 +43,43 @@ def memory_search(
     top_k: int = TOP_K,
     sources: str = "all",
     group_folder: str = "",
+    since: str = "",
+    layers: Sequence[str] = (),
+    include_archive: bool = False,
 ) -> Searched:
-    """What fits QUERY best, in the files that the layout allows and in what was said."""
+    """What fits QUERY best, in the files that the layout allows and in what was said.
+
+    TOP_K is brought into its limits; SINCE, LAYERS and INCLUDE_ARCHIVE are those of `search`.
+    """
     if sources not in SOURCES:
         raise BadInput(f"there is no source {sources!r}", hint=f"use one of {', '.join(SOURCES)}")
     with _meant(group, group_folder) as meant:
         limit = min(max(top_k, LEAST), MOST)
-        return search(meant, query, source=SOURCES[sources], limit=limit, allowed_only=True)
+        return search(
+            meant,
+            query,
+            source=SOURCES[sources],
+            limit=limit,
+            since=since,
+            layers=layers,
+            include_archive=include_archive,
+            allowed_only=True,
+        )
+
+
+def _masked(group: Group, found: Read) -> Read:
+    """FOUND without credentials that plain git committed: a model reads it, whatever the door."""
+    text = masked(group.repository.snapshot(found.commit), found.path, found.text)
+    return found if text == found.text else found._replace(data=text.encode())
 
 
 def _as_spelled(group: Group, path: str) -> str:
-    """The durable file is written in capitals; where only the other spelling is there, that one."""
-    if path.lower() != DEFAULT_PATH.lower():
+    """The durable file in the one of its two spellings that is there."""
+    small = in_small_letters(DEFAULT_PATH)
+    if path not in (DEFAULT_PATH, small):
         return path
     snapshot = group.repository.snapshot()
-    spellings = (path, DEFAULT_PATH, DEFAULT_PATH[:-3].lower() + ".md")
-    return next((each for each in spellings if snapshot.oid(each)), path)
+    return next((each for each in (path, DEFAULT_PATH, small) if snapshot.oid(each)), path)
 
 
 @contextmanager

@@ -1,28 +1,37 @@
 """Bring a group's files into the form its layout wants: an old name, and sections that stray.
 
 Mechanical: every line that was there is there afterwards, plus the one note that says where the
-sections went.
+sections went. The start of a session and maintenance do it unasked where it is safe: no such file
+is held or in conflict, or a host's own, and nobody has taken the migration back.
 """
 
 from __future__ import annotations
 
+from itertools import islice, pairwise, takewhile
 from typing import NamedTuple
 
 from gitmem.core.guards import check_size
-from gitmem.core.layout import Migration
-from gitmem.core.messages import Note
-from gitmem.core.sections import joined, part
+from gitmem.core.layout import Migration, in_small_letters
+from gitmem.core.markers import conflicts
+from gitmem.core.messages import Note, parse
+from gitmem.core.numbers import counted
+from gitmem.core.sections import INSTALLED, joined, part
+from gitmem.errors import Busy, Damaged, GitmemError, GroupRefused
 from gitmem.git.held import SetAside
 from gitmem.git.intake import Captured
-from gitmem.git.publish import Plan, Step
-from gitmem.git.repository import Snapshot
+from gitmem.git.lock import WAIT
+from gitmem.git.publish import Plan, Published, Step
+from gitmem.git.repository import Repository, Snapshot
 from gitmem.operations.capture import adopt_all
 from gitmem.operations.group import Group
 from gitmem.operations.layouts import layout_of
-from gitmem.operations.pending import scan_edits
+from gitmem.operations.pending import Scan, scan_edits
 from gitmem.operations.place import check_place
 
 NOTE = "{what}: kept in {into}."
+LOOKED_AT = 500
+"""Commits among which the last change of a file is looked for, 0.4 ms each."""
+WAYS_BACK = ("undo", "restore")
 
 
 class Migrated(NamedTuple):
@@ -42,41 +51,92 @@ class Migrated(NamedTuple):
     captured: tuple[Captured, ...] = ()
     set_aside: tuple[SetAside, ...] = ()
     pending: bool = False
+    commits: tuple[str, ...] = ()
+    """What was committed, the newest first: one for the name, one for the sections."""
 
     @property
     def changed(self) -> bool:
         """False when there was nothing to do."""
         return bool(self.renamed or self.sections)
 
+    @property
+    def told(self) -> str:
+        """What was done, or is due, in a line."""
+        words = [f"{old} becomes {new}" for old, new in self.renamed]
+        if self.sections:
+            many = counted(self.sections, "section")
+            words.append(f"{many} of {self.source} {'move' if self.sections > 1 else 'moves'}")
+            words[-1] += f" to {self.into}"
+        return ", ".join(words)
 
-def migrate(group: Group, *, dry_run: bool = False, reason: str = "") -> Migrated:
-    """Do what the layout's `migrate` says; a second call finds nothing to do."""
+
+def migrate(
+    group: Group,
+    *,
+    dry_run: bool = False,
+    reason: str = "",
+    unasked: bool = False,
+    wait: float = WAIT,
+) -> Migrated:
+    """Do what the layout's `migrate` says; a second call finds nothing to do.
+
+    UNASKED: only if it is safe; what is not is left, and `left` says why.
+    """
     note = group.note("migrate", reason=reason)
     if dry_run:
-        found = layout_of(group).migrate
         snapshot = group.repository.snapshot()
-        work = _Work(found, note)
+        work = _Work(layout_of(group).migrate, note, unasked)
         work.plan(snapshot)
         return work.answer(snapshot.commit)._replace(dry_run=True)
-    with group.writing() as writer:
+    with group.writing(wait) as writer:
         found = layout_of(group).migrate
-        places = [each for each in (found.old, found.new, found.into) if each]
-        if places:
-            adopt_all(writer, scan_edits(writer.repository, writer.worktree, places))
-        work = _Work(found, note)
-        writer.publish(work.plan)
-        return work.answer(writer.repository.tip().commit)._replace(
+        named = (found.old, found.new, found.into)
+        places = [*filter(None, (*named, *map(in_small_letters, named)))]
+        scan = scan_edits(writer.repository, writer.worktree, places) if places else None
+        if scan is not None:
+            adopt_all(writer, scan)
+        work = _Work(layout_of(group).migrate, note, unasked)
+        if scan is not None:
+            work.look_at(scan)
+        published = writer.publish(work.plan)
+        tip = writer.repository.tip().commit
+        return work.answer(tip)._replace(
+            commits=_since(writer.repository, published),
             captured=tuple(writer.captured),
             set_aside=tuple(writer.set_aside),
             pending=writer.pending,
         )
 
 
+def due_migration(group: Group) -> Migrated:
+    """What is due at the last commit, or why it is left; nothing is read where the layout has none.
+
+    Raises Damaged.
+    """
+    if not any(layout_of(group).migrate):
+        return Migrated("")
+    return migrate(group, dry_run=True, unasked=True)
+
+
+def migrate_due(group: Group, *, wait: float = WAIT) -> Migrated:
+    """Do what is due and safe."""
+    due = due_migration(group)
+    return migrate(group, unasked=True, wait=wait) if due.changed else due
+
+
+def _since(repository: Repository, published: Published | None) -> tuple[str, ...]:
+    if published is None:
+        return ()
+    line = repository.history(published.commit)
+    return tuple(each.oid for each in takewhile(lambda each: each.oid != published.parent, line))
+
+
 class _Work:
     """One migration; planned again when the branch moves in between."""
 
-    def __init__(self, wanted: Migration, note: Note) -> None:
-        self._wanted, self._note = wanted, note
+    def __init__(self, wanted: Migration, note: Note, unasked: bool) -> None:
+        self._wanted, self._note, self._unasked = wanted, note, unasked
+        self._busy = ""
         self._left = ""
         self._renamed: tuple[tuple[str, str], ...] = ()
         self._sections = 0
@@ -86,7 +146,44 @@ class _Work:
         moved = (self._wanted.new, self._wanted.into) if self._sections else ("", "")
         return Migrated(commit, self._renamed, self._sections, *moved, self._left)
 
+    def look_at(self, scan: Scan) -> None:
+        """Leave files alone that may not enter git, or that somebody is merging."""
+        for each in scan.held:
+            self._busy = f"{each.path} is held ({each.rule})"
+        for path in scan.claimed:
+            self._busy = f"{path} belongs to an operation begun with git"
+
     def plan(self, snapshot: Snapshot) -> Plan | None:
+        """The steps; unasked, none where one of them is not safe."""
+        if not self._unasked:
+            return self._planned(snapshot)
+        try:
+            plan = self._planned(snapshot)
+            unsafe = (self._busy or self._unsafe(snapshot)) if plan else ""
+        except (Busy, Damaged, GroupRefused):
+            raise
+        except GitmemError as error:  # told by `status`; a session cannot do anything about it
+            plan, unsafe = None, error.message
+        if unsafe:
+            self._renamed, self._sections, self._left = (), 0, unsafe
+            return None
+        return plan
+
+    def _unsafe(self, snapshot: Snapshot) -> str:
+        """Why somebody should look at it first; nothing where all is well."""
+        old, new, into = self._wanted.old, self._wanted.new, self._wanted.into
+        for path in filter(None, (old if self._renamed else "", new, into)):
+            if conflicts(snapshot.read(path) or b""):
+                return f"{path} has conflict markers"
+        if self._renamed and INSTALLED.encode() in (snapshot.read(old) or b""):
+            return f"{old} has the section of `gitmem install`, so a host reads it"
+        path = old if self._renamed else new
+        op = _last_op(snapshot, path)
+        if op is None:
+            return f"{path} has not changed for long"
+        return f"somebody took the migration of {path} back" if op in WAYS_BACK else ""
+
+    def _planned(self, snapshot: Snapshot) -> Plan | None:
         """First the name, then the sections: two commits, so that blame follows the rename."""
         old, new = self._wanted.old, self._wanted.new
         self._renamed, self._sections, self._left = (), 0, ""
@@ -126,3 +223,16 @@ class _Work:
         extra = (("Gitmem-From", new),)
         note = self._note._replace(title=title, paths=(into, new), extra=extra)
         return [Step({new: rest, into: whole}, note)]
+
+
+def _last_op(snapshot: Snapshot, path: str) -> str | None:
+    """The operation that last changed the file at PATH; None where that was long ago."""
+    repository, blob = snapshot.repository, snapshot.oid(path)
+    line = repository.history(snapshot.commit)
+    for commit, parent in pairwise([*islice(line, LOOKED_AT), None]):
+        if commit and parent is None and commit.parents:
+            return None
+        before = repository.snapshot(parent.oid).oid(path) if parent else None
+        if commit and before != blob:
+            return parse(commit.message).op
+    return None

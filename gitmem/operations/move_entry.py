@@ -151,10 +151,10 @@ def moved_within(draft: Draft, aim: EntryAim, fields: Sequence[tuple[str, str]] 
     known = decoded(aim.target, there)
     _check_free(aim, known, block)
     same = _twin(known, block)
-    after = known if same else add(known, block)
+    after = known if same else add(known, block, aim.layer)
     # What was there may stay, whatever it is; what is set anew is judged.
     check_secrets(aim.target, after.encode(), here + b"\n" + there)
-    found = same or parse(after)[-1]
+    found = same or _twin(after, block) or parse(after)[-1]
     warnings = _warnings(found, aim.layer)
     draft.put(aim.source, rest.encode())
     draft.put(aim.target, after.encode())

@@ -42,8 +42,10 @@ def is_ready(group: Group) -> bool:
     with sources_at(group, moment, shared=True) as sources:
         found = sources.by_group.items()
         near = all(_is_near(known.get(source, ""), each) for source, each in found)
-        layout = moment.loaded.layout
-        return near and all(_has_dates(group, layout, source, each) for source, each in found)
+        layouts = sources.layouts
+        return near and all(
+            _has_dates(group, layouts[source], source, each) for source, each in found
+        )
 
 
 def _is_near(known: str, snapshot: Snapshot) -> bool:
@@ -72,7 +74,7 @@ def make_ready(group: Group) -> None:
             return
         ask(path, passages.FORM, at_commits(sources.by_group, keep=True), lambda _: None)
         for source, each in sources.by_group.items():
-            dates_at(group, each, moment.loaded.layout, source)
+            dates_at(group, each, sources.layouts[source], source)
 
 
 @contextmanager

@@ -12,11 +12,12 @@ from itertools import islice
 from typing import NamedTuple
 
 from gitmem.core.archives import archive_of, is_archived
-from gitmem.core.entries import Entry, add, find, parse, split_address, take_all
+from gitmem.core.entries import Entry, Put, add, find, parse, settled, split_address, take_all
 from gitmem.core.entry_blocks import named, same_title, wording
 from gitmem.core.entry_lines import BOM
 from gitmem.core.entry_places import put_back, replace
 from gitmem.core.guards import allowance, check_message_text, check_secrets
+from gitmem.core.layout import Layer
 from gitmem.core.messages import Note, title_of_change
 from gitmem.errors import BadInput, Conflict, Damaged, NotFound
 from gitmem.git.diffing import hunks
@@ -202,6 +203,9 @@ class _Work:
         other = next((each for each in known if each.says != said), None)
         if other:
             text = replace(draft.text(wanted.home), standing, other.entry.block)
+            now = next(x for x in parse(text) if wording(x.block) == other.says)
+            layer = self._layer(draft)
+            text = settled(Put(text, now.slug, created=False), standing, layer).text
             return self._plan(draft, text, other.entry.block, other)
         if wanted.previous:
             raise NotFound(
@@ -247,8 +251,11 @@ class _Work:
         """The file with BLOCK where the entry last stood; one that is gone has it alone."""
         text, then = draft.text(self._wanted.home), self._then
         if then is None or not draft.is_file(self._wanted.home):
-            return add(text, block)
-        return put_back(text, block, then.text, then.entry, hunks)
+            return add(text, block, self._layer(draft))
+        return put_back(text, block, then.text, then.entry, hunks, layer=self._layer(draft))
+
+    def _layer(self, draft: Draft) -> Layer | None:
+        return layout_at(self._group, draft.snapshot).layout.layer_of(self._wanted.home)
 
     def _plan(self, draft: Draft, changed: str, block: str, then: EntryVersion | None) -> Plan:
         home, snapshot = self._wanted.home, draft.snapshot

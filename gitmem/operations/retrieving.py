@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gitmem.core.asking import sentences_asked
@@ -99,7 +99,7 @@ class Retriever:
 
     def _matches(self, limit: int) -> list[Match]:
         if limit not in self._known:
-            eligible = _eligible(self._moment.loaded.layout, self._asked.layers)
+            eligible = _eligible(self._sources.layouts, self._asked.layers)
             sentences = sentences_asked(self._asked.prompt)
             self._known[limit] = find_passages(
                 self._group, self._moment, self._sources, sentences, eligible, limit=limit
@@ -114,9 +114,9 @@ def _near_misses(judged: Sequence[tuple[_Candidate, str]]) -> Iterator[LeftOut]:
     return (_left(*each) for each in left if each in told)
 
 
-def _eligible(layout: Layout, layers: Sequence[str]) -> Callable[[str, str], bool]:
+def _eligible(layouts: Mapping[str, Layout], layers: Sequence[str]) -> Callable[[str, str], bool]:
     def is_eligible(source: str, path: str) -> bool:
-        layer = layout.layer_of(path)
+        layer = layouts[source].layer_of(path)
         if layer is None or (source and not layer.shared) or "{user}" in layer.path:
             return False
         return layer.load in RETRIEVED and (not layers or layer.name in layers)

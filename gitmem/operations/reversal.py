@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
 from gitmem.core.entry_blocks import parse, wording
 from gitmem.core.entry_places import undone
+from gitmem.core.layout import Layer
 from gitmem.core.merging import merge
 from gitmem.core.paths import check_path
 from gitmem.core.quoting import quoted
@@ -94,8 +95,10 @@ class _NotClean(Exception):
 class Reversal:
     """Commits taken back one by one, newest first."""
 
-    def __init__(self, commits: Sequence[Commit]) -> None:
-        self._commits = commits
+    def __init__(
+        self, commits: Sequence[Commit], layer_of: Callable[[str], Layer | None] = lambda path: None
+    ) -> None:
+        self._commits, self._layer_of = commits, layer_of
         self.undone: list[str] = []
         """The commits of which nothing is left ..."""
         self.partly: list[str] = []
@@ -105,7 +108,7 @@ class Reversal:
 
     def files(self, snapshot: Snapshot) -> dict[str, bytes | None]:
         """What becomes of which files of SNAPSHOT."""
-        work = _Work(snapshot)
+        work = _Work(snapshot, self._layer_of)
         self.left, done = [], []
         for commit in self._commits:
             left, changed = work.take_back(commit)
@@ -124,8 +127,8 @@ class Reversal:
 class _Work:
     """The files of a snapshot, as they are changed step by step."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
-        self._snapshot = snapshot
+    def __init__(self, snapshot: Snapshot, layer_of: Callable[[str], Layer | None]) -> None:
+        self._snapshot, self._layer_of = snapshot, layer_of
         self._repository = snapshot.repository
         self.now: dict[str, bytes | None] = {}
         self._touched: dict[str, list[str]] = {}
@@ -237,7 +240,10 @@ class _Work:
         if after is None:
             raise _NotClean("the file was written again since")
         merged = merge(after, current, before or b"", hunks)
-        data = _entries_undone(before or b"", after, current) if merged.conflicts else merged.data
+        data: bytes | None = merged.data
+        if merged.conflicts:
+            layer = self._layer_of(effect.path)
+            data = _entries_undone(before or b"", after, current, layer)
         if data is None:
             raise _NotClean("the same lines were changed since")
         return None if before is None and not data.strip() else data
@@ -285,10 +291,12 @@ def _rest(commit: Commit, effects: Sequence[Effect], left: Sequence[Left]) -> It
             yield Left(commit.oid, effect.path, "it belongs together with what cannot be undone")
 
 
-def _entries_undone(before: bytes, after: bytes, current: bytes) -> bytes | None:
+def _entries_undone(
+    before: bytes, after: bytes, current: bytes, layer: Layer | None
+) -> bytes | None:
     """The reverse by entries, where lines are in each other's way; None where that cannot be."""
     try:
-        found = undone(before.decode(), after.decode(), current.decode(), hunks)
+        found = undone(before.decode(), after.decode(), current.decode(), hunks, layer)
     except (UnicodeDecodeError, BadInput):
         return None
     return None if found is None else found.encode()

@@ -11,8 +11,9 @@ from gitmem.core.archives import archive_of, is_archived
 from gitmem.core.asking import Sentence, sentences_asked
 from gitmem.core.layout import Layout
 from gitmem.core.ranking import in_digits
+from gitmem.core.secrets import repeated
 from gitmem.errors import BadInput, Damaged
-from gitmem.operations.finding import CANDIDATES, Match, find_passages, text_of
+from gitmem.operations.finding import CANDIDATES, Match, blob_text, find_passages, text_of
 from gitmem.operations.group import Group
 from gitmem.operations.layouts import check_layers
 from gitmem.operations.log import start_of
@@ -20,6 +21,7 @@ from gitmem.operations.pinning import Pinned, moment_at
 from gitmem.operations.sources import Sources, has_transcripts, sources_at
 
 if TYPE_CHECKING:
+    from gitmem.core.entry_blocks import Entry
     from gitmem.operations.hearing import Heard
 
 MEMORY, TRANSCRIPTS, ALL = "memory", "transcripts", "all"
@@ -60,6 +62,10 @@ class Hit(NamedTuple):
     at: datetime | None = None
     terms: tuple[str, ...] = ()
     """What was looked for."""
+    type: str = ""
+    """What kind of memory the entry or file says it is: factual, strategic ..."""
+    related: tuple[str, ...] = ()
+    """What its field `Related` names, a link by its target."""
 
 
 class Searched(NamedTuple):
@@ -79,29 +85,37 @@ def search(
     limit: int = LIMIT,
     since: str = "",
     layers: Sequence[str] = (),
+    chats: Sequence[str] = (),
     include_archive: bool = False,
     allowed_only: bool = False,
 ) -> Searched:
     """The passages of this group and of `global`, and the messages, that fit QUERY best.
 
-    ALLOWED_ONLY: of files just those that the layout allows for the memory actions.
+    CHATS: only messages of these chats. ALLOWED_ONLY: of files just those that the layout allows
+    for the memory actions.
     """
     if source not in SOURCES:
         raise BadInput(f"there is no source {source!r}", hint=f"use one of {', '.join(SOURCES)}")
     if not query.strip():
         raise BadInput("there is nothing to look for", hint="for example `gitmem search billing`")
+    if chats and (source == MEMORY or layers):
+        raise BadInput(
+            "a chat has messages, and no layers or files of memory",
+            hint="leave out the layer and `--source memory`, or the chat",
+        )
     if limit < 1:
         raise BadInput("at least one hit has to be wanted", hint="leave the limit out for 8")
     moment = moment_at(group, None)
     check_layers(moment.loaded.layout, layers)
     start = start_of(group, since) if since else 0.0
     sentences = sentences_asked(query, anything=True)
-    asked = _Asked(query, sentences, start, tuple(layers), include_archive, allowed_only)
+    places = tuple(layers), tuple(chats)
+    asked = _Asked(query, sentences, start, *places, include_archive, allowed_only)
     hits: list[Hit] = []
     notes = [] if sentences else [NO_WORDS]
     pins: dict[str, str] = {}
     with sources_at(group, moment, shared=True) as sources:
-        if source != TRANSCRIPTS:
+        if source != TRANSCRIPTS and not chats:
             hits += _in_memory(group, moment, sources, asked, limit)
             pins = {name or group.name: each.commit for name, each in sources.by_group.items()}
         if source == TRANSCRIPTS and layers:
@@ -113,6 +127,8 @@ def search(
                 hits += said.hits
                 pins.update(said.pins)
                 notes += said.notes
+        if chats:
+            notes += _strangers(group, sources, chats)
     notes += sources.trouble
     hits.sort(key=lambda each: -each.score)
     return Searched(tuple(hits[:limit]), pins, tuple(notes))
@@ -123,6 +139,7 @@ class _Asked(NamedTuple):
     sentences: tuple[Sentence, ...]
     since: float
     layers: tuple[str, ...]
+    chats: tuple[str, ...]
     include_archive: bool
     allowed_only: bool
 
@@ -130,9 +147,8 @@ class _Asked(NamedTuple):
 def _in_memory(
     group: Group, moment: Pinned, sources: Sources, asked: _Asked, limit: int
 ) -> Iterator[Hit]:
-    layout = moment.loaded.layout
-
     def wanted(source: str, path: str) -> bool:
+        layout = sources.layouts[source]
         if asked.allowed_only and not layout.allows(path):
             return False
         if is_archived(layout, path) and not asked.include_archive:
@@ -148,7 +164,7 @@ def _in_memory(
         if not each.coverage:
             continue  # only its neighbours have it, and they come themselves
         with suppress(Damaged):  # the index knows it still, the disk does not
-            yield _hit(group, sources, each, layout)
+            yield _hit(group, sources, each)
             count += 1
         if count >= limit:
             return
@@ -175,13 +191,25 @@ def _in_transcripts(
         tip = tip_of(group)
         if tip is None:
             return Searched((), {})
-        found = find_messages(group, tip, query, sentences, limit=limit, since=since)
+        found = find_messages(
+            group, tip, query, sentences, limit=limit, since=since, chats=asked.chats
+        )
     except Damaged as error:
         if must:
             raise
         return Searched((), {}, (f"what was said in {group.name} cannot be read: {error.message}",))
     hits = tuple(_heard(group, each, tip.commit, moment.time.tzinfo) for each in found)
     return Searched(hits, {f"{group.name} {TRANSCRIPTS}": tip.commit})
+
+
+def _strangers(group: Group, sources: Sources, chats: Sequence[str]) -> Iterator[str]:
+    """A word on each of CHATS in which nothing was ever said."""
+    from gitmem.operations.transcripts import is_chat
+
+    known = [each for each in (group, sources.other) if each and has_transcripts(each)]
+    for chat in chats:
+        if not any(is_chat(each, chat) for each in known):
+            yield f"no messages in a chat {repeated(chat)}; see `gitmem transcript list`"
 
 
 def _heard(group: Group, heard: Heard, commit: str, zone: tzinfo | None) -> Hit:
@@ -207,8 +235,14 @@ def _heard(group: Group, heard: Heard, commit: str, zone: tzinfo | None) -> Hit:
     )
 
 
-def _hit(group: Group, sources: Sources, match: Match, layout: Layout) -> Hit:
+def _hit(group: Group, sources: Sources, match: Match) -> Hit:
     place, masks = match.place, sources.masks
+    layout = sources.layouts[place.source]
+    entry = _entry_of(sources, match)
+    type, *related = (
+        masks.text(place.source, place.path, place.blob, each)
+        for each in ((entry.type, *entry.related) if entry else ("",))
+    )
     return Hit(
         source="memory",
         group=place.source or group.name,
@@ -222,4 +256,18 @@ def _hit(group: Group, sources: Sources, match: Match, layout: Layout) -> Hit:
         state=ARCHIVED if is_archived(layout, place.path) else match.state,
         commit=match.touched.commit if match.touched else "",
         terms=match.sentence.terms,
+        type=type,
+        related=tuple(related),
     )
+
+
+def _entry_of(sources: Sources, match: Match) -> Entry | None:
+    """The entry in which a passage stands, or its file as one."""
+    from gitmem.core.entry_blocks import parse
+    from gitmem.core.file_entries import file_entry
+
+    place, layer = match.place, match.layer
+    text = blob_text(sources, place)
+    if not place.slug or layer is None or layer.kind != "entries":
+        return file_entry(place.path, text)
+    return next((each for each in parse(text, layer.fields) if each.slug == place.slug), None)

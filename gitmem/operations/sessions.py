@@ -28,6 +28,8 @@ class Session(NamedTuple):
     """How many turns it has had since it was reminded of the diary."""
     nudge: bool = False
     """Whether it is to be reminded as soon as that can be said."""
+    compacted: str = ""
+    """The file that has its summary, where it was compacted and did not start again since."""
 
 
 def read_session(gitdir: Path, session: str) -> Session:
@@ -35,8 +37,9 @@ def read_session(gitdir: Path, session: str) -> Session:
     try:
         row = json.loads(_path(gitdir, session).read_bytes())
         shown = tuple((str(name), str(commit)) for name, commit in row["shown"])
-        return Session(shown, int(row["turns"]), bool(row["nudge"]))
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        compacted = str(row.get("compacted") or "")
+        return Session(shown, int(row["turns"]), bool(row["nudge"]), compacted)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return Session()
 
 

@@ -123,6 +123,14 @@ def latest(repository: Repository, today: date) -> Tag | None:
     return next(sound_tags(repository, _newest_first(repository, today)), None)
 
 
+def has_grown(group: Group) -> bool:
+    """Whether memory has changed since the snapshot of today, if there is one."""
+    repository = group.repository
+    made = read_tag(repository, f"{PREFIX}{group.now().date()}")
+    now = repository.tip().commit
+    return made is not None and repository.commit(made.commit).tree != repository.commit(now).tree
+
+
 def snapshots(group: Group, *, limit: int = 0) -> tuple[SnapshotRow, ...]:
     """The snapshots, newest first."""
     if limit < 0:
@@ -136,7 +144,7 @@ def snapshots(group: Group, *, limit: int = 0) -> tuple[SnapshotRow, ...]:
 
 def _row(repository: Repository, tag: Tag, before: Tag | None) -> SnapshotRow:
     changes = _changes(repository, before.commit if before else None, tag.commit)
-    day = _order(tag.name)[0]
+    day = day_of(tag.name)
     return SnapshotRow(tag.name, day, tag.commit, tag.message, tag.tagger, tag.time, changes)
 
 
@@ -144,9 +152,14 @@ def _newest_first(repository: Repository, today: date) -> list[str]:
     """Snapshots of days to come, by a clock that was ahead, last: else they would be the newest."""
 
     def order(name: str) -> tuple[bool, tuple[str, float, str]]:
-        return _order(name)[0] <= str(today), _order(name)
+        return day_of(name) <= str(today), _order(name)
 
     return sorted(tag_names(repository, PREFIX), key=order, reverse=True)
+
+
+def day_of(name: str) -> str:
+    """The day that the name of a snapshot holds; empty where somebody else gave it."""
+    return _order(name)[0]
 
 
 def _order(name: str) -> tuple[str, float, str]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from functools import cached_property
 
 from gitmem.core.access import GLOBAL
+from gitmem.core.layout import Layout
 from gitmem.core.transcripts import REF
 from gitmem.errors import Damaged, GroupNotFound, MomentNotFound
 from gitmem.git.repository import Snapshot
 from gitmem.operations.group import Group
+from gitmem.operations.layouts import spelled_at
 from gitmem.operations.masking import Masks
 from gitmem.operations.pinning import Pinned
 
@@ -19,9 +22,10 @@ class Sources:
     """What can be read, by the name of the group it belongs to; nothing for the group itself."""
 
     def __init__(
-        self, own: Snapshot, shared: Snapshot | None, trouble: list[str], other: Group | None
+        self, moment: Pinned, shared: Snapshot | None, trouble: list[str], other: Group | None
     ) -> None:
-        self.own, self.shared = own, shared
+        self.own, self.shared = moment.snapshot, shared
+        self._loaded = moment.loaded
         self.other = other
         """The group `global`, where it is there and not the group itself."""
         self.trouble = trouble
@@ -33,6 +37,12 @@ class Sources:
     def by_group(self) -> dict[str, Snapshot]:
         """The commits by group."""
         return {"": self.own, GLOBAL: self.shared} if self.shared else {"": self.own}
+
+    @cached_property
+    def layouts(self) -> dict[str, Layout]:
+        """The layout of the group by group: each may spell the names of files in its own way."""
+        own = {"": self._loaded.layout}
+        return own | {GLOBAL: spelled_at(self._loaded.written, self.shared)} if self.shared else own
 
 
 def has_transcripts(group: Group) -> bool:
@@ -58,7 +68,7 @@ def sources_at(group: Group, moment: Pinned, *, shared: bool) -> Iterator[Source
             trouble.append(f"the group {GLOBAL} cannot be read: {error.message}")
     try:
         theirs = _shared_at(other, moment, group.moment(), trouble) if other else None
-        yield Sources(moment.snapshot, theirs, trouble, other)
+        yield Sources(moment, theirs, trouble, other)
     finally:
         if other:
             trouble += [f"group {GLOBAL}: {each}" for each in other.damage]

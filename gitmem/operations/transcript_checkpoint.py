@@ -57,6 +57,8 @@ class TranscriptCheckpointed(NamedTuple):
     """The commits of memory that hold what was said: to undo one of them opens the range again."""
     recognised: bool = False
     """True when an earlier call with the same token had closed it."""
+    snapshot: str = ""
+    """The snapshot of today, where memory has changed since the last one."""
 
 
 def transcript_checkpoint(
@@ -67,7 +69,26 @@ def transcript_checkpoint(
     covers: Sequence[str] = (),
     holder: Holder | None = None,
 ) -> TranscriptCheckpointed:
-    """Close the range that TOKEN, or who asks, was given; messages that came since stay open."""
+    """Close the range that TOKEN, or who asks, was given; messages that came since stay open.
+
+    That ends a memory sync, so the snapshot of today is made anew; the one before it is kept.
+    """
+    done = _closed(group, summary, token, covers, holder or this_process())
+    return done._replace(snapshot=_tagged(group))
+
+
+def _tagged(group: Group) -> str:
+    from gitmem.operations.snapshot import snapshot
+
+    with suppress(GitmemError, OSError):  # the range is closed: `status` tells of this
+        done = snapshot(group, force=True)
+        return done.name if done.made else ""
+    return ""
+
+
+def _closed(
+    group: Group, summary: str, token: str, covers: Sequence[str], holder: Holder
+) -> TranscriptCheckpointed:
     if not summary.strip():
         raise BadInput("the summary is empty", hint="say what was said, in a few lines")
     check_message_text("summary", summary)
@@ -82,7 +103,7 @@ def transcript_checkpoint(
         if earlier:
             _check_counts(group, earlier)
             return _recognised(group.repository.commit(earlier), summary)
-        lease = _checked(lease, group, token, holder or this_process())
+        lease = _checked(lease, group, token, holder)
         count = _open_in(group, lease.range)
         found = named or _since(group, lease)
         where = ((CHAT, lease.range.chat),) if lease.range.chat else ()

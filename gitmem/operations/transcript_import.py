@@ -74,6 +74,8 @@ class TranscriptImported(NamedTuple):
     """Files that could not be read."""
     commit: str
     dry_run: bool
+    summarised: int = 0
+    """How many messages that program had summarised: they are not pending."""
 
 
 def transcript_import(

@@ -108,6 +108,15 @@ def ask_said(group: Group, tip: Said | None, answer: Callable[[Connection], Answ
     return ask(said_path(group), said.FORM, question, answer)
 
 
+def is_chat(group: Group, chat: str) -> bool:
+    """Whether anything was said in CHAT, as far as messages can be read."""
+    with suppress(Damaged):
+        return ask_said(
+            group, tip_of(group), lambda tables: bool(said.spans(tables, said.meant(tables, chat)))
+        )
+    return False
+
+
 def said_path(group: Group) -> Path | None:
     """Where the tables lie; nowhere for who only reads the group."""
     return group.gitdir / "gitmem" / NAME if group.keeps else None

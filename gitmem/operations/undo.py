@@ -14,6 +14,7 @@ from gitmem.git.intake import Captured
 from gitmem.git.publish import Plan, Step
 from gitmem.git.repository import Commit, Repository, Snapshot
 from gitmem.operations.group import Group
+from gitmem.operations.layouts import layout_of
 from gitmem.operations.resolve import resolve
 from gitmem.operations.reversal import Left, Reversal, effect_of
 from gitmem.operations.sources import has_transcripts
@@ -61,7 +62,9 @@ def undo(
         chosen = _chosen(group.repository, wanted, last, session, agent)
         for path in _touched(group.repository, chosen):
             writer.adopt(path)
-        work, words = Reversal(chosen), _only_words(group.repository, chosen)
+        layout = layout_of(group)
+        work = Reversal(chosen, layout.layer_of)
+        words = _only_words(group.repository, chosen)
 
         def plan(snapshot: Snapshot) -> Plan | None:
             files = work.files(snapshot)

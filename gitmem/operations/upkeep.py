@@ -134,6 +134,22 @@ def _held(number: int) -> str:
     return f", {number:,} held" if number else ""
 
 
+def _migrate_due(group: Group, limits: Limits) -> Due:
+    from gitmem.operations.migrate import due_migration
+
+    due = due_migration(group)
+    return Due(due.changed, due.told or due.left or "all files have the form of the layout")
+
+
+def _migrate(group: Group, limits: Limits) -> Told:
+    from gitmem.operations.migrate import migrate_due
+
+    done = migrate_due(group)
+    if not done.changed:
+        return Told("skipped", done.left)
+    return Told("done", done.told, len(done.renamed) + done.sections)
+
+
 def _rotate_due(group: Group, limits: Limits) -> Due:
     from gitmem.core.daylog import header_day
     from gitmem.operations.layouts import layout_of
@@ -159,8 +175,12 @@ def _rotate(group: Group, limits: Limits) -> Told:
 
 def _snapshot_due(group: Group, limits: Limits) -> Due:
     from gitmem.git.tags import read_tag
+    from gitmem.operations.missed import ALL, missed_days
     from gitmem.operations.snapshot import PREFIX, latest
 
+    missed = missed_days(group, most=ALL)
+    if missed:
+        return Due(True, f"there is none of {', '.join(str(each.date) for each in missed)}")
     repository, today = group.repository, group.now().date()
     if read_tag(repository, f"{PREFIX}{today}"):
         return Due(False, f"{PREFIX}{today} was made before")
@@ -173,9 +193,14 @@ def _snapshot_due(group: Group, limits: Limits) -> Due:
 
 
 def _snapshot(group: Group, limits: Limits) -> Told:
+    from gitmem.operations.missed import snapshot_missed
     from gitmem.operations.snapshot import snapshot, told
 
-    return told(snapshot(group))
+    late, done = snapshot_missed(group), told(snapshot(group))
+    if not late:
+        return done
+    today = [done.detail] if done.outcome == "done" else []
+    return Told("done", "; ".join([f"{', '.join(late)} made late", *today]), done.found + len(late))
 
 
 def _report_due(group: Group, limits: Limits) -> Due:
@@ -331,6 +356,7 @@ STEPS = (
     Step("recover", _recover_due, _recover),
     Step("keep", _keep_due, _keep),
     Step("capture", _capture_due, _capture),
+    Step("migrate", _migrate_due, _migrate),
     Step("rotate", _rotate_due, _rotate, has_trace=True),
     Step("snapshot", _snapshot_due, _snapshot, has_trace=True),
     Step("report", _report_due, _report, has_trace=True),

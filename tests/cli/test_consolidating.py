@@ -47,6 +47,63 @@ def test_the_report_fits_a_screen_and_says_what_to_type(memory: Run) -> None:
     assert len(said.out.splitlines()) < 25
 
 
+def test_the_report_has_the_keys_that_scripts_of_zylos_read(memory: Run) -> None:
+    memory("write", "state.md", "x" * 5000, "--allow-shrink", **LATER)
+    memory("rm", "references.md", **LATER)
+
+    found = memory("consolidate", "--json", "--keys", "seed", **LATER).document
+    own = memory("consolidate", "--json", **LATER).document
+
+    assert set(found) == {
+        *("schema_version", "timestamp", "memoryDir", "totals", "budgets", "referenceFiles"),
+        *("sessions", "oldestFiles", "largestFiles", "recommendations"),
+    }
+    assert found["memoryDir"] == own["memory_dir"]
+    assert found["totals"] == {
+        "files": own["totals"]["files"],
+        "sizeBytes": own["totals"]["size_bytes"],
+    }
+    assert found["budgets"]["rules"] == {
+        "identity.md": 4096,
+        "state.md": 4096,
+        "references.md": 2048,
+    }
+    assert found["budgets"]["overBudget"] == ["state.md"]
+    checks = {each["file"]: each for each in found["budgets"]["checks"]}
+    state = checks["state.md"]
+    assert (state["sizeBytes"], state["budgetUsagePct"], state["overBudget"]) == (5001, 122, True)
+    assert state["modifiedAt"].startswith("2026-03-30T12:00:00")
+    assert checks["references.md"] == {
+        "file": "references.md",
+        "exists": False,
+        "budgetBytes": 2048,
+        "overBudget": False,
+    }
+    assert found["sessions"] == {"archiveCandidatesOlderThan30Days": ["2026-02-01.md"]}
+    decisions = next(each for each in found["referenceFiles"] if each["file"] == HOME)
+    assert (decisions["exists"], decisions["ageDays"], decisions["freshness"]) == (
+        True,
+        50,
+        "fading",
+    )
+    assert set(found["largestFiles"][0]) == {"path", "sizeBytes", "modifiedAt", "ageDays"}
+    assert found["recommendations"] == own["recommendations"]
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("--keys", "seed"), "gitmem consolidate --json --keys seed"),
+        (("--json", "--keys", "old"), "'old'"),
+        (("--json", "--keys", "seed", "--apply"), "--keys is about the report"),
+    ],
+)
+def test_keys_go_with_a_report_in_json(memory: Run, args: tuple[str, ...], said: str) -> None:
+    done = memory("consolidate", *args, **LATER)
+
+    assert (done.code, said in done.out + done.err) == (2, True), done.err
+
+
 def test_the_report_is_one_document_that_says_the_same_twice(memory: Run) -> None:
     first = memory("consolidate", "--json", **LATER)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.core.budgets import human
 from tests.support.cli import Run
 from tests.support.days import LAYOUT, header
 from tests.support.git import git
@@ -241,11 +242,13 @@ def test_the_status_is_one_screen(gitmem: Run, files: Path) -> None:
 
     said = gitmem("status", GITMEM_NOW="2026-02-08T15:00:00Z")
 
+    total = sum(each.stat().st_size for each in files.rglob("*") if each.is_file())
+    total -= (files / ".git").stat().st_size
     assert said.code == 0
     assert shown(said.out) == (
         "group   main\n"
         "layout  screens\n"
-        f"files   7 files in {files}\n"
+        f"files   7 files, {human(total)} in {files}\n"
         "last    COMMIT  30 minutes ago, rotate log.md by agent\n"
         "snap    COMMIT  snapshot/2026-02-08, 30 minutes ago\n"
         "read    7 files; history not yet (see: gitmem check)\n"
@@ -255,7 +258,7 @@ def test_the_status_is_one_screen(gitmem: Run, files: Path) -> None:
         "  state.md       1.1KB / 1.0KB (108%)  over     30 minutes ago by agent\n"
         "  references.md                        missing\n"
         "\n"
-        "  decisions.md  1 entry, 1 retired\n"
+        "  decisions.md  1 entry, 1 retired; 30 minutes ago by agent\n"
         "  diary         1 file, last 2026-02-07\n"
         "  log.md        of 2026-02-08, last rotated to log/2026-02-07.md\n"
         "\n"
@@ -278,6 +281,7 @@ def test_the_status_in_json_has_every_number(gitmem: Run) -> None:
     state = found["holdings"]["core"][1]
     assert (state["path"], state["state"], state["percent"]) == ("state.md", "over", 108)
     assert found["holdings"]["logs"][0]["due"] is True
+    assert (found["files"], found["bytes"]) == (2, len(SCREEN.encode()) + 1101)
     assert found["snapshot"] is None
 
 

@@ -171,3 +171,19 @@ def test_lint_of_clean_memory(memory: Run) -> None:
 
     assert (said.code, said.out) == (0, "clean: 2 files checked\n")
     assert memory("lint", "-q").out == ""
+
+
+def test_an_entry_stands_under_the_heading_of_its_status(gitmem: Run, files: Path) -> None:
+    gitmem("write", "gitmem.yaml", LAYOUT)
+    gitmem("write", "reference/decisions.md", "# Decisions\n\n## Active\n\n## Superseded\n")
+
+    gitmem("write", "decisions", "--entry", "Use ESM", "--set", "Status=active")
+    gitmem("write", "decisions", "--entry", "Use tabs", "--set", "Status=superseded by spaces")
+    said = gitmem("write", "decisions", "--entry", "use-esm", "--set", "Status=superseded")
+
+    assert said.code == 0
+    text = (files / "reference" / "decisions.md").read_text()
+    lines = [line for line in text.splitlines() if line.startswith("#")]
+    assert lines == ["# Decisions", "## Active", "## Superseded", "### Use tabs", "### Use ESM"]
+    rows = gitmem("entries", "decisions", "--json").document["entries"]
+    assert [each["section"] for each in rows] == ["Superseded", "Superseded"]

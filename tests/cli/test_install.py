@@ -200,6 +200,8 @@ def test_what_cannot_be_taken_out_is_named(host: Path, run: Run) -> None:
         (("emacs",), "'emacs' is not one of"),
         (("codex", "--scope", "world"), "'world' is not one of"),
         (("codex", "--uninstall", "--mcp"), "are for installing into a host"),
+        (("codex", "--uninstall", "--replace"), "are for installing into a host"),
+        (("git-hook", "--replace"), "are for installing into a host"),
         (("git-hook", "--scope", "user"), "has no scope"),
     ],
 )
@@ -230,6 +232,42 @@ def make_old(host: Path, store: Path) -> Path:
     row["skills"]["diary/SKILL.md"] = sha256(b"as it was").hexdigest()
     (store / "installs.json").write_text(json.dumps(record))
     return skill
+
+
+def test_another_memory_system_gives_way_and_comes_back(
+    host: Path, on_path: Path, run: Run
+) -> None:
+    skill = host / ".claude" / "skills" / "zylos-memory" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("old\n")
+    settings = host / ".claude" / "settings.json"
+    hook = {"type": "command", "command": "node scripts/session-start-inject.js"}
+    settings.write_text(json.dumps({"hooks": {"SessionStart": [{"hooks": [hook]}]}}))
+    page = host / ".claude" / "CLAUDE.md"
+    page.write_text("## Memory System\n\nInvoke /zylos-memory.\n")
+    before = [each.read_bytes() for each in (skill, settings, page)]
+    run("init", "--layout", "zylos")
+
+    said = run("install", "claude-code")
+    assert "1 skill of gitmem does not load: zylos-memory" in said.out
+    assert "session-start-inject.js at SessionStart: memory is shown twice" in said.out
+    looked = run("doctor", "--json")
+    codes = {each["code"] for each in looked.document["findings"]}
+    assert looked.code == 6
+    assert {"memory-twice", "section-old", "skill-shadowed"} <= codes
+    assert "all is well" not in run("doctor").out
+
+    shown = run("install", "claude-code", "--replace", "--dry-run").out
+    assert "node scripts/session-start-inject.js" in shown
+    assert "-old" in shown.splitlines()
+    assert "nothing was touched" in shown
+    done = run("install", "claude-code", "--replace", "--json").document
+    assert any("--uninstall" in each for each in done["remarks"])
+    codes = {each["code"] for each in run("doctor", "--json").document["findings"]}
+    assert not codes & {"memory-twice", "section-old", "skill-shadowed", "skill-old"}
+
+    run("install", "claude-code", "--uninstall")
+    assert [each.read_bytes() for each in (skill, settings, page)] == before
 
 
 def test_maintenance_brings_skills_up_to_date(host: Path, run: Run, home: Path) -> None:

@@ -49,7 +49,7 @@ def test_it_answers_with_a_document(gitmem: Run) -> None:
     found = gitmem("maintain", "--json").document
 
     assert (found["group"], found["outcome"]) == ("main", "done")
-    assert found["steps"][4] == {
+    assert found["steps"][5] == {
         "step": "snapshot",
         "outcome": "done",
         "detail": "snapshot/2026-02-08, 1 changed",

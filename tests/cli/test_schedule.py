@@ -506,6 +506,24 @@ class TestRun:
         shown = git(home / "repos" / "main.git", "show", "snapshot/2026-02-08:state.md")
         assert shown == "Moving billing\n"
 
+    def test_the_evening_has_what_came_after_the_snapshot_of_a_sync(
+        self, gitmem: Run, home: Path
+    ) -> None:
+        gitmem("write", "state.md", "Moving billing\n", GITMEM_NOW="2026-02-08T12:00:00Z")
+        gitmem("snapshot", GITMEM_NOW="2026-02-08T12:00:01Z")
+        gitmem("write", "state.md", "Billing is moved\n", GITMEM_NOW="2026-02-08T18:00:00Z")
+        evening = {"GITMEM_NOW": "2026-02-08T23:00:02Z"}
+
+        said = gitmem("schedule", "run", "snapshot", "--json", **evening)
+
+        assert outcomes(said) == {"main": "done"}
+        day = "snapshot/2026-02-08"
+        repository = home / "repos" / "main.git"
+        assert git(repository, "show", f"{day}:state.md") == "Billing is moved\n"
+        assert git(repository, "show", f"{day}-1:state.md") == "Moving billing\n"
+        gitmem("schedule", "run", "snapshot", "--json", **evening)
+        assert tags(home) == [day, f"{day}-1"]
+
     def test_a_timer_that_fires_twice_does_nothing_twice(self, gitmem: Run) -> None:
         for job in ("rotation", "snapshot", "consolidation"):
             assert outcomes(gitmem("schedule", "run", job, "--json"))["main"] != "failed"
@@ -630,7 +648,8 @@ class TestReally:
         work = store / "groups" / "main"
         assert (work / "sessions" / "2026-02-07.md").exists()
         assert git(work, "show", "HEAD:state.md") == "an edit\n"
-        assert len(tags(store)) == 1
+        first, today = tags(store)
+        assert (first, today > first) == ("snapshot/2026-02-07", True), "the log was begun that day"
         jobs = run_gitmem("status", "--store", str(store), "--json").document["jobs"]
         assert {"rotate", "snapshot", "report", "maintain"} <= {each["job"] for each in jobs}
 
@@ -698,3 +717,46 @@ class TestReally:
         (timer,) = folder.glob("gitmem-snapshot-*.timer")
         timer.write_text(timer.read_text().replace("23:00:00", "25:00:00"))
         assert "Failed to parse calendar" in verified()[1]
+
+
+class TestTasks:
+    def test_the_list_has_priorities_and_says_what_comes_next(self) -> None:
+        run_gitmem("init")
+
+        said = run_gitmem("schedule", "tasks")
+
+        assert said.code == 0
+        rows = [" ".join(line.split()) for line in said.out.splitlines()]
+        assert rows[0] == "context-check every 30 minutes priority 1 when idle"
+        assert rows[2] == "snapshot daily 23:00 priority 3 when idle"
+        assert "gitmem schedule tasks NAME" in said.err
+
+    def test_a_name_prints_the_text_and_nothing_else(self) -> None:
+        said = run_gitmem("schedule", "tasks", "context-check")
+
+        shipped = ROOT / "templates" / "schedule" / "tasks" / "context-check.md"
+        assert (said.code, said.out, said.err) == (0, shipped.read_text("utf-8"), "")
+
+    def test_the_document_has_all_that_a_host_needs(self) -> None:
+        first, *others = run_gitmem("schedule", "tasks", "--json").document["tasks"]
+
+        assert first["name"] == "context-check"
+        assert (first["priority"], first["require_idle"]) == (1, True)
+        assert "Context OK: X%" in first["text"]
+        for each in others:
+            assert f"schedule run {each['name']}" in each["text"]
+
+    def test_times_of_the_store_count_here_too(self) -> None:
+        run_gitmem("init")
+        home = Path(os.environ["HOME"]) / ".local" / "share" / "gitmem"
+        (home / "config.yaml").write_text('schedule:\n  snapshot: "22:30"\n')
+
+        (task,) = run_gitmem("schedule", "tasks", "snapshot", "--json").document["tasks"]
+
+        assert (task["time"], task["cron"]) == ("daily 22:30", ["30 22 * * *"])
+
+    def test_a_task_that_there_is_not(self) -> None:
+        said = run_gitmem("schedule", "tasks", "contxt")
+
+        assert said.code == 2
+        assert "context-check" in said.err

@@ -116,3 +116,40 @@ def test_a_store_that_is_not_there_says_how_to_make_it(run: Run) -> None:
 
     assert said.code == 3
     assert "gitmem init" in said.err
+
+
+def test_a_search_can_be_of_one_chat(birds: Run) -> None:
+    for chat, text in (("tg:2", "A heron stood there."), ("tg:3", "No heron here.")):
+        assert birds("transcript", "add", "--chat", chat, "--from", "Bob", text).code == 0
+
+    def heard(*options: str) -> list[str]:
+        hits = birds("search", "heron", "--json", *options).document["hits"]
+        return sorted(f"{hit['source']} {hit['chat']}" for hit in hits)
+
+    assert heard("--chat", "tg:2") == ["transcript tg:2"]
+    assert heard("--chat", "tg:2", "--source", "transcripts") == ["transcript tg:2"]
+    assert heard("--chat", "tg:3", "--chat", "tg:1") == ["transcript tg:1", "transcript tg:3"]
+    assert heard("--chat", "tg:2", "--since", "2026-02-09") == []
+
+
+def test_a_chat_that_nobody_knows_is_told_and_one_without_messages_makes_no_sense(
+    birds: Run,
+) -> None:
+    none = birds("search", "heron", "--chat", "tg:9")
+
+    assert (none.code, none.out) == (0, "")
+    assert "no messages in a chat 'tg:9'; see `gitmem transcript list`" in none.err
+    for options in (("--source", "memory"), ("--layer", "facts")):
+        refused = birds("search", "heron", "--chat", "tg:1", *options)
+        assert refused.code == 2
+        assert "a chat has messages" in refused.err
+
+
+def test_a_chat_of_global_is_searched_too(birds: Run) -> None:
+    assert birds("init", "-g", "global").code == 0
+    added = ("transcript", "add", "--chat", "all", "--from", "Eve", "A heron for all.")
+    assert birds("-g", "global", *added).code == 0
+
+    said = birds("search", "heron", "--chat", "all")
+
+    assert (said.err, said.out.count("[heron]")) == ("", 1)

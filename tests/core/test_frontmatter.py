@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
+from frontmatter.default_handlers import YAMLHandler
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
@@ -34,6 +35,52 @@ people:
 not: frontmatter
 ---
 """
+
+
+LINES = st.lists(
+    st.sampled_from(["---", "--- ", "a: 1", "# why", "", "text", "- one", "--", "b: '---'"]),
+    max_size=8,
+)
+
+
+@given(LINES)
+@example(["a: 1", "---", "---", "text"])
+def test_a_block_is_found_where_python_frontmatter_finds_it(lines: list[str]) -> None:
+    text = "\n".join(["---", *lines, ""])
+    library = YAMLHandler()
+
+    block = split(text)
+
+    try:
+        raw, body = library.split(text)
+    except ValueError:  # it found no second line of dashes
+        assert block is None
+        return
+    assert block is not None
+    # Its delimiter takes the blank lines behind it along, but not the last newline.
+    assert (block.raw.strip("\n"), text[block.body :].lstrip("\n")) == (
+        raw.strip("\n"),
+        body.lstrip("\n"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "raw"),
+    [
+        ("----\nA page between two rules\n\n----\nMore\n", None),
+        ("\ufeff---\na: 1\n---\n", "a: 1\n"),
+        ("---\na: 1\n...\nbody\n", "a: 1\n"),
+    ],
+)
+def test_a_block_is_found_where_python_frontmatter_errs(text: str, raw: str | None) -> None:
+    block = split(text)
+
+    assert (block.raw if block else None) == raw
+    try:
+        found = YAMLHandler().split(text)[0] if YAMLHandler().detect(text) else None
+    except ValueError:
+        found = None
+    assert found != raw, "the library has learned it: split with it"
 
 
 def test_a_block_is_found_with_its_place() -> None:
@@ -265,6 +312,8 @@ def test_any_key_can_be_set(key: str) -> None:
         ("", "k", "v" * 8200, "too-big"),
         ("", "k", "half \ud800", "not-yaml"),
         ("---\n? k\n---\n", "k", "v", "not-settable"),
+        ("---\na: b: c\nk: d: e\n---\n", "k", "v", "not-yaml"),
+        ("---\nk: &x 1\nj: *x\n---\n", "k", "v", "alias"),
     ],
 )
 def test_what_cannot_be_set_safely_is_refused(text: str, key: str, value: str, rule: str) -> None:
@@ -272,6 +321,21 @@ def test_what_cannot_be_set_safely_is_refused(text: str, key: str, value: str, r
         set_field(text, key, value)
 
     assert refused.value.facts["rule"] == rule
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("---\nk: b: c\na: 1\n---\nx\n", '---\nk: "v: w"\na: 1\n---\nx\n'),
+        ("---\r\na: 1\r\nk: *b* c\r\n---\r\nx", '---\r\na: 1\r\nk: "v: w"\r\n---\r\nx'),
+        ("---\nk: [b] c\n---\n", '---\nk: "v: w"\n---\n'),
+    ],
+)
+def test_a_value_that_keeps_the_block_from_being_yaml_can_be_replaced(
+    text: str, wanted: str
+) -> None:
+    assert read(text) == {}
+    assert set_field(text, "k", "v: w") == wanted
 
 
 FIELDS = [

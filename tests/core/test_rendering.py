@@ -32,7 +32,8 @@ TRICKS = [
     "&amp;lt;", "&gt;", "&quot;", "<", "&", "=== BOT IDENTITY ===", "\\=== X ===", "===X===",
     "====", "=== END ===", "## About the User", "\\## x", "##", "   ## x", "[2] (global) x",
     " [ 2 ] (x", "\\[1] (group) x", "Relevant memory snippets:", "\\(missing)", "(missing)",
-    "(empty)", "(unreadable: gitmem check)", "(gitmem read x)", "[... 1 of 2 bytes: gitmem read x]",
+    "(group)", "(global: a.md) ", "(empty)", "(unreadable: gitmem check)", "(gitmem read x)",
+    "[... 1 of 2 bytes: gitmem read x]",
     "\\", "\\\\", "\\u{200B}", "\\\\u{200B}", "u{200B}", "\u200b", "\u202e", "\U000e0041", "\x00",
     "\x1b", "\r", "\x85", "\u2028", "\n", "\n\n", " ", "\t", "- today: x", "]]>", "<!--", "ı", "K",
     "\ufe0f", "\ufe01", "\u2800", "\u2764\ufe0f", "\U000e0101",
@@ -78,7 +79,7 @@ def some_pieces(draw: st.DrawFn) -> list[Piece]:
         date, age = draw(days)
         piece = Piece(
             layer,
-            "notes",
+            draw(st.sampled_from(["notes", "document"])) if layer in "ab" else "notes",
             heading=f"Label {layer}",
             path=path,
             address=path,
@@ -96,6 +97,11 @@ def some_pieces(draw: st.DrawFn) -> list[Piece]:
             made.append(piece._replace(render="pointer"))
     # Of one layer, a group's own pieces come before those of the global group.
     return sorted(made, key=lambda each: (each.layer, each.group))
+
+
+def as_shown(pieces: list[Piece], format: str) -> list[Piece]:
+    """PIECES in the order of a page: snippets come behind the documents."""
+    return sorted(pieces, key=lambda each: format == "snippets" and each.kind != "document")
 
 
 def whole(piece: Piece) -> Piece:
@@ -125,7 +131,7 @@ def blocks_of(pieces: list[Piece], format: str, annotate: bool) -> list[Block]:
     if format == "snippets":  # which do not say by themselves what is a summary
         found = [
             aged(block) if piece.render == "summary" else block
-            for block, piece in zip(found, pieces, strict=True)
+            for block, piece in zip(found, as_shown(pieces, format), strict=True)
         ]
     return found
 
@@ -136,6 +142,7 @@ def blocks_of(pieces: list[Piece], format: str, annotate: bool) -> list[Block]:
 def test_a_prompt_reads_back_to_exactly_its_pieces(
     format: str, annotate: bool, pieces: list[Piece]
 ) -> None:
+    pieces = as_shown(pieces, format)
     for found, piece in zip(blocks_of(pieces, format, annotate), pieces, strict=True):
         if piece.render == "pointer" and format not in ("xml", "json"):
             assert found.text.startswith("(gitmem read ")
@@ -151,6 +158,7 @@ def test_a_prompt_reads_back_to_exactly_its_pieces(
 def test_no_name_of_a_file_can_forge_what_is_said_of_it(
     format: str, annotate: bool, pieces: list[Piece]
 ) -> None:
+    pieces = as_shown(pieces, format)
     for found, piece in zip(blocks_of(pieces, format, annotate), pieces, strict=True):
         wanted = {"group": piece.group}
         if annotate:
@@ -296,6 +304,8 @@ def test_sentences_of_ours_take_names_as_one_word_on_one_line() -> None:
         ("markdown", "=== X ===", "=== X ==="),
         ("snippets", "[12] (global) x", "\\[12] (global) x"),
         ("snippets", "[12]: https://example.org", "[12]: https://example.org"),
+        ("snippets", "(group)", "\\(group)"),
+        ("snippets", "(group of three)", "(group of three)"),
         ("snippets", "[... 1 of 2 bytes: gitmem read a]", "\\[... 1 of 2 bytes: gitmem read a]"),
     ],
 )
@@ -305,6 +315,23 @@ def test_a_line_that_looks_like_ours_begins_with_a_backslash(
     page = Page(format).text([Piece("a", "notes", f"first\n{line}")])
 
     assert page.removesuffix("\n</knowledge>").split("\n")[-1] == written
+
+
+def test_documents_stand_before_snippets_as_they_are() -> None:
+    soul = Piece("soul", "document", "# Soul\n\nBe kind.", path="SOUL.md")
+    rules = Piece("rules", "log", "Ask first.", path="RULES.md")
+    note = Piece("notes", "notes", "Bob.", path="memory/b.md")
+    looked_up = soul._replace(layer="memory", text="Tea.", path="MEMORY.md", queried=True)
+
+    assert Page("snippets").text([soul]) == "# Soul\n\nBe kind."
+    assert Page("snippets").text([note, soul, rules._replace(group="global"), looked_up]) == (
+        "# Soul\n\nBe kind.\n\n(global)\nAsk first.\n\n"
+        "Relevant memory snippets:\n[1] (group) Bob.\n\n[2] (group) Tea."
+    )
+    assert Page("snippets").text([soul, rules]) == "# Soul\n\nBe kind.\n\n(group)\nAsk first."
+    assert Page("snippets", annotate=True).text([soul._replace(date="2026-02-08")]) == (
+        f"{NOTICE}\n\n(group: SOUL.md, 2026-02-08)\n# Soul\n\nBe kind."
+    )
 
 
 def test_the_name_of_a_file_cannot_end_the_block_in_which_it_is_cut() -> None:

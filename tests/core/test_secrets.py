@@ -19,7 +19,19 @@ from hypothesis import strategies as st
 from gitmem.core import secrets
 from gitmem.core.secret_shapes import is_chosen, is_random
 from gitmem.core.secrets import RULES, Finding, find, new_findings, redact
-from tests.support.samples import HEX, LETTERS, UPPER, body, in_context, narrow, pem
+from gitmem.core.seed_words import key_of, places
+from tests.support.samples import (
+    BIP39,
+    HEX,
+    LETTERS,
+    UPPER,
+    base58check,
+    body,
+    in_context,
+    narrow,
+    pem,
+    seed_phrase,
+)
 
 TOKENS = [(rule, token) for rule, tokens in narrow().items() for token in tokens]
 CONTEXTS = [(rule, *sample) for rule, samples in in_context().items() for sample in samples]
@@ -257,6 +269,22 @@ HARMLESS = [
     "use `foo**bar**baz`, x**2 and a*b; snake_case__names and `code``spans` in a row",
     "50% of 100%, a &amp; b &lt; c, C:\\new\\table, \\u0041lpha, caf\u00e9, nai\u0308ve, 5\u20136",
     "see https://a.example/a%20b%2Fc?d=%7B%22e%22%3A1%7D and &nbsp; &copy; &#169; &#x1F600;",
+    "pbkdf2(password: Uint8Array, salt: Uint8Array)\n    password: String?,\n",
+    "gh" + "p_PersonalAccessToken01245678900000000",
+    f"commit {body(HEX, 64)} uses a private key; image@sha256:{body(HEX, 64, 1)}",
+    f"The private key never leaves the device. Checksum: {body(HEX, 64, 2)}",
+    f"the sha256 of the private key is {body(HEX, 64, 3)}",
+    f"the private key signs; its public key is {body(HEX, 64, 4)}",
+    f"send it to 0x{body(HEX, 40)} or {base58check(bytes(1) + random.Random(1).randbytes(20))}",
+    f"private key: 0x{'0' * 63}1, private key {'0123456789abcdef' * 4}, private key: <hex digits>",
+    base58check(b"\x80" + random.Random(1).randbytes(32))[:-1] + "2",
+    base58check(b"\x04\x88\xb2\x1e" + random.Random(4).randbytes(74)),
+    "seed phrase: " + "test " * 11 + "junk",
+    "mnemonic: " + " ".join(seed_phrase(12)[:11]) + " zebrafish",
+    "the recovery phrase is a list of twelve words that you write down and keep in a safe place",
+    "\n".join(f"- {word}" for word in seed_phrase(12, valid=False)),
+    ", ".join(seed_phrase(15, valid=False)),
+    '{"cipher": "aes-128-ctr", "ciphertext": "<hex>", "mac": "<hex>"}',
     "Bearer sk-proj-abc123...\nredis://:authpassword@127.0.0.1:6380 https://user:p%40ss@host",
 ]
 
@@ -309,6 +337,25 @@ def test_the_name_of_a_secret_is_none() -> None:
             assert find(f"see {text}\n") == []
     key = body(LETTERS, 32)
     assert facts(f"client:secret: {key}") == [("secret-assignment", 1)]
+
+
+def test_a_seed_phrase_is_a_row_of_words_of_the_list() -> None:
+    phrase = seed_phrase(12)
+
+    assert len(places()) == 2048
+    assert {places()[key_of(word.encode())]: word for word in BIP39.values()} == BIP39
+    assert not any(key_of(word.encode()) in places() for word in ("the", "gitmem", "oceans"))
+    assert facts("x\n\n" + " ".join(phrase)) == [("seed-phrase", 3)]
+    assert find(" ".join(phrase[:11])) == []
+    assert find(" ".join([*phrase[:6], "gitmem", *phrase[6:]])) == []
+    assert find(" gitmem ".join(phrase)) == []
+
+
+def test_prose_around_a_seed_phrase_stays() -> None:
+    phrase = " ".join(seed_phrase(24))
+    text = f"Wallet of the club. Only use this: {phrase}. Keep this safe and tell only Ada."
+
+    assert redact(text) == (text.replace(phrase, "[redacted: seed-phrase]"), 1)
 
 
 @contextmanager
@@ -387,6 +434,23 @@ MORE_HOSTILE = [
         "pat",
         "WIFI:",
     ),
+    *(
+        "seed ",
+        "seed, ",
+        "seed" + " " * 13,
+        "1. seed\n",
+        "abandon zebrafish ",
+        "K",
+        "5" * 52 + "\n",
+    ),
+    *(
+        "private key ",
+        "priv",
+        "private key: 0x" + "a" * 63,
+        "aes-128-ctr'",
+        "xprv",
+        "ciphertext: '",
+    ),
     *("\n\n\\_", "count=1 token=", "\r", "a\r", "=41", "=\n", "a=\n", "=\r\n", "\x0c", "1", "12"),
 ]
 
@@ -427,6 +491,8 @@ def work(act: Callable[[], object]) -> int:
 
 
 REPEATED = [
+    *("seed ", "seed phrase " + "ocean " * 11, "ocean usual unveil either dry box "),
+    *("private key ", "xprv", "K" * 52 + " "),
     "password=",
     "token=",
     "password is a1 ",

@@ -13,6 +13,7 @@ import pytest
 
 from gitmem.errors import BadInput, GitmemError, PlanRefused, SecretFound
 from gitmem.git.objects import blob_id
+from gitmem.operations.adopt import adopt
 from gitmem.operations.archive import archive
 from gitmem.operations.capture import capture
 from gitmem.operations.check import check
@@ -47,7 +48,7 @@ from gitmem.operations.undo import undo
 from gitmem.operations.write import Allowed, Edit, write
 from tests.support.git import git, git_bytes
 from tests.support.histories import by_hand, edit, put
-from tests.support.samples import LETTERS, UPPER, body
+from tests.support.samples import LETTERS, UPPER, body, in_context, narrow
 
 KEY = "AKIA" + body(UPPER, 16, 7)
 TOKEN = "gh" + "p_" + body(LETTERS, 36, 7)
@@ -299,6 +300,54 @@ def test_an_edit_found_on_the_way_stays_outside(
     kept = [Path(each.location).read_text() for each in places]
     standing = (group.worktree / "a.md").read_text() if (group.worktree / "a.md").exists() else ""
     assert text in (*kept, standing), "an edit is never lost"
+
+
+WALLETS = {
+    rule: in_context()[rule][0] for rule in ("wallet-key", "wallet-keystore", "seed-phrase")
+} | {"wallet-export": (narrow()["wallet-export"][0],) * 2}
+
+
+@pytest.mark.parametrize("rule", WALLETS)
+def test_what_opens_a_wallet_gets_in_by_no_door(
+    store: Store, group: Group, tmp_path: Path, rule: str
+) -> None:
+    """V22: identity.md never holds a private key, whoever puts it there."""
+    text, value = WALLETS[rule]
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    (folder / "identity.md").write_text(f"# Wallet\n\n{text}\n")
+    (folder / "fine.md").write_text("fine\n")
+    edit(group, "b.md", f"# Wallet\n\n{text}\n")
+
+    for door in (
+        lambda: put(group, "identity.md", f"# Wallet\n\n{text}\n"),
+        lambda: write(group, [Edit("a.md", text, append=True)]),
+        lambda: put(group, "a.md", "two\n", reason=text),
+        lambda: compact(group, text),
+    ):
+        with pytest.raises(SecretFound) as caught:
+            door()
+        assert caught.value.facts["rule"] == rule
+    transcript_add(group, [Spoken("c", "ada", text)])
+    adopted = adopt(store, "other", folder, layout="standard", who=Who("ada"))
+
+    assert [(x.path, x.rule.partition(",")[0]) for x in held_list(group)] == [
+        ("b.md", f"secret: {rule}")
+    ]
+    assert f"[redacted: {rule}]" in transcript_show(group, "c").messages[0].text
+    assert "identity.md" in repr(adopted)
+    assert traces(store, value) == []
+
+
+@pytest.mark.parametrize("rule", WALLETS)
+def test_what_opens_a_wallet_is_reported_where_plain_git_let_it_in(group: Group, rule: str) -> None:
+    edit(group, "a.md", f"{WALLETS[rule][0]}\n")
+    by_hand(group, "commit", "-qam", "by a person, who may do everything")
+
+    (found,) = (each for each in check(group).findings if each.code == "secret")
+
+    assert rule in found.message
+    assert WALLETS[rule][1] not in repr(found)
 
 
 def test_a_file_whose_name_holds_it_stays_outside(store: Store, group: Group) -> None:

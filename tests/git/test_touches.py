@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.core.chronicle import Chronicle
+from gitmem.core.chronicle import Chronicle, Row
 from gitmem.core.freshness import key_of, key_of_file
 from gitmem.core.layout_file import parse
 from gitmem.git.dating import bring_up
-from gitmem.git.regaining import Reading
+from gitmem.git.regaining import A_DAY, FIRST_DAY, Reading
 from gitmem.operations.dating import reading_of
 from tests.support import entry_dates
 from tests.support.entry_dates import (
@@ -58,8 +58,13 @@ class History:
             for text in ((title, status) for title in TITLES for status in STATUSES):
                 rows = known.touched(path, _key(path, text))
                 if rows:
-                    found[path, text] = [(row.seconds - START) // MINUTE for row, _ in rows]
+                    found[path, text] = [_number(row, day) for row, day in rows]
         return found
+
+
+def _number(row: Row, day: int) -> int:
+    seconds = (day - FIRST_DAY) * A_DAY if day else row.seconds
+    return (seconds - START) // MINUTE
 
 
 def _key(path: str, text: tuple[str, str]) -> bytes:

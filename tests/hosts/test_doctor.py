@@ -519,7 +519,7 @@ def test_a_skill_of_somebody_else_is_not_counted(bare: Machine) -> None:
     theirs.write_text("theirs")
     bare.install()
 
-    assert bare.found() == {}
+    assert set(bare.found()) == {"skill-shadowed"}
     assert bare.look().wired[0].skills == 5
 
 
@@ -569,3 +569,94 @@ def test_the_page_names_every_finding() -> None:
 
     rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
     assert set(re.findall(r"`([a-z0-9-]+)`", "".join(rows))) == codes
+
+
+OLD_INJECT = "node ~/zylos/.claude/skills/zylos-memory/scripts/session-start-inject.js"
+OLD_HANDLER = {"type": "command", "command": OLD_INJECT}
+OLD_PLACES = {
+    "user": ("home", ".claude/settings.json"),
+    "project": ("project", ".claude/settings.json"),
+    "local": ("project", ".claude/settings.local.json"),
+}
+
+
+def add_old_hook(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    said = json.loads(path.read_text()) if path.exists() else {}
+    groups = said.setdefault("hooks", {}).setdefault("SessionStart", [])
+    groups.append({"matcher": "", "hooks": [OLD_HANDLER]})
+    path.write_text(json.dumps(said))
+
+
+@pytest.mark.parametrize("place", OLD_PLACES)
+def test_memory_that_another_system_shows_as_well(machine: Machine, place: str) -> None:
+    folder, name = OLD_PLACES[place]
+    path = getattr(machine, folder) / name
+    add_old_hook(path)
+
+    message, hint = machine.found()["memory-twice"]
+
+    assert message.startswith(f"{path} runs session-start-inject.js at SessionStart")
+    scope = "user" if place == "user" else "project"
+    assert hint.startswith(f"`gitmem install claude-code --scope {scope} --replace`")
+    machine.install(scope=scope, replace=True)
+    assert "memory-twice" not in machine.found()
+    if scope == "user":
+        assert machine.found() == {}
+
+
+def test_a_section_on_memory_of_another_system(machine: Machine) -> None:
+    memory = machine.home / ".claude" / "CLAUDE.md"
+    memory.write_text(f"## Memory System\n\nInvoke /zylos-memory.\n\n{memory.read_text()}")
+
+    message, hint = machine.found()["section-old"]
+
+    assert message.startswith(f"{memory} has the section 'Memory System'")
+    assert "--scope user --replace`" in hint
+    machine.install(replace=True)
+    assert machine.found() == {}
+
+
+def test_a_section_on_memory_of_ones_own_is_no_finding(machine: Machine) -> None:
+    memory = machine.home / ".claude" / "CLAUDE.md"
+    memory.write_text(f"{memory.read_text()}\n## Memory\n\nThe laptop has 16 GB.\n")
+
+    assert machine.found() == {}
+
+
+@pytest.mark.parametrize("scope", ["user", "project"])
+def test_a_skill_of_the_same_name_in_either_scope(machine: Machine, scope: str) -> None:
+    folder = machine.home if scope == "user" else machine.project
+    theirs = folder / ".claude" / "skills" / "diary" / "SKILL.md"
+    if scope == "user":
+        hosts.uninstall(
+            machine.store, "claude-code", "user", environ=machine.environ, project=machine.project
+        )
+    theirs.parent.mkdir(parents=True, exist_ok=True)
+    theirs.write_text("theirs")
+    machine.install()
+
+    message, hint = machine.found()["skill-shadowed"]
+
+    assert message.startswith(f"{theirs.parent} is not gitmem's")
+    if scope == "project":
+        assert hint == f"rename it, or move it out of {theirs.parents[1]}"
+        return
+    assert hint.startswith("`gitmem install claude-code --scope user --replace`")
+    machine.install(replace=True)
+    assert machine.found() == {}
+
+
+@pytest.mark.parametrize("by", ["settings", "plugin"])
+def test_a_skill_that_keeps_memory_past_gitmem(machine: Machine, by: str) -> None:
+    if by == "plugin":
+        machine.set(machine.settings, enabledPlugins={"gitmem@gitmem": True})
+        machine.install()
+    old = machine.home / ".claude" / "skills" / "zylos-memory" / "SKILL.md"
+    old.parent.mkdir(parents=True, exist_ok=True)
+    old.write_text("old")
+
+    assert machine.found()["skill-old"] == (
+        f"{old.parent} is a skill of another memory system: it keeps memory past gitmem",
+        f"move it out of {old.parents[1]}",
+    )

@@ -31,7 +31,7 @@ from gitmem.operations.compact import compact
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.groups import remove_group, rename_group
 from gitmem.operations.init import init
-from gitmem.operations.layouts import shipped
+from gitmem.operations.layouts import shipped, starter_files
 from gitmem.operations.link import link
 from gitmem.operations.log import log
 from gitmem.operations.move import move
@@ -673,11 +673,9 @@ class TestSessionStart:
         for number in range(EDITS):
             edit(group, f"notes/f{number}.md", f"# {number}\n{text}")
         git(group.worktree, "status")  # by which a person writes the index
-        began = time.monotonic()
 
         done = desk("session-start", source="startup")
 
-        assert time.monotonic() - began < 8, "a host waits ten"
         assert "Billing moves to ESM." in done.context
         assert "more edits wait for `gitmem capture`." in done.context
         assert dict(group.repository.snapshot().files("notes")), "some are taken in each time"
@@ -699,6 +697,57 @@ class TestSessionStart:
             "[Action Required] There are 31 unsummarized conversations. "
             f"Please invoke {skill} to process them." in desk("session-start", host, env).context
         )
+
+    def test_three_days_of_sessions_have_their_snapshots_without_a_schedule(
+        self, desk: Desk, group: Group
+    ) -> None:
+        for day in (8, 9, 10, 11):
+            at = {"GITMEM_NOW": f"2030-02-{day:02}T09:00:00+00:00"}
+            done = desk("session-start", source="startup", env=at)
+            assert (done.code, done.notice) == (0, "")
+            edit(group, "state.md", f"# State\n\nDay {day}.\n")
+            desk("stop", env=at)
+
+        days = [git(group.gitdir, "show", f"snapshot/2030-02-{x:02}:state.md") for x in (8, 9, 10)]
+        assert days == [f"# State\n\nDay {day}.\n" for day in (8, 9, 10)]
+        assert "snapshot/2030-02-11" not in git(group.gitdir, "tag", "--list")
+
+    @pytest.mark.parametrize("source", ["startup", "resume"])
+    def test_a_snapshot_that_cannot_be_made_is_told_and_memory_comes_all_the_same(
+        self, desk: Desk, group: Group, source: str
+    ) -> None:
+        put(group, "state.md", "# State\n\nBilling moves to ESM.\n")
+        desk("session-start", source="startup")
+        (group.gitdir / "refs" / "tags").mkdir(exist_ok=True)
+        (group.gitdir / "refs" / "tags" / "snapshot").write_text("in the way\n")
+        at = {"GITMEM_NOW": "2090-01-01T00:00:00+00:00"}
+
+        done = desk("session-start", source=source, env=at)
+
+        assert done.code == 0
+        assert "missing snapshots could not be made" in done.notice
+        assert source == "resume" or "Billing moves to ESM." in done.context
+
+    @pytest.mark.parametrize("source", ["startup", "resume"])
+    def test_a_start_of_nano_migrates_what_its_old_program_left(
+        self, desk: Desk, source: str
+    ) -> None:
+        init(desk.store, "nano", layout="none")
+        group = desk.group("nano")
+        put(group, "gitmem.yaml", starter_files("nano")["gitmem.yaml"])
+        put(group, "CLAUDE.md", "# Me\n\nKind.\n\n## Session Compaction 2026-01-01\n\n- one\n")
+
+        done = desk("session-start", source=source, env={"GITMEM_GROUP": "nano"})
+
+        assert done.code == 0
+        said = "CLAUDE.md becomes SOUL.md, 1 section of SOUL.md moves to MEMORY.md"
+        assert done.notice.startswith(f"gitmem: {said} (take it back: `gitmem -g nano undo ")
+        assert "\n" not in done.notice
+        assert source == "resume" or "Kind." in done.context
+        assert "- one" in git(group.gitdir, "show", "main:MEMORY.md")
+        ids = done.notice.split("undo ")[1].split("`")[0].split()
+        assert [each.commit[:10] for each in log(group, op="migrate")] == ids
+        assert desk("session-start", source=source, env={"GITMEM_GROUP": "nano"}).notice == ""
 
     def test_a_subagent_gets_nothing(self, desk: Desk) -> None:
         done = desk("session-start", source="startup", agent_id="a", agent_type="Explore")
@@ -1059,7 +1108,7 @@ class TestTurns:
     def test_after_a_hundred_turns_a_word_on_the_diary(self, desk: Desk, group: Group) -> None:
         from gitmem.operations import sessions
 
-        sessions.keep_session(group.gitdir, SESSION, sessions.Session(turns=TURNS - 2))
+        sessions.keep_session(group.gitdir, SESSION, sessions.Session(turns=98))
 
         words = [desk("stop", stop_hook_active=False).context for _ in range(3)]
 
@@ -1500,3 +1549,82 @@ def test_a_layout_without_a_place_for_summaries_says_so(desk: Desk, group: Group
 
     assert done.code == 1
     assert "has no place for it; add `compact: {into: FILE}`" in done.err
+
+
+def of_nano(desk: Desk, **files: str) -> Group:
+    """A group of the layout nano with these files, beside its starters."""
+    init(desk.store, "nano", layout="nano")
+    group = desk.group("nano")
+    for name, text in files.items():
+        edit(group, f"{name}.md", text)
+    return group
+
+
+NANO = {"GITMEM_GROUP": "nano"}
+
+
+def test_the_soul_of_nano_is_no_snippet_for_a_session(desk: Desk) -> None:
+    of_nano(desk, SOUL="# Soul\n\nBe kind.\n")
+
+    start = desk("session-start", source="startup", env=NANO)
+
+    assert start.context.startswith("# Soul\n\nBe kind.")
+    assert "Relevant memory snippets" not in start.context
+
+
+def test_a_small_memory_file_serves_prompts_and_compactions(desk: Desk) -> None:
+    group = of_nano(desk, memory="# Memory\n\nAda likes tea.\n")
+    (group.worktree / "MEMORY.md").unlink()
+    desk("stop", env=NANO)
+
+    asked = desk("user-prompt-submit", prompt="what does Ada like?", env=NANO)
+    desk("post-compact", compact_summary="We chose ESM.", env=NANO)
+
+    assert "(group: memory.md" in asked.context
+    assert "We chose ESM." in git(group.worktree, "show", "HEAD:memory.md")
+    assert "MEMORY.md" not in git(group.worktree, "ls-files")
+
+
+def test_on_the_first_day_a_session_is_told_what_it_may_create(desk: Desk) -> None:
+    init(desk.store, "soul", layout="soul")
+    env = {"GITMEM_GROUP": "soul"}
+
+    first = desk("session-start", source="startup", env=env)
+    put(desk.group("soul"), "soul.md", "# Soul\n\nKind.\n")
+    later = desk("session-start", source="startup", env=env)
+
+    assert first.context == (
+        "You may create these files, which do not exist yet: soul.md (Your Personality), "
+        "user.md (About the User), diary/<datetime>.md.\n\n"
+        "No new conversations since last checkpoint."
+    )
+    assert later.context == (
+        "## Your Personality\n# Soul\n\nKind.\n\nYou may create these files, which do not exist "
+        "yet: user.md (About the User), diary/<datetime>.md.\n\n"
+        "No new conversations since last checkpoint."
+    )
+
+
+def test_a_session_that_compacted_itself_starts_fresh_when_it_is_resumed(
+    desk: Desk, group: Group
+) -> None:
+    put(group, "state.md", "# State\n\nBilling moves to ESM.\n")
+    desk("session-start", source="startup")
+    with_session = Group(desk.store, "main", who=Who("ada", SESSION))
+    done = compact(with_session, "Open: invoices.")
+
+    resumed = desk("session-start", source="resume")
+    again = desk("session-start", source="resume")
+
+    assert done.start_fresh
+    assert "Billing moves to ESM." in resumed.context
+    assert f"This session was compacted into {done.path}." in resumed.context
+    assert f"compacted into {done.path}: you can start a new one instead" in resumed.notice
+    assert (again.context, again.notice) == ("", "")
+
+
+def test_a_compaction_by_the_host_goes_on_with_its_session(desk: Desk, group: Group) -> None:
+    desk("session-start", source="startup")
+    desk("post-compact", compact_summary="We chose ESM.")
+
+    assert "compacted into" not in desk("session-start", source="resume").notice

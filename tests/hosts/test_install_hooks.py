@@ -89,6 +89,8 @@ def test_every_event_is_answered_for_the_right_host(host: str) -> None:
         assert only["command"].startswith("gitmem hook ")
         assert only["command"].endswith(f"--host {host}")
         assert only["timeout"] <= 10
+        if event == "SessionStart":
+            assert only["timeout"] == 10
         if event == PROMPT:
             assert only["command"] == f"gitmem hook user-prompt-submit --host {host}"
             assert only["timeout"] == 5

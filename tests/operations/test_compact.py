@@ -27,6 +27,11 @@ compact:
 layers:
   memory: {kind: document, path: MEMORY.md, budget: 200}
 """
+EPISODES = """\
+gitmem: 1
+layers:
+  episodes: {kind: journal, path: 'episodes/{date}.md', render: summary, fields: [summary, date]}
+"""
 TIME = "2026-02-08T13:00:0"
 
 
@@ -177,11 +182,7 @@ def test_into_a_log_that_is_not_there_the_header_comes_first(group: Group) -> No
 
 
 def test_a_day_that_is_shown_by_its_summary_gets_one(group: Group) -> None:
-    journal = (
-        "{kind: journal, path: 'episodes/{date}.md', render: summary, fields: [summary, date]}"
-    )
-    layers = f"layers:\n  episodes: {journal}\n"
-    put(group, "gitmem.yaml", f"gitmem: 1\ncompact: {{daily: 'episodes/{{date}}.md'}}\n{layers}")
+    put(group, "gitmem.yaml", f"{EPISODES}compact: {{daily: 'episodes/{{date}}.md'}}\n")
 
     done = compact(group, "## Summary\n\nBilling: moved\nto ESM.\n\n- more", daily=True)
     compact(group, "later the same day", daily=True)
@@ -228,3 +229,15 @@ def test_a_session_of_an_earlier_day_is_dated_by_that_day(group: Group) -> None:
     for at in ("2126-01-01", "once"):
         with pytest.raises(BadInput):
             compact(group, "x", at=at)
+
+
+def test_a_page_whose_summary_is_no_yaml_gets_the_section_all_the_same(group: Group) -> None:
+    put(group, "gitmem.yaml", EPISODES)
+    edit(group, "episodes/2026-02-08.md", "---\nsummary: Stock: counted\n---\nBy hand.\n")
+
+    compact(group, "Paper is ordered.")
+
+    found = read(group, "episodes/2026-02-08.md").text
+    assert frontmatter.read(found) == {"summary": "Stock: counted; Paper is ordered."}
+    assert found.startswith('---\nsummary: "Stock: counted; Paper is ordered."\n---\nBy hand.\n')
+    assert found.endswith("\nPaper is ordered.\n")

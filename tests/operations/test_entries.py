@@ -259,7 +259,7 @@ def test_each_entry_format_is_written_in_its_order_and_read_without_a_warning(
     (found,) = entries(group, name).entries
     text = (group.repository.snapshot().read(found.path) or b"").decode()
     wanted = "".join(f"- **{key}:** {value}\n" for key, value in fields.items())
-    assert text.endswith(f"### One\n{wanted}")
+    assert f"\n\n### One\n{wanted}" in text
     assert found.warnings == ()
     assert found.status == fields.get("Status", "")
     assert str(found.date) == fields.get("Updated", "2026-01-02")

@@ -22,7 +22,7 @@ from gitmem.operations.capture import capture
 from gitmem.operations.check import check
 from gitmem.operations.confirm import confirm
 from gitmem.operations.freshness import AgedEntry, freshness, line_dates
-from gitmem.operations.group import Group, Store
+from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.inject import inject
 from gitmem.operations.migrate import migrate
 from gitmem.operations.move import move, remove
@@ -529,6 +529,64 @@ def test_an_adopted_history_keeps_its_own_dates(store: Store, tmp_path: Path, cl
     group = Group(store, "main", now=clock)
 
     assert f"{only(group).touched.date()}" == "2026-01-20"
+    group.close()
+
+
+def committed(folder: Path, day: str, path: str, text: str) -> None:
+    """A commit of plain git in FOLDER, which becomes a repository."""
+    if not (folder / ".git").exists():
+        git(folder.parent, "init", "-q", "-b", "main", str(folder))
+    (folder / path).parent.mkdir(parents=True, exist_ok=True)
+    (folder / path).write_text(text)
+    git(folder, "add", "-A")
+    when = {"GIT_AUTHOR_DATE": f"{day}T12:00:00Z", "GIT_COMMITTER_DATE": f"{day}T12:00:00Z"}
+    git(folder, "commit", "-q", "-m", "x", env=when)
+
+
+def test_entries_of_the_first_adopted_commit_age_by_their_own_dates(
+    store: Store, tmp_path: Path, clock: Clock
+) -> None:
+    """They are older than the repository that somebody made for them one day."""
+    clock.set("2026-02-20T12:00:00+00:00")
+    folder, path = tmp_path / "memory", "reference/projects.md"
+    first = (
+        "### Billing\n- **Started:** 2025-11-01\n- **Updated:** 2025-12-02\n\n"
+        "### Search\n- **Status:** active\n\n"
+        "### Later\n- **Updated:** 2026-12-24\n\n"
+        "### Changed\n- **Started:** 2025-10-01\n"
+    )
+    folder.mkdir()
+    committed(folder, "2026-01-05", path, first)
+    added = "- **Status:** paused\n\n### New\n- **Started:** 2025-09-01\n"
+    committed(folder, "2026-01-20", path, f"{first}{added}")
+    adopt(store, "main", folder, layout="standard", now=clock)
+    group = Group(store, "main", now=clock)
+
+    days = {each.title: f"{each.touched.date()}" for each in freshness(group).entries}
+
+    assert days == {
+        "Billing": "2025-12-02",
+        "Search": "2026-01-05",
+        "Later": "2026-01-05",
+        "Changed": "2026-01-20",
+        "New": "2026-01-20",
+    }
+    group.close()
+
+
+def test_a_source_as_long_as_a_commit_id_is_no_commit(
+    store: Store, tmp_path: Path, clock: Clock
+) -> None:
+    clock.set("2026-02-20T12:00:00+00:00")
+    folder = tmp_path / "memory"
+    (folder / "reference").mkdir(parents=True)
+    (folder / "reference/ideas.md").write_text("### Try it\n- **Date:** 2025-12-24\n")
+    who = Who(source="/home/ada/agents/kitchen/state/memory/v1")
+    assert len(who.source) == 40
+    adopt(store, "main", folder, layout="standard", who=who, now=clock)
+    group = Group(store, "main", now=clock)
+
+    assert f"{only(group, 'ideas').touched.date()}" == "2025-12-24"
     group.close()
 
 

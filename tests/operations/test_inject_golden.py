@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -136,6 +137,33 @@ def test_a_literal_file_of_a_user_comes_first(make: Make) -> None:
     )
 
 
+MAY_CREATE = "You may create these files, which do not exist yet: {}."
+
+
+def test_on_the_first_day_a_prompt_says_what_may_be_created(make: Make) -> None:
+    said = {
+        "soul": "soul.md (Your Personality), user.md (About the User), diary/<datetime>.md",
+        "arizuko": "diary/<date>.md, episodes/<date>.md, facts/*.md, users/<user>.md",
+    }
+    for layout, names in said.items():
+        found = inject(make(layout, {}, layout))
+        assert found.text == found.system_prompt == MAY_CREATE.format(names)
+        assert ", ".join(found.may_create) == names
+        assert inject(make(layout, {}, layout), budget=10).text == ""
+        assert inject(make(layout, {}, layout), format="json").text == ""
+
+
+def test_a_prompt_with_memory_has_the_form_of_its_system(make: Make) -> None:
+    found = inject(make("soul", {"soul.md": "Kind.\n"}))
+
+    assert found.text == "## Your Personality\nKind."
+    assert found.may_create == ("user.md (About the User)", "diary/<datetime>.md")
+
+
+def test_what_only_people_write_is_not_offered(make: Make) -> None:
+    assert inject(make("nano", {"MEMORY.md": "x\n"})).may_create == ("memory/*.md",)
+
+
 def test_an_empty_arizuko_prints_nothing(make: Make) -> None:
     group = make("arizuko", {"diary/2026-02-08.md": "no summary", "facts/a.md": "\n"})
 
@@ -157,6 +185,9 @@ def test_fourteen_days_are_shown_and_files_without_summary_eat_no_slot(make: Mak
     days = [each.path for each in found.manifest.pieces if each.layer == "diary"]
     assert days == [f"diary/2026-01-{number:02}.md" for number in range(31, 17, -1)]
     assert [each.layer for each in found.manifest.pieces].count("episodes") == 5
+    assert re.findall(r"<entry age=[^>]+>day (\d+)</entry>", found.text) == [
+        str(number) for number in range(31, 17, -1)
+    ]
 
 
 ZYLOS_PRINTED = """\
@@ -264,7 +295,7 @@ def test_nano_shows_its_soul_and_leaves_the_rest_to_a_prompt(make: Make) -> None
 
     found = inject(group)
 
-    assert found.text == "Relevant memory snippets:\n[1] (group) Be kind."
+    assert found.text == found.system_prompt == "Be kind."
     assert found.memory_context == ""
     assert ("memory", "chosen by a prompt") in reasons(found)
 
@@ -274,11 +305,31 @@ def test_nano_shows_its_soul_and_leaves_the_rest_to_a_prompt(make: Make) -> None
     assert asked.memory_context == (
         "Relevant memory snippets:\n[1] (group: MEMORY.md, 2026-02-08) Ada likes tea."
     )
-    assert asked.text == f"{found.text}\n\n[2] (group: MEMORY.md, 2026-02-08) Ada likes tea."
+    assert asked.text == f"{found.text}\n\n{asked.memory_context}"
 
 
 def test_nano_without_a_soul_prints_nothing(make: Make) -> None:
     assert inject(make("nano", {"MEMORY.md": "Ada likes tea.\n"})).text == ""
+
+
+NANO_PRINTED = """\
+# Soul
+
+Be kind.
+
+Relevant memory snippets:
+[1] (group: MEMORY.md, 2026-02-08) Ada likes tea."""
+
+
+def test_nano_has_its_soul_as_it_is_before_what_a_prompt_calls_for(make: Make) -> None:
+    group = make("nano", {"SOUL.md": "# Soul\n\nBe kind.\n", "MEMORY.md": "Ada likes tea.\n"})
+
+    found = inject(group, prompt="what does Ada like?")
+
+    assert found.text == NANO_PRINTED
+    assert f"{found.system_prompt}\n\n{found.memory_context}" == NANO_PRINTED
+    assert found.system_prompt == "# Soul\n\nBe kind."
+    assert [each.layer for each in found.manifest.pieces] == ["soul", "memory"]
 
 
 SNIPPETS_PRINTED = """\
@@ -482,7 +533,7 @@ def test_the_page_on_injection_shows_what_is_printed() -> None:
     page = (Path(gitmem.__file__).parents[1] / "docs" / "injection.md").read_text("utf-8")
 
     for printed in (
-        *(ARIZUKO_PRINTED, ZYLOS_PRINTED, SNIPPETS_PRINTED),
+        *(ARIZUKO_PRINTED, ZYLOS_PRINTED, SNIPPETS_PRINTED, NANO_PRINTED),
         *(OTHER_FORMATS[name] for name in ("sections", "markdown")),
     ):
         assert f"```\n{printed}\n```" in page

@@ -309,7 +309,7 @@ def test_without_one_there_is_none_and_nothing_to_say(group: Group) -> None:
 
     loaded = layout_at(group, group.repository.snapshot())
 
-    assert loaded == (EMPTY, "", "")
+    assert (loaded.layout, loaded.blob, loaded.problem) == (EMPTY, "", "")
 
 
 def test_the_layout_of_then_is_that_of_the_commit(zylos: Group) -> None:

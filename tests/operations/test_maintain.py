@@ -37,8 +37,8 @@ from tests.support.jobs import read_jobs
 
 AMEND = ("commit", "-q", "--amend", "-m", "amended")
 STEPS = (
-    *("recover", "keep", "capture", "rotate", "snapshot", "report", "secrets", "scrub", "forget"),
-    *("pack", "commit-graph"),
+    *("recover", "keep", "capture", "migrate", "rotate", "snapshot", "report", "secrets", "scrub"),
+    *("forget", "pack", "commit-graph"),
 )
 FEW = Limits(loose=1, packs=3)
 SOON = 0.2
@@ -83,6 +83,7 @@ def test_all_that_is_due_is_done_once(group: Group) -> None:
         "recover": "nothing",
         "keep": "nothing",
         "capture": "done",
+        "migrate": "nothing",
         "rotate": "done",
         "snapshot": "done",
         "report": "done",
@@ -196,6 +197,7 @@ def test_a_dry_run_says_what_is_due_and_changes_nothing(group: Group) -> None:
         "recover": "nothing",
         "keep": "nothing",
         "capture": "due",
+        "migrate": "nothing",
         "rotate": "due",
         "snapshot": "due",
         "report": "due",

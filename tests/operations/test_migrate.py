@@ -11,8 +11,11 @@ from hypothesis import strategies as st
 from gitmem.core.sections import joined, part
 from gitmem.operations.group import Group
 from gitmem.operations.log import log
-from gitmem.operations.migrate import Migrated, migrate
+from gitmem.operations.maintain import maintain
+from gitmem.operations.migrate import Migrated, due_migration, migrate, migrate_due
 from gitmem.operations.read import read
+from gitmem.operations.status import status
+from gitmem.operations.undo import undo
 from gitmem.operations.write import Allowed, Edit, write
 from tests.support.days import said_lines
 from tests.support.git import git
@@ -195,3 +198,92 @@ def test_what_stands_in_a_block_of_code_is_no_section(nano: Group) -> None:
     assert text(nano, "MEMORY.md") == (
         "## Session Compaction 2026-01-01\n```\n## not a heading\n```\n- one\n"
     )
+
+
+class TestUnasked:
+    """What is due and safe is done by maintenance and by the start of a session."""
+
+    def test_maintenance_does_it_and_status_says_so_before(self, nano: Group) -> None:
+        put(nano, "CLAUDE.md", OLD)
+        due = "CLAUDE.md becomes SOUL.md, 2 sections of SOUL.md move to MEMORY.md"
+        found = status(nano)
+        assert (found.migration, found.health) == (due, "attention")
+        assert "migration due" in found.concerns
+        before = said_lines(nano.repository)
+
+        (step,) = (each for each in maintain(nano).steps if each.step == "migrate")
+
+        assert (step.outcome, step.detail) == ("done", due)
+        assert said_lines(nano.repository) == before + Counter([NOTE.encode()])
+        assert (status(nano).migration, status(nano).concerns) == ("", ())
+        assert migrate_due(nano).changed is False
+
+    def test_a_layout_without_migration_has_nothing_due(self, group: Group) -> None:
+        put(group, "CLAUDE.md", OLD)
+
+        assert due_migration(group) == Migrated("")
+        assert status(group).migration == ""
+
+    def test_one_that_was_taken_back_is_not_done_again(self, nano: Group) -> None:
+        put(nano, "CLAUDE.md", OLD)
+        before = nano.repository.snapshot().commit
+        done = migrate_due(nano)
+        undo(nano, done.commits)
+        assert git(nano.gitdir, "diff", before, "main") == ""
+
+        assert migrate_due(nano).left == "somebody took the migration of CLAUDE.md back"
+        assert text(nano, "CLAUDE.md") == OLD
+        assert "taken" not in status(nano).migration
+        assert status(nano).migration.endswith("took the migration of CLAUDE.md back")
+        assert migrate(nano).changed, "who asks for it gets it"
+
+    @pytest.mark.parametrize(
+        ("files", "why"),
+        [
+            (
+                {"CLAUDE.md": "a\n<<<<<<< ours\nb\n=======\nc\n>>>>>>> theirs\n"},
+                "CLAUDE.md has conflict markers",
+            ),
+            (
+                {"SOUL.md": OLD, "MEMORY.md": "<<<<<<< ours\nb\n=======\nc\n>>>>>>> theirs\n"},
+                "MEMORY.md has conflict markers",
+            ),
+            (
+                {"CLAUDE.md": "# Me\n\n<!-- gitmem:begin -->\nx\n<!-- gitmem:end -->\n"},
+                "CLAUDE.md has the section of `gitmem install`, so a host reads it",
+            ),
+        ],
+    )
+    def test_what_somebody_should_look_at_is_left(
+        self, nano: Group, files: dict[str, str], why: str
+    ) -> None:
+        loose = Allowed(markers=True)
+        write(nano, [Edit(path, text) for path, text in files.items()], allowed=loose)
+        before = nano.repository.tip().commit
+
+        done = migrate_due(nano)
+
+        assert (done.changed, done.left) == (False, why)
+        assert status(nano).migration.endswith(why)
+        assert nano.repository.tip().commit == before
+
+    def test_a_file_that_is_held_is_left(self, nano: Group) -> None:
+        put(nano, "CLAUDE.md", OLD)
+        edit(nano, "MEMORY.md", f"- {SECRET}\n")
+        before = nano.repository.tip().commit
+
+        done = migrate_due(nano)
+
+        assert (done.changed, done.left) == (
+            False,
+            "MEMORY.md is held (secret: aws-key-id, line 1)",
+        )
+        assert nano.repository.tip().commit == before
+        assert (nano.worktree / "MEMORY.md").read_text() == f"- {SECRET}\n"
+
+    def test_one_that_cannot_be_is_told_and_no_failure(self, nano: Group) -> None:
+        put(nano, "SOUL.md", OLD)
+        put(nano, "Memory.md", "other letters\n")
+
+        assert "Memory.md" in migrate_due(nano).left
+        assert {each.outcome for each in maintain(nano).steps} <= {"done", "nothing"}

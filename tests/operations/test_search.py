@@ -90,6 +90,19 @@ class TestAHit:
         assert 0 < hit.score <= 1
         assert f"{hit.touched}".startswith("2026-02-08 12:00")
 
+    def test_an_entry_says_its_type_and_what_it_is_related_to(self, group: Group) -> None:
+        more = {"Type": "Strategic (so far)", "Related": "[Use ESM](decisions.md#use-esm), billing"}
+        entry(group, "Drop the bundler", "The heron needs none.", **more)
+        put(group, "notes/bird.md", "---\ntype: factual\n---\nThe heron is a bird.\n")
+        put(group, "notes/plain.md", "A heron, too.\n")
+
+        found = {each.path: each for each in search(group, "heron").hits}
+
+        hit = found["reference/decisions.md"]
+        assert (hit.type, hit.related) == ("strategic", ("decisions.md#use-esm", "billing"))
+        assert (found["notes/bird.md"].type, found["notes/bird.md"].related) == ("factual", ())
+        assert (found["notes/plain.md"].type, found["notes/plain.md"].related) == ("", ())
+
     def test_of_a_long_file_the_passage_comes_and_its_own_date(
         self, group: Group, clock: Clock
     ) -> None:

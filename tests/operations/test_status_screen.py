@@ -7,11 +7,11 @@ from datetime import date
 import pytest
 
 from gitmem.operations.group import Group
-from gitmem.operations.inventory import CoreFile, EntryCount, LayerFiles, LogDay
+from gitmem.operations.inventory import CoreFile, LayerFiles, LogDay
 from gitmem.operations.layouts import folder_of
 from gitmem.operations.rotate import rotate
 from gitmem.operations.snapshot import snapshot
-from gitmem.operations.status import LastSnapshot, Said, status
+from gitmem.operations.status import RECENT, LastSnapshot, Said, status
 from gitmem.operations.transcript_add import Spoken, transcript_add
 from tests.support.clocks import Clock
 from tests.support.git import git
@@ -129,9 +129,8 @@ def test_entries_are_counted_and_those_that_have_had_their_time_apart(screen: Gr
     )
     put(screen, "reference/decisions.md", f"# Decisions\n\n{text}")
 
-    assert status(screen).holdings.entries == (
-        EntryCount("reference/decisions.md", "decisions", 2, 1),
-    )
+    (found,) = status(screen).holdings.entries
+    assert found[:4] == ("reference/decisions.md", "decisions", 2, 1)
 
 
 def test_days_and_notes_are_counted_and_the_last_day_is_named(screen: Group) -> None:
@@ -232,6 +231,40 @@ def test_a_core_file_says_who_changed_it_last(screen: Group) -> None:
     assert found["state.md"].agent == "ada"
     assert found["state.md"].updated is not None
     assert (found["identity.md"].agent, found["identity.md"].updated) == ("", None)
+
+
+def test_an_entry_file_says_who_changed_it_last(screen: Group) -> None:
+    put(screen, "reference/decisions.md", "### A\n")
+
+    (found,) = status(screen).holdings.entries
+
+    assert (found.entries, found.agent) == (1, "ada")
+    assert found.updated is not None
+
+
+def test_all_files_of_the_group_are_measured(screen: Group) -> None:
+    before = status(screen)
+    put(screen, "more/a.md", "é\n")
+
+    after = status(screen)
+
+    assert after.files == before.files + 1
+    assert after.bytes == before.bytes + 3
+    assert after.bytes == sum(
+        len(screen.repository.snapshot().read(path) or b"")
+        for path, _ in screen.repository.snapshot().files()
+    )
+
+
+def test_what_nobody_changed_of_late_is_said_to_be_older(screen: Group) -> None:
+    """Looking further would cost more with every commit: a bound is told instead."""
+    put(screen, "state.md", "x\n")
+    for number in range(RECENT):
+        put(screen, "other.md", f"{number}\n")
+
+    found = core(screen)["state.md"]
+
+    assert (found.updated, found.older_than is not None) == (None, True)
 
 
 def test_a_broken_layout_is_named_and_the_last_good_one_counts(screen: Group) -> None:

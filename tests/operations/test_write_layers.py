@@ -7,7 +7,14 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import gitmem.git.publish
-from gitmem.errors import BadInput, Conflict, EntryRefused, PolicyRefused, ShrinkRefused
+from gitmem.errors import (
+    BadInput,
+    Conflict,
+    EntryRefused,
+    FrontmatterRefused,
+    PolicyRefused,
+    ShrinkRefused,
+)
 from gitmem.operations.capture import capture
 from gitmem.operations.group import Group, Store
 from gitmem.operations.init import init
@@ -530,6 +537,28 @@ def test_fields_alone_change_the_frontmatter_alone(of: Open) -> None:
 
     assert text_of(group, "facts/tea.md") == (
         "---\n# a comment\ntopic: tea\nverified_at: 2026-02-08\n---\nGreen.\n"
+    )
+
+
+def test_a_page_whose_frontmatter_is_no_yaml_can_be_added_to(of: Open) -> None:
+    group = of("arizuko")
+    page = group.worktree / "diary" / "2026-02-08.md"
+    page.parent.mkdir()
+    page.write_bytes(b"---\nsummary: Stock: counted\n---\nBy hand.\n")
+
+    put(group, Edit("diary", "More."))
+
+    assert text_of(group, "diary/2026-02-08.md") == (
+        "---\nsummary: Stock: counted\n---\nBy hand.\n\nMore.\n"
+    )
+    with pytest.raises(FrontmatterRefused):
+        put(
+            group,
+            Edit("diary/2026-02-08.md", "---\nsummary: Stock: lost\n---\nBy hand.\n\nMore.\n"),
+        )
+    put(group, Edit("diary", fields=(("summary", "Stock: counted twice"),)))
+    assert text_of(group, "diary/2026-02-08.md").startswith(
+        '---\nsummary: "Stock: counted twice"\n---\nBy hand.\n'
     )
 
 

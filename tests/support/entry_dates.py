@@ -16,7 +16,8 @@ Text = tuple[str, str]
 Spot = tuple[str, Text]
 """A path and a text in that file."""
 Dates = dict[Spot, list[int]]
-"""The numbers of the commits that changed a text last, once for each time that it stands there."""
+"""The numbers of the commits that changed a text last, once for each time that it stands there; of
+an adopted entry, the day that it names instead."""
 
 START, MINUTE = 1_600_000_000, 60
 ENTRIES = ("reference/a.md", "reference/b.md", "archive/reference/a.md")
@@ -30,11 +31,17 @@ layers:
   facts: {kind: notes, path: facts/*.md, ages: true}
 """
 MECHANICAL = ("restore", "undo", "archive", "move")
-OPS = ("", "", "write", "write", "capture", "capture", "capture", *MECHANICAL)
+OPS = ("", "", "write", "write", "capture", "capture", "capture", "adopt", *MECHANICAL)
+SOURCES = ("", "0123456789abcdef" * 2 + "01234567", "/home/ada/agents/kitchen/state/memory/v1")
+"""Of adopted commits: nothing, a commit of a history, or a folder whose path is as long."""
 RUNS = ("", "", "one", "one", "two")
 SITTING = 10
 """Minutes within which a text that is cut here and pasted there by two captures has moved."""
 TITLES, STATUSES = ("One", "Two", "Three"), ("active", "paused")
+DATED, DAY = "Three", "2020-09-10"
+"""The title of the entries that name a day themselves, before the first commit; no note does."""
+NAMED = (1_599_696_000 - START) // MINUTE
+"""That day, as a number of a commit: one is made every minute."""
 
 
 class Made(NamedTuple):
@@ -45,6 +52,8 @@ class Made(NamedTuple):
     op: str = ""
     run: str = ""
     """Which captures found their edits at the same time."""
+    source: str = ""
+    """Of an adopted commit."""
 
 
 class _Sitting(NamedTuple):
@@ -166,7 +175,9 @@ class SlowDates:
                 return max(titles)
         elif made.op in ("", "capture") and regained is not None and not titles:
             return regained
-        return number
+        has_past = made.source == SOURCES[1] and any(before)
+        is_named = spot[0] in ENTRIES and spot[1][0] == DATED
+        return NAMED if made.op == "adopt" and is_named and not has_past else number
 
     def _regained(self, spot: Spot, number: int) -> int | None:
         """The date that a text had here last; if it stands nowhere, the one it had anywhere."""
@@ -256,12 +267,15 @@ def _lines(text: Text) -> set[str]:
 
 def block_of(text: Text) -> str:
     """A text as it stands in a file of entries."""
-    return f"### {text[0]}\n- **Status:** {text[1]}\n"
+    day = f"- **Date:** {DAY}\n" if text[0] == DATED else ""
+    return f"### {text[0]}\n{day}- **Status:** {text[1]}\n"
 
 
 def random_entries(random: Random, commits: int) -> list[Made]:
     """Entries and notes that are written, copied, moved, deleted, brought back and merged."""
-    history = [Made((), {ENTRIES[0]: (("One", "active"),), NOTES[0]: (("One", "active"),)})]
+    first = {ENTRIES[0]: (("One", "active"), (DATED, "active")), NOTES[0]: (("One", "active"),)}
+    source = random.choice(SOURCES)
+    history = [Made((), first, "adopt" if source else "", source=source)]
     heads = [0]
     for number in range(1, commits):
         parents = _parents(random, heads)
@@ -273,8 +287,9 @@ def random_entries(random: Random, commits: int) -> list[Made]:
             _change(random, files, history)
         op = random.choice(OPS) if len(parents) == 1 else ""
         run = random.choice(RUNS) if op == "capture" else ""
+        source = random.choice(SOURCES) if op == "adopt" else ""
         kept = {path: each for path, each in files.items() if each}
-        history.append(Made(parents, kept, op, run))
+        history.append(Made(parents, kept, op, run, source))
         heads = [each for each in heads if each not in parents] + [number]
         if random.random() < 0.25:
             heads.append(random.randrange(number))
@@ -318,7 +333,7 @@ def drawn(random: Random, history: Sequence[Made]) -> Iterator[Drawn]:
             for path, texts in made.files.items()
         }
         parents = tuple(each + 1 for each in made.parents)
-        yield Drawn(START + MINUTE * number, parents, files, made.op, made.run)
+        yield Drawn(START + MINUTE * number, parents, files, made.op, made.run, made.source)
 
 
 def _written(random: Random, path: str, text: Text) -> str:

@@ -23,6 +23,8 @@ class Drawn(NamedTuple):
     """The operation that made it; nothing for a commit of plain git."""
     run: str = ""
     """The captures that it was made with."""
+    source: str = ""
+    """Where an adopted commit comes from."""
 
 
 def import_history(folder: Path, commits: Sequence[Drawn]) -> Repository:
@@ -38,6 +40,7 @@ def _record(number: int, commit: Drawn) -> bytes:
     first, *others = commit.parents or (0,)
     said = f"{number}\n\nGitmem-Op: {commit.op}\n" if commit.op else str(number)
     said += f"Gitmem-Run: {commit.run}\n" if commit.run else ""
+    said += f"Gitmem-Source: {commit.source}\n" if commit.source else ""
     lines = [
         "reset refs/heads/main",  # a root has no parent, whatever the branch held before
         "",

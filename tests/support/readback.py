@@ -19,7 +19,10 @@ NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "#39": "'"}
 LOOKS = {
     "sections": r"[ \t]*={3,}[^=].*={3,}[ \t]*",
     "markdown": r" {0,3}##[ \t]+(?:HEADS)(?:[ \t]*\(.*|[ \t]*#*[ \t]*)",
-    "snippets": r"[ \t]*\[[ \t]*[0-9]+[ \t]*\][ \t]*\(.*|[ \t]*relevant memory snippets:[ \t]*",
+    "snippets": (
+        r"[ \t]*\[[ \t]*[0-9]+[ \t]*\][ \t]*\(.*|[ \t]*relevant memory snippets:[ \t]*"
+        r"|[ \t]*\((?:group|global)(?:: .*)?\)[ \t]*"
+    ),
 }
 CUT_LOOK = r"\[\.\.\. [0-9]+ of [0-9]+ bytes: .*\][ \t]*"
 STAND_INS = (
@@ -216,10 +219,35 @@ def _aged(found: re.Match[str], head: dict[str, str]) -> Block:
 
 
 def _snippets(text: str, format: str) -> list[Block]:
+    """Documents as they are, then what stands under the one line that begins the snippets."""
     if not text:
         return []
-    first, *lines = text.split("\n")
-    assert first == "Relevant memory snippets:"
+    lines = text.split("\n")
+    start = "Relevant memory snippets:"
+    at = lines.index(start) if start in lines else len(lines)
+    documents, lines = lines[:at], lines[at + 1 :]
+    if lines and documents:
+        assert documents.pop() == ""
+    return [*_documents(documents), *_numbered(lines, format)]
+
+
+def _documents(lines: list[str]) -> list[Block]:
+    """Each under a line that says whose it is; only the first may go without."""
+    found: list[tuple[str, list[str]]] = []
+    for line in lines:
+        head = re.fullmatch(r"\(((?:group|global)(?:: [^()]*)?)\)", line)
+        if head:
+            found.append((head[1], []))
+        elif not found:
+            found.append(("group", [line]))
+        else:
+            found[-1][1].append(line)
+    for _, body in found[:-1]:
+        assert body.pop() == ""
+    return [_in_lines(_place(place), body, "snippets") for place, body in found]
+
+
+def _numbered(lines: list[str], format: str) -> list[Block]:
     found: list[tuple[str, list[str]]] = []
     for line in lines:
         head = re.fullmatch(r"\[([0-9]+)\] \(([^()]*)\) (.*)", line)

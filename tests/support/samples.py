@@ -6,6 +6,8 @@ None of them stands in a file, so that scanners of this repository stay quiet.
 from __future__ import annotations
 
 import base64
+import hashlib
+import json
 import random
 import string
 
@@ -27,6 +29,88 @@ def pem(label: str, newline: str = "\n") -> str:
     dashes = "-" * 5
     label = f"{label} PRIVATE KEY".strip()
     return newline.join([f"{dashes}BEGIN {label}{dashes}", *lines, f"{dashes}END {label}{dashes}"])
+
+
+BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+# Words of BIP-39 by their place in its list.
+BIP39 = {
+    7: "abstract",
+    21: "actor",
+    53: "allow",
+    118: "attract",
+    212: "box",
+    294: "cave",
+    417: "crouch",
+    463: "delay",
+    518: "dolphin",
+    541: "dry",
+    568: "either",
+    642: "expect",
+    653: "faculty",
+    679: "female",
+    681: "festival",
+    744: "fringe",
+    745: "frog",
+    806: "gospel",
+    814: "grape",
+    838: "hand",
+    857: "hen",
+    882: "hour",
+    887: "humble",
+    1009: "lawsuit",
+    1020: "legend",
+    1021: "leisure",
+    1046: "lizard",
+    1144: "monitor",
+    1184: "neglect",
+    1223: "ocean",
+    1284: "party",
+    1468: "resource",
+    1522: "salad",
+    1569: "service",
+    1595: "shuffle",
+    1671: "special",
+    1822: "toilet",
+    1907: "unveil",
+    1921: "usual",
+}
+
+
+def base58check(payload: bytes) -> str:
+    """PAYLOAD as wallets write it, with its checksum."""
+    check = hashlib.sha256(hashlib.sha256(payload).digest()).digest()[:4]
+    number, signs = int.from_bytes(payload + check, "big"), ""
+    while number:
+        number, sign = divmod(number, 58)
+        signs = BASE58[sign] + signs
+    return signs
+
+
+def seed_phrase(count: int, seed: int = 0, *, valid: bool = True) -> list[str]:
+    """COUNT different words of BIP-39, whose checksum is right, or wrong."""
+    for attempt in range(10_000):
+        places = random.Random(f"{count}{seed}{attempt}").sample(sorted(BIP39), count)
+        bits = "".join(f"{place:011b}" for place in places)
+        split = len(bits) - count // 3
+        entropy = int(bits[:split], 2).to_bytes(split // 8, "big")
+        digest = f"{int.from_bytes(hashlib.sha256(entropy).digest(), 'big'):0256b}"
+        if digest.startswith(bits[split:]) == valid:
+            return [BIP39[place] for place in places]
+    raise AssertionError("no phrase has the checksum that was asked for")
+
+
+def keystore(ciphertext: str, indent: int | None = None) -> str:
+    """The file of an Ethereum wallet, as geth writes it."""
+    crypto = {
+        "cipher": "aes-128-ctr",
+        "ciphertext": ciphertext,
+        "cipherparams": {"iv": body(HEX, 32)},
+        "kdf": "scrypt",
+        "kdfparams": {"dklen": 32, "n": 262144, "p": 1, "r": 8, "salt": body(HEX, 64, 3)},
+        "mac": body(HEX, 64, 2),
+    }
+    facts = {"address": body(HEX, 40), "crypto": crypto, "id": "x", "version": 3}
+    return json.dumps(facts, indent=indent)
 
 
 def _jwt() -> str:
@@ -116,6 +200,12 @@ def narrow() -> dict[str, list[str]]:
             "sntr" + "ys_eyJ" + body(LETTERS, 120),
             "sntr" + "yu_" + body(HEX, 64),
         ],
+        "wallet-export": [
+            base58check(b"\x80" + random.Random(1).randbytes(32)),
+            base58check(b"\x80" + random.Random(2).randbytes(32) + b"\1"),
+            base58check(b"\xef" + random.Random(3).randbytes(32) + b"\1"),
+            base58check(b"\x04\x88\xad\xe4" + random.Random(4).randbytes(74)),
+        ],
         "tailscale-key": ["ts" + "key-auth-" + body(LETTERS, 17) + "-" + body(LETTERS, 32)],
     }
 
@@ -139,6 +229,11 @@ def in_context() -> dict[str, list[tuple[str, str]]]:
     apr = "$" + "apr1$" + body(LETTERS, 8) + "$" + body(LETTERS + "./", 22)
     login = base64.b64encode(f"ada:{chosen}".encode()).decode()
     gcp = pem("", newline=r"\n") + r"\n"
+    wallet, solana, cipher = body(HEX, 64), body(BASE58, 88), body(HEX, 64, 1)
+    twelve, many = seed_phrase(12), seed_phrase(24)
+    wrong = seed_phrase(12, valid=False)
+    numbered = "\n".join(f"{number}. {word}" for number, word in enumerate(wrong, 1))
+    counted = " ".join(f"{number}) {word}" for number, word in enumerate(twelve, 1))
     return {
         "aws-secret-key": [
             (f"aws_access_key_id = {aws}\naws_secret_access_key = {key}\n", key),
@@ -200,6 +295,58 @@ def in_context() -> dict[str, list[tuple[str, str]]]:
             )
         ]
         + [("wifi password " + "8392" + "0174", "8392" + "0174")],
+        "wallet-key": [
+            *(
+                (text, f"0x{wallet}")
+                for text in (
+                    f"private key 0x{wallet}",
+                    f"Private key: `0x{wallet}`",
+                    f"the private key of the deployer on Sepolia is 0x{wallet}.",
+                    f"private key for 0x{body(HEX, 40)}: 0x{wallet}",
+                    f"- **Private Key:** 0x{wallet}",
+                    f"| Private key | 0x{wallet} |",
+                    f"PRIVATE_KEY=0x{wallet}",
+                    f'{{"privateKey": "0x{wallet}"}}',
+                    f"Private key:\n\n```text\n0x{wallet}\n```",
+                    f"our wallet key is 0x{wallet}",
+                    f"der private Schlüssel lautet 0x{wallet}",
+                    f"la clé privée est 0x{wallet}",
+                    f"la clave privada es 0x{wallet}",
+                    f"钱包私钥：0x{wallet}",
+                )
+            ),
+            (f"private key: {wallet}", wallet),
+            (f"the private key of my wallet is {wallet.upper()}", wallet.upper()),
+            (f"Secret key: {wallet}{wallet[::-1]}", wallet + wallet[::-1]),
+            (f"{wallet} is the private key of the treasury", wallet),
+            (f"`{wallet}` (private key)", wallet),
+            (f"the Solana private key is {solana}", solana),
+        ],
+        "wallet-keystore": [
+            (keystore(cipher), cipher),
+            (keystore(cipher, 2), cipher),
+            (
+                f"crypto: {{ cipher: 'aes-128-ctr', cipherparams: {{}}, ciphertext: '{cipher}' }}",
+                cipher,
+            ),
+        ],
+        "seed-phrase": [
+            *(
+                (text.format(" ".join(phrase)), " ".join(phrase))
+                for phrase in (twelve, wrong, many)
+                for text in (
+                    "{}",
+                    "> {}\n",
+                    "seed phrase: {}",
+                    "My recovery phrase is `{}`, keep",
+                )
+            ),
+            (f"Recovery phrase:\n\n{numbered}\n", numbered[3:]),
+            (f"{counted}\n", counted[3:]),
+            (f"mnemonic = {json.dumps(wrong)}", json.dumps(wrong)[2:-2]),
+            ("our frase semilla: " + ", ".join(many), ", ".join(many)),
+            (", ".join(twelve) + "; use this only then", ", ".join(twelve)),
+        ],
         "http-authorization": [
             (f"Authorization: Bearer {issued}", issued),
             (f'curl -H "authorization: token {hexed}" https://api', hexed),

@@ -16,11 +16,14 @@ from gitmem.cli.invocation import Invocation
 from gitmem.cli.reporting import decision_lines, report_lines
 from gitmem.cli.stdin import STDIN, read_stdin
 from gitmem.cli.style import short, visible
+from gitmem.core.secrets import repeated
 from gitmem.errors import BadInput
 
 if TYPE_CHECKING:
     from gitmem.operations.consolidate import Consolidated
     from gitmem.operations.decided import Decided
+
+SEED = "seed"
 
 
 @declare("consolidate")
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 @named("--plan", metavar="FILE", help="Carry out decisions, NDJSON; - for standard input")
 @click.option("--dry-run", is_flag=True, help="Only say what would be done")
 @named("--base", metavar="COMMIT", help="The commit that the plan is about")
+@named("--keys", metavar="seed", help="Give the JSON report the keys of zylos' consolidate.js")
 @click.option("--skip-changed", is_flag=True, help="Leave out decisions on what changed since")
 @at
 @reason
@@ -40,6 +44,7 @@ def command(
     dry_run: bool,
     base: str | None,
     skip_changed: bool,
+    keys: str | None,
     at: str | None,
     reason: str,
 ) -> None:
@@ -60,11 +65,13 @@ def command(
     Examples:
       gitmem consolidate
       gitmem consolidate --json --at 2026-02-08
+      gitmem consolidate --json --keys seed
       gitmem consolidate --apply --dry-run
       gitmem consolidate --plan decisions.ndjson --dry-run
       gitmem consolidate --plan - --base 51cc3e5 --reason "the weekly look" <decisions.ndjson
     """
     _check_together(apply, plan, at, bool(base or skip_changed))
+    _check_keys(call, keys, report=not apply and plan is None)
     options = {"dry_run": dry_run, "reason": reason}
     if plan is not None:
         _decide(call, plan, base=base or "", skip_changed=skip_changed, **options)
@@ -73,7 +80,7 @@ def command(
     elif dry_run:
         raise BadInput("a report changes nothing anyway", hint="add --apply, or --plan FILE")
     else:
-        _report(call, at)
+        _report(call, at, keys)
 
 
 def _check_together(apply: bool, plan: str | None, at: str | None, about_a_plan: bool) -> None:
@@ -86,11 +93,27 @@ def _check_together(apply: bool, plan: str | None, at: str | None, about_a_plan:
         raise BadInput("--base and --skip-changed are about a plan", hint="add --plan FILE")
 
 
-def _report(call: Invocation, at: str | None) -> None:
+def _check_keys(call: Invocation, keys: str | None, *, report: bool) -> None:
+    if keys is None:
+        return
+    if keys != SEED:
+        raise BadInput(f"there are no keys {repeated(keys)}", hint=f"take `--keys {SEED}`")
+    if not report:
+        raise BadInput("--keys is about the report", hint="leave out --apply and --plan")
+    if not call.settings.json:
+        raise BadInput("only JSON has keys", hint=f"run `gitmem consolidate --json --keys {SEED}`")
+
+
+def _report(call: Invocation, at: str | None, keys: str | None) -> None:
     from gitmem.operations.report import made_report, report
 
     with call.group() as group:
         found = report(group, at=at) if at else made_report(group)
+    if keys:
+        from gitmem.operations.seed_report import seed_report
+
+        call.answer(seed_report(found), data=True)
+        return
     call.answer(found, map(call.addressed, report_lines(call.style, found)), data=True)
 
 

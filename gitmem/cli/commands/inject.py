@@ -104,7 +104,7 @@ def _print(text: str) -> None:
 
 def _remark(call: Invocation, found: Injected) -> None:
     """What is not in the text, on the side."""
-    if not found.text:
+    if not found.manifest.pieces:
         call.remark(_why_nothing(found))
     for each in _untaken(found):
         call.remark(each)
@@ -197,5 +197,5 @@ def _untaken(found: Injected) -> Iterator[str]:
 def _told(found: Injected) -> Iterator[str]:
     yield from _untaken(found)
     yield from filter(None, (found.manifest.layout_problem, *found.manifest.notes))
-    if not found.text:
+    if not found.manifest.pieces:
         yield _why_nothing(found)

@@ -32,6 +32,11 @@ LEAVE = "leave it out"
 @click.option(
     "--on-prompt/--no-on-prompt", default=None, help="Also answer each prompt, or no longer"
 )
+@click.option(
+    "--replace",
+    is_flag=True,
+    help="Take the place of another memory system's hooks, section and skills of the same name",
+)
 @click.option("--uninstall", is_flag=True, help="Take it out, and leave the files as they were")
 @click.option("--dry-run", is_flag=True, help="Only show what would change")
 def command(
@@ -41,6 +46,7 @@ def command(
     scope: str | None,
     mcp: bool | None,
     on_prompt: bool | None,
+    replace: bool,
     uninstall: bool,
     dry_run: bool,
 ) -> int:
@@ -52,6 +58,9 @@ def command(
     stays as it is, each is kept in the store's folder `backups` first, and a skill that somebody
     edited is left alone. Exits with 6 when a file could not be read, and so keeps what shall go.
 
+    Where another memory system has left hooks, a section or skills of the same names, they stay,
+    and the answer names them. --replace puts gitmem in their place, and --uninstall puts them back.
+
     git-hook makes a plain `git commit` in a group obey the rules that a write obeys.
 
     \b
@@ -59,11 +68,14 @@ def command(
       gitmem install claude-code --dry-run
       gitmem install claude-code
       gitmem install codex --scope project --mcp
+      gitmem install claude-code --replace --dry-run
       gitmem install claude-code --uninstall
       gitmem install git-hook -g research
     """
-    if (uninstall or host == GIT_HOOK) and (mcp is not None or on_prompt is not None):
-        raise BadInput("--mcp and --on-prompt are for installing into a host", hint=LEAVE)
+    if (uninstall or host == GIT_HOOK) and (mcp is not None or on_prompt is not None or replace):
+        raise BadInput(
+            "--mcp, --on-prompt and --replace are for installing into a host", hint=LEAVE
+        )
     if host == GIT_HOOK:
         if scope:
             raise BadInput("a git hook has no scope but its group", hint=LEAVE)
@@ -73,7 +85,8 @@ def command(
     if uninstall:
         done = _uninstalled(call, host, place, dry_run)
     else:
-        done = _installed(call, host, place, dry_run, mcp=mcp, on_prompt=on_prompt)
+        wishes = {"mcp": mcp, "on_prompt": on_prompt}
+        done = _installed(call, host, place, dry_run, replace, **wishes)
     steps = [call.addressed(each) for each in done.next]
     remarks = [call.addressed(each) for each in done.remarks]
     hinted = done._replace(next=tuple(steps), remarks=tuple(remarks))
@@ -91,7 +104,7 @@ def _uninstalled(call: Invocation, host: str, scope: str, dry_run: bool) -> Inst
 
 
 def _installed(
-    call: Invocation, host: str, scope: str, dry_run: bool, **wishes: bool | None
+    call: Invocation, host: str, scope: str, dry_run: bool, replace: bool, **wishes: bool | None
 ) -> Installed:
     from gitmem.hosts.install.places import find_program
     from gitmem.hosts.install.wiring import install
@@ -108,6 +121,7 @@ def _installed(
         program=find_program(sys.argv[0], sys.executable, path, named),
         environ=call.environ,
         project=Path.cwd(),
+        replace=replace,
         dry_run=dry_run,
         **wishes,
     )

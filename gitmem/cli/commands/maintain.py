@@ -27,11 +27,12 @@ if TYPE_CHECKING:
 def command(call: Invocation, everywhere: bool, dry_run: bool) -> int:
     """Do everything that is due
 
-    Finishes interrupted writes, captures edits, rotates logs, makes the snapshot of the day and the
-    report of the week, reads back what was written since the last time, packs objects when there
-    are many, writes a commit-graph for git, and brings installed skills up to date. It can be run
-    at any time and as often as you like: from cron, from a hook, by hand. A step that fails stops
-    no other; the exit code is the highest of their codes. `gitmem status` shows the last run.
+    Finishes interrupted writes, captures edits, migrates old files where the layout says how,
+    rotates logs, makes the snapshot of the day and missing ones, and the report of the week, reads
+    back what was written since the last time, packs objects when there are many, writes a
+    commit-graph for git, and brings installed skills up to date. It can be run at any time and as
+    often as you like: from cron, from a hook, by hand. A step that fails stops no other; the exit
+    code is the highest of their codes. `gitmem status` shows the last run.
 
     \b
     Examples:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from gitmem.cli.declare import at, path_argument
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
+
+if TYPE_CHECKING:
+    from gitmem.operations.read import Read
 
 
 @declare("read")
@@ -29,6 +33,11 @@ def command(call: Invocation, path: str, at: str | None) -> None:
 
     with call.group() as group:
         found = read(group, path, at=at)
+    show_file(call, found)
+
+
+def show_file(call: Invocation, found: Read) -> None:
+    """Print a file byte for byte, or all that is known of it."""
     if call.settings.json:
         facts = {"path": found.path, "commit": found.commit, "blob": found.blob}
         call.answer(facts, bytes=len(found.data), text=found.text)

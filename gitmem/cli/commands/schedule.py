@@ -13,7 +13,7 @@ from gitmem.cli.declare import as_somebody, group
 from gitmem.cli.invocation import Invocation, ago
 from gitmem.cli.settings import Flags, resolve
 from gitmem.cli.style import columns, plain, text_lines, visible
-from gitmem.hosts.schedule.times import NAMES
+from gitmem.hosts.schedule.times import NAMES, TASKS
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -45,6 +45,7 @@ def command(context: click.Context, call: Invocation) -> None:
       gitmem schedule install --dry-run
       gitmem schedule install
       gitmem schedule status
+      gitmem schedule tasks context-check
     """
     if context.invoked_subcommand is None:
         _status(call, None)
@@ -131,6 +132,42 @@ def status(call: Invocation, backend: str | None) -> None:
     _status(call, backend)
 
 
+@command.declare("tasks")
+@click.argument("name", type=click.Choice(TASKS), required=False)
+def tasks(call: Invocation, name: str | None) -> None:
+    """List the tasks for an agent's own scheduler
+
+    Besides the jobs of the machine this is the context check, every 30 minutes, which only an agent
+    can do: below 70 % it answers "Context OK: X%", from 70 % on it syncs memory, from 85 % on it
+    syncs and then begins a new session. Each task has a priority (1 comes first) and waits until
+    the agent is idle, where its host can tell; systemd and cron cannot. With NAME, print only the
+    text of that task.
+
+    \b
+    Examples:
+      gitmem schedule tasks
+      gitmem schedule tasks context-check
+      gitmem schedule tasks --json
+    """
+    from gitmem.hosts.schedule.tasks import schedule_tasks
+
+    found = [each for each in schedule_tasks(_plan(call)) if name in (None, each.name)]
+    if name:
+        call.answer({"tasks": found}, text_lines(found[0].text), data=True)
+        return
+    rows = [
+        (
+            each.name,
+            each.time,
+            f"priority {each.priority}",
+            "when idle" if each.require_idle else "",
+        )
+        for each in found
+    ]
+    call.answer({"tasks": found}, columns(rows, (call.style.bold,)), data=True)
+    call.remark("`gitmem schedule tasks NAME` prints the text to give your agent")
+
+
 @command.declare("run")
 @click.argument("job", type=click.Choice(NAMES))
 @as_somebody
@@ -138,7 +175,8 @@ def run(call: Invocation, job: str) -> int:
     """Do one job in every group in which it is due
 
     This is what a scheduler calls. A group is due when, by its own clock, the job's time has come
-    since it last ran there. By hand, `gitmem maintain` does all that is due.
+    since it last ran there. By hand, `gitmem maintain` does all that is due. The context check is
+    for an agent: `gitmem schedule tasks context-check` prints what to tell it.
 
     \b
     Examples:

@@ -14,7 +14,7 @@ from gitmem.cli.style import visible, visible_text
 from gitmem.cli.texts import TextCommand
 
 if TYPE_CHECKING:
-    from gitmem.operations.search import Hit
+    from gitmem.operations.search import Hit, Searched
 
 INDENT = "  "
 
@@ -32,6 +32,9 @@ INDENT = "  "
 )
 @named("--since", metavar="MOMENT", help="Only what was touched or said since")
 @named("--layer", "layers", metavar="L", multiple=True, help="Only in this layer; repeatable")
+@named(
+    "--chat", "chats", metavar="ID", multiple=True, help="Only messages of this chat; repeatable"
+)
 @click.option("--include-archive", is_flag=True, help="In the archive, too")
 def command(
     call: Invocation,
@@ -41,6 +44,7 @@ def command(
     limit: int,
     since: str | None,
     layers: tuple[str, ...],
+    chats: tuple[str, ...],
     include_archive: bool,
 ) -> None:
     """Find what memory holds, and what was said
@@ -54,6 +58,7 @@ def command(
       gitmem search "when did we decide to use ESM?"
       gitmem search deploy --layer decisions --since "30 days ago"
       gitmem search "what did Ada say about the invoice" --source transcripts --json
+      gitmem search invoice --chat telegram:1
     """
     from gitmem.operations.search import search
 
@@ -65,8 +70,14 @@ def command(
             limit=limit,
             since=since or "",
             layers=layers,
+            chats=chats,
             include_archive=include_archive,
         )
+    show_hits(call, found)
+
+
+def show_hits(call: Invocation, found: Searched) -> None:
+    """Print what was found, the best first, and what there is to say about it."""
     call.answer(found, _lines(call, found.hits), data=True)
     for each in found.notes:
         call.remark(each)
@@ -86,7 +97,7 @@ def _lines(call: Invocation, hits: tuple[Hit, ...]) -> Iterator[str]:
 def _headline(call: Invocation, hit: Hit) -> str:
     style = call.style
     when = hit.at or hit.touched
-    parts = (f"{when:%Y-%m-%d}" if when else "", hit.state)
+    parts = (f"{when:%Y-%m-%d}" if when else "", hit.state, visible(hit.type))
     said = ", ".join(filter(None, parts))
     where = hit.address if hit.source == "memory" else f"{hit.from_} in {hit.chat}"
     group = "" if hit.group in ("", call.settings.group) else f"{hit.group}: "

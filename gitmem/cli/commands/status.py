@@ -11,6 +11,7 @@ from gitmem.cli.declare import command as declare
 from gitmem.cli.holdings import holding_lines
 from gitmem.cli.invocation import Invocation, ago
 from gitmem.cli.style import columns, short, visible
+from gitmem.core.budgets import human
 from gitmem.core.numbers import counted
 from gitmem.core.quoting import quoted
 
@@ -28,10 +29,11 @@ REPAIR = "repair it first: gitmem check --repair"
 def command(call: Invocation) -> None:
     """Show the state of the group and what needs attention
 
-    Prints each core file's size against its budget, entries, days and logs, the last write,
-    snapshot and rotation, and the last run of each job; then edits that are not captured yet, held
-    versions, captures that broke a rule, secrets, and commits that left the branch. Reads every
-    file at HEAD before it calls the group `ok`.
+    Prints the number and size of all files, each core file's size against its budget, entries, days
+    and logs, and when each was changed last; the last write, snapshot and rotation, and the last
+    run of each job; then edits that are not captured yet, held versions, captures that broke a
+    rule, secrets, and commits that left the branch. Reads every file at HEAD before it calls the
+    group `ok`.
 
     \b
     Examples:
@@ -52,6 +54,11 @@ def _lines(call: Invocation, found: Status, now: datetime) -> Iterator[str]:
         yield call.addressed("        next: gitmem check --repair")
     elif found.health == "elsewhere" and not found.operation:
         yield "        next: run `git switch main` in the group's folder"
+    if found.migration:
+        yield visible(f"        due: {found.migration}")
+        yield call.addressed("        do it: gitmem migrate")
+    if found.missed_snapshots:
+        yield call.addressed("        make the missing snapshots: gitmem maintain")
     for problem in filter(None, (found.layout_problem, found.zone_problem)):
         yield call.style.warn(visible(f"        {problem}"))
     yield from holding_lines(call, found.holdings, now)
@@ -73,7 +80,8 @@ def _overview(found: Status, now: datetime) -> Iterator[tuple[str, str]]:
     yield "group", found.group
     if found.layout or found.layout_problem:
         yield "layout", found.layout or "-"
-    yield "files", f"{counted(found.files, 'file')} in {found.worktree}"
+    size = f"{counted(found.files, 'file')}, {human(found.bytes)}" if found.files else "no files"
+    yield "files", f"{size} in {found.worktree}"
     yield "last", _last(found, now)
     if found.snapshot:
         at = found.snapshot.time

@@ -133,7 +133,7 @@ def _added(call: Invocation, added: TranscriptAdded) -> str:
 
 
 @command.declare("import")
-@click.argument("host", metavar="claude-code|codex")
+@click.argument("host", metavar="claude-code|codex|c4|nano")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @named("--project", metavar="DIR", help="All conversations in this folder")
 @click.option("--all", "everything", is_flag=True, help="All conversations there are")
@@ -154,13 +154,16 @@ def import_(
 
     Only what people and the model said to each other: no thinking, no tools and what they
     answered. A file that grows is read on from where it was left; a line that is half written is
-    picked up the next time.
+    picked up the next time. c4 is the database of zylos' bridge, whose checkpoints count: what they
+    cover is not pending. nano is a database with a table `messages`. Both are only read.
 
     \b
     Examples:
       gitmem transcript import claude-code --project .
       gitmem transcript import codex --all --since "30 days ago" --dry-run
       gitmem transcript import claude-code ~/.claude/projects/-home-ada-shop/4f3a.jsonl
+      gitmem transcript import c4 ~/zylos/comm-bridge/c4.db
+      gitmem transcript import nano store/messages.db
     """
     from gitmem.hosts.transcripts.importing import import_transcripts
 
@@ -190,6 +193,7 @@ def _imported(done: TranscriptImported) -> Iterator[str]:
         (done.known, f"{done.known:,} known before"),
         (done.earlier, f"{done.earlier:,} said earlier"),
         (done.redacted, f"{counted(done.redacted, 'credential')} blanked out"),
+        (done.summarised, f"{done.summarised:,} summarised there, so not pending here"),
     ):
         if count:
             yield f"  {what}"
@@ -343,6 +347,7 @@ def checkpoint(
     One commit of the branch, which `gitmem log` shows. It names the commits that this session made
     since it got the range, edits of files included, or those of --covers: whoever undoes one of
     them, or the checkpoint, opens the range again. Messages that came in between stay pending.
+    Where memory has changed, the snapshot of today is made anew; the one before it becomes -1.
 
     \b
     Examples:
@@ -364,7 +369,8 @@ def checkpoint(
         f"summarised {done.begin}-{done.end} ({counted(done.messages, 'message')}){again} "
         f"{call.style.name(short(done.commit))}"
     )
-    call.answer(done, [line])
+    tagged = [f"tagged {done.snapshot}"] if done.snapshot else []
+    call.answer(done, [line, *tagged])
 
 
 @command.declare("status")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.errors import BadInput, GitmemError, Refused
+from gitmem.hosts.doctor.former import former_findings
 from gitmem.hosts.doctor.told import Finding, Wiring
 from gitmem.hosts.install.files import read_file, text_of
 from gitmem.hosts.install.hooks import PROMPT, events_wired, wanted_handlers
@@ -105,6 +106,7 @@ def host_findings(
         rows = [x for x in wired if x.host == host and (x.events or x.plugin)]
         if rows:
             yield from _double_findings(host, rows)
+            yield from former_findings(store, host, rows, environ, project)
             files = _settings(_files(host, environ, project, managed))
             yield from _hidden_findings(host, rows, files)
             yield from look(store, files, home_in(environ))

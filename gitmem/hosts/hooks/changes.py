@@ -12,7 +12,7 @@ from gitmem.core.rendering import Page
 from gitmem.errors import NotFound
 from gitmem.operations.diff import diff
 from gitmem.operations.group import Group
-from gitmem.operations.layouts import layout_of
+from gitmem.operations.layouts import layout_at, spelled_at
 from gitmem.operations.masking import Masks
 from gitmem.operations.sources import has_shared
 
@@ -53,15 +53,15 @@ def present(group: Group) -> tuple[tuple[str, str], ...]:
 
 def changed_since(group: Group, shown: Sequence[tuple[str, str]]) -> ChangedSince:
     """What differs from the commits that were SHOWN, in files that are loaded."""
-    layout = layout_of(group)
+    loaded = layout_at(group, group.repository.snapshot())
     pieces: list[Piece] = []
     now: list[tuple[str, str]] = []
     for name, commit in shown:
         try:
-            pieces += _in_group(group, layout, name, commit, now)
+            pieces += _in_group(group, loaded.written, name, commit, now)
         except NotFound:  # a group that is gone, or a history that was written anew
             continue
-    return ChangedSince(tuple(pieces), layout.format, tuple(now))
+    return ChangedSince(tuple(pieces), loaded.layout.format, tuple(now))
 
 
 def _in_group(
@@ -75,6 +75,7 @@ def _in_group(
         if tip == commit:
             return []
         found = diff(meant, commit).files
+        layout = spelled_at(layout, meant.repository.snapshot(tip))
         pieces = [piece for each in found for piece in _pieces(meant, layout, each, own)]
         masks = Masks({"": meant.repository.snapshot(tip)})
         return [

@@ -5,14 +5,17 @@ Each part may fail by itself and says so; the others come all the same.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from gitmem.core.escaping import NOTHING, ForModel, joined, worded
+from gitmem.core.escaping import NOTHING, ForModel, joined, shown, worded
+from gitmem.errors import Busy
 from gitmem.hosts.hooks.answering import Asked, Parts, Said, in_words
 from gitmem.hosts.hooks.dialects import DIALECTS
 from gitmem.hosts.hooks.groups import opened, take_in, underway
 from gitmem.hosts.hooks.room import Room, room_of
 from gitmem.operations.inject import OVER_BUDGET, inject
+from gitmem.operations.layer_files import Unmade
 from gitmem.operations.layouts import layout_of
 from gitmem.operations.sessions import forget_sessions, keep_session, read_session
 
@@ -20,10 +23,16 @@ if TYPE_CHECKING:
     from gitmem.hosts.hooks.continuity import Drawn
     from gitmem.operations.group import Group
     from gitmem.operations.inject import Injected
+    from gitmem.operations.migrate import Migrated
 
 CARRIED_ON = ("resume", "fork")
 """A session that goes on has what it was shown before in its own transcript."""
 COMPACTED = "compact"
+COMPACTED_INTO = "gitmem: this session was compacted into {}: you can start a new one instead"
+GO_ON = (
+    "This session was compacted into {path}. "
+    "For what was said before that, go by the summary there, not by the conversation."
+)
 SYNC = "gitmem-memory"
 """The skill that summarises what was said."""
 SHARE = 0.3
@@ -41,7 +50,7 @@ def started(asked: Asked) -> Said:
         return Said()  # a subagent has its task
     with opened(asked) as group:
         work = _Start(asked, group)
-        return work.carried_on() if work.source in CARRIED_ON else work.whole()
+        return work.carried_on() if work.carries_on else work.whole()
 
 
 class _Start:
@@ -55,10 +64,15 @@ class _Start:
         self._room = room_of(asked.host)
         self._skill = DIALECTS[asked.host].skill(SYNC, asked.environ)
 
+    @property
+    def carries_on(self) -> bool:
+        """Whether what it was shown still counts: not where its summary stands in memory."""
+        return self.source in CARRIED_ON and not self._known.compacted
+
     def whole(self) -> Said:
         """All that the layout loads, and what was said."""
         edits = self._caught_up()
-        beside = joined((edits, self._reminder()))
+        beside = joined((self._fresh_start(), edits, self._reminder()))
         said = self._said()
         # Memory comes first and whole: all else says at least that it is there.
         least = said(lambda text: False), worded(SEE_STATUS) if beside else NOTHING
@@ -89,7 +103,18 @@ class _Start:
         if not self._parts.trouble:  # else that has said it already
             self._parts.trouble += underway(self._group)
         self._parts.tried("what was said could not be kept", self._drain)
+        self._parts.tried("old files could not be brought into form", self._migrate)
+        self._parts.tried("missing snapshots could not be made", self._snapshots)
         return edits
+
+    def _fresh_start(self) -> ForModel:
+        """A word to a session that goes on though it was compacted: no hook can begin another."""
+        path = self._known.compacted
+        self._known = self._known._replace(compacted="")
+        if not path or self.source not in CARRIED_ON:
+            return NOTHING
+        self._parts.trouble.append(COMPACTED_INTO.format(shown(path)))
+        return worded(GO_ON, path=path)
 
     def _keep(self, *, nudge: bool) -> None:
         now = self._group.moment().timestamp()
@@ -109,7 +134,9 @@ class _Start:
             found = inject(self._group, budget=int(len(found.text) * share))
             text = _with_rest(found)
         self._was_shown(found)
-        return text
+        unmade = Unmade(found.may_create).words
+        more = joined((text, unmade))
+        return more if unmade != text and room.holds(more) else text
 
     def _was_shown(self, found: Injected) -> None:
         self._known = self._known._replace(shown=tuple(found.pins.items()))
@@ -128,6 +155,23 @@ class _Start:
         from gitmem.hosts.hooks.draining import drain
 
         self._parts.trouble += drain(self._asked, self._group.name)
+        return NOTHING
+
+    def _migrate(self) -> ForModel:
+        """What a system did at its start when it was a program of its own."""
+        if any(layout_of(self._group).migrate):
+            from gitmem.operations.migrate import migrate_due
+
+            with suppress(Busy):  # the next start does it
+                done = migrate_due(self._group, wait=0.0)
+                if done.changed:
+                    self._parts.trouble.append(_migrated(self._group.name, done))
+        return NOTHING
+
+    def _snapshots(self) -> ForModel:
+        from gitmem.operations.missed import catch_up
+
+        catch_up(self._group)
         return NOTHING
 
     def _reminder(self) -> ForModel:
@@ -155,6 +199,13 @@ def _with_rest(found: Injected) -> ForModel:
         more=more,
     )
     return joined((found.text, named))
+
+
+def _migrated(group: str, done: Migrated) -> str:
+    from gitmem.core.quoting import quoted
+
+    commits = " ".join(each[:10] for each in done.commits)
+    return f"gitmem: {done.told} (take it back: `gitmem -g {quoted(group)} undo {commits}`)"
 
 
 def nudge_of(group: Group) -> ForModel:

@@ -184,5 +184,6 @@ def keep_summary(group: Group, text: str) -> None:
         reason="the host's own summary of a session, as it is",
         allowed=Allowed(markers=True),  # it may speak of a merge, and there is nobody to ask
         operation=f"compact-{sha1(facts, usedforsecurity=False).hexdigest()[:16]}",
+        goes_on=True,
         wait=WAIT,
     )

@@ -8,11 +8,16 @@ from shlex import join, quote
 
 from gitmem.core.access import MAIN
 from gitmem.core.jsontext import read
+from gitmem.core.numbers import counted
 from gitmem.errors import BadInput
+from gitmem.hosts.install.files import backup_of, digest, text_of
+from gitmem.hosts.install.former import leftovers, way_out
 from gitmem.hosts.install.hooks import events_wired
 from gitmem.hosts.install.places import CLAUDE, PROJECT, SCOPES, Places, places
 from gitmem.hosts.install.plan import Plan, Wish
+from gitmem.hosts.install.record import Install, as_replaced, replaced_paths
 from gitmem.hosts.install.settings import plugin_at, settings_in
+from gitmem.hosts.install.skills_update import SkillPlan
 from gitmem.hosts.transcripts.readers import home_in
 
 
@@ -22,6 +27,62 @@ def still_calling(plan: Plan, where: Places) -> Iterator[str]:
     events = events_wired(read(after.decode("utf-8"))) if after and after.strip() else {}
     if events:
         yield f"{where.hooks} calls gitmem in a way of your own, which stays: {', '.join(events)}"
+
+
+def unloaded(skills: SkillPlan, where: Places, replace: bool) -> Iterator[str]:
+    """Which skills of ours a host does not load, and what to do about it."""
+    names = skills.shadowed
+    if not names:
+        return
+    said = (
+        f"{counted(len(names), 'skill')} of gitmem {'does' if len(names) == 1 else 'do'} not load"
+    )
+    if replace:
+        paths = ", ".join(str(where.skills / each) for each in names)
+        yield f"{said}: {', '.join(names)}; remove or rename {paths}, then install again"
+    else:
+        yield f"{said}: {', '.join(names)}; {_replace_hint(where)} puts ours in their place"
+
+
+def _replace_hint(where: Places) -> str:
+    return f"`{_install_call(where)} --replace`"
+
+
+def _install_call(where: Places) -> str:
+    return f"gitmem install {where.host} --scope {where.scope}"
+
+
+def given_way(plan: Plan, where: Places, store: Path) -> Iterator[str]:
+    """What gives way to ours, where it is kept, and the way back."""
+    back = f"`{_install_call(where)} --uninstall` puts it back"
+    for change in (*plan.skills.exchanges(where.skills), *plan.shared):
+        kept = plan.record.files.get(as_replaced(change.path))
+        if change.action == "changed" and kept and kept.before == digest(change.before or b""):
+            copy = backup_of(store, change.path, kept.before)
+            yield f"{change.path} is kept as {copy}; {back}"
+
+
+def edited_since(plan: Plan, where: Places, store: Path, known: Install) -> Iterator[str]:
+    """Which files of somebody else's do not come back, because ours was edited in their place."""
+    changed = {change.path for change in plan.skills.changes}
+    for path in replaced_paths(known):
+        kept = known.files[as_replaced(path)].before
+        if where.skills in path.parents and path not in changed and kept:
+            yield f"what stood at {path} before gitmem is kept as {backup_of(store, path, kept)}"
+
+
+def still_there(
+    plan: Plan, where: Places, environ: Mapping[str, str], project: Path
+) -> Iterator[str]:
+    """What a former memory system still has in the files of the host, and what to do about it."""
+    done = {change.path: text_of(change.path, change.after) for change in plan.shared}
+    for scope in SCOPES:
+        try:
+            there = places(where.host, scope, environ, project)
+        except BadInput:  # the home folder is no project
+            continue
+        for each in leftovers(there, done):
+            yield f"{each.said}; {way_out(there, (where.scope,))}"
 
 
 def doubts(wish: Wish, plugin: str, environ: Mapping[str, str], project: Path) -> Iterator[str]:

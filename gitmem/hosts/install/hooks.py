@@ -129,11 +129,16 @@ def _words(handler: object) -> list[str]:
 
 def _ours_in(groups: object) -> list[Spot]:
     """Where our handlers stand among the GROUPS of an event."""
+    return [spot for spot, handler in handlers_in(groups) if is_ours(handler)]
+
+
+def handlers_in(groups: object) -> list[tuple[Spot, dict[str, Any]]]:
+    """Every handler among the GROUPS of an event, and where it stands."""
     return [
-        (number, at)
+        ((number, at), handler)
         for number, group in enumerate(groups if isinstance(groups, list) else ())
         for at, handler in enumerate(_handlers(group))
-        if is_ours(handler)
+        if isinstance(handler, dict)
     ]
 
 
@@ -186,7 +191,7 @@ def _put(
     first = groups[spots[0][0]].get(MATCHER)
     for spot in reversed(spots[1:]):
         if groups[spot[0]].get(MATCHER) == first:  # for other sources or tools it is no double
-            text = _taken(text, event, spot)
+            text = without_handler(text, event, spot)
     return _renewed(text, event, spots[0], group, known), ""
 
 
@@ -230,13 +235,14 @@ def _as_before(text: str, event: str, kept: Mapping[str, Any]) -> str:
     for (number, at), handler in zip(ours, replaced, strict=False):
         text = _calling(text, [HOOKS, event, number, HOOKS, at], handler)
     for spot in reversed(ours[len(replaced) :]):
-        text = _taken(text, event, spot)
+        text = without_handler(text, event, spot)
     if ours and jsontext.read(text)[HOOKS][event] == [] and event not in kept:
         text = jsontext.remove(text, [HOOKS, event])
     return text
 
 
-def _taken(text: str, event: str, spot: Spot) -> str:
+def without_handler(text: str, event: str, spot: Spot) -> str:
+    """TEXT without the handler at SPOT, and without its group where it was the only one."""
     number, at = spot
     text = jsontext.remove(text, [HOOKS, event, number, HOOKS, at])
     is_empty = jsontext.read(text)[HOOKS][event][number][HOOKS] == []

@@ -34,6 +34,17 @@ class Places(NamedTuple):
     mcp: Path | None
     """Where MCP servers stand; None where the host writes that itself."""
 
+    @property
+    def local(self) -> Path | None:
+        """The settings of a project that only this person has; None where a host knows none."""
+        is_known = (self.host, self.scope) == (CLAUDE, PROJECT)
+        return self.hooks.with_name("settings.local.json") if is_known else None
+
+    @property
+    def settings(self) -> tuple[Path, ...]:
+        """Every file of this scope in which hooks may stand."""
+        return (self.hooks, self.local) if self.local else (self.hooks,)
+
 
 def places(host: str, scope: str, environ: Mapping[str, str], project: Path) -> Places:
     """The files of HOST: those of the person, or of the folder PROJECT."""

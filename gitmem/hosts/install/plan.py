@@ -8,6 +8,13 @@ from typing import Any, NamedTuple
 
 from gitmem.errors import Refused
 from gitmem.hosts.install.files import Change, backup_of, digest, read_file, text_of
+from gitmem.hosts.install.former import (
+    former_sections,
+    give_place_back,
+    put_former_hooks,
+    put_in_place,
+    take_former_hooks,
+)
 from gitmem.hosts.install.hooks import (
     PROMPT,
     Handlers,
@@ -19,8 +26,16 @@ from gitmem.hosts.install.hooks import (
 )
 from gitmem.hosts.install.mcp import put_json, put_toml, server, take_json, take_toml
 from gitmem.hosts.install.places import CLAUDE, Places, Program
-from gitmem.hosts.install.record import Install, Kept, after
-from gitmem.hosts.install.sections import put_section, take_section
+from gitmem.hosts.install.record import (
+    Install,
+    Kept,
+    after,
+    as_replaced,
+    replaced_bytes,
+    replaced_paths,
+    replaced_skills,
+)
+from gitmem.hosts.install.sections import put_section
 from gitmem.hosts.install.settings import settings_in
 from gitmem.hosts.install.skills import shipped_folder
 from gitmem.hosts.install.skills_update import SkillPlan, as_shipped, plan_removal, plan_skills
@@ -33,8 +48,10 @@ class Shared(NamedTuple):
 
     path: Path
     put: Callable[[str], Merged]
-    take: Callable[[str, str], str]
-    """From its text now, and the one before us."""
+    take: Callable[[str, str, str], str]
+    """From its text now, the one before us, and the one before what it said was replaced."""
+    has_former: Callable[[str], bool] = lambda _: False
+    """Whether a text has what a former system left."""
 
 
 class Wish(NamedTuple):
@@ -48,6 +65,10 @@ class Wish(NamedTuple):
     handlers: Handlers
     mcp: dict[str, Any] | None
     has_plugin: bool
+    layout: str = ""
+    """That of the group, whose own names of skills are installed as well."""
+    replace: bool = False
+    """Whether to take the place of what a former system has left."""
 
 
 class Plan(NamedTuple):
@@ -95,9 +116,12 @@ def plan_install(wish: Wish, known: Install, version: str) -> Plan:
         change, said = _put(part)
         changes.append(change)
         files[str(part.path)] = after(known.files.get(str(part.path)), change)
+        if wish.replace and part.has_former(text_of(part.path, change.before)):
+            files[as_replaced(part.path)] = _exchanged(change)
         remarks += [f"{part.path}: {each}" for each in said]
+    theirs = replaced_skills(wish.store, known)
     if wish.has_plugin:
-        skills = plan_removal(places.skills, given, known.skills_begun)
+        skills = plan_removal(places.skills, given, known.skills_begun, theirs=theirs)
     else:
         skills = plan_skills(
             shipped_folder(),
@@ -106,7 +130,14 @@ def plan_install(wish: Wish, known: Install, version: str) -> Plan:
             given,
             known.skills_version,
             begun=known.skills_begun,
+            layout=wish.layout,
+            replace=wish.replace,
+            theirs=theirs,
         )
+    for path in {*theirs} - {*skills.known}:  # it came back, or is somebody's own by now
+        del files[as_replaced(places.skills / path)]
+    for change in skills.exchanges(places.skills):
+        files[as_replaced(change.path)] = _exchanged(change)
     record = known._replace(
         gitmem=version,
         files=files,
@@ -125,29 +156,58 @@ def _given(places: Places, known: Install) -> Mapping[str, str]:
     return known.skills or as_shipped(shipped_folder(), places.host, places.skills)
 
 
+def _exchanged(change: Change) -> Kept:
+    """What to remember of a file in which something of a former system gives way."""
+    return Kept(digest(change.before or b""), digest(change.after or b""))
+
+
 def _parts(wish: Wish, known: Install) -> Iterator[Shared]:
     """The files in which we have a part, or shall have, or had one."""
     places = wish.places
-    yield _hooks_part(places, wish.handlers, known)
-    yield _memory_part(places, wish.section)
+    yield _hooks_part(places, wish.handlers, known, wish.replace)
+    yield _memory_part(places, wish.section, wish.replace)
+    if places.local and wish.replace:
+        yield _local_part(places.local)
     if places.mcp and (wish.mcp or known.mcp):
         yield _mcp_part(places, places.mcp, wish.mcp, known)
 
 
-def _hooks_part(places: Places, wanted: Handlers, known: Install) -> Shared:
-    return Shared(places.hooks, lambda text: put_hooks(text, wanted, known.handlers), take_hooks)
+def _hooks_part(places: Places, wanted: Handlers, known: Install, replace: bool = False) -> Shared:
+    def put(text: str) -> Merged:
+        return put_hooks(take_former_hooks(text) if replace else text, wanted, known.handlers)
+
+    def take(text: str, before: str, replaced: str) -> str:
+        return put_former_hooks(take_hooks(text, before), replaced)
+
+    return Shared(places.hooks, put, take, _has_former_hooks)
 
 
-def _memory_part(places: Places, section: str) -> Shared:
+def _local_part(path: Path) -> Shared:
+    """Settings into which we write nothing, and in which a former system has its hooks."""
+    return Shared(
+        path,
+        lambda text: Merged(take_former_hooks(text)),
+        lambda text, _, replaced: put_former_hooks(text, replaced),
+        _has_former_hooks,
+    )
+
+
+def _has_former_hooks(text: str) -> bool:
+    return take_former_hooks(text) != text
+
+
+def _memory_part(places: Places, section: str, replace: bool = False) -> Shared:
+    put = put_in_place if replace else put_section
     return Shared(
         places.memory,
-        lambda text: Merged(put_section(text, section)),
-        lambda text, before: _ended_as(take_section(text), before),
+        lambda text: Merged(put(text, section)),
+        lambda text, before, replaced: _ended_as(give_place_back(text, replaced), before),
+        lambda text: bool(former_sections(text)),
     )
 
 
 def _mcp_part(places: Places, path: Path, wanted: dict[str, Any] | None, known: Install) -> Shared:
-    def take(text: str, before: str) -> str:
+    def take(text: str, before: str, _: str = "") -> str:
         if is_json:
             return take_json(text, before, known.mcp)
         return _ended_as(take_toml(text, known.mcp), before)
@@ -185,25 +245,28 @@ def plan_uninstall(places: Places, store: Path, known: Install) -> Plan:
     """What leaves every file as it was."""
     parts = [_hooks_part(places, {}, known), _memory_part(places, "")]
     parts += [_mcp_part(places, places.mcp, None, known)] if places.mcp else []
+    parts += [_local_part(each) for each in replaced_paths(known) if each == places.local]
     changes, left = [], {}
     for part in parts:
         try:
-            changes.append(_taken(part, store, known.files.get(str(part.path))))
+            changes.append(_taken(part, store, known))
         except (
             Refused
         ) as error:  # one file that nobody can read keeps no other from being as it was
             left[str(part.path)] = f"{part.path}: {error.message}; {error.hint}"
-    skills = plan_removal(places.skills, _given(places, known), known.skills_begun)
+    given, theirs = _given(places, known), replaced_skills(store, known)
+    skills = plan_removal(places.skills, given, known.skills_begun, theirs=theirs)
+    stays = {*left, *(as_replaced(Path(path)) for path in left)}
     record = known._replace(
-        files={path: kept for path, kept in known.files.items() if path in left},
+        files={path: kept for path, kept in known.files.items() if path in stays},
         mcp=known.mcp if str(places.mcp) in left else None,
     )
     return Plan(tuple(changes), (), skills, record, left=tuple(left.values()))
 
 
-def _taken(part: Shared, store: Path, kept: Kept | None) -> Change:
+def _taken(part: Shared, store: Path, known: Install) -> Change:
     """The file as it was: byte for byte where nobody touched it since, else without our part."""
-    now = read_file(part.path)
+    now, kept = read_file(part.path), known.files.get(str(part.path))
     if now is None:
         return Change(part.path, None, None)
     before = read_file(backup_of(store, part.path, kept.before)) if kept and kept.before else None
@@ -211,7 +274,8 @@ def _taken(part: Shared, store: Path, kept: Kept | None) -> Change:
     is_known = before is not None or (is_new and not part.path.is_symlink())
     if kept and kept.exact and digest(now) == kept.after and is_known:
         return Change(part.path, now, before)
-    text = part.take(text_of(part.path, now), text_of(part.path, before))
+    replaced = text_of(part.path, replaced_bytes(store, known, part.path))
+    text = part.take(text_of(part.path, now), text_of(part.path, before), replaced)
     is_gone = is_new and text.strip() in ("", "{}") and not part.path.is_symlink()
     return Change(part.path, now, None if is_gone else text.encode())
 

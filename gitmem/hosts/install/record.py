@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gitmem.errors import Damaged
-from gitmem.hosts.install.files import Change, digest, make, read_file
+from gitmem.hosts.install.files import Change, backup_of, digest, make, read_file
 from gitmem.hosts.install.places import Places
 
 FILE = "installs.json"
 LOCK = "installs.lock"
 FORMAT = 1
 UNKNOWN = ""
+_REPLACED = "#replaced"
+"""Ends the name under which `files` knows a version that was replaced on request."""
 
 
 class Kept(NamedTuple):
@@ -113,6 +115,38 @@ def after(known: Kept | None, change: Change) -> Kept:
     if change.action == "nothing":
         return known
     return Kept(known.before, new, known.exact and now in (known.after, known.before))
+
+
+def as_replaced(path: Path) -> str:
+    """The name under which `files` keeps how PATH was when `--replace` took its place.
+
+    It stands among the files, because a release that knows nothing of it has to read the record.
+    """
+    return f"{path}{_REPLACED}"
+
+
+def replaced_bytes(store: Path, known: Install, path: Path) -> bytes | None:
+    """What stood at PATH when `--replace` took its place; None where nothing was replaced."""
+    kept = known.files.get(as_replaced(path))
+    return read_file(backup_of(store, path, kept.before)) if kept and kept.before else None
+
+
+def replaced_paths(known: Install) -> list[Path]:
+    """The files of which `--replace` took the place, or a part."""
+    names = (name for name in known.files if name.endswith(_REPLACED))
+    return [Path(name.removesuffix(_REPLACED)) for name in names]
+
+
+def replaced_skills(store: Path, known: Install) -> dict[str, bytes]:
+    """The files of skills that were somebody else's before ours took their place."""
+    folder = Path(known.skills_folder)
+    inside = [each for each in replaced_paths(known) if folder in each.parents]
+    found = {each: replaced_bytes(store, known, each) for each in inside}
+    return {
+        path.relative_to(folder).as_posix(): data
+        for path, data in found.items()
+        if data is not None
+    }
 
 
 @contextmanager

@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 
 from gitmem.core.layout import Layer, Layout
+from gitmem.core.sections import INSTALLED
 from gitmem.errors import Refused
 from gitmem.resources import templates
 
-BEGIN = "<!-- gitmem:begin -->"
+BEGIN = INSTALLED
 END = "<!-- gitmem:end -->"
-_SECTION = f"{BEGIN}.*?{END}"
+SECTION = f"{BEGIN}.*?{END}"
 _KB = 1024
 _LOADS = {
     "always": "always",
@@ -24,22 +25,73 @@ _LOADS = {
 def section(layout: Layout, group: str) -> str:
     """The section for a group of this LAYOUT, with its marks."""
     text = (templates() / "sections" / "memory.md").read_text("utf-8")
-    table = "\n".join(_table(layout, group))
-    return f"{BEGIN}\n{text.replace('{layers}', table).strip()}\n{END}"
+    parts = {"{layers}": "\n".join(_table(layout, group)), "{rules}": " ".join(_rules(layout))}
+    for name, part in parts.items():
+        text = text.replace(name, part) if part else text.replace(f"{name}\n\n", "")
+    return f"{BEGIN}\n{text.strip()}\n{END}"
 
 
 def _table(layout: Layout, group: str) -> Iterator[str]:
     if not layout.layers:
         yield f"The group `{group}` has no layers: `gitmem list` shows its files."
         return
-    yield f"| layer of `{group}` | file | shown | at most |"
-    yield "| --- | --- | --- | --- |"
+    yield f"| layer of `{group}` | file | holds | shown | at most |"
+    yield "| --- | --- | --- | --- | --- |"
+    holds = _holds()
     for each in layout.layers:
-        yield f"| {each.name} | `{_path(each)}` | {_shown(each)} | {_size(each.budget)} |"
+        said = holds["names"].get(each.name) or holds["kinds"][each.kind]
+        row = each.name, f"`{each.place}`", said, _shown(each), _size(each.budget)
+        yield f"| {' | '.join(row)} |"
 
 
-def _path(layer: Layer) -> str:
-    return re.sub(r"\{(\w+)\}", r"<\1>", layer.path)
+def _holds() -> dict[str, dict[str, str]]:
+    """What belongs into a layer, by its name and by its kind."""
+    import yaml
+
+    found: dict[str, dict[str, str]] = yaml.safe_load(
+        (templates() / "sections" / "layers.yaml").read_text("utf-8")
+    )
+    return found
+
+
+def _rules(layout: Layout) -> Iterator[str]:
+    """How to choose among the layers: one place for each thing, a place in doubt, whose profile."""
+    if not layout.layers:
+        return
+    yield "**One place for each.** The layer whose row fits best."
+    for names in _exclusive(layout):
+        yield f"{_and(names)} never hold the same thing twice."
+    profile = next((each.name for each in layout.layers if each.kind == "profile"), "")
+    if profile:
+        yield (
+            "What concerns one person goes to that person's own profile, by the id under which they"
+            f" write: `gitmem write {profile} --user ID --append TEXT`."
+        )
+    doubt = _in_doubt(layout)
+    if doubt:
+        yield f"When in doubt, write to `{doubt}`: `gitmem write {doubt} TEXT`."
+
+
+def _exclusive(layout: Layout) -> Iterator[list[str]]:
+    """The layers of which only one may hold a thing."""
+    for word in dict.fromkeys(each.exclusive for each in layout.layers if each.exclusive):
+        names = [each.name for each in layout.layers if each.exclusive == word]
+        if len(names) > 1:
+            yield names
+
+
+def _and(names: list[str]) -> str:
+    text = f"{', '.join(names[:-1])} and {names[-1]}"
+    return text[:1].upper() + text[1:]
+
+
+def _in_doubt(layout: Layout) -> str:
+    """The layer for what has no other place: the log of the day, else the first journal."""
+    for kind in ("log", "journal"):
+        for each in layout.layers:
+            if each.kind == kind:
+                return each.name
+    return ""
 
 
 def _shown(layer: Layer) -> str:
@@ -58,7 +110,7 @@ def put_section(text: str, made: str) -> str:
     newline = "\r\n" if "\r\n" in text else "\n"
     made = made.replace("\n", newline)
     if BEGIN in text:
-        return re.sub(_SECTION, lambda _: made, text, flags=re.DOTALL)
+        return re.sub(SECTION, lambda _: made, text, flags=re.DOTALL)
     gap = "" if not text else newline * (2 - min(2, _ends(text)))
     return f"{text}{gap}{made}{newline}"
 
@@ -72,12 +124,12 @@ def _ends(text: str) -> int:
 def take_section(text: str) -> str:
     """TEXT without the section, and without the empty line before it."""
     check_marks(text)
-    return re.sub(rf"(?:(?<=\n)\r?\n)?{_SECTION}(?:\r?\n)?", "", text, flags=re.DOTALL)
+    return re.sub(rf"(?:(?<=\n)\r?\n)?{SECTION}(?:\r?\n)?", "", text, flags=re.DOTALL)
 
 
 def has_section(text: str) -> bool:
     """Whether the section stands in TEXT."""
-    return re.search(_SECTION, text, re.DOTALL) is not None
+    return re.search(SECTION, text, re.DOTALL) is not None
 
 
 def check_marks(text: str) -> None:

@@ -9,7 +9,7 @@ from gitmem.core import jsontext
 from gitmem.errors import Refused
 from gitmem.hosts.install.files import read_file, text_of
 from gitmem.hosts.install.mcp import read_toml
-from gitmem.hosts.install.places import CLAUDE, PROJECT, Places
+from gitmem.hosts.install.places import Places
 
 PLUGIN = "gitmem@"
 
@@ -37,10 +37,7 @@ def read_settings(path: Path) -> dict[str, Any]:
 
 def plugin_at(where: Places) -> str:
     """The plugin of ours that is enabled there, for all or only for this person."""
-    files = [where.hooks]
-    if (where.host, where.scope) == (CLAUDE, PROJECT):
-        files.append(where.hooks.with_name("settings.local.json"))
-    return next(filter(None, (plugin_in(settings_in(each)) for each in files)), "")
+    return next(filter(None, (plugin_in(settings_in(each)) for each in where.settings)), "")
 
 
 def plugin_in(settings: dict[str, Any]) -> str:

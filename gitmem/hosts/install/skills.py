@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 SKILL = "SKILL.md"
 MIGRATIONS = "migrations"
 EXTRAS = "claude-code.yaml"
+ALIASES = "aliases"
+"""The folder with other names of skills, in a folder for each layout that uses them."""
 _NUMBERED = r"(\d{4})\.yaml"
 
 
@@ -69,8 +71,27 @@ def _yaml(path: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def skill_files(folder: Path, host: str) -> dict[str, bytes]:
-    """Every file of every skill in FOLDER, as HOST shall have it: `diary/SKILL.md` to bytes."""
+def alias_layouts(folder: Path) -> list[str]:
+    """The layouts that have names of their own for some of the skills in FOLDER."""
+    return sorted(each.name for each in (folder / ALIASES).glob("*") if each.is_dir())
+
+
+def aliased_layout(folder: Path, given: Iterable[str]) -> str:
+    """The layout of whose aliases there are files among those GIVEN; empty for none."""
+    names = {path.partition("/")[0] for path in given}
+    for layout in alias_layouts(folder):
+        if any(
+            each.parent.name in names for each in (folder / ALIASES / layout).glob(f"*/{SKILL}")
+        ):
+            return layout
+    return ""
+
+
+def skill_files(folder: Path, host: str, layout: str = "") -> dict[str, bytes]:
+    """Every file of every skill in FOLDER, as HOST shall have it: `diary/SKILL.md` to bytes.
+
+    With the LAYOUT of a group also the names that only groups of this layout have for them.
+    """
     extras = _yaml(folder / EXTRAS) if host == CLAUDE else {}
     found = {}
     for path in sorted(folder.glob(f"*/{SKILL}")):
@@ -79,6 +100,8 @@ def skill_files(folder: Path, host: str) -> dict[str, bytes]:
         main = f"{path.parent.name}/{SKILL}"
         keys = extras.get(path.parent.name, {})
         found[main] = with_keys(found[main].decode("utf-8"), keys).encode()
+    if layout in alias_layouts(folder):
+        found |= skill_files(folder / ALIASES / layout, host)
     return found
 
 

@@ -11,7 +11,14 @@ from gitmem import __version__
 from gitmem.errors import GitmemError
 from gitmem.hosts.install.files import make
 from gitmem.hosts.install.places import PROJECT
-from gitmem.hosts.install.record import Install, alone, begun, installs, remember
+from gitmem.hosts.install.record import (
+    Install,
+    alone,
+    begun,
+    installs,
+    remember,
+    replaced_skills,
+)
 from gitmem.hosts.install.skills import shipped_folder, version
 from gitmem.hosts.install.skills_update import SkillPlan, plan_skills
 
@@ -64,6 +71,7 @@ def _update(store: Path, source: Path, known: Install) -> SkillsUpdated:
         known.skills_version,
         begun=known.skills_begun,
         put_back=False,
+        theirs=replaced_skills(store, known),
     )
     done = known._replace(
         skills=plan.known, skills_version=plan.version, skills_begun={}, gitmem=__version__

@@ -2,7 +2,8 @@
 
 What we put there is known by its digest. A file that differs from it was edited: it stays, and ours
 is laid beside it. A skill of the same name that we did not make is somebody else's: it stays, too,
-and ours is laid beside it file by file, under names that no host loads.
+and ours is laid beside it file by file, under names that no host loads. Only who asks for it gets
+ours in its place; then theirs is what comes back when ours goes.
 """
 
 from __future__ import annotations
@@ -12,13 +13,22 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.hosts.install.files import Change, digest, is_half, read_file
-from gitmem.hosts.install.skills import SKILL, Migration, migrations, skill_files, version
+from gitmem.hosts.install.skills import (
+    SKILL,
+    Migration,
+    alias_layouts,
+    aliased_layout,
+    migrations,
+    skill_files,
+    version,
+)
 
 BESIDE = ".gitmem-new"
 """How the name of our version ends, where somebody edited theirs."""
 
 
 NOTHING: Mapping[str, str] = {}
+NO_FILES: Mapping[str, bytes] = {}
 
 
 class SkillPlan(NamedTuple):
@@ -29,6 +39,15 @@ class SkillPlan(NamedTuple):
     """What to remember: each file, with the digest of what we gave."""
     version: int
     remarks: tuple[str, ...] = ()
+    shadowed: tuple[str, ...] = ()
+    """Skills of ours that do not load, because somebody else's has the name."""
+    replaced: tuple[str, ...] = ()
+    """Files of somebody else's in whose place ours come."""
+
+    def exchanges(self, place: Path) -> list[Change]:
+        """The changes of PLACE by which ours come in the place of somebody else's."""
+        paths = {place / each for each in self.replaced}
+        return [each for each in self.changes if each.path in paths]
 
 
 def plan_skills(
@@ -40,34 +59,55 @@ def plan_skills(
     *,
     begun: Mapping[str, str] = NOTHING,
     put_back: bool = True,
+    layout: str | None = None,
+    replace: bool = False,
+    theirs: Mapping[str, bytes] = NO_FILES,
 ) -> SkillPlan:
     """What brings the skills in PLACE, last of version SINCE, to that of SOURCE.
 
     BEGUN is what was about to be given when it broke off. PUT_BACK: what we gave and somebody
-    removed comes back, too.
+    removed comes back, too. LAYOUT is whose aliases to bring; None keeps those that were given.
+    REPLACE puts ours in the place of somebody else's; THEIRS is what was replaced before.
     """
     steps = migrations(source, since)
-    wanted = skill_files(source, host)
-    update = _Update(place, known, begun, _now(place, {*known, *begun, *wanted}, steps))
+    if layout is None:
+        layout = aliased_layout(source, {*known, *begun})
+    wanted = skill_files(source, host, layout)
+    update = _Update(place, known, begun, _now(place, {*known, *begun, *wanted}, steps), theirs)
     for step in steps:
         update.migrate(step)
-    update.bring(wanted, put_back)
+    update.bring(wanted, put_back, replace)
     update.retire()
-    return SkillPlan(update.changes(), update.fresh, version(source), tuple(update.remarks))
+    return SkillPlan(
+        update.changes(),
+        update.fresh,
+        version(source),
+        tuple(update.remarks),
+        tuple(update.shadowed),
+        tuple(update.replaced),
+    )
 
 
 def plan_removal(
-    place: Path, known: Mapping[str, str], begun: Mapping[str, str] = NOTHING
+    place: Path,
+    known: Mapping[str, str],
+    begun: Mapping[str, str] = NOTHING,
+    *,
+    theirs: Mapping[str, bytes] = NO_FILES,
 ) -> SkillPlan:
-    """What takes away the skills that we gave; what somebody edited stays."""
-    update = _Update(place, known, begun, _now(place, {*known, *begun}, []))
+    """What takes away the skills that we gave; what somebody edited stays.
+
+    THEIRS is what ours had replaced: it comes back.
+    """
+    update = _Update(place, known, begun, _now(place, {*known, *begun}, []), theirs)
     update.retire()
     return SkillPlan(update.changes(), {}, 0, tuple(update.remarks))
 
 
 def as_shipped(source: Path, host: str, place: Path) -> dict[str, str]:
     """The files in PLACE that are just as we ship them, for who has no record of giving them."""
-    found = {path: digest(data) for path, data in skill_files(source, host).items()}
+    shipped = [skill_files(source, host, each) for each in ("", *alias_layouts(source))]
+    found = {path: digest(data) for files in shipped for path, data in files.items()}
     now = {path: read_file(place / path) for path in found}
     return {path: new for path, new in found.items() if digest(now[path] or b"") == new}
 
@@ -94,15 +134,24 @@ class _Update:
     """The files of one folder, step by step from how they are to how they shall be."""
 
     def __init__(
-        self, place: Path, known: Mapping[str, str], begun: Mapping[str, str], now: dict[str, bytes]
+        self,
+        place: Path,
+        known: Mapping[str, str],
+        begun: Mapping[str, str],
+        now: dict[str, bytes],
+        theirs: Mapping[str, bytes],
     ) -> None:
         self._place = place
         self._known = {**begun, **known}
         self._begun = dict(begun)
         self._now = now
         self._then = dict(now)
+        self._theirs = theirs
+        self._given = frozenset(known)
         self.fresh: dict[str, str] = {}
         self.remarks: list[str] = []
+        self.shadowed: list[str] = []
+        self.replaced: list[str] = []
 
     def changes(self) -> tuple[Change, ...]:
         """Each file that shall be other than it is."""
@@ -124,18 +173,24 @@ class _Update:
                 for path in [each for each in given if each.startswith(f"{old}/")]:
                     given[f"{new}/{path[len(old) + 1 :]}"] = given.pop(path)
 
-    def bring(self, wanted: Mapping[str, bytes], put_back: bool) -> None:
-        """Let each file be as it should, as far as it is ours."""
+    def bring(self, wanted: Mapping[str, bytes], put_back: bool, replace: bool = False) -> None:
+        """Let each file be as it should, as far as it is ours or shall be."""
         names = dict.fromkeys(path.partition("/")[0] for path in wanted)
         foreign = {name for name in names if self._is_foreign(name, wanted)}
         closed = {name for name in foreign if _is_closed(self._place / name)}
-        for name in sorted(foreign):
+        # What a link leads to may be shared, and is never ours to write over.
+        linked = {path.partition("/")[0] for path in wanted if self._is_linked(path)}
+        taken = foreign - closed - linked if replace else set()
+        self.shadowed = sorted(foreign - taken)
+        for name in self.shadowed:
             kept = "this skill is not installed" if name in closed else "ours lies beside it"
             how = "" if name in closed else f" as {SKILL}{BESIDE}"
             self.remarks.append(f"{self._place / name} is not gitmem's: it stays, and {kept}{how}")
         for path, data in wanted.items():
             name = path.partition("/")[0]
-            if name not in foreign:
+            if name in taken:
+                self._take_over(path, data)
+            elif name not in foreign:
                 self._bring(path, data, put_back)
             elif name not in closed:
                 self._lay(f"{path}{BESIDE}", data, put_back)
@@ -150,6 +205,14 @@ class _Update:
         known = {self._place / path for path in self._known}
         others = (each for each in _in(folder) if each not in known and not is_half(each))
         return _is_closed(folder) or any(others)
+
+    def _take_over(self, path: str, data: bytes) -> None:
+        """Put a file of ours in the place of one that is somebody else's, if there is one."""
+        have = self._then.get(path)
+        if have not in (None, data):
+            self.replaced.append(path)
+        self._then[path] = data
+        self.fresh[path] = digest(data)
 
     def _lay(self, beside: str, data: bytes, put_back: bool) -> None:
         """Lay a file of ours beside one that is somebody else's, unless that place is taken."""
@@ -178,7 +241,9 @@ class _Update:
             return
         beside = f"{path}{BESIDE}"
         self.fresh[path] = new
-        if have is None or digest(have) == new or self._is_as_given(path, have):
+        # A replacement that broke off goes on: what it recorded, it had not yet replaced.
+        is_due = path not in self._given and have == self._theirs.get(path)
+        if have is None or digest(have) == new or self._is_as_given(path, have) or is_due:
             self._then[path] = data
             return
         merged = self._then.get(beside)
@@ -208,6 +273,8 @@ class _Update:
                 continue
             if self._is_linked(path):
                 self.remarks.append(f"{self._place / path} is reached by a link: it stays")
+            elif self._is_as_given(path, have) and path in self._theirs:
+                self._then[path] = self._theirs[path]
             elif self._is_as_given(path, have):
                 del self._then[path]
             else:

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem import __version__
 from gitmem.core.access import MAIN
-from gitmem.hosts.install.advice import doubts, next_steps, still_calling
+from gitmem.hosts.install.advice import (
+    doubts,
+    edited_since,
+    given_way,
+    next_steps,
+    still_calling,
+    still_there,
+    unloaded,
+)
 from gitmem.hosts.install.files import (
     back_up,
     backup_of,
@@ -29,6 +37,7 @@ from gitmem.hosts.install.plan import (
     plan_uninstall,
 )
 from gitmem.hosts.install.record import alone, begun, install_of, installs, remember
+from gitmem.hosts.install.sections import section
 from gitmem.hosts.install.settings import plugin_at
 from gitmem.hosts.install.skills_installed import make_skills
 from gitmem.operations.group import Group, Store, not_found
@@ -83,12 +92,16 @@ def install(
     project: Path,
     on_prompt: bool | None = None,
     mcp: bool | None = None,
+    replace: bool = False,
     dry_run: bool = False,
 ) -> Installed:
-    """Let HOST know gitmem: hooks, skills, the section on memory, where asked for MCP."""
+    """Let HOST know gitmem: hooks, skills, the section on memory, where asked for MCP.
+
+    REPLACE takes the place of what a former memory system has left there; `uninstall` puts it back.
+    """
     where = places(host, scope, environ, project)
     plugin = _plugin(where, environ, project)
-    asked = _Asked(store, group, where, program, on_prompt, mcp, bool(plugin))
+    asked = _Asked(store, group, where, program, on_prompt, mcp, bool(plugin), replace)
     wish, plan = asked.planned()  # what is refused is so before there is a store
     made = None if dry_run else _ensured(store, group)
     with nullcontext() if dry_run else alone(store.root):
@@ -96,7 +109,14 @@ def install(
         files = tuple(_told(plan, store.root, where.skills))
         if not dry_run:
             _carry_out(plan, store.root, where)
-    remarks = (*plan.remarks, *plan.skills.remarks, *doubts(wish, plugin, environ, project))
+    remarks = (
+        *plan.remarks,
+        *plan.skills.remarks,
+        *unloaded(plan.skills, where, replace),
+        *given_way(plan, where, store.root),
+        *still_there(plan, where, environ, project),
+        *doubts(wish, plugin, environ, project),
+    )
     steps = tuple(next_steps(wish, group, bool(mcp), bool(files), environ))
     created = made.group if made and made.created else ""
     return Installed(host, scope, "installed", dry_run, files, remarks, steps, created)
@@ -112,19 +132,23 @@ class _Asked(NamedTuple):
     on_prompt: bool | None
     mcp: bool | None
     has_plugin: bool
+    replace: bool
 
     def planned(self) -> tuple[Wish, Plan]:
         """What that means here and now; refuses what cannot be."""
         where, program, has_plugin = self.where, self.program, self.has_plugin
         known = install_of(self.store.root, where)
+        layout = _layout(self.store, self.group)
         wish = Wish(
             where,
             program,
             self.store.root,
-            _section(self.store, self.group),
+            section(layout, self.group),
             handlers_for(where, program, self.on_prompt, has_plugin),
             mcp_for(where, program, known, self.mcp, has_plugin),
             has_plugin,
+            layout.name,
+            self.replace,
         )
         return wish, plan_install(wish, known, __version__)
 
@@ -142,11 +166,16 @@ def uninstall(
     where = places(host, scope, environ, project)
     is_there = store.root.is_dir() and not dry_run
     with alone(store.root) if is_there else nullcontext():
-        plan = plan_uninstall(where, store.root, install_of(store.root, where))
+        known = install_of(store.root, where)
+        plan = plan_uninstall(where, store.root, known)
         files = tuple(_told(plan, store.root, where.skills))
         if not dry_run:
             _take_out(plan, store.root, where)
-    remarks = (*plan.skills.remarks, *still_calling(plan, where))
+    remarks = (
+        *plan.skills.remarks,
+        *edited_since(plan, where, store.root, known),
+        *still_calling(plan, where),
+    )
     return Installed(host, scope, "uninstalled", dry_run, files, remarks, left=plan.left)
 
 
@@ -160,12 +189,6 @@ def _ensured(store: Store, group: str) -> Initialised | None:
     if names and group != MAIN:
         raise not_found(store, group)
     return init(store, group, layout=LAYOUT)
-
-
-def _section(store: Store, group: str) -> str:
-    from gitmem.hosts.install.sections import section
-
-    return section(_layout(store, group), group)
 
 
 def _layout(store: Store, name: str) -> Layout:
@@ -186,7 +209,8 @@ def _told(plan: Plan, store: Path, skills: Path) -> Iterator[FileDone]:
             path, skill, backup = str(change.path), "", ""
             if change in plan.skills.changes:
                 skill = str(skills / change.path.relative_to(skills).parts[0])
-            elif change in plan.shared and change.before is not None:
+            is_theirs = change in plan.shared or change in plan.skills.exchanges(skills)
+            if is_theirs and change.before is not None:
                 backup = str(backup_of(store, change.path, digest(change.before)))
             yield FileDone(path, change.action, diff_of(change), backup, skill)
 
@@ -217,7 +241,7 @@ def _prepare(plan: Plan, store: Path, where: Places) -> None:
     given = (where.skills / each for each in (*plan.record.skills, *plan.record.skills_begun))
     touched = (*given, *(change.path for change in plan.changes))
     sweep({store, where.skills, *(each.parent for each in touched)})
-    for change in plan.shared:
+    for change in (*plan.shared, *plan.skills.exchanges(where.skills)):
         if change.action != "nothing":
             back_up(store, change)
 

@@ -42,18 +42,17 @@ Arguments = dict[str, Any]
 
 def memory_search(desk: Desk, given: Arguments) -> Answer:
     """Look for something in memory and in what was said."""
-    from gitmem.operations.search import search
+    from gitmem.operations import memory_actions
 
     with opened(desk, given["group"]) as group:
-        searched = search(
+        searched = memory_actions.memory_search(
             group,
             given["query"],
-            source=given["source"],
-            limit=given["limit"],
+            sources=given["source"],
+            top_k=given["limit"],
             since=given["since"],
             layers=(given["layer"],) if given["layer"] else (),
             include_archive=given["archive"],
-            allowed_only=True,
         )
         return Answer(found(group.name, searched))
 

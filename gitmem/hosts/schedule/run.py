@@ -90,10 +90,15 @@ def _reported(group: Group) -> Told:
 
 def _maintained(group: Group) -> Ran:
     from gitmem.operations.maintain import maintain
+    from gitmem.operations.snapshot import has_grown, snapshot
 
     done = maintain(group)
+    outcome = done.outcome
     told = [f"{each.step}: {each.detail}" for each in done.steps if each.outcome != "nothing"]
-    ran = Ran(group.name, done.outcome, "; ".join(told) or "nothing was due")
+    if has_grown(group):  # a sync tagged the day before it was over
+        told.append(f"snapshot: {snapshot(group, force=True).name} made again")
+        outcome = "done" if outcome == "nothing" else outcome
+    ran = Ran(group.name, outcome, "; ".join(told) or "nothing was due")
     for each in done.failed[:1]:
         ran = ran._replace(code=each.code, hint=each.hint)
     return ran

@@ -169,6 +169,7 @@ def _afterwards(plan: Plan, name: str) -> Iterator[str]:
     other = "cron" if name == "systemd" else "systemd"
     if BACKENDS[other].is_there(plan):
         yield f"{other} has this schedule, too: `gitmem schedule remove --backend {other}`"
+    yield "only your agent can check its context: `gitmem schedule tasks` has that task"
 
 
 def _state_notes(schedulers: tuple[Scheduler, ...]) -> Iterator[str]:

@@ -79,6 +79,9 @@ JOBS = (
 )
 """With the times that count where the store says nothing else."""
 NAMES = tuple(each.name for each in JOBS)
+CONTEXT = "context-check"
+"""What only an agent can do, because it alone knows how full its context is."""
+TASKS = (CONTEXT, *NAMES)
 
 
 def timetable(settings: Mapping[str, object]) -> tuple[Job, ...]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.secrets import repeated
-from gitmem.errors import BadInput, NotFound
+from gitmem.errors import BadInput, GitmemError, NotFound
 from gitmem.hosts.transcripts import claude_code, codex
+from gitmem.hosts.transcripts.databases import DATABASES, summarised_in_c4
 from gitmem.hosts.transcripts.readers import OVERLONG, TOO_LONG, read_lines
 from gitmem.operations.transcript_add import Spoken
 from gitmem.operations.transcript_import import (
@@ -18,11 +20,14 @@ from gitmem.operations.transcript_import import (
     transcript_import,
     unread,
 )
+from gitmem.operations.transcript_summarised import Summarised, transcript_summarised
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import ModuleType
 
-    from gitmem.hosts.transcripts.readers import ReadLine
+    from gitmem.hosts.transcripts.databases import Database
+    from gitmem.hosts.transcripts.readers import Reading
     from gitmem.operations.group import Group
     from gitmem.operations.transcript_import import Lines, Progress
 
@@ -33,22 +38,50 @@ EXAMPLE = "for example `gitmem transcript import claude-code --project .`"
 class Host(NamedTuple):
     """Where a host keeps its conversations, and how they are read."""
 
-    read_line: ReadLine
-    chat_of: Callable[[Path], str]
+    lines: Lines
     default_home: Callable[[Mapping[str, str]], Path]
-    transcript_files: Callable[[Path], Iterator[Path]]
-    project_files: Callable[[Path, Path], Iterator[Path]]
+    transcript_files: Callable[[Path], Iterable[Path]]
+    project_files: Callable[[Path, Path], Iterable[Path]]
+    in_folder: Callable[[Path], list[Path]]
+
+
+def _kept_in_lines(host: ModuleType) -> Host:
+    """A host that writes a file of JSON lines for each session."""
+
+    def lines(path: Path, offset: int) -> Iterator[Line]:
+        chat = host.chat_of(path)
+        for raw, behind in read_lines(path, offset):
+            yield _line(OVERLONG if raw == TOO_LONG else host.read_line(raw, chat), behind, chat)
+
+    return Host(lines, host.default_home, host.transcript_files, host.project_files, _sessions)
+
+
+def _kept_in_database(host: Database) -> Host:
+    """A system that has one database for all chats."""
+
+    def lines(path: Path, offset: int) -> Iterator[Line]:
+        return (_line(found, number) for found, number in host.rows(path, offset))
+
+    return Host(lines, host.home, host.files, lambda _, project: host.files(project), host.files)
+
+
+def _line(found: Reading, behind: int, chat: str = "") -> Line:
+    said = found.said
+    if said is None:
+        return Line(None, found.passed, behind)
+    return Line(Spoken(said.chat or chat, said.sender, said.text, said.at, said.id), "", behind)
+
+
+def _sessions(folder: Path) -> list[Path]:
+    """The conversations in a folder; those of subagents are not among them."""
+    found = sorted(folder.rglob(f"*{SUFFIX}"))
+    return [each for each in found if not each.name.startswith("agent-")]
 
 
 HOSTS = {
-    name: Host(
-        each.read_line,
-        each.chat_of,
-        each.default_home,
-        each.transcript_files,
-        each.project_files,
-    )
-    for name, each in (("claude-code", claude_code), ("codex", codex))
+    "claude-code": _kept_in_lines(claude_code),
+    "codex": _kept_in_lines(codex),
+    **{name: _kept_in_database(each) for name, each in DATABASES.items()},
 }
 
 
@@ -74,7 +107,7 @@ def import_transcripts(
         raise BadInput(text, hint=EXAMPLE.replace("claude-code", host))
     home = known.default_home(environ)
     if paths:
-        files = [each for path in paths for each in _files(Path(path).expanduser())]
+        files = [each for path in paths for each in _files(known, Path(path).expanduser())]
     elif project:
         files = list(known.project_files(home, Path(project).expanduser()))
     else:
@@ -84,16 +117,20 @@ def import_transcripts(
         of = f" of {project}" if project else ""
         example = EXAMPLE.replace("claude-code", host)
         raise NotFound(f"there are no conversations{of} in {where}", hint=example)
-    return transcript_import(
+    done = transcript_import(
         group,
         files,
-        _lines_of(known),
+        known.lines,
         form=host,
         since=since,
         dry_run=dry_run,
         progress=progress,
         wait=wait,
     )
+    if dry_run:
+        return done
+    parts = [part for path in files for part in _summarised(host, path)]
+    return done._replace(summarised=transcript_summarised(group, parts))
 
 
 def unread_bytes(group: Group, host: str, path: str) -> int:
@@ -101,23 +138,13 @@ def unread_bytes(group: Group, host: str, path: str) -> int:
     return unread(group, Path(path), host)
 
 
-def _files(path: Path) -> list[Path]:
-    """A file, or the conversations in a folder; those of subagents are not among them."""
-    if not path.is_dir():
-        return [path]
-    found = sorted(path.rglob(f"*{SUFFIX}"))
-    return [each for each in found if not each.name.startswith("agent-")]
+def _files(host: Host, path: Path) -> list[Path]:
+    """A file, or the conversations in a folder."""
+    return host.in_folder(path) if path.is_dir() else [path]
 
 
-def _lines_of(host: Host) -> Lines:
-    def lines(path: Path, offset: int) -> Iterator[Line]:
-        chat = host.chat_of(path)
-        for raw, behind in read_lines(path, offset):
-            said, passed = OVERLONG if raw == TOO_LONG else host.read_line(raw, chat)
-            if said is None:
-                yield Line(None, passed, behind)
-            else:
-                heard = Spoken(said.chat or chat, said.sender, said.text, said.at, said.id)
-                yield Line(heard, "", behind)
-
-    return lines
+def _summarised(host: str, path: Path) -> list[Summarised]:
+    """What a file says is summarised; one that cannot be read has been named by then."""
+    with suppress(GitmemError, OSError):
+        return summarised_in_c4(path) if host == "c4" else []
+    return []

@@ -11,7 +11,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -30,7 +30,7 @@ TOO_LONG = b""
 _BLOCK = 64 * 1024
 _HALVES = "[\ud800-\udfff]"
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_HINT = "give the path of a transcript, a .jsonl file"
+_HINT = "give the path of a transcript: a .jsonl file or a database"
 
 
 class Said(NamedTuple):
@@ -75,7 +75,7 @@ def read_lines(path: Path, offset: int, *, longest: int = LONGEST) -> Iterator[t
     They come without the white space around them, and blank ones not at all. A last line that
     has no end is taken only if it is a whole JSON object: anything else is still being written.
     """
-    with _opened(path) as file:
+    with opened(path) as file:
         file.seek(offset)
         while raw := file.readline(longest + 1):
             too_long = len(raw) > longest and not raw.endswith(b"\n")
@@ -88,7 +88,7 @@ def read_lines(path: Path, offset: int, *, longest: int = LONGEST) -> Iterator[t
                 yield line, file.tell()
 
 
-def _opened(path: Path) -> BinaryIO:
+def opened(path: Path) -> BinaryIO:
     """A regular file, open; nothing else is waited for or read."""
     try:
         fd = os.open(path, _FLAGS)
@@ -178,7 +178,7 @@ def home_in(environ: Mapping[str, str]) -> Path:
     return Path(environ.get("HOME") or os.path.expanduser("~"))
 
 
-def files_among(paths: Iterator[Path]) -> list[Path]:
+def files_among(paths: Iterable[Path]) -> list[Path]:
     """Those of PATHS that are regular files, in order."""
     return sorted(each for each in paths if os.path.isfile(each))
 

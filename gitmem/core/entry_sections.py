@@ -1,0 +1,98 @@
+"""Sections of an entries file that are named after a status: `## Active`, `## Completed`.
+
+An entry belongs under the heading that names its status, else under one of the same kind: a paused
+project under `## Active`, an abandoned one under `## Completed`. Headings that name no status of
+the layer are nobody's business here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from gitmem.core.entry_blocks import Entry, parse
+from gitmem.core.entry_lines import ENTRY_LEVEL, scan
+from gitmem.core.entry_rules import one_of, status_of
+from gitmem.core.layout import Layer
+
+
+class Section(NamedTuple):
+    """What stands under a heading of the second level, on the lines START to END."""
+
+    start: int
+    end: int
+    status: str
+    """The status of the layer that its heading names; empty for any other heading."""
+    part: int
+    """The number of the first-level heading above it: work and home may have sections each."""
+
+    def holds(self, line: int) -> bool:
+        """Whether the line with this number stands in it."""
+        return self.start < line < self.end
+
+
+def sections_of(text: str, layer: Layer | None) -> tuple[Section, ...]:
+    """The sections of TEXT; none where the layer knows no status, or no heading names one."""
+    known = layer.statuses + layer.retired if layer else ()
+    found = tuple(_sections(text, known)) if known and "##" in text else ()
+    return found if any(each.status for each in found) else ()
+
+
+def _sections(text: str, known: Sequence[str]) -> Iterator[Section]:
+    lines, _, headings = scan(text)
+    above = [each for each in headings if each.level < ENTRY_LEVEL]
+    ends = [*(each.line for each in above[1:]), len(lines)]
+    part = 0
+    for heading, end in zip(above, ends, strict=False):
+        if heading.level == ENTRY_LEVEL - 1:
+            yield Section(heading.line, end, one_of(heading.title, known), part)
+        else:
+            part += 1
+
+
+def place_of_new(text: str, entry: Entry, layer: Layer | None) -> int | None:
+    """The line before which ENTRY, which is new in TEXT, comes; None for behind the last entry."""
+    sections = sections_of(text, layer)
+    if not sections or layer is None:
+        return None
+    status = status_of(entry, layer)
+    fit = _fitting(sections, status, layer)
+    if fit is not None:
+        return fit.end
+    known = parse(text)
+    behind = known[-1].end - 1 if known else sections[-1].end - 1
+    last = next((each for each in sections if each.start <= behind < each.end), None)
+    if last and last.status in layer.retired and status not in layer.retired:
+        return sections[0].start  # rather under no heading than under Completed
+    return None
+
+
+def place_of_moved(text: str, entry: Entry, layer: Layer | None) -> int | None:
+    """The line before which ENTRY of TEXT belongs, whose status has changed; None: it stays."""
+    sections = sections_of(text, layer)
+    if not sections or layer is None:
+        return None
+    status, retired = status_of(entry, layer), layer.retired
+    here = next((each for each in sections if each.holds(entry.start)), None)
+    part = here.part if here else _part_at(text, entry.start)
+    fit = _fitting([each for each in sections if each.part == part], status, layer)
+    if fit is None or fit == here:
+        return None
+    fits_as_well = (
+        here and here.status and (here.status in retired) == (fit.status in retired)
+    ) and fit.status != status
+    return None if fits_as_well else fit.end
+
+
+def _part_at(text: str, line: int) -> int:
+    return sum(each.level == 1 and each.line < line for each in scan(text).headings)
+
+
+def _fitting(sections: Sequence[Section], status: str, layer: Layer) -> Section | None:
+    """The first section for STATUS; one that is unknown, or none, is not taken for retired."""
+    exact = (each for each in sections if each.status and each.status == status)
+    is_retired = status in layer.retired
+    alike = (
+        each for each in sections if each.status and (each.status in layer.retired) == is_retired
+    )
+    return next(exact, None) or next(alike, None)

@@ -1,0 +1,163 @@
+"""Seed phrases of wallets: 12 to 24 words of one public list, in a row.
+
+Ordinary text has no such row: in 33 MB of Markdown the longest one that is no seed phrase has ten
+words, since the list lacks `the`, `and`, `for` and every word of one or two letters. So the lengths
+of words rule out nearly every text, and few texts need the list.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby, pairwise
+
+Span = tuple[int, int]
+
+# How many words a phrase may have by BIP-39, most first.
+_LEGAL = (24, 21, 18, 15, 12)
+_FEWEST = min(_LEGAL)
+_SHORTEST_TEXT = _FEWEST * 4 - 1
+_LETTERS = bytes(sign if sign in range(97, 123) else 32 for sign in range(256))
+_NO_LETTERS = dict.fromkeys(range(97, 123))
+_FITS = bytes(length in range(3, 9) for length in range(256))
+_LONGEST = 255
+# Words that English has most often and the list has not: they end a row before the list is read.
+_COMMON = frozenset(
+    b"the and for with from are not was were has but which your its does been must may might could"
+    b" would our his her them than these those some each more".split()
+)
+# Numbers of a list, commas, quotes, bullets or the side of a table fit between two words.
+_WIDEST_GAP = 12
+# Words for such a phrase in the languages of `secret_words`, and how far away they may stand.
+_NAMES = (
+    *("seed", "mnemonic", "recovery", "phrase", "frase", "wallet", "bip39", "bip-39"),
+    *("助记词", "助記詞", "フレーズ", "ニーモニック"),
+)
+_BEFORE, _AFTER = 160, 80
+
+
+def phrases_in(low: str) -> Iterator[Span]:
+    """The spans of seed phrases in LOW, a text in small letters."""
+    if len(low) < _SHORTEST_TEXT:
+        return
+    letters = low.encode("ascii", "replace").translate(_LETTERS)
+    words = letters.split()
+    rows = [row for begin, end in _candidates(words) for row in _listed(words, begin, end)]
+    if not rows:
+        return
+    spans = [found.span() for found in re.finditer(b"[a-z]+", letters)]
+    for begin, places in rows:
+        for first, last in _close_together(spans[begin : begin + len(places)]):
+            row = spans[begin + first : begin + last]
+            yield from _phrases(low, row, places[first:last])
+
+
+def _candidates(words: list[bytes]) -> Iterator[Span]:
+    """Where enough of WORDS in a row have the length of those in the list."""
+    try:
+        lengths = bytes(map(len, words))
+    except ValueError:
+        lengths = bytes(min(len(word), _LONGEST) for word in words)
+    fits = lengths.translate(_FITS)
+    if b"\1" * _FEWEST in fits:
+        yield from (row.span() for row in re.finditer(b"\1{%d,}" % _FEWEST, fits))
+
+
+def _listed(words: list[bytes], begin: int, end: int) -> Iterator[tuple[int, list[int]]]:
+    """Where rows of words in the list begin between BEGIN and END, and their places in it.
+
+    Of any twelve in a row one is a twelfth word: the others are looked at only where that fits.
+    """
+    last = begin
+    for pivot in range(begin + _FEWEST - 1, end, _FEWEST):
+        near = max(begin, pivot - _FEWEST + 1), min(end, pivot + _FEWEST)
+        first, after = _around(pivot, *near, lambda at: words[at] not in _COMMON)
+        if pivot < last or after - first < _FEWEST:
+            continue
+        first, last = _around(pivot, begin, end, lambda at: _place(words[at]) >= 0)
+        if last - first >= _FEWEST:
+            yield first, list(map(_place, words[first:last]))
+
+
+def _place(word: bytes) -> int:
+    """The place of WORD in the list; -1 where it is not in there."""
+    from gitmem.core.seed_words import key_of, places
+
+    return places().get(key_of(word), -1)
+
+
+def _around(pivot: int, begin: int, end: int, fits: Callable[[int], bool]) -> Span:
+    """How far the words around PIVOT fit, between BEGIN and END."""
+    first, last = pivot, pivot
+    while last < end and fits(last):
+        last += 1
+    while first > begin and last > pivot and fits(first - 1):
+        first -= 1
+    return first, last
+
+
+def _close_together(spans: Sequence[Span]) -> Iterator[Span]:
+    """The parts of a row that have no wide gap in them."""
+    gaps = [two[0] - one[1] > _WIDEST_GAP for one, two in pairwise(spans)]
+    yield from _parts(spans, [at for at, wide in enumerate(gaps, 1) if wide])
+
+
+def _parted_alike(low: str, spans: Sequence[Span]) -> Iterator[Span]:
+    """The parts of a row whose words all have the same between them, whatever it counts.
+
+    A phrase is written in one way. What differs parts it from words around it that are in the list,
+    too: `seed phrase: one two three`, `one, two, three; keep this`.
+    """
+    gaps = [re.sub("[0-9]+", "1", low[one[1] : two[0]]) for one, two in pairwise(spans)]
+    cuts, at = [], 0
+    for _, same in groupby(gaps):
+        size = sum(1 for _ in same)
+        if size + 1 >= _FEWEST:
+            cuts += [at, at + size + 1]
+        at += size
+    yield from _parts(spans, cuts)
+
+
+def _parts(spans: Sequence[Span], cuts: Sequence[int]) -> Iterator[Span]:
+    for first, last in pairwise([0, *cuts, len(spans)]):
+        if last - first >= _FEWEST:
+            yield first, last
+
+
+def _phrases(low: str, spans: Sequence[Span], places: list[int]) -> Iterator[Span]:
+    """The phrases in a row of words that are all in the list."""
+    parts = [
+        found
+        for first, last in _parted_alike(low, spans)
+        for found in _phrase(low, spans[first:last], places[first:last])
+    ]
+    yield from parts or _phrase(low, spans, places)
+
+
+def _phrase(low: str, spans: Sequence[Span], places: list[int]) -> Iterator[Span]:
+    begin, end = spans[0][0], spans[-1][1]
+    if len(set(places)) * 2 <= len(places):
+        return  # `test test test ... junk`, which everybody's first wallet has
+    plain = not low[begin:end].translate(_NO_LETTERS).strip(" ")
+    around = low[max(0, begin - _BEFORE) : end + _AFTER]
+    if (plain and len(places) in _LEGAL) or any(name in around for name in _NAMES):
+        yield begin, end
+        return
+    # Somebody went on in words that are in the list, too.
+    for size in (each for each in _LEGAL if each <= len(places)):
+        for first in dict.fromkeys((0, len(places) - size)):
+            if _has_checksum(places[first : first + size]):
+                yield spans[first][0], spans[first + size - 1][1]
+                return
+
+
+def _has_checksum(places: list[int]) -> bool:
+    """Whether the last bits of a phrase are the first ones of the SHA-256 of the others."""
+    from hashlib import sha256
+
+    check = len(places) // 3
+    number = 0
+    for place in places:
+        number = number << 11 | place
+    entropy = (number >> check).to_bytes(check * 4, "big")
+    return sha256(entropy).digest()[0] >> (8 - check) == number & ((1 << check) - 1)

@@ -1,0 +1,234 @@
+"""What another memory system has left in a host's files: found, taken out, put back.
+
+`templates/former.yaml` names it. A hook of that system would show memory a second time, and a
+section would tell the model to keep memory past us. Both stay until somebody asks for `--replace`,
+and both come back with `--uninstall`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from gitmem.core import jsontext
+from gitmem.errors import GitmemError
+from gitmem.hosts.install.files import read_file, text_of
+from gitmem.hosts.install.hooks import HOOKS, Spot, handlers_in, without_handler
+from gitmem.hosts.install.places import Places
+from gitmem.hosts.install.sections import SECTION, has_section, put_section, take_section
+from gitmem.hosts.install.settings import settings_in
+from gitmem.resources import templates
+
+FILE = "former.yaml"
+_FENCE = re.compile(r"\s*(```|~~~)")
+_HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*\s*\Z")
+
+
+class Former(NamedTuple):
+    """The names by which the parts of such a system are known."""
+
+    scripts: tuple[str, ...]
+    skills: tuple[str, ...]
+    headings: tuple[str, ...]
+
+
+class Section(NamedTuple):
+    """A section of a Markdown file: its heading and its place, without the blank lines after."""
+
+    heading: str
+    start: int
+    end: int
+
+
+class Leftover(NamedTuple):
+    """Something of a former system in a file of a host."""
+
+    said: str
+    is_hook: bool
+
+
+@cache
+def former() -> Former:
+    """What `templates/former.yaml` says."""
+    import yaml
+
+    said = yaml.safe_load((templates() / FILE).read_text("utf-8"))
+    return Former(*(tuple(said[name]) for name in Former._fields))
+
+
+def former_hooks(settings: object) -> list[tuple[str, str]]:
+    """The event and the script of each hook in SETTINGS that a former system left."""
+    events = settings.get(HOOKS) if isinstance(settings, dict) else None
+    found = []
+    for event, groups in events.items() if isinstance(events, dict) else ():
+        found += [(str(event), script) for _, _, script in _former_in(groups)]
+    return found
+
+
+def _former_in(groups: object) -> Iterator[tuple[Spot, dict[str, Any], str]]:
+    for spot, handler in handlers_in(groups):
+        if script := _script_of(handler):
+            yield spot, handler, script
+
+
+def _script_of(handler: Mapping[str, Any]) -> str:
+    """The script of a former system that HANDLER runs; empty for none."""
+    more = handler.get("args")
+    said = " ".join(map(str, (handler.get("command"), *(more if isinstance(more, list) else ()))))
+    return next((each for each in former().scripts if _names(said, each)), "")
+
+
+def _names(text: str, word: str) -> bool:
+    return re.search(rf"(?<![\w.-]){re.escape(word)}(?!\.?[\w-])", text) is not None
+
+
+def take_former_hooks(text: str) -> str:
+    """The settings TEXT without the hooks that a former system left."""
+    root = {} if jsontext.is_blank(text) else jsontext.read(text)
+    for event in {event: None for event, _ in former_hooks(root)}:
+        for spot, _, _ in reversed(list(_former_in(root[HOOKS][event]))):
+            text = without_handler(text, event, spot)
+        if jsontext.read(text)[HOOKS][event] == []:
+            text = jsontext.remove(text, [HOOKS, event])
+    return text
+
+
+def put_former_hooks(text: str, before: str) -> str:
+    """The settings TEXT with those hooks of a former system that stood in BEFORE, at the end."""
+    old = {} if jsontext.is_blank(before) else jsontext.read(before)
+    for event, group in _former_groups(old):
+        text = "{}\n" if jsontext.is_blank(text) else text
+        root = jsontext.read(text)
+        now = [handler for _, handler in handlers_in(root.get(HOOKS, {}).get(event))]
+        missing = [each for each in group[HOOKS] if each not in now]
+        if not missing:
+            continue
+        if HOOKS not in root:
+            text = jsontext.insert(text, (), HOOKS, {})
+        if event not in root.get(HOOKS, {}):
+            text = jsontext.insert(text, [HOOKS], event, [])
+        text = jsontext.append(text, [HOOKS, event], {**group, HOOKS: missing})
+    return text
+
+
+def _former_groups(settings: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each group of hooks with handlers of a former system, with these alone."""
+    for event in dict.fromkeys(event for event, _ in former_hooks(settings)):
+        groups = settings[HOOKS][event]
+        by_group: dict[int, list[dict[str, Any]]] = {}
+        for (number, _), handler, _ in _former_in(groups):
+            by_group.setdefault(number, []).append(handler)
+        for number, handlers in by_group.items():
+            yield event, {**groups[number], HOOKS: handlers}
+
+
+def former_sections(text: str) -> list[Section]:
+    """The sections on memory of a former system in a CLAUDE.md or AGENTS.md; never our own."""
+    own = re.search(SECTION, text, re.DOTALL)
+    found: list[Section] = []
+    for each in _sections(text):
+        is_inside = found and each.start < found[-1].end
+        is_own = own and own.start() <= each.start < own.end()
+        if not is_inside and not is_own and _is_former(each, text):
+            found.append(each._replace(end=min(each.end, _before(own, each, text))))
+    return found
+
+
+def _before(own: re.Match[str] | None, section: Section, text: str) -> int:
+    """Where SECTION ends at the latest: our own, which has its marks, is no part of it."""
+    if own is None or own.start() < section.start:
+        return section.end
+    return len(text[: own.start()].rstrip("\r\n"))
+
+
+def _is_former(section: Section, text: str) -> bool:
+    known = former()
+    said = text[section.start : section.end]
+    is_named = section.heading.casefold() in {each.casefold() for each in known.headings}
+    return is_named and any(_names(said, each) for each in (*known.skills, *known.scripts))
+
+
+def _sections(text: str) -> Iterator[Section]:
+    """Every section: from its heading to the next one that is not below it."""
+    headings, at, fence = [], 0, ""
+    for line in text.splitlines(keepends=True):
+        mark = _FENCE.match(line)
+        if mark and fence in ("", mark[1]):
+            fence = "" if fence else mark[1]
+        found = None if fence else _HEADING.match(line.rstrip("\r\n"))
+        if found:
+            headings.append((len(found[1]), found[2], at))
+        at += len(line)
+    for number, (level, heading, start) in enumerate(headings):
+        later = (each[2] for each in headings[number + 1 :] if each[0] <= level)
+        body = text[start : next(later, len(text))].rstrip("\r\n")
+        yield Section(heading, start, start + len(body))
+
+
+def put_in_place(text: str, made: str) -> str:
+    """TEXT with our section in the place of those that a former system left."""
+    found = former_sections(text)
+    for each in reversed(found[0 if has_section(text) else 1 :]):
+        rest = text[each.end :].lstrip("\r\n")
+        text = text[: each.start] + rest if rest else text[: each.start].rstrip("\r\n") + "\n"
+    if found and not has_section(text):
+        newline = "\r\n" if "\r\n" in text else "\n"
+        first = found[0]
+        return text[: first.start] + made.replace("\n", newline) + text[first.end :]
+    return put_section(text, made)
+
+
+def give_place_back(text: str, before: str) -> str:
+    """TEXT with the sections that stood in BEFORE in the place of ours, if none is there now."""
+    old = [before[each.start : each.end] for each in former_sections(before)]
+    if not old or former_sections(text) or not has_section(text):
+        return take_section(text)
+    newline = "\r\n" if "\r\n" in text else "\n"
+    return re.sub(SECTION, lambda _: (2 * newline).join(old), text, flags=re.DOTALL)
+
+
+def leftovers(
+    where: Places, texts: Mapping[Path, str] = MappingProxyType({})
+) -> Iterator[Leftover]:
+    """What a former system has in the files of one host in one scope.
+
+    TEXTS are those that some of the files will have, where they are about to change.
+    """
+    for path in where.settings:
+        scripts: dict[str, list[str]] = {}
+        for event, script in former_hooks(_settings(path, texts)):
+            scripts.setdefault(script, []).append(event)
+        for script, events in scripts.items():
+            said = f"{path} runs {script} at {', '.join(events)}"
+            yield Leftover(f"{said}: memory is shown twice", is_hook=True)
+    text = texts[where.memory] if where.memory in texts else _text(where.memory)
+    for each in former_sections(text):
+        said = f"{where.memory} has the section {each.heading!r} of another memory system"
+        yield Leftover(f"{said}: the model is told two ways", is_hook=False)
+
+
+def _settings(path: Path, texts: Mapping[Path, str]) -> object:
+    if path not in texts:
+        return settings_in(path)
+    return {} if jsontext.is_blank(texts[path]) else jsontext.read(texts[path])
+
+
+def _text(path: Path) -> str:
+    try:
+        return text_of(path, read_file(path))
+    except GitmemError:  # told by who has to write it
+        return ""
+
+
+def way_out(there: Places, installed: Iterable[str]) -> str:
+    """What to type so that it goes from THERE; INSTALLED are the scopes that call us already."""
+    call = f"gitmem install {there.host} --scope"
+    way = f"`{call} {there.scope} --replace` takes it out, and --uninstall puts it back"
+    others = [scope for scope in installed if scope != there.scope]
+    if not others:
+        return way
+    return f"{way}; one scope is enough: `{call} {others[0]} --uninstall` removes the other"

@@ -1,0 +1,288 @@
+"""`gitmem transcript import c4|nano`: the conversations that memory systems keep in SQLite."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import Run
+from tests.support.samples import narrow
+
+C4 = """
+    CREATE TABLE checkpoints (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, timestamp DATETIME DEFAULT CURRENT_TIMESTAMP,
+        summary TEXT, start_conversation_id INTEGER, end_conversation_id INTEGER
+    );
+    CREATE TABLE conversations (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, timestamp DATETIME DEFAULT CURRENT_TIMESTAMP,
+        direction TEXT NOT NULL, channel TEXT NOT NULL, endpoint_id TEXT, content TEXT NOT NULL,
+        status TEXT DEFAULT 'pending', priority INTEGER DEFAULT 3
+    );
+"""
+OLD_C4 = C4.replace("channel", "source").replace(
+    "summary TEXT, start_conversation_id INTEGER, end_conversation_id INTEGER", "type TEXT"
+)
+NANO = """
+    CREATE TABLE chats (jid TEXT PRIMARY KEY, name TEXT, last_message_time TEXT);
+    CREATE TABLE messages (
+        id TEXT, chat_jid TEXT, sender TEXT, sender_name TEXT, content TEXT, timestamp TEXT,
+        is_from_me INTEGER, PRIMARY KEY (id, chat_jid)
+    );
+    CREATE VIRTUAL TABLE messages_fts USING fts5(content);
+"""
+SPOKEN = [
+    ("2026-02-01 09:00:00", "in", "telegram", "42", "We deploy on Monday"),
+    ("2026-02-01 09:00:05", "out", "telegram", "42", "Noted"),
+    ("2026-02-01 23:00:00", "in", "scheduler", None, "Run the backup"),
+    ("2026-02-02 09:00:00", "in", "lark", "team", "Who is on call?"),
+]
+
+
+def make(path: Path, schema: str, wal: bool = False) -> sqlite3.Connection:
+    """A database; the connection stays open, as that of a bot that runs."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute(f"PRAGMA journal_mode = {'WAL' if wal else 'DELETE'}")
+    connection.executescript(schema)
+    return connection
+
+
+def say(
+    connection: sqlite3.Connection, *rows: tuple[object, ...], channel: str = "channel"
+) -> None:
+    connection.executemany(
+        f"INSERT INTO conversations (timestamp, direction, {channel}, endpoint_id, content)"
+        " VALUES (?, ?, ?, ?, ?)",
+        rows,
+    )
+
+
+def summarise(connection: sqlite3.Connection, start: int, end: int, summary: str | None) -> None:
+    connection.execute(
+        "INSERT INTO checkpoints (summary, start_conversation_id, end_conversation_id)"
+        " VALUES (?, ?, ?)",
+        (summary, start, end),
+    )
+
+
+@pytest.fixture
+def c4(run: Run, tmp_path: Path) -> Iterator[tuple[Path, sqlite3.Connection]]:
+    """The database of a bot that runs, and a group."""
+    assert run("init").code == 0
+    folder = tmp_path / "bridge"
+    folder.mkdir()
+    with closing(make(folder / "c4.db", C4, wal=True)) as connection:
+        say(connection, *SPOKEN)
+        yield folder / "c4.db", connection
+
+
+def listing(folder: Path) -> dict[str, bytes]:
+    return {each.name: each.read_bytes() for each in folder.iterdir()}
+
+
+class TestC4:
+    def test_conversations_come_in_once(
+        self, run: Run, c4: tuple[Path, sqlite3.Connection]
+    ) -> None:
+        path, connection = c4
+
+        done = run("transcript", "import", "c4", str(path))
+        again = run("transcript", "import", "c4", str(path), "--json")
+        say(connection, ("2026-02-03 09:00:00", "out", "lark", "team", "Grace is"))
+        more = run("transcript", "import", "c4", str(path))
+
+        assert (done.code, done.out) == (0, "kept 4 messages from 1 file\n")
+        assert again.document["added"] == 0
+        assert more.out.startswith("kept 1 message from 1 file\n")
+        assert run("transcript", "show", "telegram:42").out == (
+            "[1] 2026-02-01 09:00 user: We deploy on Monday\n"
+            "[2] 2026-02-01 09:00 assistant: Noted\n"
+        )
+        assert "Run the backup" in run("transcript", "show", "scheduler").out
+        assert "assistant: Grace is" in run("transcript", "show", "lark:team").out
+
+    def test_what_c4_has_summarised_is_not_pending(
+        self, run: Run, c4: tuple[Path, sqlite3.Connection]
+    ) -> None:
+        path, connection = c4
+        run("transcript", "add", "--chat", "here", "--from", "ada", "said before")
+        token = narrow()["npm-token"][0]
+        summarise(connection, 1, 2, f"Deploys are on Monday; the key is {token}")
+        summarise(connection, 3, 3, None)
+
+        done = run("transcript", "import", "c4", str(path), "--json")
+        pending = run("transcript", "pending", "--json").document
+
+        assert done.document["summarised"] == 3
+        assert [each["text"] for each in pending["messages"]] == ["said before", "Who is on call?"]
+        log = run("log", "--op", "checkpoint").out
+        assert "2 messages: Deploys are on Monday" in log
+        assert token not in log
+        assert run("transcript", "import", "c4", str(path), "--json").document["summarised"] == 0
+
+    def test_a_checkpoint_that_was_taken_back_stays_so(
+        self, run: Run, c4: tuple[Path, sqlite3.Connection]
+    ) -> None:
+        path, connection = c4
+        summarise(connection, 1, 4, "All of it")
+        run("transcript", "import", "c4", str(path))
+        assert run("transcript", "status", "--json").document["pending"] == 0
+
+        assert run("undo").code == 0
+        run("transcript", "import", "c4", str(path))
+
+        assert run("transcript", "status", "--json").document["pending"] == 4
+
+    def test_a_dry_run_keeps_nothing(self, run: Run, c4: tuple[Path, sqlite3.Connection]) -> None:
+        path, connection = c4
+        summarise(connection, 1, 2, "x")
+
+        done = run("transcript", "import", "c4", str(path), "--dry-run")
+
+        assert done.out == "would keep 4 messages from 1 file\n"
+        assert run("transcript", "list", "--json").document["chats"] == []
+
+    def test_credentials_are_blanked_out(
+        self, run: Run, c4: tuple[Path, sqlite3.Connection]
+    ) -> None:
+        path, connection = c4
+        token = narrow()["npm-token"][0]
+        say(connection, ("2026-02-03 09:00:00", "in", "lark", "team", f"key {token}"))
+
+        done = run("transcript", "import", "c4", str(path))
+
+        assert "1 credential blanked out" in done.out
+        assert "[redacted: npm-token]" in run("transcript", "show", "lark:team").out
+
+    def test_the_schema_of_earlier_releases_is_read(self, run: Run, tmp_path: Path) -> None:
+        run("init")
+        with closing(make(tmp_path / "c4.db", OLD_C4)) as connection:
+            say(connection, *SPOKEN[:2], channel="source")
+
+        done = run("transcript", "import", "c4", str(tmp_path))
+
+        assert done.out == "kept 2 messages from 1 file\n"
+        assert "telegram:42" in run("transcript", "list").out
+
+    def test_all_finds_the_database_of_the_system(
+        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        run("init")
+        monkeypatch.setenv("HOME", str(tmp_path))
+        none = run("transcript", "import", "c4", "--all")
+        (tmp_path / "zylos" / "comm-bridge").mkdir(parents=True)
+        with closing(make(tmp_path / "zylos" / "comm-bridge" / "c4.db", C4)) as connection:
+            say(connection, SPOKEN[0])
+
+        assert (none.code, "there are no conversations in" in none.err) == (3, True)
+        assert run("transcript", "import", "c4", "--all").out == "kept 1 message from 1 file\n"
+
+
+class TestNothingIsWrittenBesideIt:
+    """Of a bot that runs, one that has ended, and a copy that lost its shared memory."""
+
+    def test_while_the_bot_runs(self, c4: tuple[Path, sqlite3.Connection]) -> None:
+        """In a process of its own: in one process all connections share what one may write."""
+        path, _ = c4
+        before = listing(path.parent)
+        assert set(before) == {"c4.db", "c4.db-wal", "c4.db-shm"}
+
+        command = [sys.executable, "-m", "gitmem", "transcript", "import", "c4", str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+
+        assert done.stdout.startswith("kept 4")
+        assert listing(path.parent) == before
+
+    def test_a_copy_with_its_log(
+        self, run: Run, c4: tuple[Path, sqlite3.Connection], tmp_path: Path
+    ) -> None:
+        path, _ = c4
+        copy = tmp_path / "copy"
+        copy.mkdir()
+        for name in ("c4.db", "c4.db-wal"):
+            shutil.copy(path.with_name(name), copy / name)
+        before = listing(copy)
+
+        assert run("transcript", "import", "c4", str(copy)).out.startswith("kept 4")
+
+        assert listing(copy) == before
+
+    @pytest.mark.parametrize("wal", [True, False], ids=["wal", "journal"])
+    def test_when_the_bot_has_ended(self, run: Run, tmp_path: Path, wal: bool) -> None:
+        run("init")
+        folder = tmp_path / "bridge"
+        folder.mkdir()
+        with closing(make(folder / "c4.db", C4, wal=wal)) as connection:
+            say(connection, *SPOKEN)
+        before = listing(folder)
+        assert list(before) == ["c4.db"]
+
+        assert run("transcript", "import", "c4", str(folder)).out.startswith("kept 4")
+
+        assert listing(folder) == before
+
+
+class TestNano:
+    def test_messages_of_each_chat(self, run: Run, tmp_path: Path) -> None:
+        run("init")
+        (tmp_path / "nano" / "store").mkdir(parents=True)
+        with closing(make(tmp_path / "nano" / "store" / "messages.db", NANO)) as connection:
+            connection.executemany(
+                "INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?)",
+                [
+                    ("1", "a@g.us", "49@s", "Ada", "Hi", "2026-02-01T09:00:00.000Z", 0),
+                    ("2", "a@g.us", "bot", None, "Hello Ada", "2026-02-01T09:00:05.000Z", 1),
+                    ("1", "b@g.us", "50@s", "", "Other room", "2026-02-01T09:01:00.000Z", 0),
+                    ("3", "a@g.us", "49@s", "Ada", None, "2026-02-01T09:02:00.000Z", 0),
+                    ("4", "a@g.us", "49@s", "Ada", "When?", "yesterday", 0),
+                ],
+            )
+
+        done = run("transcript", "import", "nano", str(tmp_path / "nano"))
+        again = run("transcript", "import", "nano", str(tmp_path / "nano"), "--json").document
+
+        assert done.out == (
+            "kept 3 messages from 1 file\n"
+            "  1 line passed over: no text\n  1 line passed over: unreadable\n"
+        )
+        assert again["added"] == 0
+        assert run("transcript", "show", "a@g.us").out == (
+            "[1] 2026-02-01 09:00 Ada: Hi\n[2] 2026-02-01 09:00 assistant: Hello Ada\n"
+        )
+        assert "50@s: Other room" in run("transcript", "show", "b@g.us").out
+
+
+class TestMistakes:
+    def test_each_says_what_to_do(self, run: Run, tmp_path: Path) -> None:
+        run("init")
+        make(tmp_path / "nano.db", NANO).close()
+        make(tmp_path / "other.db", "CREATE TABLE conversations (id TEXT, json TEXT);").close()
+        (tmp_path / "text.db").write_text("no database\n")
+        (tmp_path / "cut.db").write_bytes((tmp_path / "nano.db").read_bytes()[:5000])
+        for name, said in (
+            ("none.db", "none.db: No such file"),
+            ("text.db", "is not a SQLite database"),
+            ("nano.db", "run `gitmem transcript import nano "),
+            ("other.db", "has no conversations of C4"),
+            ("cut.db", "cannot be read"),
+        ):
+            done = run("transcript", "import", "c4", str(tmp_path / name))
+
+            assert (done.code, said in done.err) == (3, True), (name, done.err)
+
+    def test_a_database_that_is_locked_loses_nothing(self, run: Run, tmp_path: Path) -> None:
+        run("init")
+        with closing(make(tmp_path / "c4.db", C4)) as connection:
+            say(connection, *SPOKEN)
+            connection.execute("BEGIN EXCLUSIVE")
+            busy = run("transcript", "import", "c4", str(tmp_path / "c4.db"))
+            connection.execute("COMMIT")
+
+        assert (busy.code, "is locked" in busy.err) == (3, True)
+        assert run("transcript", "import", "c4", str(tmp_path)).out.startswith("kept 4")
