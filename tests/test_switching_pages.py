@@ -15,7 +15,7 @@ import yaml
 
 from gitmem.cli.app import app
 from tests.support.git import git
-from tests.support.old_folders import arizuko_folder, claude_home, soul_folder
+from tests.support.old_folders import ARIZUKO, arizuko_folder, claude_home, soul_folder
 from tests.support.switching import DOCS, Page, Walk, bytes_of, needs
 
 ROOT = DOCS.parent
@@ -222,6 +222,8 @@ class TestArizuko:
         assert bytes_of(groups) == before | {
             "shop/gitmem.yaml": (shop / "gitmem.yaml").read_bytes()
         }
+        listed = set(walk.run("gitmem -g shop list").split())
+        assert listed == {"gitmem.yaml", *ARIZUKO}, "and nothing of the workspace"
         next(adopting)
         assert "add users/bob.md" in git(groups / "docs", "log", "--format=%s")
         assert shown(groups / "docs" / "users" / "bob.md") == "Bob mends printers."
@@ -238,6 +240,7 @@ class TestArizuko:
         assert walk.run("gitmem -g shop inject") == self.blocks(shop, "2026-02-09")
         assert "ten boxes" in next(day)
         assert "Counts the paper" in self.blocks(shop, "2026-02-09", jid)
+        assert "Carl" in self.blocks(shop, "2026-02-09", "whatsapp:4711")
         walk.now = "2026-02-09T17:00:00Z"
         next(day)
         assert '"today">Paper arrived and is counted. Open' in self.blocks(shop, "2026-02-09")
@@ -269,6 +272,7 @@ class TestArizuko:
         "episodes/2026-02-09.md",
         "episodes/2026-W06.md",
         "users/telegram:123456.md",
+        "users/whatsapp:4711.md",
     )
 
     @staticmethod
