@@ -68,7 +68,8 @@ from gitmem.operations.listing import list_files
 from gitmem.operations.log import iter_log, log, start_of
 from gitmem.operations.maintain import Limits, maintain, maintain_all
 from gitmem.operations.memory_actions import memory_get, memory_search
-from gitmem.operations.migrate import migrate
+from gitmem.operations.migrate import due_migration, migrate, migrate_due
+from gitmem.operations.missed import catch_up, missed_days, snapshot_missed
 from gitmem.operations.move import move, remove
 from gitmem.operations.move_entry import move_entry
 from gitmem.operations.pending import pending_edits
@@ -85,7 +86,7 @@ from gitmem.operations.rollups_due import rollups_due
 from gitmem.operations.rotate import rotate
 from gitmem.operations.search import search
 from gitmem.operations.show import show
-from gitmem.operations.snapshot import snapshot, snapshots
+from gitmem.operations.snapshot import has_grown, snapshot, snapshots
 from gitmem.operations.sources import has_shared, has_transcripts, sources_at
 from gitmem.operations.staged import guard_staged
 from gitmem.operations.status import health_of, status
@@ -97,6 +98,7 @@ from gitmem.operations.transcript_pending import transcript_pending
 from gitmem.operations.transcript_prune import transcript_prune
 from gitmem.operations.transcript_show import transcript_list, transcript_show
 from gitmem.operations.transcript_status import transcript_status
+from gitmem.operations.transcript_summarised import Summarised, transcript_summarised
 from gitmem.operations.transcripts import ask_said, last_closed, messages_of, said_path, tip_of
 from gitmem.operations.trash import held_drop, held_empty, held_restore, held_trash
 from gitmem.operations.undo import undo
@@ -111,7 +113,7 @@ ASKED = "whose own business is it, theirs?"
 """What finds theirs, if anything does."""
 
 NO_GROUP = {
-    "is_chat", "spelled_at", "unmade_files",
+    "blob_text", "day_of", "is_chat", "seed_report", "spelled_at", "unmade_files",
     "adopt_all", "age_of", "aged_entries", "ageing_files", "aims", "applied", "archive_files",
     "arrival_of", "by_day", "cache_of", "changed_at", "check_no_archive", "check_place",
     "check_states", "check_target", "checked", "checked_edit", "choose", "choose_layout", "command",
@@ -358,6 +360,7 @@ BY_PATH: dict[str, Call] = {
     "search in a layer": lambda g, p: search(g, ASKED, layers=[p]),
     "search from a source": lambda g, p: search(g, ASKED, source=p),
     "transcript_add": lambda g, p: transcript_add(g, [Spoken(p, p, p, None, p)]),
+    "transcript_summarised": lambda g, p: transcript_summarised(g, [Summarised([(p, p)], p)]),
     "transcript_import": imported,
     "transcript_import of lines": lambda g, p: transcript_import(
         g, [Path(p)], lambda *_: iter(()), form="x"
@@ -422,6 +425,12 @@ PLAIN: dict[str, Call] = {
     "maintain_all": lambda g, _: maintain_all(g.store, acting=g.acting),
     "made_report": lambda g, _: made_report(g),
     "migrate": lambda g, _: (migrate(g, dry_run=True), migrate(g)),
+    "due_migration": lambda g, _: due_migration(g),
+    "migrate_due": lambda g, _: migrate_due(g),
+    "catch_up": lambda g, _: catch_up(g),
+    "missed_days": lambda g, _: missed_days(g),
+    "snapshot_missed": lambda g, _: snapshot_missed(g),
+    "has_grown": lambda g, _: has_grown(g),
     "consolidate": lambda g, _: consolidate(g),
     "rollup": lambda g, _: rollup(g, "week", "2026-W01", "text", summary="one line"),
     "rollups_due": lambda g, _: rollups_due(g),
@@ -636,6 +645,7 @@ WRITING: dict[str, Call] = {
     "migrate": lambda g, _: migrate(g),
     "check with repair": lambda g, _: check(g, repair=True),
     "transcript_add": BY_PATH["transcript_add"],
+    "transcript_summarised": BY_PATH["transcript_summarised"],
     "transcript_checkpoint": lambda g, _: transcript_checkpoint(g, "fine", token="0" * 16),
     "transcript_import": BY_PATH["transcript_import of lines"],
     "transcript_pending": BY_PATH["transcript_pending"],

@@ -40,7 +40,7 @@ def sealed(environ: Mapping[str, str], *, home: Path) -> dict[str, str]:
         "XDG_CONFIG_HOME": str(home / ".config"),
         "XDG_DATA_HOME": str(home / ".local" / "share"),
         "XDG_STATE_HOME": str(home / ".local" / "state"),
-        # On a busy machine a hook is late, and a late hook says nothing: no test may depend on that.
+        # A busy machine makes a hook late, and a late hook says nothing.
         "GITMEM_HOOK_SECONDS": "0",
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_CONFIG_NOSYSTEM": "1",
