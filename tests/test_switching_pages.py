@@ -16,10 +16,10 @@ import yaml
 from gitmem.cli.app import app
 from tests.support.git import git
 from tests.support.old_folders import ARIZUKO, arizuko_folder, claude_home, soul_folder
-from tests.support.switching import DOCS, Page, Walk, bytes_of, needs
+from tests.support.switching import DOCS, Page, Walk, bytes_of, needs, shown
 
 ROOT = DOCS.parent
-PAGES = ["from-arizuko", "from-soul"]
+PAGES = ["from-arizuko", "from-soul", "from-zylos"]
 SECTIONS = [
     "What replaces what",
     "Adopt the folder",
@@ -72,14 +72,7 @@ def unknown_words(line: str) -> list[str]:
             command = found
     for each in command.params:
         known |= {*each.opts, *each.secondary_opts}
-    return [
-        word for word in shlex.split(words) if word.startswith("-") and word not in known | {"-"}
-    ]
-
-
-def shown(path: Path) -> str:
-    """A file as a prompt has it: LF, and no blank lines around it."""
-    return path.read_text("utf-8").replace("\r\n", "\n").strip("\n")
+    return [word for word in shlex.split(words) if re.match(r"-\S", word) and word not in known]
 
 
 class TestSoul:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -149,3 +151,210 @@ def claude_home(home: Path) -> Path:
         "CLAUDE.md": ("2026-01-19T09:00:00", "# House rules\n\nBe kind."),
     }
     return fill(home / ".claude", {**skills, **own})
+
+
+ZYLOS_MEMORY = {
+    "identity.md": (
+        "2026-01-05T09:00:00",
+        (
+            "# Identity\n\n## Who I Am\nI am Zia, an agent of a small team.\n\n## Principles\n"
+            "- Ask before what cannot be undone\n\n## Timezone\n- Configured TZ: see .env TZ\n\n"
+            "## Digital Assets\n\n### Accounts\n- GitHub: zia-bot\n\n### API Key References\n"
+            "- OpenAI: key stored in .env as OPENAI_API_KEY\n"
+        ),
+    ),
+    "state.md": (
+        "2026-02-08T14:00:00",
+        (
+            "# Active State\n\nLast updated: 2026-02-08 22:00\n\n## Current Focus\n"
+            "The invoice page.\n\n## Pending Tasks\n- [ ] Mend the totals (Ada, 2026-02-07)\n\n"
+            "## Recent Completions\n- [x] Backup moved (2026-02-06)\n"
+        ),
+    ),
+    "references.md": (
+        "2026-01-20T09:00:00",
+        (
+            "# References\r\n\r\n## Configuration Sources\r\n"
+            "- Environment: ~/zylos/.env (TZ, DOMAIN)\r\n"
+            "\r\n## Key Paths\r\n- Memory: ~/zylos/memory/"
+        ),
+    ),
+    "users/default/profile.md": (
+        "2026-01-05T09:00:00",
+        "# User Profile: (to be learned)\n\n## Notes\n(None yet)\n",
+    ),
+    "users/ada/profile.md": (
+        "2026-02-05T09:00:00",
+        (
+            "# User Profile: Ada\n\n## Identity\n- User ID: ada\n- Primary Channel: telegram\n\n"
+            "## Notes\n- Wants short answers\n\nLast updated: 2026-02-05\n"
+        ),
+    ),
+    "reference/decisions.md": (
+        "2025-12-30T09:00:00",
+        (
+            "# Decisions Log\n\n### ESM only\n- **Date:** 2025-10-02\n- **Decided by:** Ada\n"
+            "- **Decision:** All code is ESM.\n- **Context:** CommonJS was the other way.\n"
+            "- **Status:** active\n- **Importance:** 2\n- **Type:** procedural\n\n"
+            "### Memory without git\n- **Date:** 2025-11-10\n- **Decided by:** Ada\n"
+            "- **Decision:** Files alone.\n- **Context:** Simple.\n- **Status:** superseded\n"
+            "- **Importance:** 4\n- **Type:** strategic\n"
+        ),
+    ),
+    "reference/projects.md": (
+        "2026-02-06T09:00:00",
+        (
+            "# Projects\n\nActive and planned projects. Updated by Memory Sync.\n\n## Active\n\n"
+            "### Invoice page\n- **Status:** active\n- **Started:** 2026-01-15\n"
+            "- **Updated:** 2026-02-06\n- **Description:** Totals and taxes.\n- **Importance:** 2\n"
+            "- **Type:** factual\n\n## Completed\n\n### Backup\n- **Status:** completed\n"
+            "- **Started:** 2025-12-01\n- **Updated:** 2026-02-06\n- **Description:** To the NAS.\n"
+            "- **Importance:** 3\n- **Type:** factual\n"
+        ),
+    ),
+    "reference/preferences.md": (
+        "2026-01-05T09:00:00",
+        (
+            "# Shared Preferences\n\n### Plain text in Telegram\n- **Date observed:** 2026-01-05\n"
+            "- **Applies to:** all\n- **Importance:** 3\n- **Type:** procedural\n"
+        ),
+    ),
+    "reference/ideas.md": ("2026-01-05T09:00:00", "# Ideas\n\n(No ideas yet.)\n"),
+    "sessions/current.md": (
+        "2026-02-08T13:00:00",
+        "# Session Log: 2026-02-08\n\n- 20:10 Ada asked for the totals\n- 21:00 Found the fault\n",
+    ),
+    "sessions/2026-02-06.md": (
+        "2026-02-06T13:00:00",
+        "# Session Log: 2026-02-06\n\n- 10:00 Backup moved to the NAS\n",
+    ),
+    "sessions/2025-12-30.md": (
+        "2025-12-30T13:00:00",
+        "# Session Log: 2025-12-30\n\n- 09:00 First day\n",
+    ),
+    "archive/old-host.md": ("2026-01-10T09:00:00", "The old host was called plum.\n"),
+    "archive/.gitkeep": ("2026-01-05T09:00:00", ""),
+}
+ZYLOS_SCRIPTS = {
+    "zylos-memory": (
+        "session-start-inject.js",
+        "rotate-session.js",
+        "memory-sync.js",
+        "consolidate.js",
+        "memory-status.js",
+        "daily-commit.js",
+    ),
+    "comm-bridge": ("c4-session-init.js", "c4-fetch.js", "c4-checkpoint.js"),
+}
+ZYLOS_PAGE = """\
+# Zia
+
+Be kind.
+
+## Memory System
+
+Files in `~/zylos/memory/`. Memory Sync comes first: invoke `/zylos-memory`.
+
+## Tools
+
+Many.
+"""
+# A scheduler that only keeps what it is told, one task for each name.
+ZYLOS_SCHEDULER = """\
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+const file = new URL("../tasks.json", import.meta.url);
+const tasks = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : {};
+const [verb, subject, ...rest] = process.argv.slice(2);
+if (verb === "remove") delete tasks[subject];
+if (verb === "add") tasks[rest[rest.indexOf("--name") + 1]] = { text: subject, options: rest };
+writeFileSync(file, JSON.stringify(tasks));
+"""
+
+
+def zylos_hooks() -> str:
+    """The settings of Claude Code with the two hooks of the old system, and one of the person."""
+    scripts = (
+        "zylos-memory/scripts/session-start-inject.js",
+        "comm-bridge/scripts/c4-session-init.js",
+    )
+    hooks = [
+        {"type": "command", "command": f"node ~/zylos/.claude/skills/{each}", "timeout": 10000}
+        for each in scripts
+    ]
+    own = {"type": "command", "command": "echo good morning"}
+    start = [{"matcher": "", "hooks": hooks}, {"matcher": "", "hooks": [own]}]
+    return json.dumps({"hooks": {"SessionStart": start}, "model": "opus"}, indent=2) + "\n"
+
+
+def zylos_folder(root: Path) -> Path:
+    """A bot in ROOT with its memory, skills, hooks, `.env`, messages and daily commits."""
+    installed = "2026-01-05T09:00:00"
+    own = {
+        ".env": (installed, "# Timezone\nTZ='Asia/Shanghai'\nDOMAIN=zia.example.com\n"),
+        ".gitignore": (installed, ".env\ncomm-bridge/\nnode_modules/\n"),
+        "CLAUDE.md": (installed, ZYLOS_PAGE),
+        ".claude/settings.local.json": (installed, zylos_hooks()),
+        ".claude/skills/scheduler/package.json": (installed, '{"type": "module"}\n'),
+        ".claude/skills/scheduler/scripts/cli.js": (installed, ZYLOS_SCHEDULER),
+    }
+    for skill, scripts in ZYLOS_SCRIPTS.items():
+        page = f"---\nname: {skill}\ndescription: {skill} of old.\n---\nRun the scripts.\n"
+        own[f".claude/skills/{skill}/SKILL.md"] = (installed, page)
+        own[f".claude/skills/{skill}/package.json"] = (installed, '{"type": "module"}\n')
+        for name in scripts:
+            own[f".claude/skills/{skill}/scripts/{name}"] = (installed, f"// {name}\n")
+    fill(root, own)
+    git(root, "init", "--quiet", "--initial-branch=main")
+    git(root, "add", ".")
+    git(root, "commit", "--quiet", "-m", "zylos init")
+    daily_commits(root)
+    c4_database(root / "comm-bridge" / "c4.db", C4_MESSAGES, 2)
+    return root
+
+
+def daily_commits(root: Path) -> None:
+    """The memory of ROOT, a commit for each day on which a file changed, but for the last."""
+    days = sorted({moment[:10] for moment, _ in ZYLOS_MEMORY.values()})
+    for day in days:
+        files = {name: file for name, file in ZYLOS_MEMORY.items() if file[0][:10] == day}
+        fill(root / "memory", files)
+        if day != days[-1]:
+            git(root, "add", "memory/")
+            moment = f"{day}T23:00:00+08:00"
+            dates = {"GIT_AUTHOR_DATE": moment, "GIT_COMMITTER_DATE": moment}
+            git(root, "commit", "--quiet", "-m", f"memory: daily snapshot {day}", env=dates)
+
+
+C4_MESSAGES = [
+    ("2026-02-06 02:00:00", "in", "telegram", "ada", "Is the backup on the NAS?"),
+    ("2026-02-06 02:00:09", "out", "telegram", "ada", "Yes, since this morning"),
+    ("2026-02-08 12:10:00", "in", "telegram", "ada", "The totals are wrong"),
+    ("2026-02-08 12:10:30", "out", "telegram", "ada", "I look into the taxes"),
+]
+
+
+def c4_database(path: Path, messages: list[tuple[str, str, str, str, str]], closed: int) -> None:
+    """The SQLite file of C4 with MESSAGES, of which the first CLOSED have a checkpoint."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(path)) as database, database:
+        database.executescript(
+            "CREATE TABLE checkpoints (id INTEGER PRIMARY KEY, timestamp DATETIME, summary TEXT,"
+            " start_conversation_id INTEGER, end_conversation_id INTEGER);"
+            "CREATE TABLE conversations (id INTEGER PRIMARY KEY, timestamp DATETIME,"
+            " direction TEXT, channel TEXT, endpoint_id TEXT, content TEXT, status TEXT,"
+            " priority INTEGER);"
+        )
+        say_in_c4(database, *messages)
+        database.execute(
+            "INSERT INTO checkpoints VALUES (1, '2026-02-06 15:00:00', 'Backup is done', 1, ?)",
+            (closed,),
+        )
+
+
+def say_in_c4(database: sqlite3.Connection, *messages: tuple[str, str, str, str, str]) -> None:
+    """Add MESSAGES as c4-receive.js and c4-send.js do."""
+    database.executemany(
+        "INSERT INTO conversations (timestamp, direction, channel, endpoint_id, content)"
+        " VALUES (?, ?, ?, ?, ?)",
+        messages,
+    )

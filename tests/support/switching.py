@@ -91,7 +91,9 @@ class Walk:
 
     def steps(self, title: str) -> Iterator[str]:
         """Run the shell blocks of a section one by one; each answers with what it printed."""
-        for block in self.page.blocks(title, "sh"):
+        blocks = self.page.blocks(title, "sh")
+        assert blocks, f"{self.page.name} has no commands under {title!r}"
+        for block in blocks:
             self.ran.append(block)
             yield self.run(block.text)
 
@@ -127,15 +129,17 @@ class Walk:
     def session_start(self, folder: Path, **more: str) -> str:
         """Start a session of Claude Code in FOLDER; answer with what the hook gives the model."""
         event = {"session_id": "s-1", "cwd": str(folder), "source": "startup", **more}
-        (entry,) = self._settings()["hooks"]["SessionStart"]
+        (entry,) = self._settings(folder)["hooks"]["SessionStart"]
         (hook,) = entry["hooks"]
         said = self.run(f"cd '{folder}'; {hook['command']}", input=json.dumps(event))
         answer = json.loads(said)["hookSpecificOutput"]["additionalContext"]
         assert isinstance(answer, str)
         return answer
 
-    def _settings(self) -> dict[str, Any]:
-        found = json.loads((self.home / ".claude" / "settings.json").read_text())
+    def _settings(self, folder: Path) -> dict[str, Any]:
+        """The settings of the project in FOLDER, else those of the reader."""
+        places = [each / ".claude" / "settings.json" for each in (folder, self.home)]
+        found = json.loads(next(filter(Path.is_file, places)).read_text())
         assert isinstance(found, dict)
         return found
 
@@ -151,3 +155,8 @@ def bytes_of(folder: Path) -> dict[str, bytes]:
         for path in sorted(folder.rglob("*"))
         if path.is_file() and ".git" not in path.relative_to(folder).parts
     }
+
+
+def shown(path: Path) -> str:
+    """A file as a prompt has it: LF, and no blank lines around it."""
+    return path.read_text("utf-8").replace("\r\n", "\n").strip("\n")
