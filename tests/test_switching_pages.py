@@ -19,7 +19,7 @@ from tests.support.old_folders import ARIZUKO, arizuko_folder, claude_home, soul
 from tests.support.switching import DOCS, Page, Walk, bytes_of, needs, shown
 
 ROOT = DOCS.parent
-PAGES = ["from-arizuko", "from-soul", "from-zylos"]
+PAGES = ["from-arizuko", "from-nano", "from-soul", "from-zylos"]
 SECTIONS = [
     "What replaces what",
     "Adopt the folder",

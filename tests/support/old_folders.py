@@ -358,3 +358,74 @@ def say_in_c4(database: sqlite3.Connection, *messages: tuple[str, str, str, str,
         " VALUES (?, ?, ?, ?, ?)",
         messages,
     )
+
+
+NANO_MAIN = {
+    "SOUL.md": (
+        "2026-02-05T18:00:00",
+        (
+            "# Andy\n\nI help Ada with her shop.\n\n"
+            "## Session Compaction 2026-02-05T18:00:00.000Z\n\n"
+            "Invoices moved to the blue folder.\n\n"
+            "## Tone\n\nShort and warm.\n"
+        ),
+    ),
+    "MEMORY.md": (
+        "2026-02-02T09:00:00",
+        (
+            "# Memory\n\n## Printer\n\nThe printer is at 10.0.0.7, queue `main`.\n\n"
+            "## Deploys\n\nDeploys happen on Monday.\n"
+        ),
+    ),
+    "memory/suppliers.md": (
+        "2026-01-12T09:00:00",
+        "# Suppliers\r\n\r\nPaper comes from Nordpapir, ten boxes at a time.\r\n",
+    ),
+    "memory/plants.md": ("2025-10-01T09:00:00", "The fern in the window needs water on Fridays."),
+    "src/prices.js": ("2026-01-21T09:00:00", "export const paper = 79;\n"),
+    "src/node_modules/left/index.js": ("2026-01-21T09:00:00", "module.exports = 1;\n"),
+}
+NANO_FAMILY = {
+    "CLAUDE.md": (
+        "2026-01-30T09:00:00",
+        (
+            "# Andy at home\n\nI am kind.\n\n## Session Compaction 2026-01-30T09:00:00.000Z\n\n"
+            "The trip to Bergen is booked.\n"
+        ),
+    ),
+    "MEMORY.md": ("2026-01-28T09:00:00", "# Family\n\nGrandma's birthday is on 3 March.\n"),
+    "conversations/2026-01-30.md": ("2026-01-30T09:00:00", "Not a memory.\n"),
+}
+NANO_GLOBAL = {
+    "MEMORY.md": ("2026-01-02T09:00:00", "# For all\n\nThe wifi password is on the fridge.\n"),
+}
+NANO_MESSAGES = [
+    (
+        "m1",
+        "ada@s",
+        "ada@s",
+        "Ada",
+        "Which colour has the invoice folder?",
+        "2026-02-06T09:00:00Z",
+        0,
+    ),
+    ("m2", "ada@s", "andy", None, "Blue, since Thursday", "2026-02-06T09:00:05Z", 1),
+    ("m1", "family@g", "bo@s", "Bo", "Bergen in May!", "2026-01-30T08:00:00Z", 0),
+]
+
+
+def nano_folder(home: Path) -> Path:
+    """A gateway in HOME with a workspace for its main group, two other groups and messages."""
+    fill(home / "nano", NANO_MAIN)
+    gateway = home / "gateway"
+    fill(gateway / "groups" / "family", NANO_FAMILY)
+    fill(gateway / "groups" / "global", NANO_GLOBAL)
+    (gateway / "store").mkdir()
+    with closing(sqlite3.connect(gateway / "store" / "messages.db")) as database, database:
+        database.executescript(
+            "CREATE TABLE messages (id TEXT, chat_jid TEXT, sender TEXT, sender_name TEXT,"
+            " content TEXT, timestamp TEXT, is_from_me INTEGER, PRIMARY KEY (id, chat_jid));"
+            "CREATE VIRTUAL TABLE messages_fts USING fts5(content);"
+        )
+        database.executemany("INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?)", NANO_MESSAGES)
+    return gateway
