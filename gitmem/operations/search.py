@@ -11,7 +11,6 @@ from gitmem.core.archives import archive_of, is_archived
 from gitmem.core.asking import Sentence, sentences_asked
 from gitmem.core.layout import Layout
 from gitmem.core.ranking import in_digits
-from gitmem.core.secrets import repeated
 from gitmem.errors import BadInput, Damaged
 from gitmem.operations.finding import CANDIDATES, Match, blob_text, find_passages, text_of
 from gitmem.operations.group import Group
@@ -209,6 +208,8 @@ def _strangers(group: Group, sources: Sources, chats: Sequence[str]) -> Iterator
     known = [each for each in (group, sources.other) if each and has_transcripts(each)]
     for chat in chats:
         if not any(is_chat(each, chat) for each in known):
+            from gitmem.core.secrets import repeated  # only where there is none
+
             yield f"no messages in a chat {repeated(chat)}; see `gitmem transcript list`"
 
 

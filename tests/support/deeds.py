@@ -87,7 +87,7 @@ ELSEWHERE = {"schedule": "systemd or cron, which are the machine's: tests/hosts"
 READ_ONLY = frozenset(
     (
         *("completion", "inject", "search", "read", "list", "entries", "freshness", "status"),
-        *("log", "show", "diff", "snapshots", "doctor", "lint"),
+        *("log", "show", "diff", "snapshots", "doctor", "lint", "memory"),
     )
 )
 

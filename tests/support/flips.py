@@ -120,7 +120,7 @@ class Served(NamedTuple):
 
 def _plain(out: str) -> str:
     """OUT without where the store is, how far history was read and what jobs there were."""
-    out = re.sub(r"(?m)^files +(\d+ files) in .*", r"\1", out)
+    out = re.sub(r"(?m)^files +(\d+ files.*?) in .*", r"\1", out)
     return re.sub(r"(?m)^read  .*\n", "", out.partition("\njobs\n")[0])
 
 
