@@ -31,12 +31,14 @@ def words(cell: str) -> list[str]:
 
 
 def test_the_page_documents_every_key_of_the_report_and_no_other() -> None:
-    first, second = section("The report").split("Inside of them:")
+    report, _, zylos = section("The report").partition("### With the keys of zylos")
+    first, second = report.split("Inside of them:")
     records = [each for each in vars(reported).values() if hasattr(each, "_fields")]
     inner = {name for each in records if each is not reported.Report for name in each._fields}
 
     assert [words(row[0])[0] for row in rows(first)] == list(reported.Report._fields)
     assert {word for row in rows(second) for word in words(row[0])} == inner
+    assert {"timestamp", "memoryDir", "sessions"} <= {words(row[0])[0] for row in rows(zylos)}
 
 
 def test_the_page_has_the_states_with_their_days() -> None:

@@ -12,7 +12,7 @@ import gitmem
 from gitmem.core.guards import MAX_FILE
 from gitmem.core.messages import STANDARD
 from gitmem.core.paths import MAX_DEPTH, MAX_GROUP_BYTES, MAX_PART_BYTES
-from gitmem.git.setup import FORMAT, config_text
+from gitmem.git.setup import FORMAT, new_config_text
 from gitmem.operations.retries import RECOGNISED_WITHIN
 from tests.support.git import git
 
@@ -68,7 +68,7 @@ def test_the_options_of_the_api_page_exist() -> None:
 
 
 def test_the_documented_configuration_is_the_one_that_is_written() -> None:
-    assert config_text("../../groups/main") in blocks(FORMAT_PAGE)
+    assert new_config_text("../../groups/main") in blocks(FORMAT_PAGE)
 
 
 def test_the_documented_trailers_are_those_of_the_code() -> None:

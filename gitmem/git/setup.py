@@ -17,6 +17,9 @@ from gitmem.git.durable import make_folders, rename_durably, sync_folder, sync_t
 from gitmem.git.repository import BRANCH, Repository
 
 FORMAT = 1
+SCOPED = ("gitmem.scope", "layout")
+"""In the configuration of a group that keeps to its layout in a folder with other work. Groups of
+releases before that have no such key: all files of their folder stay memory."""
 EXCLUDED = b".gitmem-*"  # the prefix of `swapping`, which no reader needs
 """The rule in `info/exclude`: no `git add -A` or `git stash -u` takes our temporary files in."""
 LARGEST_RULES = 64 * 1024
@@ -60,7 +63,7 @@ def create(gitdir: Path, worktree: str, note: Note, now: datetime) -> None:
         for name in ("lock", _BEGINS):
             (draft / "gitmem" / name).touch(mode=0o600)
         exclude_temps(draft)
-        write_durably(draft / "config", config_text(worktree).encode())
+        write_durably(draft / "config", new_config_text(worktree).encode())
         _write_root(draft, note, now)
         _remove_locks(draft)
         _close_to_others(draft)
@@ -148,6 +151,13 @@ def config_text(worktree: str) -> str:
         text += f"\t{key} = {value}\n"
         section = name
     return text
+
+
+def new_config_text(worktree: str) -> str:
+    """The configuration of a new group, which also says that it keeps to its layout."""
+    section, _, key = SCOPED[0].partition(".")
+    text = config_text(worktree)
+    return text.replace(f"[{section}]\n", f"[{section}]\n\t{key} = {SCOPED[1]}\n")
 
 
 def name_worktree(gitdir: Path, worktree: str) -> None:

@@ -19,7 +19,15 @@ from gitmem.git.formats import Unread, check_form, unread
 from gitmem.git.lock import WAIT, Run, last_run
 from gitmem.git.repository import Repository, Snapshot, branch_file, seal
 from gitmem.git.rescue import Rescue, damage_met
-from gitmem.git.setup import FORMAT, is_blank, is_tied, name_worktree, read_config, worktree_in
+from gitmem.git.setup import (
+    FORMAT,
+    SCOPED,
+    is_blank,
+    is_tied,
+    name_worktree,
+    read_config,
+    worktree_in,
+)
 
 if TYPE_CHECKING:
     from gitmem.git.intake import PutForward
@@ -492,6 +500,11 @@ class Group:
     def is_outside(self) -> bool:
         """True when the work tree was put where the store would not have it."""
         return self.worktree != self.store.default_worktree(self.name)
+
+    @property
+    def is_scoped(self) -> bool:
+        """Whether the group was made to keep to its layout in a folder with other work."""
+        return self._config.get(SCOPED[0]) == SCOPED[1]
 
     def ensure_worktree(self) -> None:
         """A work tree that lost its `.git` file was removed or is not mounted, not edited.

@@ -14,9 +14,16 @@ from gitmem.operations.group import Group
 from gitmem.operations.layouts import checked, layout_at
 
 
-def scope_at(group: Group, snapshot: Snapshot) -> Scoped:
-    """What is memory in the work tree of GROUP beside the files of SNAPSHOT."""
-    return Scoped(group.worktree, _scope(group, snapshot), snapshot)
+def scope_at(group: Group, snapshot: Snapshot) -> Scoped | None:
+    """What is memory in the work tree of GROUP beside the files of SNAPSHOT; None for all of it.
+
+    A group of an earlier release goes on with all files, until its layout says `include` or
+    `ignore`: somebody may rely on it, and what is left out is not captured.
+    """
+    scope = _scope(group, snapshot)
+    if not (group.is_scoped or scope.included or scope.ignored):
+        return None
+    return Scoped(group.worktree, scope, snapshot)
 
 
 def _scope(group: Group, snapshot: Snapshot) -> Scope:

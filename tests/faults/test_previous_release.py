@@ -160,3 +160,30 @@ def entries(release: Release) -> list[dict[str, str]]:
     found = release.document("freshness", "facts")["entries"]
     assert isinstance(found, list)
     return found
+
+
+def test_a_folder_that_the_old_one_adopted_stays_memory_whole(both: Both, tmp_path: Path) -> None:
+    """What this release leaves out in a new group would be lost without a word in an old one."""
+    folder = tmp_path / "work"
+    for path in ("MEMORY.md", "projects/a/notes.md"):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text("known\n")
+    both.old.done("adopt", str(folder), "--in-place", "--layout", "claude-code")
+    (folder / "projects/a/notes.md").rename(folder / "projects/a/journal.md")
+    (folder / "projects/b").mkdir()
+    (folder / "projects/b/notes.md").write_text("new\n")
+
+    both.new.done("capture")
+
+    paths = {each["path"] for each in both.new.document("list")["files"]}
+    assert {"projects/a/journal.md", "projects/b/notes.md"} <= paths
+    assert "gitmem memory" not in (both.gitdir / "info" / "exclude").read_text()
+
+    with (folder / "gitmem.yaml").open("a") as layout:
+        layout.write("include: [projects/**]\n")
+    both.new.done("capture")
+    (folder / "src").mkdir()
+    (folder / "src/a.ts").write_text("other\n")
+    (folder / "projects/c.md").write_text("c\n")
+    assert "projects/c.md" in both.new.done("capture")
+    assert "src/a.ts" not in both.new.done("list")

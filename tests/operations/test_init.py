@@ -16,7 +16,7 @@ from gitmem.errors import (
     GroupRefused,
     StorageFailed,
 )
-from gitmem.git.setup import config_text, is_tied
+from gitmem.git.setup import is_tied, new_config_text
 from gitmem.operations.capture import capture
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.init import init
@@ -83,7 +83,7 @@ def test_the_configuration_is_the_documented_one_and_git_reads_it(store: Store) 
     init(store, "main")
     gitdir = store.gitdir("main")
 
-    assert (gitdir / "config").read_text() == config_text("../../groups/main")
+    assert (gitdir / "config").read_text() == new_config_text("../../groups/main")
     assert git(gitdir, "config", "core.hooksPath") == "/dev/null\n"
     assert git(gitdir, "config", "gc.auto") == "0\n"
     assert (store.root / "groups/main/.git").read_text() == "gitdir: ../../repos/main.git\n"

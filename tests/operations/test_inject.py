@@ -348,7 +348,7 @@ def test_a_summary_is_read_in_every_shape(
         ("---\ntags: [a]\n---\nbody\n", "it has no summary"),
         ("---\nsummary:\n---\nbody\n", "it has no summary"),
         ("---\nsummary: '  '\n---\nbody\n", "it has no summary"),
-        ("---\nsummary: Fixed: the bug\n---\nbody\n", "its frontmatter cannot be read"),
+        ("---\n[summary\n---\nbody\n", "its frontmatter cannot be read"),
     ],
 )
 def test_a_day_without_a_summary_is_named(small: Group, text: str, why: str) -> None:
