@@ -71,6 +71,23 @@ def keep_look(gitdir: Path, day: str) -> None:
     put(gitdir / "gitmem" / "looked", f"{day}\n".encode("ascii"))
 
 
+def is_refused(gitdir: Path) -> bool:
+    """Whether somebody took an unasked migration back, and nobody has asked for one since."""
+    return os.path.exists(f"{gitdir}/gitmem/migration-refused")
+
+
+def keep_refusal(gitdir: Path) -> None:
+    """Remember that: edits since then do not change it."""
+    if not is_refused(gitdir):
+        put(gitdir / "gitmem" / "migration-refused", b"")
+
+
+def forget_refusal(gitdir: Path) -> None:
+    """Forget it: somebody asks for the migration."""
+    with suppress(OSError):
+        os.unlink(f"{gitdir}/gitmem/migration-refused")
+
+
 def settled_day(gitdir: Path) -> str | None:
     """The day after which snapshots may still be missing, older than the newest one; empty for the
     beginning of history. None where the newest snapshot is that day.

@@ -150,8 +150,8 @@ class Status(NamedTuple):
     """What `gitmem migrate` would do, in words, and why a session does not do it by itself."""
     missed_snapshots: tuple[str, ...] = ()
     """Days on which memory changed and that have no snapshot, where one of them is before
-    yesterday: the start of a session makes the newest of them, and `gitmem maintain` all. Those that
-    a bounded look finds; `concerns` says where there may be more."""
+    yesterday: the start of a session makes the newest of them, and `gitmem maintain` all. They are
+    what a bounded look finds; `concerns` says where there may be more."""
     bytes: int = 0
     """The size of all files at HEAD that can be read."""
 
