@@ -154,6 +154,8 @@ class Status(NamedTuple):
     what a bounded look finds; `concerns` says where there may be more."""
     bytes: int = 0
     """The size of all files at HEAD that can be read."""
+    unmigrated: str = ""
+    """What `gitmem migrate` leaves as it is, and why: no fault, a host may read the old file."""
 
 
 def status(group: Group) -> Status:
@@ -192,7 +194,7 @@ def status(group: Group) -> Status:
     concerns = (*concerns, *([f"{counted(len(lost), 'version')} lost"] if lost else []))
     last_snapshot, looked = _last_snapshot(group), _looked(group)
     missed = _missed(group, looked)
-    migration = _migration(group)
+    migration, unmigrated = _migration(group)
     concerns = (*concerns, *(["migration due"] if migration else []), *_unsnapped(group, looked))
     health = _damage(read) or _untrusted(group) or health_of(group)
     if health == "ok" and (scan.held or scan.edits):
@@ -237,6 +239,7 @@ def status(group: Group) -> Status:
         migration,
         missed,
         size,
+        unmigrated,
     )
 
 
@@ -390,13 +393,14 @@ def _last_snapshot(group: Group) -> LastSnapshot | None:
     return None
 
 
-def _migration(group: Group) -> str:
+def _migration(group: Group) -> tuple[str, str]:
+    """What is due, and what `gitmem migrate` would leave."""
     with suppress(Damaged, StorageFailed):
         if any(layout_of(group).migrate):
             due, safe = migrate(group, dry_run=True), due_migration(group)
             why = f"; left, because {safe.left}" if due.changed and not safe.changed else ""
-            return due.told + why
-    return ""
+            return due.told + why, due.left
+    return "", ""
 
 
 def _looked(group: Group) -> Look | None:

@@ -257,6 +257,15 @@ class TestUnasked:
         edited(nano, "SOUL.md", f"{text(nano, 'SOUL.md')}\n## Session Compaction 3\n\n- late\n")
         assert migrate_due(nano).changed, "and later sections move by themselves again"
 
+    def test_status_says_that_both_files_exist(self, nano: Group) -> None:
+        put(nano, "CLAUDE.md", "# Old\n")
+        put(nano, "SOUL.md", "# New\n")
+
+        found = status(nano)
+
+        assert found.unmigrated == "CLAUDE.md and SOUL.md both exist; CLAUDE.md was left as it is"
+        assert (found.migration, found.health) == ("", "ok")
+
     def test_a_refusal_outlives_any_number_of_commits(
         self, nano: Group, monkeypatch: pytest.MonkeyPatch
     ) -> None:
