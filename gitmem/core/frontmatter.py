@@ -35,10 +35,10 @@ _BEFORE_VALUE = r"(?:\s|#[^\n]*\n)*:"
 _AFTER_VALUE = r"[^\n]*(?:\n|\Z)"
 _NO_YAML = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 _SHORT_ESCAPES = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
-# A value on the line of its key, or a block scalar below it.
+# A value on the line of its key and on indented lines below, or a block scalar.
 _KEY_LINE = (
     r"(?m)^([A-Za-z][\w-]*):[ \t]+"
-    r"(?:[|>][+-]?[ \t]*\r?\n((?:[ \t]+[^\n]*\n)+)|([^\s|>][^\n]*)(?:\n|\Z))"
+    r"(?:[|>][+-]?[ \t]*\r?\n((?:[ \t]+[^\n]*\n)+)|([^\s|>][^\n]*(?:\n[ \t]+[^\n]*)*)(?:\n|\Z))"
 )
 _STRING = "tag:yaml.org,2002:str"
 
@@ -127,6 +127,11 @@ def _without_broken_line(text: str, key: str) -> str:
     block = split(text)
     if block is None or not isinstance(by_line(text).get(key), str):
         return text
+    lines = [*re.finditer(rf"(?m)^{re.escape(key)}:", block.raw)]
+    if len(lines) > 1:
+        line = _line(block, lines[1].start())
+        why = f"line {line} has the key {key!r} a second time"
+        raise _refused(line, "not-settable", why, "edit the file by hand, so that one is left")
     mended = re.sub(rf"(?m)^({re.escape(key)}:)[ \t][^\r\n]*", r"\1", block.raw)
     return text[: block.start] + mended + text[block.end :]
 

@@ -1,5 +1,5 @@
-"""What maintenance found out last: at which commit, and until when, nothing was due; and on which
-day a start last looked for missing snapshots.
+"""What maintenance found out last: at which commit, and until when, nothing was due; on which day
+a start last looked for missing snapshots, and how far back some may still be missing.
 
 So that a look at a thousand quiet groups costs little more than opening them. An interrupted write
 is not remembered here: it is looked for every time.
@@ -67,5 +67,46 @@ def looked_on(gitdir: Path) -> str:
 
 
 def keep_look(gitdir: Path, day: str) -> None:
-    """Remember that no snapshot of a day before DAY is missing: no commit can come to those."""
+    """Remember that a start has looked on DAY: one look a day is enough, also where it fails."""
     put(gitdir / "gitmem" / "looked", f"{day}\n".encode("ascii"))
+
+
+def is_refused(gitdir: Path) -> bool:
+    """Whether somebody took an unasked migration back, and nobody has asked for one since."""
+    return os.path.exists(f"{gitdir}/gitmem/migration-refused")
+
+
+def keep_refusal(gitdir: Path) -> None:
+    """Remember that: edits since then do not change it."""
+    if not is_refused(gitdir):
+        put(gitdir / "gitmem" / "migration-refused", b"")
+
+
+def forget_refusal(gitdir: Path) -> None:
+    """Forget it: somebody asks for the migration."""
+    with suppress(OSError):
+        os.unlink(f"{gitdir}/gitmem/migration-refused")
+
+
+def settled_day(gitdir: Path) -> str | None:
+    """The day after which snapshots may still be missing, older than the newest one; empty for the
+    beginning of history. None where the newest snapshot is that day.
+    """
+    try:
+        with open(f"{gitdir}/gitmem/settled", encoding="ascii") as file:
+            return file.read(100).strip()
+    except OSError:
+        return None
+    except ValueError:
+        return ""
+
+
+def keep_settled(gitdir: Path, day: str) -> None:
+    """Remember DAY: newer snapshots are about to be made, and older days are left."""
+    put(gitdir / "gitmem" / "settled", f"{day}\n".encode("ascii"))
+
+
+def forget_settled(gitdir: Path) -> None:
+    """Forget it: no day is left."""
+    with suppress(OSError):
+        os.unlink(f"{gitdir}/gitmem/settled")

@@ -7,13 +7,14 @@ is held or in conflict, or a host's own, and nobody has taken the migration back
 
 from __future__ import annotations
 
+import re
 from itertools import islice, pairwise, takewhile
 from typing import NamedTuple
 
 from gitmem.core.guards import check_size
 from gitmem.core.layout import Migration, in_small_letters
 from gitmem.core.markers import conflicts
-from gitmem.core.messages import Note, parse
+from gitmem.core.messages import PARTLY, UNDOES, Note, parse
 from gitmem.core.numbers import counted
 from gitmem.core.sections import INSTALLED, joined, part
 from gitmem.errors import Busy, Damaged, GitmemError, GroupRefused
@@ -22,6 +23,7 @@ from gitmem.git.intake import Captured
 from gitmem.git.lock import WAIT
 from gitmem.git.publish import Plan, Published, Step
 from gitmem.git.repository import Repository, Snapshot
+from gitmem.index.maintained import forget_refusal, is_refused, keep_refusal
 from gitmem.operations.capture import adopt_all
 from gitmem.operations.group import Group
 from gitmem.operations.layouts import layout_of
@@ -32,6 +34,8 @@ NOTE = "{what}: kept in {into}."
 LOOKED_AT = 500
 """Commits among which the last change of a file is looked for, 0.4 ms each."""
 WAYS_BACK = ("undo", "restore")
+_REVERTS = r"This reverts commit ([0-9a-f]{40})"
+"""What `git revert` writes."""
 
 
 class Migrated(NamedTuple):
@@ -53,6 +57,8 @@ class Migrated(NamedTuple):
     pending: bool = False
     commits: tuple[str, ...] = ()
     """What was committed, the newest first: one for the name, one for the sections."""
+    is_refused: bool = False
+    """Whether it is left because somebody took it back."""
 
     @property
     def changed(self) -> bool:
@@ -99,6 +105,8 @@ def migrate(
         if scan is not None:
             work.look_at(scan)
         published = writer.publish(work.plan)
+        if not unasked:
+            forget_refusal(group.gitdir)
         tip = writer.repository.tip().commit
         return work.answer(tip)._replace(
             commits=_since(writer.repository, published),
@@ -121,6 +129,8 @@ def due_migration(group: Group) -> Migrated:
 def migrate_due(group: Group, *, wait: float = WAIT) -> Migrated:
     """Do what is due and safe."""
     due = due_migration(group)
+    if due.is_refused:
+        keep_refusal(group.gitdir)  # else more commits than are looked at would end it
     return migrate(group, unasked=True, wait=wait) if due.changed else due
 
 
@@ -138,13 +148,15 @@ class _Work:
         self._wanted, self._note, self._unasked = wanted, note, unasked
         self._busy = ""
         self._left = ""
+        self._is_refused = False
         self._renamed: tuple[tuple[str, str], ...] = ()
         self._sections = 0
 
     def answer(self, commit: str) -> Migrated:
         """What the last plan amounts to."""
         moved = (self._wanted.new, self._wanted.into) if self._sections else ("", "")
-        return Migrated(commit, self._renamed, self._sections, *moved, self._left)
+        done = Migrated(commit, self._renamed, self._sections, *moved, self._left)
+        return done._replace(is_refused=self._is_refused)
 
     def look_at(self, scan: Scan) -> None:
         """Leave files alone that may not enter git, or that somebody is merging."""
@@ -178,10 +190,14 @@ class _Work:
         if self._renamed and INSTALLED.encode() in (snapshot.read(old) or b""):
             return f"{old} has the section of `gitmem install`, so a host reads it"
         path = old if self._renamed else new
+        self._is_refused = is_refused(snapshot.repository.gitdir) or _was_taken_back(snapshot, path)
+        if self._is_refused:
+            return f"somebody took the migration of {path} back"
         op = _last_op(snapshot, path)
         if op is None:
             return f"{path} has not changed for long"
-        return f"somebody took the migration of {path} back" if op in WAYS_BACK else ""
+        self._is_refused = op in WAYS_BACK
+        return f"somebody took the migration of {path} back" if self._is_refused else ""
 
     def _planned(self, snapshot: Snapshot) -> Plan | None:
         """First the name, then the sections: two commits, so that blame follows the rename."""
@@ -223,6 +239,30 @@ class _Work:
         extra = (("Gitmem-From", new),)
         note = self._note._replace(title=title, paths=(into, new), extra=extra)
         return [Step({new: rest, into: whole}, note)]
+
+
+def _was_taken_back(snapshot: Snapshot, path: str) -> bool:
+    """Whether a migration was undone or the file at PATH restored, and none was made after that.
+
+    Edits since then do not count: a refusal lasts until somebody asks for the migration.
+    """
+    repository, undone = snapshot.repository, set[str]()
+    restored = asked = False
+    line = [*islice(repository.history(snapshot.commit), LOOKED_AT)]
+    for commit, parent in pairwise([*line, None]):
+        note = parse(commit.message) if commit else None
+        if commit is None or note is None or (asked and not undone):
+            break
+        if note.op == "migrate":
+            if restored or commit.oid in undone:
+                return True
+            asked = True
+        elif not asked and commit.oid not in undone:  # an undo that was undone takes nothing back
+            undone |= {*note.all(UNDOES), *note.all(PARTLY), *re.findall(_REVERTS, commit.message)}
+            if note.op == "restore" and parent:
+                before = repository.snapshot(parent.oid).oid(path)
+                restored |= before != repository.snapshot(commit.oid).oid(path)
+    return False
 
 
 def _last_op(snapshot: Snapshot, path: str) -> str | None:

@@ -18,6 +18,8 @@ from gitmem.operations.jobs import Told, traced
 
 PREFIX = "snapshot/"
 MESSAGE = "memory: daily snapshot {date}"
+RECENT = 50
+"""Commits among which days without a snapshot are looked for before one is made."""
 
 
 class Snapshotted(NamedTuple):
@@ -74,6 +76,8 @@ def told(done: Snapshotted) -> Told:
 
 
 def _snapshot(group: Group, force: bool, reason: str) -> Snapshotted:
+    from gitmem.operations.missed import note_gap
+
     note = group.note("snapshot", reason=reason)
     found = capture(group, reason=reason)
     with group.writing() as writer:
@@ -93,6 +97,7 @@ def _snapshot(group: Group, force: bool, reason: str) -> Snapshotted:
         if before:
             replace_tag(repository, made, "" if read_tag(repository, kept) else kept)
         else:
+            note_gap(group)
             write_tag(repository, made)
         since = kept or (last.name if last else "")
         return done._replace(kept=kept, since=since, changes=changes)
@@ -121,6 +126,12 @@ def _kept_name(repository: Repository, tag: Tag) -> str:
 def latest(repository: Repository, today: date) -> Tag | None:
     """The newest snapshot; the cost does not grow with the history."""
     return next(sound_tags(repository, _newest_first(repository, today)), None)
+
+
+def latest_of(repository: Repository, day: str) -> Tag | None:
+    """The newest snapshot of DAY or a day before it."""
+    names = [each for each in tag_names(repository, PREFIX) if "" < day_of(each) <= day]
+    return next(sound_tags(repository, sorted(names, key=_order, reverse=True)), None)
 
 
 def has_grown(group: Group) -> bool:

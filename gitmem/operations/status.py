@@ -23,6 +23,7 @@ from gitmem.git.moves import SUBMODULE
 from gitmem.git.repository import BRANCH, Snapshot
 from gitmem.git.trash import Trash
 from gitmem.git.underway import GitOperation
+from gitmem.index.maintained import settled_day
 from gitmem.operations.clock import zone_problem
 from gitmem.operations.departed import Kept, kept_list, waiting
 from gitmem.operations.exposed import (
@@ -40,7 +41,7 @@ from gitmem.operations.jobs import Job, last_jobs
 from gitmem.operations.layouts import Loaded, layout_at, layout_of
 from gitmem.operations.log import Entry, iter_log
 from gitmem.operations.migrate import due_migration, migrate
-from gitmem.operations.missed import missed_days
+from gitmem.operations.missed import MOST, Look, look
 from gitmem.operations.pending import PendingEdit, Scan, pending_edits
 from gitmem.operations.snapshot import latest
 from gitmem.operations.sources import has_transcripts
@@ -149,9 +150,12 @@ class Status(NamedTuple):
     """What `gitmem migrate` would do, in words, and why a session does not do it by itself."""
     missed_snapshots: tuple[str, ...] = ()
     """Days on which memory changed and that have no snapshot, where one of them is before
-    yesterday: the start of a session makes them, and so does `gitmem maintain`."""
+    yesterday: the start of a session makes the newest of them, and `gitmem maintain` all. They are
+    what a bounded look finds; `concerns` says where there may be more."""
     bytes: int = 0
     """The size of all files at HEAD that can be read."""
+    unmigrated: str = ""
+    """What `gitmem migrate` leaves as it is, and why: no fault, a host may read the old file."""
 
 
 def status(group: Group) -> Status:
@@ -188,9 +192,10 @@ def status(group: Group) -> Status:
     concerns = (*concerns, *([f"{counted(late, 'late edit')} not captured"] if late else []))
     concerns = (*concerns, *(["commits left the branch"] if left else []))
     concerns = (*concerns, *([f"{counted(len(lost), 'version')} lost"] if lost else []))
-    last_snapshot, missed = _last_snapshot(group), _missed(group)
-    migration = _migration(group)
-    concerns = (*concerns, *(["migration due"] if migration else []), *_unsnapped(missed))
+    last_snapshot, looked = _last_snapshot(group), _looked(group)
+    missed = _missed(group, looked)
+    migration, unmigrated = _migration(group)
+    concerns = (*concerns, *(["migration due"] if migration else []), *_unsnapped(group, looked))
     health = _damage(read) or _untrusted(group) or health_of(group)
     if health == "ok" and (scan.held or scan.edits):
         health = "held" if scan.held else "edited"
@@ -234,6 +239,7 @@ def status(group: Group) -> Status:
         migration,
         missed,
         size,
+        unmigrated,
     )
 
 
@@ -387,29 +393,40 @@ def _last_snapshot(group: Group) -> LastSnapshot | None:
     return None
 
 
-def _migration(group: Group) -> str:
+def _migration(group: Group) -> tuple[str, str]:
+    """What is due, and what `gitmem migrate` would leave."""
     with suppress(Damaged, StorageFailed):
         if any(layout_of(group).migrate):
             due, safe = migrate(group, dry_run=True), due_migration(group)
             why = f"; left, because {safe.left}" if due.changed and not safe.changed else ""
-            return due.told + why
-    return ""
+            return due.told + why, due.left
+    return "", ""
 
 
-def _missed(group: Group) -> tuple[str, ...]:
-    """Yesterday alone is no fault: the next session, or the evening, makes up for it."""
+def _looked(group: Group) -> Look | None:
+    """A look for days without a snapshot; a longer one where some were left behind a newer one."""
     with suppress(Damaged, StorageFailed):
-        found = missed_days(group, most=RECENT)
-        yesterday = group.now().date() - timedelta(days=1)
-        if found and found[0].date < yesterday:
-            return tuple(f"{each.date}" for each in found)
+        return look(group, most=RECENT if settled_day(group.gitdir) is None else MOST)
+    return None
+
+
+def _missed(group: Group, looked: Look | None) -> tuple[str, ...]:
+    """Yesterday alone is no fault: the next session, or the evening, makes up for it."""
+    yesterday = group.now().date() - timedelta(days=1)
+    if looked and looked.days and looked.days[0].date < yesterday:
+        return tuple(f"{each.date}" for each in looked.days)
     return ()
 
 
-def _unsnapped(days: Sequence[str]) -> Iterator[str]:
-    if days:
+def _unsnapped(group: Group, looked: Look | None) -> Iterator[str]:
+    days = _missed(group, looked)
+    if looked and days and not looked.is_whole:
+        yield f"no snapshot of at least {counted(len(days), 'day')}"
+    elif days:
         many = f"{counted(len(days), 'day')} since " if len(days) > 1 else ""
         yield f"no snapshot of {many}{days[0]}"
+    elif looked and not looked.is_whole and settled_day(group.gitdir) is not None:
+        yield f"days before {looked.reached} not looked at for snapshots"
 
 
 def _stands(group: Group, entry: Entry) -> bool:

@@ -53,6 +53,8 @@ class Line(NamedTuple):
 
 Lines = Callable[[Path, int], Iterator[Line]]
 """How a file is read from an offset on."""
+Mark = Callable[[Path, int], str]
+"""What tells that a file is the same up to an offset; empty where nothing does."""
 
 
 class TranscriptImported(NamedTuple):
@@ -84,15 +86,19 @@ def transcript_import(
     lines: Lines,
     *,
     form: str,
+    mark: Mark | None = None,
     since: str = "",
     dry_run: bool = False,
     progress: Progress | None = None,
     wait: float = PATIENCE,
 ) -> TranscriptImported:
-    """Keep what FILES hold that is new, and remember how far each was read as one of FORM."""
+    """Keep what FILES hold that is new, and remember how far each was read as one of FORM.
+
+    MARK: by what a file is known again; without it, by the bytes before the offset.
+    """
     check_access(group.acting, group.name, write=True)
     start = start_of(group, since) if since else 0.0
-    work = _Work(group, lines, form=form, since=start, dry_run=dry_run, wait=wait)
+    work = _Work(group, lines, mark or _tail, form=form, since=start, dry_run=dry_run, wait=wait)
     sizes = {path: _size(path) for path in files}
     done, total = 0, sum(sizes.values())
     for path, size in sizes.items():
@@ -122,9 +128,18 @@ class _Work:
     """Messages on their way in."""
 
     def __init__(
-        self, group: Group, lines: Lines, *, form: str, since: float, dry_run: bool, wait: float
+        self,
+        group: Group,
+        lines: Lines,
+        mark: Mark,
+        *,
+        form: str,
+        since: float,
+        dry_run: bool,
+        wait: float,
     ) -> None:
-        self._group, self._lines, self._form, self._wait = group, lines, form, wait
+        self._group, self._lines, self._mark = group, lines, mark
+        self._form, self._wait = form, wait
         self._since, self._dry_run = since, dry_run
         self._offsets = read_offsets(group.gitdir)
         self._reached: dict[str, Offset] = {}
@@ -169,7 +184,8 @@ class _Work:
         if known and known.inode == status.st_ino and known.since <= self._since:
             size = known.head.partition(":")[0]
             digest = _digest(head[: int(size)]) if size.isdecimal() else ""
-            if (known.head, known.tail) == (digest, _tail(path, known.offset)):
+            mark = self._mark(path, known.offset) if known.head == digest else ""
+            if mark and mark == known.tail:
                 return known
         return Offset(0, status.st_ino, _digest(head))
 
@@ -206,7 +222,7 @@ class _Work:
             for name, offset in self._reached.items():
                 self._offsets.pop(name, None)  # those that were read last come last
                 path = Path(name.partition(" ")[2])
-                self._offsets[name] = offset._replace(tail=_tail(path, offset.offset))
+                self._offsets[name] = offset._replace(tail=self._mark(path, offset.offset))
             keep_offsets(self._group.gitdir, self._offsets)
         self._reached = {}
 

@@ -175,12 +175,15 @@ def _rotate(group: Group, limits: Limits) -> Told:
 
 def _snapshot_due(group: Group, limits: Limits) -> Due:
     from gitmem.git.tags import read_tag
+    from gitmem.index.maintained import settled_day
     from gitmem.operations.missed import ALL, missed_days
     from gitmem.operations.snapshot import PREFIX, latest
 
     missed = missed_days(group, most=ALL)
     if missed:
         return Due(True, f"there is none of {', '.join(str(each.date) for each in missed)}")
+    if settled_day(group.gitdir) is not None:
+        return Due(True, "older days are not looked at yet")
     repository, today = group.repository, group.now().date()
     if read_tag(repository, f"{PREFIX}{today}"):
         return Due(False, f"{PREFIX}{today} was made before")

@@ -229,6 +229,29 @@ class TestNothingIsWrittenBesideIt:
 
 
 class TestNano:
+    def test_rows_that_take_the_numbers_of_deleted_ones_are_read(
+        self, run: Run, tmp_path: Path
+    ) -> None:
+        assert run("init").code == 0
+        path, count = tmp_path / "messages.db", iter(range(99))
+
+        def come(connection: sqlite3.Connection, number: int) -> int:
+            """Let so many messages come; how many of them an import keeps."""
+            for each in (next(count) for _ in range(number)):
+                row = (f"m{each}", "c", "ada", "Ada", f"word {each}", "2026-02-01T09:00:00Z", 0)
+                connection.execute("INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+            done = run("transcript", "import", "nano", str(path), "--json").document["added"]
+            assert isinstance(done, int)
+            return done
+
+        with closing(make(path, NANO, wal=True)) as connection:
+            assert come(connection, 15) == 15
+            connection.execute("DELETE FROM messages WHERE rowid > 5")
+            assert [come(connection, 3), come(connection, 3)] == [3, 3]
+            connection.execute("DELETE FROM messages WHERE rowid > 5")
+            assert come(connection, 20) == 20, "another row has the number that was reached"
+            assert come(connection, 0) == 0
+
     def test_messages_of_each_chat(self, run: Run, tmp_path: Path) -> None:
         run("init")
         (tmp_path / "nano" / "store").mkdir(parents=True)

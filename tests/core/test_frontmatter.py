@@ -9,7 +9,7 @@ from frontmatter.default_handlers import YAMLHandler
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from gitmem.core.frontmatter import check, read, set_field, split
+from gitmem.core.frontmatter import by_line, check, read, set_field, split
 from gitmem.errors import FrontmatterRefused
 
 NOTE = """\
@@ -355,6 +355,31 @@ FIELDS = [
     "'{key}' : ünïcode 日記 🎉{nl}",
 ]
 BETWEEN = ["", "# a comment{nl}", "{nl}", "{nl}# a: b{nl}{nl}"]
+
+
+def test_a_broken_key_that_stands_twice_is_not_set() -> None:
+    text = "---\nsummary: one: two\nsummary: three: four\n---\nBody.\n"
+
+    with pytest.raises(FrontmatterRefused, match="line 3 has the key 'summary' a second time"):
+        set_field(text, "summary", "new")
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_all_lines_of_a_broken_value_are_read_and_replaced(newline: str) -> None:
+    lines = [
+        "---",
+        "summary: one: two",
+        "  three",
+        "  four",
+        "date: 2026-02-08",
+        "---",
+        "Body.",
+        "",
+    ]
+    text = newline.join(lines)
+
+    assert by_line(text) == {"summary": "one: two three four", "date": "2026-02-08"}
+    assert read(set_field(text, "summary", "new"))["summary"] == "new"
 
 
 @given(st.lists(st.text(), max_size=5), st.lists(st.text(), max_size=5), st.booleans())

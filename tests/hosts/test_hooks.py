@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ import pytest
 import gitmem as package
 from gitmem.git.lock import Lock, lock_path
 from gitmem.hosts.hooks.answering import Asked, respond
+from gitmem.hosts.hooks.deadline import limited
 from gitmem.hosts.hooks.dialects import DIALECTS, EVENTS
 from gitmem.hosts.hooks.groups import EDITS
 from gitmem.hosts.hooks.room import length_of, tokens_in
@@ -727,6 +729,34 @@ class TestSessionStart:
         assert done.code == 0
         assert "missing snapshots could not be made" in done.notice
         assert source == "resume" or "Billing moves to ESM." in done.context
+        assert desk("session-start", source=source, env=at).notice == "", "it is told once a day"
+
+    def test_upkeep_waits_where_a_start_has_no_time_for_it(
+        self, desk: Desk, group: Group, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        put(group, "state.md", "# State\n\nBilling moves to ESM.\n")
+        root, at = str(desk.store.root), datetime(2090, 1, 1, tzinfo=UTC)
+        asked = Asked("session-start", "claude-code", {}, root, "main", None, "", {}, at)
+        monkeypatch.setattr("gitmem.hosts.hooks.start.FOR_UPKEEP", 60.0)
+
+        with limited(asked):  # 8 seconds
+            reply = respond(asked)
+
+        assert "Billing moves to ESM." in json.dumps(reply.document)
+        assert git(group.gitdir, "tag", "--list") == ""
+        respond(asked)
+        assert git(group.gitdir, "tag", "--list").startswith("snapshot/")
+
+    def test_where_head_is_elsewhere_that_alone_is_told(self, desk: Desk, group: Group) -> None:
+        put(group, "state.md", "# State\n")
+        git(group.worktree, "switch", "-q", "--detach")
+        edit(group, "state.md", "# State\n\nBy hand.\n")
+        at = {"GITMEM_NOW": "2090-01-01T00:00:00+00:00"}
+
+        done = desk("session-start", source="startup", env=at)
+
+        assert "detached" in done.notice
+        assert "\n" not in done.notice
 
     @pytest.mark.parametrize("source", ["startup", "resume"])
     def test_a_start_of_nano_migrates_what_its_old_program_left(

@@ -9,17 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.core.sections import joined, part
+from gitmem.operations.capture import capture
 from gitmem.operations.group import Group
 from gitmem.operations.log import log
 from gitmem.operations.maintain import maintain
 from gitmem.operations.migrate import Migrated, due_migration, migrate, migrate_due
 from gitmem.operations.read import read
+from gitmem.operations.restore import restore
 from gitmem.operations.status import status
 from gitmem.operations.undo import undo
 from gitmem.operations.write import Allowed, Edit, write
 from tests.support.days import said_lines
 from tests.support.git import git
-from tests.support.histories import edit, put
+from tests.support.histories import by_hand, edit, put
 from tests.support.samples import body
 
 SECRET = "AKIA" + body("ABCDEFGHIJKLMNOP", 16)
@@ -48,6 +50,12 @@ def nano(group: Group) -> Group:
 
 def text(group: Group, path: str) -> str:
     return read(group, path).text
+
+
+def edited(group: Group, path: str, text: str) -> None:
+    """Let a person change a file, who may change a protected one."""
+    edit(group, path, text)
+    capture(group)
 
 
 def test_a_legacy_file_takes_its_new_name_and_the_sections_move(nano: Group) -> None:
@@ -236,6 +244,63 @@ class TestUnasked:
         assert "taken" not in status(nano).migration
         assert status(nano).migration.endswith("took the migration of CLAUDE.md back")
         assert migrate(nano).changed, "who asks for it gets it"
+
+    @pytest.mark.parametrize("which", [slice(None), slice(0, 1)], ids=["both", "sections"])
+    def test_a_refusal_outlives_edits(self, nano: Group, which: slice) -> None:
+        put(nano, "CLAUDE.md", OLD)
+        undo(nano, migrate_due(nano).commits[which])
+        path = "CLAUDE.md" if which.stop is None else "SOUL.md"
+        edited(nano, path, f"{text(nano, path)}\nMore.\n")
+
+        assert migrate_due(nano).left == f"somebody took the migration of {path} back"
+        assert migrate(nano).changed, "who asks for it gets it"
+        edited(nano, "SOUL.md", f"{text(nano, 'SOUL.md')}\n## Session Compaction 3\n\n- late\n")
+        assert migrate_due(nano).changed, "and later sections move by themselves again"
+
+    def test_status_says_that_both_files_exist(self, nano: Group) -> None:
+        put(nano, "CLAUDE.md", "# Old\n")
+        put(nano, "SOUL.md", "# New\n")
+
+        found = status(nano)
+
+        assert found.unmigrated == "CLAUDE.md and SOUL.md both exist; CLAUDE.md was left as it is"
+        assert (found.migration, found.health) == ("", "ok")
+
+    def test_a_refusal_outlives_any_number_of_commits(
+        self, nano: Group, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        put(nano, "CLAUDE.md", OLD)
+        undo(nano, migrate_due(nano).commits)
+        migrate_due(nano)
+        monkeypatch.setattr("gitmem.operations.migrate.LOOKED_AT", 3)
+        for number in range(3):
+            put(nano, "CLAUDE.md", f"{OLD}\n{number}\n")
+
+        assert migrate_due(nano).left == "somebody took the migration of CLAUDE.md back"
+
+    def test_a_restored_file_stays_after_an_edit(self, nano: Group) -> None:
+        put(nano, "SOUL.md", OLD)
+        before = nano.repository.tip().commit
+        migrate_due(nano)
+        restore(nano, "SOUL.md", at=before)
+        edited(nano, "SOUL.md", f"{OLD}\n\nMore.\n")
+
+        assert migrate_due(nano).left == "somebody took the migration of SOUL.md back"
+
+    def test_a_plain_git_revert_is_a_refusal_too(self, nano: Group) -> None:
+        put(nano, "SOUL.md", OLD)
+        (commit,) = migrate_due(nano).commits
+        by_hand(nano, "revert", "--no-edit", commit)
+        edited(nano, "SOUL.md", f"{OLD}\n\nMore.\n")
+
+        assert migrate_due(nano).left == "somebody took the migration of SOUL.md back"
+
+    def test_an_undo_that_was_undone_is_no_refusal(self, nano: Group) -> None:
+        put(nano, "SOUL.md", OLD)
+        undo(nano, [undo(nano, migrate_due(nano).commits).commit])
+        edited(nano, "SOUL.md", f"{text(nano, 'SOUL.md')}\n## Session Compaction 3\n\n- late\n")
+
+        assert migrate_due(nano).changed
 
     @pytest.mark.parametrize(
         ("files", "why"),

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitmem.errors import GitmemError
 from gitmem.operations.adopt import adopt
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.init import init
 from gitmem.operations.jobs import last_jobs
 from gitmem.operations.maintain import maintain
-from gitmem.operations.missed import MOST, catch_up, missed_days, snapshot_missed
+from gitmem.operations.missed import MOST, TAGS_AT_ONCE, catch_up, missed_days, snapshot_missed
 from gitmem.operations.snapshot import snapshot, snapshots
 from gitmem.operations.status import status
 from gitmem.operations.transcript_add import Spoken, transcript_add
@@ -197,6 +199,96 @@ class TestOnceADay:
         assert "snapshot failed" not in status(group).concerns
 
         assert catch_up(group) == ("snapshot/2026-02-08",)
+
+
+class TestDaysThatAreLeft:
+    """A start makes a few, and those that it leaves are found again behind the newer ones."""
+
+    def days(self, group: Group, clock: Clock, number: int) -> list[str]:
+        """Let memory change on so many days; what their snapshots are called."""
+        names = []
+        for each in range(number):
+            names.append(f"snapshot/{clock().date()}")
+            put(group, "a.md", f"{each}\n")
+            clock.advance(days=1)
+        return names
+
+    def test_a_start_makes_the_newest_ones_and_maintenance_the_rest(
+        self, group: Group, clock: Clock
+    ) -> None:
+        names = self.days(group, clock, 9)
+
+        assert catch_up(group) == tuple(names[-TAGS_AT_ONCE:])
+        assert status(group).missed_snapshots == tuple(name[9:] for name in names[:-TAGS_AT_ONCE])
+        clock.advance(days=1)
+        assert catch_up(group) == tuple(names[-2 * TAGS_AT_ONCE : -TAGS_AT_ONCE])
+        maintain(group)
+
+        assert tags(group) == names
+        assert status(group).concerns == ()
+        assert missed_days(group) == ()
+        assert not (group.gitdir / "gitmem" / "settled").exists()
+
+    def test_those_behind_the_bound_are_found_by_maintenance(
+        self, group: Group, clock: Clock
+    ) -> None:
+        names = self.days(group, clock, 5)
+
+        assert snapshot_missed(group, most=2) == tuple(names[-2:])
+        assert snapshot_missed(group, most=2) == ()
+        assert snapshot_missed(group) == tuple(names[:-2])
+
+    def test_without_time_there_is_one_and_no_day_is_lost(self, group: Group, clock: Clock) -> None:
+        names = self.days(group, clock, 5)
+
+        assert snapshot_missed(group, tags=3, seconds=-1.0) == (names[2],)
+        assert snapshot_missed(group) == (*names[:2], *names[3:])
+
+    def test_a_snapshot_of_today_hides_no_day_before_it(self, group: Group, clock: Clock) -> None:
+        names = self.days(group, clock, 3)
+        put(group, "a.md", "today\n")
+        today = snapshot(group).name
+
+        assert snapshot_missed(group) == tuple(names)
+        assert tags(group) == [*names, today]
+        clock.advance(days=3)
+        put(group, "a.md", "later\n")
+        snapshot(group)
+        assert not (group.gitdir / "gitmem" / "settled").exists(), "nothing is missing"
+
+    def test_a_tag_of_a_day_to_come_hides_none(self, group: Group, clock: Clock) -> None:
+        git(group.gitdir, "tag", "snapshot/2031-01-01", "main")
+        names = self.days(group, clock, 2)
+
+        assert snapshot_missed(group) == tuple(names)
+
+    def test_status_says_at_least_where_it_did_not_see_all(
+        self, group: Group, clock: Clock
+    ) -> None:
+        self.days(group, clock, 52)
+
+        assert status(group).concerns == ("no snapshot of at least 50 days",)
+
+    def test_status_says_that_there_may_be_more(
+        self, group: Group, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.days(group, clock, 5)
+        monkeypatch.setattr("gitmem.operations.status.MOST", 3)
+        catch_up(group)
+
+        day = f"{(clock() - timedelta(days=3)).date()}"
+        assert status(group).concerns == (f"days before {day} not looked at for snapshots",)
+
+    def test_one_that_fails_is_tried_again_the_next_day(self, group: Group, clock: Clock) -> None:
+        self.days(group, clock, 1)
+        git(group.gitdir, "tag", "snapshot", "main")
+
+        with pytest.raises(GitmemError):
+            catch_up(group)
+        assert catch_up(group) == ()
+        git(group.gitdir, "tag", "-d", "snapshot")
+        clock.advance(days=1)
+        assert len(catch_up(group)) == 1
 
 
 class TestASync:

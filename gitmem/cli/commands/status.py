@@ -57,6 +57,8 @@ def _lines(call: Invocation, found: Status, now: datetime) -> Iterator[str]:
     if found.migration:
         yield visible(f"        due: {found.migration}")
         yield call.addressed("        do it: gitmem migrate")
+    if found.unmigrated:
+        yield visible(f"        not migrated: {found.unmigrated}")
     if found.missed_snapshots:
         yield call.addressed("        make the missing snapshots: gitmem maintain")
     for problem in filter(None, (found.layout_problem, found.zone_problem)):

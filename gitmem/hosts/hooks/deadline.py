@@ -15,6 +15,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from math import inf
 from types import FrameType
 
 from gitmem.hosts.hooks.answering import Asked
@@ -73,6 +74,11 @@ def instead(deed: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         _instead.pop()
+
+
+def time_left() -> float:
+    """Seconds until this hook would be late; infinite where nothing ends it."""
+    return signal.getitimer(signal.ITIMER_REAL)[0] or inf
 
 
 def late_hooks(store: str, now: float) -> list[tuple[str, float]]:

@@ -42,6 +42,8 @@ UNREADABLE = "Earlier messages could not be read; `gitmem transcript status` say
 NAMED = 8
 """How many things are named for which there was no room."""
 LESS = 0.95
+FOR_UPKEEP = 1.0
+"""Seconds that must be left for upkeep; else it waits for the next start, or `gitmem maintain`."""
 
 
 def started(asked: Asked) -> Said:
@@ -61,6 +63,7 @@ class _Start:
         self._known = read_session(group.gitdir, asked.session)
         self.source = str(asked.payload.get("source") or "startup")
         self._parts = Parts()
+        self._is_hindered = False
         self._room = room_of(asked.host)
         self._skill = DIALECTS[asked.host].skill(SYNC, asked.environ)
 
@@ -83,6 +86,7 @@ class _Start:
             beside = least[1]
         text = joined((memory, said(left.without(beside).holds), beside))
         self._keep(nudge=False)
+        self._look_back()
         self._parts.tell(self._group.damage)
         return Said(text, self._parts.notice)
 
@@ -91,6 +95,7 @@ class _Start:
         self._caught_up()
         text = self._parts.tried("memory could not be read", self._changes)
         self._keep(nudge=self._known.nudge)
+        self._look_back()
         self._parts.tell(self._group.damage)
         return Said(text, self._parts.notice)
 
@@ -102,10 +107,23 @@ class _Start:
         )
         if not self._parts.trouble:  # else that has said it already
             self._parts.trouble += underway(self._group)
+        self._is_hindered = bool(self._parts.trouble)
         self._parts.tried("what was said could not be kept", self._drain)
-        self._parts.tried("old files could not be brought into form", self._migrate)
-        self._parts.tried("missing snapshots could not be made", self._snapshots)
+        if self._has_time:  # before memory is read: the model sees the files in their new form
+            self._parts.tried("old files could not be brought into form", self._migrate)
         return edits
+
+    @property
+    def _has_time(self) -> bool:
+        """Whether upkeep can be done: nothing is in its way, and it costs nobody their memory."""
+        from gitmem.hosts.hooks.deadline import time_left
+
+        return not self._is_hindered and time_left() > FOR_UPKEEP
+
+    def _look_back(self) -> None:
+        """Upkeep that no model sees: when all that it is shown is ready."""
+        if self._has_time:
+            self._parts.tried("missing snapshots could not be made", self._snapshots)
 
     def _fresh_start(self) -> ForModel:
         """A word to a session that goes on though it was compacted: no hook can begin another."""

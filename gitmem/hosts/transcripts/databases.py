@@ -7,6 +7,8 @@ two portions nobody has to wait for us.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from hashlib import sha1
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -49,6 +51,19 @@ class Database(NamedTuple):
                 for number, *values in rows:
                     offset = number
                     yield self.read_row(tuple(values)), number
+
+    def mark(self, path: Path, number: int) -> str:
+        """A digest of the row NUMBER of PATH; empty where it is gone or cannot be read.
+
+        SQLite gives the number of a deleted row again, so a number alone says nothing.
+        """
+        with suppress(BadInput, OSError), reading(path) as connection:
+            names = ", ".join(self._names(connection, path))
+            query = f"SELECT {names} FROM {self.table} WHERE rowid = ?"
+            row = connection.execute(query, (number,)).fetchone()
+            data = repr(row).encode("utf-8", "backslashreplace")
+            return sha1(data, usedforsecurity=False).hexdigest()[:16] if row else ""
+        return ""
 
     def _names(self, connection: sqlite3.Connection, path: Path) -> list[str]:
         """The columns to read, by the names that they have there."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gitmem.hosts.transcripts.databases import Database
     from gitmem.hosts.transcripts.readers import Reading
     from gitmem.operations.group import Group
-    from gitmem.operations.transcript_import import Lines, Progress
+    from gitmem.operations.transcript_import import Lines, Mark, Progress
 
 SUFFIX = ".jsonl"
 EXAMPLE = "for example `gitmem transcript import claude-code --project .`"
@@ -43,6 +43,8 @@ class Host(NamedTuple):
     transcript_files: Callable[[Path], Iterable[Path]]
     project_files: Callable[[Path, Path], Iterable[Path]]
     in_folder: Callable[[Path], list[Path]]
+    mark: Mark | None = None
+    """By what a file is known again, where its offsets are not bytes."""
 
 
 def _kept_in_lines(host: ModuleType) -> Host:
@@ -62,7 +64,10 @@ def _kept_in_database(host: Database) -> Host:
     def lines(path: Path, offset: int) -> Iterator[Line]:
         return (_line(found, number) for found, number in host.rows(path, offset))
 
-    return Host(lines, host.home, host.files, lambda _, project: host.files(project), host.files)
+    def of_project(home: Path, project: Path) -> list[Path]:
+        return host.files(project)
+
+    return Host(lines, host.home, host.files, of_project, host.files, host.mark)
 
 
 def _line(found: Reading, behind: int, chat: str = "") -> Line:
@@ -122,6 +127,7 @@ def import_transcripts(
         files,
         known.lines,
         form=host,
+        mark=known.mark,
         since=since,
         dry_run=dry_run,
         progress=progress,
