@@ -31,7 +31,7 @@ _WIDEST_GAP = 12
 # The rule of a table's head fits there, too.
 _TABLE = r"[\s|:.0-9-]{,200}"
 # Names for such a phrase in the languages of `secret_words`: what they stand before is one, also
-# with a typo in it, which costs a thief no more than a minute.
+# with a wrong checksum: one mistyped word still gives the others away.
 _NAMES = (
     r"(?:seed|recovery|secret|backup|mnemonic)[ _-](?:recovery[ _-])?(?:phrase|words)|mnemonic"
     r"|bip-?39|frase|phrase (?:secr|de r)|助记词|助記詞|フレーズ|ニーモニック"
@@ -49,7 +49,7 @@ _AROUND = " \t\r0123456789.,)>*_`\"'|-#"
 # From here on a checksum has six bits or more.
 _MANY = 18
 # In a list by the alphabet every step goes up; in 11 steps of a random row nine or more do so in
-# one row of 2,600.
+# one row of 990.
 _MOST_RISING = 0.75
 
 
