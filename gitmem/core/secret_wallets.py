@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from gitmem.core.secret_rule import Rule
 from gitmem.core.secret_shapes import is_issued, is_mixed
@@ -21,10 +22,16 @@ _CHECK = 4
 _SHORTEST_WIF = 51
 _WIF = rf"(?<![A-Za-z0-9]){_SIGN}{{51,52}}(?![A-Za-z0-9])"
 
-_HEX = r"(?<![0-9a-z])(?:0x)?[0-9a-f]{64}(?:[0-9a-f]{64})?(?![0-9a-z])"
-# Solana's are 64 bytes in base58.
-_VALUE = rf"({_HEX}|(?<![0-9a-z])[1-9a-z]{{86,88}}(?![0-9a-z]))"
-_LITERALS = ("priv", "secret key", "wallet key", "私钥", "私鑰", "秘密鍵")
+_HEX = r"(?:0x)?(?:[0-9a-f]{128}|[0-9a-f]{64})"
+# Solana's are 64 bytes: in base58, or as the numbers that its tools write to a file.
+_VALUE = rf"(?<![0-9a-z])(?:{_HEX}|[1-9a-z]{{86,88}})(?![0-9a-z])"
+_BYTES = r"\[\s{0,8}((?:[0-9]{1,3}\s{0,4},\s{0,8}){63}[0-9]{1,3})\s{0,8}\]"
+_OF_BYTES = r"\bkey(?!word|board)|key ?pair|_key|secret|private|solana|phantom|wallet"
+_BYTE = 256
+# Of 64 random bytes 57 differ on average; fewer than 40 do in less than one row in a million.
+_FEWEST_BYTES = 40
+# A table of numbers counts up; random bytes fall after every other one.
+_FEWEST_FALLS = 12
 # Not its hash, of which people speak in the same words.
 _OF_IT = "".join(
     rf"(?<!{word} of )(?<!{word} of the )(?<!{word} of my )(?<!{word} of our )"
@@ -35,15 +42,79 @@ _NAME = (
     r"|(?<=clave )privada|(?<=chave )privada|(?<=chiave )privata|private[rn]? schlüssel"
     r"|私[钥鑰]|秘密鍵)"
 )
-_OTHER = (
-    r"public|hash|sha-?[0-9]|digest|fingerprint|checksum|commit|signature|signed|txid|transaction"
+# These name a secret only right before the value: further away, it may be an id or a public key.
+_OWNER = (
+    r"eth(?:ereum)?|evm|bitcoin|btc|solana|polygon|sepolia|mainnet|testnet|metamask|wallet|hot"
+    r"|cold|burner|account|signer|signing|deployer|owner|treasury|operator|relayer|funder|minter"
 )
-_GAP = rf"(?:(?!{_OTHER})[^\n]){{0,80}}?"
-_NEXT_LINE = r"(?:[:=\uff1a][ \t*_]{0,4}\n\s{0,8}(?:```[a-z]{0,8}\s{1,4})?)?"
+_SHORT_NAME = (
+    rf"(?<![a-z])(?:(?:{_OWNER})(?:'s)?[ _-]key|(?:wallet|master|hd|eth(?:ereum)?)[ _-]seed"
+    r"|0x[0-9a-f]{40}\W{1,6}(?:and |with )?key)"
+)
+_INITIALS = r"(?<![a-z0-9])[ps]k"
+_TIE = r"""(?:[\s:=\uff1a|"'`*_>(-]|is|was){1,12}$"""
+# What else is written in 64 hex digits.
+_OTHER = (
+    r"public|hash|sha-?[0-9]|digest|fingerprint|checksum|commit|signature|signed|transaction|txid"
+    r"|\b(?:txn?s?|root|merkle|image|block|blob|topic|slot|storage|proof|salt|nonce|id)\b"
+)
+_CLAUSE_END = r";|[.!?](?=\s)|[\u3002\uff01\uff1b\uff1f]"
+_MARKUP = " \t\r>*_-+\"'`|(#"
+_REACH, _LONGEST_LABEL, _WIDEST_BREAK = 80, 48, 12
+_LOOKED_AT = 240
+
+
+def _keys_in(low: str) -> Iterator[tuple[int, int]]:
+    """The spans of values in LOW, a text in small letters, that its words call a wallet's key."""
+    for found in re.finditer(_VALUE, low):
+        if _names_key(_clause_before(low, found.start()), found[0]):
+            yield found.span()
+    for found in re.finditer(_BYTES, low):
+        begin, end = found.span()
+        around = low[max(0, begin - 2 * _REACH) : begin] + low[end : end + _REACH]
+        if not around.strip() or re.search(_OF_BYTES, around):
+            yield found.span(1)
+
+
+def _clause_before(low: str, at: int) -> str:
+    """What the clause that leads to AT says; for a value on its own line, the label above it."""
+    start = max(0, at - _LOOKED_AT)
+    line = max(start, low.rfind("\n", start, at) + 1)
+    said = low[line:at]
+    if not said.strip(_MARKUP):
+        said = _label(low[max(0, line - _LOOKED_AT) : line]) + said
+    return re.split(_CLAUSE_END, said)[-1]
+
+
+def _label(above: str) -> str:
+    """The last line of ABOVE where it announces what follows: a heading, a label or a colon."""
+    head = re.sub(r"(?:```[a-z]{0,8}|\|[-:| ]{1,40}\|)\s{1,4}$", "", above).rstrip()
+    label = head[head.rfind("\n") + 1 :]
+    bare = label.strip(_MARKUP)
+    if len(above) - len(head) > _WIDEST_BREAK + _LONGEST_LABEL:
+        return ""
+    is_short = len(bare) <= _LONGEST_LABEL and re.search(_NAME + "$", bare)
+    announces = bare.endswith((":", "=", "\uff1a")) or label.startswith("#") or is_short
+    return label if announces else ""
+
+
+def _names_key(clause: str, value: str) -> bool:
+    """Whether CLAUSE, which leads to VALUE, calls it a key that opens a wallet."""
+    ends = [found.end() for found in re.finditer(_OF_IT + _NAME, clause)]
+    if ends and len(clause) - ends[-1] <= _REACH and not re.search(_OTHER, clause[ends[-1] :]):
+        return True
+    initials = f"|{_INITIALS}" if value.startswith("0x") else ""
+    return re.search(f"(?:{_SHORT_NAME}{initials}){_TIE}", clause) is not None
 
 
 def is_wallet_key(value: str) -> bool:
-    """Whether VALUE is a key in hex digits that somebody drew, or one in base58."""
+    """Whether VALUE is a key that somebody drew: in hex digits, in base58 or as numbers."""
+    if "," in value:
+        numbers = [int(each) for each in value.split(",")]
+        falls = sum(one > two for one, two in pairwise(numbers))
+        return (
+            max(numbers) < _BYTE and len(set(numbers)) >= _FEWEST_BYTES and falls >= _FEWEST_FALLS
+        )
     if re.fullmatch("(?i)(?:0x)?[0-9a-f]+", value):
         return is_issued(value[-64:])
     return set(value) <= set(_BASE58) and is_mixed(value)
@@ -72,10 +143,7 @@ def _exported(words: str) -> Iterator[tuple[int, int]]:
             yield found.span()
 
 
-def _in_prose(slug: str, about: str, literals: tuple[str, ...], pattern: str, *backs: int) -> Rule:
-    return Rule(slug, about, literals, pattern, is_wallet_key, backs=backs, wide=True, weak=True)
-
-
+_CIPHER = r"""(?:ciphertext|message)["']?\s{0,4}:\s{0,4}["']([0-9a-fA-F]{64,256})["']"""
 WALLETS = (
     Rule(
         "wallet-export",
@@ -93,12 +161,23 @@ WALLETS = (
         backs=(1,),
     ),
     Rule(
-        "wallet-keystore",
-        "the key in an Ethereum keystore, which only a password guards",
-        ("aes-128-ctr", "aes-128-cbc"),
-        r"""aes-128-c[tb][rc]["'][\s\S]{0,400}?(?:ciphertext|message)["']?\s{0,4}:\s{0,4}["']"""
-        r"""([0-9a-fA-F]{64,256})["']""",
-        wide=True,
+        "nostr-key",
+        "a private key of Nostr (nsec)",
+        ("nsec1",),
+        r"(?<![A-Za-z0-9])nsec1[02-9ac-hj-np-z]{58}(?![A-Za-z0-9])",
+    ),
+    *(
+        Rule(
+            "wallet-keystore",
+            "the key in an Ethereum keystore, which only a password guards",
+            literals,
+            pattern,
+            wide=True,
+        )
+        for literals, pattern in (
+            (("aes-128-ctr", "aes-128-cbc"), rf"aes-128-c[tb][rc][\"'][\s\S]{{0,900}}?{_CIPHER}"),
+            (("ciphertext", "message"), rf"{_CIPHER}(?=[\s\S]{{0,900}}?[\"']aes-128-c[tb][rc])"),
+        )
     ),
     Rule(
         "seed-phrase",
@@ -108,18 +187,24 @@ WALLETS = (
         wide=True,
         finder=phrases_in,
     ),
-    _in_prose(
+    Rule(
         "wallet-key",
         "a wallet's private key: 64 hex digits after `private key`",
-        _LITERALS,
-        rf"{_OF_IT}{_NAME}{_GAP}{_NEXT_LINE}{_VALUE}",
-        0,
+        (),
+        "",
+        is_wallet_key,
+        wide=True,
+        weak=True,
+        finder=_keys_in,
     ),
-    _in_prose(
+    Rule(
         "wallet-key",
         "a wallet's private key: 64 hex digits before `is the private key`",
         ("priv",),
         rf"(?<![0-9a-f])([0-9a-f]{{64}})[\"'`]?(?: is (?:the|my|our) | \(){_NAME}",
-        *(66, 67, 71, 72, 73),
+        is_wallet_key,
+        backs=(66, 67, 71, 72, 73),
+        wide=True,
+        weak=True,
     ),
 )

@@ -223,7 +223,10 @@ def _plain_hits(text: str, words: View) -> Iterator[_Hit]:
     # The capital dotted I is the one letter that becomes two in lower case, moving all behind it.
     low = text.replace("\u0130", "I").lower()
     for rule, start, end in _finds(_WIDE_FINDERS, low):
-        yield _Hit(_SURE, start, end, rule.slug, text[start:end])
+        if not rule.weak:
+            yield _Hit(_SURE, start, end, rule.slug, text[start:end])
+        elif _judged(rule, text, (start, end)):
+            yield _Hit(_WEAK, start, end, rule.slug, text[start:end])
     tables = [_GUESSES, *(guess for needs, guess in _GUESSES_IF if any(n in low for n in needs))]
     for table in tables:
         for rule, start, end in _matches(table, text, low):

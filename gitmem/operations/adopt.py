@@ -268,7 +268,8 @@ def _told(target: Target, plan: _Plan) -> Adopted:
         held=tuple(sorted(plan.folder.linked)),
         commits=len(plan.history.commits),
         dates_from=plan.line.dates_from,
-        missing=missing_core(plan.choice.layout, plan.line.files),
+        # A file that is left out is there: a new one in its place would hide it.
+        missing=missing_core(plan.choice.layout, {*plan.line.files, *plan.folder.away}),
         remarks=(*plan.remarks, *_old_name(plan)),
         outside=_outside(target.root, plan.choice.scope) if target.in_place else (),
         timezone=plan.choice.zone,

@@ -40,6 +40,34 @@ def test_it_says_what_was_taken_why_and_what_comes_next(run: Run, folder: Path) 
     assert run("read", "state.md").out == ZYLOS["state.md"]
 
 
+def test_a_secret_in_place_is_held_and_not_missing(run: Run, folder: Path) -> None:
+    (folder / "identity.md").write_text(f"# Identity\n{KEY}\n")
+
+    said = run("adopt", str(folder), "--in-place", "-g", "bot")
+
+    assert "missing" not in said.out
+    row = "held     identity.md (secret: aws-key-id, line 2): see `gitmem -g bot held`"
+    assert row in said.out
+    assert "next     gitmem -g bot held\n" in said.out
+    assert run("held", "accept", "identity.md", "-g", "bot", "--yes").code == 0
+    assert KEY in run("read", "identity.md", "-g", "bot").out
+
+
+def test_a_secret_left_out_of_a_copy_can_be_written(run: Run, folder: Path) -> None:
+    text = f"# Identity\n{KEY}\n"
+    (folder / "identity.md").write_text(text)
+
+    said = run("adopt", str(folder), "-g", "bot")
+
+    assert "missing" not in said.out
+    assert "left out identity.md (secret: aws-key-id, line 2)" in said.out
+    command = next(row for row in said.out.splitlines() if "if it is no secret: `" in row)
+    words, _, source = command.split("`")[1].partition(" < ")
+    assert shlex.split(source) == [str(folder / "identity.md")]
+    assert run(*shlex.split(words)[1:], input=text).code == 0
+    assert run("read", "identity.md", "-g", "bot").out == text
+
+
 def test_a_dry_run_prints_the_command_that_does_it(run: Run, home: Path, folder: Path) -> None:
     said = run("adopt", str(folder), "--dry-run", "-g", "bot", "--layout", "zylos", "--in-place")
 

@@ -191,6 +191,7 @@ def test_a_finding_never_shows_its_value() -> None:
 
 
 NOISE = random.Random(7)
+TAGS = "animal art camera city coffee family film food fruit garden music travel"
 HARMLESS = [
     "",
     f"commit {body(HEX, 40)}\nMerge: {body(HEX, 7)} {body(HEX, 7, 1)}\n",
@@ -284,6 +285,24 @@ HARMLESS = [
     "the recovery phrase is a list of twelve words that you write down and keep in a safe place",
     "\n".join(f"- {word}" for word in seed_phrase(12, valid=False)),
     ", ".join(seed_phrase(15, valid=False)),
+    " ".join(seed_phrase(12, valid=False)),
+    f"tags: {' '.join(seed_phrase(12))}",
+    f"## Vocabulary\n\n{' '.join(seed_phrase(12))}",
+    "tags:\n" + "\n".join(f"  - {word}" for word in seed_phrase(12)),
+    "\n".join(f"- {word}" for word in seed_phrase(12)),
+    ", ".join(seed_phrase(12)),
+    f"tags: {TAGS}",
+    TAGS,
+    TAGS.replace(" ", ", "),
+    f"The private key is in .env; deployment tx was 0x{body(HEX, 64, 5)}",
+    f"- Private key stays in the vault; deploy tx 0x{body(HEX, 64, 5)}",
+    f"private key stays in the vault; image id {body(HEX, 64, 6)}",
+    f"The private key is in .env, the merkle root {body(HEX, 64, 7)}",
+    f"No private key here. Storage root 0x{body(HEX, 64, 8)}",
+    f"Never share your private key in a chat, whoever asks\n0x{body(HEX, 64, 8)}",
+    f"public key: {body(HEX, 64, 9)}, cache key: {body(HEX, 64, 9)}, pk {body(HEX, 64, 9)}",
+    "the key of the map: [" + ", ".join(map(str, range(64))) + "]",
+    f"weights [{', '.join(map(str, random.Random(6).randbytes(64)))}]",
     '{"cipher": "aes-128-ctr", "ciphertext": "<hex>", "mac": "<hex>"}',
     "Bearer sk-proj-abc123...\nredis://:authpassword@127.0.0.1:6380 https://user:p%40ss@host",
 ]
@@ -349,6 +368,13 @@ def test_a_seed_phrase_is_a_row_of_words_of_the_list() -> None:
     assert find(" ".join(phrase[:11])) == []
     assert find(" ".join([*phrase[:6], "gitmem", *phrase[6:]])) == []
     assert find(" gitmem ".join(phrase)) == []
+
+
+def test_a_file_that_is_nothing_but_the_bytes_of_a_key_is_one() -> None:
+    numbers = ",".join(map(str, random.Random(5).randbytes(64)))
+
+    assert facts(f"[{numbers}]\n") == [("wallet-key", 1)]
+    assert find(f"weights of the net:\n[{numbers}]\n") == []
 
 
 def test_prose_around_a_seed_phrase_stays() -> None:
@@ -448,6 +474,11 @@ MORE_HOSTILE = [
         "priv",
         "private key: 0x" + "a" * 63,
         "aes-128-ctr'",
+        "nsec1",
+        "[" + "1," * 63,
+        "0x" + "a1" * 32 + " ",
+        "pk: 0x" + "b1" * 32 + "\n",
+        f"ciphertext: '{'ab' * 32}' ",
         "xprv",
         "ciphertext: '",
     ),

@@ -319,7 +319,7 @@ class TestSecrets:
         done = adopt(store, "main", zylos, in_place=True, now=clock)
 
         assert ("identity.md", "secret: aws-key-id, line 3") in [each[:2] for each in done.left]
-        assert done.missing == ("identity.md",)
+        assert done.missing == ()  # it is there, and left out
         assert KEY in (zylos / "identity.md").read_text()
         assert [each.path for each in status(opened(store)).held] == ["identity.md"]
 

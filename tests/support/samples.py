@@ -113,6 +113,12 @@ def keystore(ciphertext: str, indent: int | None = None) -> str:
     return json.dumps(facts, indent=indent)
 
 
+def turned(text: str, indent: int | None = None) -> str:
+    """The same JSON with the keys of every object in reverse order."""
+    rows = json.loads(text, object_pairs_hook=lambda pairs: dict(reversed(pairs)))
+    return json.dumps(rows, indent=indent)
+
+
 def _jwt() -> str:
     head = base64.urlsafe_b64encode(b'{"alg":"HS256","typ":"JWT"}').decode().rstrip("=")
     claims = base64.urlsafe_b64encode(b'{"sub":"ada","iat":1770000000}').decode().rstrip("=")
@@ -206,6 +212,7 @@ def narrow() -> dict[str, list[str]]:
             base58check(b"\xef" + random.Random(3).randbytes(32) + b"\1"),
             base58check(b"\x04\x88\xad\xe4" + random.Random(4).randbytes(74)),
         ],
+        "nostr-key": ["nse" + "c1" + body("qpzry9x8gf2tvdw0s3jn54khce6mua7l", 58)],
         "tailscale-key": ["ts" + "key-auth-" + body(LETTERS, 17) + "-" + body(LETTERS, 32)],
     }
 
@@ -230,9 +237,16 @@ def in_context() -> dict[str, list[tuple[str, str]]]:
     login = base64.b64encode(f"ada:{chosen}".encode()).decode()
     gcp = pem("", newline=r"\n") + r"\n"
     wallet, solana, cipher = body(HEX, 64), body(BASE58, 88), body(HEX, 64, 1)
+    numbers = ",".join(map(str, random.Random(5).randbytes(64)))
+    spread = numbers.replace(",", ",\n  ")
     twelve, many = seed_phrase(12), seed_phrase(24)
     wrong = seed_phrase(12, valid=False)
     numbered = "\n".join(f"{number}. {word}" for number, word in enumerate(wrong, 1))
+    named = ("seed phrase: {}", "My recovery phrase is `{}`, keep")
+    alone = ("{}", "> {}\n")
+    column = "\n".join(f"| {number} | {word} |" for number, word in enumerate(twelve, 1))
+    grid = column.replace(" |\n|", " |\n|---|---|\n|", 1)
+    electrum = "wild father tree among universe such mobile favorite target dynamic credit identify"
     counted = " ".join(f"{number}) {word}" for number, word in enumerate(twelve, 1))
     return {
         "aws-secret-key": [
@@ -313,9 +327,21 @@ def in_context() -> dict[str, list[tuple[str, str]]]:
                     f"la clé privée est 0x{wallet}",
                     f"la clave privada es 0x{wallet}",
                     f"钱包私钥：0x{wallet}",
+                    f"## Private key\n\n0x{wallet}",
+                    f"## Private key of the deployer\n\n- `0x{wallet}`",
+                    f"Private key\n0x{wallet}",
+                    f"| Private key |\n|---|\n| 0x{wallet} |",
+                    f"- Ethereum key: 0x{wallet}",
+                    f"pk: 0x{wallet}",
+                    f"signer key 0x{wallet}",
+                    f"address 0x{body(HEX, 40)} key 0x{wallet}",
+                    f"The tx failed; the private key is 0x{wallet}",
                 )
             ),
             (f"private key: {wallet}", wallet),
+            (f"wallet seed: {wallet}", wallet),
+            (f"the Solana key is [{numbers}]", numbers),
+            (f'{{"secretKey": [{spread}]}}', spread),
             (f"the private key of my wallet is {wallet.upper()}", wallet.upper()),
             (f"Secret key: {wallet}{wallet[::-1]}", wallet + wallet[::-1]),
             (f"{wallet} is the private key of the treasury", wallet),
@@ -325,6 +351,7 @@ def in_context() -> dict[str, list[tuple[str, str]]]:
         "wallet-keystore": [
             (keystore(cipher), cipher),
             (keystore(cipher, 2), cipher),
+            *((turned(keystore(cipher), indent), cipher) for indent in (None, 2)),
             (
                 f"crypto: {{ cipher: 'aes-128-ctr', cipherparams: {{}}, ciphertext: '{cipher}' }}",
                 cipher,
@@ -333,19 +360,22 @@ def in_context() -> dict[str, list[tuple[str, str]]]:
         "seed-phrase": [
             *(
                 (text.format(" ".join(phrase)), " ".join(phrase))
-                for phrase in (twelve, wrong, many)
-                for text in (
-                    "{}",
-                    "> {}\n",
-                    "seed phrase: {}",
-                    "My recovery phrase is `{}`, keep",
+                for phrase, texts in (
+                    (twelve, (*alone, *named)),
+                    (many, (*alone, *named)),
+                    (wrong, named),
                 )
+                for text in texts
             ),
             (f"Recovery phrase:\n\n{numbered}\n", numbered[3:]),
             (f"{counted}\n", counted[3:]),
             (f"mnemonic = {json.dumps(wrong)}", json.dumps(wrong)[2:-2]),
             ("our frase semilla: " + ", ".join(many), ", ".join(many)),
-            (", ".join(twelve) + "; use this only then", ", ".join(twelve)),
+            (", ".join(many) + "; use this only then", ", ".join(many)),
+            ("wallet: " + ", ".join(twelve) + "; use this only then", ", ".join(twelve)),
+            (f"| # | word |\n|---|---|\n{column}\n", column[6:-2]),
+            (grid, grid[6:-2]),
+            (f"wallet: {electrum}", electrum),
         ],
         "http-authorization": [
             (f"Authorization: Bearer {issued}", issued),

@@ -17,11 +17,14 @@ from gitmem.core.quoting import quoted
 
 if TYPE_CHECKING:
     from gitmem.operations.adopt import Adopted
+    from gitmem.operations.adopt_folder import Left
 
 NAMED = 3
 """How many names outside memory are listed."""
 SHOWN = 20
 """How many things that are left out or remarked are listed one by one."""
+SECRET = "secret: "
+"""How the reason begins for which a file with a credential is left out."""
 
 
 @declare("adopt")
@@ -111,17 +114,36 @@ def _history(done: Adopted) -> str:
 
 
 def _left(call: Invocation, done: Adopted) -> Iterator[str]:
-    held = [each for each in done.left if each.path in done.held and not each.commit]
+    held = [each for each in done.left if _is_held(done, each)]
     for each in held[:SHOWN]:
-        way = call.addressed("see `gitmem held`")
-        yield f"  {call.style.warn('held')}     {visible(each.path)} ({visible(each.why)}): {way}"
+        way = "" if done.dry_run else call.addressed(": see `gitmem held`")
+        yield f"  {call.style.warn('held')}     {visible(each.path)} ({visible(each.why)}){way}"
     left = [each for each in done.left if each not in held]
     for each in left[:SHOWN]:
         when = f", in commit {each.commit[:7]}" if each.commit else ""
         yield f"  {call.style.warn('left out')} {visible(each.path)} ({visible(each.why)}{when})"
+        if _is_secret(each) and not done.dry_run:
+            yield f"           if it is no secret: {visible(call.addressed(_written(done, each)))}"
     more = max(len(held) - SHOWN, 0) + max(len(left) - SHOWN, 0)
     if more:
         yield f"  {call.style.warn('left out')} {more:,} more: see --json"
+
+
+def _is_secret(each: Left) -> bool:
+    return each.why.startswith(SECRET) and not each.commit
+
+
+def _is_held(done: Adopted, each: Left) -> bool:
+    """In place, a file with a secret stays in the work tree, where `gitmem held` names it."""
+    linked = each.path in done.held and not each.commit
+    return linked or (done.in_place and _is_secret(each))
+
+
+def _written(done: Adopted, each: Left) -> str:
+    """The command that writes a file of the folder in spite of its secret."""
+    rule = each.why.removeprefix(SECRET).partition(",")[0]
+    source = quoted(str(Path(done.source, each.path)))
+    return f"`gitmem write {quoted(each.path)} --allow-secret {rule} < {source}`"
 
 
 def _next(call: Invocation, done: Adopted) -> str:
@@ -129,4 +151,6 @@ def _next(call: Invocation, done: Adopted) -> str:
         place = " --in-place" if done.in_place else ""
         layout = f" --layout {quoted(done.layout)}" if done.sure == "chosen" else ""
         return call.addressed(f"gitmem adopt {quoted(done.source)}{place}{layout}")
+    if any(_is_held(done, each) for each in done.left):
+        return call.addressed("gitmem held")
     return call.addressed("gitmem capture" if done.in_place else "gitmem status")
