@@ -222,29 +222,24 @@ class TestC4:
 
 
 @pytest.mark.parametrize(
-    ("host", "which", "hint"),
+    ("tried", "hint"),
     [
-        ("nano", ("--project", "."), "gitmem transcript import nano store/messages.db"),
-        ("nano", ("--all",), "gitmem transcript import nano store/messages.db"),
-        ("nano", (), "gitmem transcript import nano store/messages.db"),
-        ("c4", ("--project", "."), "gitmem transcript import c4 comm-bridge/c4.db"),
-        ("codex", ("--project", "."), "gitmem transcript import codex --all"),
-        ("claude-code", ("--all",), "gitmem transcript import claude-code --project ."),
+        (("nano", "--project", "."), "gitmem transcript import nano store/messages.db"),
+        (("nano", "--all"), "gitmem transcript import nano store/messages.db"),
+        (("nano",), "gitmem transcript import nano store/messages.db"),
+        (("c4", "--project", "."), "gitmem transcript import c4 comm-bridge/c4.db"),
+        (("codex", "--project", "."), "gitmem transcript import codex --all"),
+        (("claude-code", "--all"), "gitmem transcript import claude-code --project ."),
     ],
 )
 def test_the_hint_is_another_command_than_the_one_that_failed(
-    run: Run,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    host: str,
-    which: tuple[str, ...],
-    hint: str,
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tried: tuple[str, ...], hint: str
 ) -> None:
     run("init")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
 
-    done = run("transcript", "import", host, *which)
+    done = run("transcript", "import", *tried)
 
     assert done.code in (2, 3)
     assert f"`{hint}`" in done.err

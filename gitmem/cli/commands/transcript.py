@@ -118,7 +118,7 @@ def _time(text: str, now: datetime) -> datetime:
 
     found = parse_moment(text, now, now.tzinfo)  # type: ignore[arg-type]
     if found is None:
-        raise BadInput(f"{repeated(text)} is no time", hint=FORMS)
+        raise BadInput(f"invalid time {repeated(text)}", hint=FORMS)
     return found.start
 
 
@@ -337,7 +337,7 @@ def _pending(call: Invocation, found: TranscriptPending, now: datetime) -> Itera
 
 @command.declare("checkpoint", cls=TextCommand)
 @click.option("--summary", metavar="TEXT", help="What was said; - is stdin")
-@named("--token", metavar="TOKEN", help="Which range; that of this session if not said")
+@named("--token", metavar="TOKEN", help="Range to close (default: the one this session has)")
 @named("--covers", metavar="COMMIT", multiple=True, help="Memory that holds it; repeatable")
 @as_somebody
 def checkpoint(

@@ -103,7 +103,7 @@ class _Start:
         if not self._parts.trouble:  # else that has said it already
             self._parts.trouble += underway(self._group)
         self._parts.tried("what was said could not be kept", self._drain)
-        self._parts.tried("old files could not be brought into form", self._migrate)
+        self._parts.tried("old files could not be migrated", self._migrate)
         self._parts.tried("missing snapshots could not be made", self._snapshots)
         return edits
 

@@ -129,7 +129,7 @@ def _is_linked(store: Store, folder: Path, group: str) -> bool:
 
 
 def next_steps(
-    wish: Wish, store: Store, group: str, mcp: bool, is_changed: bool, environ: Mapping[str, str]
+    wish: Wish, store: Store, group: str, *, mcp: bool, is_changed: bool, environ: Mapping[str, str]
 ) -> Iterator[str]:
     where = wish.places
     folder = where.root if where.scope == PROJECT else home_in(environ)
