@@ -154,8 +154,12 @@ class Invocation:
         import re
         from shlex import quote
 
+        from gitmem.cli.app import COMMANDS
+
         def typed(found: re.Match[str]) -> str:
             rest = found[2]  # a command that names its group is meant for that one
+            if re.split(r"[^a-z-]", rest, maxsplit=1)[0] not in COMMANDS:
+                return found[0]  # prose that names the program: "of gitmem do not load"
             flags = [
                 f" {flag} {quote(str(value))}" for flag, value in named if f" {flag} " not in rest
             ]

@@ -75,7 +75,10 @@ def place_of_moved(text: str, entry: Entry, layer: Layer | None) -> int | None:
     status, retired = status_of(entry, layer), layer.retired
     here = next((each for each in sections if each.holds(entry.start)), None)
     part = here.part if here else _part_at(text, entry.start)
-    fit = _fitting([each for each in sections if each.part == part], status, layer)
+    beside = [each for each in sections if each.part == part]
+    fit = _fitting(beside, status, layer)
+    if fit is None and here and here.status in retired and status not in retired:
+        return beside[0].start  # rather under no heading than under Completed
     if fit is None or fit == here:
         return None
     fits_as_well = (

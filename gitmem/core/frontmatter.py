@@ -322,7 +322,8 @@ def _not_yaml(block: Block, error: yaml.MarkedYAMLError) -> FrontmatterRefused:
     problem = error.problem or "it cannot be read"
     tab = "tab" in problem or "\t" in block.raw.split("\n")[line - block.line]
     hint = "indent with spaces instead of tabs" if tab else _QUOTE
-    return _refused(line, "not-yaml", f"line {line} is no YAML: {problem}", f"{hint}; {_NOT_MEANT}")
+    why = f"line {line} is not valid YAML: {problem}"
+    return _refused(line, "not-yaml", why, f"{hint}; {_NOT_MEANT}")
 
 
 def _line(block: Block, at: int) -> int:

@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from gitmem.core.frontmatter import by_line
 from gitmem.core.guards import MAX_FILE, hold_rule, violations
 from gitmem.core.paths import check_path, fold
 from gitmem.core.scope import Scope
@@ -164,7 +165,10 @@ def remarks_on(files: Mapping[str, Taken]) -> Iterator[str]:
         more = f" and {len(binary) - 1} more" if len(binary) > 1 else ""
         yield f"{binary[0]}{more} is no text: kept as it is"
     for path, each in files.items():
-        yield from violations(path, each.data, None)
+        # A summary that is read line by line shows as it did before: nothing to report.
+        shows = by_line(each.data.decode("utf-8", "replace")).get("summary")
+        found = violations(path, each.data, None)
+        yield from (x for x in found if not (shows and x.startswith("frontmatter ")))
 
 
 def _twins(paths: Iterable[str]) -> Iterator[tuple[str, ...]]:

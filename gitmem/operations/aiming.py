@@ -214,7 +214,7 @@ def _moment(edit: Edit, now: datetime) -> datetime:
     said = re.sub(r"\A([0-9]{4})([0-9]{2})([0-9]{2})\Z", r"\1-\2-\3", edit.date.strip())
     found = parse_moment(said, now, zone) if zone else None
     if found is None:
-        raise BadInput(f"{edit.date!r} is no date", hint=FORMS)
+        raise BadInput(f"invalid date {edit.date!r}", hint=FORMS)
     return found.start.astimezone(zone)
 
 

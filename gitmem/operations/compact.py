@@ -152,7 +152,7 @@ def _moment(group: Group, at: str) -> datetime:
 
     moment = parse_moment(at, now, group.zone)
     if moment is None:
-        raise BadInput(f"{repeated(at)} is no date", hint=FORMS)
+        raise BadInput(f"invalid date {repeated(at)}", hint=FORMS)
     if moment.start > now:
         raise BadInput(f"{at!r} lies in the future", hint="leave it out for now")
     return moment.start.astimezone(group.zone)

@@ -96,7 +96,7 @@ def start_of(group: Group, since: str) -> float:
     if moment is None:
         from gitmem.core.secrets import repeated
 
-        raise BadInput(f"{repeated(since)} is no date", hint=FORMS)
+        raise BadInput(f"invalid date {repeated(since)}", hint=FORMS)
     return moment.start.timestamp()
 
 

@@ -28,8 +28,8 @@ def memory_get(group: Group, path: str = DEFAULT_PATH, *, group_folder: str = ""
         layout = layout_of(meant)
         if not layout.allows(wanted):
             raise PathRefused(
-                f"{path} is no memory file that may be read here",
-                hint=f"there are: {', '.join(layout.allow)}",
+                f"the layout does not allow reading {path!r} here",
+                hint=f"allowed: {', '.join(layout.allow)}",
                 path=path,
                 rule="allow",
             )

@@ -99,8 +99,8 @@ def search(
         raise BadInput("there is nothing to look for", hint="for example `gitmem search billing`")
     if chats and (source == MEMORY or layers):
         raise BadInput(
-            "a chat has messages, and no layers or files of memory",
-            hint="leave out the layer and `--source memory`, or the chat",
+            "a chat filter cannot be combined with a layer or with `--source memory`",
+            hint="leave out one of them",
         )
     if limit < 1:
         raise BadInput("at least one hit has to be wanted", hint="leave the limit out for 8")

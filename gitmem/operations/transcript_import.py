@@ -69,7 +69,7 @@ class TranscriptImported(NamedTuple):
     files: int
     """How many files had something new in them ..."""
     unchanged: int
-    """... and how many had not a whole line that is new."""
+    """... and how many had no whole line or row that is new."""
     passed: Mapping[str, int]
     """How many lines were passed over, and why."""
     problems: tuple[str, ...]

@@ -58,7 +58,7 @@ def transcript_prune(group: Group, before: str, *, dry_run: bool = False) -> Tra
     check_access(group.acting, group.name, write=True)
     moment = parse_moment(before, group.now(), group.zone)
     if moment is None:
-        raise BadInput(f"{repeated(before)} is no date", hint=FORMS)
+        raise BadInput(f"invalid date {repeated(before)}", hint=FORMS)
     start = moment.start
     note = group.note(OP)
     tip = tip_of(group)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 from gitmem.core.guards import MAX_MESSAGE
@@ -15,6 +16,7 @@ from gitmem.index import said
 from gitmem.index.database import Connection
 from gitmem.operations.group import Group
 from gitmem.operations.transcripts import (
+    AT,
     CHECKPOINT,
     COUNT,
     RANGE,
@@ -33,6 +35,8 @@ class Summarised(NamedTuple):
     messages: Sequence[tuple[str, str]]
     """The chat and the id of each."""
     summary: str
+    at: datetime | None = None
+    """When that was, where the program says it."""
 
 
 def transcript_summarised(group: Group, parts: Sequence[Summarised]) -> int:
@@ -53,8 +57,8 @@ def transcript_summarised(group: Group, parts: Sequence[Summarised]) -> int:
 
 def _ranges(
     connection: Connection, parts: Sequence[Summarised]
-) -> Iterator[tuple[Range, int, str]]:
-    """What each of PARTS closes that is open: the range, how many messages, and the summary."""
+) -> Iterator[tuple[Range, int, Summarised]]:
+    """What each of PARTS closes that is open: the range, how many messages, and the part."""
     stands = standing(connection)
     again = [deed.closes for deed in stands.reopened if deed.closes]
     pending = {
@@ -69,11 +73,12 @@ def _ranges(
             there = said.numbers_in(connection, Range(chosen[0], chosen[-1]))
             exact = range_of(chosen, (number for number, _ in there))
             pending.difference_update(chosen)
-            yield exact, len(chosen), part.summary
+            yield exact, len(chosen), part
 
 
-def _step(group: Group, closes: Range, count: int, summary: str) -> Step:
-    text = blanked(summary.strip())[0][:MAX_MESSAGE] or NO_SUMMARY
+def _step(group: Group, closes: Range, count: int, part: Summarised) -> Step:
+    text = blanked(part.summary.strip())[0][:MAX_MESSAGE] or NO_SUMMARY
     title = f"{counted(count, 'message')}: {title_of(text)}"
-    extra = ((RANGE, str(closes)), (COUNT, str(count)))
+    made = ((AT, part.at.isoformat()),) if part.at else ()
+    extra = ((RANGE, str(closes)), (COUNT, str(count)), *made)
     return Step({}, group.note(CHECKPOINT, reason=text)._replace(title=title, extra=extra))

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from gitmem.core.intervals import Closed, Range, read_range
-from gitmem.core.messages import PARTLY, UNDOES, parse
+from gitmem.core.messages import PARTLY, UNDOES, Parsed, parse
 from gitmem.core.transcripts import (
     BEGAN,
     FORGOTTEN,
@@ -45,6 +45,8 @@ CHECKPOINT = "checkpoint"
 RANGE, CHAT, COVERS = "Gitmem-Range", "Gitmem-Chat", "Gitmem-Covers"
 COUNT = "Gitmem-Count"
 """How many messages a checkpoint closed."""
+AT = "Gitmem-At"
+"""When another program made the checkpoint: the commit has the time of the import."""
 
 
 class Said(NamedTuple):
@@ -85,7 +87,14 @@ def read_checkpoint(commit: Commit) -> Checkpoint:
     note = parse(commit.message)
     begin, end, chat, _ = read_range(note.get(RANGE), note.get(CHAT)) or Range(0, 0)
     agent = note.agent or commit.author
-    return Checkpoint(commit.oid, begin, end, chat, note.body, commit.time, agent)
+    return Checkpoint(commit.oid, begin, end, chat, note.body, _made_at(commit, note), agent)
+
+
+def _made_at(commit: Commit, note: Parsed) -> datetime:
+    with suppress(ValueError):  # also where there is no such trailer
+        made = datetime.fromisoformat(note.get(AT))
+        return made if made.tzinfo else commit.time
+    return commit.time
 
 
 def tip_of(group: Group) -> Said | None:

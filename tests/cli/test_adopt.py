@@ -217,3 +217,15 @@ def test_json_names_what_is_outside_and_the_zone(run: Run, tmp_path: Path) -> No
     assert {"node_modules/", "src/", "package.json"} <= set(found["outside"])
     assert found["timezone"] == "Europe/Berlin"
     assert found["timezone_from"] == str(tmp_path / ".env")
+
+
+def test_a_summary_that_is_read_line_by_line_is_nothing_to_report(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "old"
+    (folder / "facts").mkdir(parents=True)
+    (folder / "facts" / "stock.md").write_text("---\nsummary: Stock: counted\n---\nx\n")
+    (folder / "facts" / "bad.md").write_text("---\ntags: [a\n---\nx\n")
+
+    said = run("adopt", str(folder), "--layout", "standard", "--dry-run")
+
+    assert "stock.md: " not in said.out + said.err
+    assert "bad.md: frontmatter refused: line 2 is not valid YAML" in said.out + said.err

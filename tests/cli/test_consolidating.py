@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -95,13 +96,21 @@ def test_the_report_has_the_keys_that_scripts_of_zylos_read(memory: Run) -> None
     [
         (("--keys", "seed"), "gitmem consolidate --json --keys seed"),
         (("--json", "--keys", "old"), "'old'"),
-        (("--json", "--keys", "seed", "--apply"), "--keys is about the report"),
+        (("--json", "--keys", "seed", "--apply"), "--keys only works with the report"),
     ],
 )
 def test_keys_go_with_a_report_in_json(memory: Run, args: tuple[str, ...], said: str) -> None:
     done = memory("consolidate", *args, **LATER)
 
     assert (done.code, said in done.out + done.err) == (2, True), done.err
+
+
+def test_the_timestamp_under_the_keys_of_a_seed_is_that_of_the_run(memory: Run) -> None:
+    now = "2026-03-30T20:15:00+00:00"
+
+    found = memory("consolidate", "--json", "--keys", "seed", GITMEM_NOW=now).document
+
+    assert datetime.fromisoformat(found["timestamp"]) == datetime.fromisoformat(now)
 
 
 def test_the_report_is_one_document_that_says_the_same_twice(memory: Run) -> None:

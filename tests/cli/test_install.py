@@ -222,6 +222,36 @@ def test_the_doctor_addresses_its_advice(host: Path, run: Run, tmp_path: Path) -
     assert f"`gitmem --store {tmp_path}/other init`" in said.out
 
 
+def test_a_group_is_named_in_commands_and_nowhere_else(host: Path, run: Run) -> None:
+    skill = host / ".claude" / "skills" / "diary" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("theirs\n")
+    run("init", "-g", "shop")
+
+    first = run("install", "claude-code", "-g", "shop")
+    run("link", str(host), "-g", "shop")
+    again = run("install", "claude-code", "-g", "shop")
+
+    assert "1 skill of gitmem does not load: diary; `gitmem -g shop install" in first.out
+    assert f"next: gitmem link {host} -g shop\n" in first.out
+    assert "gitmem link" not in again.out
+
+
+def test_the_doctor_looks_at_the_group_of_the_folder(
+    host: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    run("init", "-g", "shop")
+    run("link", str(folder), "-g", "shop")
+    monkeypatch.chdir(folder)
+
+    found = {each["code"]: each["hint"] for each in run("doctor", "--json").document["findings"]}
+
+    assert "group-missing" not in found
+    assert found["not-wired"].startswith("`gitmem -g shop install claude-code`")
+
+
 def make_old(host: Path, store: Path) -> Path:
     """Let an installed skill be of an earlier version, which nobody has edited."""
     skill = host / ".claude" / "skills" / "diary" / "SKILL.md"

@@ -44,7 +44,7 @@ def test_only_files_that_the_layout_allows_are_read(nano: Run, path: str) -> Non
     refused = nano("-g", "other", "memory", "get", path)
 
     assert refused.code == 5
-    assert "is no memory file that may be read here" in refused.err
+    assert "the layout does not allow reading" in refused.err
     assert "MEMORY.md, memory.md, memory/*.md" in refused.err
     assert "secret" not in refused.out
 

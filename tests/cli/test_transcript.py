@@ -335,7 +335,7 @@ class TestImporting:
         assert [each["known"] for each in (first, second, third)] == [0, 0, 0]
         assert (third["files"], third["unchanged"]) == (0, 1)
         told = run("transcript", "import", "claude-code", "--all").out
-        assert "1 file without a whole line that is new" in told
+        assert "nothing new in 1 file" in told
 
     def test_without_the_memory_of_how_far_it_was_nothing_comes_twice(
         self, run: Run, claude: Path, home: Path

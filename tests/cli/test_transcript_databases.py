@@ -126,6 +126,43 @@ class TestC4:
         assert token not in log
         assert run("transcript", "import", "c4", str(path), "--json").document["summarised"] == 0
 
+    def test_a_checkpoint_has_the_time_at_which_c4_made_it(
+        self, run: Run, c4: tuple[Path, sqlite3.Connection]
+    ) -> None:
+        path, connection = c4
+        summarise(connection, 1, 2, "First ones")
+        connection.execute("UPDATE checkpoints SET timestamp = '2026-02-08 11:00:00'")
+        done = run("transcript", "import", "c4", str(path))
+
+        found = run("transcript", "status", "--json").document["checkpoint"]
+
+        assert "  2 summarised before, not pending\n" in done.out
+        assert found["time"].startswith("2026-02-08T11:00:00")
+
+    @pytest.mark.parametrize("said", ["yesterday", None, 3])
+    def test_a_checkpoint_without_a_time_has_that_of_the_import(
+        self, run: Run, c4: tuple[Path, sqlite3.Connection], said: object
+    ) -> None:
+        path, connection = c4
+        summarise(connection, 1, 2, "First ones")
+        connection.execute("UPDATE checkpoints SET timestamp = ?", (said,))
+        run("transcript", "import", "c4", str(path))
+
+        found = run("transcript", "status", "--json").document["checkpoint"]
+
+        (commit,) = run("log", "--op", "checkpoint", "--json").document["entries"]
+        assert found["time"] == commit["time"]
+
+    def test_a_second_import_says_so_in_words_that_fit(
+        self, run: Run, c4: tuple[Path, sqlite3.Connection]
+    ) -> None:
+        path, _ = c4
+        run("transcript", "import", "c4", str(path))
+
+        again = run("transcript", "import", "c4", str(path))
+
+        assert again.out == "kept 0 messages from 0 files\n  nothing new in 1 file\n"
+
     def test_a_checkpoint_that_was_taken_back_stays_so(
         self, run: Run, c4: tuple[Path, sqlite3.Connection]
     ) -> None:
@@ -180,8 +217,32 @@ class TestC4:
         with closing(make(tmp_path / "zylos" / "comm-bridge" / "c4.db", C4)) as connection:
             say(connection, SPOKEN[0])
 
-        assert (none.code, "there are no conversations in" in none.err) == (3, True)
+        assert (none.code, "no comm-bridge/c4.db or c4.db in" in none.err) == (3, True)
         assert run("transcript", "import", "c4", "--all").out == "kept 1 message from 1 file\n"
+
+
+@pytest.mark.parametrize(
+    ("tried", "hint"),
+    [
+        (("nano", "--project", "."), "gitmem transcript import nano store/messages.db"),
+        (("nano", "--all"), "gitmem transcript import nano store/messages.db"),
+        (("nano",), "gitmem transcript import nano store/messages.db"),
+        (("c4", "--project", "."), "gitmem transcript import c4 comm-bridge/c4.db"),
+        (("codex", "--project", "."), "gitmem transcript import codex --all"),
+        (("claude-code", "--all"), "gitmem transcript import claude-code --project ."),
+    ],
+)
+def test_the_hint_is_another_command_than_the_one_that_failed(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tried: tuple[str, ...], hint: str
+) -> None:
+    run("init")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+
+    done = run("transcript", "import", *tried)
+
+    assert done.code in (2, 3)
+    assert f"`{hint}`" in done.err
 
 
 class TestNothingIsWrittenBesideIt:
@@ -272,7 +333,7 @@ class TestNano:
 
         assert done.out == (
             "kept 3 messages from 1 file\n"
-            "  1 line passed over: no text\n  1 line passed over: unreadable\n"
+            "  1 row passed over: no text\n  1 row passed over: unreadable\n"
         )
         assert again["added"] == 0
         assert run("transcript", "show", "a@g.us").out == (

@@ -63,6 +63,31 @@ def test_the_file_reads_well_afterwards() -> None:
     )
 
 
+def test_a_reopened_entry_leaves_completed_though_no_heading_fits() -> None:
+    text = wrote("# Projects\n\n## Completed\n", "Old", "completed")
+    text = wrote(text, "Done", "completed")
+
+    reopened = wrote(text, "Old", "active")
+
+    assert reopened == (
+        "# Projects\n\n### Old\n- **Status:** active\n\n"
+        "## Completed\n\n### Done\n- **Status:** completed\n"
+    )
+    assert wrote(reopened, "Old", "paused").replace("paused", "active") == reopened
+
+
+def test_a_reopened_entry_stays_in_its_part() -> None:
+    text = (
+        "# Work\n\n## Completed\n\n### A\n- **Status:** completed\n\n"
+        "# Home\n\n## Completed\n\n### B\n- **Status:** completed\n"
+    )
+
+    assert wrote(text, "B", "active") == (
+        "# Work\n\n## Completed\n\n### A\n- **Status:** completed\n\n"
+        "# Home\n\n### B\n- **Status:** active\n\n## Completed\n"
+    )
+
+
 def test_a_changed_status_moves_the_entry_and_nothing_else() -> None:
     text = wrote(wrote(wrote(STARTER, "Billing", "active"), "Old", "completed"), "Search", "paused")
 

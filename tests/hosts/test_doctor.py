@@ -20,6 +20,7 @@ from gitmem.hosts.doctor.machine import CONVERTED
 from gitmem.hosts.install import wiring as hosts
 from gitmem.hosts.install.files import digest
 from gitmem.hosts.install.places import Program
+from gitmem.hosts.install.wiring import Installed
 from gitmem.operations.check import check_group
 from gitmem.operations.group import Group, Store
 from gitmem.operations.init import init
@@ -54,9 +55,9 @@ class Machine:
         path.chmod(0o755)
         return path
 
-    def install(self, host: str = "claude-code", scope: str = "user", **wishes: Any) -> None:
+    def install(self, host: str = "claude-code", scope: str = "user", **wishes: Any) -> Installed:
         program = wishes.pop("program", Program(("gitmem",)))
-        hosts.install(
+        return hosts.install(
             self.store,
             "main",
             host,
@@ -617,11 +618,40 @@ def test_a_section_on_memory_of_another_system(machine: Machine) -> None:
     assert machine.found() == {}
 
 
-def test_a_section_on_memory_of_ones_own_is_no_finding(machine: Machine) -> None:
+@pytest.mark.parametrize(
+    ("heading", "said"),
+    [
+        ("Memory System", "All of it lies in ~/zylos/memory/."),
+        ("Memory", "Use /diary and write to groups/shop/diary."),
+        ("memory", "The laptop has 16 GB."),
+    ],
+)
+def test_any_other_section_on_memory_is_a_note_and_stays(
+    machine: Machine, heading: str, said: str
+) -> None:
     memory = machine.home / ".claude" / "CLAUDE.md"
-    memory.write_text(f"{memory.read_text()}\n## Memory\n\nThe laptop has 16 GB.\n")
+    memory.write_text(f"{memory.read_text()}\n## {heading}\n\n{said}\n")
 
-    assert machine.found() == {}
+    looked = machine.look()
+    done = machine.install(replace=True)
+
+    assert (looked.findings, looked.is_well) == ((), True)
+    (note,) = looked.notes
+    assert note.startswith(f"{memory} has a section '{heading}' that does not mention gitmem")
+    assert note in done.remarks
+    assert said in memory.read_text()
+
+
+@pytest.mark.parametrize(
+    "text", ["## Memory\n\nKept by gitmem.\n", "## Memory leaks\n\nUse valgrind.\n", ""]
+)
+def test_a_section_that_is_about_gitmem_or_something_else_is_no_note(
+    machine: Machine, text: str
+) -> None:
+    memory = machine.home / ".claude" / "CLAUDE.md"
+    memory.write_text(f"{memory.read_text()}\n{text}")
+
+    assert machine.look().notes == ()
 
 
 @pytest.mark.parametrize("scope", ["user", "project"])

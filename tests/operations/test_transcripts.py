@@ -992,7 +992,7 @@ class TestPruning:
         done = transcript_prune(said, "2025-01-01")
 
         assert (done.messages, git(said.gitdir, "rev-parse", REF)) == (0, tip)
-        with pytest.raises(BadInput, match="is no date"):
+        with pytest.raises(BadInput, match="invalid date"):
             transcript_prune(said, "soon")
         assert transcript_prune(reopened(said), "2025-01-01").messages == 0
 

@@ -25,7 +25,12 @@ EXAMPLE = "for example `... | gitmem compact`, or `gitmem compact --summary TEXT
 @click.option("--daily", is_flag=True, help="Into the file of the day instead")
 @click.option("--at", metavar="TIME", default="", help="When it was compacted, if not now")
 @named("--id", "operation", metavar="ID", help="Recognise a retry by this id")
-@click.option("--allow-secret", metavar="RULE", multiple=True, help="It is none; repeatable")
+@click.option(
+    "--allow-secret",
+    metavar="RULE",
+    multiple=True,
+    help="Accept this match as a false positive; repeatable",
+)
 @allow_markers
 @reason
 @as_somebody

@@ -53,9 +53,9 @@ def command(
     Alone it reports and changes nothing: files over budget, what --apply would archive, entries to
     confirm, rewrite or archive, entries that stand twice.
 
-    --apply does what needs no mind. It archives logs of more than 30 days ago, and entries whose
-    status says that they had their time and that nobody touched for 30 days; never one of
-    importance 1 or 2, and never one for its age alone. Each kind is one commit.
+    --apply does what can be done automatically. It archives logs older than 30 days, and entries
+    with a final status (such as completed or superseded) that have not changed for 30 days; never
+    one of importance 1 or 2, and never one for its age alone. Each kind is one commit.
 
     --plan lands what somebody decided, as one commit or not at all. Each line is a JSON object:
     confirm, archive, update, move, merge-entries or keep, as docs/consolidation.md has them. The
@@ -97,11 +97,11 @@ def _check_keys(call: Invocation, keys: str | None, *, report: bool) -> None:
     if keys is None:
         return
     if keys != SEED:
-        raise BadInput(f"there are no keys {repeated(keys)}", hint=f"take `--keys {SEED}`")
+        raise BadInput(f"unknown --keys {repeated(keys)}", hint=f"use `--keys {SEED}`")
     if not report:
-        raise BadInput("--keys is about the report", hint="leave out --apply and --plan")
+        raise BadInput("--keys only works with the report", hint="leave out --apply and --plan")
     if not call.settings.json:
-        raise BadInput("only JSON has keys", hint=f"run `gitmem consolidate --json --keys {SEED}`")
+        raise BadInput("--keys needs --json", hint=f"run `gitmem consolidate --json --keys {SEED}`")
 
 
 def _report(call: Invocation, at: str | None, keys: str | None) -> None:
@@ -109,9 +109,12 @@ def _report(call: Invocation, at: str | None, keys: str | None) -> None:
 
     with call.group() as group:
         found = report(group, at=at) if at else made_report(group)
+        now = group.now()
     if keys:
         from gitmem.operations.seed_report import seed_report
 
+        # Our own report is about a day; who reads these keys expects the time of the run.
+        found = found if at else found._replace(timestamp=now)
         call.answer(seed_report(found), data=True)
         return
     call.answer(found, map(call.addressed, report_lines(call.style, found)), data=True)

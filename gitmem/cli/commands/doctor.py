@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import columns, visible
 from gitmem.core.numbers import counted
+from gitmem.errors import BadInput
 
 if TYPE_CHECKING:
     from gitmem.hosts.doctor.looking import Doctored, Wiring
@@ -43,19 +45,30 @@ def command(call: Invocation) -> int:
 
     words = own_program(sys.argv[0], sys.executable)
     rules = MANAGED.get(sys.platform)
+    group = _group(call)
     found = doctor(
         call.store,
-        call.settings.group,
+        group,
         environ=call.environ,
         project=Path.cwd(),
         running=Running(words, sys.version_info[:3], find_spec("mcp") is not None),
         managed=Path(rules) if rules else None,
     )
-    hinted = [each._replace(hint=call.addressed(each.hint)) for each in found.findings]
+    named = "" if group == call.settings.group else group  # what was named is added anyway
+    hinted = [each._replace(hint=call.addressed(each.hint, named)) for each in found.findings]
     found = found._replace(findings=tuple(hinted))
     # Findings are errors: --quiet leaves them.
     call.answer(found, _lines(call, found), data=not found.is_well, well=found.is_well)
     return boundary.DONE if found.is_well else boundary.FINDINGS
+
+
+def _group(call: Invocation) -> str:
+    """The group that sessions in this folder use; broken links are a finding of their own."""
+    linked = ""
+    if not call.settings.group_named:
+        with suppress(BadInput):
+            linked = call.store.linked(call.folder)
+    return linked or call.settings.group
 
 
 def _lines(call: Invocation, found: Doctored) -> Iterator[str]:
@@ -65,7 +78,10 @@ def _lines(call: Invocation, found: Doctored) -> Iterator[str]:
     for each in found.findings:
         yield f"{style.bad(each.code)}: {visible(each.message)}"
         yield f"  {visible(each.hint)}"
-    if found.is_well:
+    yield from (f"{style.warn('note')}: {visible(each)}" for each in found.notes)
+    if found.is_well and found.notes:
+        yield style.good(f"no findings, {counted(len(found.notes), 'note')}")
+    elif found.is_well:
         yield style.good("all is well")
     else:
         yield style.bad(counted(len(found.findings), "finding"))

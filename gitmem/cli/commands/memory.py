@@ -57,7 +57,7 @@ def get(call: Invocation, path: str) -> None:
 @click.argument("query", nargs=-1, required=True)
 @click.option("--source", metavar="S", default="all", help="memory, sessions or all")
 @click.option(
-    "-n", "--limit", metavar="N", type=int, default=8, help="At most N hits, 1 to 64; 8 if not said"
+    "-n", "--limit", metavar="N", type=int, default=8, help="Number of hits, 1 to 64 (default 8)"
 )
 def search(call: Invocation, *, query: tuple[str, ...], source: str, limit: int) -> None:
     """Find passages of memory files and messages that fit QUERY

@@ -27,7 +27,12 @@ if TYPE_CHECKING:
 @click.option("--all", "everything", is_flag=True, help="The whole group; the same as .")
 @reason
 @as_somebody
-@click.option("--allow-secret", metavar="RULE", multiple=True, help="It is none; repeatable")
+@click.option(
+    "--allow-secret",
+    metavar="RULE",
+    multiple=True,
+    help="Accept this match as a false positive; repeatable",
+)
 def command(
     call: Invocation,
     *,

@@ -36,7 +36,12 @@ ASK = f"see what is due with `gitmem rollup --due`; {EXAMPLE}"
 @named("--if-match", metavar="DIGEST", help="Fail unless these are the pages")
 @click.option("--dry-run", is_flag=True, help="Only say what would be done")
 @named("--id", "operation", metavar="ID", help="Recognise a retry by this id")
-@click.option("--allow-secret", metavar="RULE", multiple=True, help="It is none; repeatable")
+@click.option(
+    "--allow-secret",
+    metavar="RULE",
+    multiple=True,
+    help="Accept this match as a false positive; repeatable",
+)
 @allow_markers
 @reason
 @as_somebody

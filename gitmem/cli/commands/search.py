@@ -28,7 +28,7 @@ INDENT = "  "
     metavar="N",
     type=click.IntRange(1, 1000),
     default=8,
-    help="So many; 8 if not said",
+    help="Number of hits (default 8)",
 )
 @named("--since", metavar="MOMENT", help="Only what was touched or said since")
 @named("--layer", "layers", metavar="L", multiple=True, help="Only in this layer; repeatable")

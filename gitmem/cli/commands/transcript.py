@@ -118,7 +118,7 @@ def _time(text: str, now: datetime) -> datetime:
 
     found = parse_moment(text, now, now.tzinfo)  # type: ignore[arg-type]
     if found is None:
-        raise BadInput(f"{repeated(text)} is no time", hint=FORMS)
+        raise BadInput(f"invalid time {repeated(text)}", hint=FORMS)
     return found.start
 
 
@@ -165,6 +165,7 @@ def import_(
       gitmem transcript import c4 ~/zylos/comm-bridge/c4.db
       gitmem transcript import nano store/messages.db
     """
+    from gitmem.hosts.transcripts.databases import DATABASES
     from gitmem.hosts.transcripts.importing import import_transcripts
 
     with call.group() as group, call.progress("reading", "bytes") as progress:
@@ -179,26 +180,26 @@ def import_(
             environ=call.environ,
             progress=progress,
         )
-    call.answer(done, _imported(done))
+    call.answer(done, _imported(done, "row" if host in DATABASES else "line"))
     for each in done.problems:
         call.remark(each)
     return boundary.NOT_FOUND if done.problems and paths else boundary.DONE
 
 
-def _imported(done: TranscriptImported) -> Iterator[str]:
+def _imported(done: TranscriptImported, unit: str) -> Iterator[str]:
     verb = "would keep" if done.dry_run else "kept"
     yield f"{verb} {counted(done.added, 'message')} from {counted(done.files, 'file')}"
     for count, what in (
-        (done.unchanged, f"{counted(done.unchanged, 'file')} without a whole line that is new"),
+        (done.unchanged, f"nothing new in {counted(done.unchanged, 'file')}"),
         (done.known, f"{done.known:,} known before"),
         (done.earlier, f"{done.earlier:,} said earlier"),
         (done.redacted, f"{counted(done.redacted, 'credential')} blanked out"),
-        (done.summarised, f"{done.summarised:,} summarised there, so not pending here"),
+        (done.summarised, f"{done.summarised:,} summarised before, not pending"),
     ):
         if count:
             yield f"  {what}"
     for why, count in done.passed.items():
-        yield f"  {counted(count, 'line')} passed over: {why}"
+        yield f"  {counted(count, unit)} passed over: {why}"
 
 
 @command.declare("list")
@@ -336,7 +337,7 @@ def _pending(call: Invocation, found: TranscriptPending, now: datetime) -> Itera
 
 @command.declare("checkpoint", cls=TextCommand)
 @click.option("--summary", metavar="TEXT", help="What was said; - is stdin")
-@named("--token", metavar="TOKEN", help="Which range; that of this session if not said")
+@named("--token", metavar="TOKEN", help="Range to close (default: the one this session has)")
 @named("--covers", metavar="COMMIT", multiple=True, help="Memory that holds it; repeatable")
 @as_somebody
 def checkpoint(

@@ -53,7 +53,12 @@ EXAMPLES = 'for example `gitmem write notes.md "Ada likes tea"`, or `... | gitme
 @as_somebody
 @click.option("--turn", metavar="ID", default="", help="The turn of the conversation")
 @named("--id", "operation", metavar="ID", help="Recognise a retry by this id")
-@click.option("--allow-secret", metavar="RULE", multiple=True, help="It is none; repeatable")
+@click.option(
+    "--allow-secret",
+    metavar="RULE",
+    multiple=True,
+    help="Accept this match as a false positive; repeatable",
+)
 @click.option(
     "--allow-shrink",
     is_flag=True,

@@ -17,7 +17,7 @@ from gitmem.hosts.install.skills_update import as_shipped, plan_skills
 def former_findings(
     store: Path, host: str, rows: Sequence[Wiring], environ: Mapping[str, str], project: Path
 ) -> Iterator[Finding]:
-    """What would show memory twice, tell a model two ways, or load in the place of ours."""
+    """What shows memory twice, gives a model other instructions, or loads in the place of ours."""
     wired = [each.scope for each in rows]
     found = list(_installs(store, host, environ, project))
     layout = next(filter(None, (_layout(known) for _, known in found)), "")
@@ -26,7 +26,7 @@ def former_findings(
         for each in leftovers(there):
             if each.is_hook:
                 yield Finding("memory-twice", each.said, hint)
-            else:
+            elif each.is_known:
                 yield Finding("section-old", each.said, hint)
         # A plugin brings its skills under names of its own.
         is_needed = any(each.events and not each.plugin for each in rows)
@@ -34,6 +34,15 @@ def former_findings(
         for name in hidden:
             yield _shadow_finding(there, there.skills / name, known, wired)
         yield from _skill_findings(there, known, hidden)
+
+
+def former_notes(
+    store: Path, wired: Sequence[Wiring], environ: Mapping[str, str], project: Path
+) -> Iterator[str]:
+    """Sections on memory of which only a person can say whose they are."""
+    for host in dict.fromkeys(each.host for each in wired if each.events or each.plugin):
+        for there, _ in _installs(store, host, environ, project):
+            yield from (each.said for each in leftovers(there) if not each.is_known)
 
 
 def _installs(

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from gitmem.hosts.doctor.former import former_notes
 from gitmem.hosts.doctor.hosts import host_findings, wirings
 from gitmem.hosts.doctor.machine import machine_findings, store_findings
 from gitmem.hosts.doctor.programs import other_store_findings, program_findings
@@ -20,6 +21,8 @@ class Doctored(NamedTuple):
 
     wired: tuple[Wiring, ...]
     findings: tuple[Finding, ...]
+    notes: tuple[str, ...] = ()
+    """What only a person can judge; it is no fault."""
 
     @property
     def is_well(self) -> bool:
@@ -46,7 +49,8 @@ def doctor(
         *host_findings(store.root, wired, environ, project, managed),
         *_nothing(wired),
     ]
-    return Doctored(wired, tuple(found))
+    notes = tuple(dict.fromkeys(former_notes(store.root, wired, environ, project)))
+    return Doctored(wired, tuple(found), notes)
 
 
 def _nothing(wired: Sequence[Wiring]) -> Iterator[Finding]:

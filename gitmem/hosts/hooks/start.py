@@ -110,7 +110,7 @@ class _Start:
         self._is_hindered = bool(self._parts.trouble)
         self._parts.tried("what was said could not be kept", self._drain)
         if self._has_time:  # before memory is read: the model sees the files in their new form
-            self._parts.tried("old files could not be brought into form", self._migrate)
+            self._parts.tried("old files could not be migrated", self._migrate)
         return edits
 
     @property

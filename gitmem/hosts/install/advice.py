@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from shlex import join, quote
 
@@ -19,6 +20,7 @@ from gitmem.hosts.install.record import Install, as_replaced, replaced_paths
 from gitmem.hosts.install.settings import plugin_at, settings_in
 from gitmem.hosts.install.skills_update import SkillPlan
 from gitmem.hosts.transcripts.readers import home_in
+from gitmem.operations.group import Store
 
 
 def still_calling(plan: Plan, where: Places) -> Iterator[str]:
@@ -82,7 +84,7 @@ def still_there(
         except BadInput:  # the home folder is no project
             continue
         for each in leftovers(there, done):
-            yield f"{each.said}; {way_out(there, (where.scope,))}"
+            yield f"{each.said}; {way_out(there, (where.scope,))}" if each.is_known else each.said
 
 
 def doubts(wish: Wish, plugin: str, environ: Mapping[str, str], project: Path) -> Iterator[str]:
@@ -120,12 +122,19 @@ def _other_scope(
         )
 
 
+def _is_linked(store: Store, folder: Path, group: str) -> bool:
+    with suppress(BadInput):  # a config.yaml that cannot be read is for the doctor to report
+        return store.linked(str(folder)) == group
+    return False
+
+
 def next_steps(
-    wish: Wish, group: str, mcp: bool, is_changed: bool, environ: Mapping[str, str]
+    wish: Wish, store: Store, group: str, *, mcp: bool, is_changed: bool, environ: Mapping[str, str]
 ) -> Iterator[str]:
     where = wish.places
-    if group != MAIN:  # what hooks show is found by the folder of a session
-        folder = where.root if where.scope == PROJECT else home_in(environ)
+    folder = where.root if where.scope == PROJECT else home_in(environ)
+    # What hooks show is found by the folder of a session.
+    if group != MAIN and not _is_linked(store, folder, group):
         yield f"gitmem link {quote(str(folder))} -g {group}"
     if mcp and where.mcp is None:
         yield f"claude mcp add --scope user gitmem -- {join((*wish.program.call, 'mcp'))}"

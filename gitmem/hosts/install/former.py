@@ -24,6 +24,7 @@ from gitmem.hosts.install.settings import settings_in
 from gitmem.resources import templates
 
 FILE = "former.yaml"
+_BY_HAND = "if it tells the model to keep memory elsewhere, remove it by hand"
 _FENCE = re.compile(r"\s*(```|~~~)")
 _HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*\s*\Z")
 
@@ -49,6 +50,8 @@ class Leftover(NamedTuple):
 
     said: str
     is_hook: bool
+    is_known: bool = True
+    """False for a section that only its heading speaks against: `--replace` leaves it."""
 
 
 @cache
@@ -128,12 +131,23 @@ def _former_groups(settings: Mapping[str, Any]) -> Iterator[tuple[str, dict[str,
 
 def former_sections(text: str) -> list[Section]:
     """The sections on memory of a former system in a CLAUDE.md or AGENTS.md; never our own."""
+    return [each for each in _memory_sections(text) if _is_former(each, text)]
+
+
+def like_sections(text: str) -> list[Section]:
+    """Other sections on memory that say nothing of gitmem: nobody knows whose they are."""
+    found = (each for each in _memory_sections(text) if not _is_former(each, text))
+    return [each for each in found if not _names(text[each.start : each.end], "gitmem")]
+
+
+def _memory_sections(text: str) -> list[Section]:
     own = re.search(SECTION, text, re.DOTALL)
+    headings = {each.casefold() for each in former().headings}
     found: list[Section] = []
     for each in _sections(text):
         is_inside = found and each.start < found[-1].end
         is_own = own and own.start() <= each.start < own.end()
-        if not is_inside and not is_own and _is_former(each, text):
+        if not is_inside and not is_own and each.heading.casefold() in headings:
             found.append(each._replace(end=min(each.end, _before(own, each, text))))
     return found
 
@@ -148,8 +162,7 @@ def _before(own: re.Match[str] | None, section: Section, text: str) -> int:
 def _is_former(section: Section, text: str) -> bool:
     known = former()
     said = text[section.start : section.end]
-    is_named = section.heading.casefold() in {each.casefold() for each in known.headings}
-    return is_named and any(_names(said, each) for each in (*known.skills, *known.scripts))
+    return any(_names(said, each) for each in (*known.skills, *known.scripts))
 
 
 def _sections(text: str) -> Iterator[Section]:
@@ -208,7 +221,10 @@ def leftovers(
     text = texts[where.memory] if where.memory in texts else _text(where.memory)
     for each in former_sections(text):
         said = f"{where.memory} has the section {each.heading!r} of another memory system"
-        yield Leftover(f"{said}: the model is told two ways", is_hook=False)
+        yield Leftover(f"{said}: the model gets two sets of instructions", is_hook=False)
+    for each in like_sections(text):
+        said = f"{where.memory} has a section {each.heading!r} that does not mention gitmem"
+        yield Leftover(f"{said}; {_BY_HAND}", is_hook=False, is_known=False)
 
 
 def _settings(path: Path, texts: Mapping[Path, str]) -> object:

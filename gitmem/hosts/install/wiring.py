@@ -117,7 +117,8 @@ def install(
         *still_there(plan, where, environ, project),
         *doubts(wish, plugin, environ, project),
     )
-    steps = tuple(next_steps(wish, group, bool(mcp), bool(files), environ))
+    told = {"mcp": bool(mcp), "is_changed": bool(files)}
+    steps = tuple(next_steps(wish, store, group, environ=environ, **told))
     created = made.group if made and made.created else ""
     return Installed(host, scope, "installed", dry_run, files, remarks, steps, created)
 

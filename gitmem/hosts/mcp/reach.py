@@ -53,14 +53,14 @@ def pattern_named(group: Group, path: str) -> str:
 
 def check_read(group: Group, path: str) -> None:
     """Refuse a file, or the file of an entry, that the layout does not name for these tools."""
-    _check(layout_of(group), file_part(group, path), "read")
+    _check(layout_of(group), file_part(group, path), "reading")
 
 
 def check_entries(group: Group, path: str) -> None:
     """Refuse the address of an entry in such a file: who mistypes one is told of the others."""
     file, name = split_address(path)
     if name and not layout_of(group).allows(path):
-        _check(layout_of(group), file_named(group, file), "read")
+        _check(layout_of(group), file_named(group, file), "reading")
 
 
 def check_edit(group: Group, edit: Edit) -> None:
@@ -68,7 +68,7 @@ def check_edit(group: Group, edit: Edit) -> None:
     layout, checked = layout_of(group), checked_edit(group, edit)
     for each in aims([checked], layout, group.repository.snapshot(), group.now()):
         path = each.edit.path
-        _check(layout, path, "written")
+        _check(layout, path, "writing")
         _check_no_layout(path)
         _check_in_use(layout, path)
 
@@ -77,7 +77,7 @@ def check_restore(group: Group, path: str, *, older: bool) -> None:
     """Refuse to bring back what is not for these tools; OLDER: as it was before."""
     layout = layout_of(group)
     file = known_path(group, group.repository.snapshot(), file_part(group, path))
-    _check(layout, file, "brought back")
+    _check(layout, file, "restoring")
     _check_no_layout(file)
     if older and not is_address(group, path):
         _check_in_use(layout, file)
@@ -123,8 +123,8 @@ def _check(layout: Layout, path: str, deed: str) -> None:
     plain = path.replace("\\", "/").removeprefix("./")
     if not layout.allows(plain):
         raise PathRefused(
-            f"{path or 'the whole group'} is no memory file that may be {deed} here",
-            hint=f"there are: {', '.join(layout.allow)}",
+            f"the layout does not allow {deed} {path or 'the whole group'!r} here",
+            hint=f"allowed: {', '.join(layout.allow)}",
             path=path,
             rule="allow",
         )

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.quoting import quoted
 from gitmem.errors import BadInput
-from gitmem.hosts.transcripts.readers import NO_TEXT, Reading, files_among, heard, home_in, unknown
+from gitmem.hosts.transcripts.readers import (
+    NO_TEXT,
+    Reading,
+    files_among,
+    heard,
+    home_in,
+    moment_of,
+    unknown,
+)
 from gitmem.hosts.transcripts.sqlite_files import reading
 from gitmem.operations.transcript_summarised import Summarised
 
@@ -135,15 +143,16 @@ def summarised_in_c4(path: Path) -> list[Summarised]:
             return []
         channel = "channel" if "channel" in columns_of(connection, "conversations") else "source"
         covered = f"SELECT id, {channel}, endpoint_id FROM conversations WHERE id BETWEEN ? AND ?"
+        at = "timestamp" if "timestamp" in columns_of(connection, "checkpoints") else "NULL"
         checkpoints = connection.execute(
-            "SELECT start_conversation_id, end_conversation_id, summary FROM checkpoints"
+            f"SELECT start_conversation_id, end_conversation_id, summary, {at} FROM checkpoints"
             " WHERE end_conversation_id IS NOT NULL ORDER BY end_conversation_id, id"
         ).fetchall()
         after = 0
-        for start, end, summary in checkpoints:
+        for start, end, summary, made in checkpoints:
             rows = connection.execute(covered, (start or after + 1, end)).fetchall()
             messages = [(_chat_in_c4(*where), _id_in_c4(number)) for number, *where in rows]
-            found.append(Summarised(messages, str(summary or "")))
+            found.append(Summarised(messages, str(summary or ""), moment_of(made)))
             after = end
     return found
 

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from gitmem.operations.transcript_import import Lines, Mark, Progress
 
 SUFFIX = ".jsonl"
-EXAMPLE = "for example `gitmem transcript import claude-code --project .`"
 
 
 class Host(NamedTuple):
@@ -109,7 +108,7 @@ def import_transcripts(
         raise BadInput(f"there is no host {repeated(host)}", hint=f"take one of {', '.join(HOSTS)}")
     if sum((bool(paths), bool(project), everything)) != 1:
         text = "say which conversations: PATH..., --project DIR or --all, and one of them alone"
-        raise BadInput(text, hint=EXAMPLE.replace("claude-code", host))
+        raise BadInput(text, hint=_example(host))
     home = known.default_home(environ)
     if paths:
         files = [each for path in paths for each in _files(known, Path(path).expanduser())]
@@ -118,10 +117,7 @@ def import_transcripts(
     else:
         files = list(known.transcript_files(home))
     if not files:
-        where = "those paths" if paths else f"{home}"
-        of = f" of {project}" if project else ""
-        example = EXAMPLE.replace("claude-code", host)
-        raise NotFound(f"there are no conversations{of} in {where}", hint=example)
+        raise _none_found(host, home, paths, project)
     done = transcript_import(
         group,
         files,
@@ -137,6 +133,27 @@ def import_transcripts(
         return done
     parts = [part for path in files for part in _summarised(host, path)]
     return done._replace(summarised=transcript_summarised(group, parts))
+
+
+def _example(host: str, tried: str = "") -> str:
+    """A call that may find conversations of HOST; never the one that was TRIED."""
+    if host in DATABASES:
+        return (
+            f"name the file, such as `gitmem transcript import {host} {DATABASES[host].places[0]}`"
+        )
+    which = "--all" if tried == "--project" else "--project ."
+    return f"for example `gitmem transcript import {host} {which}`"
+
+
+def _none_found(host: str, home: Path, paths: Sequence[str], project: str) -> NotFound:
+    if host in DATABASES:
+        folder = ", ".join(paths) or project or str(home)
+        places = " or ".join(DATABASES[host].places)
+        return NotFound(f"no {places} in {repeated(folder)}", hint=_example(host))
+    where = "those paths" if paths else f"{home}"
+    of = f" of {project}" if project else ""
+    tried = "--project" if project else ""
+    return NotFound(f"there are no conversations{of} in {where}", hint=_example(host, tried))
 
 
 def unread_bytes(group: Group, host: str, path: str) -> int:

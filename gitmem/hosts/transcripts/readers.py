@@ -150,14 +150,14 @@ def without(texts: list[str], beginnings: tuple[str, ...]) -> list[str]:
 
 def heard(id: object, chat: str, sender: str, at: object, texts: list[str]) -> Reading:
     """The reading of a message, its TEXTS parted by blank lines; it must have an id and a time."""
-    moment = _moment(at)
+    moment = moment_of(at)
     if not isinstance(id, str) or not id or moment is None:
         return UNREADABLE
     text = "\n\n".join(texts)
     return Reading(Said(_sound(id), _sound(chat), sender, moment, _sound(text)))
 
 
-def _moment(value: object) -> datetime | None:
+def moment_of(value: object) -> datetime | None:
     """The time that VALUE says, in UTC, which is also meant where it names no zone."""
     if not isinstance(value, str):
         return None
