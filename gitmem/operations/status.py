@@ -152,6 +152,10 @@ class Status(NamedTuple):
     yesterday: the start of a session makes them, and so does `gitmem maintain`."""
     bytes: int = 0
     """The size of all files at HEAD that can be read."""
+    still_memory: tuple[str, ...] = ()
+    """Files that fit `ignore` and stay memory, because git has them."""
+    gitignored: tuple[str, ...] = ()
+    """What to `include` where a `.gitignore` in the folder hides a layer and its files."""
 
 
 def status(group: Group) -> Status:
@@ -191,6 +195,8 @@ def status(group: Group) -> Status:
     last_snapshot, missed = _last_snapshot(group), _missed(group)
     migration = _migration(group)
     concerns = (*concerns, *(["migration due"] if migration else []), *_unsnapped(missed))
+    still, hidden = _beside(group, snapshot, loaded)
+    concerns = (*concerns, *([f"{', '.join(hidden)} hidden by .gitignore"] if hidden else []))
     health = _damage(read) or _untrusted(group) or health_of(group)
     if health == "ok" and (scan.held or scan.edits):
         health = "held" if scan.held else "edited"
@@ -234,6 +240,8 @@ def status(group: Group) -> Status:
         migration,
         missed,
         size,
+        still,
+        hidden,
     )
 
 
@@ -301,6 +309,21 @@ def _holdings(group: Group, snapshot: Snapshot) -> tuple[Loaded, Inventory]:
         loaded = layout_at(group, snapshot)
         return loaded, inventory(snapshot, loaded.layout, group.now().date())
     return Loaded(EMPTY), Inventory()
+
+
+def _beside(
+    group: Group, snapshot: Snapshot, loaded: Loaded
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What `ignore` names and git has, and what a `.gitignore` hides from memory."""
+    if not group.is_outside:
+        return (), ()
+    from gitmem.operations.scope import gitignored_layers, ignored_memory
+
+    with suppress(Damaged, OSError):
+        known = {path for path, _ in snapshot.files()}
+        hidden = gitignored_layers(group.worktree, loaded.layout, known)
+        return ignored_memory(group, snapshot), hidden
+    return (), ()
 
 
 def _concerns(loaded: Loaded, core: Sequence[CoreFile], wrong_zone: str) -> Iterator[str]:
