@@ -30,13 +30,17 @@ class Scope(NamedTuple):
         """Whether the file at PATH is memory."""
         if path == FILE:
             return True
-        return _any((*self.named, *self.included), path) and not _any(self.ignored, path)
+        return _any((*self.named, *self.included), path) and not self.ignores(path)
 
     def reaches(self, folder: str) -> bool:
         """Whether a file below FOLDER can be memory."""
         if _any((each.removesuffix(f"/{DEEP}") for each in self.ignored if _whole(each)), folder):
             return False
         return any(_leads_below(each, folder) for each in (*self.named, *self.included))
+
+    def ignores(self, path: str) -> bool:
+        """Whether the file at PATH fits a pattern of `ignore`."""
+        return _any(self.ignored, path)
 
     def insists(self, path: str, *, folder: bool = False) -> bool:
         """Whether PATH counts, or may lead to what counts, even where a `.gitignore` names it."""
@@ -90,6 +94,13 @@ def either(scopes: Iterable[Scope]) -> Scope:
         tuple(dict.fromkeys(each for scope in found for each in scope.included)),
         found[0].ignored if len(found) == 1 else (),
     )
+
+
+def fixed_part(pattern: str) -> str:
+    """The part of PATTERN in front of the first name that may vary; empty where that is first."""
+    parts = pattern.split("/")
+    varies = (number for number, part in enumerate(parts) if set(part) & set("*?[{"))
+    return "/".join(parts[: next(varies, len(parts))])
 
 
 def _named(layout: Layout) -> Iterator[str]:

@@ -192,9 +192,8 @@ class Writer:
             return self.adopt(path, finder)
         if seen.obstacle in GONE and snapshot.oid(path):
             seen = ABSENT
-        if snapshot.oid(path) is None and self._is_ignored(path):
-            return Holding(path, "ignored")  # it stays as it is; a write to it is refused
-        rule = hold_rule(path, seen.obstacle, seen.data, sound(snapshot, path))
+        rule = self._left_alone(path, snapshot)
+        rule = rule or hold_rule(path, seen.obstacle, seen.data, sound(snapshot, path))
         if rule:
             return Holding(path, rule)
         return self._intake.take_in(path, seen, snapshot.oid(path), finder)
@@ -211,10 +210,16 @@ class Writer:
             if path not in known:
                 self.adopt(path, finder)
 
-    def _is_ignored(self, path: str) -> bool:
+    def _left_alone(self, path: str, snapshot: Snapshot) -> str:
+        """Why a file that somebody made stays as it is, and a write to it is refused."""
+        if snapshot.oid(path) is not None:
+            return ""
         from gitmem.git.ignored import Ignored  # only where somebody made a file
 
-        return Ignored(self.repository.gitdir).fits(path)
+        if Ignored(self.repository.gitdir).fits(path):
+            return "ignored"
+        scope = self.repository.scope(snapshot)
+        return "outside-memory" if scope and not scope.names(path, False) else ""
 
     def _is_ours(self, path: str, seen: Seen, snapshot: Snapshot) -> bool:
         """True for HEAD's version, and for one of ours that still waits to be replaced by it."""

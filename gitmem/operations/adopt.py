@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.core.access import check_access
-from gitmem.core.layout import FILE
+from gitmem.core.layout import FILE, Layout
 from gitmem.core.paths import check_group
 from gitmem.core.quoting import quoted
 from gitmem.core.recognise import missing_core
@@ -33,6 +33,8 @@ from gitmem.operations.adopt_folder import (
     Folder,
     Left,
     Progress,
+    file_names,
+    is_workspace,
     read_folder,
     remarks_on,
     source_folder,
@@ -45,6 +47,7 @@ from gitmem.operations.clock import Clock, zone_of
 from gitmem.operations.group import Group, Store, Who, time_now
 from gitmem.operations.init import init
 from gitmem.operations.layouts import layout_of
+from gitmem.operations.scope import gitignored_layers, include_fix
 
 ROUNDS = 60
 """How often what somebody left unfinished is gone on with; each takes a second at most."""
@@ -76,7 +79,8 @@ class Adopted(NamedTuple):
     """Files that every prompt of this layout shows, and that the folder does not have."""
     remarks: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
-    """In place: what stands at the top of the folder, and is no memory by its layout."""
+    """In place and of a workspace: what stands at the top of the folder, and is no memory by its
+    layout."""
     timezone: str = ""
     """The zone that its `.env` names, now in its layout ..."""
     timezone_from: str = ""
@@ -99,6 +103,8 @@ class _Plan(NamedTuple):
     choice: Choice
     line: Line
     remarks: tuple[str, ...]
+    narrow: bool
+    """Whether only what the layout names is adopted: in place, or of a workspace."""
 
 
 def adopt(
@@ -126,7 +132,7 @@ def adopt(
         return _already(target)
     foreign, problems = open_history(root, store.root, ours=is_tied(store.gitdir(name), root))
     try:
-        plan = _planned(target, foreign, layout, progress)
+        plan = _plan(target, foreign, layout, progress)
         remarks = (*problems, *plan.remarks, *_still_tracked(target, foreign), *_from(foreign))
         plan = plan._replace(remarks=remarks)
         done = _told(target, plan)
@@ -136,11 +142,27 @@ def adopt(
             foreign.close()
 
 
+def _plan(target: Target, foreign: Foreign | None, layout: str, progress: Progress | None) -> _Plan:
+    """What to adopt; of more than a memory can have, what may be memory beside a program."""
+    scope = possible_scope(target.root, layout)
+    if target.in_place:
+        return _planned(target, foreign, layout, progress, scope)
+    try:
+        return _planned(target, foreign, layout, progress, None)
+    except BadInput as error:
+        if "most" not in error.facts or not is_workspace(file_names(target.root), scope):
+            raise
+        return _planned(target, foreign, layout, progress, scope)
+
+
 def _planned(
-    target: Target, foreign: Foreign | None, layout: str, progress: Progress | None
+    target: Target,
+    foreign: Foreign | None,
+    layout: str,
+    progress: Progress | None,
+    scope: Scope | None,
 ) -> _Plan:
     """Read the folder and its past, and decide; nothing is written."""
-    scope = possible_scope(target.root, layout) if target.in_place else None
     history = read_history(foreign, progress, scope) if foreign else History()
     folder = _read(target.root, foreign, history, progress, scope)
     if not folder.files and not history.commits:
@@ -150,7 +172,9 @@ def _planned(
     if foreign and still:
         texts = {**{path: foreign.blob(oid) for path, oid in history.files.items()}, **texts}
     choice = choose_layout(target.root, texts, folder.away, layout)
-    if scope:
+    names = (*folder.files, *folder.away, *history.files)
+    narrow = scope is not None or is_workspace(names, choice.scope)
+    if narrow:
         folder = folder.within(choice.scope)
         history = read_history(foreign, progress, choice.scope) if foreign else history
     choice = with_zone(choice, target.root)
@@ -158,7 +182,17 @@ def _planned(
     brought = Brought(target.root, folder, history, keeps_missing=still)
     line = plan_line(brought, choice, target.who, now)
     remarks = (*history.problems, *choice.remarks, *remarks_on(folder.files))
-    return _Plan(folder, history, choice, line, remarks)
+    if target.in_place:
+        remarks = (*remarks, *_hidden(target.root, choice.layout, line.files))
+    return _Plan(folder, history, choice, line, remarks, narrow)
+
+
+def _hidden(root: Path, layout: Layout, taken: Container[str]) -> Iterator[str]:
+    """A layer that the folder's own `.gitignore` hides: new notes there would be lost silently."""
+    found = gitignored_layers(root, layout, taken)
+    if found:
+        said = f"{', '.join(found)} is memory by the layout, but a .gitignore there excludes it"
+        yield f"{said}: to capture it, {include_fix(found)}"
 
 
 def _read(
@@ -271,7 +305,7 @@ def _told(target: Target, plan: _Plan) -> Adopted:
         # A file that is left out is there: a new one in its place would hide it.
         missing=missing_core(plan.choice.layout, {*plan.line.files, *plan.folder.away}),
         remarks=(*plan.remarks, *_old_name(plan)),
-        outside=_outside(target.root, plan.choice.scope) if target.in_place else (),
+        outside=_outside(target.root, plan.choice.scope) if plan.narrow else (),
         timezone=plan.choice.zone,
         timezone_from=plan.choice.zone_from,
     )

@@ -28,6 +28,12 @@ BINARY_SEARCHED = 8000
 MOST_FILES = 20_000
 MOST_BYTES = 512 * 1024 * 1024
 """Beyond these it is somebody's home, not a memory."""
+PROJECT = ("package.json", "pyproject.toml", "Cargo.toml", "go.mod", "Makefile")
+SOURCES = (
+    ".c", ".cc", ".cpp", ".cs", ".go", ".h", ".java", ".js", ".jsx", ".kt", ".mjs", ".php", ".py",
+    ".rb", ".rs", ".scala", ".swift", ".ts", ".tsx",
+)  # fmt: skip
+"""By these files a folder is a workspace: their names, and the endings of sources."""
 DOT = "dot name"
 GITIGNORED = "ignored by its own .gitignore"
 HARD_LINK = "hard-link"
@@ -85,6 +91,25 @@ def source_folder(source: Path) -> Path:
     if not os.access(root, os.R_OK | os.X_OK):
         raise BadInput(f"{source} cannot be read", hint="see its permissions")
     return root
+
+
+def is_workspace(paths: Iterable[str], scope: Scope) -> bool:
+    """Whether a program stands beside the memory: sources among PATHS that SCOPE does not name.
+
+    A folder with nothing but notes, pictures and other texts is a memory, and adopted whole.
+    """
+    return any(
+        (path.endswith(SOURCES) or path.rpartition("/")[2] in PROJECT) and not scope.holds(path)
+        for path in paths
+    )
+
+
+def file_names(root: Path) -> Iterator[str]:
+    """The path of every file below ROOT, without those in folders whose name begins with a dot."""
+    for folder, folders, names in os.walk(root):
+        folders[:] = [each for each in folders if each[0] != "."]
+        inside = os.path.relpath(folder, root)
+        yield from (os.path.normpath(f"{inside}/{name}") for name in names)
 
 
 def read_folder(
@@ -200,6 +225,7 @@ def _listed(root: Path, worktree: WorkTree, keeps: Keeps) -> list[tuple[str, os.
             raise BadInput(
                 f"{root} holds more than {MOST_FILES:,} files or {MOST_BYTES >> 20} MiB",
                 hint="name the folder that holds the memory, not one around it",
+                most=MOST_FILES,
             )
     return found
 

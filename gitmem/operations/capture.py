@@ -12,7 +12,6 @@ from gitmem.core.guards import MARKERS_RULE, hold_rule
 from gitmem.core.layout import FILE
 from gitmem.core.messages import RUN, Note, revealed
 from gitmem.core.paths import is_inside
-from gitmem.core.quoting import quoted
 from gitmem.errors import Conflict, PathNotFound, PathRefused
 from gitmem.git.intake import Captured, Holding, new_id
 from gitmem.git.lock import WAIT
@@ -38,6 +37,8 @@ class CapturedAll(NamedTuple):
     """Files that belong to an operation which a person has begun with plain git ..."""
     operation: GitOperation | None = None
     """... and which that is; it may also have no files at all."""
+    still_memory: tuple[str, ...] = ()
+    """Files that a captured `gitmem.yaml` ignores, and that git has: they stay memory."""
 
 
 def capture(
@@ -83,7 +84,16 @@ def capture(
         scan.ignored_by_pattern,
         scan.claimed,
         scan.operation,
+        _still_memory(group, work.captured),
     )
+
+
+def _still_memory(group: Group, captured: Iterable[Captured]) -> tuple[str, ...]:
+    if not group.is_outside or all(each.path != FILE for each in captured):
+        return ()
+    from gitmem.operations.scope import ignored_memory  # only where the layout was edited
+
+    return ignored_memory(group, group.repository.snapshot())
 
 
 class _Capture:
@@ -162,15 +172,11 @@ def _check_known(group: Group, place: str) -> None:
             hint="see what waits to be captured with `gitmem status`",
             path=place,
         )
-    if not group.is_memory(place):
-        one = f", or write it: `gitmem write {quoted(place)} - < FILE`"
-        folder = os.path.isdir(group.worktree / place)
-        raise PathRefused(
-            f"{place!r} is outside the memory of this group",
-            hint=f"add it to `include:` with `gitmem edit {FILE}`{'' if folder else one}",
-            path=place,
-            rule="outside-memory",
-        )
+    scope = group.scope(group.repository.snapshot())
+    if scope and not group.is_memory(place):
+        from gitmem.operations.scope import outside_memory  # only beside other work
+
+        raise outside_memory(scope.scope, place)
 
 
 def adopt_all(writer: Writer, scan: Scan, finder: Note = FINDER) -> tuple[Holding, ...]:

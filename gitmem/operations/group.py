@@ -465,7 +465,7 @@ class Group:
         return "free"
 
     def _examine(self, files: Mapping[str, bytes | None]) -> None:
-        """Refuse a layout that cannot be read, and a path that somebody decided to ignore."""
+        """Refuse a layout that cannot be read, an ignored path, and a file beside memory."""
         data = files.get(FILE)
         if data is not None:
             from gitmem.operations.layouts import check_layout
@@ -475,6 +475,10 @@ class Group:
             from gitmem.git.ignored import Ignored  # most groups ignore nothing
 
             Ignored(self.gitdir).check(files, self.repository.snapshot())
+        if self.is_outside:
+            from gitmem.operations.scope import check_writable
+
+            check_writable(self, files)
 
     def _take_in(self, writer: Writer, finder: Note) -> None:
         from gitmem.operations.capture import adopt_all

@@ -100,7 +100,8 @@ def _ends(
 
     now = group.now()
     present = made = now.timestamp()
-    day, found = now.date(), []
+    day = now.date()
+    found: list[tuple[Missed, Commit]] = []
     with suppress(Damaged):  # `check` tells of it; the days on top of it are known
         for count, commit in enumerate(group.repository.history(group.repository.tip().commit)):
             if count == most or (count >= LEAST and perf_counter() > until):
@@ -164,7 +165,8 @@ def _made(
     from gitmem.git.tags import TAGS, Tag, write_tag
     from gitmem.operations.snapshot import MESSAGE, PREFIX
 
-    agent, names = group.note("snapshot").agent, []
+    agent = group.note("snapshot").agent
+    names: list[str] = []
     with group.writing(wait) as writer:
         if settled is not None:
             keep_settled(group.gitdir, settled)

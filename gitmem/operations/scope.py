@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Container, Iterable
 from contextlib import suppress
+from pathlib import Path
 
-from gitmem.core.layout import FILE
-from gitmem.core.scope import NOTHING, Scope, scope_of
-from gitmem.errors import Damaged, LayoutRefused
+from gitmem.core.layout import FILE, Layout, fits
+from gitmem.core.scope import NOTHING, Scope, fixed_part, scope_of
+from gitmem.errors import Damaged, LayoutRefused, PathRefused
+from gitmem.git.objects import blob_id
 from gitmem.git.repository import Snapshot
 from gitmem.git.scoped import Scoped
 from gitmem.git.worktree import WorkTree
@@ -27,25 +31,30 @@ def scope_at(group: Group, snapshot: Snapshot) -> Scoped | None:
 
 
 def _scope(group: Group, snapshot: Snapshot) -> Scope:
-    """By the layout that counts; where none can be read, a workspace is not captured by mistake."""
+    """By the layout that counts; where none can be read, a workspace is not captured by mistake.
+
+    A layout that was edited counts before it is captured: else the capture that brings a new
+    `ignore` would also commit the very file that it names.
+    """
     with suppress(Damaged):
+        standing = _standing(group)
+        if standing is not None and blob_id(standing) != snapshot.oid(FILE):
+            with suppress(LayoutRefused):
+                return scope_of(checked(standing, lenient=True))
         loaded = layout_at(group, snapshot)
         if loaded.blob:
             return scope_of(loaded.layout)
-        return NOTHING if loaded.problem else _standing(group)
+        return NOTHING if loaded.problem else layout_scope(standing)
     return NOTHING
 
 
-def _standing(group: Group) -> Scope:
-    """By the layout that stands in the folder and is about to be captured; else everything."""
-    with suppress(Damaged):
-        worktree = WorkTree(group.worktree)
-        try:
-            data = worktree.look(FILE).data
-        finally:
-            worktree.close()
-        return layout_scope(data)
-    return NOTHING
+def _standing(group: Group) -> bytes | None:
+    """The layout that stands in the folder."""
+    worktree = WorkTree(group.worktree)
+    try:
+        return worktree.look(FILE).data
+    finally:
+        worktree.close()
 
 
 def layout_scope(data: bytes | None) -> Scope:
@@ -54,3 +63,68 @@ def layout_scope(data: bytes | None) -> Scope:
         return scope_of(checked(data if data is not None else b"gitmem: 1\n", lenient=True))
     except LayoutRefused:
         return NOTHING
+
+
+def check_writable(group: Group, paths: Iterable[str]) -> None:
+    """Refuse to write or move a file that somebody has beside memory; a new one may be written."""
+    snapshot = group.repository.snapshot()
+    scope = group.scope(snapshot)
+    for path in paths if scope else ():
+        place = group.worktree / path
+        there = snapshot.node(path) is None and os.path.lexists(place)
+        if scope and there and not scope.names(path, place.is_dir()):
+            raise outside_memory(scope.scope, path)
+
+
+def outside_memory(scope: Scope, path: str) -> PathRefused:
+    """The error for a file in the folder of a group that SCOPE does not count as memory."""
+    key = "take it out of `ignore:`" if scope.ignores(path) else "add it to `include:`"
+    return PathRefused(
+        f"{path!r} is outside the memory of this group",
+        hint=f"{key} with `gitmem edit {FILE}` to make it memory, or choose another path",
+        path=path,
+        rule="outside-memory",
+    )
+
+
+def ignored_memory(group: Group, snapshot: Snapshot) -> tuple[str, ...]:
+    """Files that fit `ignore` and are memory all the same, because SNAPSHOT has them."""
+    scope = group.scope(snapshot)
+    if scope is None or not scope.scope.ignored:
+        return ()
+    return tuple(path for path, _ in snapshot.files() if path != FILE and scope.scope.ignores(path))
+
+
+def gitignored_layers(root: Path, layout: Layout, tracked: Container[str]) -> tuple[str, ...]:
+    """What to `include` where a `.gitignore` in ROOT hides all that a layer of LAYOUT could have.
+
+    A rule that hides some files of a layer is the owner's statement, and nothing to report.
+    """
+    found: dict[str, None] = {}
+    for layer in layout.layers:
+        place = fixed_part(layer.path)
+        scoped = Scoped(root, Scope((layer.path,), layout.include, layout.ignore))
+        if place and _is_hidden(root, scoped, layer.path, place, tracked):
+            found[place + "/" * (place != layer.path)] = None
+    return tuple(found)
+
+
+def _is_hidden(
+    root: Path, scoped: Scoped, pattern: str, place: str, tracked: Container[str]
+) -> bool:
+    """Whether files of a layer at PLACE are ignored, and no other new one can become memory."""
+    if place == pattern:
+        there = place not in tracked and os.path.lexists(root / place)
+        return there and scoped.is_gitignored(place, False)
+    worktree = WorkTree(root)
+    try:
+        paths = [path for path, _ in worktree.scan(place, scoped.names) if fits(pattern, path)]
+    finally:
+        worktree.close()
+    hidden = [path for path in paths if path not in tracked and scoped.is_gitignored(path, False)]
+    return bool(hidden) and (len(hidden) == len(paths) or scoped.is_gitignored(place, True))
+
+
+def include_fix(places: Iterable[str]) -> str:
+    """How to make PLACES memory, whatever a `.gitignore` says."""
+    return f"add `include: [{', '.join(places)}]` with `gitmem edit {FILE}`"

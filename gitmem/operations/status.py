@@ -156,6 +156,10 @@ class Status(NamedTuple):
     """The size of all files at HEAD that can be read."""
     unmigrated: str = ""
     """What `gitmem migrate` leaves as it is, and why: no fault, a host may read the old file."""
+    still_memory: tuple[str, ...] = ()
+    """Files that fit `ignore` and stay memory, because git has them."""
+    gitignored: tuple[str, ...] = ()
+    """What to `include` where a `.gitignore` in the folder hides a layer and its files."""
 
 
 def status(group: Group) -> Status:
@@ -196,6 +200,8 @@ def status(group: Group) -> Status:
     missed = _missed(group, looked)
     migration, unmigrated = _migration(group)
     concerns = (*concerns, *(["migration due"] if migration else []), *_unsnapped(group, looked))
+    still, hidden = _beside(group, snapshot, loaded)
+    concerns = (*concerns, *([f"{', '.join(hidden)} hidden by .gitignore"] if hidden else []))
     health = _damage(read) or _untrusted(group) or health_of(group)
     if health == "ok" and (scan.held or scan.edits):
         health = "held" if scan.held else "edited"
@@ -240,6 +246,8 @@ def status(group: Group) -> Status:
         missed,
         size,
         unmigrated,
+        still,
+        hidden,
     )
 
 
@@ -307,6 +315,21 @@ def _holdings(group: Group, snapshot: Snapshot) -> tuple[Loaded, Inventory]:
         loaded = layout_at(group, snapshot)
         return loaded, inventory(snapshot, loaded.layout, group.now().date())
     return Loaded(EMPTY), Inventory()
+
+
+def _beside(
+    group: Group, snapshot: Snapshot, loaded: Loaded
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What `ignore` names and git has, and what a `.gitignore` hides from memory."""
+    if not group.is_outside:
+        return (), ()
+    from gitmem.operations.scope import gitignored_layers, ignored_memory
+
+    with suppress(Damaged, OSError):
+        known = {path for path, _ in snapshot.files()}
+        hidden = gitignored_layers(group.worktree, loaded.layout, known)
+        return ignored_memory(group, snapshot), hidden
+    return (), ()
 
 
 def _concerns(loaded: Loaded, core: Sequence[CoreFile], wrong_zone: str) -> Iterator[str]:

@@ -30,6 +30,10 @@ def movable(group: Group, path: str) -> str:
             "a group cannot be moved as a whole",
             hint="name a file or a folder; for the group itself see `gitmem groups`",
         )
+    if group.is_outside:
+        from gitmem.operations.scope import check_writable  # only beside other work
+
+        check_writable(group, [named])
     return named
 
 

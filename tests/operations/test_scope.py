@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ from gitmem.core.layout import Layout
 from gitmem.core.scope import scope_of
 from gitmem.errors import PathRefused
 from gitmem.git.scoped import exclude_rest
+from gitmem.hosts.doctor.machine import store_findings
 from gitmem.operations.adopt import adopt
 from gitmem.operations.capture import capture
 from gitmem.operations.check import check
@@ -20,6 +21,7 @@ from gitmem.operations.ignore import held_ignore
 from gitmem.operations.init import init
 from gitmem.operations.layouts import shipped, shipped_layout
 from gitmem.operations.maintain import maintain
+from gitmem.operations.move import move, remove
 from gitmem.operations.pending import pending_edits
 from gitmem.operations.status import status
 from gitmem.operations.untouched import count_edits, is_untouched
@@ -88,10 +90,42 @@ class TestAdoptingInPlace:
         monkeypatch.setattr("gitmem.operations.adopt_folder.MOST_FILES", 20)
         assert adopt(store, "main", zylos, in_place=True, now=clock).taken
 
-    def test_a_copy_takes_all_as_before(self, store: Store, clock: Clock, zylos: Path) -> None:
-        done = adopt(store, "main", zylos, now=clock)
-        assert {"src/main.ts", "package.json"} <= set(done.taken)
+    @pytest.mark.parametrize("own", [False, True])
+    def test_a_copy_of_a_workspace_takes_memory_alone(
+        self, store: Store, clock: Clock, tmp_path: Path, own: bool
+    ) -> None:
+        folder = tmp_path / "work"
+        if own:
+            history(folder, ("begin", {**ZYLOS, **WORK}))
+        else:
+            lay(folder, {**ZYLOS, **WORK})
+        done = adopt(store, "main", folder, now=clock)
+        assert set(done.taken) == ZYLOS.keys()
+        assert {"src/", "package.json"} <= set(done.outside)
+        group = Group(store, "main", now=clock)
+        assert names(group) == {*ZYLOS, "gitmem.yaml"}
+        assert git(group.worktree, "log", "--format=%s", "--", "src") == ""
+        group.close()
+
+    def test_a_copy_without_a_layout_takes_all(
+        self, store: Store, clock: Clock, zylos: Path
+    ) -> None:
+        done = adopt(store, "main", zylos, layout="none", now=clock)
+        assert {"src/main.ts", "package.json", "state.md"} <= set(done.taken)
         assert done.outside == ()
+
+    def test_a_copy_of_notes_beside_the_layers_takes_all(
+        self, store: Store, clock: Clock, tmp_path: Path
+    ) -> None:
+        more = {"ideas/boat.md": "x\n", "list.txt": "x\n", "data.json": "{}\n"}
+        done = adopt(store, "main", lay(tmp_path / "notes", {**ZYLOS, **more}), now=clock)
+        assert set(done.taken) == {*ZYLOS, *more}
+
+    def test_a_copy_of_a_workspace_too_big_to_read_takes_memory_alone(
+        self, store: Store, clock: Clock, zylos: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("gitmem.operations.adopt_folder.MOST_FILES", 20)
+        assert set(adopt(store, "main", zylos, now=clock).taken) == ZYLOS.keys()
 
     def test_the_history_of_a_project_around_it_brings_only_memory(
         self, store: Store, clock: Clock, tmp_path: Path
@@ -239,8 +273,38 @@ class TestKeys:
         text = (zylos / "gitmem.yaml").read_text()
         (zylos / "gitmem.yaml").write_text(f"{text}include: [notes/]\n")
         lay(zylos, {"notes/a.md": "x"})
-        assert [each.path for each in capture(group).captured] == ["gitmem.yaml"]
-        assert [each.path for each in capture(group).captured] == ["notes/a.md"]
+        assert {each.path for each in capture(group).captured} == {"gitmem.yaml", "notes/a.md"}
+
+    def test_an_ignore_counts_for_the_capture_that_brings_it(
+        self, group: Group, zylos: Path
+    ) -> None:
+        text = (zylos / "gitmem.yaml").read_text()
+        (zylos / "gitmem.yaml").write_text(f"{text}ignore: [users/bob/, state.md]\n")
+        lay(zylos, {"users/bob/profile.md": "private\n"})
+        done = capture(group)
+        assert [each.path for each in done.captured] == ["gitmem.yaml"]
+        assert done.still_memory == ("state.md",)
+        assert capture(group).still_memory == ()
+        assert status(group).still_memory == ("state.md",)
+
+    def test_an_edited_layout_that_cannot_be_read_changes_nothing(
+        self, group: Group, zylos: Path
+    ) -> None:
+        (zylos / "gitmem.yaml").write_text("gitmem: 1\nlayers: [\n")
+        lay(zylos, {"users/bob/profile.md": "x\n", "src/new.ts": "x\n"})
+        assert "users/bob/profile.md" in {each.path for each in capture(group).captured}
+        assert "src/new.ts" not in names(group)
+
+    def test_git_takes_an_ignored_file_out_of_memory_and_leaves_it_there(
+        self, group: Group, zylos: Path
+    ) -> None:
+        relayout(group, "ignore: [state.md]")
+        git(zylos, "rm", "-q", "--cached", "state.md")
+        git(zylos, "commit", "-qm", "Ignore it")
+        (zylos / "state.md").write_text("private\n")
+        assert capture(group).captured == ()
+        assert "state.md" not in names(group)
+        assert status(group).still_memory == ()
 
     def test_in_the_store_everything_is_memory(self, store: Store, clock: Clock) -> None:
         init(store, "main", layout="zylos", now=clock)
@@ -251,6 +315,30 @@ class TestKeys:
 
 
 class TestGitignore:
+    @pytest.mark.parametrize("rule", ["users/", "users/*", "profile.md"])
+    def test_a_layer_that_it_hides_is_named(
+        self, store: Store, clock: Clock, zylos: Path, rule: str
+    ) -> None:
+        (zylos / ".gitignore").write_text(f"{rule}\n")
+        done = adopt(store, "main", zylos, in_place=True, now=clock)
+        assert any("include: [users/]" in each for each in done.remarks)
+        group = Group(store, "main", now=clock)
+        found = status(group)
+        assert found.gitignored == ("users/",)
+        assert (found.health, found.concerns[-1]) == ("attention", "users/ hidden by .gitignore")
+        assert [each.code for each in store_findings(store, "main")] == ["layer-ignored"]
+        relayout(group, "include: [users/]")
+        capture(group)
+        assert status(group).gitignored == ()
+        group.close()
+
+    def test_a_rule_about_some_files_of_a_layer_is_nothing_to_report(
+        self, group: Group, zylos: Path
+    ) -> None:
+        (zylos / ".gitignore").write_text("users/bob/\n")
+        lay(zylos, {"users/bob/profile.md": "x\n"})
+        assert status(group).gitignored == ()
+
     def test_what_it_names_is_no_memory(self, group: Group, zylos: Path) -> None:
         (zylos / ".gitignore").write_text("*.tmp.md\nsessions/2026-01-*\n!sessions/2026-01-31.md\n")
         lay(zylos, {
@@ -315,12 +403,34 @@ class TestWriting:
         assert [each.path for each in capture(group).captured] == ["notes/plan.md"]
         assert "notes/plan.md" not in names(group)
 
-    def test_what_stood_there_is_in_history_before_it_is_replaced(
-        self, group: Group, zylos: Path
+    @pytest.mark.parametrize(
+        "deed",
+        [
+            lambda group: put(group, "src/main.ts", "boom\n"),
+            lambda group: move(group, "state.md", "src/main.ts"),
+            lambda group: move(group, "src/main.ts", "notes/a.md"),
+            lambda group: remove(group, "src/main.ts"),
+            lambda group: remove(group, "src"),
+        ],
+        ids=["write", "mv over it", "mv", "rm", "rm of a folder"],
+    )
+    def test_a_file_beside_memory_is_never_touched(
+        self, group: Group, zylos: Path, deed: Callable[[Group], object]
     ) -> None:
-        put(group, "README.md", "# Ours\n")
-        assert git(zylos, "show", "HEAD~:README.md") == WORK["README.md"]
-        assert (zylos / "README.md").read_text() == "# Ours\n"
+        before = names(group)
+        with pytest.raises(PathRefused, match="outside the memory") as caught:
+            deed(group)
+        assert "`include:`" in caught.value.hint
+        assert (zylos / "src/main.ts").read_text() == WORK["src/main.ts"]
+        assert names(group) == before
+
+    def test_an_ignored_file_is_never_written_over(self, group: Group, zylos: Path) -> None:
+        relayout(group, "ignore: [users/bob/]")
+        lay(zylos, {"users/bob/profile.md": "private\n"})
+        with pytest.raises(PathRefused) as caught:
+            put(group, "users/bob/profile.md", "boom\n")
+        assert "`ignore:`" in caught.value.hint
+        assert (zylos / "users/bob/profile.md").read_text() == "private\n"
 
 
 class TestInit:

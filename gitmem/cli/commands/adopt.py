@@ -40,7 +40,8 @@ def command(
 
     The folder is copied, never moved, and its files stay as they are, byte for byte. Its own git
     history comes along; without one, commits are dated by when the files were last changed. What
-    may not enter git (a secret, a link, a file too big) is left out and named.
+    may not enter git (a secret, a link, a file too big) is left out and named. Of a folder that
+    also holds sources of a program, only the files that the layout names are copied.
 
     With --in-place DIR stays where it is and is under history from then on. It may be a workspace:
     only the files that the layout names are memory, and everything else in DIR is left alone.
@@ -101,7 +102,8 @@ def _lines(call: Invocation, done: Adopted) -> Iterator[str]:
 def _outside(done: Adopted) -> str:
     names = ", ".join(map(visible, done.outside[:NAMED]))
     more = f" and {len(done.outside) - NAMED:,} more" if len(done.outside) > NAMED else ""
-    return f"{names}{more} (to add one: `include:` in gitmem.yaml)"
+    way = "to add one: `include:` in gitmem.yaml" if done.in_place else "all of it: --layout none"
+    return f"{names}{more} ({way})"
 
 
 def _because(done: Adopted) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from gitmem.cli import boundary
@@ -50,7 +51,9 @@ def command(call: Invocation, paths: tuple[str, ...], reason: str, allow_markers
             allow_markers=allow_markers,
             progress=progress,
         )
-    call.answer(done, capture_lines(call, done))
+        root = str(group.worktree)
+    rest = still_memory_lines(call, done.still_memory, root)
+    call.answer(done, chain(capture_lines(call, done), rest))
     return outcome(done) if paths else boundary.DONE
 
 
@@ -85,6 +88,21 @@ def capture_lines(call: Invocation, done: CapturedAll) -> Iterator[str]:
         yield style.dim(call.addressed(f"{ignored} (see: gitmem held ignore --list)"))
     if done.ignored:
         yield style.dim(f"{counted(done.ignored, 'other file')} left alone")
+
+
+def still_memory_lines(call: Invocation, paths: Sequence[str], root: str) -> Iterator[str]:
+    """Files that `ignore` names and git has, and how they leave memory and stay on disk."""
+    if not paths:
+        return
+    yield call.style.warn("named by `ignore:`, and memory until you take it out")
+    for path in paths[:SHOWN]:
+        yield f"  {call.style.bold(visible(path))}"
+    if len(paths) > SHOWN:
+        yield f"  and {len(paths) - SHOWN:,} more"
+    some = " ".join(map(quoted, paths[:SHOWN]))
+    git = f"git -C {quoted(root)}"
+    yield f"  keep it on disk: {git} rm -q --cached {some} && {git} commit -qm 'Ignore it'"
+    yield call.addressed(f"  archive it: gitmem rm {quoted(paths[0])}")
 
 
 def claimed_lines(call: Invocation, found: CapturedAll | Status) -> Iterator[str]:

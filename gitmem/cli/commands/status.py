@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gitmem.cli.commands.capture import claimed_lines
+from gitmem.cli.commands.capture import claimed_lines, still_memory_lines
 from gitmem.cli.commands.log import paths_of
 from gitmem.cli.declare import command as declare
 from gitmem.cli.holdings import holding_lines
@@ -72,6 +72,7 @@ def _lines(call: Invocation, found: Status, now: datetime) -> Iterator[str]:
     yield from _late(call, found)
     yield from _marked(call, found)
     yield from _held(call, found)
+    yield from _beside(call, found)
     yield from _violations(call, found)
     yield from _secrets(call, found)
     yield from _departed(call, found, now)
@@ -174,6 +175,18 @@ def _out_of_the_way(call: Invocation, found: Status) -> Iterator[str]:
         size = counted(found.trash.bytes, "byte")
         trash = f"{counted(found.trash.versions, 'dropped version')} in the trash, {size}"
         yield from ("", call.addressed(f"{trash} (see: gitmem held list --trash)"))
+
+
+def _beside(call: Invocation, found: Status) -> Iterator[str]:
+    """Where the rules of a folder outside the store say one thing, and git has another."""
+    if found.gitignored:
+        places = visible(", ".join(found.gitignored))
+        yield from ("", f"never captured, because a .gitignore names it: {places}")
+        way = f"    make it memory: add `include: [{places}]` with gitmem edit gitmem.yaml"
+        yield call.addressed(way)
+    if found.still_memory:
+        yield ""
+        yield from still_memory_lines(call, found.still_memory, found.worktree)
 
 
 def _late(call: Invocation, found: Status) -> Iterator[str]:

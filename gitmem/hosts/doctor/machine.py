@@ -10,6 +10,7 @@ from pathlib import Path
 from shlex import quote
 from shutil import which
 
+from gitmem.core.layout import Layout
 from gitmem.core.numbers import counted
 from gitmem.errors import BadInput, GitmemError
 from gitmem.hosts.doctor.told import Finding
@@ -139,14 +140,27 @@ def _group_findings(store: Store, name: str) -> Iterator[Finding]:
         yield Finding("group-damaged", said, f"`gitmem check -g {quote(name)}`")
 
 
+def _hidden_findings(group: Group, layout: Layout, mend: str) -> Iterator[Finding]:
+    """Notes that are never captured, because a `.gitignore` beside them names their folder."""
+    from gitmem.operations.scope import gitignored_layers
+
+    known = {path for path, _ in group.repository.snapshot().files()}
+    found = ", ".join(gitignored_layers(group.worktree, layout, known))
+    if found:
+        said = f"{found} of the group {group.name!r} is ignored by a .gitignore in its folder"
+        yield Finding("layer-ignored", said, f"add `include: [{found}]` with {mend}")
+
+
 def _layout_findings(store: Store, name: str) -> Iterator[Finding]:
     from gitmem.operations.layouts import layout_at
 
     group = Group(store, name)
     try:
-        problem = layout_at(group, group.repository.snapshot()).problem
-        if problem:
-            mend = f"`gitmem edit -g {quote(name)} gitmem.yaml`"
-            yield Finding("layout-broken", f"the layout of {name!r}: {problem}", mend)
+        loaded = layout_at(group, group.repository.snapshot())
+        mend = f"`gitmem edit -g {quote(name)} gitmem.yaml`"
+        if loaded.problem:
+            yield Finding("layout-broken", f"the layout of {name!r}: {loaded.problem}", mend)
+        if group.is_outside:
+            yield from _hidden_findings(group, loaded.layout, mend)
     finally:
         group.close()
