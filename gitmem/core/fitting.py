@@ -1,9 +1,9 @@
 """A page that must not be longer than it may: what goes, and in which order.
 
-The ladder, from the first step to the last: whole pieces go, the least important and the oldest
-first; then documents are cut, at the end of a paragraph, or of a line where a paragraph is long;
-then they go. What stands in a layer of importance 1 is touched only when nothing else is left, by
-the same steps.
+The ladder, from the first step to the last: documents over the budget of their layer are cut down
+to it; whole pieces go, the least important and the oldest first; then documents are cut, at the end
+of a paragraph, or of a line where a paragraph is long; then they go. What stands in a layer of
+importance 1 is cut below its budget only when nothing else is left, by the same steps.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ class Fitted(NamedTuple):
 
 class _Step(NamedTuple):
     at: int
-    cuts: bool
+    end: int | None = None
+    """Where the text of a piece ends that is cut; None for a piece that goes."""
 
 
 def fit(pieces: Sequence[Piece], budget: int, size: Size) -> Fitted:
@@ -49,31 +50,54 @@ def fit(pieces: Sequence[Piece], budget: int, size: Size) -> Fitted:
 
     taken = steps[: bisect_left(range(len(steps)), True, key=suffices) + 1]
     page, last = _after(pieces, taken), taken[-1]
-    if last.cuts:
+    if last.end is not None:
         page[last.at] = _cut(page, last.at, pieces[last.at], lambda each: size(each) <= budget)
-    gone = [pieces[step.at] for step in taken if not step.cuts]
+    gone = [pieces[step.at] for step in taken if step.end is None]
     return Fitted(tuple(_standing(page)), tuple(gone))
 
 
 def _ladder(pieces: Sequence[Piece], size: Size) -> Iterator[_Step]:
     """Every step, in order; after the last one nothing is left."""
+    yield from _trims(pieces, size)
     for vital in (False, True):
         here = [at for at, each in enumerate(pieces) if each.vital is vital]
-        here.sort(key=lambda at: (-pieces[at].importance, pieces[at].date, -at))
+        here.sort(key=lambda at: _rank(pieces, at))
         whole = [at for at in here if pieces[at].kind in WHOLE_KINDS]
-        yield from (_Step(at, False) for at in here if pieces[at].kind not in WHOLE_KINDS)
+        yield from (_Step(at) for at in here if pieces[at].kind not in WHOLE_KINDS)
         for at in whole:
             # A document shorter than the note on what was cut is left as it is.
             if size([_shortened(pieces[at], 0)]) < size([pieces[at]]):
-                yield _Step(at, True)
-        yield from (_Step(at, False) for at in whole)
+                yield _Step(at, 0)
+        yield from (_Step(at) for at in whole)
+
+
+def _rank(pieces: Sequence[Piece], at: int) -> tuple[int, str, int]:
+    return -pieces[at].importance, pieces[at].date, -at
+
+
+def _trims(pieces: Sequence[Piece], size: Size) -> Iterator[_Step]:
+    """Cuts down to the budget of a layer: a file that is too long never costs one that is not."""
+    over = [at for at, each in enumerate(pieces) if each.kind in WHOLE_KINDS and each.is_over]
+    for at in sorted(over, key=lambda at: (pieces[at].vital, *_rank(pieces, at))):
+        end = _end_within(pieces[at])
+        if size([_shortened(pieces[at], end)]) < size([pieces[at]]):
+            yield _Step(at, end)
+
+
+def _end_within(piece: Piece) -> int:
+    """Where PIECE is cut to be within its budget."""
+    for ends in (_ends(piece.text), _line_ends(piece.text)):
+        count = bisect_left(ends, True, key=lambda end: _shortened(piece, end).is_over)
+        if count:
+            return ends[count - 1]
+    return 0
 
 
 def _after(pieces: Sequence[Piece], steps: Sequence[_Step]) -> list[Piece | None]:
     """The page after STEPS: None where a piece went, a note where one was cut."""
     page: list[Piece | None] = list(pieces)
     for step in steps:
-        page[step.at] = _shortened(pieces[step.at], 0) if step.cuts else None
+        page[step.at] = None if step.end is None else _shortened(pieces[step.at], step.end)
     return page
 
 

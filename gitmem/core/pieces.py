@@ -57,6 +57,8 @@ class Piece(NamedTuple):
     """How well it fits a prompt, where that is why it is here."""
     whole: int | None = None
     """How many bytes it had before it was cut; None when it was not."""
+    budget: int = 0
+    """How many bytes its layer allows; 0 for any number."""
 
     @property
     def heads(self) -> str:
@@ -67,6 +69,11 @@ class Piece(NamedTuple):
     def is_document(self) -> bool:
         """Whether it is a file that is loaded by rule: part of what a model is, not of a search."""
         return self.kind in FILE_KINDS and not self.queried
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its text is longer than its layer allows."""
+        return bool(self.budget) and self.size > self.budget
 
     @property
     def size(self) -> int:

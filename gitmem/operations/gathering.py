@@ -106,6 +106,7 @@ def _model(layer: Layer, group: str, why: str) -> Piece:
         vital=layer.importance == 1,
         why=why,
         queried=layer.load == "query",
+        budget=layer.budget,
     )
 
 

@@ -6,7 +6,7 @@ prompt caches depend on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -123,11 +123,13 @@ def inject(
     budget: int | None = None,
     layers: tuple[str, ...] = (),
     annotate: bool | None = None,
+    measure: Callable[[str], int] = len,
 ) -> Injected:
     """The memory that a prompt should hold, now or as it was at a moment.
 
     Its layout says which layers are shown and how; the options change that for this once. With a
     PROMPT, passages that fit its end are added: at most TOP, with at most CHARS characters.
+    MEASURE is what a budget counts in, where that is not characters.
     """
     moment = moment_at(group, at)
     layout = moment.loaded.layout
@@ -143,7 +145,7 @@ def inject(
     dated = page.annotate or page.format == "json"
     wanted = Wanted(moment.time, user, user_mode, tuple(layers), dated, prompt is not None)
     with sources_at(group, moment, shared=_needs_shared(layout, wanted)) as sources:
-        reader = _Reader(group, moment, sources, page, limit)
+        reader = _Reader(group, moment, sources, page, limit, measure)
         read = reader.loaded(wanted)
         if prompt is not None:
             read = reader.with_prompt(read, prompt, retrieval, wanted.layers)
@@ -223,10 +225,16 @@ class _Reader:
     """Where everything is read from, and how it will be drawn."""
 
     def __init__(
-        self, group: Group, moment: Pinned, sources: Sources, page: Page, limit: int | None
+        self,
+        group: Group,
+        moment: Pinned,
+        sources: Sources,
+        page: Page,
+        limit: int | None,
+        measure: Callable[[str], int],
     ) -> None:
         self._group, self._moment, self._sources = group, moment, sources
-        self._page, self._limit = page, limit
+        self._page, self._limit, self._measure = page, limit, measure
 
     def loaded(self, wanted: Wanted) -> _Read:
         """Everything that the layout chooses, from this group and from `global`."""
@@ -278,7 +286,7 @@ class _Reader:
             return pieces, ()
         from gitmem.core.fitting import fit  # only where there is a limit
 
-        return fit(pieces, limit, self._page.size)
+        return fit(pieces, limit, lambda some: self._measure(self._page.text(some)))
 
 
 def _shown(pieces: Sequence[Piece]) -> frozenset[tuple[str, str]]:

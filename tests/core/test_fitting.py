@@ -25,12 +25,13 @@ def some_pieces(draw: st.DrawFn) -> list[Piece]:
     made: list[Piece] = []
     for layer in range(draw(st.integers(0, 4))):
         kind, base = draw(kinds), draw(st.integers(1, 5))
+        allowed = draw(st.sampled_from([0, 0, 20, 60]))
         most = 1 if kind in ("document", "log", "profile") else 4
         for group in sorted(draw(st.lists(st.sampled_from(["", "global"]), max_size=most))):
             own = draw(st.integers(1, 5)) if kind in ("entries", "journal") else base
             piece = Piece(
                 f"layer-{layer}", kind, group=group, importance=own, vital=base == 1,
-                path=f"{kind}/{len(made)}.md", date=draw(some_dates) if most > 1 else "",
+                path=f"{kind}/{len(made)}.md", date=draw(some_dates) if most > 1 else "", budget=allowed,
             )  # fmt: skip
             made.append(draw(fillings)(piece, "\n\n".join(draw(paragraphs))))
     return made
@@ -123,8 +124,10 @@ def test_what_goes_is_less_important_or_older_than_what_stays(
     assert not goes or not stays or max(goes) < min(stays)
     cut = [each for each in found.pieces if each.whole is not None]
     entries = [each for each in found.pieces if each.kind not in ("document", "log")]
-    for each in cut:  # a document is cut only when no entry is left that could go first
-        assert not any(other.vital <= each.vital for other in entries)
+    over = {each.path for each in pieces if each.is_over}
+    for each in cut:  # within its budget, a document is cut only when no entry is left to go first
+        if each.path not in over:
+            assert not any(other.vital <= each.vital for other in entries)
 
 
 @given(pieces=some_pieces(), budget=st.integers(0, 1200), page=pages)
@@ -205,6 +208,35 @@ def test_identity_and_state_go_last() -> None:
     for found in orders:
         if any(each.layer == "identity" and each.whole is not None for each in found.pieces):
             assert [each.layer for each in found.pieces] == ["identity"]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_document_over_its_budget_is_cut_first_and_down_to_it(format: str) -> None:
+    lines = "".join(f"- task {n} of Ada\n" for n in range(400))
+    pieces = [
+        document("I am.\n" * 20, importance=1, vital=True)._replace(layer="identity"),
+        document(lines, importance=1, vital=True, budget=1024),
+        document("- TZ: see .env", importance=2, budget=512)._replace(layer="references"),
+        Piece("facts", "notes", "fact " * 20, importance=2, path="facts/a.md"),
+    ]
+    page = Page(format)
+    others = page.size([each for each in pieces if each.layer != "state"])
+
+    for budget in range(others + 1300, page.size(pieces), 397):
+        identity, state, *rest = fit(pieces, budget, page.size).pieces
+        assert [identity, *rest] == [pieces[0], *pieces[2:]]
+        assert state.whole == len(lines)
+        assert state.size > 900
+
+
+def test_one_line_over_its_budget_goes_before_anything_within_its_own() -> None:
+    pieces = [
+        document("word " * 400, importance=1, vital=True, budget=100),
+        document("- TZ: see .env", importance=2, budget=512)._replace(layer="references"),
+    ]
+    found = fit(pieces, 300, Page("sections").size)
+
+    assert [each.text for each in found.pieces] == ["", "- TZ: see .env"]
 
 
 def test_the_cost_does_not_grow_with_the_square() -> None:

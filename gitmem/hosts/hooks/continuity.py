@@ -78,11 +78,17 @@ class _Pending(NamedTuple):
         messages = counted(self.total, "message")
         if len(self.lines) == self.total:
             return worded("{messages} since then, not summarised:", messages=messages)
-        shown = f"the newest {len(self.lines)} of them" if self.lines else "none of them shown here"
+        if not self.lines:
+            return worded(
+                "{messages} since then, not summarised; none of them shown here "
+                "(all: `gitmem transcript show CHAT`).",
+                messages=messages,
+            )
         return worded(
-            "{messages} since then, not summarised; {shown} (all: `gitmem transcript show CHAT`):",
+            "{messages} since then, not summarised; the newest {shown} of them "
+            "(all: `gitmem transcript show CHAT`):",
             messages=messages,
-            shown=shown,
+            shown=len(self.lines),
         )
 
 

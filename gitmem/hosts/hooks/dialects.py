@@ -33,7 +33,7 @@ class Dialect(NamedTuple):
     chars: int
     """Characters that a hook may add to a conversation."""
     tokens: int
-    """Tokens, as an estimate: what counts for a model, also where its host counts characters."""
+    """Tokens, as an estimate; 0 where the host counts only characters."""
     adding: frozenset[str]
     """Events whose answer may add to the conversation."""
     deaf: frozenset[str]
@@ -51,8 +51,8 @@ DIALECTS = {
     for each in (
         Dialect(
             "claude-code",
-            chars=9000,
-            tokens=2200,
+            chars=9980,  # above 10,000 only a preview is kept
+            tokens=0,
             # A subagent that ends could be told something, too; but it has its task.
             adding=frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop")),
             deaf=frozenset(("PreCompact", "PostCompact", "SessionEnd")),
@@ -60,8 +60,8 @@ DIALECTS = {
         ),
         Dialect(
             "codex",
-            chars=9000,
-            tokens=2200,
+            chars=9980,
+            tokens=2200,  # above a measured 2,469 the middle is left out
             # What a turn that ends may answer there is a closed list, and this is not on it.
             adding=frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse")),
             deaf=frozenset(("PreCompact", "PostCompact", "SessionEnd")),

@@ -32,9 +32,9 @@ class Room(NamedTuple):
         """A part of it."""
         return Room(int(self.chars * share), int(self.tokens * share))
 
-    def share_for(self, text: str) -> float:
-        """How much of TEXT would fit; 1 for all."""
-        return min(self.tokens / tokens_in(text), self.chars / length_of(text), 1.0)
+    def weight(self, text: str) -> int:
+        """How much of the characters TEXT takes, also where its tokens are what is short."""
+        return max(length_of(text), -(-tokens_in(text) * self.chars // self.tokens))
 
     def whole_ones(self, lines: Sequence[Line]) -> Iterator[Line]:
         """Those of LINES that fit, in order, none of them cut."""
@@ -48,13 +48,14 @@ class Room(NamedTuple):
 def room_of(host: str) -> Room:
     """All that HOST takes."""
     dialect = DIALECTS[host]
-    return Room(dialect.chars, dialect.tokens)
+    # No character is more than one token: without a limit on tokens it is the characters that count.
+    return Room(dialect.chars, dialect.tokens or dialect.chars)
 
 
 def tokens_in(text: str) -> int:
-    """About how many tokens TEXT is: four letters of English are one, a sign of others is one."""
+    """About how many tokens TEXT is: one for 4 characters of ASCII, or for 1.3 of any other."""
     plain = sum(char < "\x80" for char in text)
-    return (plain + 3) // 4 + len(text) - plain
+    return -(-(plain * 13 + (len(text) - plain) * 40) // 52)
 
 
 def length_of(text: str) -> int:

@@ -41,7 +41,6 @@ SEE_STATUS = "There is something to say on edits and no room for it: see `gitmem
 UNREADABLE = "Earlier messages could not be read; `gitmem transcript status` says why."
 NAMED = 8
 """How many things are named for which there was no room."""
-LESS = 0.95
 FOR_UPKEEP = 1.0
 """Seconds that must be left for upkeep; else it waits for the next start, or `gitmem maintain`."""
 
@@ -143,14 +142,7 @@ class _Start:
 
     def _memory(self, room: Room) -> ForModel:
         """What the layout loads, whole entries of it, as far as there is room."""
-        own = layout_of(self._group).budget or room.chars
-        budget = min(own, room.chars)
-        found = inject(self._group, budget=budget)
-        text = _with_rest(found)
-        while found.text and not room.holds(text):
-            share = room.share_for(text) * LESS
-            found = inject(self._group, budget=int(len(found.text) * share))
-            text = _with_rest(found)
+        found, text = memory_within(self._group, room)
         self._was_shown(found)
         unmade = Unmade(found.may_create).words
         more = joined((text, unmade))
@@ -203,6 +195,20 @@ class _Start:
         found = changed_since(self._group, self._known.shown or present(self._group))
         self._known = self._known._replace(shown=found.shown)
         return drawn(found, self._room.holds)
+
+
+def memory_within(group: Group, room: Room) -> tuple[Injected, ForModel]:
+    """What the layout loads as far as ROOM holds it, and the text with what there is no room for."""
+    own = layout_of(group).budget
+    room = room._replace(chars=min(own, room.chars)) if own else room
+    budget = room.chars
+    while True:
+        found = inject(group, budget=budget, measure=room.weight)
+        text = _with_rest(found)
+        over = room.weight(text) - room.chars
+        if over <= 0 or not budget:
+            return found, text
+        budget = max(0, min(budget, room.weight(found.text)) - over)
 
 
 def _with_rest(found: Injected) -> ForModel:
