@@ -198,7 +198,7 @@ class _Start:
 
 
 def memory_within(group: Group, room: Room) -> tuple[Injected, ForModel]:
-    """What the layout loads as far as ROOM holds it, and the text with what there is no room for."""
+    """What the layout loads as far as ROOM holds it, and the text, which names what is left out."""
     own = layout_of(group).budget
     room = room._replace(chars=min(own, room.chars)) if own else room
     budget = room.chars
