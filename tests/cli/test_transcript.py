@@ -60,7 +60,7 @@ class TestAdding:
         assert run(*add, "Hello").out == "nothing new, 1 message known before\n"
         assert "2026-01-02 03:04 Ada: Hello" in run("transcript", "show", "c").out
         wrong = run(*add, "--at", "whenever", "x")
-        assert (wrong.code, "'whenever' is no time" in wrong.err) == (2, True)
+        assert (wrong.code, "invalid time 'whenever'" in wrong.err) == (2, True)
 
     @pytest.mark.parametrize(
         ("line", "why"),
