@@ -145,7 +145,7 @@ def inject(
     dated = page.annotate or page.format == "json"
     wanted = Wanted(moment.time, user, user_mode, tuple(layers), dated, prompt is not None)
     with sources_at(group, moment, shared=_needs_shared(layout, wanted)) as sources:
-        reader = _Reader(group, moment, sources, page, limit, measure)
+        reader = _Reader(group, moment, sources, page, limit=limit, measure=measure)
         read = reader.loaded(wanted)
         if prompt is not None:
             read = reader.with_prompt(read, prompt, retrieval, wanted.layers)
@@ -230,6 +230,7 @@ class _Reader:
         moment: Pinned,
         sources: Sources,
         page: Page,
+        *,
         limit: int | None,
         measure: Callable[[str], int],
     ) -> None:

@@ -31,7 +31,8 @@ def some_pieces(draw: st.DrawFn) -> list[Piece]:
             own = draw(st.integers(1, 5)) if kind in ("entries", "journal") else base
             piece = Piece(
                 f"layer-{layer}", kind, group=group, importance=own, vital=base == 1,
-                path=f"{kind}/{len(made)}.md", date=draw(some_dates) if most > 1 else "", budget=allowed,
+                path=f"{kind}/{len(made)}.md", date=draw(some_dates) if most > 1 else "",
+                budget=allowed,
             )  # fmt: skip
             made.append(draw(fillings)(piece, "\n\n".join(draw(paragraphs))))
     return made

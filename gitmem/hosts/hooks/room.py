@@ -48,7 +48,7 @@ class Room(NamedTuple):
 def room_of(host: str) -> Room:
     """All that HOST takes."""
     dialect = DIALECTS[host]
-    # No character is more than one token: without a limit on tokens it is the characters that count.
+    # No character is more than one token, so that without a limit on tokens characters count.
     return Room(dialect.chars, dialect.tokens or dialect.chars)
 
 
