@@ -61,7 +61,7 @@ def test_the_halves_of_the_page_are_halves() -> None:
     [
         transcript_pending.NONE,
         f"{Saying().threshold} unless the layout says",
-        transcript_pending.action_required(31, 30),
+        transcript_pending.action_required(31, 30, "/gitmem-memory"),
         f"About {transcript_pending.CHARS:,} characters at a time",
         f"out for {leases.LASTS.total_seconds() / 60:g} minutes",
         f"at most {transcript_add.MAX_TEXT // 1024**2} MiB",

@@ -31,6 +31,10 @@ MOST = 10**18
 """No number is greater than this."""
 NONE_NEW = "No new conversations since last checkpoint."
 """What a session is told when all that was said is summarised."""
+SYNC = "gitmem-memory"
+"""The skill that summarises what was said."""
+_SYNC_NAMES = {"zylos": "zylos-memory"}
+"""Layouts with which the skill is installed under another name, too: the one that is used there."""
 KEY = 8
 """The bytes by which a message is known."""
 DIGEST = 16
@@ -48,6 +52,16 @@ class Message(NamedTuple):
     """Who said it; `from` in JSON."""
     at: datetime
     text: str
+
+
+def sync_skill(layout: str) -> str:
+    """The name of the sync skill in a group of LAYOUT."""
+    return _SYNC_NAMES.get(layout, SYNC)
+
+
+def with_sync_skill(text: str, layout: str) -> str:
+    """TEXT, which calls the sync skill, with the name that it has in a group of LAYOUT."""
+    return text.replace(f"/{SYNC}", f"/{sync_skill(layout)}")
 
 
 def blanked(text: str) -> tuple[str, int]:

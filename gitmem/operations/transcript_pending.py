@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gitmem.core.access import check_access
 from gitmem.core.intervals import Range, range_of
 from gitmem.core.numbers import counted
-from gitmem.core.transcripts import Message
+from gitmem.core.transcripts import Message, sync_skill
 from gitmem.errors import Busy, Damaged
 from gitmem.git.lock import Lock, lock_path
 from gitmem.index import said
@@ -30,7 +30,6 @@ from gitmem.operations.transcripts import (
 
 CHARS = 100_000
 """Characters of a range that is handed out, about: what is left comes next."""
-SKILL = "/gitmem-memory"
 NONE = "No unsummarized conversations."
 
 
@@ -85,7 +84,7 @@ class _Found(NamedTuple):
     """Whether messages that cannot be read may be among those that are not summarised."""
 
 
-def action_required(pending: int, threshold: int, skill: str = SKILL) -> str:
+def action_required(pending: int, threshold: int, skill: str) -> str:
     """The line that asks an agent to summarise, by its SKILL; nothing up to the threshold."""
     if pending <= threshold:
         return ""
@@ -105,7 +104,8 @@ def transcript_pending(
 ) -> TranscriptPending:
     """The oldest range that is not summarised, for HOLDER alone until it is closed."""
     check_access(group.acting, group.name, write=True)
-    threshold = layout_of(group).transcripts.threshold
+    layout = layout_of(group)
+    threshold = layout.transcripts.threshold
     # By the name that its messages bear, and before others have to wait for us.
     wanted, tip = chat, tip_of(group)
     last = tip.last if tip else 0
@@ -137,7 +137,7 @@ def transcript_pending(
         holder = holder or this_process()
         if lease and not take_over:
             _check_free(lease, group, holder, now)
-        action = action_required(pending, threshold)
+        action = action_required(pending, threshold, f"/{sync_skill(layout.name)}")
         if found.range is None and (pending or found.unread):
             raise Damaged(
                 "messages that are not summarised cannot be read, so none can be handed out",

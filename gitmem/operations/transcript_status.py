@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import NamedTuple
 
-from gitmem.core.transcripts import Message
+from gitmem.core.transcripts import Message, sync_skill
 from gitmem.index import said
 from gitmem.index.database import Connection
 from gitmem.index.said import Deed
@@ -98,7 +98,8 @@ def transcript_status(group: Group, *, newest: int = SHOWN) -> TranscriptStatus:
         )
 
     found = ask_said(group, tip, answer)
-    threshold = layout_of(group).transcripts.threshold
+    layout = layout_of(group)
+    threshold = layout.transcripts.threshold
     pending, last = found.pending, found.standing.last
     return TranscriptStatus(
         tip.commit if tip else "",
@@ -109,7 +110,7 @@ def transcript_status(group: Group, *, newest: int = SHOWN) -> TranscriptStatus:
         pending[0][0] if pending else 0,
         pending[-1][0] if pending else 0,
         threshold,
-        action_required(len(pending), threshold),
+        action_required(len(pending), threshold, f"/{sync_skill(layout.name)}"),
         _in_flight(group, pending),
         read_checkpoint(group.repository.commit(last.oid)) if last else None,
         tuple(each.oid for each in found.standing.reopened if _is_open(each, pending)),

@@ -737,6 +737,16 @@ class TestTasks:
         shipped = ROOT / "templates" / "schedule" / "tasks" / "context-check.md"
         assert (said.code, said.out, said.err) == (0, shipped.read_text("utf-8"), "")
 
+    def test_the_sync_has_the_name_that_the_groups_layout_has_for_it(self) -> None:
+        run_gitmem("init")
+        run_gitmem("init", "-g", "full", "--layout", "zylos")
+
+        plain = run_gitmem("schedule", "tasks", "context-check").out
+        full = run_gitmem("schedule", "tasks", "context-check", "-g", "full").out
+
+        assert full == plain.replace("/gitmem-memory", "/zylos-memory") != plain
+        assert run_gitmem("schedule", "tasks", "-g", "nowhere").code == 3
+
     def test_the_document_has_all_that_a_host_needs(self) -> None:
         first, *others = run_gitmem("schedule", "tasks", "--json").document["tasks"]
 

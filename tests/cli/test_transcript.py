@@ -213,14 +213,17 @@ class TestSync:
         assert stale.code == 4
         assert "gitmem transcript pending" in stale.err
 
-    def test_too_many_ask_for_action(self, run: Run) -> None:
-        run("init")
+    @pytest.mark.parametrize(
+        ("layout", "skill"), [("standard", "gitmem-memory"), ("zylos", "zylos-memory")]
+    )
+    def test_too_many_ask_for_action(self, run: Run, layout: str, skill: str) -> None:
+        run("init", "--layout", layout)
         row = {"chat": "c", "from": "Ada", "text": "again"}
         run("transcript", "add", "--batch", "-", input=f"{json.dumps(row)}\n" * 31)
 
         line = (
             "[Action Required] There are 31 unsummarized conversations. "
-            "Please invoke /gitmem-memory to process them."
+            f"Please invoke /{skill} to process them."
         )
         assert run("transcript", "status").out.splitlines()[-1] == line
         assert run("transcript", "pending").out.splitlines()[0] == line

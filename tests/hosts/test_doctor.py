@@ -123,6 +123,22 @@ def test_where_all_is_well_it_says_what_is_wired(machine: Machine) -> None:
     assert (row.skills, row.section, row.mcp, row.plugin) == (6, True, False, "")
 
 
+def test_core_files_that_a_session_start_would_cut(machine: Machine) -> None:
+    machine.install("codex")
+    group = Group(machine.store, "main")
+    put(group, "identity.md", "I keep the books of the guild.\n" * 130)
+    put(group, "state.md", "- [ ] a task of some length\n" * 140)
+    put(group, "references.md", "- TZ: see .env\n")
+    assert "core-cut" not in machine.found()
+    put(group, "references.md", "- TZ: see .env\n" * 130)
+
+    said, hint = machine.found()["core-cut"]
+
+    assert said.startswith("a session start in codex has no room for all of group main: ")
+    assert re.search(r"references\.md \(\d+ of 1949 bytes\)", said)
+    assert "gitmem -g main status" in hint
+
+
 def test_every_host_and_scope_is_looked_at(machine: Machine) -> None:
     machine.install("codex", "project", mcp=True)
     machine.install("codex", "user")

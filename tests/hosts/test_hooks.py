@@ -746,6 +746,24 @@ class TestSessionStart:
             f"Please invoke {skill} to process them." in desk("session-start", host, env).context
         )
 
+    @pytest.mark.parametrize(
+        ("host", "env", "skill"),
+        [
+            ("claude-code", {}, "/zylos-memory"),
+            ("codex", {}, "/zylos-memory"),
+            ("claude-code", {"CLAUDE_PLUGIN_ROOT": "/plugin"}, "/gitmem:gitmem-memory"),
+        ],
+    )
+    def test_a_layout_with_a_name_of_its_own_for_the_sync_uses_it(
+        self, desk: Desk, host: str, env: dict[str, str], skill: str
+    ) -> None:
+        init(desk.store, "full", layout="zylos")
+        transcript_add(desk.group("full"), [Spoken("c", "Ada", f"line {n}") for n in range(31)])
+
+        text = desk("session-start", host, {"GITMEM_GROUP": "full"} | env).context
+
+        assert f"conversations. Please invoke {skill} to process them." in text
+
     def test_three_days_of_sessions_have_their_snapshots_without_a_schedule(
         self, desk: Desk, group: Group
     ) -> None:

@@ -7,24 +7,39 @@ import re
 import pytest
 
 from gitmem.core.layout import Layer, Layout
+from gitmem.core.transcripts import sync_skill
 from gitmem.hosts.install.sections import section
+from gitmem.hosts.install.skills import shipped_folder, skill_files
 from gitmem.operations.layouts import shipped, shipped_layout
 
 SHIPPED = shipped()
 
 
-def check_sync_comes_first(text: str) -> None:
+def check_sync_comes_first(text: str, skill: str = "gitmem-memory") -> None:
     """That an agent is told to sync before it answers what waits, and not to wait for it."""
     said = " ".join(text.partition("**`[Action Required]`")[2].partition("\n\n")[0].split())
     assert "comes before everything else, also before messages that wait in a queue:" in said
-    assert "finish only a write that must not stop halfway, call `/gitmem-memory`" in said
+    assert f"finish only a write that must not stop halfway, call `/{skill}`" in said
     assert "then go on at once with what you were doing" in said
     assert not re.search(r"can wait|end of the day|later|after (?:the|your) answer|if you", said)
 
 
 @pytest.mark.parametrize("layout", SHIPPED)
 def test_the_section_lets_a_sync_come_before_queued_messages(layout: str) -> None:
-    check_sync_comes_first(section(shipped_layout(layout), "main"))
+    check_sync_comes_first(section(shipped_layout(layout), "main"), sync_skill(layout))
+
+
+def test_the_section_calls_the_sync_by_the_name_that_the_layout_has_for_it() -> None:
+    text = section(shipped_layout("zylos"), "main")
+
+    assert "**`[Action Required]` with `/zylos-memory`.**" in text
+    assert "/gitmem-memory" not in text
+    assert "(`/gitmem:gitmem-memory`\nwhere a plugin brings it" in text
+
+
+@pytest.mark.parametrize("layout", SHIPPED)
+def test_another_name_of_the_sync_is_a_skill_that_is_installed(layout: str) -> None:
+    assert f"{sync_skill(layout)}/SKILL.md" in skill_files(shipped_folder(), "codex", layout)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +53,7 @@ def test_the_section_lets_a_sync_come_before_queued_messages(layout: str) -> Non
     ],
 )
 def test_a_section_that_lets_a_sync_wait_is_found_out(old: str, new: str) -> None:
-    text = section(shipped_layout("zylos"), "main")
+    text = section(shipped_layout("standard"), "main")
     assert old in text
 
     with pytest.raises(AssertionError):

@@ -151,7 +151,8 @@ def tasks(call: Invocation, name: str | None) -> None:
     """
     from gitmem.hosts.schedule.tasks import schedule_tasks
 
-    found = [each for each in schedule_tasks(_plan(call)) if name in (None, each.name)]
+    tasks = schedule_tasks(_plan(call), _layout(call))
+    found = [each for each in tasks if name in (None, each.name)]
     if name:
         call.answer({"tasks": found}, text_lines(found[0].text), data=True)
         return
@@ -192,6 +193,17 @@ def run(call: Invocation, job: str) -> int:
     # What failed is an error: --quiet leaves it.
     call.answer({"job": job, "groups": done}, _ran(call, done), data=bool(codes))
     return max(codes, default=boundary.DONE)
+
+
+def _layout(call: Invocation) -> str:
+    """The name of the group's layout; a task needs no group, and then none."""
+    from gitmem.operations.layouts import layout_of
+
+    store, named = call.store, call.settings.group_named
+    if not named and (store.requires_group or call.group_name() not in store.names()):
+        return ""
+    with call.group() as group:
+        return layout_of(group).name
 
 
 def _plan(call: Invocation) -> Plan:

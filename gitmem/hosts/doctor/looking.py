@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
+from shlex import quote
 from typing import NamedTuple
 
+from gitmem.errors import GitmemError
 from gitmem.hosts.doctor.former import former_notes
 from gitmem.hosts.doctor.hosts import host_findings, wirings
 from gitmem.hosts.doctor.machine import machine_findings, store_findings
 from gitmem.hosts.doctor.programs import other_store_findings, program_findings
 from gitmem.hosts.doctor.told import Finding, Running, Wiring
-from gitmem.operations.group import Store
+from gitmem.operations.group import Group, Store
 
 __all__ = ["Doctored", "Finding", "Running", "Wiring", "doctor"]
 
@@ -47,10 +50,33 @@ def doctor(
         *program_findings(wired, environ, running),
         *other_store_findings(store.root, wired),
         *host_findings(store.root, wired, environ, project, managed),
+        *_room_findings(store, group, wired),
         *_nothing(wired),
     ]
     notes = tuple(dict.fromkeys(former_notes(store.root, wired, environ, project)))
     return Doctored(wired, tuple(found), notes)
+
+
+def _room_findings(store: Store, group: str, wired: Sequence[Wiring]) -> Iterator[Finding]:
+    """Core files of GROUP that a session start of a wired host would cut or leave out."""
+    from gitmem.hosts.hooks.room import room_of
+    from gitmem.hosts.hooks.start import core_cut
+
+    hosts = dict.fromkeys(each.host for each in wired if each.events or each.plugin)
+    if not hosts or group not in store.names():
+        return
+    for host in hosts:
+        try:
+            with closing(Group(store, group)) as opened:
+                cut = core_cut(opened, room_of(host))
+        except (GitmemError, OSError):  # told already
+            return
+        if cut:
+            yield Finding(
+                "core-cut",
+                f"a session start in {host} has no room for all of group {group}: {', '.join(cut)}",
+                f"`gitmem -g {quote(group)} status` shows the sizes: shorten or archive",
+            )
 
 
 def _nothing(wired: Sequence[Wiring]) -> Iterator[Finding]:

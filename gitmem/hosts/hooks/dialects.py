@@ -41,9 +41,13 @@ class Dialect(NamedTuple):
     plugin: str = ""
     """The variable by which a hook knows that a plugin brought it."""
 
-    def skill(self, name: str, environ: Mapping[str, str]) -> str:
-        """How somebody calls a skill of ours: one that a plugin brings bears its name, too."""
-        return f"/gitmem:{name}" if self.plugin and environ.get(self.plugin) else f"/{name}"
+    def sync_skill(self, layout: str, environ: Mapping[str, str]) -> str:
+        """How an agent calls the sync in a group of LAYOUT; a plugin brings no other names."""
+        from gitmem.core.transcripts import SYNC, sync_skill  # not for every tool that wrote a file
+
+        if self.plugin and environ.get(self.plugin):
+            return f"/gitmem:{SYNC}"
+        return f"/{sync_skill(layout)}"
 
 
 DIALECTS = {

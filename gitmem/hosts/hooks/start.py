@@ -9,6 +9,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from gitmem.core.escaping import NOTHING, ForModel, joined, shown, worded
+from gitmem.core.pieces import FILE_KINDS
+from gitmem.core.transcripts import NONE_NEW
 from gitmem.errors import Busy
 from gitmem.hosts.hooks.answering import Asked, Parts, Said, in_words
 from gitmem.hosts.hooks.dialects import DIALECTS
@@ -33,8 +35,6 @@ GO_ON = (
     "This session was compacted into {path}. "
     "For what was said before that, go by the summary there, not by the conversation."
 )
-SYNC = "gitmem-memory"
-"""The skill that summarises what was said."""
 SHARE = 0.3
 """How much of a hook's room words on edits may take."""
 SEE_STATUS = "There is something to say on edits and no room for it: see `gitmem status`."
@@ -64,7 +64,6 @@ class _Start:
         self._parts = Parts()
         self._is_hindered = False
         self._room = room_of(asked.host)
-        self._skill = DIALECTS[asked.host].skill(SYNC, asked.environ)
 
     @property
     def carries_on(self) -> bool:
@@ -156,7 +155,9 @@ class _Start:
         from gitmem.hosts.hooks.continuity import continuity
 
         try:
-            return continuity(self._group, self._skill)
+            layout = layout_of(self._group).name
+            skill = DIALECTS[self._asked.host].sync_skill(layout, self._asked.environ)
+            return continuity(self._group, skill)
         except Exception as error:  # noqa: BLE001 - one part never costs another
             self._parts.trouble.append(f"{in_words(error)}; what was said could not be read")
             return lambda holds: worded(UNREADABLE)
@@ -198,7 +199,7 @@ class _Start:
 
 
 def memory_within(group: Group, room: Room) -> tuple[Injected, ForModel]:
-    """What the layout loads as far as ROOM holds it, and the text, which names what is left out."""
+    """What the layout loads as far as ROOM holds it, and the text, which names the rest."""
     own = layout_of(group).budget
     room = room._replace(chars=min(own, room.chars)) if own else room
     budget = room.chars
@@ -209,6 +210,15 @@ def memory_within(group: Group, room: Room) -> tuple[Injected, ForModel]:
         if over <= 0 or not budget:
             return found, text
         budget = max(0, min(budget, room.weight(found.text)) - over)
+
+
+def core_cut(group: Group, room: Room) -> list[str]:
+    """The documents of GROUP that ROOM does not hold whole, even where no message is pending."""
+    found, _ = memory_within(group, room.without(NONE_NEW))
+    cut = [f"{each.path} ({each.cut})" for each in found.manifest.pieces if each.cut]
+    core = {each.name for each in layout_of(group).layers if each.kind in FILE_KINDS}
+    gone = (each for each in found.manifest.left_out if each.why == OVER_BUDGET)
+    return [*cut, *(f"{each.address} (not shown)" for each in gone if each.layer in core)]
 
 
 def _with_rest(found: Injected) -> ForModel:

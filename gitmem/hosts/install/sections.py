@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from gitmem.core.layout import Layer, Layout
 from gitmem.core.sections import INSTALLED
+from gitmem.core.transcripts import with_sync_skill
 from gitmem.errors import Refused
 from gitmem.resources import templates
 
@@ -25,6 +26,7 @@ _LOADS = {
 def section(layout: Layout, group: str) -> str:
     """The section for a group of this LAYOUT, with its marks."""
     text = (templates() / "sections" / "memory.md").read_text("utf-8")
+    text = with_sync_skill(text, layout.name)
     parts = {"{layers}": "\n".join(_table(layout, group)), "{rules}": " ".join(_rules(layout))}
     for name, part in parts.items():
         text = text.replace(name, part) if part else text.replace(f"{name}\n\n", "")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import shlex
 from typing import NamedTuple
 
+from gitmem.core.transcripts import with_sync_skill
 from gitmem.hosts.schedule.plan import Plan, template
 from gitmem.hosts.schedule.times import CONTEXT
 
@@ -34,9 +35,10 @@ class Task(NamedTuple):
     text: str
 
 
-def schedule_tasks(plan: Plan) -> tuple[Task, ...]:
-    """Every task, with the text that the agent is given."""
-    found = [_task(CONTEXT, f"every {EVERY} minutes", (f"*/{EVERY} * * * *",), "")]
+def schedule_tasks(plan: Plan, layout: str = "") -> tuple[Task, ...]:
+    """Every task, with the text that the agent of a group with LAYOUT is given."""
+    check = _task(CONTEXT, f"every {EVERY} minutes", (f"*/{EVERY} * * * *",), "")
+    found = [check._replace(text=with_sync_skill(check.text, layout))]
     for job in plan.jobs:
         times = tuple(each.crontab for each in plan.machine_times(job))
         found.append(_task(job.name, job.time.words, times, shlex.join(plan.command(job))))
