@@ -69,7 +69,7 @@ from gitmem.operations.log import iter_log, log, start_of
 from gitmem.operations.maintain import Limits, maintain, maintain_all
 from gitmem.operations.memory_actions import memory_get, memory_search
 from gitmem.operations.migrate import due_migration, migrate, migrate_due
-from gitmem.operations.missed import catch_up, missed_days, snapshot_missed
+from gitmem.operations.missed import catch_up, look, missed_days, note_gap, snapshot_missed
 from gitmem.operations.move import move, remove
 from gitmem.operations.move_entry import move_entry
 from gitmem.operations.pending import pending_edits
@@ -84,6 +84,7 @@ from gitmem.operations.restore_entry import is_address, restore_entry
 from gitmem.operations.rollup import rollup
 from gitmem.operations.rollups_due import rollups_due
 from gitmem.operations.rotate import rotate
+from gitmem.operations.scope import check_writable, ignored_memory
 from gitmem.operations.search import search
 from gitmem.operations.show import show
 from gitmem.operations.snapshot import has_grown, snapshot, snapshots
@@ -113,6 +114,7 @@ ASKED = "whose own business is it, theirs?"
 """What finds theirs, if anything does."""
 
 NO_GROUP = {
+    "file_names", "gitignored_layers", "include_fix", "is_workspace", "latest_of", "outside_memory",
     "blob_text", "day_of", "is_chat", "seed_report", "spelled_at", "unmade_files",
     "adopt_all", "age_of", "aged_entries", "ageing_files", "aims", "applied", "archive_files",
     "arrival_of", "by_day", "cache_of", "changed_at", "check_no_archive", "check_place",
@@ -360,6 +362,7 @@ BY_PATH: dict[str, Call] = {
     "search in a layer": lambda g, p: search(g, ASKED, layers=[p]),
     "search from a source": lambda g, p: search(g, ASKED, source=p),
     "transcript_add": lambda g, p: transcript_add(g, [Spoken(p, p, p, None, p)]),
+    "check_writable": lambda g, p: check_writable(g, [p]),
     "transcript_summarised": lambda g, p: transcript_summarised(g, [Summarised([(p, p)], p)]),
     "transcript_import": imported,
     "transcript_import of lines": lambda g, p: transcript_import(
@@ -429,6 +432,9 @@ PLAIN: dict[str, Call] = {
     "migrate_due": lambda g, _: migrate_due(g),
     "catch_up": lambda g, _: catch_up(g),
     "missed_days": lambda g, _: missed_days(g),
+    "look": lambda g, _: look(g),
+    "note_gap": lambda g, _: note_gap(g),
+    "ignored_memory": lambda g, _: ignored_memory(g, g.repository.snapshot()),
     "snapshot_missed": lambda g, _: snapshot_missed(g),
     "has_grown": lambda g, _: has_grown(g),
     "consolidate": lambda g, _: consolidate(g),
