@@ -162,7 +162,7 @@ def new_config_text(worktree: str) -> str:
 
 def name_worktree(gitdir: Path, worktree: str) -> None:
     """Let the configuration name another work tree; what a person added, a remote say, stays."""
-    changed = fresh = config_text(worktree)
+    changed = fresh = new_config_text(worktree)
     with suppress(OSError, ValueError):
         text = (gitdir / "config").read_text("utf-8")
         line = next(each for each in fresh.splitlines() if "worktree =" in each)
