@@ -6,6 +6,9 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 
+# The tests start thousands of processes, and without compiled modules each of them compiles gitmem anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := test
 .PHONY: test test-slow lint fix demo bench docs plugin clean
 
