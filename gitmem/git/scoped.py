@@ -8,6 +8,7 @@ says nothing about memory.
 from __future__ import annotations
 
 import os
+import stat
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,7 +40,35 @@ class Scoped:
         node = self._snapshot.node(path) if self._snapshot else None
         if node is not None and (node.is_folder or not folder):
             return True
-        return self.names(path, folder) and not self.is_gitignored(path, folder)
+        if self.names(path, folder):
+            return not self.is_gitignored(path, folder)
+        return not folder and self.is_linked(path)
+
+    def is_linked(self, path: str) -> bool:
+        """Whether a link stands at PATH in the place of a folder that can hold memory.
+
+        No link is followed, so it counts itself: else what lies behind it would be no memory
+        without anybody knowing.
+        """
+        if not self.scope.reaches(path):
+            return False
+        place = f"{self._root}/{path}"
+        if not os.path.islink(place) or os.path.isfile(place):
+            return False
+        return not (self.is_gitignored(path, True) or self.is_gitignored(path, False))
+
+    def other_work(self, path: str) -> str:
+        """What stands at PATH, or in the way to it, and is no memory; empty where nothing does."""
+        parts = path.split("/")
+        for end in range(1, len(parts) + 1):
+            place = "/".join(parts[:end])
+            try:
+                folder = stat.S_ISDIR(os.lstat(f"{self._root}/{place}").st_mode)
+            except OSError:
+                return ""
+            if not folder or end == len(parts):
+                return "" if self.keeps(place, folder) else place
+        return ""
 
     def names(self, path: str, folder: bool) -> bool:
         """The same by the patterns alone."""

@@ -66,14 +66,21 @@ def layout_scope(data: bytes | None) -> Scope:
 
 
 def check_writable(group: Group, paths: Iterable[str]) -> None:
-    """Refuse to write or move a file that somebody has beside memory; a new one may be written."""
-    snapshot = group.repository.snapshot()
-    scope = group.scope(snapshot)
+    """Refuse to write or move what somebody has beside memory, or to let it make room."""
+    scope = group.scope(group.repository.snapshot())
     for path in paths if scope else ():
-        place = group.worktree / path
-        there = snapshot.node(path) is None and os.path.lexists(place)
-        if scope and there and not scope.names(path, place.is_dir()):
-            raise outside_memory(scope.scope, path)
+        beside = scope.other_work(path) if scope else ""
+        if scope and beside:
+            raise outside_memory(scope.scope, beside) if beside == path else _in_the_way(beside)
+
+
+def _in_the_way(path: str) -> PathRefused:
+    return PathRefused(
+        f"{path!r} is outside the memory of this group, and not a folder",
+        hint="move it away, or choose another path",
+        path=path,
+        rule="outside-memory",
+    )
 
 
 def outside_memory(scope: Scope, path: str) -> PathRefused:

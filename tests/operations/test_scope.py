@@ -17,6 +17,7 @@ from gitmem.operations.adopt import adopt
 from gitmem.operations.capture import capture
 from gitmem.operations.check import check
 from gitmem.operations.group import Group, Store, Who
+from gitmem.operations.held import held_list
 from gitmem.operations.ignore import held_ignore
 from gitmem.operations.init import init
 from gitmem.operations.layouts import shipped, shipped_layout
@@ -432,8 +433,106 @@ class TestWriting:
         assert "`ignore:`" in caught.value.hint
         assert (zylos / "users/bob/profile.md").read_text() == "private\n"
 
+    @pytest.mark.parametrize("link", [False, True])
+    def test_nothing_beside_memory_makes_room_for_a_folder(
+        self, group: Group, zylos: Path, link: bool
+    ) -> None:
+        place = zylos / "work"
+        if link:
+            place.symlink_to(zylos / "src")
+        else:
+            place.write_text("mine\n")
+        for deed in (
+            lambda: put(group, "work/a.md", "boom\n"),
+            lambda: move(group, "state.md", "work/deep/state.md"),
+        ):
+            with pytest.raises(PathRefused, match="'work' is outside the memory") as caught:
+                deed()
+            assert "move it away" in caught.value.hint
+        assert place.is_symlink() if link else place.read_text() == "mine\n"
+        assert held_list(group) == ()
+
+    def test_an_excluded_file_is_neither_captured_nor_written_over(
+        self, group: Group, zylos: Path
+    ) -> None:
+        lay(zylos, {".gitignore": "users/bob/\n", "users/bob/profile.md": "private\n"})
+        with pytest.raises(PathRefused, match="outside the memory"):
+            put(group, "users/bob/profile.md", "boom\n")
+        with pytest.raises(PathRefused, match="outside the memory"):
+            remove(group, "users/bob/profile.md")
+        assert (zylos / "users/bob/profile.md").read_text() == "private\n"
+        assert git(zylos, "log", "--all", "--format=%h", "--", "users/bob") == ""
+
+
+class TestLinks:
+    """A link in the place of a folder in which memory would lie."""
+
+    @pytest.fixture
+    def elsewhere(self, zylos: Path) -> Path:
+        """Where the profiles of the workspace really are."""
+        target = (zylos / "users").rename(zylos.parent / "elsewhere")
+        (zylos / "users").symlink_to(target)
+        (zylos / "node_modules/users").symlink_to(target)
+        (zylos / "work").symlink_to(target)
+        return target
+
+    def test_is_named_and_never_followed(
+        self, store: Store, clock: Clock, zylos: Path, elsewhere: Path
+    ) -> None:
+        done = adopt(store, "main", zylos, in_place=True, now=clock)
+        assert [(each.path, each.why) for each in done.left] == [("users", "link")]
+        assert "users" not in done.outside
+        group = Group(store, "main", now=clock)
+        assert [(each.path, each.rule) for each in capture(group).held] == [("users", "link")]
+        assert [each.path for each in status(group).held] == ["users"]
+        assert count_edits(group, group.repository.snapshot()) == (0, 1)
+        assert not {each for each in names(group) if each.startswith("users")}
+        held_ignore(group, "users")
+        assert status(group).held == ()
+        group.close()
+
+    @pytest.mark.parametrize("keys", ["ignore: [users/]", ".gitignore"])
+    def test_one_that_is_no_memory_is_not_named(self, group: Group, zylos: Path, keys: str) -> None:
+        for path in [each for each in names(group) if each.startswith("users/")]:
+            remove(group, path, reason="leaves")
+        if keys == ".gitignore":
+            (zylos / ".gitignore").write_text("users/\n")
+        else:
+            relayout(group, keys)
+        capture(group)
+        (zylos / "users").symlink_to(zylos / "src")
+        assert pending_edits(group)[:2] == ((), ())
+
+    def test_files_that_were_memory_do_not_count_as_deleted(
+        self, group: Group, zylos: Path, elsewhere: Path
+    ) -> None:
+        before = names(group)
+        done = capture(group)
+        assert (done.captured, [each.path for each in done.held]) == ((), ["users"])
+        assert names(group) == before
+
+    def test_a_link_to_a_file_of_that_name_is_no_memory(self, group: Group, zylos: Path) -> None:
+        relayout(group, "include: [notes/]")
+        (zylos / "notes").symlink_to(zylos / "package.json")
+        assert pending_edits(group)[:2] == ((), ())
+
 
 class TestInit:
+    @pytest.mark.parametrize("excluded", [False, True])
+    def test_a_file_that_is_in_the_way_or_excluded_stays(
+        self, store: Store, clock: Clock, tmp_path: Path, excluded: bool
+    ) -> None:
+        folder = lay(tmp_path / "work", {"identity.md": "mine\n", "reference": "mine\n"})
+        if excluded:
+            (folder / ".gitignore").write_text("identity.md\n")
+        done = init(store, "main", worktree=folder, layout="standard", now=clock)
+        group = Group(store, "main", now=clock)
+        assert "identity.md" not in done.started
+        assert ("identity.md" in names(group)) is not excluded
+        assert (folder / "identity.md").read_text() == "mine\n"
+        assert (folder / "reference").read_text() == "mine\n"
+        group.close()
+
     def test_a_workspace_gets_a_layout_and_keeps_its_work(
         self, store: Store, clock: Clock, tmp_path: Path
     ) -> None:
