@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,14 +11,14 @@ import pytest
 
 from gitmem.core.layout import Layout
 from gitmem.core.scope import scope_of
-from gitmem.errors import PathRefused
+from gitmem.errors import PathRefused, Refused
 from gitmem.git.scoped import exclude_rest
 from gitmem.hosts.doctor.machine import store_findings
 from gitmem.operations.adopt import adopt
 from gitmem.operations.capture import capture
 from gitmem.operations.check import check
 from gitmem.operations.group import Group, Store, Who
-from gitmem.operations.held import held_list
+from gitmem.operations.held import held_accept, held_list
 from gitmem.operations.ignore import held_ignore
 from gitmem.operations.init import init
 from gitmem.operations.layouts import shipped, shipped_layout
@@ -489,6 +490,22 @@ class TestLinks:
         assert not {each for each in names(group) if each.startswith("users")}
         held_ignore(group, "users")
         assert status(group).held == ()
+        group.close()
+
+    def test_the_hint_puts_a_copy_of_the_folder_there(
+        self, store: Store, clock: Clock, zylos: Path, elsewhere: Path
+    ) -> None:
+        adopt(store, "main", zylos, in_place=True, now=clock)
+        group = Group(store, "main", now=clock)
+        with pytest.raises(Refused) as caught:
+            held_accept(group, "users")
+        subprocess.run(caught.value.hint.split("`")[1], shell=True, check=True)
+        assert {each.path for each in capture(group).captured} == {
+            path for path in ZYLOS if path.startswith("users/")
+        }
+        assert not (zylos / "users").is_symlink()
+        assert (elsewhere / "ada/profile.md").exists()
+        assert pending_edits(group)[:2] == ((), ())
         group.close()
 
     @pytest.mark.parametrize("keys", ["ignore: [users/]", ".gitignore"])
