@@ -9,22 +9,30 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gitmem.core.scope import Scope
-from gitmem.git.ignored import put_rules
+from gitmem.core.layout import FILE
+from gitmem.core.scope import Scope, shown_paths
+from gitmem.errors import Damaged
+from gitmem.git.ignored import put_rules, rules_between
+from gitmem.git.repository import Repository, Snapshot, differences
 
 if TYPE_CHECKING:
     from gitmem.core.ignoring import Rules
-    from gitmem.git.repository import Snapshot
 
 GITIGNORE = ".gitignore"
 MOST = 64 * 1024
 """Bytes that a `.gitignore` may have; more are not read."""
 BEGIN = "# gitmem memory: begin"
 END = "# gitmem memory: end"
+LEFT = "# gitmem memory: paths of older commits, so that git does not replace a file there"
+MOST_LEFT = 1000
+MOST_COMMITS = 2000
+"""How many paths that left memory are named, and how many commits are searched for them."""
 
 
 class Scoped:
@@ -117,10 +125,41 @@ def _read(path: str) -> Rules | None:
     return None
 
 
-def exclude_rest(gitdir: Path, scope: Scope) -> None:
+def exclude_rest(gitdir: Path, scope: Scope, left: Sequence[str] = ()) -> None:
     """Let git leave alone what is no memory by SCOPE, so that `git status` does not list it.
 
     These rules come first in `info/exclude`: those of `held ignore`, and a person's own, count
-    after them.
+    after them. Git replaces an ignored file without asking where it checks out a commit that has
+    its path, so the paths LEFT, which older commits have, are not ignored.
     """
-    put_rules(gitdir, BEGIN, END, scope.exclude_lines(), first=True)
+    rules = scope.exclude_lines()
+    if rules and left:
+        rules += [LEFT, *scope.shown_lines(left)]
+    put_rules(gitdir, BEGIN, END, rules, first=True)
+
+
+def paths_left(repository: Repository, scope: Scope, since: str) -> list[str]:
+    """The paths that older commits have and HEAD does not, of those that SCOPE hides from git.
+
+    The rules name those of before; to them come those of the commits after SINCE, which is all of
+    them where the layout changed, up to a bound.
+    """
+    head = repository.snapshot()
+    lines = rules_between(repository.gitdir, LEFT, END)
+    known = reversed(list(shown_paths(lines)))
+    found = dict.fromkeys(chain(_departed(repository, head.commit, since), known))
+    hidden = (path for path in found if not scope.holds(path) and head.node(path) is None)
+    return list(islice(hidden, MOST_LEFT))[::-1]
+
+
+def _departed(repository: Repository, tip: str, since: str) -> Iterator[str]:
+    """The paths that commits took away, newest first."""
+    line, widened = repository.history(tip), False
+    with suppress(Damaged):  # as far back as history can be read
+        for after, before in pairwise(islice(line, MOST_COMMITS)):
+            if after.oid == since and not widened:
+                return
+            for path, old, new in differences(repository, "", before.tree, after.tree):
+                widened = widened or path == FILE
+                if old and not new and not set(path) & {"\n", "\r"}:
+                    yield path

@@ -422,20 +422,22 @@ class Group:
                 self._writer = None
                 self.rejoined += writer.rejoined
                 self.put_forward += writer.put_forward
+        if self.is_outside and writer.published != writer.run_before[1]:
+            self._exclude_rest(writer.run_before[1])
         if writer.landed or writer.strayed:
-            if self.is_outside:
-                self._exclude_rest()
             self._count_as_scanned(writer)
             follows = goes_on and not (hurried or writer.strayed or self._exposed)
             self._searched = writer.published if follows else "", self._searched[1]
 
-    def _exclude_rest(self) -> None:
-        from gitmem.git.scoped import exclude_rest
+    def _exclude_rest(self, since: str) -> None:
+        """Tell git what is memory by the commits after SINCE."""
+        from gitmem.git.scoped import exclude_rest, paths_left
 
         with suppress(GitmemError, OSError):  # a rule that cannot be written stops nobody
             scope = self.scope(self.repository.snapshot())
             if scope:
-                exclude_rest(self.gitdir, scope.scope)
+                left = paths_left(self.repository, scope.scope, since)
+                exclude_rest(self.gitdir, scope.scope, left)
 
     def underway(self) -> GitOperation | None:
         """What a person has begun with plain git in this group and not finished."""

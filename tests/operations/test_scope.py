@@ -465,6 +465,83 @@ class TestWriting:
         assert git(zylos, "log", "--all", "--format=%h", "--", "users/bob") == ""
 
 
+class TestCheckout:
+    """Plain git asks before it replaces a file beside memory, at a path that was memory once."""
+
+    ODD = "src/a[1]*? \\b.md "
+
+    def refuses(self, folder: Path, commit: str, path: str) -> None:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text("mine\n")
+        with pytest.raises(AssertionError, match="would be overwritten by checkout"):
+            git(folder, "checkout", "-q", commit)
+        assert (folder / path).read_text() == "mine\n"
+        (folder / path).unlink()
+
+    def test_refuses_after_a_file_left_memory(self, group: Group, zylos: Path) -> None:
+        for path in ("src/lib/plan.md", "notes.md", "users/ada/todo.md"):
+            old = put(group, path, "old\n").commit
+            remove(group, path, reason="done")
+            put(group, "state.md", f"# State\n\nWithout {path}.\n")
+            self.refuses(zylos, old, path)
+        assert git(zylos, "status", "--porcelain", "--untracked-files=all") == ""
+        (zylos / "src/lib/other.md").write_text("mine\n")
+        assert git(zylos, "status", "--porcelain", "--untracked-files=all") == ""
+
+    def test_refuses_whatever_the_name(self, group: Group, zylos: Path) -> None:
+        (zylos / self.ODD).write_text("old\n")
+        git(zylos, "add", "-f", "--", self.ODD)
+        git(zylos, "commit", "-qm", "by hand")
+        old = git(zylos, "rev-parse", "HEAD").strip()
+        git(zylos, "rm", "-q", "--cached", "--", self.ODD)
+        git(zylos, "commit", "-qm", "by hand")
+        capture(group)
+        (zylos / "src/a1b.md").write_text("mine\n")
+        (zylos / self.ODD).unlink()
+        assert git(zylos, "status", "--porcelain", "--untracked-files=all") == ""
+        put(group, "state.md", "# State\n\nTwo.\n")
+        self.refuses(zylos, old, self.ODD)
+
+    @pytest.mark.parametrize("keys", ["ignore: [users/, state.md]", 'ignore: ["**/*e.md"]'])
+    def test_refuses_for_what_ignore_names(self, group: Group, zylos: Path, keys: str) -> None:
+        old = group.repository.tip().commit
+        relayout(group, keys)
+        git(zylos, "rm", "-q", "--cached", "state.md", "users/ada/profile.md")
+        git(zylos, "commit", "-qm", "Ignore it")
+        capture(group)
+        for path in ("state.md", "users/ada/profile.md"):
+            self.refuses(zylos, old, path)
+
+    def test_refuses_where_a_layout_changed_later(self, group: Group, zylos: Path) -> None:
+        relayout(group, "include: [notes/]")
+        old = put(group, "notes/a.md", "old\n").commit
+        remove(group, "notes/a.md", reason="done")
+        assert "notes/a.md" not in (group.gitdir / "info/exclude").read_text()
+        put(group, "gitmem.yaml", shipped_layout_text("zylos"))
+        self.refuses(zylos, old, "notes/a.md")
+
+    def test_what_is_memory_again_needs_no_rule(self, group: Group, zylos: Path) -> None:
+        exclude = group.gitdir / "info/exclude"
+        before = exclude.read_text()
+        put(group, "notes/a.md", "old\n")
+        remove(group, "notes/a.md", reason="done")
+        assert "!/notes/a.md" in exclude.read_text().splitlines()
+        put(group, "notes/a.md", "new\n")
+        assert exclude.read_text() == before
+
+    def test_the_rules_are_bounded(
+        self, group: Group, zylos: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("gitmem.git.scoped.MOST_LEFT", 2)
+        for number in range(4):
+            put(group, f"notes/{number}.md", f"{number}\n")
+            remove(group, f"notes/{number}.md", reason="done")
+        lines = (group.gitdir / "info/exclude").read_text().splitlines()
+        assert [each for each in lines if each.endswith(".md") and "notes/" in each] == [
+            "!/notes/2.md", "!/notes/3.md",
+        ]  # fmt: skip
+
+
 class TestLinks:
     """A link in the place of a folder in which memory would lie."""
 
