@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from gitmem.index.layouts import Standing
     from gitmem.index.scanned import Scanned, Stamp
     from gitmem.operations.clock import Clock
+    from gitmem.operations.scope import LeftOutside
 
 # What only a writer needs is imported where a write begins: reading is done before every prompt.
 
@@ -189,6 +190,7 @@ class Group:
         self.rejoined: list[Rejoined] = []
         """Commits that had left the branch and that our writers have put back, or kept."""
         self.put_forward: list[PutForward] = []
+        self.left_outside: list[LeftOutside] = []
         """Files that a failed `git merge` had reset and that our writers have put forward."""
         self.standing: Standing | None = None
         """Which one counts at a commit that has none of its own."""
@@ -438,6 +440,11 @@ class Group:
             if scope:
                 left = paths_left(self.repository, scope.scope, since)
                 exclude_rest(self.gitdir, scope.scope, left)
+            if scope and since:
+                from gitmem.operations.scope import left_outside
+
+                found = left_outside(self, since)
+                self.left_outside += [found] if found else []
 
     def underway(self) -> GitOperation | None:
         """What a person has begun with plain git in this group and not finished."""
@@ -455,8 +462,10 @@ class Group:
         """
         told = [each._replace(how="").told for each in self.rejoined]
         told += [each.told for each in self.put_forward]
+        told += [each.told for each in self.left_outside]
         self.rejoined.clear()
         self.put_forward.clear()
+        self.left_outside.clear()
         return tuple(told)
 
     def _policy(self, snapshot: Snapshot, path: str) -> str:

@@ -316,6 +316,54 @@ class TestKeys:
         group.close()
 
 
+class TestLeftOutside:
+    """Edits that wait while the layout changes are named: nobody would capture them later."""
+
+    @pytest.fixture
+    def waiting(self, group: Group, zylos: Path) -> str:
+        """A layout that no longer names two new files."""
+        relayout(group, "include: [notes/]")
+        lay(zylos, {"notes/a.md": "x\n", "notes/b.md": "x\n", "users/bob/profile.md": "x\n"})
+        assert group.take_rejoined() == ()
+        return shipped_layout_text("zylos")
+
+    @pytest.mark.parametrize("by", ["write", "hand", "git"])
+    def test_are_named_whoever_changes_it(
+        self, group: Group, zylos: Path, waiting: str, by: str
+    ) -> None:
+        if by == "write":
+            put(group, "gitmem.yaml", waiting)
+        else:
+            (zylos / "gitmem.yaml").write_text(waiting)
+            if by == "git":
+                git(zylos, "commit", "-qam", "by hand")
+            capture(group)
+        assert [each.paths for each in group.left_outside] == [("notes/a.md", "notes/b.md")]
+        (told,) = group.take_rejoined()
+        assert "`include:`" in told
+        put(group, "state.md", "# State\n\nTwo.\n")
+        assert group.take_rejoined() == ()
+        assert (zylos / "notes/a.md").exists()
+
+    def test_what_ignore_names_is_no_news(self, group: Group, zylos: Path, waiting: str) -> None:
+        put(group, "gitmem.yaml", f"{waiting}ignore: [notes/]\n")
+        assert group.take_rejoined() == ()
+
+    def test_a_first_layout_names_them_too(
+        self, store: Store, clock: Clock, tmp_path: Path
+    ) -> None:
+        folder = lay(tmp_path / "work", {"state.md": "x\n"})
+        init(store, "main", worktree=folder, now=clock)
+        group = Group(store, "main", now=clock)
+        lay(folder, {"plan.md": "x\n"})
+        put(group, "gitmem.yaml", shipped_layout_text("zylos"))
+        assert [each.paths for each in group.left_outside] == [("plan.md",)]
+        group.close()
+
+    def test_an_adoption_has_none(self, group: Group) -> None:
+        assert group.take_rejoined() == ()
+
+
 class TestGitignore:
     @pytest.mark.parametrize("rule", ["users/", "users/*", "profile.md"])
     def test_a_layer_that_it_hides_is_named(
