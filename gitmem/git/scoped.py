@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain, islice, pairwise
 from pathlib import Path
@@ -30,6 +30,9 @@ MOST = 64 * 1024
 BEGIN = "# gitmem memory: begin"
 END = "# gitmem memory: end"
 LEFT = "# gitmem memory: paths of older commits, so that git does not replace a file there"
+WORD = 0xFFFFFFFF
+MOST_NAMES = 5000
+"""How many names beside memory are looked at for a file that was moved there."""
 MOST_LEFT = 1000
 MOST_COMMITS = 2000
 """How many paths that left memory are named, and how many commits are searched for them."""
@@ -92,6 +95,26 @@ class Scoped:
             if self._says("/".join(parts[:end]) + "/" * (folder or not last)):
                 return True
         return False
+
+    def with_inodes(self, wanted: Container[int]) -> Iterator[tuple[int, str]]:
+        """The files beside memory that have one of the inodes WANTED, as the index cuts them.
+
+        Only names are read, and not more than a bound: there may be very many files.
+        """
+        seen, folders = 0, [""]
+        for above in folders:
+            with suppress(OSError), os.scandir(f"{self._root}/{above}") as found:
+                for each in found:
+                    seen += 1
+                    path = f"{above}{each.name}"
+                    if seen > MOST_NAMES:
+                        return
+                    if each.name[0] == "." or each.is_symlink():
+                        continue
+                    if each.is_dir(follow_symlinks=False):
+                        folders.append(f"{path}/")
+                    elif each.inode() & WORD in wanted and not self.keeps(path, False):
+                        yield each.inode() & WORD, path
 
     def _says(self, path: str) -> bool:
         """What the nearest `.gitignore` that is about PATH says of it."""

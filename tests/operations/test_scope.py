@@ -221,10 +221,27 @@ class TestOutside:
     def test_a_file_that_leaves_memory_by_hand_is_gone_from_it(
         self, group: Group, zylos: Path
     ) -> None:
-        (zylos / "reference/ideas.md").rename(zylos / "src/ideas.md")
-        assert [each.path for each in capture(group).captured] == ["reference/ideas.md"]
+        (zylos / "reference/ideas.md").rename(zylos / "src/lib/ideas.md")
+        (zylos / "state.md").unlink()
+        assert {(each.path, each.moved_to) for each in status(group).edits} == {
+            ("reference/ideas.md", "src/lib/ideas.md"), ("state.md", ""),
+        }  # fmt: skip
+        done = capture(group, reason="tidy").captured
+        assert {(each.path, each.moved_to) for each in done} == {
+            ("reference/ideas.md", "src/lib/ideas.md"), ("state.md", ""),
+        }  # fmt: skip
+        said = git(zylos, "log", "-1", "--format=%B", "--", "reference/ideas.md")
+        assert "tidy (moved to src/lib/ideas.md, outside memory)" in said
+        assert "moved to" not in git(zylos, "log", "-1", "--format=%B", "--", "state.md")
         assert "reference/ideas.md" not in names(group)
-        assert (zylos / "src/ideas.md").exists()
+        assert (zylos / "src/lib/ideas.md").exists()
+
+    def test_a_file_that_left_is_not_looked_for_without_end(
+        self, group: Group, zylos: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("gitmem.git.scoped.MOST_NAMES", 3)
+        (zylos / "reference/ideas.md").rename(zylos / "src/lib/ideas.md")
+        assert [each.moved_to for each in pending_edits(group).edits] == [""]
 
     def test_a_pattern_of_held_ignore_counts_among_memory_alone(
         self, group: Group, zylos: Path
