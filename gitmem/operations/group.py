@@ -433,18 +433,18 @@ class Group:
 
     def _exclude_rest(self, since: str) -> None:
         """Tell git what is memory by the commits after SINCE."""
+        from gitmem.core.scope import EVERYTHING
         from gitmem.git.scoped import exclude_rest, paths_left
 
         with suppress(GitmemError, OSError):  # a rule that cannot be written stops nobody
-            scope = self.scope(self.repository.snapshot())
-            if scope:
-                left = paths_left(self.repository, scope.scope, since)
-                exclude_rest(self.gitdir, scope.scope, left)
-            if scope and since:
+            found = self.scope(self.repository.snapshot())
+            scope = found.scope if found else EVERYTHING
+            exclude_rest(self.gitdir, scope, paths_left(self.repository, scope, since))
+            if found and since:
                 from gitmem.operations.scope import left_outside
 
-                found = left_outside(self, since)
-                self.left_outside += [found] if found else []
+                left = left_outside(self, since)
+                self.left_outside += [left] if left else []
 
     def underway(self) -> GitOperation | None:
         """What a person has begun with plain git in this group and not finished."""

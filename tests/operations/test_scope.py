@@ -723,6 +723,20 @@ class TestInit:
         assert is_untouched(group, group.repository.snapshot())
         group.close()
 
+    def test_its_rules_for_git_go_with_the_keys_that_brought_them(
+        self, group: Group, zylos: Path
+    ) -> None:
+        """A group of an earlier release has all files, but where its layout says otherwise."""
+        git(group.gitdir, "config", "--unset", "gitmem.scope")
+        old = Group(group.store, "main", now=group.now)
+        relayout(old, "ignore: ['*.log']")
+        (zylos / "new.txt").write_text("x\n")
+        assert git(zylos, "status", "--porcelain", "new.txt") == ""
+        put(old, "gitmem.yaml", shipped_layout_text("zylos"))
+        assert git(zylos, "status", "--porcelain", "new.txt") == "?? new.txt\n"
+        assert "new.txt" in {each.path for each in capture(old).captured}
+        old.close()
+
 
 def shipped_layout_text(name: str) -> str:
     from gitmem.operations.layouts import starter_files
