@@ -29,7 +29,11 @@ class Invocation:
 
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:
         self.flags = Flags()
-        self._mended: dict[str, list[object]] = {"rejoined": [], "put_forward": []}
+        self._mended: dict[str, list[object]] = {
+            "rejoined": [],
+            "put_forward": [],
+            "left_outside": [],
+        }
         self.environ = os.environ if environ is None else environ
         self._groups: list[Group] = []
 
@@ -112,10 +116,13 @@ class Invocation:
         finally:
             group.close()
             told = [each.told for each in group.rejoined]
-            for text in (*told, *(each.told for each in group.put_forward)):
+            told += [each.told for each in group.put_forward]
+            told += [each.told for each in group.left_outside]
+            for text in told:
                 self.remark(text)
             self._mended["rejoined"] += group.rejoined
             self._mended["put_forward"] += group.put_forward
+            self._mended["left_outside"] += group.left_outside
 
     def _warn(self, group: Group) -> None:
         """Say what was damaged on the way, also to who wants it quiet: the answer may lack it."""

@@ -72,6 +72,19 @@ class Scope(NamedTuple):
         rows = [line for _, both in sorted(levels.items()) for each in both for line in each]
         return [*rows, *deep, *_unwanted(self.ignored)]
 
+    def shown_lines(self, paths: Iterable[str]) -> list[str]:
+        """The rules by which git sees files at PATHS all the same, after `exclude_lines`."""
+        rows: dict[str, None] = {}
+        folders = {
+            folder
+            for path in paths
+            for folder in _above(path)
+            if not all(map(self.reaches, (folder, *_above(folder))))
+        }
+        for folder in sorted(folders, key=lambda each: (each.count("/"), each)):
+            rows[f"!/{_literal(folder)}/"] = rows[f"/{_literal(folder)}/*"] = None
+        return [*rows, *(f"!/{_literal(path)}" for path in paths)]
+
 
 EVERYTHING = Scope((DEEP,))
 NOTHING = Scope()
@@ -94,6 +107,13 @@ def either(scopes: Iterable[Scope]) -> Scope:
         tuple(dict.fromkeys(each for scope in found for each in scope.included)),
         found[0].ignored if len(found) == 1 else (),
     )
+
+
+def shown_paths(lines: Iterable[str]) -> Iterator[str]:
+    """The paths of `Scope.shown_lines`."""
+    for line in lines:
+        if line.startswith("!/") and not line.endswith("/"):
+            yield re.sub(r"\\(.)", r"\1", line[2:])
 
 
 def fixed_part(pattern: str) -> str:
@@ -141,6 +161,18 @@ def _leads_below(pattern: str, folder: str) -> bool:
         if not fits(part, name):
             return False
     return len(parts) > len(names)
+
+
+def _above(path: str) -> Iterator[str]:
+    """The folders that PATH lies in."""
+    while path := path.rpartition("/")[0]:
+        yield path
+
+
+def _literal(path: str) -> str:
+    """PATH as a rule of git that means just this path."""
+    line = re.sub(r"([\\*?\[])", r"\\\1", path)
+    return line[:-1] + "\\ " if line.endswith(" ") else line
 
 
 def _unwanted(patterns: Iterable[str]) -> Iterator[str]:

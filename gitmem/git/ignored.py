@@ -99,6 +99,15 @@ def put_rules(
     put_durably(exclude, text.encode("utf-8", "surrogateescape"), exclude.with_suffix(".new"))
 
 
+def rules_between(gitdir: Path, begin: str, end: str) -> list[str]:
+    """The lines between BEGIN and END of git's exclude file."""
+    lines = _lines_of(gitdir / "info" / "exclude")
+    if begin not in lines or end not in lines[lines.index(begin) :]:
+        return []
+    start = lines.index(begin)
+    return lines[start + 1 : lines.index(end, start)]
+
+
 def _read(path: str) -> tuple[Ignoring, ...]:
     try:
         with open(path, encoding="utf-8", errors="replace") as file:

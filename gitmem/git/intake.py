@@ -40,6 +40,8 @@ class Captured(NamedTuple):
     merged: bool
     violations: tuple[str, ...] = ()
     moved_from: str = ""
+    moved_to: str = ""
+    """Where a deleted file stands now, outside memory, as far as that was found."""
 
 
 class Holding(NamedTuple):

@@ -8,22 +8,34 @@ says nothing about memory.
 from __future__ import annotations
 
 import os
+import stat
+from collections.abc import Container, Iterator, Sequence
 from contextlib import suppress
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gitmem.core.scope import Scope
-from gitmem.git.ignored import put_rules
+from gitmem.core.layout import FILE
+from gitmem.core.scope import Scope, shown_paths
+from gitmem.errors import Damaged
+from gitmem.git.ignored import put_rules, rules_between
+from gitmem.git.repository import Repository, Snapshot, differences
 
 if TYPE_CHECKING:
     from gitmem.core.ignoring import Rules
-    from gitmem.git.repository import Snapshot
 
 GITIGNORE = ".gitignore"
 MOST = 64 * 1024
 """Bytes that a `.gitignore` may have; more are not read."""
 BEGIN = "# gitmem memory: begin"
 END = "# gitmem memory: end"
+LEFT = "# gitmem memory: paths of older commits, so that git does not replace a file there"
+WORD = 0xFFFFFFFF
+MOST_NAMES = 5000
+"""How many names beside memory are looked at for a file that was moved there."""
+MOST_LEFT = 1000
+MOST_COMMITS = 2000
+"""How many paths that left memory are named, and how many commits are searched for them."""
 
 
 class Scoped:
@@ -39,7 +51,35 @@ class Scoped:
         node = self._snapshot.node(path) if self._snapshot else None
         if node is not None and (node.is_folder or not folder):
             return True
-        return self.names(path, folder) and not self.is_gitignored(path, folder)
+        if self.names(path, folder):
+            return not self.is_gitignored(path, folder)
+        return not folder and self.is_linked(path)
+
+    def is_linked(self, path: str) -> bool:
+        """Whether a link stands at PATH in the place of a folder that can hold memory.
+
+        No link is followed, so it counts itself: else what lies behind it would be no memory
+        without anybody knowing.
+        """
+        if not self.scope.reaches(path):
+            return False
+        place = f"{self._root}/{path}"
+        if not os.path.islink(place) or os.path.isfile(place):
+            return False
+        return not (self.is_gitignored(path, True) or self.is_gitignored(path, False))
+
+    def other_work(self, path: str) -> str:
+        """What stands at PATH, or in the way to it, and is no memory; empty where nothing does."""
+        parts = path.split("/")
+        for end in range(1, len(parts) + 1):
+            place = "/".join(parts[:end])
+            try:
+                folder = stat.S_ISDIR(os.lstat(f"{self._root}/{place}").st_mode)
+            except OSError:
+                return ""
+            if not folder or end == len(parts):
+                return "" if self.keeps(place, folder) else place
+        return ""
 
     def names(self, path: str, folder: bool) -> bool:
         """The same by the patterns alone."""
@@ -55,6 +95,26 @@ class Scoped:
             if self._says("/".join(parts[:end]) + "/" * (folder or not last)):
                 return True
         return False
+
+    def with_inodes(self, wanted: Container[int]) -> Iterator[tuple[int, str]]:
+        """The files beside memory that have one of the inodes WANTED, as the index cuts them.
+
+        Only names are read, and not more than a bound: there may be very many files.
+        """
+        seen, folders = 0, [""]
+        for above in folders:
+            with suppress(OSError), os.scandir(f"{self._root}/{above}") as found:
+                for each in found:
+                    seen += 1
+                    path = f"{above}{each.name}"
+                    if seen > MOST_NAMES:
+                        return
+                    if each.name[0] == "." or each.is_symlink():
+                        continue
+                    if each.is_dir(follow_symlinks=False):
+                        folders.append(f"{path}/")
+                    elif each.inode() & WORD in wanted and not self.keeps(path, False):
+                        yield each.inode() & WORD, path
 
     def _says(self, path: str) -> bool:
         """What the nearest `.gitignore` that is about PATH says of it."""
@@ -88,10 +148,41 @@ def _read(path: str) -> Rules | None:
     return None
 
 
-def exclude_rest(gitdir: Path, scope: Scope) -> None:
+def exclude_rest(gitdir: Path, scope: Scope, left: Sequence[str] = ()) -> None:
     """Let git leave alone what is no memory by SCOPE, so that `git status` does not list it.
 
     These rules come first in `info/exclude`: those of `held ignore`, and a person's own, count
-    after them.
+    after them. Git replaces an ignored file without asking where it checks out a commit that has
+    its path, so the paths LEFT, which older commits have, are not ignored.
     """
-    put_rules(gitdir, BEGIN, END, scope.exclude_lines(), first=True)
+    rules = scope.exclude_lines()
+    if rules and left:
+        rules += [LEFT, *scope.shown_lines(left)]
+    put_rules(gitdir, BEGIN, END, rules, first=True)
+
+
+def paths_left(repository: Repository, scope: Scope, since: str) -> list[str]:
+    """The paths that older commits have and HEAD does not, of those that SCOPE hides from git.
+
+    The rules name those of before; to them come those of the commits after SINCE, which is all of
+    them where the layout changed, up to a bound.
+    """
+    head = repository.snapshot()
+    lines = rules_between(repository.gitdir, LEFT, END)
+    known = reversed(list(shown_paths(lines)))
+    found = dict.fromkeys(chain(_departed(repository, head.commit, since), known))
+    hidden = (path for path in found if not scope.holds(path) and head.node(path) is None)
+    return list(islice(hidden, MOST_LEFT))[::-1]
+
+
+def _departed(repository: Repository, tip: str, since: str) -> Iterator[str]:
+    """The paths that commits took away, newest first."""
+    line, widened = repository.history(tip), False
+    with suppress(Damaged):  # as far back as history can be read
+        for after, before in pairwise(islice(line, MOST_COMMITS)):
+            if after.oid == since and not widened:
+                return
+            for path, old, new in differences(repository, "", before.tree, after.tree):
+                widened = widened or path == FILE
+                if old and not new and not set(path) & {"\n", "\r"}:
+                    yield path

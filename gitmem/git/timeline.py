@@ -30,11 +30,22 @@ def at_time(repository: Repository, moment: datetime, now: datetime) -> Commit:
         bound = min(bound, _judged(begins, commit, latest, bound))
         if bound <= asked:
             return commit
-    began = first.time.isoformat(" ", "minutes") if first else "never"
+    began = min((each for each in (first, _first_adopted(repository)) if each), key=_made)
     raise MomentNotFound(
         f"nothing was recorded yet at {moment.isoformat(' ', 'minutes')}",
-        hint=f"the history of this group begins at {began}",
+        hint=f"the history of this group begins at {began.time.isoformat(' ', 'minutes')}",
     )
+
+
+def adopted_at(repository: Repository, moment: datetime) -> Commit | None:
+    """The commit that an adopted folder was at by MOMENT, by the dates of its own history."""
+    asked, newest, found = moment.timestamp(), -math.inf, None
+    for commit in _adopted(repository):
+        newest = max(newest, _made(commit))  # nothing was made before what it is made on
+        if newest > asked:
+            break
+        found = commit
+    return found
 
 
 def time_of(repository: Repository, oid: str, now: datetime) -> float:
@@ -113,6 +124,20 @@ def _bound_of(repository: Repository, oid: str, present: float) -> float:
             break
         bound = min(bound, _judged(begins, commit, latest, bound))
     return bound
+
+
+def _adopted(repository: Repository) -> list[Commit]:
+    """What was adopted, oldest first."""
+    line = repository.history(repository.tip().commit)
+    return [each for each in line if _is_adopted(each)][::-1]
+
+
+def _first_adopted(repository: Repository) -> Commit | None:
+    return min(_adopted(repository), key=_made, default=None)
+
+
+def _made(commit: Commit) -> float:
+    return commit.time.timestamp()
 
 
 def _is_adopted(commit: Commit) -> bool:

@@ -219,7 +219,7 @@ class Writer:
         if Ignored(self.repository.gitdir).fits(path):
             return "ignored"
         scope = self.repository.scope(snapshot)
-        return "outside-memory" if scope and not scope.names(path, False) else ""
+        return "outside-memory" if scope and not scope.keeps(path, False) else ""
 
     def _is_ours(self, path: str, seen: Seen, snapshot: Snapshot) -> bool:
         """True for HEAD's version, and for one of ours that still waits to be replaced by it."""

@@ -313,12 +313,13 @@ def _told(target: Target, plan: _Plan) -> Adopted:
 
 def _outside(root: Path, scope: Scope) -> tuple[str, ...]:
     """What stands at the top of ROOT and is no memory; a folder has a slash at its end."""
+    scoped = Scoped(root, scope)
     with os.scandir(root) as found:
         rows = [(each.name, each.is_dir(follow_symlinks=False)) for each in found]
     beyond = (
         f"{name}{'/' * folder}"
         for name, folder in rows
-        if name[0] != "." and not (scope.reaches(name) if folder else scope.holds(name))
+        if name[0] != "." and not (scoped.names(name, folder) or scoped.is_linked(name))
     )
     return tuple(redact(each)[0] for each in sorted(beyond))
 

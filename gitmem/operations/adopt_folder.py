@@ -37,6 +37,7 @@ SOURCES = (
 DOT = "dot name"
 GITIGNORED = "ignored by its own .gitignore"
 HARD_LINK = "hard-link"
+LINK = "link"
 
 
 class Taken(NamedTuple):
@@ -73,9 +74,13 @@ class Folder(NamedTuple):
             folder = path.endswith("/")
             return scope.reaches(path.rstrip("/")) if folder else scope.holds(path)
 
+        def is_left(each: Left) -> bool:
+            link = each.why == LINK and scope.reaches(each.path)  # it may lead to a folder
+            return link or is_in(each.path)
+
         return Folder(
             {path: taken for path, taken in self.files.items() if is_in(path)},
-            tuple(each for each in self.left if is_in(each.path)),
+            tuple(filter(is_left, self.left)),
             frozenset(path for path in self.away if scope.holds(path) or scope.reaches(path)),
             {path: data for path, data in self.linked.items() if is_in(path)},
         )
@@ -128,8 +133,10 @@ def read_folder(
     away: dict[str, str] = {} if scope else dict.fromkeys(_dotted(worktree), DOT)
 
     def keeps(path: str, folder: bool) -> bool:
-        if scope is None or not scope.names(path, folder):
-            return scope is None
+        if scope is None:
+            return True
+        if not scope.names(path, folder):
+            return not folder and scope.is_linked(path)
         if folder and scope.is_gitignored(path, folder):
             away[f"{path}/"] = GITIGNORED
             return False

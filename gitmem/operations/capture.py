@@ -12,6 +12,8 @@ from gitmem.core.guards import MARKERS_RULE, hold_rule
 from gitmem.core.layout import FILE
 from gitmem.core.messages import RUN, Note, revealed
 from gitmem.core.paths import is_inside
+from gitmem.core.quoting import quoted
+from gitmem.core.secrets import redact
 from gitmem.errors import Conflict, PathNotFound, PathRefused
 from gitmem.git.intake import Captured, Holding, new_id
 from gitmem.git.lock import WAIT
@@ -208,7 +210,9 @@ class _PlaceTaken(Exception):
 
 def _adopted(writer: Writer, edit: PendingEdit, finder: Note) -> Holding | None:
     try:
-        if edit.change != "moved":
+        if edit.moved_to:
+            result = _moved_out(writer, edit, finder)
+        elif edit.change != "moved":
             result = writer.adopt(edit.path, finder)
         else:
             result = writer.adopt_move(edit.moved_from, edit.path, finder)
@@ -216,3 +220,13 @@ def _adopted(writer: Writer, edit: PendingEdit, finder: Note) -> Holding | None:
     except Conflict as error:
         raise _PlaceTaken from error
     return result if isinstance(result, Holding) else None
+
+
+def _moved_out(writer: Writer, edit: PendingEdit, finder: Note) -> Captured | Holding | None:
+    """Commit that a file left memory, with where it went as the reason."""
+    where = f"moved to {quoted(redact(edit.moved_to)[0])}, outside memory"
+    reason = f"{finder.reason} ({where})" if finder.reason else where
+    result = writer.adopt(edit.path, finder._replace(reason=reason))
+    if isinstance(result, Captured) and writer.captured[-1] is result:
+        result = writer.captured[-1] = result._replace(moved_to=edit.moved_to)
+    return result

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from gitmem.index.layouts import Standing
     from gitmem.index.scanned import Scanned, Stamp
     from gitmem.operations.clock import Clock
+    from gitmem.operations.scope import LeftOutside
 
 # What only a writer needs is imported where a write begins: reading is done before every prompt.
 
@@ -189,6 +190,7 @@ class Group:
         self.rejoined: list[Rejoined] = []
         """Commits that had left the branch and that our writers have put back, or kept."""
         self.put_forward: list[PutForward] = []
+        self.left_outside: list[LeftOutside] = []
         """Files that a failed `git merge` had reset and that our writers have put forward."""
         self.standing: Standing | None = None
         """Which one counts at a commit that has none of its own."""
@@ -422,20 +424,27 @@ class Group:
                 self._writer = None
                 self.rejoined += writer.rejoined
                 self.put_forward += writer.put_forward
+        if self.is_outside and writer.published != writer.run_before[1]:
+            self._exclude_rest(writer.run_before[1])
         if writer.landed or writer.strayed:
-            if self.is_outside:
-                self._exclude_rest()
             self._count_as_scanned(writer)
             follows = goes_on and not (hurried or writer.strayed or self._exposed)
             self._searched = writer.published if follows else "", self._searched[1]
 
-    def _exclude_rest(self) -> None:
-        from gitmem.git.scoped import exclude_rest
+    def _exclude_rest(self, since: str) -> None:
+        """Tell git what is memory by the commits after SINCE."""
+        from gitmem.core.scope import EVERYTHING
+        from gitmem.git.scoped import exclude_rest, paths_left
 
         with suppress(GitmemError, OSError):  # a rule that cannot be written stops nobody
-            scope = self.scope(self.repository.snapshot())
-            if scope:
-                exclude_rest(self.gitdir, scope.scope)
+            found = self.scope(self.repository.snapshot())
+            scope = found.scope if found else EVERYTHING
+            exclude_rest(self.gitdir, scope, paths_left(self.repository, scope, since))
+            if found and since:
+                from gitmem.operations.scope import left_outside
+
+                left = left_outside(self, since)
+                self.left_outside += [left] if left else []
 
     def underway(self) -> GitOperation | None:
         """What a person has begun with plain git in this group and not finished."""
@@ -453,8 +462,10 @@ class Group:
         """
         told = [each._replace(how="").told for each in self.rejoined]
         told += [each.told for each in self.put_forward]
+        told += [each.told for each in self.left_outside]
         self.rejoined.clear()
         self.put_forward.clear()
+        self.left_outside.clear()
         return tuple(told)
 
     def _policy(self, snapshot: Snapshot, path: str) -> str:

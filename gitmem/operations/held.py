@@ -266,6 +266,10 @@ def _way_in(group: Group, thing: HeldThing) -> str:
     if thing.rule in ("link", "hard-link"):
         place = Path(thing.location)
         here, copy = quoted(str(place)), quoted(str(place.with_name(f".copy-of-{place.name}")))
+        if place.is_dir():  # `mv` would go through the link, into the folder behind it
+            return (
+                f"put a copy in its place: `cp -RL {here} {copy} && rm {here} && mv {copy} {here}`"
+            )
         return f"put a copy in its place: `cp {here} {copy} && mv {copy} {here}`"
     if thing.rule.startswith(("path", NAME_RULE)):
         to = group.worktree / _better_name(thing.path)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from glob import escape
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.access import check_access
 from gitmem.core.guards import check_message_text
@@ -38,6 +38,9 @@ from gitmem.operations.layouts import NONE, checked, layout_at, layout_of, start
 from gitmem.operations.place import check_place
 from gitmem.operations.renaming import finish_rename
 from gitmem.operations.worktrees import repoint
+
+if TYPE_CHECKING:
+    from gitmem.git.scoped import Scoped
 
 NOTHING = CapturedAll((), (), 0)
 FOUND = "found when the group was made"
@@ -145,7 +148,12 @@ def _start(group: Group, starter: dict[str, bytes], layout: str) -> tuple[str, .
 
     def plan(snapshot: Snapshot) -> Plan | None:
         _check_layout(group, snapshot, starter[FILE], layout)
-        files = {path: data for path, data in starter.items() if _is_free(snapshot, path)}
+        scope = _scope(group, snapshot, starter[FILE])
+        files = {
+            path: data
+            for path, data in starter.items()
+            if _is_free(snapshot, path) and not (scope and scope.other_work(path))
+        }
         started[:] = files
         return Plan((Step(files, note._replace(paths=tuple(files))),)) if files else None
 
@@ -154,6 +162,16 @@ def _start(group: Group, starter: dict[str, bytes], layout: str) -> tuple[str, .
             writer.adopt(path)  # what somebody put there counts, not what we would
         writer.publish(plan)
     return tuple(started)
+
+
+def _scope(group: Group, snapshot: Snapshot, layout: bytes) -> Scoped | None:
+    """What will be memory by LAYOUT, where the folder may have other work in it."""
+    if not group.is_outside:
+        return None
+    from gitmem.git.scoped import Scoped
+    from gitmem.operations.scope import layout_scope  # only for a folder that somebody has
+
+    return Scoped(group.worktree, layout_scope(layout), snapshot)
 
 
 def _is_free(snapshot: Snapshot, path: str) -> bool:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.guards import hold_rule
 from gitmem.core.paths import check_path, is_inside
-from gitmem.git.indexfile import is_clean
+from gitmem.git.indexfile import Entry, is_clean
 from gitmem.git.intake import Holding
 from gitmem.git.lock import Lock, lock_path
 from gitmem.git.moves import SUBMODULE, likeness_of, pair_moves
@@ -45,6 +45,8 @@ class PendingEdit(NamedTuple):
     change: str
     """new, changed, deleted or moved"""
     moved_from: str = ""
+    moved_to: str = ""
+    """Where a deleted file stands now, outside memory, as far as that was found."""
 
 
 class Scan(NamedTuple):
@@ -216,7 +218,7 @@ class _Scanner:
         return found
 
     def _is_clean(self, path: str, node: Node, found: os.stat_result) -> bool:
-        known = self._index.get(path.encode("utf-8", "surrogateescape")) if self._index else None
+        known = self._indexed(path)
         if known is None or known.oid.hex() != node.oid:
             return False
         return is_clean(known, found, self._index_mtime)
@@ -285,8 +287,23 @@ class _Scanner:
             else:
                 made.append(PendingEdit(path, "new"))
         sources = {each.moved_from for each in moved}
-        deleted = [PendingEdit(path, "deleted") for path in gone if path not in sources]
+        left = {path: oid for path, oid in gone.items() if path not in sources}
+        out = self._moved_out(left) if left and self._scope else {}
+        deleted = [PendingEdit(path, "deleted", moved_to=out.get(path, "")) for path in left]
         return (*deleted, *sorted(moved), *sorted(made))
+
+    def _moved_out(self, gone: dict[str, str]) -> dict[str, str]:
+        """Where files stand now that somebody moved out of memory: a rename keeps the inode."""
+        rows = ((path, self._indexed(path)) for path in gone)
+        known = {entry.stat.ino: path for path, entry in rows if entry}
+        found: dict[str, str] = {}
+        for inode, place in self._scope.with_inodes(known) if self._scope and known else ():
+            if self._look(place).oid == gone[known[inode]]:  # else the number was given out again
+                found[known[inode]] = place
+        return found
+
+    def _indexed(self, path: str) -> Entry | None:
+        return self._index.get(path.encode("utf-8", "surrogateescape")) if self._index else None
 
 
 def _patterns(gitdir: Path) -> Ignored | None:

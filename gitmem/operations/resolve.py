@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from itertools import islice
 
 from gitmem.errors import BadInput, MomentNotFound
@@ -50,9 +51,7 @@ def _named(group: Group, name: str) -> str:
 
     moment = parse_moment(name, group.now(), group.zone)
     if moment:
-        from gitmem.git.timeline import at_time
-
-        return at_time(repository, moment.end, group.now()).oid
+        return _by_time(group, moment.end)
     if name in CURRENT:
         return repository.tip().commit
     tag = _by_tag(repository, name)
@@ -65,6 +64,27 @@ def _named(group: Group, name: str) -> str:
         hint=FORMS,
         at=name,
     )
+
+
+def _by_time(group: Group, moment: datetime) -> str:
+    """The state of the group at MOMENT; before it had any file, that of the folder it adopted.
+
+    Adopted commits came to the branch with the adoption, so its own dates lead to none of them.
+    """
+    from gitmem.git.timeline import adopted_at, at_time
+
+    repository = group.repository
+    try:
+        found = at_time(repository, moment, group.now()).oid
+    except MomentNotFound:
+        adopted = adopted_at(repository, moment)
+        if adopted is None:
+            raise
+        return adopted.oid
+    if repository.snapshot(found).folder(""):
+        return found
+    adopted = adopted_at(repository, moment)
+    return adopted.oid if adopted else found
 
 
 def _by_id(repository: Repository, oid: str) -> str:

@@ -5,17 +5,25 @@ from __future__ import annotations
 import os
 from collections.abc import Container, Iterable
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.core.layout import FILE, Layout, fits
-from gitmem.core.scope import NOTHING, Scope, fixed_part, scope_of
+from gitmem.core.quoting import quoted
+from gitmem.core.scope import EVERYTHING, NOTHING, Scope, fixed_part, scope_of
+from gitmem.core.secrets import redact
 from gitmem.errors import Damaged, LayoutRefused, PathRefused
+from gitmem.git.ignored import Ignored
 from gitmem.git.objects import blob_id
 from gitmem.git.repository import Snapshot
 from gitmem.git.scoped import Scoped
 from gitmem.git.worktree import WorkTree
 from gitmem.operations.group import Group
 from gitmem.operations.layouts import checked, layout_at
+
+MOST_SEEN, MOST_NAMED = 10_000, 5
+"""How many files are looked at, and how many are named, where a layout changed."""
 
 
 def scope_at(group: Group, snapshot: Snapshot) -> Scoped | None:
@@ -66,14 +74,21 @@ def layout_scope(data: bytes | None) -> Scope:
 
 
 def check_writable(group: Group, paths: Iterable[str]) -> None:
-    """Refuse to write or move a file that somebody has beside memory; a new one may be written."""
-    snapshot = group.repository.snapshot()
-    scope = group.scope(snapshot)
+    """Refuse to write or move what somebody has beside memory, or to let it make room."""
+    scope = group.scope(group.repository.snapshot())
     for path in paths if scope else ():
-        place = group.worktree / path
-        there = snapshot.node(path) is None and os.path.lexists(place)
-        if scope and there and not scope.names(path, place.is_dir()):
-            raise outside_memory(scope.scope, path)
+        beside = scope.other_work(path) if scope else ""
+        if scope and beside:
+            raise outside_memory(scope.scope, beside) if beside == path else _in_the_way(beside)
+
+
+def _in_the_way(path: str) -> PathRefused:
+    return PathRefused(
+        f"{path!r} is outside the memory of this group, and not a folder",
+        hint="move it away, or choose another path",
+        path=path,
+        rule="outside-memory",
+    )
 
 
 def outside_memory(scope: Scope, path: str) -> PathRefused:
@@ -85,6 +100,57 @@ def outside_memory(scope: Scope, path: str) -> PathRefused:
         path=path,
         rule="outside-memory",
     )
+
+
+class LeftOutside(NamedTuple):
+    """New files that waited to be captured, and that a changed layout no longer names."""
+
+    paths: tuple[str, ...]
+    more: int = 0
+
+    @property
+    def told(self) -> str:
+        """What became of them, in a sentence, with the way to have them captured."""
+        names = ", ".join(quoted(redact(each)[0]) for each in self.paths)
+        names += f" and {self.more:,} more" if self.more else ""
+        return (
+            f"not captured, and outside memory since {FILE} changed: {names}; "
+            f"to capture new files there, add `include:` with `gitmem edit {FILE}`"
+        )
+
+
+def left_outside(group: Group, since: str) -> LeftOutside | None:
+    """The new files that were memory by the layout of SINCE, and are not by the one of now.
+
+    What `ignore` names is left out: somebody has just said so.
+    """
+    before, now = group.repository.snapshot(since), group.repository.snapshot()
+    scope = group.scope(now)
+    if scope is None or before.oid(FILE) == now.oid(FILE) or not before.folder(""):
+        return None
+    old = Scoped(group.worktree, _scope_then(group, before), now)
+
+    def is_left(path: str) -> bool:
+        return now.node(path) is None and not (
+            scope.keeps(path, False) or scope.scope.ignores(path)
+        )
+
+    worktree = WorkTree(group.worktree)
+    try:
+        seen = islice(worktree.scan(keeps=old.keeps), MOST_SEEN)
+        left = [path for path, _ in seen if is_left(path)]
+    finally:
+        worktree.close()
+    ignored = Ignored(group.gitdir)
+    left = [path for path in left if not ignored.fits(path)]
+    return LeftOutside(tuple(left[:MOST_NAMED]), len(left[MOST_NAMED:])) if left else None
+
+
+def _scope_then(group: Group, snapshot: Snapshot) -> Scope:
+    """What was memory by the layout of a commit, whatever stands in the folder now."""
+    loaded = layout_at(group, snapshot)
+    scope = scope_of(loaded.layout) if loaded.blob else NOTHING if loaded.problem else EVERYTHING
+    return scope if group.is_scoped or scope.included or scope.ignored else EVERYTHING
 
 
 def ignored_memory(group: Group, snapshot: Snapshot) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,13 +11,14 @@ import pytest
 
 from gitmem.core.layout import Layout
 from gitmem.core.scope import scope_of
-from gitmem.errors import PathRefused
+from gitmem.errors import PathRefused, Refused
 from gitmem.git.scoped import exclude_rest
 from gitmem.hosts.doctor.machine import store_findings
 from gitmem.operations.adopt import adopt
 from gitmem.operations.capture import capture
 from gitmem.operations.check import check
 from gitmem.operations.group import Group, Store, Who
+from gitmem.operations.held import held_accept, held_list
 from gitmem.operations.ignore import held_ignore
 from gitmem.operations.init import init
 from gitmem.operations.layouts import shipped, shipped_layout
@@ -219,10 +221,27 @@ class TestOutside:
     def test_a_file_that_leaves_memory_by_hand_is_gone_from_it(
         self, group: Group, zylos: Path
     ) -> None:
-        (zylos / "reference/ideas.md").rename(zylos / "src/ideas.md")
-        assert [each.path for each in capture(group).captured] == ["reference/ideas.md"]
+        (zylos / "reference/ideas.md").rename(zylos / "src/lib/ideas.md")
+        (zylos / "state.md").unlink()
+        assert {(each.path, each.moved_to) for each in status(group).edits} == {
+            ("reference/ideas.md", "src/lib/ideas.md"), ("state.md", ""),
+        }  # fmt: skip
+        done = capture(group, reason="tidy").captured
+        assert {(each.path, each.moved_to) for each in done} == {
+            ("reference/ideas.md", "src/lib/ideas.md"), ("state.md", ""),
+        }  # fmt: skip
+        said = git(zylos, "log", "-1", "--format=%B", "--", "reference/ideas.md")
+        assert "tidy (moved to src/lib/ideas.md, outside memory)" in said
+        assert "moved to" not in git(zylos, "log", "-1", "--format=%B", "--", "state.md")
         assert "reference/ideas.md" not in names(group)
-        assert (zylos / "src/ideas.md").exists()
+        assert (zylos / "src/lib/ideas.md").exists()
+
+    def test_a_file_that_left_is_not_looked_for_without_end(
+        self, group: Group, zylos: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("gitmem.git.scoped.MOST_NAMES", 3)
+        (zylos / "reference/ideas.md").rename(zylos / "src/lib/ideas.md")
+        assert [each.moved_to for each in pending_edits(group).edits] == [""]
 
     def test_a_pattern_of_held_ignore_counts_among_memory_alone(
         self, group: Group, zylos: Path
@@ -312,6 +331,54 @@ class TestKeys:
         lay(group.worktree, {**WORK, ".gitignore": "src/\n"})
         assert {each.path for each in capture(group).captured} == WORK.keys()
         group.close()
+
+
+class TestLeftOutside:
+    """Edits that wait while the layout changes are named: nobody would capture them later."""
+
+    @pytest.fixture
+    def waiting(self, group: Group, zylos: Path) -> str:
+        """A layout that no longer names two new files."""
+        relayout(group, "include: [notes/]")
+        lay(zylos, {"notes/a.md": "x\n", "notes/b.md": "x\n", "users/bob/profile.md": "x\n"})
+        assert group.take_rejoined() == ()
+        return shipped_layout_text("zylos")
+
+    @pytest.mark.parametrize("by", ["write", "hand", "git"])
+    def test_are_named_whoever_changes_it(
+        self, group: Group, zylos: Path, waiting: str, by: str
+    ) -> None:
+        if by == "write":
+            put(group, "gitmem.yaml", waiting)
+        else:
+            (zylos / "gitmem.yaml").write_text(waiting)
+            if by == "git":
+                git(zylos, "commit", "-qam", "by hand")
+            capture(group)
+        assert [each.paths for each in group.left_outside] == [("notes/a.md", "notes/b.md")]
+        (told,) = group.take_rejoined()
+        assert "`include:`" in told
+        put(group, "state.md", "# State\n\nTwo.\n")
+        assert group.take_rejoined() == ()
+        assert (zylos / "notes/a.md").exists()
+
+    def test_what_ignore_names_is_no_news(self, group: Group, zylos: Path, waiting: str) -> None:
+        put(group, "gitmem.yaml", f"{waiting}ignore: [notes/]\n")
+        assert group.take_rejoined() == ()
+
+    def test_a_first_layout_names_them_too(
+        self, store: Store, clock: Clock, tmp_path: Path
+    ) -> None:
+        folder = lay(tmp_path / "work", {"state.md": "x\n"})
+        init(store, "main", worktree=folder, now=clock)
+        group = Group(store, "main", now=clock)
+        lay(folder, {"plan.md": "x\n"})
+        put(group, "gitmem.yaml", shipped_layout_text("zylos"))
+        assert [each.paths for each in group.left_outside] == [("plan.md",)]
+        group.close()
+
+    def test_an_adoption_has_none(self, group: Group) -> None:
+        assert group.take_rejoined() == ()
 
 
 class TestGitignore:
@@ -432,8 +499,199 @@ class TestWriting:
         assert "`ignore:`" in caught.value.hint
         assert (zylos / "users/bob/profile.md").read_text() == "private\n"
 
+    @pytest.mark.parametrize("link", [False, True])
+    def test_nothing_beside_memory_makes_room_for_a_folder(
+        self, group: Group, zylos: Path, link: bool
+    ) -> None:
+        place = zylos / "work"
+        if link:
+            place.symlink_to(zylos / "src")
+        else:
+            place.write_text("mine\n")
+        for deed in (
+            lambda: put(group, "work/a.md", "boom\n"),
+            lambda: move(group, "state.md", "work/deep/state.md"),
+        ):
+            with pytest.raises(PathRefused, match="'work' is outside the memory") as caught:
+                deed()
+            assert "move it away" in caught.value.hint
+        assert place.is_symlink() if link else place.read_text() == "mine\n"
+        assert held_list(group) == ()
+
+    def test_an_excluded_file_is_neither_captured_nor_written_over(
+        self, group: Group, zylos: Path
+    ) -> None:
+        lay(zylos, {".gitignore": "users/bob/\n", "users/bob/profile.md": "private\n"})
+        with pytest.raises(PathRefused, match="outside the memory"):
+            put(group, "users/bob/profile.md", "boom\n")
+        with pytest.raises(PathRefused, match="outside the memory"):
+            remove(group, "users/bob/profile.md")
+        assert (zylos / "users/bob/profile.md").read_text() == "private\n"
+        assert git(zylos, "log", "--all", "--format=%h", "--", "users/bob") == ""
+
+
+class TestCheckout:
+    """Plain git asks before it replaces a file beside memory, at a path that was memory once."""
+
+    ODD = "src/a[1]*? \\b.md "
+
+    def refuses(self, folder: Path, commit: str, path: str) -> None:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text("mine\n")
+        with pytest.raises(AssertionError, match="would be overwritten by checkout"):
+            git(folder, "checkout", "-q", commit)
+        assert (folder / path).read_text() == "mine\n"
+        (folder / path).unlink()
+
+    def test_refuses_after_a_file_left_memory(self, group: Group, zylos: Path) -> None:
+        for path in ("src/lib/plan.md", "notes.md", "users/ada/todo.md"):
+            old = put(group, path, "old\n").commit
+            remove(group, path, reason="done")
+            put(group, "state.md", f"# State\n\nWithout {path}.\n")
+            self.refuses(zylos, old, path)
+        assert git(zylos, "status", "--porcelain", "--untracked-files=all") == ""
+        (zylos / "src/lib/other.md").write_text("mine\n")
+        assert git(zylos, "status", "--porcelain", "--untracked-files=all") == ""
+
+    def test_refuses_whatever_the_name(self, group: Group, zylos: Path) -> None:
+        (zylos / self.ODD).write_text("old\n")
+        git(zylos, "add", "-f", "--", self.ODD)
+        git(zylos, "commit", "-qm", "by hand")
+        old = git(zylos, "rev-parse", "HEAD").strip()
+        git(zylos, "rm", "-q", "--cached", "--", self.ODD)
+        git(zylos, "commit", "-qm", "by hand")
+        capture(group)
+        (zylos / "src/a1b.md").write_text("mine\n")
+        (zylos / self.ODD).unlink()
+        assert git(zylos, "status", "--porcelain", "--untracked-files=all") == ""
+        put(group, "state.md", "# State\n\nTwo.\n")
+        self.refuses(zylos, old, self.ODD)
+
+    @pytest.mark.parametrize("keys", ["ignore: [users/, state.md]", 'ignore: ["**/*e.md"]'])
+    def test_refuses_for_what_ignore_names(self, group: Group, zylos: Path, keys: str) -> None:
+        old = group.repository.tip().commit
+        relayout(group, keys)
+        git(zylos, "rm", "-q", "--cached", "state.md", "users/ada/profile.md")
+        git(zylos, "commit", "-qm", "Ignore it")
+        capture(group)
+        for path in ("state.md", "users/ada/profile.md"):
+            self.refuses(zylos, old, path)
+
+    def test_refuses_where_a_layout_changed_later(self, group: Group, zylos: Path) -> None:
+        relayout(group, "include: [notes/]")
+        old = put(group, "notes/a.md", "old\n").commit
+        remove(group, "notes/a.md", reason="done")
+        assert "notes/a.md" not in (group.gitdir / "info/exclude").read_text()
+        put(group, "gitmem.yaml", shipped_layout_text("zylos"))
+        self.refuses(zylos, old, "notes/a.md")
+
+    def test_what_is_memory_again_needs_no_rule(self, group: Group, zylos: Path) -> None:
+        exclude = group.gitdir / "info/exclude"
+        before = exclude.read_text()
+        put(group, "notes/a.md", "old\n")
+        remove(group, "notes/a.md", reason="done")
+        assert "!/notes/a.md" in exclude.read_text().splitlines()
+        put(group, "notes/a.md", "new\n")
+        assert exclude.read_text() == before
+
+    def test_the_rules_are_bounded(
+        self, group: Group, zylos: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("gitmem.git.scoped.MOST_LEFT", 2)
+        for number in range(4):
+            put(group, f"notes/{number}.md", f"{number}\n")
+            remove(group, f"notes/{number}.md", reason="done")
+        lines = (group.gitdir / "info/exclude").read_text().splitlines()
+        assert [each for each in lines if each.endswith(".md") and "notes/" in each] == [
+            "!/notes/2.md", "!/notes/3.md",
+        ]  # fmt: skip
+
+
+class TestLinks:
+    """A link in the place of a folder in which memory would lie."""
+
+    @pytest.fixture
+    def elsewhere(self, zylos: Path) -> Path:
+        """Where the profiles of the workspace really are."""
+        target = (zylos / "users").rename(zylos.parent / "elsewhere")
+        (zylos / "users").symlink_to(target)
+        (zylos / "node_modules/users").symlink_to(target)
+        (zylos / "work").symlink_to(target)
+        return target
+
+    def test_is_named_and_never_followed(
+        self, store: Store, clock: Clock, zylos: Path, elsewhere: Path
+    ) -> None:
+        done = adopt(store, "main", zylos, in_place=True, now=clock)
+        assert [(each.path, each.why) for each in done.left] == [("users", "link")]
+        assert "users" not in done.outside
+        group = Group(store, "main", now=clock)
+        assert [(each.path, each.rule) for each in capture(group).held] == [("users", "link")]
+        assert [each.path for each in status(group).held] == ["users"]
+        assert count_edits(group, group.repository.snapshot()) == (0, 1)
+        assert not {each for each in names(group) if each.startswith("users")}
+        held_ignore(group, "users")
+        assert status(group).held == ()
+        group.close()
+
+    def test_the_hint_puts_a_copy_of_the_folder_there(
+        self, store: Store, clock: Clock, zylos: Path, elsewhere: Path
+    ) -> None:
+        adopt(store, "main", zylos, in_place=True, now=clock)
+        group = Group(store, "main", now=clock)
+        with pytest.raises(Refused) as caught:
+            held_accept(group, "users")
+        subprocess.run(caught.value.hint.split("`")[1], shell=True, check=True)
+        assert {each.path for each in capture(group).captured} == {
+            path for path in ZYLOS if path.startswith("users/")
+        }
+        assert not (zylos / "users").is_symlink()
+        assert (elsewhere / "ada/profile.md").exists()
+        assert pending_edits(group)[:2] == ((), ())
+        group.close()
+
+    @pytest.mark.parametrize("keys", ["ignore: [users/]", ".gitignore"])
+    def test_one_that_is_no_memory_is_not_named(self, group: Group, zylos: Path, keys: str) -> None:
+        for path in [each for each in names(group) if each.startswith("users/")]:
+            remove(group, path, reason="leaves")
+        if keys == ".gitignore":
+            (zylos / ".gitignore").write_text("users/\n")
+        else:
+            relayout(group, keys)
+        capture(group)
+        (zylos / "users").symlink_to(zylos / "src")
+        assert pending_edits(group)[:2] == ((), ())
+
+    def test_files_that_were_memory_do_not_count_as_deleted(
+        self, group: Group, zylos: Path, elsewhere: Path
+    ) -> None:
+        before = names(group)
+        done = capture(group)
+        assert (done.captured, [each.path for each in done.held]) == ((), ["users"])
+        assert names(group) == before
+
+    def test_a_link_to_a_file_of_that_name_is_no_memory(self, group: Group, zylos: Path) -> None:
+        relayout(group, "include: [notes/]")
+        (zylos / "notes").symlink_to(zylos / "package.json")
+        assert pending_edits(group)[:2] == ((), ())
+
 
 class TestInit:
+    @pytest.mark.parametrize("excluded", [False, True])
+    def test_a_file_that_is_in_the_way_or_excluded_stays(
+        self, store: Store, clock: Clock, tmp_path: Path, excluded: bool
+    ) -> None:
+        folder = lay(tmp_path / "work", {"identity.md": "mine\n", "reference": "mine\n"})
+        if excluded:
+            (folder / ".gitignore").write_text("identity.md\n")
+        done = init(store, "main", worktree=folder, layout="standard", now=clock)
+        group = Group(store, "main", now=clock)
+        assert "identity.md" not in done.started
+        assert ("identity.md" in names(group)) is not excluded
+        assert (folder / "identity.md").read_text() == "mine\n"
+        assert (folder / "reference").read_text() == "mine\n"
+        group.close()
+
     def test_a_workspace_gets_a_layout_and_keeps_its_work(
         self, store: Store, clock: Clock, tmp_path: Path
     ) -> None:
@@ -464,6 +722,20 @@ class TestInit:
         assert {each.path for each in capture(group).captured} == {"src/main.ts", "package.json"}
         assert is_untouched(group, group.repository.snapshot())
         group.close()
+
+    def test_its_rules_for_git_go_with_the_keys_that_brought_them(
+        self, group: Group, zylos: Path
+    ) -> None:
+        """A group of an earlier release has all files, but where its layout says otherwise."""
+        git(group.gitdir, "config", "--unset", "gitmem.scope")
+        old = Group(group.store, "main", now=group.now)
+        relayout(old, "ignore: ['*.log']")
+        (zylos / "new.txt").write_text("x\n")
+        assert git(zylos, "status", "--porcelain", "new.txt") == ""
+        put(old, "gitmem.yaml", shipped_layout_text("zylos"))
+        assert git(zylos, "status", "--porcelain", "new.txt") == "?? new.txt\n"
+        assert "new.txt" in {each.path for each in capture(old).captured}
+        old.close()
 
 
 def shipped_layout_text(name: str) -> str:

@@ -136,22 +136,54 @@ def test_a_clock_that_was_behind_makes_nothing_older_than_what_it_builds_on(
         resolve(group, "2000-01-01")
 
 
-def test_adopted_commits_came_with_the_adoption(store: Store, group: Group, clock: Clock) -> None:
+def adopted(store: Store, clock: Clock, *days: str) -> Group:
+    """A group with the history of a folder, in which a commit was made on each of DAYS."""
     folder = store.root.parent / "notes"
     folder.mkdir()
     git(folder, "init", "-q", "-b", "main")
-    for day in ("2020-01-01", "2020-01-02"):
+    for day in days:
         (folder / "a.md").write_text(f"{day}\n")
         git(folder, "add", ".")
         git(folder, "commit", "-qm", day, env={"GIT_AUTHOR_DATE": f"{day}T12:00:00Z"})
-    on(clock, 1)
     adopt(store, "notes", folder, layout="none", now=clock)
-    notes = Group(store, "notes", now=clock)
-    on(clock, 3)
+    return Group(store, "notes", now=clock)
 
-    with pytest.raises(MomentNotFound):
-        resolve(notes, "2020-01-02")
-    assert resolve(notes, "2026-03-01") == notes.repository.tip().commit
+
+def test_days_before_an_adoption_are_those_of_the_adopted_history(
+    store: Store, clock: Clock
+) -> None:
+    on(clock, 1)
+    notes = adopted(store, clock, "2020-01-01", "2020-01-05", "2020-01-03", "2020-01-09")
+    on(clock, 3)
+    tip = notes.repository.tip().commit
+
+    for asked, there in (
+        ("2020-01-01", "2020-01-01"),
+        ("2020-01-04", "2020-01-01"),  # the third is on top of the second, whatever its date says
+        ("2020-01-06", "2020-01-03"),
+        ("2025-01-01", "2020-01-09"),
+    ):
+        assert read(notes, "a.md", at=asked).data == f"{there}\n".encode()
+    with pytest.raises(MomentNotFound) as caught:
+        resolve(notes, "2019-12-31")
+    assert "2020-01-01" in caught.value.hint
+    assert resolve(notes, "2026-03-01") == tip
+    restore(notes, "a.md", at="2020-01-02")
+    assert (notes.worktree / "a.md").read_text() == "2020-01-01\n"
+    assert resolve(notes, "2026-03-01") == tip
+    notes.close()
+
+
+def test_an_adoption_into_an_old_empty_group_can_be_asked_for_days_of_both(
+    store: Store, clock: Clock
+) -> None:
+    clock.set("2019-06-01T12:00:00Z")
+    init(store, "notes", now=clock)
+    on(clock, 1)
+    notes = adopted(store, clock, "2020-01-01")
+    empty = notes.repository.snapshot(resolve(notes, "2019-07-01"))
+    assert not empty.folder("")
+    assert read(notes, "a.md", at="2020-02-01").data == b"2020-01-01\n"
     notes.close()
 
 

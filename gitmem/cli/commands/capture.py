@@ -70,6 +70,7 @@ def capture_lines(call: Invocation, done: CapturedAll) -> Iterator[str]:
     for each in done.captured:
         size = "gone" if each.bytes is None else counted(each.bytes, "byte")
         moved = f", was {visible(each.moved_from)}" if each.moved_from else ""
+        moved += f", now {visible(each.moved_to)} outside memory" if each.moved_to else ""
         merged = ", merged with what was written since" if each.merged else ""
         facts = f"({size}{moved}{merged})"
         path = style.bold(visible(each.path))

@@ -141,6 +141,7 @@ def _edits(call: Invocation, found: Status) -> Iterator[str]:
     yield from ("", call.addressed(f"not captured yet {way}"))
     for each in found.edits[:SHOWN]:
         moved = f" (was {visible(each.moved_from)})" if each.moved_from else ""
+        moved += f" (now {visible(each.moved_to)} outside memory)" if each.moved_to else ""
         yield f"  {each.change:<8} {style.bold(visible(each.path))}{moved}"
     if len(found.edits) > SHOWN:
         yield f"  and {len(found.edits) - SHOWN:,} more"
