@@ -248,6 +248,8 @@ def in_context() -> dict[str, list[tuple[str, str]]]:
     grid = column.replace(" |\n|", " |\n|---|---|\n|", 1)
     electrum = "wild father tree among universe such mobile favorite target dynamic credit identify"
     counted = " ".join(f"{number}) {word}" for number, word in enumerate(twelve, 1))
+    spoken = ", ".join(wrong[:-1]) + f", and {wrong[-1]}"
+    called = "\n".join(f"Word {number}: {word}" for number, word in enumerate(wrong, 1))
     return {
         "aws-secret-key": [
             (f"aws_access_key_id = {aws}\naws_secret_access_key = {key}\n", key),
@@ -376,6 +378,15 @@ def in_context() -> dict[str, list[tuple[str, str]]]:
             (f"| # | word |\n|---|---|\n{column}\n", column[6:-2]),
             (grid, grid[6:-2]),
             (f"wallet: {electrum}", electrum),
+            ("tags: " + ", ".join(twelve), ", ".join(twelve)),
+            ("- Ada's:\n  - " + "\n  - ".join(twelve), "\n  - ".join(twelve)),
+            (f"For Ada: {' '.join(twelve)}. She has it.", " ".join(twelve)),
+            # Words of such a name are in the list, too.
+            (f"my seed phrase {' '.join(wrong)}", " ".join(wrong)),
+            ("# Seed phrase\n\n" + "\n".join(wrong), "\n".join(wrong)),
+            (f"seed {' '.join(twelve)}", " ".join(twelve)),
+            (f"The seed words are {spoken} on paper.", spoken),
+            (f"Recovery phrase\n{called}\n", called),
         ],
         "http-authorization": [
             (f"Authorization: Bearer {issued}", issued),
