@@ -338,6 +338,12 @@ def in_context() -> dict[str, list[tuple[str, str]]]:
                     f"signer key 0x{wallet}",
                     f"address 0x{body(HEX, 40)} key 0x{wallet}",
                     f"The tx failed; the private key is 0x{wallet}",
+                    f"| Wallet | Address | Private key |\n|---|---|---|\n| A | 0x1 | 0x{wallet} |",
+                    f"| Private key | Of |\n|---|---|\n| - | Bob |\n| `0x{wallet}` | Ada |",
+                    f"Private Keys\n==================\n(0) 0x{cipher}\n(1) 0x{wallet}",
+                    f"## Private keys\n\n1. 0x{cipher}\n2. `0x{wallet}`",
+                    f"Private keys:\n- Ada: 0x{cipher}\n- Bob: 0x{wallet}",
+                    f"new ethers.Wallet('0x{wallet}')",
                 )
             ),
             (f"private key: {wallet}", wallet),
@@ -348,6 +354,9 @@ def in_context() -> dict[str, list[tuple[str, str]]]:
             (f"Secret key: {wallet}{wallet[::-1]}", wallet + wallet[::-1]),
             (f"{wallet} is the private key of the treasury", wallet),
             (f"`{wallet}` (private key)", wallet),
+            (f"accounts: ['0x{wallet}'], // private key", wallet),
+            (f"0x{wallet} \u2014 private key of Ada", wallet),
+            (f"0x{wallet}: my private key", wallet),
             (f"the Solana private key is {solana}", solana),
         ],
         "wallet-keystore": [
