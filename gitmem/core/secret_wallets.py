@@ -49,7 +49,7 @@ _OWNER = (
 )
 _SHORT_NAME = (
     rf"(?<![a-z])(?:(?:{_OWNER})(?:'s)?[ _-]key|(?:wallet|master|hd|eth(?:ereum)?)[ _-]seed"
-    r"|0x[0-9a-f]{40}\W{1,6}(?:and |with )?key)"
+    r"|0x[0-9a-f]{40}\W{1,6}(?:and |with )?key|wallet(?=\())"
 )
 _INITIALS = r"(?<![a-z0-9])[ps]k"
 _TIE = r"""(?:[\s:=\uff1a|"'`*_>(-]|is|was){1,12}$"""
@@ -58,17 +58,28 @@ _OTHER = (
     r"public|hash|sha-?[0-9]|digest|fingerprint|checksum|commit|signature|signed|transaction|txid"
     r"|\b(?:txn?s?|root|merkle|image|block|blob|topic|slot|storage|proof|salt|nonce|id)\b"
 )
+# Before a commit in which something happened to a key.
+_PLACE = r"\b(?:in|by|at|see|since|via|from|merged)[\s`\"'(]*$"
 _CLAUSE_END = r";|[.!?](?=\s)|[\u3002\uff01\uff1b\uff1f]"
 _MARKUP = " \t\r>*_-+\"'`|(#"
+_LISTED = _MARKUP + "\n0123456789.):[],"
 _REACH, _LONGEST_LABEL, _WIDEST_BREAK = 80, 48, 12
 _LOOKED_AT = 240
+_NUMBER = r"^[\s>*+-]{0,8}\(?[0-9]{1,3}[.):\]]{1,2}\s"
+_ITEM = r"[\s>*_+`\"'-]{0,8}[^\W\d][\w .'-]{0,32}[*_`]{0,3}[:=][*_\s`\"']{0,6}"
+_RULE = r"\n\s{0,3}\|[ :|-]{3,200}\r?\n"
+_LOOKED_AT_TABLE = 2000
 
 
 def _keys_in(low: str) -> Iterator[tuple[int, int]]:
     """The spans of values in LOW, a text in small letters, that its words call a wallet's key."""
+    last = 0
     for found in re.finditer(_VALUE, low):
-        if _names_key(_clause_before(low, found.start()), found[0]):
-            yield found.span()
+        start, end = found.span()
+        goes_on = 0 < last >= start - _LONGEST_LABEL and _is_next(low[last:start])
+        if goes_on or _names_key(_clause_before(low, start), found[0]) or _in_column(low, start):
+            yield start, end
+            last = end
     for found in re.finditer(_BYTES, low):
         begin, end = found.span()
         around = low[max(0, begin - 2 * _REACH) : begin] + low[end : end + _REACH]
@@ -76,33 +87,59 @@ def _keys_in(low: str) -> Iterator[tuple[int, int]]:
             yield found.span(1)
 
 
+def _is_next(gap: str) -> bool:
+    """Whether GAP, behind a key, leads to the next one of a list."""
+    is_item = re.fullmatch(_ITEM, gap) and not re.search(_OTHER, gap)
+    return "\n" in gap and (not gap.strip(_LISTED) or bool(is_item))
+
+
 def _clause_before(low: str, at: int) -> str:
     """What the clause that leads to AT says; for a value on its own line, the label above it."""
     start = max(0, at - _LOOKED_AT)
     line = max(start, low.rfind("\n", start, at) + 1)
-    said = low[line:at]
-    if not said.strip(_MARKUP):
+    said = re.sub(_NUMBER, "", low[line:at])
+    is_bare = not said.strip(_MARKUP) and "|" not in said  # a table has its heads: `_in_column`
+    if is_bare or re.fullmatch(_ITEM, said):
         said = _label(low[max(0, line - _LOOKED_AT) : line]) + said
     return re.split(_CLAUSE_END, said)[-1]
 
 
 def _label(above: str) -> str:
     """The last line of ABOVE where it announces what follows: a heading, a label or a colon."""
-    head = re.sub(r"(?:```[a-z]{0,8}|\|[-:| ]{1,40}\|)\s{1,4}$", "", above).rstrip()
+    head = re.sub(r"(?:```[a-z]{0,8}|={3,40}|-{3,40})\s{1,4}$", "", above).rstrip()
     label = head[head.rfind("\n") + 1 :]
     bare = label.strip(_MARKUP)
     if len(above) - len(head) > _WIDEST_BREAK + _LONGEST_LABEL:
         return ""
-    is_short = len(bare) <= _LONGEST_LABEL and re.search(_NAME + "$", bare)
+    is_short = len(bare) <= _LONGEST_LABEL and re.search(_NAME + "s?$", bare)
     announces = bare.endswith((":", "=", "\uff1a")) or label.startswith("#") or is_short
     return label if announces else ""
+
+
+def _in_column(low: str, at: int) -> bool:
+    """Whether the value at AT stands in a table, below a head that calls it a key."""
+    line = low.rfind("\n", max(0, at - _LOOKED_AT), at) + 1
+    if not low[line:at].lstrip().startswith("|"):
+        return False
+    start = max(0, line - _LOOKED_AT_TABLE)
+    above = low[start:line]
+    rules = [found.span() for found in re.finditer(_RULE, above)]
+    if not rules or any(
+        not row.lstrip().startswith("|") for row in above[rules[-1][1] :].split("\n")[:-1]
+    ):
+        return False
+    head = above[above.rfind("\n", 0, rules[-1][0]) + 1 : rules[-1][0]].split("|")
+    column = low[line:at].count("|")
+    return column < len(head) and _names_key(head[column] + ": ", "")
 
 
 def _names_key(clause: str, value: str) -> bool:
     """Whether CLAUSE, which leads to VALUE, calls it a key that opens a wallet."""
     ends = [found.end() for found in re.finditer(_OF_IT + _NAME, clause)]
-    if ends and len(clause) - ends[-1] <= _REACH and not re.search(_OTHER, clause[ends[-1] :]):
-        return True
+    if ends and len(clause) - ends[-1] <= _REACH:
+        between = clause[ends[-1] :]
+        if not re.search(_OTHER, between) and not re.search(_PLACE, between):
+            return True
     initials = f"|{_INITIALS}" if value.startswith("0x") else ""
     return re.search(f"(?:{_SHORT_NAME}{initials}){_TIE}", clause) is not None
 
@@ -196,6 +233,17 @@ WALLETS = (
         wide=True,
         weak=True,
         finder=_keys_in,
+    ),
+    Rule(
+        "wallet-key",
+        "a wallet's private key: 64 hex digits before a remark that says so",
+        ("priv",),
+        rf"(?<=0x)([0-9a-f]{{64}})[\"'`\]]{{0,2}},? ?(?:[#:\u2014\u2013-]|//) "
+        rf"(?:(?:my|our|the) )?{_NAME}",
+        is_wallet_key,
+        backs=tuple(range(66, 76)),
+        wide=True,
+        weak=True,
     ),
     Rule(
         "wallet-key",

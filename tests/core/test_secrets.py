@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitmem.core import secrets
+from gitmem.core import secrets, seed_phrases
 from gitmem.core.secret_shapes import is_chosen, is_random
 from gitmem.core.secrets import RULES, Finding, find, new_findings, redact
 from gitmem.core.seed_words import key_of, places
@@ -286,11 +286,12 @@ HARMLESS = [
     "\n".join(f"- {word}" for word in seed_phrase(12, valid=False)),
     ", ".join(seed_phrase(15, valid=False)),
     " ".join(seed_phrase(12, valid=False)),
-    f"tags: {' '.join(seed_phrase(12))}",
-    f"## Vocabulary\n\n{' '.join(seed_phrase(12))}",
-    "tags:\n" + "\n".join(f"  - {word}" for word in seed_phrase(12)),
-    "\n".join(f"- {word}" for word in seed_phrase(12)),
-    ", ".join(seed_phrase(12)),
+    "\n".join(f"{number}. {word}" for number, word in enumerate(seed_phrase(12, valid=False), 1)),
+    f"tags: {', '.join(seed_phrase(24, valid=False))}",
+    "tags:\n" + "\n".join(f"  - {word}" for word in sorted(seed_phrase(12))),
+    ", ".join([*seed_phrase(12), *seed_phrase(12, 1)[:2]]),
+    "**{}**: {} ({}), {} `{}` / {}; {} = {} + {}, {} [{}] {}".format(*seed_phrase(12)),
+    "the wallet code: " + " ".join(["type", "name"] * 6 + seed_phrase(12)[:3]),
     f"tags: {TAGS}",
     TAGS,
     TAGS.replace(" ", ", "),
@@ -298,6 +299,13 @@ HARMLESS = [
     f"- Private key stays in the vault; deploy tx 0x{body(HEX, 64, 5)}",
     f"private key stays in the vault; image id {body(HEX, 64, 6)}",
     f"The private key is in .env, the merkle root {body(HEX, 64, 7)}",
+    f"private key loading fixed in {body(HEX, 64, 7)}",
+    f"private key was removed by `{body(HEX, 64, 7)}`, see {body(HEX, 40)}",
+    f"{body(HEX, 64, 7)}: private key loading\n{body(HEX, 64, 8)} - private key removed",
+    f"| Commit | Private key |\n|---|---|\n| {body(HEX, 64, 7)} | removed |",
+    f"| Private key hash | Of |\n|---|---|\n| {body(HEX, 64, 7)} | Ada |",
+    f"## Private key\n\nIn the vault.\n\n1. {body(HEX, 64, 7)}\n- sha256: {body(HEX, 64, 8)}",
+    f"## Private key\n\n- commit: {body(HEX, 64, 7)}",
     f"No private key here. Storage root 0x{body(HEX, 64, 8)}",
     f"Never share your private key in a chat, whoever asks\n0x{body(HEX, 64, 8)}",
     f"public key: {body(HEX, 64, 9)}, cache key: {body(HEX, 64, 9)}, pk {body(HEX, 64, 9)}",
@@ -368,6 +376,41 @@ def test_a_seed_phrase_is_a_row_of_words_of_the_list() -> None:
     assert find(" ".join(phrase[:11])) == []
     assert find(" ".join([*phrase[:6], "gitmem", *phrase[6:]])) == []
     assert find(" gitmem ".join(phrase)) == []
+
+
+def written(words: list[str]) -> list[str]:
+    """How people write down words, from the first word to the last."""
+    gaps = (", ", ",", "; ", "\n", "\n\n", "\n- ", "\n* ", "**\n- **", "\n- [ ] ", "\n> ", '", "')
+    numbers = (".", ")", ":", " -", "")
+    rows = (words[at : at + 3] for at in range(0, len(words), 3))
+    return [
+        *(gap.join(words) for gap in (*gaps, "-", " / ", "\r\n")),
+        *(
+            "\n".join(f"{at}{sign} {word}" for at, word in enumerate(words, 1))[len(f"1{sign} ") :]
+            for sign in numbers
+        ),
+        "\n".join(" ".join(row) for row in rows),
+    ]
+
+
+@pytest.mark.parametrize("count", [12, 15, 18, 21, 24])
+@pytest.mark.parametrize("around", ["{}", "- Ada's:\n\n{}\n\nWe meet on Friday.", "tags: {}\n"])
+def test_a_seed_phrase_is_found_in_every_form(count: int, around: str) -> None:
+    for form in written(seed_phrase(count)):
+        assert [found.value for found in find(around.format(form))] == [form], form
+    assert [each for form in written(seed_phrase(count, valid=False)) for each in find(form)] == []
+
+
+@pytest.mark.parametrize("name", ["my seed phrase ", "# Seed phrase\n\n", "Recovery phrase\n"])
+def test_the_words_of_its_name_are_no_words_of_the_phrase(name: str) -> None:
+    """`seed`, `secret`, `phrase` and `word` are in the list."""
+    for form in written(seed_phrase(12, valid=False)):
+        assert [found.value for found in find(name + form)] == [form], form
+
+
+def test_no_word_of_the_list_ends_a_row() -> None:
+    """Two of them did: a phrase with `must` or `more` in it, one in a hundred, got in."""
+    assert not [word for word in seed_phrases.COMMON if key_of(word) in places()]
 
 
 def test_a_file_that_is_nothing_but_the_bytes_of_a_key_is_one() -> None:
@@ -471,6 +514,10 @@ MORE_HOSTILE = [
     ),
     *(
         "private key ",
+        "| 0x" + "a1" * 32 + " |\n",
+        "|-|\n| 0x" + "a1" * 32 + " |\n",
+        "private keys\n" + "- ada: 0x" + "a1" * 32 + "\n",
+        "0x" + "a1" * 32 + ": priv",
         "priv",
         "private key: 0x" + "a" * 63,
         "aes-128-ctr'",

@@ -248,6 +248,8 @@ def in_context() -> dict[str, list[tuple[str, str]]]:
     grid = column.replace(" |\n|", " |\n|---|---|\n|", 1)
     electrum = "wild father tree among universe such mobile favorite target dynamic credit identify"
     counted = " ".join(f"{number}) {word}" for number, word in enumerate(twelve, 1))
+    spoken = ", ".join(wrong[:-1]) + f", and {wrong[-1]}"
+    called = "\n".join(f"Word {number}: {word}" for number, word in enumerate(wrong, 1))
     return {
         "aws-secret-key": [
             (f"aws_access_key_id = {aws}\naws_secret_access_key = {key}\n", key),
@@ -336,6 +338,12 @@ def in_context() -> dict[str, list[tuple[str, str]]]:
                     f"signer key 0x{wallet}",
                     f"address 0x{body(HEX, 40)} key 0x{wallet}",
                     f"The tx failed; the private key is 0x{wallet}",
+                    f"| Wallet | Address | Private key |\n|---|---|---|\n| A | 0x1 | 0x{wallet} |",
+                    f"| Private key | Of |\n|---|---|\n| - | Bob |\n| `0x{wallet}` | Ada |",
+                    f"Private Keys\n==================\n(0) 0x{cipher}\n(1) 0x{wallet}",
+                    f"## Private keys\n\n1. 0x{cipher}\n2. `0x{wallet}`",
+                    f"Private keys:\n- Ada: 0x{cipher}\n- Bob: 0x{wallet}",
+                    f"new ethers.Wallet('0x{wallet}')",
                 )
             ),
             (f"private key: {wallet}", wallet),
@@ -346,6 +354,9 @@ def in_context() -> dict[str, list[tuple[str, str]]]:
             (f"Secret key: {wallet}{wallet[::-1]}", wallet + wallet[::-1]),
             (f"{wallet} is the private key of the treasury", wallet),
             (f"`{wallet}` (private key)", wallet),
+            (f"accounts: ['0x{wallet}'], // private key", wallet),
+            (f"0x{wallet} \u2014 private key of Ada", wallet),
+            (f"0x{wallet}: my private key", wallet),
             (f"the Solana private key is {solana}", solana),
         ],
         "wallet-keystore": [
@@ -376,6 +387,15 @@ def in_context() -> dict[str, list[tuple[str, str]]]:
             (f"| # | word |\n|---|---|\n{column}\n", column[6:-2]),
             (grid, grid[6:-2]),
             (f"wallet: {electrum}", electrum),
+            ("tags: " + ", ".join(twelve), ", ".join(twelve)),
+            ("- Ada's:\n  - " + "\n  - ".join(twelve), "\n  - ".join(twelve)),
+            (f"For Ada: {' '.join(twelve)}. She has it.", " ".join(twelve)),
+            # Words of such a name are in the list, too.
+            (f"my seed phrase {' '.join(wrong)}", " ".join(wrong)),
+            ("# Seed phrase\n\n" + "\n".join(wrong), "\n".join(wrong)),
+            (f"seed {' '.join(twelve)}", " ".join(twelve)),
+            (f"The seed words are {spoken} on paper.", spoken),
+            (f"Recovery phrase\n{called}\n", called),
         ],
         "http-authorization": [
             (f"Authorization: Bearer {issued}", issued),
