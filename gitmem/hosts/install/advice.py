@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from os.path import realpath
 from pathlib import Path
 from shlex import join, quote
 
@@ -14,7 +15,7 @@ from gitmem.errors import BadInput
 from gitmem.hosts.install.files import backup_of, digest, text_of
 from gitmem.hosts.install.former import leftovers, way_out
 from gitmem.hosts.install.hooks import events_wired
-from gitmem.hosts.install.places import CLAUDE, PROJECT, SCOPES, Places, places
+from gitmem.hosts.install.places import CLAUDE, PROJECT, Places, other_scope
 from gitmem.hosts.install.plan import Plan, Wish
 from gitmem.hosts.install.record import Install, as_replaced, replaced_paths
 from gitmem.hosts.install.settings import plugin_at, settings_in
@@ -77,14 +78,19 @@ def still_there(
     plan: Plan, where: Places, environ: Mapping[str, str], project: Path
 ) -> Iterator[str]:
     """What a former memory system still has in the files of the host, and what to do about it."""
-    done = {change.path: text_of(change.path, change.after) for change in plan.shared}
-    for scope in SCOPES:
-        try:
-            there = places(where.host, scope, environ, project)
-        except BadInput:  # the home folder is no project
-            continue
-        for each in leftovers(there, done):
+    done = {Path(realpath(x.path)): text_of(x.path, x.after) for x in plan.shared}
+    for there in (where, other_scope(where, environ, project)):
+        for each in leftovers(there, done) if there else ():
             yield f"{each.said}; {way_out(there, (where.scope,))}" if each.is_known else each.said
+
+
+def shown_again(
+    plan: Plan, where: Places, environ: Mapping[str, str], project: Path
+) -> Iterator[str]:
+    """What came back beside an installation of ours in the other scope."""
+    other = other_scope(where, environ, project)
+    if other and (events_wired(settings_in(other.hooks)) or plugin_at(other)):
+        yield from still_there(plan, other, environ, project)
 
 
 def doubts(wish: Wish, plugin: str, environ: Mapping[str, str], project: Path) -> Iterator[str]:
@@ -98,18 +104,12 @@ def doubts(wish: Wish, plugin: str, environ: Mapping[str, str], project: Path) -
     if where.scope == PROJECT and not wish.program.is_portable:
         call = " ".join(wish.program.call)
         yield f"the settings of this project now name what only this machine has: {call}"
-    for other in SCOPES:
-        if other != where.scope and not plugin:
-            yield from _other_scope(where, other, environ, project)
+    there = other_scope(where, environ, project)
+    if there and not plugin:
+        yield from _in_other_scope(there)
 
 
-def _other_scope(
-    where: Places, scope: str, environ: Mapping[str, str], project: Path
-) -> Iterator[str]:
-    try:
-        there = places(where.host, scope, environ, project)
-    except BadInput:  # the home folder is no project
-        return
+def _in_other_scope(there: Places) -> Iterator[str]:
     if named := plugin_at(there):
         yield (
             f"the plugin {named} is enabled in {there.root}, too: there everything happens twice, "
@@ -118,7 +118,7 @@ def _other_scope(
     if events_wired(settings_in(there.hooks)):
         yield (
             f"{there.hooks} calls gitmem, too: keep one of the two, "
-            f"`gitmem install {where.host} --scope {scope} --uninstall` removes that one"
+            f"`{_install_call(there)} --uninstall` removes that one"
         )
 
 

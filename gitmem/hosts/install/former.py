@@ -7,8 +7,9 @@ and both come back with `--uninstall`.
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -182,12 +183,47 @@ def _sections(text: str) -> Iterator[Section]:
         yield Section(heading, start, start + len(body))
 
 
+def take_former_sections(text: str) -> str:
+    """TEXT without the sections that a former system left."""
+    return _without(text, former_sections(text))
+
+
+def _without(text: str, sections: Sequence[Section]) -> str:
+    for each in reversed(sections):
+        rest = text[each.end :].lstrip("\r\n")
+        text = text[: each.start] + rest if rest else text[: each.start].rstrip("\r\n") + "\n"
+    return text
+
+
+def put_former_sections(text: str, before: str) -> str:
+    """TEXT with the sections that stood in BEFORE, each before its old neighbour, if none is there.
+
+    Where the neighbour is gone, a section comes back at the end.
+    """
+    if former_sections(text):
+        return text
+    newline = "\r\n" if "\r\n" in text else "\n"
+    for each in former_sections(before):
+        made = newline.join(before[each.start : each.end].splitlines())
+        neighbour = before[each.end :].strip().partition("\n")[0].rstrip()
+        at = _line_at(text, neighbour) if neighbour else None
+        if at is None:
+            text = f"{text.rstrip()}{2 * newline if text.strip() else ''}{made}{newline}"
+        else:
+            text = f"{text[:at]}{made}{2 * newline}{text[at:]}"
+    return text
+
+
+def _line_at(text: str, line: str) -> int | None:
+    """Where LINE begins in TEXT; None where it does not stand there just once."""
+    found = list(re.finditer(rf"^{re.escape(line)}\s*?$", text, re.MULTILINE))
+    return found[0].start() if len(found) == 1 else None
+
+
 def put_in_place(text: str, made: str) -> str:
     """TEXT with our section in the place of those that a former system left."""
     found = former_sections(text)
-    for each in reversed(found[0 if has_section(text) else 1 :]):
-        rest = text[each.end :].lstrip("\r\n")
-        text = text[: each.start] + rest if rest else text[: each.start].rstrip("\r\n") + "\n"
+    text = _without(text, found[0 if has_section(text) else 1 :])
     if found and not has_section(text):
         newline = "\r\n" if "\r\n" in text else "\n"
         first = found[0]
@@ -209,7 +245,7 @@ def leftovers(
 ) -> Iterator[Leftover]:
     """What a former system has in the files of one host in one scope.
 
-    TEXTS are those that some of the files will have, where they are about to change.
+    TEXTS are those that some of the files, by their real paths, will have.
     """
     for path in where.settings:
         scripts: dict[str, list[str]] = {}
@@ -218,7 +254,7 @@ def leftovers(
         for script, events in scripts.items():
             said = f"{path} runs {script} at {', '.join(events)}"
             yield Leftover(f"{said}: memory is shown twice", is_hook=True)
-    text = texts[where.memory] if where.memory in texts else _text(where.memory)
+    text = _text(where.memory, texts)
     for each in former_sections(text):
         said = f"{where.memory} has the section {each.heading!r} of another memory system"
         yield Leftover(f"{said}: the model gets two sets of instructions", is_hook=False)
@@ -228,23 +264,26 @@ def leftovers(
 
 
 def _settings(path: Path, texts: Mapping[Path, str]) -> object:
-    if path not in texts:
-        return settings_in(path)
-    return {} if jsontext.is_blank(texts[path]) else jsontext.read(texts[path])
+    text = texts.get(real := Path(os.path.realpath(path)))
+    if text is None:
+        return settings_in(real)
+    return {} if jsontext.is_blank(text) else jsontext.read(text)
 
 
-def _text(path: Path) -> str:
+def _text(path: Path, texts: Mapping[Path, str]) -> str:
+    if (text := texts.get(Path(os.path.realpath(path)))) is not None:
+        return text
     try:
         return text_of(path, read_file(path))
     except GitmemError:  # told by who has to write it
         return ""
 
 
-def way_out(there: Places, installed: Iterable[str]) -> str:
-    """What to type so that it goes from THERE; INSTALLED are the scopes that call us already."""
-    call = f"gitmem install {there.host} --scope"
-    way = f"`{call} {there.scope} --replace` takes it out, and --uninstall puts it back"
-    others = [scope for scope in installed if scope != there.scope]
-    if not others:
-        return way
-    return f"{way}; one scope is enough: `{call} {others[0]} --uninstall` removes the other"
+def way_out(there: Places, installed: Sequence[str]) -> str:
+    """What to type so that it goes from THERE; INSTALLED are the scopes that call us already.
+
+    One installation is enough: `--replace` looks at both scopes, whichever it installs into.
+    """
+    scope = there.scope if there.scope in installed or not installed else installed[0]
+    call = f"`gitmem install {there.host} --scope {scope} --replace`"
+    return f"{call} takes it out, and --uninstall puts it back"

@@ -60,6 +60,14 @@ def places(host: str, scope: str, environ: Mapping[str, str], project: Path) -> 
     return Places(host, scope, root, *files)
 
 
+def other_scope(where: Places, environ: Mapping[str, str], project: Path) -> Places | None:
+    """The same host's files in the other scope; None where PROJECT is the home folder."""
+    try:
+        return places(where.host, USER if where.scope == PROJECT else PROJECT, environ, project)
+    except BadInput:  # the home folder is no project
+        return None
+
+
 def _of_project(host: str, project: Path, home: Path) -> Places:
     root = Path(os.path.abspath(project))
     if os.path.realpath(root) == os.path.realpath(home):
