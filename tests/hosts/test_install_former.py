@@ -456,7 +456,9 @@ class TestBothScopes:
         both.install(scope="user", replace=True)
         assert both.former() == []
 
-    @pytest.mark.parametrize("first, step", [(4, 6), pytest.param(1, 1, marks=pytest.mark.slow)])
+    @pytest.mark.parametrize(
+        ("first", "step"), [(4, 6), pytest.param(1, 1, marks=pytest.mark.slow)]
+    )
     def test_a_kill_at_any_step_leaves_whole_files_and_two_ways_out(
         self, tmp_path: Path, first: int, step: int
     ) -> None:

@@ -22,8 +22,8 @@ def former_findings(
     found = list(_installs(store, host, environ, project))
     layout = next(filter(None, (_layout(known) for _, known in found)), "")
     for there, known in found:
-        hint = way_out(there, wired)
         for each in leftovers(there):
+            hint = each.by_hand or way_out(there, wired)
             if each.is_hook:
                 yield Finding("memory-twice", each.said, hint)
             elif each.is_known:

@@ -79,9 +79,10 @@ def still_there(
 ) -> Iterator[str]:
     """What a former memory system still has in the files of the host, and what to do about it."""
     done = {Path(realpath(x.path)): text_of(x.path, x.after) for x in plan.shared}
-    for there in (where, other_scope(where, environ, project)):
-        for each in leftovers(there, done) if there else ():
-            yield f"{each.said}; {way_out(there, (where.scope,))}" if each.is_known else each.said
+    for there in filter(None, (where, other_scope(where, environ, project))):
+        for each in leftovers(there, done):
+            way = each.by_hand or way_out(there, (where.scope,))
+            yield f"{each.said}; {way}" if each.is_known else each.said
 
 
 def shown_again(
@@ -105,7 +106,8 @@ def doubts(wish: Wish, plugin: str, environ: Mapping[str, str], project: Path) -
         call = " ".join(wish.program.call)
         yield f"the settings of this project now name what only this machine has: {call}"
     there = other_scope(where, environ, project)
-    if there and not plugin:
+    # Where a link makes one file of both, a host calls us once.
+    if there and not plugin and realpath(there.hooks) != realpath(where.hooks):
         yield from _in_other_scope(there)
 
 

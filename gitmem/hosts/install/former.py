@@ -26,6 +26,8 @@ from gitmem.resources import templates
 
 FILE = "former.yaml"
 _BY_HAND = "if it tells the model to keep memory elsewhere, remove it by hand"
+_START = r"(?<![\w.-])"
+_ENDING = r"(?:\.[cm]?[jt]s)?(?!\.?[\w-])"
 _FENCE = re.compile(r"\s*(```|~~~)")
 _HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*\s*\Z")
 
@@ -52,7 +54,9 @@ class Leftover(NamedTuple):
     said: str
     is_hook: bool
     is_known: bool = True
-    """False for a section that only its heading speaks against: `--replace` leaves it."""
+    """False for what only a person can judge: `--replace` leaves it."""
+    by_hand: str = ""
+    """What to do about it where `--replace` does not."""
 
 
 @cache
@@ -83,11 +87,26 @@ def _script_of(handler: Mapping[str, Any]) -> str:
     """The script of a former system that HANDLER runs; empty for none."""
     more = handler.get("args")
     said = " ".join(map(str, (handler.get("command"), *(more if isinstance(more, list) else ()))))
-    return next((each for each in former().scripts if _names(said, each)), "")
+    return _program_in(said)
+
+
+def _program_in(text: str) -> str:
+    """The first script of a former system that TEXT names, wherever it lies; empty for none.
+
+    `node` finds a script without its ending, too, and releases have moved and renamed some; all of
+    them lay in the folder `scripts` of the system's skill.
+    """
+    known = former()
+    for each in known.scripts:
+        if re.search(rf"{_START}{re.escape(Path(each).stem)}{_ENDING}", text):
+            return each
+    skills = "|".join(map(re.escape, known.skills))
+    found = re.search(rf"{_START}(?:{skills})/scripts(?![\w-])", text)
+    return found[0] if found else ""
 
 
 def _names(text: str, word: str) -> bool:
-    return re.search(rf"(?<![\w.-]){re.escape(word)}(?!\.?[\w-])", text) is not None
+    return re.search(rf"{_START}{re.escape(word)}(?!\.?[\w-])", text) is not None
 
 
 def take_former_hooks(text: str) -> str:
@@ -248,19 +267,37 @@ def leftovers(
     TEXTS are those that some of the files, by their real paths, will have.
     """
     for path in where.settings:
-        scripts: dict[str, list[str]] = {}
-        for event, script in former_hooks(_settings(path, texts)):
-            scripts.setdefault(script, []).append(event)
-        for script, events in scripts.items():
-            said = f"{path} runs {script} at {', '.join(events)}"
-            yield Leftover(f"{said}: memory is shown twice", is_hook=True)
-    text = _text(where.memory, texts)
+        yield from hooks_left(path, _settings(path, texts))
+    for path in where.pages:
+        yield from _left_in(path, _text(path, texts))
+    for path in where.pages_above:
+        by_hand = f"take it out of {path} by hand"
+        yield from (x._replace(by_hand=by_hand) for x in _left_in(path, _text(path, texts)))
+
+
+def hooks_left(path: Path, settings: object) -> Iterator[Leftover]:
+    """The hooks that a former system has in SETTINGS, which are those of PATH."""
+    scripts: dict[str, list[str]] = {}
+    for event, script in former_hooks(settings):
+        scripts.setdefault(script, []).append(event)
+    for script, events in scripts.items():
+        said = f"{path} runs {script} at {', '.join(events)}"
+        yield Leftover(f"{said}: memory is shown twice", is_hook=True)
+
+
+def _left_in(path: Path, text: str) -> Iterator[Leftover]:
+    """What a former system has left in a page of instructions."""
     for each in former_sections(text):
-        said = f"{where.memory} has the section {each.heading!r} of another memory system"
+        said = f"{path} has the section {each.heading!r} of another memory system"
         yield Leftover(f"{said}: the model gets two sets of instructions", is_hook=False)
-    for each in like_sections(text):
-        said = f"{where.memory} has a section {each.heading!r} that does not mention gitmem"
+    like = like_sections(text)
+    for each in like:
+        said = f"{path} has a section {each.heading!r} that does not mention gitmem"
         yield Leftover(f"{said}; {_BY_HAND}", is_hook=False, is_known=False)
+    rest = re.sub(SECTION, "", _without(take_former_sections(text), like), flags=re.DOTALL)
+    if named := _program_in(rest):
+        said = f"{path} names {named} of another memory system; if it tells the model to run it"
+        yield Leftover(f"{said}, remove those lines by hand", is_hook=False, is_known=False)
 
 
 def _settings(path: Path, texts: Mapping[Path, str]) -> object:

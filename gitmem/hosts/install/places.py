@@ -45,6 +45,21 @@ class Places(NamedTuple):
         """Every file of this scope in which hooks may stand."""
         return (self.hooks, self.local) if self.local else (self.hooks,)
 
+    @property
+    def pages(self) -> tuple[Path, ...]:
+        """Every file of this scope with instructions that the host reads, ours first."""
+        if self.host == CODEX:
+            return (self.memory, self.memory.with_name("AGENTS.override.md"))
+        if self.scope == USER:
+            return (self.memory,)
+        return (self.memory, self.root / ".claude" / "CLAUDE.md", self.root / "CLAUDE.local.md")
+
+    @property
+    def pages_above(self) -> tuple[Path, ...]:
+        """Those of the folders around a project, which count for other projects, too."""
+        is_read = (self.host, self.scope) == (CLAUDE, PROJECT)
+        return tuple(x / "CLAUDE.md" for x in self.root.parents) if is_read else ()
+
 
 def places(host: str, scope: str, environ: Mapping[str, str], project: Path) -> Places:
     """The files of HOST: those of the person, or of the folder PROJECT."""

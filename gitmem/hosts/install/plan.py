@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,6 +56,20 @@ class Shared(NamedTuple):
     """From its text now, the one before us, and the one before what it said was replaced."""
     has_former: Callable[[str], bool] = lambda _: False
     """Whether a text has what a former system left."""
+
+    def found_in(self, text: str) -> bool:
+        """Whether TEXT has what a former system left; says of which file it cannot be told."""
+        with _naming(self.path):
+            return self.has_former(text)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except Refused as error:
+        error.message = f"{path}: {error.message}"
+        raise
 
 
 class Wish(NamedTuple):
@@ -172,7 +187,6 @@ def _parts(wish: Wish, known: Install) -> Iterator[Shared]:
     yield _hooks_part(places, wish.handlers, known, wish.replace)
     yield _memory_part(places, wish.section, wish.replace)
     if wish.replace:
-        yield from map(_left_part, [places.local] if places.local else [])
         yield from _parts_beside(places, wish.other)
     if places.mcp and (wish.mcp or known.mcp):
         yield _mcp_part(places, places.mcp, wish.mcp, known)
@@ -189,15 +203,17 @@ def _hooks_part(places: Places, wanted: Handlers, known: Install, replace: bool 
 
 
 def _parts_beside(places: Places, other: Places | None) -> Iterator[Shared]:
-    """The files of the OTHER scope in which a former system has its part.
+    """The files besides our own, also of the OTHER scope, in which a former system has its part.
 
-    A file that both scopes share by a link is none of them: two changes of it would collide.
+    A file that has two names by a link is changed by the first: two changes of it would collide.
     """
-    own = {os.path.realpath(each) for each in (*places.settings, places.memory)}
-    for path in (*other.settings, other.memory) if other else ():
-        part = _left_part(path)
-        if os.path.realpath(path) not in own and part.has_former(text_of(path, read_file(path))):
-            yield part
+    done = {os.path.realpath(each) for each in (places.hooks, places.memory)}
+    for where in (places, other) if other else (places,):
+        for path in (*where.settings, *where.pages):
+            part, real = _left_part(path), os.path.realpath(path)
+            if real not in done and part.found_in(text_of(path, read_file(path))):
+                yield part
+            done.add(real)
 
 
 def _left_part(path: Path) -> Shared:
@@ -249,11 +265,8 @@ def _mcp_part(places: Places, path: Path, wanted: dict[str, Any] | None, known: 
 def _put(part: Shared) -> tuple[Change, tuple[str, ...]]:
     before = read_file(part.path)
     text = text_of(part.path, before)
-    try:
+    with _naming(part.path):
         merged = part.put(text)
-    except Refused as error:
-        error.message = f"{part.path}: {error.message}"
-        raise
     new = None if before is None and not merged.text else merged.text.encode()
     return Change(part.path, before, new), merged.remarks
 
