@@ -794,7 +794,8 @@ def test_a_skill_of_the_same_name_in_either_scope(machine: Machine, scope: str) 
 
     assert message.startswith(f"{theirs.parent} is not gitmem's")
     if scope == "project":
-        assert hint == f"rename it, or move it out of {theirs.parents[1]}"
+        away = theirs.parents[2] / "diary.before-gitmem"
+        assert hint == f"`mv {theirs.parent} {away}` lets gitmem's load"
         return
     assert hint.startswith("`gitmem install claude-code --scope user --replace`")
     machine.install(replace=True)

@@ -392,6 +392,22 @@ class TestBothScopes:
         assert "`gitmem install claude-code --scope project --replace` takes it out" in first
         assert (both.settings.read_bytes(), both.user_page.read_bytes()) == before
 
+    @pytest.mark.parametrize("replace", [False, True])
+    def test_a_skill_of_the_user_that_hides_ours_in_the_project_is_named(
+        self, both: TwoScopes, replace: bool
+    ) -> None:
+        theirs = both.write(both.home / ".claude" / "skills" / "users" / "SKILL.md", b"theirs\n")
+
+        said = both.install(scope="project", replace=replace).remarks
+
+        away = both.home / ".claude" / "users.before-gitmem"
+        (note,) = (each for each in said if each.startswith(str(theirs.parent)))
+        assert f"`mv {theirs.parent} {away}`" in note
+        assert theirs.read_bytes() == b"theirs\n"
+        theirs.parent.rename(away)
+        said = both.install(scope="project", replace=replace).remarks
+        assert not [each for each in said if str(theirs.parent) in each]
+
     def test_what_was_edited_in_the_other_scope_since_stays(self, both: TwoScopes) -> None:
         both.install(scope="project", replace=True)
         both.user_page.write_bytes(both.user_page.read_bytes().replace(b"Many.", b"Few."))

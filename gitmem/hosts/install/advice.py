@@ -15,11 +15,12 @@ from gitmem.errors import BadInput
 from gitmem.hosts.install.files import backup_of, digest, text_of
 from gitmem.hosts.install.former import leftovers, way_out
 from gitmem.hosts.install.hooks import events_wired
-from gitmem.hosts.install.places import CLAUDE, PROJECT, Places, other_scope
+from gitmem.hosts.install.places import CLAUDE, PROJECT, USER, Places, other_scope
 from gitmem.hosts.install.plan import Plan, Wish
-from gitmem.hosts.install.record import Install, as_replaced, replaced_paths
+from gitmem.hosts.install.record import Install, as_replaced, install_of, replaced_paths
 from gitmem.hosts.install.settings import plugin_at, settings_in
-from gitmem.hosts.install.skills_update import SkillPlan
+from gitmem.hosts.install.skills import shipped_folder
+from gitmem.hosts.install.skills_update import SkillPlan, as_shipped, plan_skills
 from gitmem.hosts.transcripts.readers import home_in
 from gitmem.operations.group import Store
 
@@ -45,6 +46,39 @@ def unloaded(skills: SkillPlan, where: Places, replace: bool) -> Iterator[str]:
         yield f"{said}: {', '.join(names)}; remove or rename {paths}, then install again"
     else:
         yield f"{said}: {', '.join(names)}; {_replace_hint(where)} puts ours in their place"
+
+
+def hidden_by(wish: Wish, store: Path, environ: Mapping[str, str], project: Path) -> Iterator[str]:
+    """Skills of the other scope that have the names of ours, and what to do about them."""
+    there = other_scope(wish.places, environ, project)
+    if there is None or wish.has_plugin or realpath(there.skills) == realpath(wish.places.skills):
+        return
+    for name in shadowed(there, install_of(store, there), wish.layout):
+        yield "; ".join(shadow_in_other_scope(there, name))
+
+
+def shadowed(there: Places, known: Install, layout: str) -> tuple[str, ...]:
+    """The names of our skills that somebody else's have THERE, of which KNOWN is the record."""
+    source = shipped_folder()
+    given = known.skills or as_shipped(source, there.host, there.skills)
+    since = known.skills_version
+    plan = plan_skills(
+        source, there.host, there.skills, given, since, put_back=False, layout=layout
+    )
+    return plan.shadowed
+
+
+def shadow_in_other_scope(there: Places, name: str) -> tuple[str, str]:
+    """What a skill THERE does to the one that we have put into the other scope, and the way out."""
+    path, away = there.skills / name, there.skills.parent / f"{name}.before-gitmem"
+    if there.host == CLAUDE and there.scope == USER:
+        loads = "it loads before the one that gitmem has put into the project"
+    else:
+        loads = "there are two skills of that name"
+    return (
+        f"{path} is not gitmem's: {loads}",
+        f"`{join(('mv', str(path), str(away)))}` lets gitmem's load",
+    )
 
 
 def _replace_hint(where: Places) -> str:
