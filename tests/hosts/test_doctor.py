@@ -589,7 +589,6 @@ def test_the_page_names_every_finding() -> None:
 
 
 OLD_INJECT = "node ~/zylos/.claude/skills/zylos-memory/scripts/session-start-inject.js"
-OLD_HANDLER = {"type": "command", "command": OLD_INJECT}
 OLD_PLACES = {
     "user": ("home", ".claude/settings.json"),
     "project": ("project", ".claude/settings.json"),
@@ -597,11 +596,11 @@ OLD_PLACES = {
 }
 
 
-def add_old_hook(path: Path) -> None:
+def add_old_hook(path: Path, command: str = OLD_INJECT) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     said = json.loads(path.read_text()) if path.exists() else {}
     groups = said.setdefault("hooks", {}).setdefault("SessionStart", [])
-    groups.append({"matcher": "", "hooks": [OLD_HANDLER]})
+    groups.append({"matcher": "", "hooks": [{"type": "command", "command": command}]})
     path.write_text(json.dumps(said))
 
 
@@ -614,12 +613,121 @@ def test_memory_that_another_system_shows_as_well(machine: Machine, place: str) 
     message, hint = machine.found()["memory-twice"]
 
     assert message.startswith(f"{path} runs session-start-inject.js at SessionStart")
-    scope = "user" if place == "user" else "project"
-    assert hint.startswith(f"`gitmem install claude-code --scope {scope} --replace`")
-    machine.install(scope=scope, replace=True)
-    assert "memory-twice" not in machine.found()
-    if scope == "user":
-        assert machine.found() == {}
+    assert hint.startswith("`gitmem install claude-code --scope user --replace`")
+    machine.install(replace=True)
+    assert machine.found() == {}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "node /srv/old/session-start-inject.js",
+        "node ~/zylos/.claude/skills/zylos-memory/scripts/session-start-inject",
+        "bun '/My Bot/session-start-inject.mjs' --quiet",
+        "cd ~/zylos/.claude/skills/zylos-memory/scripts && node inject-v4.js",
+        "node $CLAUDE_PROJECT_DIR/.claude/skills/zylos-memory/scripts/inject-v4.js",
+    ],
+)
+def test_an_old_hook_under_another_path_or_name(machine: Machine, command: str) -> None:
+    add_old_hook(machine.settings, command)
+
+    message, _ = machine.found()["memory-twice"]
+
+    assert message.startswith(f"{machine.settings} runs ")
+    machine.install(replace=True)
+    assert machine.found() == {}
+    assert command not in machine.settings.read_text()
+
+
+@pytest.mark.parametrize("command", ["node my-session-start-inject.js", "node zylos-memory-ui.js"])
+def test_a_hook_whose_name_is_only_alike(machine: Machine, command: str) -> None:
+    add_old_hook(machine.settings, command)
+
+    assert machine.found() == {}
+
+
+def test_an_old_hook_that_an_administrator_has_set(machine: Machine) -> None:
+    add_old_hook(machine.managed)
+
+    message, hint = machine.found()["memory-twice"]
+
+    assert message.startswith(f"{machine.managed} runs session-start-inject.js")
+    assert hint == f"take it out of {machine.managed}: gitmem does not write that file"
+
+
+def test_local_settings_that_nobody_can_read(machine: Machine) -> None:
+    local = machine.project / ".claude" / "settings.local.json"
+    add_old_hook(local)
+    local.write_text(local.read_text().replace("}]}]}", "}]}],}"))
+
+    message, _ = machine.found()["settings-broken"]
+
+    assert message.startswith(str(local))
+
+
+@pytest.mark.parametrize("name", ["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_an_old_section_in_any_page_of_the_project(
+    machine: Machine, name: str, newline: str
+) -> None:
+    page, text = machine.project / name, "# Bot\n\n## Memory System\n\nInvoke /zylos-memory.\n"
+    page.parent.mkdir(exist_ok=True)
+    page.write_bytes(text.replace("\n", newline).encode())
+    before = page.read_bytes()
+
+    message, hint = machine.found()["section-old"]
+
+    assert message.startswith(f"{page} has the section 'Memory System'")
+    assert "--scope user --replace`" in hint
+    machine.install(replace=True)
+    assert machine.found() == {}
+    hosts.uninstall(
+        machine.store, "claude-code", "user", environ=machine.environ, project=machine.project
+    )
+    assert page.read_bytes() == before
+
+
+def test_an_old_section_in_a_folder_above_the_project(machine: Machine) -> None:
+    page = machine.project.parent / "CLAUDE.md"
+    page.write_text("## Memory System\n\nInvoke /zylos-memory.\n")
+
+    message, hint = machine.found()["section-old"]
+
+    assert message.startswith(f"{page} has the section 'Memory System'")
+    assert hint == f"take it out of {page} by hand"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "## How I remember\n\nRun `node skills/zylos-memory/scripts/memory-sync.js`.\n",
+        "Memory System\n-------------\n\nsession-start-inject.js shows your memory.\n",
+    ],
+)
+def test_lines_of_the_old_system_under_another_heading_are_a_note(
+    machine: Machine, text: str
+) -> None:
+    memory = machine.home / ".claude" / "CLAUDE.md"
+    memory.write_text(f"{memory.read_text()}\n{text}")
+
+    (note,) = machine.look().notes
+
+    assert note.startswith(f"{memory} names ")
+    assert machine.install(replace=True).remarks[-1:] == (note,)
+    assert text in memory.read_text()
+
+
+@pytest.mark.parametrize("scope", ["user", "project"])
+def test_folders_that_are_one_by_a_link_call_once(bare: Machine, scope: str) -> None:
+    dotfiles = bare.home.parent / "dotfiles"
+    dotfiles.mkdir()
+    for folder in (bare.home, bare.project):
+        (folder / ".claude").symlink_to(dotfiles)
+
+    said = bare.install(scope=scope).remarks
+
+    assert not [each for each in said if "calls gitmem, too" in each]
+    assert bare.found() == {}
 
 
 def test_a_section_on_memory_of_another_system(machine: Machine) -> None:
@@ -686,7 +794,8 @@ def test_a_skill_of_the_same_name_in_either_scope(machine: Machine, scope: str) 
 
     assert message.startswith(f"{theirs.parent} is not gitmem's")
     if scope == "project":
-        assert hint == f"rename it, or move it out of {theirs.parents[1]}"
+        away = theirs.parents[2] / "diary.before-gitmem"
+        assert hint == f"`mv {theirs.parent} {away}` lets gitmem's load"
         return
     assert hint.startswith("`gitmem install claude-code --scope user --replace`")
     machine.install(replace=True)

@@ -415,7 +415,7 @@ def test_the_section_says_what_the_group_has_and_what_to_do(machine: Machine) ->
     known = {row[0]: row[1:] for row in rows if len(row) == 5}
     assert known["state"][0::2] == ["`state.md`", "always"]
     assert known["state"][3] == "4 KB"
-    assert known["user"][0::2] == ["`users/<user>/profile.md`", "while that person speaks"]
+    assert known["user"][0::2] == ["`users/<user>/profile.md`", "when you read it"]
     for words in ("[Action Required]", "/zylos-memory", "at once", "gitmem write", "Sizes"):
         assert words in text
 

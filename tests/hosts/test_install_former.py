@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from gitmem.hosts.install.skills_installed import update_installed
 from gitmem.operations.init import init
 from gitmem.resources import templates
 from tests.hosts.test_install import Machine, tree
+from tests.support.processes import Crowd, Voice, need_strace, traced
 from tests.support.skills import layouts_of
 
 INJECT = "node ~/zylos/.claude/skills/zylos-memory/scripts/session-start-inject.js"
@@ -318,6 +321,207 @@ def test_another_layout_gives_the_name_back_to_the_old_skill(zylos: Zylos) -> No
     assert frontmatter.read(zylos.diary.read_text())["name"] == "diary"
     zylos.uninstall(scope="project")
     assert zylos.diary.read_bytes() == b"their diary\n"
+
+
+class TwoScopes(Zylos):
+    """The old system has its hooks and its section for the user as well."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.write(self.settings, json.dumps(OLD_HOOKS).encode())
+        page = OLD_PAGE.replace("\n", "\r\n").encode()
+        self.user_page = self.write(self.home / ".claude" / "CLAUDE.md", page)
+
+    @property
+    def shared(self) -> tuple[Path, ...]:
+        """The files in which the old system has its part."""
+        return (self.settings, self.local, self.page, self.user_page)
+
+    def former(self) -> list[Path]:
+        """Those of them in which it still has one."""
+        words = ("session-start-inject.js", "c4-", "~/zylos/memory")
+        return [each for each in self.shared if any(x in each.read_text() for x in words)]
+
+    def twice(self, **wishes: Any) -> list[str]:
+        """What an installation says of memory that is shown twice."""
+        return [each for each in self.install(**wishes).remarks if "is shown twice" in each]
+
+
+@pytest.fixture
+def both(tmp_path: Path) -> TwoScopes:
+    return TwoScopes(tmp_path)
+
+
+class TestBothScopes:
+    @pytest.mark.parametrize("scope", ["user", "project"])
+    def test_one_command_takes_over_in_both_and_one_gives_both_back(
+        self, both: TwoScopes, scope: str
+    ) -> None:
+        before = tree(both.home, both.project)
+
+        done = both.install(scope=scope, replace=True)
+
+        assert both.former() == []
+        assert OTHER in commands_at(both.settings)
+        assert OTHER in commands_at(both.local)
+        ours = [each for each in both.shared if "gitmem:begin" in each.read_text()]
+        assert ours == [both.page if scope == "project" else both.user_page]
+        assert {*both.shared} <= {Path(each.path) for each in done.files if each.backup}
+        assert both.twice(scope=scope) == []
+        assert both.install(scope=scope, replace=True).files == ()
+        both.uninstall(scope=scope)
+        assert tree(both.home, both.project) == before
+
+    def test_a_dry_run_shows_both_and_touches_neither(self, both: TwoScopes) -> None:
+        before = tree(both.home, both.project)
+
+        done = both.install(scope="project", replace=True, dry_run=True)
+
+        assert {*both.shared} <= {Path(x.path) for x in done.files if x.action == "changed"}
+        assert both.twice(scope="project", replace=True, dry_run=True) == []
+        assert tree(both.home, both.project) == before
+
+    def test_without_replacing_the_other_scope_is_named_with_what_to_type(
+        self, both: TwoScopes
+    ) -> None:
+        before = both.settings.read_bytes(), both.user_page.read_bytes()
+
+        said = both.twice(scope="project")
+
+        (first, *_) = (each for each in said if each.startswith(f"{both.settings} runs"))
+        assert "`gitmem install claude-code --scope project --replace` takes it out" in first
+        assert (both.settings.read_bytes(), both.user_page.read_bytes()) == before
+
+    @pytest.mark.parametrize("replace", [False, True])
+    def test_a_skill_of_the_user_that_hides_ours_in_the_project_is_named(
+        self, both: TwoScopes, replace: bool
+    ) -> None:
+        theirs = both.write(both.home / ".claude" / "skills" / "users" / "SKILL.md", b"theirs\n")
+
+        said = both.install(scope="project", replace=replace).remarks
+
+        away = both.home / ".claude" / "users.before-gitmem"
+        (note,) = (each for each in said if each.startswith(str(theirs.parent)))
+        assert f"`mv {theirs.parent} {away}`" in note
+        assert theirs.read_bytes() == b"theirs\n"
+        theirs.parent.rename(away)
+        said = both.install(scope="project", replace=replace).remarks
+        assert not [each for each in said if str(theirs.parent) in each]
+
+    def test_what_was_edited_in_the_other_scope_since_stays(self, both: TwoScopes) -> None:
+        both.install(scope="project", replace=True)
+        both.user_page.write_bytes(both.user_page.read_bytes().replace(b"Many.", b"Few."))
+        both.settings.write_text(both.settings.read_text().replace('"opus"', '"sonnet"'))
+
+        both.uninstall(scope="project")
+
+        page = OLD_PAGE.replace("Many.", "Few.").replace("\n", "\r\n")
+        assert both.user_page.read_bytes() == page.encode()
+        assert set(commands_at(both.settings)) == {INJECT, BRIDGE, OTHER}
+        assert json.loads(both.settings.read_text())["model"] == "sonnet"
+
+    @pytest.mark.parametrize("section", ["", OLD_SECTION], ids=["gone", "back by hand"])
+    def test_a_page_that_is_another_by_now_gets_the_section_once(
+        self, both: TwoScopes, section: str
+    ) -> None:
+        both.install(scope="project", replace=True)
+        both.user_page.write_text(f"# New page\n{section and chr(10)}{section}")
+
+        both.uninstall(scope="project")
+
+        assert both.user_page.read_text() == f"# New page\n\n{OLD_SECTION}"
+
+    def test_a_file_that_is_gone_since_stays_so(self, both: TwoScopes) -> None:
+        both.install(scope="project", replace=True)
+        both.user_page.unlink()
+
+        both.uninstall(scope="project")
+
+        assert not both.user_page.exists()
+        assert set(commands_at(both.settings)) == {INJECT, BRIDGE, OTHER}
+
+    @pytest.mark.parametrize("scope", ["user", "project"])
+    def test_folders_that_are_one_by_a_link_are_changed_once(
+        self, both: TwoScopes, scope: str
+    ) -> None:
+        both.local.rename(both.settings.with_name(both.local.name))
+        shutil.rmtree(both.project / ".claude")
+        (both.project / ".claude").symlink_to(both.home / ".claude")
+        both.page.unlink()
+        both.page.symlink_to(both.user_page)
+        before = tree(both.home, both.project)
+        assert both.twice(scope=scope, replace=True, dry_run=True) == []
+
+        both.install(scope=scope, replace=True)
+
+        assert commands_at(both.settings)[0] == OTHER
+        assert both.former() == []
+        both.uninstall(scope=scope)
+        assert tree(both.home, both.project) == before
+
+    def test_giving_back_beside_another_installation_says_that_memory_is_shown_twice(
+        self, both: TwoScopes
+    ) -> None:
+        both.install(scope="project", replace=True)
+        both.install(scope="user")
+
+        said = both.uninstall(scope="project").remarks
+
+        (first, *_) = (each for each in said if each.startswith(f"{both.local} runs"))
+        assert "`gitmem install claude-code --scope user --replace` takes it out" in first
+        both.install(scope="user", replace=True)
+        assert both.former() == []
+
+    @pytest.mark.parametrize(
+        ("first", "step"), [(4, 6), pytest.param(1, 1, marks=pytest.mark.slow)]
+    )
+    def test_a_kill_at_any_step_leaves_whole_files_and_two_ways_out(
+        self, tmp_path: Path, first: int, step: int
+    ) -> None:
+        need_strace()
+        folder, origin = tmp_path / "here", tmp_path / "origin"
+        folder.mkdir()
+        both = TwoScopes(folder)
+        shutil.copytree(folder, origin, symlinks=True)
+        before = tree(both.home, both.project)
+        both.install(scope="project", replace=True)
+        after = tree(both.home, both.project)
+
+        for number in count(first, step):
+            _as_in(origin, folder)
+            if _survives(both, tmp_path / "log", number):
+                break
+            for path in both.shared:
+                assert path.read_bytes() in (before[str(path)], after[str(path)])
+            shutil.copytree(folder, tmp_path / "killed", symlinks=True)
+            both.uninstall(scope="project")
+            assert tree(both.home, both.project) == before, f"uninstalled after rename {number}"
+            _as_in(tmp_path / "killed", folder)
+            both.install(scope="project", replace=True)
+            assert tree(both.home, both.project) == after, f"repeated after rename {number}"
+            both.uninstall(scope="project")
+            assert tree(both.home, both.project) == before, f"and uninstalled after {number}"
+            shutil.rmtree(tmp_path / "killed")
+        assert number > len(both.shared)
+
+
+def _as_in(origin: Path, folder: Path) -> None:
+    shutil.rmtree(folder)
+    shutil.copytree(origin, folder, symlinks=True)
+
+
+def _install(voice: Voice, machine: TwoScopes) -> None:
+    voice.hear()
+    machine.install(scope="project", replace=True)
+
+
+def _survives(machine: TwoScopes, log: Path, number: int) -> bool:
+    """Whether an installation has fewer than NUMBER renames; it is killed at that one."""
+    with Crowd() as crowd:
+        child = crowd.start(_install, machine)
+        with traced(child, log, ("rename",), f"signal=KILL:when={number}"):
+            child.say("go")
+            return ["done"] in child.finish()
 
 
 ALIASES = [("zylos", "zylos-memory", "gitmem-memory"), ("arizuko", "recall", "recall-memories")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +11,10 @@ from gitmem.core.layout import Layer, Layout
 from gitmem.core.transcripts import sync_skill
 from gitmem.hosts.install.sections import section
 from gitmem.hosts.install.skills import shipped_folder, skill_files
+from gitmem.operations.group import Store
+from gitmem.operations.init import init
 from gitmem.operations.layouts import shipped, shipped_layout
+from tests.support.cli import run_gitmem
 
 SHIPPED = shipped()
 
@@ -96,6 +100,18 @@ class TestClassification:
         found = re.findall(r"When in doubt, write to `(\w+)`", text)
         assert found == ([place] if place else [])
 
+    @pytest.mark.parametrize("layout", ["zylos", "standard", "arizuko", "soul"])
+    def test_what_is_written_in_doubt_can_be_shown(self, layout: str, tmp_path: Path) -> None:
+        """A page without a summary is never shown where a prompt has summaries only."""
+        init(Store(tmp_path), "main", layout=layout)
+        text = section(shipped_layout(layout), "main")
+        found = re.search(r"When in doubt, write to `\w+`: `gitmem (write .*?)`", text)
+        assert found
+
+        done = run_gitmem(*found[1].split(), GITMEM_HOME=str(tmp_path))
+
+        assert (done.code, "will not show it" in done.err) == (0, False)
+
     @pytest.mark.parametrize("layout", SHIPPED)
     def test_what_concerns_a_person_goes_to_their_own_profile(self, layout: str) -> None:
         made = shipped_layout(layout)
@@ -104,6 +120,8 @@ class TestClassification:
         has_profiles = any(each.kind == "profile" for each in made.layers)
         assert ("goes to that person's own profile" in text) == has_profiles
         assert ("`gitmem write user --user ID --append TEXT`" in text) == has_profiles
+        assert ("`gitmem inject --layer user --user ID` shows it" in text) == has_profiles
+        assert "while that person speaks" not in text, "no hook knows who speaks"
 
     def test_a_layout_that_nobody_knows_gets_rules_of_its_kinds(self) -> None:
         layers = (

@@ -59,7 +59,8 @@ def command(
     edited is left alone. Exits with 6 when a file could not be read, and so keeps what shall go.
 
     Where another memory system has left hooks, a section or skills of the same names, they stay,
-    and the answer names them. --replace puts gitmem in their place, and --uninstall puts them back.
+    and the answer names them. --replace puts gitmem in their place, takes old hooks and sections
+    out of the other scope as well, and --uninstall puts all of it back.
 
     git-hook makes a plain `git commit` in a group obey the rules that a write obeys.
 

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from gitmem.errors import BadInput, GitmemError
 from gitmem.hosts.doctor.told import Finding, Wiring
+from gitmem.hosts.install.advice import shadow_in_other_scope, shadowed
 from gitmem.hosts.install.former import former, leftovers, way_out
-from gitmem.hosts.install.places import CLAUDE, SCOPES, USER, Places, places
+from gitmem.hosts.install.places import SCOPES, Places, places
 from gitmem.hosts.install.record import Install, install_of
 from gitmem.hosts.install.skills import SKILL, aliased_layout, shipped_folder
-from gitmem.hosts.install.skills_update import as_shipped, plan_skills
+from gitmem.hosts.install.skills_update import as_shipped
 
 
 def former_findings(
@@ -22,15 +23,15 @@ def former_findings(
     found = list(_installs(store, host, environ, project))
     layout = next(filter(None, (_layout(known) for _, known in found)), "")
     for there, known in found:
-        hint = way_out(there, wired)
         for each in leftovers(there):
+            hint = each.by_hand or way_out(there, wired)
             if each.is_hook:
                 yield Finding("memory-twice", each.said, hint)
             elif each.is_known:
                 yield Finding("section-old", each.said, hint)
         # A plugin brings its skills under names of its own.
         is_needed = any(each.events and not each.plugin for each in rows)
-        hidden = _shadowed(there, known, layout) if is_needed else ()
+        hidden = shadowed(there, known, layout) if is_needed else ()
         for name in hidden:
             yield _shadow_finding(there, there.skills / name, known, wired)
         yield from _skill_findings(there, known, hidden)
@@ -66,15 +67,6 @@ def _given(there: Places, known: Install) -> Mapping[str, str]:
     return known.skills or as_shipped(shipped_folder(), there.host, there.skills)
 
 
-def _shadowed(there: Places, known: Install, layout: str) -> tuple[str, ...]:
-    given, source = _given(there, known), shipped_folder()
-    version = known.skills_version
-    plan = plan_skills(
-        source, there.host, there.skills, given, version, put_back=False, layout=layout
-    )
-    return plan.shadowed
-
-
 def _shadow_finding(there: Places, path: Path, known: Install, wired: Sequence[str]) -> Finding:
     said = f"{path} is not gitmem's"
     if known.skills or there.scope in wired:
@@ -82,13 +74,7 @@ def _shadow_finding(there: Places, path: Path, known: Install, wired: Sequence[s
         return Finding(
             "skill-shadowed", f"{said}: it loads, and the skill of that name does not", way
         )
-    if there.host == CLAUDE and there.scope == USER:
-        loads = "it loads before the one that gitmem has put into the project"
-    else:
-        loads = "there are two skills of that name"
-    return Finding(
-        "skill-shadowed", f"{said}: {loads}", f"rename it, or move it out of {there.skills}"
-    )
+    return Finding("skill-shadowed", *shadow_in_other_scope(there, path.name))
 
 
 def _skill_findings(there: Places, known: Install, told: Sequence[str]) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from gitmem.errors import BadInput, GitmemError, Refused
 from gitmem.hosts.doctor.former import former_findings
 from gitmem.hosts.doctor.told import Finding, Wiring
 from gitmem.hosts.install.files import read_file, text_of
+from gitmem.hosts.install.former import hooks_left
 from gitmem.hosts.install.hooks import PROMPT, events_wired, wanted_handlers
 from gitmem.hosts.install.mcp import NAME, SERVERS, TABLE
 from gitmem.hosts.install.places import (
@@ -33,6 +34,7 @@ from gitmem.hosts.install.skills_update import as_shipped, plan_skills
 from gitmem.hosts.transcripts.readers import home_in
 
 Settings = dict[Path, dict[str, Any]]
+_BROKEN = "mend it by hand: its host cannot read it, either"
 _SWITCHES = {
     "disableAllHooks": "set it to false there, or take it out",
     "allowManagedHooksOnly": "only your administrator can: ask to have gitmem's hooks managed",
@@ -95,9 +97,9 @@ def host_findings(
     """What keeps the hosts that call us from doing so, or from doing it once."""
     for each in wired:
         if each.problem:
-            hint = "mend it by hand: its host cannot read it, either"
-            yield Finding("settings-broken", each.problem, hint)
+            yield Finding("settings-broken", each.problem, _BROKEN)
     for where in _all_places(environ, project):
+        yield from _local_findings(where)
         yield from _mark_findings(where)
         row = next((x for x in wired if (x.host, x.scope) == where[:2]), None)
         if row and row.events:
@@ -108,8 +110,17 @@ def host_findings(
             yield from _double_findings(host, rows)
             yield from former_findings(store, host, rows, environ, project)
             files = _settings(_files(host, environ, project, managed))
-            yield from _hidden_findings(host, rows, files)
+            yield from _hidden_findings(rows, files)
+            yield from _managed_findings(managed, files)
             yield from look(store, files, home_in(environ))
+
+
+def _local_findings(where: Places) -> Iterator[Finding]:
+    """Settings of this person alone that cannot be read: nobody knows what they call."""
+    try:
+        read_settings(where.local) if where.local else {}
+    except GitmemError as error:
+        yield Finding("settings-broken", error.message, _BROKEN)
 
 
 def _mark_findings(where: Places) -> Iterator[Finding]:
@@ -142,7 +153,8 @@ def _age_findings(store: Path, where: Places, row: Wiring) -> Iterator[Finding]:
 
 
 def _double_findings(host: str, rows: Sequence[Wiring]) -> Iterator[Finding]:
-    called = [each for each in rows if each.events]
+    # A folder that both scopes share by a link is one file, whose calls a host makes once.
+    called = list({os.path.realpath(each.settings): each for each in rows if each.events}.values())
     plugin = next((each for each in rows if each.plugin), None)
     if plugin and called:
         yield Finding(
@@ -158,11 +170,19 @@ def _double_findings(host: str, rows: Sequence[Wiring]) -> Iterator[Finding]:
         )
 
 
-def _hidden_findings(host: str, rows: Sequence[Wiring], files: Settings) -> Iterator[Finding]:
+def _managed_findings(managed: Path | None, files: Settings) -> Iterator[Finding]:
+    """Hooks of another memory system that an administrator has set."""
+    if managed in files:
+        hint = f"take it out of {managed}: gitmem does not write that file"
+        for each in hooks_left(managed, files[managed]):
+            yield Finding("memory-twice", each.said, hint)
+
+
+def _hidden_findings(rows: Sequence[Wiring], files: Settings) -> Iterator[Finding]:
     """Calls in files that `install` does not write: they are made as well."""
-    known = {each.settings for each in rows}
+    known = {os.path.realpath(each.settings) for each in rows}
     for path, said in files.items():
-        if str(path) not in known and events_wired(said):
+        if os.path.realpath(path) not in known and events_wired(said):
             text = f"{path} calls gitmem, too: everything happens twice"
             yield Finding("double", text, f"take those lines out of {path}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from os.path import realpath
 from pathlib import Path
 from shlex import join, quote
 
@@ -14,11 +15,12 @@ from gitmem.errors import BadInput
 from gitmem.hosts.install.files import backup_of, digest, text_of
 from gitmem.hosts.install.former import leftovers, way_out
 from gitmem.hosts.install.hooks import events_wired
-from gitmem.hosts.install.places import CLAUDE, PROJECT, SCOPES, Places, places
+from gitmem.hosts.install.places import CLAUDE, PROJECT, USER, Places, other_scope
 from gitmem.hosts.install.plan import Plan, Wish
-from gitmem.hosts.install.record import Install, as_replaced, replaced_paths
+from gitmem.hosts.install.record import Install, as_replaced, install_of, replaced_paths
 from gitmem.hosts.install.settings import plugin_at, settings_in
-from gitmem.hosts.install.skills_update import SkillPlan
+from gitmem.hosts.install.skills import shipped_folder
+from gitmem.hosts.install.skills_update import SkillPlan, as_shipped, plan_skills
 from gitmem.hosts.transcripts.readers import home_in
 from gitmem.operations.group import Store
 
@@ -44,6 +46,39 @@ def unloaded(skills: SkillPlan, where: Places, replace: bool) -> Iterator[str]:
         yield f"{said}: {', '.join(names)}; remove or rename {paths}, then install again"
     else:
         yield f"{said}: {', '.join(names)}; {_replace_hint(where)} puts ours in their place"
+
+
+def hidden_by(wish: Wish, store: Path, environ: Mapping[str, str], project: Path) -> Iterator[str]:
+    """Skills of the other scope that have the names of ours, and what to do about them."""
+    there = other_scope(wish.places, environ, project)
+    if there is None or wish.has_plugin or realpath(there.skills) == realpath(wish.places.skills):
+        return
+    for name in shadowed(there, install_of(store, there), wish.layout):
+        yield "; ".join(shadow_in_other_scope(there, name))
+
+
+def shadowed(there: Places, known: Install, layout: str) -> tuple[str, ...]:
+    """The names of our skills that somebody else's have THERE, of which KNOWN is the record."""
+    source = shipped_folder()
+    given = known.skills or as_shipped(source, there.host, there.skills)
+    since = known.skills_version
+    plan = plan_skills(
+        source, there.host, there.skills, given, since, put_back=False, layout=layout
+    )
+    return plan.shadowed
+
+
+def shadow_in_other_scope(there: Places, name: str) -> tuple[str, str]:
+    """What a skill THERE does to the one that we have put into the other scope, and the way out."""
+    path, away = there.skills / name, there.skills.parent / f"{name}.before-gitmem"
+    if there.host == CLAUDE and there.scope == USER:
+        loads = "it loads before the one that gitmem has put into the project"
+    else:
+        loads = "there are two skills of that name"
+    return (
+        f"{path} is not gitmem's: {loads}",
+        f"`{join(('mv', str(path), str(away)))}` lets gitmem's load",
+    )
 
 
 def _replace_hint(where: Places) -> str:
@@ -77,14 +112,20 @@ def still_there(
     plan: Plan, where: Places, environ: Mapping[str, str], project: Path
 ) -> Iterator[str]:
     """What a former memory system still has in the files of the host, and what to do about it."""
-    done = {change.path: text_of(change.path, change.after) for change in plan.shared}
-    for scope in SCOPES:
-        try:
-            there = places(where.host, scope, environ, project)
-        except BadInput:  # the home folder is no project
-            continue
+    done = {Path(realpath(x.path)): text_of(x.path, x.after) for x in plan.shared}
+    for there in filter(None, (where, other_scope(where, environ, project))):
         for each in leftovers(there, done):
-            yield f"{each.said}; {way_out(there, (where.scope,))}" if each.is_known else each.said
+            way = each.by_hand or way_out(there, (where.scope,))
+            yield f"{each.said}; {way}" if each.is_known else each.said
+
+
+def shown_again(
+    plan: Plan, where: Places, environ: Mapping[str, str], project: Path
+) -> Iterator[str]:
+    """What came back beside an installation of ours in the other scope."""
+    other = other_scope(where, environ, project)
+    if other and (events_wired(settings_in(other.hooks)) or plugin_at(other)):
+        yield from still_there(plan, other, environ, project)
 
 
 def doubts(wish: Wish, plugin: str, environ: Mapping[str, str], project: Path) -> Iterator[str]:
@@ -98,18 +139,13 @@ def doubts(wish: Wish, plugin: str, environ: Mapping[str, str], project: Path) -
     if where.scope == PROJECT and not wish.program.is_portable:
         call = " ".join(wish.program.call)
         yield f"the settings of this project now name what only this machine has: {call}"
-    for other in SCOPES:
-        if other != where.scope and not plugin:
-            yield from _other_scope(where, other, environ, project)
+    there = other_scope(where, environ, project)
+    # Where a link makes one file of both, a host calls us once.
+    if there and not plugin and realpath(there.hooks) != realpath(where.hooks):
+        yield from _in_other_scope(there)
 
 
-def _other_scope(
-    where: Places, scope: str, environ: Mapping[str, str], project: Path
-) -> Iterator[str]:
-    try:
-        there = places(where.host, scope, environ, project)
-    except BadInput:  # the home folder is no project
-        return
+def _in_other_scope(there: Places) -> Iterator[str]:
     if named := plugin_at(there):
         yield (
             f"the plugin {named} is enabled in {there.root}, too: there everything happens twice, "
@@ -118,7 +154,7 @@ def _other_scope(
     if events_wired(settings_in(there.hooks)):
         yield (
             f"{there.hooks} calls gitmem, too: keep one of the two, "
-            f"`gitmem install {where.host} --scope {scope} --uninstall` removes that one"
+            f"`{_install_call(there)} --uninstall` removes that one"
         )
 
 

@@ -7,8 +7,9 @@ and both come back with `--uninstall`.
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -25,6 +26,8 @@ from gitmem.resources import templates
 
 FILE = "former.yaml"
 _BY_HAND = "if it tells the model to keep memory elsewhere, remove it by hand"
+_START = r"(?<![\w.-])"
+_ENDING = r"(?:\.[cm]?[jt]s)?(?!\.?[\w-])"
 _FENCE = re.compile(r"\s*(```|~~~)")
 _HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*\s*\Z")
 
@@ -51,7 +54,9 @@ class Leftover(NamedTuple):
     said: str
     is_hook: bool
     is_known: bool = True
-    """False for a section that only its heading speaks against: `--replace` leaves it."""
+    """False for what only a person can judge: `--replace` leaves it."""
+    by_hand: str = ""
+    """What to do about it where `--replace` does not."""
 
 
 @cache
@@ -82,11 +87,26 @@ def _script_of(handler: Mapping[str, Any]) -> str:
     """The script of a former system that HANDLER runs; empty for none."""
     more = handler.get("args")
     said = " ".join(map(str, (handler.get("command"), *(more if isinstance(more, list) else ()))))
-    return next((each for each in former().scripts if _names(said, each)), "")
+    return _program_in(said)
+
+
+def _program_in(text: str) -> str:
+    """The first script of a former system that TEXT names, wherever it lies; empty for none.
+
+    `node` finds a script without its ending, too, and releases have moved and renamed some; all of
+    them lay in the folder `scripts` of the system's skill.
+    """
+    known = former()
+    for each in known.scripts:
+        if re.search(rf"{_START}{re.escape(Path(each).stem)}{_ENDING}", text):
+            return each
+    skills = "|".join(map(re.escape, known.skills))
+    found = re.search(rf"{_START}(?:{skills})/scripts(?![\w-])", text)
+    return found[0] if found else ""
 
 
 def _names(text: str, word: str) -> bool:
-    return re.search(rf"(?<![\w.-]){re.escape(word)}(?!\.?[\w-])", text) is not None
+    return re.search(rf"{_START}{re.escape(word)}(?!\.?[\w-])", text) is not None
 
 
 def take_former_hooks(text: str) -> str:
@@ -182,12 +202,47 @@ def _sections(text: str) -> Iterator[Section]:
         yield Section(heading, start, start + len(body))
 
 
+def take_former_sections(text: str) -> str:
+    """TEXT without the sections that a former system left."""
+    return _without(text, former_sections(text))
+
+
+def _without(text: str, sections: Sequence[Section]) -> str:
+    for each in reversed(sections):
+        rest = text[each.end :].lstrip("\r\n")
+        text = text[: each.start] + rest if rest else text[: each.start].rstrip("\r\n") + "\n"
+    return text
+
+
+def put_former_sections(text: str, before: str) -> str:
+    """TEXT with the sections that stood in BEFORE, each before its old neighbour, if none is there.
+
+    Where the neighbour is gone, a section comes back at the end.
+    """
+    if former_sections(text):
+        return text
+    newline = "\r\n" if "\r\n" in text else "\n"
+    for each in former_sections(before):
+        made = newline.join(before[each.start : each.end].splitlines())
+        neighbour = before[each.end :].strip().partition("\n")[0].rstrip()
+        at = _line_at(text, neighbour) if neighbour else None
+        if at is None:
+            text = f"{text.rstrip()}{2 * newline if text.strip() else ''}{made}{newline}"
+        else:
+            text = f"{text[:at]}{made}{2 * newline}{text[at:]}"
+    return text
+
+
+def _line_at(text: str, line: str) -> int | None:
+    """Where LINE begins in TEXT; None where it does not stand there just once."""
+    found = list(re.finditer(rf"^{re.escape(line)}\s*?$", text, re.MULTILINE))
+    return found[0].start() if len(found) == 1 else None
+
+
 def put_in_place(text: str, made: str) -> str:
     """TEXT with our section in the place of those that a former system left."""
     found = former_sections(text)
-    for each in reversed(found[0 if has_section(text) else 1 :]):
-        rest = text[each.end :].lstrip("\r\n")
-        text = text[: each.start] + rest if rest else text[: each.start].rstrip("\r\n") + "\n"
+    text = _without(text, found[0 if has_section(text) else 1 :])
     if found and not has_section(text):
         newline = "\r\n" if "\r\n" in text else "\n"
         first = found[0]
@@ -209,42 +264,63 @@ def leftovers(
 ) -> Iterator[Leftover]:
     """What a former system has in the files of one host in one scope.
 
-    TEXTS are those that some of the files will have, where they are about to change.
+    TEXTS are those that some of the files, by their real paths, will have.
     """
     for path in where.settings:
-        scripts: dict[str, list[str]] = {}
-        for event, script in former_hooks(_settings(path, texts)):
-            scripts.setdefault(script, []).append(event)
-        for script, events in scripts.items():
-            said = f"{path} runs {script} at {', '.join(events)}"
-            yield Leftover(f"{said}: memory is shown twice", is_hook=True)
-    text = texts[where.memory] if where.memory in texts else _text(where.memory)
+        yield from hooks_left(path, _settings(path, texts))
+    for path in where.pages:
+        yield from _left_in(path, _text(path, texts))
+    for path in where.pages_above:
+        by_hand = f"take it out of {path} by hand"
+        yield from (x._replace(by_hand=by_hand) for x in _left_in(path, _text(path, texts)))
+
+
+def hooks_left(path: Path, settings: object) -> Iterator[Leftover]:
+    """The hooks that a former system has in SETTINGS, which are those of PATH."""
+    scripts: dict[str, list[str]] = {}
+    for event, script in former_hooks(settings):
+        scripts.setdefault(script, []).append(event)
+    for script, events in scripts.items():
+        said = f"{path} runs {script} at {', '.join(events)}"
+        yield Leftover(f"{said}: memory is shown twice", is_hook=True)
+
+
+def _left_in(path: Path, text: str) -> Iterator[Leftover]:
+    """What a former system has left in a page of instructions."""
     for each in former_sections(text):
-        said = f"{where.memory} has the section {each.heading!r} of another memory system"
+        said = f"{path} has the section {each.heading!r} of another memory system"
         yield Leftover(f"{said}: the model gets two sets of instructions", is_hook=False)
-    for each in like_sections(text):
-        said = f"{where.memory} has a section {each.heading!r} that does not mention gitmem"
+    like = like_sections(text)
+    for each in like:
+        said = f"{path} has a section {each.heading!r} that does not mention gitmem"
         yield Leftover(f"{said}; {_BY_HAND}", is_hook=False, is_known=False)
+    rest = re.sub(SECTION, "", _without(take_former_sections(text), like), flags=re.DOTALL)
+    if named := _program_in(rest):
+        said = f"{path} names {named} of another memory system; if it tells the model to run it"
+        yield Leftover(f"{said}, remove those lines by hand", is_hook=False, is_known=False)
 
 
 def _settings(path: Path, texts: Mapping[Path, str]) -> object:
-    if path not in texts:
-        return settings_in(path)
-    return {} if jsontext.is_blank(texts[path]) else jsontext.read(texts[path])
+    text = texts.get(real := Path(os.path.realpath(path)))
+    if text is None:
+        return settings_in(real)
+    return {} if jsontext.is_blank(text) else jsontext.read(text)
 
 
-def _text(path: Path) -> str:
+def _text(path: Path, texts: Mapping[Path, str]) -> str:
+    if (text := texts.get(Path(os.path.realpath(path)))) is not None:
+        return text
     try:
         return text_of(path, read_file(path))
     except GitmemError:  # told by who has to write it
         return ""
 
 
-def way_out(there: Places, installed: Iterable[str]) -> str:
-    """What to type so that it goes from THERE; INSTALLED are the scopes that call us already."""
-    call = f"gitmem install {there.host} --scope"
-    way = f"`{call} {there.scope} --replace` takes it out, and --uninstall puts it back"
-    others = [scope for scope in installed if scope != there.scope]
-    if not others:
-        return way
-    return f"{way}; one scope is enough: `{call} {others[0]} --uninstall` removes the other"
+def way_out(there: Places, installed: Sequence[str]) -> str:
+    """What to type so that it goes from THERE; INSTALLED are the scopes that call us already.
+
+    One installation is enough: `--replace` looks at both scopes, whichever it installs into.
+    """
+    scope = there.scope if there.scope in installed or not installed else installed[0]
+    call = f"`gitmem install {there.host} --scope {scope} --replace`"
+    return f"{call} takes it out, and --uninstall puts it back"

@@ -45,6 +45,21 @@ class Places(NamedTuple):
         """Every file of this scope in which hooks may stand."""
         return (self.hooks, self.local) if self.local else (self.hooks,)
 
+    @property
+    def pages(self) -> tuple[Path, ...]:
+        """Every file of this scope with instructions that the host reads, ours first."""
+        if self.host == CODEX:
+            return (self.memory, self.memory.with_name("AGENTS.override.md"))
+        if self.scope == USER:
+            return (self.memory,)
+        return (self.memory, self.root / ".claude" / "CLAUDE.md", self.root / "CLAUDE.local.md")
+
+    @property
+    def pages_above(self) -> tuple[Path, ...]:
+        """Those of the folders around a project, which count for other projects, too."""
+        is_read = (self.host, self.scope) == (CLAUDE, PROJECT)
+        return tuple(x / "CLAUDE.md" for x in self.root.parents) if is_read else ()
+
 
 def places(host: str, scope: str, environ: Mapping[str, str], project: Path) -> Places:
     """The files of HOST: those of the person, or of the folder PROJECT."""
@@ -58,6 +73,14 @@ def places(host: str, scope: str, environ: Mapping[str, str], project: Path) -> 
     root = codex.default_home(environ)
     files = root / "hooks.json", root / "skills", root / "AGENTS.md", root / "config.toml"
     return Places(host, scope, root, *files)
+
+
+def other_scope(where: Places, environ: Mapping[str, str], project: Path) -> Places | None:
+    """The same host's files in the other scope; None where PROJECT is the home folder."""
+    try:
+        return places(where.host, USER if where.scope == PROJECT else PROJECT, environ, project)
+    except BadInput:  # the home folder is no project
+        return None
 
 
 def _of_project(host: str, project: Path, home: Path) -> Places:

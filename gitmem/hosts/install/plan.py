@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,8 +14,10 @@ from gitmem.hosts.install.former import (
     former_sections,
     give_place_back,
     put_former_hooks,
+    put_former_sections,
     put_in_place,
     take_former_hooks,
+    take_former_sections,
 )
 from gitmem.hosts.install.hooks import (
     PROMPT,
@@ -53,6 +57,20 @@ class Shared(NamedTuple):
     has_former: Callable[[str], bool] = lambda _: False
     """Whether a text has what a former system left."""
 
+    def found_in(self, text: str) -> bool:
+        """Whether TEXT has what a former system left; says of which file it cannot be told."""
+        with _naming(self.path):
+            return self.has_former(text)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except Refused as error:
+        error.message = f"{path}: {error.message}"
+        raise
+
 
 class Wish(NamedTuple):
     """What somebody wants installed."""
@@ -69,6 +87,8 @@ class Wish(NamedTuple):
     """That of the group, whose own names of skills are installed as well."""
     replace: bool = False
     """Whether to take the place of what a former system has left."""
+    other: Places | None = None
+    """The other scope: what a former system has left there goes as well, and nothing comes."""
 
 
 class Plan(NamedTuple):
@@ -166,8 +186,8 @@ def _parts(wish: Wish, known: Install) -> Iterator[Shared]:
     places = wish.places
     yield _hooks_part(places, wish.handlers, known, wish.replace)
     yield _memory_part(places, wish.section, wish.replace)
-    if places.local and wish.replace:
-        yield _local_part(places.local)
+    if wish.replace:
+        yield from _parts_beside(places, wish.other)
     if places.mcp and (wish.mcp or known.mcp):
         yield _mcp_part(places, places.mcp, wish.mcp, known)
 
@@ -182,8 +202,29 @@ def _hooks_part(places: Places, wanted: Handlers, known: Install, replace: bool 
     return Shared(places.hooks, put, take, _has_former_hooks)
 
 
-def _local_part(path: Path) -> Shared:
-    """Settings into which we write nothing, and in which a former system has its hooks."""
+def _parts_beside(places: Places, other: Places | None) -> Iterator[Shared]:
+    """The files besides our own, also of the OTHER scope, in which a former system has its part.
+
+    A file that has two names by a link is changed by the first: two changes of it would collide.
+    """
+    done = {os.path.realpath(each) for each in (places.hooks, places.memory)}
+    for where in (places, other) if other else (places,):
+        for path in (*where.settings, *where.pages):
+            part, real = _left_part(path), os.path.realpath(path)
+            if real not in done and part.found_in(text_of(path, read_file(path))):
+                yield part
+            done.add(real)
+
+
+def _left_part(path: Path) -> Shared:
+    """A file into which we write nothing, and in which a former system has its hooks or section."""
+    if path.suffix == ".md":
+        return Shared(
+            path,
+            lambda text: Merged(take_former_sections(text)),
+            lambda text, _, replaced: put_former_sections(text, replaced),
+            lambda text: bool(former_sections(text)),
+        )
     return Shared(
         path,
         lambda text: Merged(take_former_hooks(text)),
@@ -224,11 +265,8 @@ def _mcp_part(places: Places, path: Path, wanted: dict[str, Any] | None, known: 
 def _put(part: Shared) -> tuple[Change, tuple[str, ...]]:
     before = read_file(part.path)
     text = text_of(part.path, before)
-    try:
+    with _naming(part.path):
         merged = part.put(text)
-    except Refused as error:
-        error.message = f"{part.path}: {error.message}"
-        raise
     new = None if before is None and not merged.text else merged.text.encode()
     return Change(part.path, before, new), merged.remarks
 
@@ -245,7 +283,9 @@ def plan_uninstall(places: Places, store: Path, known: Install) -> Plan:
     """What leaves every file as it was."""
     parts = [_hooks_part(places, {}, known), _memory_part(places, "")]
     parts += [_mcp_part(places, places.mcp, None, known)] if places.mcp else []
-    parts += [_local_part(each) for each in replaced_paths(known) if each == places.local]
+    done = {part.path for part in parts}
+    left_alone = (x for x in replaced_paths(known) if places.skills not in x.parents)
+    parts += [_left_part(each) for each in left_alone if each not in done]
     changes, left = [], {}
     for part in parts:
         try:

@@ -17,7 +17,7 @@ SECTION = f"{BEGIN}.*?{END}"
 _KB = 1024
 _LOADS = {
     "always": "always",
-    "user": "while that person speaks",
+    "user": "when you read it",  # no hook knows who speaks
     "query": "when something asks for it",
     "never": "when you read it",
 }
@@ -67,11 +67,14 @@ def _rules(layout: Layout) -> Iterator[str]:
     if profile:
         yield (
             "What concerns one person goes to that person's own profile, by the id under which they"
-            f" write: `gitmem write {profile} --user ID --append TEXT`."
+            f" write: `gitmem write {profile} --user ID --append TEXT`; `gitmem inject --layer"
+            f" {profile} --user ID` shows it."
         )
     doubt = _in_doubt(layout)
     if doubt:
-        yield f"When in doubt, write to `{doubt}`: `gitmem write {doubt} TEXT`."
+        # Where a prompt has summaries only, a page without one is never shown.
+        words = "--summary SUMMARY TEXT" if doubt.render == "summary" else "TEXT"
+        yield f"When in doubt, write to `{doubt.name}`: `gitmem write {doubt.name} {words}`."
 
 
 def _exclusive(layout: Layout) -> Iterator[list[str]]:
@@ -87,13 +90,13 @@ def _and(names: list[str]) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _in_doubt(layout: Layout) -> str:
+def _in_doubt(layout: Layout) -> Layer | None:
     """The layer for what has no other place: the log of the day, else the first journal."""
     for kind in ("log", "journal"):
         for each in layout.layers:
             if each.kind == kind:
-                return each.name
-    return ""
+                return each
+    return None
 
 
 def _shown(layer: Layer) -> str:

@@ -13,7 +13,9 @@ from gitmem.hosts.install.advice import (
     doubts,
     edited_since,
     given_way,
+    hidden_by,
     next_steps,
+    shown_again,
     still_calling,
     still_there,
     unloaded,
@@ -27,7 +29,15 @@ from gitmem.hosts.install.files import (
     missing_folders,
     sweep,
 )
-from gitmem.hosts.install.places import CLAUDE, PROJECT, USER, Places, Program, places
+from gitmem.hosts.install.places import (
+    CLAUDE,
+    PROJECT,
+    USER,
+    Places,
+    Program,
+    other_scope,
+    places,
+)
 from gitmem.hosts.install.plan import (
     Plan,
     Wish,
@@ -97,11 +107,13 @@ def install(
 ) -> Installed:
     """Let HOST know gitmem: hooks, skills, the section on memory, where asked for MCP.
 
-    REPLACE takes the place of what a former memory system has left there; `uninstall` puts it back.
+    REPLACE takes the place of what a former memory system has left there, and takes out what it has
+    left in the other scope; `uninstall` puts both back.
     """
     where = places(host, scope, environ, project)
     plugin = _plugin(where, environ, project)
-    asked = _Asked(store, group, where, program, on_prompt, mcp, bool(plugin), replace)
+    other = other_scope(where, environ, project)
+    asked = _Asked(store, group, where, program, on_prompt, mcp, bool(plugin), replace, other)
     wish, plan = asked.planned()  # what is refused is so before there is a store
     made = None if dry_run else _ensured(store, group)
     with nullcontext() if dry_run else alone(store.root):
@@ -113,6 +125,7 @@ def install(
         *plan.remarks,
         *plan.skills.remarks,
         *unloaded(plan.skills, where, replace),
+        *hidden_by(wish, store.root, environ, project),
         *given_way(plan, where, store.root),
         *still_there(plan, where, environ, project),
         *doubts(wish, plugin, environ, project),
@@ -134,6 +147,7 @@ class _Asked(NamedTuple):
     mcp: bool | None
     has_plugin: bool
     replace: bool
+    other: Places | None
 
     def planned(self) -> tuple[Wish, Plan]:
         """What that means here and now; refuses what cannot be."""
@@ -150,6 +164,7 @@ class _Asked(NamedTuple):
             has_plugin,
             layout.name,
             self.replace,
+            self.other,
         )
         return wish, plan_install(wish, known, __version__)
 
@@ -176,6 +191,7 @@ def uninstall(
         *plan.skills.remarks,
         *edited_since(plan, where, store.root, known),
         *still_calling(plan, where),
+        *shown_again(plan, where, environ, project),
     )
     return Installed(host, scope, "uninstalled", dry_run, files, remarks, left=plan.left)
 
@@ -217,16 +233,20 @@ def _told(plan: Plan, store: Path, skills: Path) -> Iterator[FileDone]:
 
 
 def _carry_out(plan: Plan, store: Path, where: Places) -> None:
-    """Do what was planned; the record first, so that nothing of ours is ever unknown."""
+    """Do what was planned; the record first, so that nothing of ours is ever unknown.
+
+    Before it come the copies of which it speaks: a record without them takes somebody else's skill
+    for one of ours that was edited, and neither replaces it nor gives it back.
+    """
     folders = (*plan.record.folders, *missing_folders(plan.changes))
     record = plan.record._replace(folders=tuple(dict.fromkeys(folders)))
+    _prepare(plan, store, where)
     remember(store, begun(record, install_of(store, where)))
-    _make(plan, store, where)
+    _make(plan, where)
     remember(store, record)
 
 
-def _make(plan: Plan, store: Path, where: Places) -> None:
-    _prepare(plan, store, where)
+def _make(plan: Plan, where: Places) -> None:
     make_skills(plan.skills, where.skills, mode=_mode(where))
     for change in (*plan.own, *reversed(plan.shared)):  # the host is told last
         if change.action != "nothing":
