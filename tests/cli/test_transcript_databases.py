@@ -282,27 +282,23 @@ class TestNothingIsWrittenBesideIt:
     def test_while_the_bot_empties_its_log(self, tmp_path: Path) -> None:
         """An empty log beside a bot that runs is no sign that nobody will write."""
         path, rows = tmp_path / "messages.db", 2 * PORTION
-        with closing(nano(path, wal=True)) as connection:
-            come(connection, *range(6, rows))
-            bot = subprocess.Popen(
-                [sys.executable, "-c", BOT, str(path)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-            assert bot.stdin and bot.stdout
-            connection.close()
+        connection = nano(path, wal=True)
+        come(connection, *range(6, rows))
+        connection.close()
+        command, pipe = [sys.executable, "-c", BOT, str(path)], subprocess.PIPE
+        with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as bot:
+            assert bot.stdin
+            assert bot.stdout
             assert bot.stdout.readline() == "empty\n"
             assert (tmp_path / "messages.db-wal").stat().st_size == 0
             found = DATABASES["nano"].rows(path, 0)
             read = [next(found)]
-            bot.stdin.write("\n")
-            bot.stdin.flush()
+            print(file=bot.stdin, flush=True)
             assert bot.stdout.readline() == "rewritten\n"
 
             read += found
 
-            bot.communicate("\n")
+            assert bot.poll() is None
         assert [number for _, number in read] == [*range(1, rows + 1)]
 
     def test_a_copy_with_its_log(
