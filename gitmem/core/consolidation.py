@@ -94,12 +94,12 @@ def recommendations(found: Findings) -> Iterator[str]:
     if found.logs:
         yield (
             f"{counted(len(found.logs), 'log')} of more than {LOG_DAYS} days ago: "
-            "`gitmem consolidate --apply` archives them"
+            f"`gitmem consolidate --apply` archives {_them(found.logs)}"
         )
     if found.archivable:
         yield (
-            f"{counted(len(found.archivable), 'entry')} had their time and faded since: "
-            f"`gitmem consolidate --apply` archives them ({names_of(found.archivable)})"
+            f"{counted(len(found.archivable), 'outdated entry')}: `gitmem consolidate --apply` "
+            f"archives {_them(found.archivable)} ({names_of(found.archivable)})"
         )
     yield from _to_look_at(found)
 
@@ -132,6 +132,10 @@ def names_of(things: Sequence[str]) -> str:
     """The first of THINGS by name, and how many more there are."""
     more = len(things) - NAMED
     return ", ".join(things[:NAMED]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _them(things: Sequence[str]) -> str:
+    return "it" if len(things) == 1 else "them"
 
 
 def _are(things: Sequence[str]) -> str:

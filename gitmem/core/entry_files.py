@@ -88,6 +88,8 @@ def appended(text: str, block: list[str]) -> str:
 
 def inserted(text: str, block: list[str], at: int) -> str:
     """TEXT with BLOCK before its line AT, set apart by blank lines."""
+    if at == 0 and text.startswith(BOM):  # which is no part of the first line
+        return BOM + inserted(text.removeprefix(BOM), block, at)
     lines = split_lines(text)
     newline = newline_before(lines, at)
     above, below = lines[:at], lines[at:]

@@ -33,6 +33,7 @@ from gitmem.operations.place import check_place
 NOTE = "{what}: kept in {into}."
 LOOKED_AT = 500
 """Commits among which the last change of a file is looked for, 0.4 ms each."""
+FROM = "Gitmem-From"
 WAYS_BACK = ("undo", "restore")
 _REVERTS = r"This reverts commit ([0-9a-f]{40})"
 """What `git revert` writes."""
@@ -190,7 +191,9 @@ class _Work:
         if self._renamed and INSTALLED.encode() in (snapshot.read(old) or b""):
             return f"{old} has the section of `gitmem install`, so a host reads it"
         path = old if self._renamed else new
-        self._is_refused = is_refused(snapshot.repository.gitdir) or _was_taken_back(snapshot, path)
+        self._is_refused = is_refused(snapshot.repository.gitdir) or _was_taken_back(
+            snapshot, path, came_back=bool(self._renamed)
+        )
         if self._is_refused:
             return f"somebody took the migration of {path} back"
         op = _last_op(snapshot, path)
@@ -218,7 +221,7 @@ class _Work:
 
     def _renaming(self, data: bytes) -> Step:
         old, new = self._wanted.old, self._wanted.new
-        extra = (("Gitmem-From", old),)
+        extra = ((FROM, old),)
         note = self._note._replace(title=f"{old} -> {new}", paths=(old,), extra=extra)
         return Step({old: None, new: data}, note)
 
@@ -236,25 +239,27 @@ class _Work:
             check_size(path, len(each))
         many = "section" if self._sections == 1 else "sections"
         title = f"{self._sections} {many} of {new} -> {into}"
-        extra = (("Gitmem-From", new),)
+        extra = ((FROM, new),)
         note = self._note._replace(title=title, paths=(into, new), extra=extra)
         return [Step({new: rest, into: whole}, note)]
 
 
-def _was_taken_back(snapshot: Snapshot, path: str) -> bool:
+def _was_taken_back(snapshot: Snapshot, path: str, *, came_back: bool) -> bool:
     """Whether a migration was undone or the file at PATH restored, and none was made after that.
 
     Edits since then do not count: a refusal lasts until somebody asks for the migration.
+    CAME_BACK: the file is there under its old name, so who migrated it before was overruled, in
+    whichever way: by `mv`, with git or with an editor.
     """
     repository, undone = snapshot.repository, set[str]()
     restored = asked = False
     line = [*islice(repository.history(snapshot.commit), LOOKED_AT)]
     for commit, parent in pairwise([*line, None]):
         note = parse(commit.message) if commit else None
-        if commit is None or note is None or (asked and not undone):
+        if commit is None or note is None or (asked and not undone and not came_back):
             break
         if note.op == "migrate":
-            if restored or commit.oid in undone:
+            if restored or commit.oid in undone or (came_back and note.get(FROM) == path):
                 return True
             asked = True
         elif not asked and commit.oid not in undone:  # an undo that was undone takes nothing back

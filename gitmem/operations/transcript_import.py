@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha1
 from pathlib import Path
 from stat import S_ISREG
 from typing import NamedTuple
 
 from gitmem.core.access import check_access
+from gitmem.core.secrets import repeated
+from gitmem.core.transcripts import chat_name
 from gitmem.errors import BadInput, GitmemError, TooBig
 from gitmem.git.lock import WAIT
 from gitmem.index.offsets import Offset, keep_offsets, read_offsets
@@ -21,6 +23,7 @@ from gitmem.operations.transcript_add import (
     check_spoken,
     transcript_add,
 )
+from gitmem.operations.transcripts import is_chat
 
 PART_MESSAGES = 1000
 PART_CHARS = 1024 * 1024
@@ -39,7 +42,9 @@ OTHERS = "for other reasons"
 TOO_LONG = "too long"
 NOT_KEPT = "no chat, id or time that can be kept"
 Progress = Callable[[int, int], None]
-_COUNTED = ("added", "known", "earlier", "redacted", "files", "unchanged")
+CHATS_TOLD = 8
+"""Chats that are named to who asks for one that is not there."""
+_COUNTED = ("added", "known", "earlier", "others", "redacted", "files", "unchanged")
 
 
 class Line(NamedTuple):
@@ -78,6 +83,10 @@ class TranscriptImported(NamedTuple):
     dry_run: bool
     summarised: int = 0
     """How many messages that program had summarised: they are not pending."""
+    others: int = 0
+    """Messages of chats that were not asked for."""
+    notes: tuple[str, ...] = ()
+    """Chats that were asked for and are not there."""
 
 
 def transcript_import(
@@ -88,17 +97,21 @@ def transcript_import(
     form: str,
     mark: Mark | None = None,
     since: str = "",
+    chats: Sequence[str] = (),
     dry_run: bool = False,
     progress: Progress | None = None,
     wait: float = PATIENCE,
 ) -> TranscriptImported:
     """Keep what FILES hold that is new, and remember how far each was read as one of FORM.
 
-    MARK: by what a file is known again; without it, by the bytes before the offset.
+    MARK: by what a file is known again; without it, by its beginning and the bytes before the
+    offset. CHATS: only messages of these.
     """
     check_access(group.acting, group.name, write=True)
     start = start_of(group, since) if since else 0.0
-    work = _Work(group, lines, mark or _tail, form=form, since=start, dry_run=dry_run, wait=wait)
+    work = _Work(
+        group, lines, mark, form=form, since=start, chats=chats, dry_run=dry_run, wait=wait
+    )
     sizes = {path: _size(path) for path in files}
     done, total = 0, sum(sizes.values())
     for path, size in sizes.items():
@@ -119,6 +132,12 @@ def _name(path: Path, form: str) -> str:
     return f"{form} {os.path.realpath(path)}"
 
 
+def _suffix(chats: Collection[str]) -> str:
+    """What parts imports of CHATS from those of all."""
+    named = "\0".join(sorted(chats)).encode("utf-8", "surrogatepass")
+    return f"#{_digest(named)}" if chats else ""
+
+
 def _reporting(progress: Progress | None, done: int, total: int) -> Callable[[int], None]:
     """How far a file was read, said as how far all of them were."""
     return lambda at: progress(done + at, total) if progress else None
@@ -131,15 +150,20 @@ class _Work:
         self,
         group: Group,
         lines: Lines,
-        mark: Mark,
+        mark: Mark | None,
         *,
         form: str,
         since: float,
+        chats: Sequence[str],
         dry_run: bool,
         wait: float,
     ) -> None:
-        self._group, self._lines, self._mark = group, lines, mark
-        self._form, self._wait = form, wait
+        self._group, self._lines, self._mark = group, lines, mark or _tail
+        # The first page of a database changes with every write, whatever its rows do.
+        self._head = 0 if mark else HEAD
+        self._chats, self._seen = frozenset(chats), set[str]()
+        # An import of some chats goes on from where the last one of the same chats ended.
+        self._form, self._wait = form + _suffix(self._chats), wait
         self._since, self._dry_run = since, dry_run
         self._offsets = read_offsets(group.gitdir)
         self._reached: dict[str, Offset] = {}
@@ -179,7 +203,7 @@ class _Work:
         if not S_ISREG(status.st_mode):
             raise BadInput(f"{path} is no regular file", hint="give the path of a transcript")
         with path.open("rb") as file:
-            head = file.read(HEAD)
+            head = file.read(self._head)
         known = self._offsets.get(here)
         if known and known.inode == status.st_ino and known.since <= self._since:
             size = known.head.partition(":")[0]
@@ -197,12 +221,31 @@ class _Work:
             known = why in self._passed or len(self._passed) < REASONS
             self._passed[why if known else OTHERS] += 1
             return False
+        if self._chats and not self._is_wanted(said.chat):
+            self._counts["others"] += 1
+            return False
         if self._since and said.at and said.at.timestamp() < self._since:
             self._counts["earlier"] += 1
             return True
         self._messages.append(said)
         self._size += len(said.text)
         return False
+
+    def _is_wanted(self, chat: str) -> bool:
+        """Whether CHAT was asked for, by its name or as it is kept."""
+        if len(self._seen) < REASONS or chat in self._chats:
+            self._seen.add(chat)
+        return chat in self._chats or chat_name(chat)[0] in self._chats
+
+    def _notes(self) -> Iterator[str]:
+        """What to say about chats that were asked for and are neither here nor there."""
+        there = self._seen | {chat_name(each)[0] for each in self._seen}
+        for chat in sorted(self._chats - there):
+            if not is_chat(self._group, chat):
+                named = ", ".join(repeated(each) for each in sorted(self._seen)[:CHATS_TOLD])
+                more = ", ..." if len(self._seen) > CHATS_TOLD else ""
+                others = f"; chats there: {named}{more}" if named else ""
+                yield f"no messages in a chat {repeated(chat)}{others}"
 
     def flush(self) -> None:
         """Keep what has gathered, and only then remember how far the files were read."""
@@ -233,6 +276,7 @@ class _Work:
             problems=tuple(self._problems),
             commit=self._commit,
             dry_run=self._dry_run,
+            notes=tuple(self._notes()),
             **self._counts,
         )
 

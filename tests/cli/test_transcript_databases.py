@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.hosts.transcripts.databases import DATABASES, PORTION
 from tests.support.cli import Run
 from tests.support.samples import narrow
 
@@ -245,6 +246,24 @@ def test_the_hint_is_another_command_than_the_one_that_failed(
     assert f"`{hint}`" in done.err
 
 
+BOT = """
+import sqlite3, sys
+bot = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=60)
+bot.execute("SELECT count(*) FROM messages").fetchone()
+while bot.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+    pass
+print("empty", flush=True)
+sys.stdin.readline()
+bot.execute("CREATE TABLE first AS SELECT * FROM messages")
+bot.execute("UPDATE messages SET content = content || hex(zeroblob(3000))")
+bot.execute("DROP TABLE first")
+bot.execute("VACUUM")
+bot.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+print("rewritten", flush=True)
+sys.stdin.readline()
+"""
+
+
 class TestNothingIsWrittenBesideIt:
     """Of a bot that runs, one that has ended, and a copy that lost its shared memory."""
 
@@ -259,6 +278,28 @@ class TestNothingIsWrittenBesideIt:
 
         assert done.stdout.startswith("kept 4")
         assert listing(path.parent) == before
+
+    def test_while_the_bot_empties_its_log(self, tmp_path: Path) -> None:
+        """An empty log beside a bot that runs is no sign that nobody will write."""
+        path, rows = tmp_path / "messages.db", 2 * PORTION
+        connection = nano(path, wal=True)
+        come(connection, *range(6, rows))
+        connection.close()
+        command, pipe = [sys.executable, "-c", BOT, str(path)], subprocess.PIPE
+        with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as bot:
+            assert bot.stdin
+            assert bot.stdout
+            assert bot.stdout.readline() == "empty\n"
+            assert (tmp_path / "messages.db-wal").stat().st_size == 0
+            found = DATABASES["nano"].rows(path, 0)
+            read = [next(found)]
+            print(file=bot.stdin, flush=True)
+            assert bot.stdout.readline() == "rewritten\n"
+
+            read += found
+
+            assert bot.poll() is None
+        assert [number for _, number in read] == [*range(1, rows + 1)]
 
     def test_a_copy_with_its_log(
         self, run: Run, c4: tuple[Path, sqlite3.Connection], tmp_path: Path
@@ -340,6 +381,119 @@ class TestNano:
             "[1] 2026-02-01 09:00 Ada: Hi\n[2] 2026-02-01 09:00 assistant: Hello Ada\n"
         )
         assert "50@s: Other room" in run("transcript", "show", "b@g.us").out
+
+
+def nano(path: Path, wal: bool = False) -> sqlite3.Connection:
+    """A database of nano with the messages m0 to m5 in three chats."""
+    connection = make(path, NANO, wal)
+    come(connection, *range(6))
+    return connection
+
+
+def come(connection: sqlite3.Connection, *numbers: int) -> None:
+    for each in numbers:
+        row = (f"m{each}", f"{each % 3}@g.us", "ada", "Ada", f"word {each}", AT, 0)
+        connection.execute("INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+
+
+AT = "2026-02-01T09:00:00Z"
+
+
+class TestOnFromWhereItWasLeft:
+    @pytest.mark.parametrize("wal", [True, False], ids=["wal", "journal"])
+    def test_only_new_rows_are_read(self, run: Run, tmp_path: Path, wal: bool) -> None:
+        """The first page of a database changes with every write: it says nothing about rows."""
+        run("init")
+        path = tmp_path / "messages.db"
+        nano(path, wal).close()
+        command = ("transcript", "import", "nano", str(path), "--json")
+        assert run(*command).document["added"] == 6
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            come(connection, 6, 7)
+
+        done = run(*command).document
+
+        assert (done["added"], done["known"]) == (2, 0)
+
+    def test_another_database_in_its_place_is_read_from_the_beginning(
+        self, run: Run, tmp_path: Path
+    ) -> None:
+        run("init")
+        path = tmp_path / "messages.db"
+        nano(path).close()
+        run("transcript", "import", "nano", str(path))
+        other = tmp_path / "other.db"
+        with closing(make(other, NANO)) as connection:
+            come(connection, *range(10, 20))
+        path.write_bytes(other.read_bytes())
+
+        assert run("transcript", "import", "nano", str(path), "--json").document["added"] == 10
+
+
+class TestChats:
+    def imported(self, run: Run, path: Path, *chats: str) -> dict[str, object]:
+        options = [word for each in chats for word in ("--chat", each)]
+        return run("transcript", "import", "nano", str(path), "--json", *options).document
+
+    def test_only_messages_of_the_chats_that_were_named_come(
+        self, run: Run, tmp_path: Path
+    ) -> None:
+        run("init")
+        path = tmp_path / "messages.db"
+        with closing(nano(path)) as connection:
+            done = run("transcript", "import", "nano", str(path), "--chat", "0@g.us")
+            come(connection, 6, 7)
+            again = self.imported(run, path, "0@g.us")
+
+        assert done.out == "kept 2 messages from 1 file\n  4 of other chats\n"
+        assert [again[each] for each in ("added", "known", "others")] == [1, 0, 1]
+        listed = run("transcript", "list", "--json").document["chats"]
+        assert [each["chat"] for each in listed] == ["0@g.us"]  # type: ignore[attr-defined]
+
+    def test_what_was_left_out_comes_when_it_is_asked_for(self, run: Run, tmp_path: Path) -> None:
+        run("init")
+        path = tmp_path / "messages.db"
+        nano(path).close()
+
+        assert self.imported(run, path, "0@g.us")["added"] == 2
+        assert self.imported(run, path, "2@g.us", "1@g.us")["added"] == 4
+        assert self.imported(run, path, "1@g.us", "2@g.us")["unchanged"] == 1
+        assert self.imported(run, path)["added"] == 0
+
+    def test_a_chat_that_is_nowhere_is_named(self, run: Run, tmp_path: Path) -> None:
+        run("init")
+        path = tmp_path / "messages.db"
+        nano(path).close()
+        command = ("transcript", "import", "nano", str(path), "--chat", "0@g.us")
+
+        done = run(*command, "--chat", "9@g.us")
+        again = run(*command)
+
+        assert (done.code, done.out.splitlines()[0]) == (0, "kept 2 messages from 1 file")
+        assert (
+            "no messages in a chat '9@g.us'; chats there: '0@g.us', '1@g.us', '2@g.us'" in done.err
+        )
+        assert "no messages" not in again.err
+
+    def test_a_chat_may_be_named_as_the_list_shows_it(self, run: Run, tmp_path: Path) -> None:
+        run("init")
+        path, chat = tmp_path / "messages.db", narrow()["npm-token"][0]
+        with closing(nano(path)) as connection:
+            connection.execute("UPDATE messages SET chat_jid = ? WHERE id = 'm1'", (chat,))
+        assert self.imported(run, path, chat)["added"] == 1
+        [shown] = run("transcript", "list", "--json").document["chats"]  # type: ignore[misc]
+
+        assert self.imported(run, path, shown["chat"])["known"] == 1
+
+    def test_checkpoints_of_c4_close_what_came(
+        self, run: Run, c4: tuple[Path, sqlite3.Connection]
+    ) -> None:
+        path, connection = c4
+        summarise(connection, 1, 4, "All of it")
+
+        done = run("transcript", "import", "c4", str(path), "--chat", "telegram:42", "--json")
+
+        assert (done.document["added"], done.document["summarised"]) == (2, 2)
 
 
 class TestMistakes:

@@ -748,6 +748,8 @@ def test_a_section_on_memory_of_another_system(machine: Machine) -> None:
         ("Memory System", "All of it lies in ~/zylos/memory/."),
         ("Memory", "Use /diary and write to groups/shop/diary."),
         ("memory", "The laptop has 16 GB."),
+        ("🧠 Memory", "Keep notes in ~/notes."),
+        ("3. **Memory System:**", "Keep notes in ~/notes."),
     ],
 )
 def test_any_other_section_on_memory_is_a_note_and_stays(

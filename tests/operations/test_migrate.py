@@ -14,6 +14,7 @@ from gitmem.operations.group import Group
 from gitmem.operations.log import log
 from gitmem.operations.maintain import maintain
 from gitmem.operations.migrate import Migrated, due_migration, migrate, migrate_due
+from gitmem.operations.move import move
 from gitmem.operations.read import read
 from gitmem.operations.restore import restore
 from gitmem.operations.status import status
@@ -294,6 +295,30 @@ class TestUnasked:
         edited(nano, "SOUL.md", f"{OLD}\n\nMore.\n")
 
         assert migrate_due(nano).left == "somebody took the migration of SOUL.md back"
+
+    @pytest.mark.parametrize("way", ["mv", "gitmem mv", "git mv", "git checkout"])
+    def test_who_gives_the_old_name_back_by_hand_keeps_it(self, nano: Group, way: str) -> None:
+        put(nano, "CLAUDE.md", OLD)
+        before = nano.repository.tip().commit
+        migrate_due(nano)
+        soul, claude = nano.worktree / "SOUL.md", nano.worktree / "CLAUDE.md"
+        if way == "mv":
+            soul.rename(claude)
+            capture(nano)
+        elif way == "gitmem mv":
+            move(nano, "SOUL.md", "CLAUDE.md", allow_policy=True)
+        elif way == "git mv":
+            by_hand(nano, "mv", "SOUL.md", "CLAUDE.md")
+            by_hand(nano, "commit", "-m", "back")
+        else:
+            by_hand(nano, "checkout", before, "--", "CLAUDE.md")
+            soul.unlink()
+            capture(nano)
+
+        assert migrate_due(nano).left == "somebody took the migration of CLAUDE.md back"
+        edited(nano, "CLAUDE.md", f"{text(nano, 'CLAUDE.md')}\nMore.\n")
+        assert not migrate_due(nano).changed
+        assert migrate(nano).renamed, "who asks for it gets it"
 
     def test_an_undo_that_was_undone_is_no_refusal(self, nano: Group) -> None:
         put(nano, "SOUL.md", OLD)

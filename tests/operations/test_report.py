@@ -354,6 +354,23 @@ def test_a_log_is_old_when_it_is_more_than_thirty_days_old(today: date, days: in
     assert is_old_log(today - timedelta(days=days), today) == (days > 30)
 
 
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["a"], "1 outdated entry: `gitmem consolidate --apply` archives it (a)"),
+        (["a", "b"], "2 outdated entries: `gitmem consolidate --apply` archives them (a, b)"),
+    ],
+)
+def test_outdated_entries_are_counted(names: list[str], said: str) -> None:
+    assert [*recommendations(Findings(archivable=names))] == [said]
+
+
+def test_one_log_is_one() -> None:
+    (said,) = recommendations(Findings(logs=["sessions/2026-01-01.md"]))
+
+    assert said == "1 log of more than 30 days ago: `gitmem consolidate --apply` archives it"
+
+
 def test_a_recommendation_names_a_few_and_counts_the_rest() -> None:
     many = [f"reference/x.md#{number}" for number in range(8)]
     (said,) = recommendations(Findings(stale=many))

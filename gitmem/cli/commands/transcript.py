@@ -138,6 +138,9 @@ def _added(call: Invocation, added: TranscriptAdded) -> str:
 @named("--project", metavar="DIR", help="All conversations in this folder")
 @click.option("--all", "everything", is_flag=True, help="All conversations there are")
 @named("--since", metavar="MOMENT", help="Only what was said since")
+@click.option(
+    "--chat", "chats", metavar="ID", multiple=True, help="Only messages of this chat; repeatable"
+)
 @click.option("--dry-run", is_flag=True, help="Only say what would be taken in")
 @as_somebody
 def import_(
@@ -148,6 +151,7 @@ def import_(
     project: str | None,
     everything: bool,
     since: str | None,
+    chats: tuple[str, ...],
     dry_run: bool,
 ) -> int:
     """Take in the conversations that another program keeps
@@ -163,7 +167,7 @@ def import_(
       gitmem transcript import codex --all --since "30 days ago" --dry-run
       gitmem transcript import claude-code ~/.claude/projects/-home-ada-shop/4f3a.jsonl
       gitmem transcript import c4 ~/zylos/comm-bridge/c4.db
-      gitmem transcript import nano store/messages.db
+      gitmem transcript import nano store/messages.db --chat 49123@s.whatsapp.net
     """
     from gitmem.hosts.transcripts.databases import DATABASES
     from gitmem.hosts.transcripts.importing import import_transcripts
@@ -176,12 +180,13 @@ def import_(
             project=project or "",
             everything=everything,
             since=since or "",
+            chats=chats,
             dry_run=dry_run,
             environ=call.environ,
             progress=progress,
         )
     call.answer(done, _imported(done, "row" if host in DATABASES else "line"))
-    for each in done.problems:
+    for each in (*done.notes, *done.problems):
         call.remark(each)
     return boundary.NOT_FOUND if done.problems and paths else boundary.DONE
 
@@ -193,6 +198,7 @@ def _imported(done: TranscriptImported, unit: str) -> Iterator[str]:
         (done.unchanged, f"nothing new in {counted(done.unchanged, 'file')}"),
         (done.known, f"{done.known:,} known before"),
         (done.earlier, f"{done.earlier:,} said earlier"),
+        (done.others, f"{done.others:,} of other chats"),
         (done.redacted, f"{counted(done.redacted, 'credential')} blanked out"),
         (done.summarised, f"{done.summarised:,} summarised before, not pending"),
     ):

@@ -167,9 +167,14 @@ def _memory_sections(text: str) -> list[Section]:
     for each in _sections(text):
         is_inside = found and each.start < found[-1].end
         is_own = own and own.start() <= each.start < own.end()
-        if not is_inside and not is_own and each.heading.casefold() in headings:
+        if not is_inside and not is_own and _plain(each.heading) in headings:
             found.append(each._replace(end=min(each.end, _before(own, each, text))))
     return found
+
+
+def _plain(heading: str) -> str:
+    """HEADING without a number, an emoji or marks around its words."""
+    return re.sub(r"^[\W\d_]+|[\W_]+$", "", heading).casefold()
 
 
 def _before(own: re.Match[str] | None, section: Section, text: str) -> int:

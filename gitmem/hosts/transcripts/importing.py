@@ -98,11 +98,15 @@ def import_transcripts(
     project: str = "",
     everything: bool = False,
     since: str = "",
+    chats: Sequence[str] = (),
     dry_run: bool = False,
     progress: Progress | None = None,
     wait: float = PATIENCE,
 ) -> TranscriptImported:
-    """Take in files, the conversations of a project, or all that a host has kept."""
+    """Take in files, the conversations of a project, or all that a host has kept.
+
+    CHATS: only messages of these.
+    """
     known = HOSTS.get(host)
     if known is None:
         raise BadInput(f"there is no host {repeated(host)}", hint=f"take one of {', '.join(HOSTS)}")
@@ -125,6 +129,7 @@ def import_transcripts(
         form=host,
         mark=known.mark,
         since=since,
+        chats=chats,
         dry_run=dry_run,
         progress=progress,
         wait=wait,

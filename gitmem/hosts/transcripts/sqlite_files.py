@@ -56,10 +56,10 @@ def _way_in(path: Path, wal: bool) -> Iterator[str]:
     log, shared = (path.with_name(path.name + end) for end in ("-wal", "-shm"))
     if not wal:
         yield _address(path, "mode=ro")
+    elif log.exists() and shared.exists():  # a program may run, though its log is empty just now
+        yield _address(path, "mode=ro&readonly_shm=1")
     elif not log.exists() or log.stat().st_size == 0:
         yield _address(path, "mode=ro&immutable=1")
-    elif shared.exists():
-        yield _address(path, "mode=ro&readonly_shm=1")
     else:
         with _copied(path, log) as copy:
             yield _address(copy, "mode=rw")
