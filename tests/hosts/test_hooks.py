@@ -1679,6 +1679,17 @@ def test_a_small_memory_file_serves_prompts_and_compactions(desk: Desk) -> None:
     assert "MEMORY.md" not in git(group.worktree, "ls-files")
 
 
+def test_a_memory_file_that_another_silences_is_told_to_the_user(desk: Desk) -> None:
+    of_nano(desk, MEMORY="# Memory\n\nAda likes tea.\n", memory="# Old\n\nAda likes milk.\n")
+
+    start = desk("session-start", source="startup", env=NANO)
+
+    assert start.notice == (
+        "gitmem: memory.md is not shown, because MEMORY.md is there: "
+        "move its text to MEMORY.md, then run `gitmem -g nano rm memory.md`"
+    )
+
+
 def test_on_the_first_day_a_session_is_told_what_it_may_create(desk: Desk) -> None:
     init(desk.store, "soul", layout="soul")
     env = {"GITMEM_GROUP": "soul"}

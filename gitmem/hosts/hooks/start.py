@@ -18,7 +18,7 @@ from gitmem.hosts.hooks.groups import opened, take_in, underway
 from gitmem.hosts.hooks.room import Room, room_of
 from gitmem.operations.inject import OVER_BUDGET, inject
 from gitmem.operations.layer_files import Unmade
-from gitmem.operations.layouts import layout_of
+from gitmem.operations.layouts import layout_of, silenced_at
 from gitmem.operations.sessions import forget_sessions, keep_session, read_session
 
 if TYPE_CHECKING:
@@ -143,9 +143,16 @@ class _Start:
         """What the layout loads, whole entries of it, as far as there is room."""
         found, text = memory_within(self._group, room)
         self._was_shown(found)
+        self._tell_silenced()
         unmade = Unmade(found.may_create).words
         more = joined((text, unmade))
         return more if unmade != text and room.holds(more) else text
+
+    def _tell_silenced(self) -> None:
+        """Tell the user of files that no model is shown, which nobody else would notice."""
+        snapshot, name = self._group.repository.snapshot(), self._group.name
+        for each in silenced_at(layout_of(self._group), snapshot):
+            self._parts.trouble.append(f"gitmem: {each.words(name)}")
 
     def _was_shown(self, found: Injected) -> None:
         self._known = self._known._replace(shown=tuple(found.pins.items()))
