@@ -560,7 +560,10 @@ class TestSessionStart:
             assert command[:2] == ["gitmem", "read"]
             home = {"PYTHONPATH": str(ROOT), "GITMEM_HOME": str(desk.store.root)}
             done = subprocess.run(
-                [sys.executable, "-m", *command], env=os.environ | home, capture_output=True
+                [sys.executable, "-m", *command],
+                env=os.environ | home,
+                capture_output=True,
+                check=False,
             )
             assert done.stdout.decode().startswith("A word on it."), done.stderr
 
@@ -714,7 +717,29 @@ class TestSessionStart:
         assert room_of(host).holds(text)
         assert 'path="facts/f00.md" change="created">' in text
         assert "Also changed: facts/f0" in text
-        assert text.endswith(", …. See them with `gitmem read PATH`.")
+        assert text.endswith(". See one with `gitmem read PATH`.")
+
+    def test_a_change_that_has_no_room_is_named_so_that_it_can_be_read(
+        self, desk: Desk, group: Group
+    ) -> None:
+        init(desk.store, "global", layout="standard")
+        desk("session-start", source="startup")
+        text = "A word on it.\n" * 900
+        for number in range(20):
+            put(group, f"facts/number {number:02}.md", text)
+        put(desk.group("global"), "facts/for all.md", text)
+
+        told = desk("session-start", source="resume").context
+        put(desk.group("global"), "facts/for all.md", text + text)
+        again = desk("session-start", source="resume").context
+
+        assert "Also changed: 'facts/number 00.md', 'facts/number 01.md', " in told
+        named = re.search(r"Also changed: (.*) and (\d+) more\. See one with", told)
+        assert named
+        assert len(named[1].split(", ")) + int(named[2]) == 21
+        assert again.endswith(
+            "Also changed: -g global 'facts/for all.md'. See one with `gitmem read PATH`."
+        )
 
     @pytest.mark.parametrize("host", HOSTS)
     def test_words_on_edits_leave_room_for_memory_however_long_their_names_are(

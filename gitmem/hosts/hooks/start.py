@@ -8,8 +8,9 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from gitmem.core.escaping import NOTHING, ForModel, in_command, joined, on_a_line, shown, worded
+from gitmem.core.escaping import NOTHING, ForModel, joined, shown, worded
 from gitmem.core.pieces import FILE_KINDS
+from gitmem.core.rendering import readable
 from gitmem.core.transcripts import NONE_NEW
 from gitmem.errors import Busy
 from gitmem.hosts.hooks.answering import Asked, Parts, Said
@@ -23,7 +24,6 @@ from gitmem.operations.sessions import forget_sessions, keep_session, read_sessi
 
 if TYPE_CHECKING:
     from gitmem.hosts.hooks.continuity import Drawn
-    from gitmem.operations.gathering import LeftOut
     from gitmem.operations.group import Group
     from gitmem.operations.inject import Injected
     from gitmem.operations.migrate import Migrated
@@ -235,20 +235,16 @@ def _with_rest(found: Injected, room: Room) -> ForModel:
     if not rest:
         return found.text
     # What went last is the most important. Names are as long as people make them.
-    names = list(room.part(NAMES).whole_ones([_readable(each) for each in reversed(rest)]))
+    named = [readable(each.address, each.group) for each in reversed(rest)]
+    names = list(room.part(NAMES).whole_ones(named))
     more = len(rest) - len(names)
-    counted_too = worded("{more} more (see `gitmem list`)", more=more) if more else NOTHING
+    rest_of = worded("{more} more (see `gitmem list`)", more=more) if more else NOTHING
     way = worded(". Read one with `gitmem read PATH`.")
     if not names:
-        counted_too, way = worded("{more} files or entries", more=more), worded(": see `gitmem list`.")
-    named = joined((joined(names, ", "), counted_too), " and ")
-    return joined((found.text, joined((worded("Not shown, for want of room: "), named, way), "")))
-
-
-def _readable(left: LeftOut) -> ForModel:
-    """The name by which `gitmem read` finds what was left out."""
-    where = f"-g {left.group} " if left.group else ""
-    return on_a_line(f"{where}{in_command(left.address)}")
+        rest_of = worded("{more} files or entries", more=more)
+        way = worded(": see `gitmem list`.")
+    listed = joined((joined(names, ", "), rest_of), " and ")
+    return joined((found.text, joined((worded("Not shown, for want of room: "), listed, way), "")))
 
 
 def _migrated(group: str, done: Migrated) -> str:
