@@ -496,6 +496,7 @@ class TestSessionStart:
 
         assert length_of(done.context) > 1000
         assert room_of(host).holds(done.context)
+        assert len(done.context.encode("utf-16-le")) // 2 < 10_000  # as the host's language counts
         assert "[Action Required] There are 40 unsummarized conversations." in done.context
 
     @pytest.mark.parametrize("host", HOSTS)
