@@ -56,7 +56,7 @@ DIALECTS = {
         Dialect(
             "claude-code",
             # Above 10,000 UTF-16 units in one string the model gets a file name and a preview. The
-            # three core files at their budgets are 10 KB, so a larger reserve would cost them lines.
+            # three core files at their budgets are 10 KB: a larger reserve would cost them lines.
             chars=9980,
             tokens=0,
             # A subagent that ends could be told something, too; but it has its task.
