@@ -167,11 +167,6 @@ def joined(parts: Iterable[ForModel], between: str = "\n\n") -> ForModel:
     return ForModel(between.join(filter(None, parts)))
 
 
-def named(names: Iterable[str]) -> ForModel:
-    """NAMES, one behind the other: none can pass for two."""
-    return ForModel(", ".join(map(in_mark, names)))
-
-
 def in_markup(text: str) -> str:
     """TEXT as an attribute, or as a summary between tags."""
     if re.fullmatch(_HARMLESS, text):

@@ -79,15 +79,17 @@ def _trims(pieces: Sequence[Piece], size: Size) -> Iterator[_Step]:
     """Cuts down to the budget of a layer: a file that is too long never costs one that is not."""
     over = [at for at, each in enumerate(pieces) if each.kind in WHOLE_KINDS and each.is_over]
     for at in sorted(over, key=lambda at: (pieces[at].vital, *_rank(pieces, at))):
-        end = _end_within(pieces[at])
+        end = _end_within(pieces[at], size)
         if size([_shortened(pieces[at], end)]) < size([pieces[at]]):
             yield _Step(at, end)
 
 
-def _end_within(piece: Piece) -> int:
-    """Where PIECE is cut to be within its budget."""
+def _end_within(piece: Piece, size: Size) -> int:
+    """Where PIECE is cut to take, with the note on that, no more than one that is at its budget."""
+    data = piece.text.encode("utf-8", "surrogatepass")[: piece.budget]
+    most = size([piece._replace(text=data.decode("utf-8", "ignore"))])
     for ends in (_ends(piece.text), _line_ends(piece.text)):
-        count = bisect_left(ends, True, key=lambda end: _shortened(piece, end).is_over)
+        count = bisect_left(ends, True, key=lambda end: size([_shortened(piece, end)]) > most)
         if count:
             return ends[count - 1]
     return 0

@@ -211,6 +211,13 @@ class Layout(NamedTuple):
         }
         return self._renamed(renamed) if renamed else self
 
+    def silenced(self, has: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
+        """Files in small letters that no layer shows, each with the one that counts instead."""
+        for path in (each.path for each in self.layers):
+            small = in_small_letters(path)
+            if small and has(path) and has(small) and self.layer_of(small) is None:
+                yield small, path
+
     def _files(self) -> Iterator[str]:
         """Every path that it names."""
         yield from (each.path for each in self.layers)

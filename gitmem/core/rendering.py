@@ -101,8 +101,13 @@ class Page:
 
 def reading_command(piece: Piece) -> str:
     """What to type to see all of a piece."""
-    where = "-g global " if piece.group else ""
-    return f"gitmem read {where}{shown_on_a_line(in_command(piece.path))}"
+    return f"gitmem read {readable(piece.path, piece.group)}"
+
+
+def readable(address: str, group: str = "") -> ForModel:
+    """What `gitmem read` takes to find ADDRESS in GROUP, or in the group itself."""
+    where = f"-g {group} " if group else ""
+    return ForModel(f"{where}{shown_on_a_line(in_command(address))}")
 
 
 def _blocks(drawn: list[Drawn]) -> Iterator[str]:

@@ -154,7 +154,7 @@ def _moment(group: Group, at: str) -> datetime:
     if moment is None:
         raise BadInput(f"invalid date {repeated(at)}", hint=FORMS)
     if moment.start > now:
-        raise BadInput(f"{at!r} lies in the future", hint="leave it out for now")
+        raise BadInput(f"{at!r} lies in the future", hint="without a time, now counts")
     return moment.start.astimezone(group.zone)
 
 

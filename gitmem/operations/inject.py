@@ -19,7 +19,7 @@ from gitmem.errors import BadInput, Damaged, GitmemError
 from gitmem.operations.gathering import BROKEN, Gathered, LeftOut, Wanted, gather
 from gitmem.operations.group import Group
 from gitmem.operations.layer_files import Unmade, unmade_files
-from gitmem.operations.layouts import check_layers
+from gitmem.operations.layouts import Silenced, check_layers, silenced_at
 from gitmem.operations.pinning import Pinned, moment_at
 from gitmem.operations.sources import Sources, sources_at
 
@@ -150,6 +150,7 @@ def inject(
         if prompt is not None:
             read = reader.with_prompt(read, prompt, retrieval, wanted.layers)
         unmade = unmade_files(sources.own, layout)
+        silenced = tuple(_silenced(sources))
     text, untaken = page.text(_all(read)), _untaken(group, moment)
     first = NOTHING if text else _first_words(unmade, page, limit)
     pins = {name or group.name: each.commit for name, each in sources.by_group.items()}
@@ -172,9 +173,14 @@ def inject(
                 _placed(page, each, pins[each.group or group.name])
                 for each in page.in_order(_all(read))
             ),
-            _left_out(read, page),
+            (*_left_out(read, page), *(each.left_out for each in silenced)),
             untaken.edits if untaken else None,
-            (*sources.trouble, *_remarks(read.found), *_masked(sources.masks)),
+            (
+                *sources.trouble,
+                *_remarks(read.found),
+                *_masked(sources.masks),
+                *(each.file.words(each.group or group.name) for each in silenced),
+            ),
             moment.loaded.problem,
             untaken.held if untaken else 0,
         ),
@@ -346,6 +352,26 @@ def _remarks(found: Gathered) -> Iterator[str]:
     for each in found.left_out:
         if each.why == BROKEN:
             yield f"{each.address}: {each.why}, so its summary is not shown"
+
+
+class _Silenced(NamedTuple):
+    group: str
+    file: Silenced
+    layer: str
+
+    @property
+    def left_out(self) -> LeftOut:
+        return LeftOut(self.layer, self.group, self.file.path, f"{self.file.by} is there")
+
+
+def _silenced(sources: Sources) -> Iterator[_Silenced]:
+    """Files that a layer would show if another spelling of their name were not there."""
+    for group, snapshot in sources.by_group.items():
+        layout = sources.layouts[group]
+        for each in silenced_at(layout, snapshot):
+            layer = layout.layer_of(each.by)
+            if layer and (layer.shared or not group):
+                yield _Silenced(group, each, layer.name)
 
 
 def _masked(masks: Masks) -> Iterator[str]:

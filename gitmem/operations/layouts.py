@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import tzinfo
 from pathlib import Path
@@ -71,13 +71,39 @@ def layout_at(group: Group, snapshot: Snapshot) -> Loaded:
 
 def spelled_at(layout: Layout, snapshot: Snapshot) -> Layout:
     """LAYOUT with the names that the files of a commit have; a folder that is lost has none."""
+    return layout.spelled(_holder(snapshot))
 
+
+def _holder(snapshot: Snapshot) -> Callable[[str], bool]:
     def has(path: str) -> bool:
         with suppress(Damaged):
             return snapshot.oid(path) is not None
         return False
 
-    return layout.spelled(has)
+    return has
+
+
+class Silenced(NamedTuple):
+    """A file that is not shown because the layout's own spelling of its name is there, too."""
+
+    path: str
+    by: str
+    """The file that counts instead."""
+
+    def words(self, group: str) -> str:
+        """What somebody should know, and do, in GROUP."""
+        from gitmem.core.quoting import quoted  # only where there is such a file
+
+        remove = f"gitmem -g {quoted(group)} rm {quoted(self.path)}"
+        return (
+            f"{self.path} is not shown, because {self.by} is there: "
+            f"move its text to {self.by}, then run `{remove}`"
+        )
+
+
+def silenced_at(layout: Layout, snapshot: Snapshot) -> tuple[Silenced, ...]:
+    """The files of a commit that LAYOUT would show if they had their names to themselves."""
+    return tuple(Silenced(*each) for each in layout.silenced(_holder(snapshot)))
 
 
 def _written_at(group: Group, snapshot: Snapshot) -> Loaded:

@@ -38,7 +38,7 @@ from gitmem.operations.exposed import (
 from gitmem.operations.group import Group
 from gitmem.operations.inventory import CoreFile, EntryCount, Inventory, inventory
 from gitmem.operations.jobs import Job, last_jobs
-from gitmem.operations.layouts import Loaded, layout_at, layout_of
+from gitmem.operations.layouts import Loaded, Silenced, layout_at, layout_of, silenced_at
 from gitmem.operations.log import Entry, iter_log
 from gitmem.operations.migrate import due_migration, migrate
 from gitmem.operations.missed import MOST, Look, look
@@ -160,6 +160,8 @@ class Status(NamedTuple):
     """Files that fit `ignore` and stay memory, because git has them."""
     gitignored: tuple[str, ...] = ()
     """What to `include` where a `.gitignore` in the folder hides a layer and its files."""
+    silenced: tuple[Silenced, ...] = ()
+    """Files such as `memory.md` that are not shown, because `MEMORY.md` is there, too."""
 
 
 def status(group: Group) -> Status:
@@ -202,6 +204,8 @@ def status(group: Group) -> Status:
     concerns = (*concerns, *(["migration due"] if migration else []), *_unsnapped(group, looked))
     still, hidden = _beside(group, snapshot, loaded)
     concerns = (*concerns, *([f"{', '.join(hidden)} hidden by .gitignore"] if hidden else []))
+    silenced = silenced_at(loaded.layout, snapshot)
+    concerns = (*concerns, *([f"{counted(len(silenced), 'file')} not shown"] if silenced else []))
     health = _damage(read) or _untrusted(group) or health_of(group)
     if health == "ok" and (scan.held or scan.edits):
         health = "held" if scan.held else "edited"
@@ -248,6 +252,7 @@ def status(group: Group) -> Status:
         unmigrated,
         still,
         hidden,
+        silenced,
     )
 
 

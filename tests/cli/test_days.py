@@ -166,6 +166,14 @@ def test_compact_answers_with_a_request_a_preview_and_a_fresh_start(days: Run) -
     )
 
 
+def test_compact_takes_no_empty_time_for_now(days: Run) -> None:
+    """A variable that is not set would date a session of last week by today."""
+    said = days("compact", "--summary", "- billing moved", "--at", "")
+
+    assert said.code == 2
+    assert "Invalid value for '--at': it is empty" in said.err
+
+
 def test_compact_reads_standard_input_and_answers_in_json(days: Run) -> None:
     found = days("compact", "--daily", "--json", input="from a pipe\n").document
 

@@ -230,6 +230,22 @@ def test_a_document_over_its_budget_is_cut_first_and_down_to_it(format: str) -> 
         assert state.size > 900
 
 
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("letter", ["x", "語", "😀"])
+def test_a_document_over_its_budget_takes_no_more_than_one_at_it(format: str, letter: str) -> None:
+    """The note on the cut stands in its own room, not in that of files within their budgets."""
+    lines = f"- {letter}\n" * 3000
+    state = document(lines, importance=1, vital=True, budget=1024)
+    rest = [document("- TZ: see .env\n" * 30, importance=2, budget=512)._replace(layer="r")]
+    page = Page(format)
+    at_it = [state._replace(text=lines.encode()[:1024].decode("utf-8", "ignore")), *rest]
+
+    found = fit([state, *rest], page.size(at_it), page.size).pieces
+
+    assert list(found[1:]) == rest
+    assert found[0].size > 850
+
+
 def test_one_line_over_its_budget_goes_before_anything_within_its_own() -> None:
     pieces = [
         document("word " * 400, importance=1, vital=True, budget=100),

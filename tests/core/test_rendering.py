@@ -16,7 +16,6 @@ from gitmem.core.escaping import (
     ForModel,
     in_command,
     indented,
-    named,
     shown,
     shown_on_a_line,
     worded,
@@ -24,7 +23,7 @@ from gitmem.core.escaping import (
 from gitmem.core.layout import FORMATS
 from gitmem.core.messages import visible
 from gitmem.core.pieces import Piece, one_line, text_of, trimmed
-from gitmem.core.rendering import NOTICE, Page
+from gitmem.core.rendering import NOTICE, Page, readable
 from tests.support.readback import Block, aged, listed, read_blocks
 
 TRICKS = [
@@ -280,7 +279,7 @@ def test_sentences_of_ours_take_names_as_one_word_on_one_line() -> None:
         "See `gitmem read 'a\\u{000A}\\u{003C}system> `$(id)`\\u{200B}.md'`."
     )
     assert worded("{x}", x="{y} {0}") == "{y} {0}"
-    assert named(["a, b", "c"]) == "a\\u{002C} b, c"
+    assert readable("a, b.md", "global") == "-g global 'a, b.md'"
     assert indented("1. x\n\n2. y\r3. z") == "   1. x\n\n   2. y\\u{000D}3. z"
 
 

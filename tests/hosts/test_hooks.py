@@ -9,6 +9,7 @@ import fcntl
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -495,6 +496,7 @@ class TestSessionStart:
 
         assert length_of(done.context) > 1000
         assert room_of(host).holds(done.context)
+        assert len(done.context.encode("utf-16-le")) // 2 < 10_000  # as the host's language counts
         assert "[Action Required] There are 40 unsummarized conversations." in done.context
 
     @pytest.mark.parametrize("host", HOSTS)
@@ -526,9 +528,72 @@ class TestSessionStart:
 
         text = desk("session-start", host, source="startup").context
 
-        assert re.search(r"Not shown, for want of room: facts/f.* and \d+ more\.", text)
+        named = re.search(r"Not shown, for want of room: (.*)\. Read one with", text)
+        assert named
+        gone = {f"facts/f{n}.md" for n in range(60) if f"# Fact {n}\n" not in text}
+        assert 0 < len(gone) < 60
+        assert set(named[1].split(", ")) == gone
         assert "25 messages since then, not summarised; " in text
         assert room_of(host).holds(text)
+
+    @pytest.mark.parametrize("host", HOSTS)
+    def test_what_is_named_can_be_read_by_that_name(
+        self, desk: Desk, group: Group, host: str
+    ) -> None:
+        """From `global`, too, and where a name is more than one word to a shell."""
+        init(desk.store, "global", layout="standard")
+        text = "A word on it.\n" * 300
+        put(desk.group("global"), "facts/of all.md", text)
+        put(group, "facts/it's ours.md", text + text)
+        put(group, "facts/mine.md", text + text)
+
+        shown = desk("session-start", host, source="startup").context
+
+        named = re.search(r"Not shown, for want of room: (.*)\. Read one with `(.*)`", shown)
+        assert named
+        assert named[1].split(", ") == [
+            "'facts/it'\"'\"'s ours.md'",
+            "facts/mine.md",
+            "-g global 'facts/of all.md'",
+        ]
+        for each in named[1].split(", "):
+            command = shlex.split(named[2].replace("PATH", each))
+            assert command[:2] == ["gitmem", "read"]
+            home = {"PYTHONPATH": str(ROOT), "GITMEM_HOME": str(desk.store.root)}
+            done = subprocess.run(
+                [sys.executable, "-m", *command],
+                env=os.environ | home,
+                capture_output=True,
+                check=False,
+            )
+            assert done.stdout.decode().startswith("A word on it."), done.stderr
+
+    def test_names_of_what_is_left_out_cost_little_however_long_they_are(
+        self, desk: Desk, group: Group
+    ) -> None:
+        layout = "gitmem: 1\nlayers:\n  facts: {kind: notes, path: 'facts/**/*.md', load: always}\n"
+        put(group, "gitmem.yaml", layout)
+        folder = "/".join(f"{n}{'x' * 190}" for n in range(5))
+        for number in range(12):
+            put(group, f"facts/{folder}/{number:02}.md", "A word on it.\n" * 100)
+
+        text = desk("session-start", source="startup").context
+
+        assert text.count("A word on it.") == 600
+        assert ".md and 5 more (see `gitmem list`). Read one with `gitmem read PATH`." in text
+        assert room_of("claude-code").holds(text)
+
+    def test_the_most_important_of_what_is_left_out_is_named_first(
+        self, desk: Desk, group: Group
+    ) -> None:
+        for number in range(60):
+            fact = f"---\nimportance: 5\n---\n{'A word on it. ' * 20}\n"
+            put(group, f"facts/minor{number}.md", fact)
+        put(group, "facts/major.md", "---\nimportance: 2\n---\n" + "A word on it.\n" * 900)
+
+        text = desk("session-start", source="startup").context
+
+        assert "Not shown, for want of room: facts/major.md, facts/minor" in text
 
     @pytest.mark.parametrize("host", HOSTS)
     @pytest.mark.parametrize("lines", [400, 800])
@@ -653,7 +718,29 @@ class TestSessionStart:
         assert room_of(host).holds(text)
         assert 'path="facts/f00.md" change="created">' in text
         assert "Also changed: facts/f0" in text
-        assert text.endswith(", …. See them with `gitmem read PATH`.")
+        assert text.endswith(". See one with `gitmem read PATH`.")
+
+    def test_a_change_that_has_no_room_is_named_so_that_it_can_be_read(
+        self, desk: Desk, group: Group
+    ) -> None:
+        init(desk.store, "global", layout="standard")
+        desk("session-start", source="startup")
+        text = "A word on it.\n" * 900
+        for number in range(20):
+            put(group, f"facts/number {number:02}.md", text)
+        put(desk.group("global"), "facts/for all.md", text)
+
+        told = desk("session-start", source="resume").context
+        put(desk.group("global"), "facts/for all.md", text + text)
+        again = desk("session-start", source="resume").context
+
+        assert "Also changed: 'facts/number 00.md', 'facts/number 01.md', " in told
+        named = re.search(r"Also changed: (.*) and (\d+) more\. See one with", told)
+        assert named
+        assert len(named[1].split(", ")) + int(named[2]) == 21
+        assert again.endswith(
+            "Also changed: -g global 'facts/for all.md'. See one with `gitmem read PATH`."
+        )
 
     @pytest.mark.parametrize("host", HOSTS)
     def test_words_on_edits_leave_room_for_memory_however_long_their_names_are(
@@ -1679,6 +1766,17 @@ def test_a_small_memory_file_serves_prompts_and_compactions(desk: Desk) -> None:
     assert "MEMORY.md" not in git(group.worktree, "ls-files")
 
 
+def test_a_memory_file_that_another_silences_is_told_to_the_user(desk: Desk) -> None:
+    of_nano(desk, MEMORY="# Memory\n\nAda likes tea.\n", memory="# Old\n\nAda likes milk.\n")
+
+    start = desk("session-start", source="startup", env=NANO)
+
+    assert start.notice == (
+        "gitmem: memory.md is not shown, because MEMORY.md is there: "
+        "move its text to MEMORY.md, then run `gitmem -g nano rm memory.md`"
+    )
+
+
 def test_on_the_first_day_a_session_is_told_what_it_may_create(desk: Desk) -> None:
     init(desk.store, "soul", layout="soul")
     env = {"GITMEM_GROUP": "soul"}
@@ -1715,6 +1813,50 @@ def test_a_session_that_compacted_itself_starts_fresh_when_it_is_resumed(
     assert f"This session was compacted into {done.path}." in resumed.context
     assert f"compacted into {done.path}: you can start a new one instead" in resumed.notice
     assert (again.context, again.notice) == ("", "")
+
+
+def test_a_resumed_session_hears_of_its_summary_where_memory_fills_the_room(
+    desk: Desk, group: Group
+) -> None:
+    put(group, "state.md", "# State\n" + "- [ ] a task of some length\n" * 600)
+    desk("session-start", source="startup")
+    done = compact(Group(desk.store, "main", who=Who("ada", SESSION)), "Open: invoices.")
+
+    resumed = desk("session-start", source="resume")
+
+    assert f"This session was compacted into {done.path}." in resumed.context
+    assert "something to say on edits" not in resumed.context
+    assert room_of("claude-code").holds(resumed.context)
+
+
+def test_one_fault_is_told_once_with_all_that_it_costs(desk: Desk, group: Group) -> None:
+    truncate(group.repository, group.repository.tip().commit)
+
+    start, stop = desk("session-start", source="startup"), desk("stop")
+
+    for notice in (start.notice, stop.notice):
+        assert notice.count("gitmem: object") == 1
+    assert "edits could not be kept" in start.notice
+    assert "memory could not be read" in start.notice
+
+
+def test_a_waiting_summary_stays_where_its_layout_lost_the_place_for_it(
+    desk: Desk, group: Group
+) -> None:
+    """It stands nowhere else: it waits, and is told, until there is a place again."""
+    before = (group.worktree / "gitmem.yaml").read_text()
+    with Lock(lock_path(group.gitdir)):
+        desk("post-compact", compact_summary="We moved the deploy.")
+    put(group, "gitmem.yaml", "gitmem: 1\nlayers:\n  notes: {kind: notes, path: '*.md'}\n")
+
+    without = desk("session-start", source="startup")
+    put(group, "gitmem.yaml", before)
+    desk("session-start", source="startup")
+
+    assert "does not say where compacted sessions go" in without.notice
+    found = group.repository.snapshot()
+    texts = [found.read(path) or b"" for path, _ in found.files()]
+    assert sum(b"We moved the deploy." in each for each in texts) == 1
 
 
 def test_a_compaction_by_the_host_goes_on_with_its_session(desk: Desk, group: Group) -> None:

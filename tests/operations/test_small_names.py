@@ -17,7 +17,7 @@ from gitmem.operations.inject import inject
 from gitmem.operations.layouts import layout_at, layout_of, shipped_layout
 from gitmem.operations.memory_actions import memory_get, memory_search
 from gitmem.operations.migrate import migrate
-from gitmem.operations.move import move
+from gitmem.operations.move import move, remove
 from gitmem.operations.read import read
 from gitmem.operations.search import search
 from gitmem.operations.status import status
@@ -74,6 +74,47 @@ def test_the_name_of_the_layout_counts_where_both_are_there(folder: Folder) -> N
     assert compact(group, "Billing moved.").path == "MEMORY.md"
     assert memory_get(group).path == "MEMORY.md"
     assert memory_get(group, "memory.md").text.endswith("Ada likes milk.\n")
+
+
+def test_a_file_that_is_silenced_is_named_with_the_way_out(folder: Folder) -> None:
+    """Both files are read by hand and one of them never by a model: nobody would notice that."""
+    group = folder({"MEMORY.md": TEA, "memory.md": "# Old\n\nAda likes milk.\n"})
+    words = (
+        "memory.md is not shown, because MEMORY.md is there: "
+        "move its text to MEMORY.md, then run `gitmem -g main rm memory.md`"
+    )
+
+    found = status(group)
+    shown = inject(group).manifest
+
+    assert (found.silenced, found.health) == ((("memory.md", "MEMORY.md"),), "attention")
+    assert "1 file not shown" in found.concerns
+    assert words in shown.notes
+    assert ("memory.md", "MEMORY.md is there") in [(x.address, x.why) for x in shown.left_out]
+    remove(group, "memory.md")
+    assert (status(group).silenced, inject(group).manifest.notes) == ((), ())
+
+
+def test_a_silenced_file_of_global_is_named_too(folder: Folder) -> None:
+    folder({"MEMORY.md": TEA, "memory.md": "# All\n\nEverybody likes cake.\n"}, "global")
+    group = folder({"MEMORY.md": TEA})
+
+    notes = inject(group, prompt="who likes cake?").manifest.notes
+
+    assert any("run `gitmem -g global rm memory.md`" in each for each in notes)
+    assert status(group).silenced == ()
+
+
+def test_a_small_file_that_another_layer_shows_is_not_silenced(store: Store, clock: Clock) -> None:
+    init(store, "main", layout="claude-code", now=clock)
+    group = Group(store, "main", who=Who("ada"), now=clock)
+    edit(group, "MEMORY.md", TEA)
+    edit(group, "memory.md", "# Topic\n\nAda likes milk.\n")
+    capture(group)
+
+    assert "milk" in inject(group, prompt="does Ada like milk?").text
+    assert (status(group).silenced, inject(group).manifest.notes) == ((), ())
+    group.close()
 
 
 def test_a_file_that_gets_the_name_of_the_layout_counts_from_then_on(folder: Folder) -> None:

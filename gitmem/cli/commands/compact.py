@@ -23,7 +23,7 @@ EXAMPLE = "for example `... | gitmem compact`, or `gitmem compact --summary TEXT
 @declare("compact")
 @click.option("--summary", metavar="TEXT", help="What the next session has to know; - is stdin")
 @click.option("--daily", is_flag=True, help="Into the file of the day instead")
-@click.option("--at", metavar="TIME", default="", help="When it was compacted, if not now")
+@named("--at", metavar="TIME", help="When it was compacted, if not now")
 @named("--id", "operation", metavar="ID", help="Recognise a retry by this id")
 @click.option(
     "--allow-secret",
@@ -39,7 +39,7 @@ def command(
     *,
     summary: str | None,
     daily: bool,
-    at: str,
+    at: str | None,
     operation: str | None,
     allow_secret: tuple[str, ...],
     allow_markers: bool,
@@ -65,7 +65,7 @@ def command(
             group,
             text,
             daily=daily,
-            at=at,
+            at=at or "",
             reason=reason,
             operation=operation or "",
             allowed=Allowed(allow_secret, markers=allow_markers),

@@ -59,6 +59,8 @@ def _lines(call: Invocation, found: Status, now: datetime) -> Iterator[str]:
         yield call.addressed("        do it: gitmem migrate")
     if found.unmigrated:
         yield visible(f"        not migrated: {found.unmigrated}")
+    for each in found.silenced:
+        yield call.style.warn(visible(f"        {each.words(found.group)}"))
     if found.missed_snapshots:
         yield call.addressed("        make the missing snapshots: gitmem maintain")
     for problem in filter(None, (found.layout_problem, found.zone_problem)):

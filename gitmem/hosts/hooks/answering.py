@@ -91,12 +91,23 @@ class Parts:
         try:
             return part()
         except Exception as error:  # noqa: BLE001 - one part never costs another
-            self.trouble.append(f"{in_words(error)}; {what}")
+            self.failed(error, what)
             return NOTHING
+
+    def failed(self, error: Exception, what: str) -> None:
+        """Tell of ERROR and WHAT it means; one that costs several parts is told once."""
+        words = in_words(error)
+        for at, each in enumerate(self.trouble):
+            if each.startswith(f"{words}; "):
+                self.trouble[at] = f"{each}; {what}"
+                return
+        self.trouble.append(f"{words}; {what}")
 
     def tell(self, damage: Iterable[str]) -> None:
         """Tell of DAMAGE that was met, and of which an answer may lack something."""
-        self.trouble += filter(None, [damage_words(damage)])
+        told = self.notice
+        new = (each for each in damage if each.partition(":")[0] not in told)
+        self.trouble += filter(None, [damage_words(new)])
 
     @property
     def notice(self) -> str:

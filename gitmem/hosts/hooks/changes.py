@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.access import GLOBAL
-from gitmem.core.escaping import NOTHING, ForModel, joined, named, worded
+from gitmem.core.escaping import NOTHING, ForModel, joined, worded
 from gitmem.core.pieces import Piece, text_of, trimmed
-from gitmem.core.rendering import Page
+from gitmem.core.rendering import Page, readable
 from gitmem.errors import NotFound
 from gitmem.operations.diff import diff
 from gitmem.operations.group import Group
@@ -23,10 +23,9 @@ if TYPE_CHECKING:
 LOADED = ("always", "recent")
 BETWEEN = "\n\n"
 HEADING = "What memory holds has changed since this session was last shown it:"
-NAMED = 5
-"""Files that are named where there is no room for what changed in them."""
+SEE = ". See one with `gitmem read PATH`."
 ENDING = 300
-"""Characters that naming them may take."""
+"""Characters that naming files may take for whose changes there is no room."""
 
 
 class ChangedSince(NamedTuple):
@@ -132,26 +131,27 @@ def drawn(found: ChangedSince, holds: Callable[[str], bool]) -> ForModel:
     """
     page = Page(found.format, annotate=True)
     taken: list[Piece] = []
-    left: list[str] = []
+    left: list[ForModel] = []
     for each in found.pieces:
         text = joined((worded(HEADING), page.text([*taken, each])))
         if holds(text + BETWEEN + " " * ENDING):
             taken.append(each)
         else:
-            left.append(each.path)
+            left.append(readable(each.path, each.group))
     heading = worded(HEADING) if found.pieces else NOTHING
     return joined((heading, page.text(taken), _also(left)))
 
 
-def _also(paths: Sequence[str]) -> ForModel:
-    """Those of PATHS by name that have room in a line."""
-    if not paths:
+def _also(names: Sequence[ForModel]) -> ForModel:
+    """Those of NAMES that have room in a line; the others are counted."""
+    if not names:
         return NOTHING
-    shown: list[str] = []
-    for each in paths[:NAMED]:
-        if len(named((*shown, each))) > ENDING - 80:
+    shown: list[ForModel] = []
+    for each in names:
+        if len(joined((*shown, each), ", ")) > ENDING - len(SEE) - 40:
             break
         shown.append(each)
-    more = ["…"] if len(shown) < len(paths) else []
-    see = worded(". See them with `gitmem read PATH`.")
-    return joined((worded("Also changed: "), named((*shown, *more)), see), "")
+    more = len(names) - len(shown)
+    rest = worded("{more} more" if shown else "{more} files", more=more) if more else NOTHING
+    listed = joined((joined(shown, ", "), rest), " and ")
+    return joined((worded("Also changed: "), listed, worded(SEE)), "")

@@ -55,7 +55,9 @@ DIALECTS = {
     for each in (
         Dialect(
             "claude-code",
-            chars=9980,  # above 10,000 only a preview is kept
+            # Above 10,000 UTF-16 units in one string the model gets a file name and a preview. The
+            # three core files at their budgets are 10 KB: a larger reserve would cost them lines.
+            chars=9980,
             tokens=0,
             # A subagent that ends could be told something, too; but it has its task.
             adding=frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop")),

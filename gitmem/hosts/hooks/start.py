@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING
 
 from gitmem.core.escaping import NOTHING, ForModel, joined, shown, worded
 from gitmem.core.pieces import FILE_KINDS
+from gitmem.core.rendering import readable
 from gitmem.core.transcripts import NONE_NEW
 from gitmem.errors import Busy
-from gitmem.hosts.hooks.answering import Asked, Parts, Said, in_words
+from gitmem.hosts.hooks.answering import Asked, Parts, Said
 from gitmem.hosts.hooks.dialects import DIALECTS
 from gitmem.hosts.hooks.groups import opened, take_in, underway
 from gitmem.hosts.hooks.room import Room, room_of
 from gitmem.operations.inject import OVER_BUDGET, inject
 from gitmem.operations.layer_files import Unmade
-from gitmem.operations.layouts import layout_of
+from gitmem.operations.layouts import layout_of, silenced_at
 from gitmem.operations.sessions import forget_sessions, keep_session, read_session
 
 if TYPE_CHECKING:
@@ -39,8 +40,8 @@ SHARE = 0.3
 """How much of a hook's room words on edits may take."""
 SEE_STATUS = "There is something to say on edits and no room for it: see `gitmem status`."
 UNREADABLE = "Earlier messages could not be read; `gitmem transcript status` says why."
-NAMED = 8
-"""How many things are named for which there was no room."""
+NAMES = 0.1
+"""How much of a room the names of what it does not hold may take."""
 FOR_UPKEEP = 1.0
 """Seconds that must be left for upkeep; else it waits for the next start, or `gitmem maintain`."""
 
@@ -73,15 +74,15 @@ class _Start:
     def whole(self) -> Said:
         """All that the layout loads, and what was said."""
         edits = self._caught_up()
-        beside = joined((self._fresh_start(), edits, self._reminder()))
-        said = self._said()
+        fresh, reminder, said = self._fresh_start(), self._reminder(), self._said()
         # Memory comes first and whole: all else says at least that it is there.
-        least = said(lambda text: False), worded(SEE_STATUS) if beside else NOTHING
-        room = self._room.without(joined(least))
+        least, status = said(lambda text: False), worded(SEE_STATUS) if edits else NOTHING
+        room = self._room.without(joined((least, fresh, status)))
         memory = self._parts.tried("memory could not be read", lambda: self._memory(room))
         left = self._room.without(memory)
-        if not left.without(least[0]).holds(beside):
-            beside = least[1]
+        ways = (joined((fresh, edits, reminder)), joined((fresh, edits)))
+        spare = left.without(least)
+        beside = next((each for each in ways if spare.holds(each)), joined((fresh, status)))
         text = joined((memory, said(left.without(beside).holds), beside))
         self._keep(nudge=False)
         self._look_back()
@@ -143,9 +144,16 @@ class _Start:
         """What the layout loads, whole entries of it, as far as there is room."""
         found, text = memory_within(self._group, room)
         self._was_shown(found)
+        self._tell_silenced()
         unmade = Unmade(found.may_create).words
         more = joined((text, unmade))
         return more if unmade != text and room.holds(more) else text
+
+    def _tell_silenced(self) -> None:
+        """Tell the user of files that no model is shown, which nobody else would notice."""
+        snapshot, name = self._group.repository.snapshot(), self._group.name
+        for each in silenced_at(layout_of(self._group), snapshot):
+            self._parts.trouble.append(f"gitmem: {each.words(name)}")
 
     def _was_shown(self, found: Injected) -> None:
         self._known = self._known._replace(shown=tuple(found.pins.items()))
@@ -159,7 +167,7 @@ class _Start:
             skill = DIALECTS[self._asked.host].sync_skill(layout, self._asked.environ)
             return continuity(self._group, skill)
         except Exception as error:  # noqa: BLE001 - one part never costs another
-            self._parts.trouble.append(f"{in_words(error)}; what was said could not be read")
+            self._parts.failed(error, "what was said could not be read")
             return lambda holds: worded(UNREADABLE)
 
     def _drain(self) -> ForModel:
@@ -205,7 +213,7 @@ def memory_within(group: Group, room: Room) -> tuple[Injected, ForModel]:
     budget = room.chars
     while True:
         found = inject(group, budget=budget, measure=room.weight)
-        text = _with_rest(found)
+        text = _with_rest(found, room)
         over = room.weight(text) - room.chars
         if over <= 0 or not budget:
             return found, text
@@ -221,18 +229,22 @@ def core_cut(group: Group, room: Room) -> list[str]:
     return [*cut, *(f"{each.address} (not shown)" for each in gone if each.layer in core)]
 
 
-def _with_rest(found: Injected) -> ForModel:
+def _with_rest(found: Injected, room: Room) -> ForModel:
     """The text, and what there was no room for: a gap that nobody names looks like all there is."""
-    rest = [each.address for each in found.manifest.left_out if each.why == OVER_BUDGET]
+    rest = [each for each in found.manifest.left_out if each.why == OVER_BUDGET]
     if not rest:
         return found.text
-    more = f" and {len(rest) - NAMED} more" if len(rest) > NAMED else ""
-    named = worded(
-        "Not shown, for want of room: {names}{more}. Read one with `gitmem read PATH`.",
-        names=", ".join(rest[:NAMED]),
-        more=more,
-    )
-    return joined((found.text, named))
+    # What went last is the most important. Names are as long as people make them.
+    named = [readable(each.address, each.group) for each in reversed(rest)]
+    names = list(room.part(NAMES).whole_ones(named))
+    more = len(rest) - len(names)
+    rest_of = worded("{more} more (see `gitmem list`)", more=more) if more else NOTHING
+    way = worded(". Read one with `gitmem read PATH`.")
+    if not names:
+        rest_of = worded("{more} files or entries", more=more)
+        way = worded(": see `gitmem list`.")
+    listed = joined((joined(names, ", "), rest_of), " and ")
+    return joined((found.text, joined((worded("Not shown, for want of room: "), listed, way), "")))
 
 
 def _migrated(group: str, done: Migrated) -> str:

@@ -168,15 +168,12 @@ def _waiting(asked: Asked, group: str, text: str) -> Ended:
 
 
 def keep_summary(group: Group, text: str) -> None:
-    """Keep the summary of a session, once, where the layout has a place for it."""
+    """Keep the summary of a session, once; where the layout has no place for it, BadInput."""
     from hashlib import sha1
 
     from gitmem.operations.compact import compact
-    from gitmem.operations.layouts import layout_of
     from gitmem.operations.write import Allowed
 
-    if not layout_of(group).summaries:
-        return  # it has lost its place while the summary waited
     facts = f"{group.who.session}\n{text}".encode("utf-8", "surrogatepass")
     compact(
         group,
