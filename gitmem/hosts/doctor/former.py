@@ -8,10 +8,11 @@ from pathlib import Path
 from gitmem.errors import BadInput, GitmemError
 from gitmem.hosts.doctor.told import Finding, Wiring
 from gitmem.hosts.install.former import former, leftovers, way_out
-from gitmem.hosts.install.places import CLAUDE, SCOPES, USER, Places, places
+from gitmem.hosts.install.places import SCOPES, USER, Places, places
 from gitmem.hosts.install.record import Install, install_of
 from gitmem.hosts.install.skills import SKILL, aliased_layout, shipped_folder
 from gitmem.hosts.install.skills_update import as_shipped, plan_skills
+from gitmem.hosts.table import CLAUDE
 
 
 def former_findings(

@@ -14,11 +14,12 @@ from gitmem.errors import BadInput
 from gitmem.hosts.install.files import backup_of, digest, text_of
 from gitmem.hosts.install.former import leftovers, way_out
 from gitmem.hosts.install.hooks import events_wired
-from gitmem.hosts.install.places import CLAUDE, PROJECT, SCOPES, Places, places
+from gitmem.hosts.install.places import PROJECT, SCOPES, Places, places
 from gitmem.hosts.install.plan import Plan, Wish
 from gitmem.hosts.install.record import Install, as_replaced, replaced_paths
 from gitmem.hosts.install.settings import plugin_at, settings_in
 from gitmem.hosts.install.skills_update import SkillPlan
+from gitmem.hosts.table import CLAUDE
 from gitmem.hosts.transcripts.readers import home_in
 from gitmem.operations.group import Store
 
