@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import BadInput
+from gitmem.hosts.table import host_in, session_in
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,9 +20,12 @@ VARIABLES = {
     "GITMEM_GROUP": "the group, where `-g` is not given; else that of the folder (`gitmem link`), "
     "else `main`. Where set, it is also the "
     "acting group: it may write to no other group unless it is `main`, and read only `global`",
-    "GITMEM_AGENT": "in whose name commits are made, where `--agent` is not given; else `agent`",
+    "GITMEM_AGENT": "in whose name commits are made, where `--agent` is not given; else the "
+    "agent host in whose shell the command runs (`claude-code`, `codex`), else `agent`",
     "GITMEM_SESSION": "the session commits belong to, where `--session` is not given",
     "CLAUDE_CODE_SESSION_ID": "the session, where nothing of gitmem's own names one",
+    "CODEX_SESSION_ID": "the same in Codex",
+    "CODEX_THREAD_ID": "the same in a Codex that sets no `CODEX_SESSION_ID`",
     "GITMEM_NOW": "an ISO time such as `2026-02-08T14:30:00Z`: the clock stands still there, for "
     "tests and rehearsals; from 1971 to 9997",
     "TZ": "the time zone of the machine, where neither the group nor the store's `.env` names one; "
@@ -80,14 +84,16 @@ def resolve(flags: Flags, environ: Mapping[str, str]) -> Settings:
     _check_zone(environ.get("TZ", ""))
     acting = environ.get("GITMEM_GROUP") or None
     group = flags.group or acting
-    session = environ.get("GITMEM_SESSION") or environ.get("CLAUDE_CODE_SESSION_ID")
+    host = host_in(environ)
+    agent = environ.get("GITMEM_AGENT") or (host.name if host else DEFAULT_AGENT)
+    session = environ.get("GITMEM_SESSION") or session_in(environ)
     return Settings(
         store=_store(flags.store or environ.get("GITMEM_HOME", ""), environ),
         group=group or DEFAULT_GROUP,
         group_named=group is not None,
         acting=acting,
-        agent=flags.agent or environ.get("GITMEM_AGENT") or DEFAULT_AGENT,
-        session=flags.session or session or "",
+        agent=flags.agent or agent,
+        session=flags.session or session,
         source=flags.source,
         now=_moment(environ.get("GITMEM_NOW", "")),
         json=flags.json,

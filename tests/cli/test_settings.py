@@ -61,8 +61,17 @@ def test_a_flag_changes_the_group_but_not_who_acts() -> None:
     [
         (Flags(), {}, ("agent", "", "")),
         (Flags(), {"GITMEM_AGENT": "ada", "GITMEM_SESSION": "s1"}, ("ada", "s1", "")),
-        (Flags(), {"CLAUDE_CODE_SESSION_ID": "c1"}, ("agent", "c1", "")),
-        (Flags(), {"GITMEM_SESSION": "s1", "CLAUDE_CODE_SESSION_ID": "c1"}, ("agent", "s1", "")),
+        (Flags(), {"CLAUDE_CODE_SESSION_ID": "c1"}, ("claude-code", "c1", "")),
+        (Flags(), {"CLAUDECODE": "1"}, ("claude-code", "", "")),
+        (Flags(), {"CODEX_SESSION_ID": "x1", "CODEX_THREAD_ID": "x2"}, ("codex", "x1", "")),
+        (Flags(), {"CODEX_THREAD_ID": "x2"}, ("codex", "x2", "")),
+        (Flags(), {"CLAUDECODE": "1", "CODEX_THREAD_ID": "x2"}, ("claude-code", "", "")),
+        (Flags(), {"GITMEM_AGENT": "ada", "CODEX_THREAD_ID": "x2"}, ("ada", "x2", "")),
+        (
+            Flags(),
+            {"GITMEM_SESSION": "s1", "CLAUDE_CODE_SESSION_ID": "c1"},
+            ("claude-code", "s1", ""),
+        ),
         (Flags(agent="bob", session="s2", source="mail"), {"GITMEM_AGENT": "ada"}, None),
     ],
 )

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitmem.hosts.table import CLAUDE, HOSTS
 from gitmem.hosts.transcripts.claude_code import (
     chat_of,
-    default_home,
     project_files,
     project_folders,
     read_line,
     transcript_files,
 )
-from gitmem.hosts.transcripts.readers import ReadLine, Said
+from gitmem.hosts.transcripts.readers import ReadLine, Said, home_of
 
 AT = datetime(2026, 2, 8, 14, 30, tzinfo=UTC)
 READER: ReadLine = read_line
@@ -357,6 +357,8 @@ def test_a_name_of_two_hundred_letters_is_not_cut(tmp_path: Path, more: int, cut
 
 
 def test_the_home_is_where_the_environment_says() -> None:
-    assert default_home({"CLAUDE_CONFIG_DIR": "/etc/c", "HOME": "/home/ada"}) == Path("/etc/c")
-    assert default_home({"HOME": "/home/ada"}) == Path("/home/ada/.claude")
-    assert default_home({"CLAUDE_CONFIG_DIR": "", "HOME": "/h"}) == Path("/h/.claude")
+    assert home_of(HOSTS[CLAUDE], {"CLAUDE_CONFIG_DIR": "/etc/c", "HOME": "/home/ada"}) == Path(
+        "/etc/c"
+    )
+    assert home_of(HOSTS[CLAUDE], {"HOME": "/home/ada"}) == Path("/home/ada/.claude")
+    assert home_of(HOSTS[CLAUDE], {"CLAUDE_CONFIG_DIR": "", "HOME": "/h"}) == Path("/h/.claude")

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitmem.hosts.table import CODEX, HOSTS
 from gitmem.hosts.transcripts.codex import (
     chat_of,
-    default_home,
     project_files,
     read_line,
     transcript_files,
 )
-from gitmem.hosts.transcripts.readers import ReadLine, Said
+from gitmem.hosts.transcripts.readers import ReadLine, Said, home_of
 
 AT = datetime(2026, 2, 8, 14, 30, tzinfo=UTC)
 STAMP = "2026-02-08T14:30:00.000Z"
@@ -331,6 +331,6 @@ def test_an_empty_rollout_and_one_that_goes_away_are_of_no_project(tmp_path: Pat
 
 
 def test_the_home_is_where_the_environment_says() -> None:
-    assert default_home({"CODEX_HOME": "/etc/c", "HOME": "/home/ada"}) == Path("/etc/c")
-    assert default_home({"HOME": "/home/ada"}) == Path("/home/ada/.codex")
-    assert default_home({"CODEX_HOME": "", "HOME": "/h"}) == Path("/h/.codex")
+    assert home_of(HOSTS[CODEX], {"CODEX_HOME": "/etc/c", "HOME": "/home/ada"}) == Path("/etc/c")
+    assert home_of(HOSTS[CODEX], {"HOME": "/home/ada"}) == Path("/home/ada/.codex")
+    assert home_of(HOSTS[CODEX], {"CODEX_HOME": "", "HOME": "/h"}) == Path("/h/.codex")

@@ -19,7 +19,8 @@ from gitmem.hosts.doctor.machine import store_findings
 from gitmem.hosts.hooks.answering import HANDLERS, Asked, respond
 from gitmem.hosts.hooks.deadline import GRACE, LARGEST, NAME, SECONDS, USUAL, late_hooks
 from gitmem.hosts.install.hooks import wanted_handlers
-from gitmem.hosts.install.places import HOSTS, Program
+from gitmem.hosts.install.places import Program
+from gitmem.hosts.table import HOSTS
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.init import init
 from gitmem.operations.listing import list_files

@@ -24,10 +24,11 @@ import gitmem as package
 from gitmem.git.lock import Lock, lock_path
 from gitmem.hosts.hooks.answering import Asked, respond
 from gitmem.hosts.hooks.deadline import limited
-from gitmem.hosts.hooks.dialects import DIALECTS, EVENTS
+from gitmem.hosts.hooks.dialects import EVENTS
 from gitmem.hosts.hooks.groups import EDITS
 from gitmem.hosts.hooks.room import length_of, room_of
 from gitmem.hosts.hooks.turns import TURNS
+from gitmem.hosts.table import HOSTS
 from gitmem.operations.adopt import adopt
 from gitmem.operations.archive import archive
 from gitmem.operations.compact import compact
@@ -52,7 +53,6 @@ from tests.support.samples import UPPER, body
 from tests.support.workspaces import workspace
 
 ROOT = Path(package.__file__).parents[1]
-HOSTS = tuple(DIALECTS)
 SESSION = "0199a1b2-0000-7000-8000-000000000001"
 KEY = "AKIA" + body(UPPER, 16, 7)
 
@@ -310,7 +310,7 @@ class TestWhateverHappens:
             event, host, source="startup", prompt="the state?", compact_summary="We.", **tool
         )
 
-        is_deaf = EVENTS[event] in DIALECTS[host].deaf
+        is_deaf = EVENTS[event] in HOSTS[host].deaf
         told = done.err if is_deaf else done.notice
         if event == "session-end":
             assert done == Answer(0, None, ""), "it leaves a note, and opens nothing"

@@ -19,10 +19,11 @@ from gitmem.core.layout import FORMATS
 from gitmem.core.rendering import NOTICE
 from gitmem.hosts.hooks.answering import HANDLERS, Asked, Reply, respond
 from gitmem.hosts.hooks.changes import HEADING
-from gitmem.hosts.hooks.dialects import DIALECTS, EVENTS
+from gitmem.hosts.hooks.dialects import EVENTS
 from gitmem.hosts.mcp.desk import Desk, Kept
 from gitmem.hosts.mcp.texts import ODD
 from gitmem.hosts.mcp.tools import TOOLS, answered
+from gitmem.hosts.table import HOSTS
 from gitmem.operations.diff import diff
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.init import init
@@ -204,7 +205,7 @@ SAID: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("host", DIALECTS)
+@pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("event", EVENTS)
 def test_no_event_of_any_host_lets_anything_out(hosted: Hosted, event: str, host: str) -> None:
     group = hosted.group()

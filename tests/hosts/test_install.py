@@ -14,10 +14,11 @@ from gitmem.errors import BadInput, Conflict, Damaged, GitmemError, NotFound
 from gitmem.hosts.install import wiring as hosts
 from gitmem.hosts.install.files import Change, make
 from gitmem.hosts.install.hooks import events_wired
-from gitmem.hosts.install.places import HOSTS, SCOPES, Program, find_program
+from gitmem.hosts.install.places import SCOPES, Program, find_program
 from gitmem.hosts.install.record import installs
 from gitmem.hosts.install.sections import BEGIN, END
 from gitmem.hosts.install.wiring import Installed
+from gitmem.hosts.table import HOSTS
 from gitmem.operations.group import Store
 from gitmem.operations.init import init
 

@@ -18,7 +18,8 @@ from gitmem.hosts.install.hooks import (
     take_hooks,
     wanted_handlers,
 )
-from gitmem.hosts.install.places import HOSTS, Program
+from gitmem.hosts.install.places import Program
+from gitmem.hosts.table import HOSTS
 
 BARE = Program(("gitmem",))
 WANTED = wanted_handlers("claude-code", BARE)

@@ -11,11 +11,11 @@ from gitmem import __version__
 from gitmem.core import frontmatter, skill_rules
 from gitmem.errors import StorageFailed
 from gitmem.hosts.install.files import make
-from gitmem.hosts.install.places import HOSTS
 from gitmem.hosts.install.record import Install, installs, remember
 from gitmem.hosts.install.skills import migrations, shipped_folder, skill_files, version
 from gitmem.hosts.install.skills_installed import make_skills, update_installed
 from gitmem.hosts.install.skills_update import plan_removal, plan_skills
+from gitmem.hosts.table import HOSTS
 
 
 class Skills:

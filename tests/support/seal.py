@@ -6,10 +6,9 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-PERSONAL_PREFIXES = ("GITMEM_", "GIT_", "XDG_")
+PERSONAL_PREFIXES = ("CLAUDE", "CODEX", "GITMEM_", "GIT_", "XDG_")
 PERSONAL_NAMES = frozenset(
     {
-        "CLAUDE_CODE_SESSION_ID",
         "CLICOLOR",
         "CLICOLOR_FORCE",
         "COLUMNS",

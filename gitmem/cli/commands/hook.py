@@ -10,7 +10,7 @@ from gitmem.cli.declare import CONTEXT
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import text_lines
-from gitmem.hosts.hooks.dialects import DEFAULT, DIALECTS
+from gitmem.hosts.table import CLAUDE, HOSTS
 
 SILENCE = 1.0
 """Seconds after which a host has said all, though it has not closed its end ..."""
@@ -26,7 +26,7 @@ PART = 1 << 20
     context_settings={**CONTEXT, "ignore_unknown_options": True, "allow_extra_args": True},
 )
 @click.argument("event", required=False, default="")
-@click.option("--host", metavar="HOST", default=DEFAULT, help=f"{' or '.join(DIALECTS)}")
+@click.option("--host", metavar="HOST", default=CLAUDE, help=f"{' or '.join(HOSTS)}")
 def command(call: Invocation, *, event: str, host: str) -> int:
     """Answer an event of an agent host
 
@@ -51,7 +51,7 @@ def command(call: Invocation, *, event: str, host: str) -> int:
     named = settings.group if settings.group_named else ""
     asked = Asked(
         event,
-        host if host in DIALECTS else DEFAULT,
+        host if host in HOSTS else CLAUDE,
         {},
         str(settings.store),
         named,

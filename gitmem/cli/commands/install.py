@@ -16,11 +16,11 @@ from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import columns, visible
 from gitmem.core.numbers import counted
 from gitmem.errors import BadInput
+from gitmem.hosts.table import HOSTS
 
 if TYPE_CHECKING:
     from gitmem.hosts.install.wiring import FileDone, Installed
 
-HOSTS = ("claude-code", "codex")
 GIT_HOOK = "git-hook"
 LEAVE = "leave it out"
 

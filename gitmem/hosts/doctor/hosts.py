@@ -14,23 +14,14 @@ from gitmem.hosts.doctor.told import Finding, Wiring
 from gitmem.hosts.install.files import read_file, text_of
 from gitmem.hosts.install.former import hooks_left
 from gitmem.hosts.install.hooks import PROMPT, events_wired, wanted_handlers
-from gitmem.hosts.install.mcp import NAME, SERVERS, TABLE
-from gitmem.hosts.install.places import (
-    CLAUDE,
-    CODEX,
-    HOSTS,
-    PROJECT,
-    SCOPES,
-    USER,
-    Places,
-    Program,
-    places,
-)
+from gitmem.hosts.install.mcp import NAME
+from gitmem.hosts.install.places import PROJECT, SCOPES, USER, Places, Program, places
 from gitmem.hosts.install.record import install_of
 from gitmem.hosts.install.sections import check_marks, has_section
 from gitmem.hosts.install.settings import plugin_at, read_settings
 from gitmem.hosts.install.skills import SKILL, shipped_folder
 from gitmem.hosts.install.skills_update import as_shipped, plan_skills
+from gitmem.hosts.table import CLAUDE, CODEX, HOSTS
 from gitmem.hosts.transcripts.readers import home_in
 
 Settings = dict[Path, dict[str, Any]]
@@ -66,7 +57,7 @@ def _wiring(store: Path, where: Places) -> Wiring:
     except GitmemError as error:
         return row._replace(problem=error.message)
     calls = events_wired(settings)
-    named = servers.get(SERVERS if where.host == CLAUDE else TABLE)
+    named = servers.get(HOSTS[where.host].servers)
     ways = (words[: words.index("hook")] for words in calls.values())
     return row._replace(
         events=tuple(calls),

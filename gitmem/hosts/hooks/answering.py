@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from gitmem.core.escaping import NOTHING, ForModel, shown
 from gitmem.errors import GitmemError, NotFound
-from gitmem.hosts.hooks.dialects import DIALECTS, EVENTS, Payload, answer
+from gitmem.hosts.hooks.dialects import EVENTS, Payload, answer
+from gitmem.hosts.table import HOSTS
 
 LARGEST = 32 * 1024 * 1024
 """Bytes that a host may say; a file that was written stands in them, too."""
@@ -128,7 +129,7 @@ def read_payload(data: bytes) -> Payload | None:
 
 def respond(asked: Asked) -> Reply:
     """What to answer, and where."""
-    dialect, event = DIALECTS[asked.host], asked.name
+    host, event = HOSTS[asked.host], asked.name
     handler = HANDLERS.get(event)
     if handler is None or asked.environ.get(DISABLE):
         return Reply()
@@ -139,9 +140,9 @@ def respond(asked: Asked) -> Reply:
         _debugged(asked)
     # A name or a value in an error is as hostile on a terminal as it is to a model.
     notice = shown(said.notice)
-    if event in dialect.deaf:
+    if event in host.deaf:
         return Reply(complaint=" ".join(notice.split()))
-    return Reply(answer(dialect, event, said.context, notice))
+    return Reply(answer(host, event, said.context, notice))
 
 
 def _notice(error: Exception, event: str) -> str:

@@ -1,14 +1,12 @@
-"""What each agent host says to its hooks, and what it takes from them: names, limits, one answer.
-
-A host is a row of the table here. All else about hooks is the same for every one of them.
-"""
+"""What agent hosts say to their hooks, and the one object that answers them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from gitmem.core.escaping import ForModel
+from gitmem.hosts.table import Host
 
 EVENTS = {
     "session-start": "SessionStart",
@@ -26,60 +24,16 @@ Payload = Mapping[str, Any]
 """What a host said, a JSON object."""
 
 
-class Dialect(NamedTuple):
-    """How one host is spoken to."""
+def sync_skill_in(host: Host, layout: str, environ: Mapping[str, str]) -> str:
+    """How an agent calls the sync in a group of LAYOUT; a plugin brings no other names."""
+    from gitmem.core.transcripts import SYNC, sync_skill  # not for every tool that wrote a file
 
-    name: str
-    chars: int
-    """Characters that a hook may add to a conversation."""
-    tokens: int
-    """Tokens, as an estimate; 0 where the host counts only characters."""
-    adding: frozenset[str]
-    """Events whose answer may add to the conversation."""
-    deaf: frozenset[str]
-    """Events whose answer nobody reads: what went wrong is said on standard error."""
-    plugin: str = ""
-    """The variable by which a hook knows that a plugin brought it."""
-
-    def sync_skill(self, layout: str, environ: Mapping[str, str]) -> str:
-        """How an agent calls the sync in a group of LAYOUT; a plugin brings no other names."""
-        from gitmem.core.transcripts import SYNC, sync_skill  # not for every tool that wrote a file
-
-        if self.plugin and environ.get(self.plugin):
-            return f"/gitmem:{SYNC}"
-        return f"/{sync_skill(layout)}"
+    if host.plugin and environ.get(host.plugin):
+        return f"/gitmem:{SYNC}"
+    return f"/{sync_skill(layout)}"
 
 
-DIALECTS = {
-    each.name: each
-    for each in (
-        Dialect(
-            "claude-code",
-            # Above 10,000 UTF-16 units in one string the model gets a file name and a preview. The
-            # three core files at their budgets are 10 KB: a larger reserve would cost them lines.
-            chars=9980,
-            tokens=0,
-            # A subagent that ends could be told something, too; but it has its task.
-            adding=frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop")),
-            deaf=frozenset(("PreCompact", "PostCompact", "SessionEnd")),
-            plugin="CLAUDE_PLUGIN_ROOT",
-        ),
-        Dialect(
-            "codex",
-            chars=9980,
-            tokens=2200,  # above a measured 2,469 the middle is left out
-            # What a turn that ends may answer there is a closed list, and this is not on it.
-            adding=frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse")),
-            deaf=frozenset(("PreCompact", "PostCompact", "SessionEnd")),
-        ),
-    )
-}
-DEFAULT = "claude-code"
-
-
-def answer(
-    dialect: Dialect, event: str, context: ForModel, notice: str
-) -> dict[str, object] | None:
+def answer(host: Host, event: str, context: ForModel, notice: str) -> dict[str, object] | None:
     """The one object to print: what the model gets, and what its user does; None for nothing.
 
     Nothing else that hooks say reaches a model.
@@ -87,7 +41,7 @@ def answer(
     found: dict[str, object] = {}
     if notice:
         found["systemMessage"] = notice
-    if context and event in dialect.adding:
+    if context and event in host.adding:
         found["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": context}
     return found or None
 

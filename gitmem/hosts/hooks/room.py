@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
-from gitmem.hosts.hooks.dialects import DIALECTS
+from gitmem.hosts.table import HOSTS
 
 BETWEEN = "\n\n"
 Line = TypeVar("Line", bound=str)
@@ -47,9 +47,9 @@ class Room(NamedTuple):
 
 def room_of(host: str) -> Room:
     """All that HOST takes."""
-    dialect = DIALECTS[host]
+    row = HOSTS[host]
     # No character is more than one token, so that without a limit on tokens characters count.
-    return Room(dialect.chars, dialect.tokens or dialect.chars)
+    return Room(row.chars, row.tokens or row.chars)
 
 
 def tokens_in(text: str) -> int:

@@ -14,9 +14,10 @@ from gitmem.core.rendering import readable
 from gitmem.core.transcripts import NONE_NEW
 from gitmem.errors import Busy
 from gitmem.hosts.hooks.answering import Asked, Parts, Said
-from gitmem.hosts.hooks.dialects import DIALECTS
+from gitmem.hosts.hooks.dialects import sync_skill_in
 from gitmem.hosts.hooks.groups import opened, take_in, underway
 from gitmem.hosts.hooks.room import Room, room_of
+from gitmem.hosts.table import HOSTS
 from gitmem.operations.inject import OVER_BUDGET, inject
 from gitmem.operations.layer_files import Unmade
 from gitmem.operations.layouts import layout_of, silenced_at
@@ -164,7 +165,7 @@ class _Start:
 
         try:
             layout = layout_of(self._group).name
-            skill = DIALECTS[self._asked.host].sync_skill(layout, self._asked.environ)
+            skill = sync_skill_in(HOSTS[self._asked.host], layout, self._asked.environ)
             return continuity(self._group, skill)
         except Exception as error:  # noqa: BLE001 - one part never costs another
             self._parts.failed(error, "what was said could not be read")

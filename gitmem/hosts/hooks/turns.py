@@ -17,9 +17,10 @@ from gitmem.hosts.hooks.answering import (
     note_end,
 )
 from gitmem.hosts.hooks.deadline import instead
-from gitmem.hosts.hooks.dialects import DIALECTS, Payload
+from gitmem.hosts.hooks.dialects import Payload
 from gitmem.hosts.hooks.groups import WAIT, opened, take_in
 from gitmem.hosts.hooks.room import room_of
+from gitmem.hosts.table import HOSTS
 
 if TYPE_CHECKING:
     from gitmem.operations.group import Group
@@ -108,7 +109,7 @@ def _counted(asked: Asked, group: Group, known: Session) -> tuple[Session, ForMo
         return known, NOTHING
     from gitmem.hosts.hooks.start import nudge_of
 
-    can_say = "Stop" in DIALECTS[asked.host].adding
+    can_say = "Stop" in HOSTS[asked.host].adding
     words = nudge_of(group) if can_say else NOTHING
     return known._replace(turns=0, nudge=not can_say), words
 

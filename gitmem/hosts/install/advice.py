@@ -15,12 +15,13 @@ from gitmem.errors import BadInput
 from gitmem.hosts.install.files import backup_of, digest, text_of
 from gitmem.hosts.install.former import leftovers, way_out
 from gitmem.hosts.install.hooks import events_wired
-from gitmem.hosts.install.places import CLAUDE, PROJECT, USER, Places, other_scope
+from gitmem.hosts.install.places import PROJECT, USER, Places, other_scope
 from gitmem.hosts.install.plan import Plan, Wish
 from gitmem.hosts.install.record import Install, as_replaced, install_of, replaced_paths
 from gitmem.hosts.install.settings import plugin_at, settings_in
 from gitmem.hosts.install.skills import shipped_folder
 from gitmem.hosts.install.skills_update import SkillPlan, as_shipped, plan_skills
+from gitmem.hosts.table import CLAUDE
 from gitmem.hosts.transcripts.readers import home_in
 from gitmem.operations.group import Store
 

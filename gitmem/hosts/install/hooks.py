@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 from gitmem.core import jsontext
 from gitmem.core.jsontext import wrong_kind
-from gitmem.hosts.install.places import CLAUDE, Program
+from gitmem.hosts.install.places import Program
+from gitmem.hosts.table import HOSTS
 from gitmem.resources import hooks as hooks_folder
 
 HOOKS = "hooks"
@@ -43,8 +44,7 @@ class Merged(NamedTuple):
 
 def wanted_handlers(host: str, program: Program, *, on_prompt: bool = False) -> Handlers:
     """The handlers for HOST, from the file that it would read."""
-    name = "hooks.json" if host == CLAUDE else f"{host}/hooks.json"
-    shipped = json.loads((hooks_folder() / name).read_text("utf-8"))
+    shipped = json.loads((hooks_folder() / HOSTS[host].handlers).read_text("utf-8"))
     found = {event: groups[0] for event, groups in shipped[HOOKS].items()}
     if on_prompt:
         command = f"gitmem hook user-prompt-submit --host {host}"

@@ -16,9 +16,10 @@ from gitmem.core.jsontext import wrong_kind
 from gitmem.errors import Refused
 from gitmem.hosts.install.hooks import Merged
 from gitmem.hosts.install.places import Program
+from gitmem.hosts.table import CLAUDE, CODEX, HOSTS
 
-SERVERS = "mcpServers"
-TABLE = "mcp_servers"
+SERVERS = HOSTS[CLAUDE].servers
+TABLE = HOSTS[CODEX].servers
 NAME = "gitmem"
 BEGIN = "# gitmem:begin"
 END = "# gitmem:end"

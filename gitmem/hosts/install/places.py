@@ -11,11 +11,9 @@ from typing import NamedTuple
 
 from gitmem.errors import BadInput
 from gitmem.hosts.program import own_program
-from gitmem.hosts.transcripts import claude_code, codex
-from gitmem.hosts.transcripts.readers import home_in
+from gitmem.hosts.table import HOSTS, Files
+from gitmem.hosts.transcripts.readers import home_in, home_of
 
-CLAUDE, CODEX = "claude-code", "codex"
-HOSTS = (CLAUDE, CODEX)
 USER, PROJECT = "user", "project"
 SCOPES = (USER, PROJECT)
 
@@ -34,11 +32,8 @@ class Places(NamedTuple):
     mcp: Path | None
     """Where MCP servers stand; None where the host writes that itself."""
 
-    @property
-    def local(self) -> Path | None:
-        """The settings of a project that only this person has; None where a host knows none."""
-        is_known = (self.host, self.scope) == (CLAUDE, PROJECT)
-        return self.hooks.with_name("settings.local.json") if is_known else None
+    local: Path | None = None
+    """The settings of a project that only this person has; None where a host knows none."""
 
     @property
     def settings(self) -> tuple[Path, ...]:
@@ -48,31 +43,31 @@ class Places(NamedTuple):
     @property
     def pages(self) -> tuple[Path, ...]:
         """Every file of this scope with instructions that the host reads, ours first."""
-        if self.host == CODEX:
-            return (self.memory, self.memory.with_name("AGENTS.override.md"))
-        if self.scope == USER:
-            return (self.memory,)
-        return (self.memory, self.root / ".claude" / "CLAUDE.md", self.root / "CLAUDE.local.md")
+        return (self.memory, *(self.root / each for each in self._files.more_memory))
 
     @property
     def pages_above(self) -> tuple[Path, ...]:
         """Those of the folders around a project, which count for other projects, too."""
-        is_read = (self.host, self.scope) == (CLAUDE, PROJECT)
-        return tuple(x / "CLAUDE.md" for x in self.root.parents) if is_read else ()
+        is_read, name = self._files.reads_above, self._files.memory
+        return tuple(each / name for each in self.root.parents) if is_read else ()
+
+    @property
+    def _files(self) -> Files:
+        row = HOSTS[self.host]
+        return row.user if self.scope == USER else row.project
 
 
 def places(host: str, scope: str, environ: Mapping[str, str], project: Path) -> Places:
     """The files of HOST: those of the person, or of the folder PROJECT."""
-    if scope == PROJECT:
-        return _of_project(host, project, home_in(environ))
-    if host == CLAUDE:
-        root = claude_code.default_home(environ)
-        return Places(
-            host, scope, root, root / "settings.json", root / "skills", root / "CLAUDE.md", None
+    if scope == USER:
+        return _below(host, scope, home_of(HOSTS[host], environ), HOSTS[host].user)
+    root = Path(os.path.abspath(project))
+    if os.path.realpath(root) == os.path.realpath(home_in(environ)):
+        raise BadInput(
+            f"{root} is your home folder, and its settings are your own",
+            hint="leave out --scope project, or go to the folder of the project",
         )
-    root = codex.default_home(environ)
-    files = root / "hooks.json", root / "skills", root / "AGENTS.md", root / "config.toml"
-    return Places(host, scope, root, *files)
+    return _below(host, scope, root, HOSTS[host].project)
 
 
 def other_scope(where: Places, environ: Mapping[str, str], project: Path) -> Places | None:
@@ -83,25 +78,11 @@ def other_scope(where: Places, environ: Mapping[str, str], project: Path) -> Pla
         return None
 
 
-def _of_project(host: str, project: Path, home: Path) -> Places:
-    root = Path(os.path.abspath(project))
-    if os.path.realpath(root) == os.path.realpath(home):
-        raise BadInput(
-            f"{root} is your home folder, and its settings are your own",
-            hint="leave out --scope project, or go to the folder of the project",
-        )
-    if host == CLAUDE:
-        own = root / ".claude"
-        files = own / "settings.json", own / "skills", root / "CLAUDE.md", root / ".mcp.json"
-    else:
-        own = root / ".codex"
-        files = (
-            own / "hooks.json",
-            root / ".agents" / "skills",
-            root / "AGENTS.md",
-            own / "config.toml",
-        )
-    return Places(host, PROJECT, root, *files)
+def _below(host: str, scope: str, root: Path, files: Files) -> Places:
+    mcp, local = (root / each if each else None for each in (files.mcp, files.local))
+    return Places(
+        host, scope, root, root / files.hooks, root / files.skills, root / files.memory, mcp, local
+    )
 
 
 class Program(NamedTuple):

@@ -29,7 +29,7 @@ from gitmem.hosts.install.hooks import (
     wanted_handlers,
 )
 from gitmem.hosts.install.mcp import put_json, put_toml, server, take_json, take_toml
-from gitmem.hosts.install.places import CLAUDE, Places, Program
+from gitmem.hosts.install.places import Places, Program
 from gitmem.hosts.install.record import (
     Install,
     Kept,
@@ -258,7 +258,7 @@ def _mcp_part(places: Places, path: Path, wanted: dict[str, Any] | None, known: 
             return Merged(take(text, ""))
         return (put_json if is_json else put_toml)(text, wanted, known.mcp)
 
-    is_json = places.host == CLAUDE
+    is_json = path.suffix == ".json"
     return Shared(path, put, take)
 
 

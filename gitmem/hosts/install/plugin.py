@@ -11,8 +11,9 @@ from pathlib import Path
 
 from gitmem import __version__
 from gitmem.hosts.install.mcp import NAME, SERVERS, server
-from gitmem.hosts.install.places import CLAUDE, Program
+from gitmem.hosts.install.places import Program
 from gitmem.hosts.install.skills import shipped_folder, skill_files
+from gitmem.hosts.table import CLAUDE
 from gitmem.resources import hooks, templates
 
 DESCRIPTION = "Memory as plain Markdown in plain git: every write is one commit, nothing is lost."

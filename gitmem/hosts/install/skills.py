@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitmem.core.skill_rules import with_keys
 from gitmem.errors import StorageFailed
-from gitmem.hosts.install.places import CLAUDE
+from gitmem.hosts.table import CLAUDE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -29,15 +29,7 @@ from gitmem.hosts.install.files import (
     missing_folders,
     sweep,
 )
-from gitmem.hosts.install.places import (
-    CLAUDE,
-    PROJECT,
-    USER,
-    Places,
-    Program,
-    other_scope,
-    places,
-)
+from gitmem.hosts.install.places import PROJECT, USER, Places, Program, other_scope, places
 from gitmem.hosts.install.plan import (
     Plan,
     Wish,
@@ -50,6 +42,7 @@ from gitmem.hosts.install.record import alone, begun, install_of, installs, reme
 from gitmem.hosts.install.sections import section
 from gitmem.hosts.install.settings import plugin_at
 from gitmem.hosts.install.skills_installed import make_skills
+from gitmem.hosts.table import CLAUDE
 from gitmem.operations.group import Group, Store, not_found
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from gitmem.hosts.transcripts.readers import (
@@ -18,7 +18,6 @@ from gitmem.hosts.transcripts.readers import (
     Reading,
     files_among,
     heard,
-    home_in,
     real_name,
     row_of,
     texts_in,
@@ -85,12 +84,6 @@ def _message(row: dict[str, object], sender: str, chat: str) -> Reading:
 def chat_of(path: Path) -> str:
     """The chat for which the file of a session stands."""
     return path.stem
-
-
-def default_home(environ: Mapping[str, str]) -> Path:
-    """Where Claude Code keeps its things."""
-    chosen = environ.get("CLAUDE_CONFIG_DIR")
-    return Path(chosen) if chosen else home_in(environ) / ".claude"
 
 
 def transcript_files(root: Path) -> Iterator[Path]:

@@ -20,7 +20,6 @@ from gitmem.hosts.transcripts.readers import (
     Reading,
     files_among,
     heard,
-    home_in,
     read_lines,
     real_name,
     row_of,
@@ -110,12 +109,6 @@ def chat_of(path: Path) -> str:
         return found[0]
     own = _meta(path).get("id")
     return own if isinstance(own, str) and re.fullmatch(_UUID, own, re.IGNORECASE) else path.stem
-
-
-def default_home(environ: Mapping[str, str]) -> Path:
-    """Where Codex keeps its things."""
-    chosen = environ.get("CODEX_HOME")
-    return Path(chosen) if chosen else home_in(environ) / ".codex"
 
 
 def transcript_files(root: Path) -> Iterator[Path]:

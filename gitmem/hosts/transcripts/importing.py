@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.secrets import repeated
 from gitmem.errors import BadInput, GitmemError, NotFound
+from gitmem.hosts import table
 from gitmem.hosts.transcripts import claude_code, codex
 from gitmem.hosts.transcripts.databases import DATABASES, summarised_in_c4
-from gitmem.hosts.transcripts.readers import OVERLONG, TOO_LONG, read_lines
+from gitmem.hosts.transcripts.readers import OVERLONG, TOO_LONG, home_of, read_lines
 from gitmem.operations.transcript_add import Spoken
 from gitmem.operations.transcript_import import (
     PATIENCE,
@@ -46,7 +47,7 @@ class Host(NamedTuple):
     """By what a file is known again, where its offsets are not bytes."""
 
 
-def _kept_in_lines(host: ModuleType) -> Host:
+def _kept_in_lines(name: str, host: ModuleType) -> Host:
     """A host that writes a file of JSON lines for each session."""
 
     def lines(path: Path, offset: int) -> Iterator[Line]:
@@ -54,7 +55,10 @@ def _kept_in_lines(host: ModuleType) -> Host:
         for raw, behind in read_lines(path, offset):
             yield _line(OVERLONG if raw == TOO_LONG else host.read_line(raw, chat), behind, chat)
 
-    return Host(lines, host.default_home, host.transcript_files, host.project_files, _sessions)
+    def home(environ: Mapping[str, str]) -> Path:
+        return home_of(table.HOSTS[name], environ)
+
+    return Host(lines, home, host.transcript_files, host.project_files, _sessions)
 
 
 def _kept_in_database(host: Database) -> Host:
@@ -83,8 +87,8 @@ def _sessions(folder: Path) -> list[Path]:
 
 
 HOSTS = {
-    "claude-code": _kept_in_lines(claude_code),
-    "codex": _kept_in_lines(codex),
+    table.CLAUDE: _kept_in_lines(table.CLAUDE, claude_code),
+    table.CODEX: _kept_in_lines(table.CODEX, codex),
     **{name: _kept_in_database(each) for name, each in DATABASES.items()},
 }
 

@@ -14,11 +14,14 @@ import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from gitmem.core.messages import visible
 from gitmem.core.transcripts import blanked
 from gitmem.errors import BadInput, NotFound
+
+if TYPE_CHECKING:
+    from gitmem.hosts.table import Host
 
 LONGEST = 6 * 1024 * 1024
 """How many bytes a line may have; a longer one is not looked at.
@@ -176,6 +179,12 @@ def _sound(text: str) -> str:
 def home_in(environ: Mapping[str, str]) -> Path:
     """The home folder of the person."""
     return Path(environ.get("HOME") or os.path.expanduser("~"))
+
+
+def home_of(host: Host, environ: Mapping[str, str]) -> Path:
+    """The folder in which HOST keeps its files."""
+    chosen = environ.get(host.home_variable)
+    return Path(chosen) if chosen else home_in(environ) / host.home
 
 
 def files_among(paths: Iterable[Path]) -> list[Path]:
