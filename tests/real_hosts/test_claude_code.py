@@ -16,6 +16,7 @@ import pytest
 from tests.real_hosts.bench import (
     CHECKOUT,
     CLAUDE_CODE,
+    GITMEM,
     Bench,
     Json,
     Run,
@@ -120,6 +121,11 @@ def test_doctor_finds_nothing_after_install_and_link(bench: Bench) -> None:
     assert bench.gitmem_json("doctor")["findings"] == []
 
 
+@pytest.fixture(scope="module")
+def wired(bench: Bench) -> set[str]:
+    return bench.wired_events("claude-code")
+
+
 @pytest.mark.parametrize(
     "event",
     [
@@ -134,8 +140,8 @@ def test_doctor_finds_nothing_after_install_and_link(bench: Bench) -> None:
         "SessionEnd",
     ],
 )
-def test_the_event_is_wired(bench: Bench, event: str) -> None:
-    assert event in bench.wired_events("claude-code")
+def test_the_event_is_wired(wired: set[str], event: str) -> None:
+    assert event in wired
 
 
 def test_the_first_request_holds_memory(bench: Bench) -> None:
@@ -211,19 +217,19 @@ def test_a_credential_is_in_no_commit(bench: Bench, edits: Run) -> None:
     assert bench.commit_of("facts/key.md") == {}
 
 
-def test_the_model_is_told_that_a_credential_was_refused(bench: Bench, edits: Run) -> None:
-    told = [each for each in reminders(edits.requests[-1]) if "PostToolUse" in each]
+def test_the_model_is_told_that_a_credential_was_refused(edits: Run) -> None:
+    told = [each for each in texts(edits.requests[-1]) if each.startswith("PostToolUse:Write hook")]
 
     assert any("facts/key.md" in each for each in told)
 
 
-def reminders(body: Json) -> list[str]:
-    """The texts that a host adds to the conversation, such as the answers of hooks."""
+def texts(body: Json) -> list[str]:
+    """The texts of a conversation; what a hook adds is one of its own."""
     found = []
     for message in body.get("messages", []):
         content = message["content"]
         blocks = [{"text": content}] if isinstance(content, str) else content
-        found += [each["text"] for each in blocks if "system-reminder" in each.get("text", "")]
+        found += [each.get("text", "") for each in blocks]
     return found
 
 
@@ -238,7 +244,7 @@ def denials(bench: Bench) -> list[str]:
         script(
             call("Read", file_path=str(note)),
             call("Edit", file_path=str(note), old_string="codename", new_string="code name"),
-            call("Write", file_path=f"{bench.group}/facts/plain.md", content="x"),
+            call("Write", file_path=f"{bench.group}/facts/plain.md", content="by Write"),
             call("Skill", skill="recall-memories"),
             *(call("Bash", command=f"gitmem {each} --help") for each in (*ALLOWED, *FORBIDDEN)),
             call("Bash", command="gitmem write facts/tent.md 'Sleeps four.'"),
@@ -267,10 +273,20 @@ def test_a_permitted_verb_opens_no_door_to_another(denials: list[str]) -> None:
     assert "gitmem status && gitmem groups" in denials
 
 
-def test_a_write_in_the_shell_reaches_memory_without_a_question(
-    bench: Bench, denials: list[str]
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("facts/plain.md", "by Write"),
+        ("facts/release.md", "code name"),
+        ("facts/tent.md", "Sleeps four"),
+    ],
+)
+def test_an_edit_reaches_memory_without_a_question(
+    bench: Bench, denials: list[str], path: str, words: str
 ) -> None:
-    assert bench.commit_of("facts/tent.md").get("op") == "write"
+    shown = bench.run(GITMEM, "read", path)
+
+    assert words in shown.stdout, shown.stderr
 
 
 # ---- the memory that Claude Code has of its own

@@ -103,6 +103,11 @@ def test_doctor_finds_nothing_after_install_and_link(bench: Bench) -> None:
     assert bench.gitmem_json("doctor")["findings"] == []
 
 
+@pytest.fixture(scope="module")
+def wired(bench: Bench) -> set[str]:
+    return bench.wired_events("codex")
+
+
 @pytest.mark.parametrize(
     "event",
     [
@@ -117,8 +122,8 @@ def test_doctor_finds_nothing_after_install_and_link(bench: Bench) -> None:
         "SessionEnd",
     ],
 )
-def test_the_event_is_wired(bench: Bench, event: str) -> None:
-    assert event in bench.wired_events("codex")
+def test_the_event_is_wired(wired: set[str], event: str) -> None:
+    assert event in wired
 
 
 def test_hooks_that_nobody_trusted_are_skipped_as_codex_documents(bench: Bench) -> None:
