@@ -229,9 +229,10 @@ def test_an_edit_is_signed_with_the_name_of_the_host(bench: Bench, edits: Run, p
 
 @pytest.fixture(scope="module")
 def served(bench: Bench) -> Run:
-    """A prompt whose model writes by MCP, as soon as the server has had time to start."""
+    """A prompt whose model writes by MCP, after a call for which Codex waits for the server."""
+    wait = call("list_mcp_resources", server="gitmem")
     write = call("mcp__gitmem/memory_write", path="facts/mcp.md", text="By MCP.")
-    return bench.codex(script(shell("sleep 4"), write))
+    return bench.codex(script(wait, write))
 
 
 def test_a_tool_of_the_server_writes_outside_of_the_sandbox(bench: Bench, served: Run) -> None:
