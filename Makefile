@@ -13,7 +13,7 @@ CLAUDE_CODE := 2.1.325
 OLDER_CLAUDE_CODE := 2.1.197
 CODEX := 0.166.0
 HOSTS_INSTALLED := $(HOSTS)/.installed-$(CLAUDE_CODE)-$(OLDER_CLAUDE_CODE)-$(CODEX)
-NPM_INSTALL := npm install --no-audit --no-fund --save-exact --allow-scripts=@anthropic-ai/claude-code
+NPM_INSTALL := npm install --no-audit --no-fund --save-exact
 
 .PHONY: test test-slow test-hosts lint fix demo bench docs plugin clean
 
