@@ -10,7 +10,15 @@ INSTALLED := $(VENV)/.installed
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := test
-.PHONY: test test-slow lint fix demo bench docs plugin clean
+# The very programs that tests/real_hosts was written for.
+HOSTS := .hosts
+CLAUDE_CODE := 2.1.325
+OLDER_CLAUDE_CODE := 2.1.197
+CODEX := 0.166.0
+HOSTS_INSTALLED := $(HOSTS)/.installed-$(CLAUDE_CODE)-$(OLDER_CLAUDE_CODE)-$(CODEX)
+NPM_INSTALL := npm install --no-audit --no-fund --save-exact
+
+.PHONY: test test-slow test-hosts lint fix demo bench docs plugin clean
 
 # Every write is synced, so the disk decides how long the tests take: in memory one module took 14 s
 # instead of 171 s on a busy disk. The slow tests run on the disk.
@@ -22,6 +30,10 @@ test: lint
 
 test-slow: $(INSTALLED)
 	$(RUN) -m pytest -n 2 -m slow
+
+# GITMEM_TEST_HOSTS names a folder where the programs are installed already.
+test-hosts: $(INSTALLED) $(if $(GITMEM_TEST_HOSTS),,$(HOSTS_INSTALLED))
+	$(RUN) -m pytest -n 2 --dist loadfile -m hosts tests/real_hosts
 
 lint: $(INSTALLED)
 	$(RUN) -m ruff check .
@@ -48,7 +60,7 @@ plugin: $(INSTALLED)
 	$(RUN) -m gitmem.hosts.install.plugin
 
 clean:
-	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache docs/cli.md.new
+	rm -rf $(VENV) $(HOSTS) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache docs/cli.md.new
 	find . -name .git -prune -o -name __pycache__ -prune -exec rm -rf {} +
 
 # A file, not the folder: a folder's time changes with its content and is there after a failure.
@@ -65,4 +77,18 @@ $(INSTALLED): pyproject.toml
 		echo "Installing failed; see above. The first run needs a package index." >&2; \
 		exit 1; \
 	}
+	@touch $@
+
+$(HOSTS_INSTALLED):
+	@command -v npm >/dev/null || { \
+		echo "make test-hosts installs Claude Code and Codex with npm, and there is no npm." >&2; \
+		echo "Install Node.js 22 or newer, or set GITMEM_TEST_HOSTS to a folder of hosts." >&2; \
+		exit 1; \
+	}
+	@mkdir -p $(HOSTS)/claude-code-$(OLDER_CLAUDE_CODE)
+	@echo "Installing Claude Code and Codex into $(HOSTS) ..." >&2
+	@$(NPM_INSTALL) --prefix $(HOSTS) \
+		@anthropic-ai/claude-code@$(CLAUDE_CODE) @openai/codex@$(CODEX)
+	@$(NPM_INSTALL) --prefix $(HOSTS)/claude-code-$(OLDER_CLAUDE_CODE) \
+		@anthropic-ai/claude-code@$(OLDER_CLAUDE_CODE)
 	@touch $@
