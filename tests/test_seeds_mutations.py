@@ -83,6 +83,7 @@ def run_named(root: Path, tests: tuple[str, ...]) -> subprocess.CompletedProcess
         "no:cacheprovider",
         "-p",
         "no:xdist",
+        "--import-mode=importlib",  # two modules of one name may be in a row
     ]
     environment = {**os.environ, "PYTHONPATH": str(root)}
     environment.pop("PYTEST_ADDOPTS", None)
