@@ -20,6 +20,8 @@ from gitmem.git import ancestry, trees
 from gitmem.git.indexfile import IndexFile
 from gitmem.git.objects import Objects
 from gitmem.git.repository import Repository, differences
+from gitmem.git.setup import read_config
+from gitmem.operations.pending import pending_edits
 
 FILES, COMMITS, NAMES = 5_000, 2_000, 500
 PAGE = "---\nsummary: The import is done\ndate: 2026-02-08\n---\n\n" + "- a line of the page\n" * 40
@@ -152,6 +154,35 @@ def _history(root: Path) -> Iterator[Row]:
     repository.close()
 
 
+def _config(root: Path) -> Row:
+    """The configuration of a group, read whole."""
+    build(root, files=1)
+    gitdir = next(root.glob("repos/*"))
+
+    def theirs() -> None:
+        for each in pygit2.Config(str(gitdir / "config")):
+            assert each.name
+
+    return Row(
+        "configuration: setup / pygit2", *interleaved(lambda: read_config(gitdir), theirs, 200)
+    )
+
+
+def _edits(root: Path) -> Row:
+    """A look at 5,000 files that nobody has edited."""
+    group = build(root, files=FILES, folders=10)
+
+    def theirs() -> None:
+        assert not pygit2.Repository(str(group.worktree)).status()
+
+    row = Row(
+        f"edits among {FILES:,} files: pending / pygit2",
+        *interleaved(lambda: pending_edits(group), theirs, 10),
+    )
+    group.close()
+    return row
+
+
 def _fields(_: Path) -> Row:
     def ours() -> None:
         for _ in range(200):
@@ -178,7 +209,7 @@ def _start_up(_: Path) -> Row:
 
 def rows() -> Iterator[Row]:
     """What each part costs by hand and by its library; none of them is a promise."""
-    for make in (_writes, _reads, _index, _trees, _fields, _start_up, _history):
+    for make in (_writes, _reads, _index, _trees, _config, _edits, _fields, _start_up, _history):
         root = Path(tempfile.mkdtemp(prefix="gitmem-bench-"))
         try:
             made = make(root)

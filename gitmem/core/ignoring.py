@@ -4,6 +4,10 @@ A pattern without a slash fits a name in any folder; one with a slash begins at 
 `*` and `?` stay within a part, `**` is any number of folders, a slash at the end means a folder.
 What lies below a folder that fits is ignored, too. git reads `exclude_line` of it in the same way.
 `Rules` are those of a `.gitignore` that somebody has, with its exceptions.
+
+By hand instead of pygit2's `path_is_ignored`: a group is opened as a bare repository, and for one
+that answers False to every path. With a work tree it obeys our own block in `info/exclude`, which
+names everything that is not memory, and the rules of the operator.
 """
 
 from __future__ import annotations

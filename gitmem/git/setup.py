@@ -1,4 +1,10 @@
-"""Making a group's repository, and tying it to its work tree."""
+"""Making a group's repository, and tying it to its work tree.
+
+libgit2 makes the repository. By hand instead of pygit2's `Config`: reading the configuration,
+because libgit2 follows `include.path`, so another file could name the work tree, and gives up on
+the whole file for one broken line; writing it, because libgit2 renames the new file into place
+without an fsync. Reading takes 0.58 of its time (`python -m benchmarks by_hand`).
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,10 @@
 
 It takes no lock and changes nothing. An unchanged file costs one stat: the index remembers how each
 one looked when it was put there.
+
+By hand instead of pygit2's `Repository.status`, though 5,000 unchanged files take 3.3 times as
+long: libgit2 refuses it for a bare repository, and opened by the work tree it follows a planted
+`.git`, leaves out what a `.gitignore` names and reads trees that may be truncated.
 """
 
 from __future__ import annotations

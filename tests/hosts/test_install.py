@@ -417,7 +417,7 @@ def test_the_section_says_what_the_group_has_and_what_to_do(machine: Machine) ->
     assert known["state"][0::2] == ["`state.md`", "always"]
     assert known["state"][3] == "4 KB"
     assert known["user"][0::2] == ["`users/<user>/profile.md`", "when you read it"]
-    for words in ("[Action Required]", "/zylos-memory", "at once", "gitmem write", "Sizes"):
+    for words in ("[Action Required]", "/zylos-memory", "**Write at once.**", "**Sizes.**"):
         assert words in text
 
 

@@ -557,6 +557,7 @@ def test_to_ask_what_is_due_changes_nothing(weeks: Group) -> None:
 
     assert len(rollups_due(weeks, layer="episodes").due[0].sources) == 3
     assert weeks.repository.tip().commit == before
+    assert git(weeks.worktree, "status", "--porcelain") == "?? episodes/2026-02-04.md\n"
 
 
 def test_a_commit_by_hand_in_between_is_planned_anew(
