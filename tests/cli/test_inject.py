@@ -181,6 +181,17 @@ def test_when_there_is_nothing_to_show_it_says_why(run: Run, layout: str, remark
     assert said.err == f"note: nothing is shown: {remark}\n"
 
 
+def test_a_moment_before_the_layout_suggests_no_new_one(run: Run) -> None:
+    run("init", "--layout", "none")
+    run("write", "a.md", "A", GITMEM_NOW="2026-02-08T08:00:00Z")
+    run("init", "--layout", "soul", GITMEM_NOW="2026-02-10T08:00:00Z")
+
+    said = run("inject", "--at", "2026-02-08", GITMEM_NOW="2026-03-08T08:00:00Z")
+
+    remark = "this group had no layout then; see: gitmem list --at 2026-02-08"
+    assert said.err == f"note: nothing is shown: {remark}\n"
+
+
 @pytest.mark.parametrize(
     ("load", "remark"),
     [

@@ -83,9 +83,9 @@ def command(
             annotate=annotate or None,
         )
     if call.settings.json or explain:
-        call.answer(found, _report(call, found), data=True)
+        call.answer(found, _report(call, found, at), data=True)
         return
-    _remark(call, found)
+    _remark(call, found, at)
     _print(found.text)
 
 
@@ -102,10 +102,10 @@ def _print(text: str) -> None:
     sys.stdout.buffer.write((text + end).encode())
 
 
-def _remark(call: Invocation, found: Injected) -> None:
+def _remark(call: Invocation, found: Injected, at: str | None) -> None:
     """What is not in the text, on the side."""
     if not found.manifest.pieces:
-        call.remark(_why_nothing(found))
+        call.remark(_why_nothing(found, at))
     for each in _untaken(found):
         call.remark(each)
     for each in (found.manifest.layout_problem, *found.manifest.notes):
@@ -122,9 +122,15 @@ def _dropped(found: Injected) -> int:
     return sum(each.why == OVER_BUDGET for each in found.manifest.left_out)
 
 
-def _why_nothing(found: Injected) -> str:
+def _why_nothing(found: Injected, at: str | None) -> str:
     from gitmem.operations.gathering import BY_PROMPT
 
+    if not found.layout_blob and at:
+        from gitmem.core.quoting import quoted
+
+        return (
+            f"nothing is shown: this group had no layout then; see: gitmem list --at {quoted(at)}"
+        )
     if not found.layout_blob:
         return (
             "nothing is shown: this group has no layout; give it one: gitmem init --layout standard"
@@ -148,7 +154,7 @@ def _layout(found: Injected, before: str = "") -> str:
     return f"{before}{found.layout}" if found.layout else "this layout"
 
 
-def _report(call: Invocation, found: Injected) -> Iterator[str]:
+def _report(call: Invocation, found: Injected, at: str | None) -> Iterator[str]:
     style = call.style
     limit = "" if found.budget is None else f" of {found.budget:,}"
     pins = ", ".join(f"{name} {short(commit)}" for name, commit in found.pins.items())
@@ -168,7 +174,7 @@ def _report(call: Invocation, found: Injected) -> Iterator[str]:
     if found.manifest.left_out:
         yield from ("", "left out")
         yield from columns(_left(found), (plain, style.bold))
-    for each in _told(found):
+    for each in _told(found, at):
         yield from ("", call.addressed(each))
 
 
@@ -194,8 +200,8 @@ def _untaken(found: Injected) -> Iterator[str]:
             yield text.format(counted(number, "edit"))
 
 
-def _told(found: Injected) -> Iterator[str]:
+def _told(found: Injected, at: str | None) -> Iterator[str]:
     yield from _untaken(found)
     yield from filter(None, (found.manifest.layout_problem, *found.manifest.notes))
     if not found.manifest.pieces:
-        yield _why_nothing(found)
+        yield _why_nothing(found, at)
