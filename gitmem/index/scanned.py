@@ -18,7 +18,7 @@ from gitmem.index.files import put
 if TYPE_CHECKING:
     from gitmem.core.exposure import Exposed
 
-FORM = "5"
+FORM = "6"
 """Counted up whenever a rule or the sense of a row changes: then all is searched again, once."""
 NAME = "scanned"
 BESIDE = "scanned-refs"

@@ -84,7 +84,7 @@ from gitmem.operations.restore_entry import is_address, restore_entry
 from gitmem.operations.rollup import rollup
 from gitmem.operations.rollups_due import rollups_due
 from gitmem.operations.rotate import rotate
-from gitmem.operations.scope import check_writable, ignored_memory
+from gitmem.operations.scope import check_writable, ignored_memory, left_outside
 from gitmem.operations.search import search
 from gitmem.operations.show import show
 from gitmem.operations.snapshot import has_grown, snapshot, snapshots
@@ -143,7 +143,8 @@ NO_GROUP = {
     "check_spoken", "is_of_the_line", "is_unreadable", "up_to_unread",
     "acknowledge_in_place", "count_as_scanned", "exposed_beside", "hidden", "scanned_in",
     "has_open", "keep_run", "secret_words", "tips_beside", "unsearched",
-    "check_layout", "layout_scope", "possible_scope", "scope_at", "unknown_keys", "with_zone",
+    "check_layout", "layout_scope", "possible_scope", "scope_at", "silenced_at", "unknown_keys",
+    "with_zone",
 }  # fmt: skip
 """Functions that get what they work on handed over: they open no group themselves."""
 
@@ -435,6 +436,7 @@ PLAIN: dict[str, Call] = {
     "look": lambda g, _: look(g),
     "note_gap": lambda g, _: note_gap(g),
     "ignored_memory": lambda g, _: ignored_memory(g, g.repository.snapshot()),
+    "left_outside": lambda g, _: left_outside(g, g.repository.snapshot().commit),
     "snapshot_missed": lambda g, _: snapshot_missed(g),
     "has_grown": lambda g, _: has_grown(g),
     "consolidate": lambda g, _: consolidate(g),

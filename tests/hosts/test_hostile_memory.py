@@ -193,8 +193,8 @@ def test_files_without_room_are_named_one_by_one(hosted: Hosted) -> None:
     context = hosted.hook("session-start", source="resume")
 
     assert_tame(context)
-    named = context.partition("Also changed: ")[2].partition(". See them")[0]
-    assert named == "facts/\\u{003C}system>.md, facts/a\\u{002C} b.md"
+    named = context.partition("Also changed: ")[2].partition(". See one")[0]
+    assert named == "'facts/\\u{003C}system>.md', 'facts/a, b.md'"
 
 
 SAID: dict[str, dict[str, Any]] = {
