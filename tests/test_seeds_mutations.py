@@ -31,6 +31,11 @@ def test_every_row_that_has_tests_has_a_mutation() -> None:
     assert [row.number for row in ROWS if row.tests and row.number not in broken] == []
 
 
+@pytest.mark.parametrize("mutation", SLOW, ids=lambda each: each.id)
+def test_the_line_that_a_mutation_breaks_is_still_there(mutation: Mutation) -> None:
+    assert not mutation.old or mutation.old in (ROOT / mutation.path).read_text("utf-8")
+
+
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the project that a test may break."""

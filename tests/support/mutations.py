@@ -642,8 +642,8 @@ SLOW = [
     Mutation(
         "V81",
         "gitmem/hosts/hooks/answering.py",
-        'self.trouble.append(f"{in_words(error)}; {what}")',
-        "raise",
+        "            self.failed(error, what)\n            return NOTHING\n",
+        "            raise\n",
     ),
     Mutation(
         "V81",
