@@ -42,11 +42,13 @@ def answer(host: Host, event: str, context: ForModel, notice: str) -> dict[str, 
     if notice:
         found["systemMessage"] = notice
     if context and event in host.adding:
-        found["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": context}
+        inner = {"additionalContext": context}
+        named = {"hookEventName": host.named(event)} | inner
+        found |= inner if host.answers_flat else {"hookSpecificOutput": named}
     return found or None
 
 
-def files_written(payload: Payload) -> Iterator[str]:
+def files_written(host: Host, payload: Payload) -> Iterator[str]:
     """The files that a tool has just written, by absolute paths."""
     from os.path import join
 
@@ -54,7 +56,7 @@ def files_written(payload: Payload) -> Iterator[str]:
     if not isinstance(said, dict):
         return
     folder = str(payload.get("cwd") or "/")
-    for key in ("file_path", "notebook_path"):
+    for key in host.paths:
         if isinstance(said.get(key), str) and said[key]:
             yield join(folder, said[key])
     patch = said.get("command")

@@ -54,7 +54,9 @@ def prompted(asked: Asked) -> Said:
 
     with opened(asked) as group, instead(lambda: _make_ready(asked, group)):
         if is_ready(group):
-            context = inject(group, prompt=prompt, chars=RECALLED).memory_context
+            format = HOSTS[asked.host].format
+            found = inject(group, prompt=prompt, chars=RECALLED, format=format)
+            context = found.memory_context
             return Said(context, damage_words(group.damage))
         _make_ready(asked, group)
     return Said()
@@ -77,7 +79,7 @@ def turned(asked: Asked) -> Said:
     """Keep edits made through a shell; every so many turns, a word on the diary."""
     parts, nudge, room = Parts(), NOTHING, room_of(asked.host).part(0.5)
     with opened(asked) as group:
-        if asked.name != "SubagentStop":
+        if asked.name != "SubagentStop" and not asked.payload.get("agent_id"):
             parts.tried("what was said may be missed", lambda: note_end(asked, group.name))
             nudge = parts.tried("the turn does not count", lambda: _remembered(asked, group))
         words = parts.tried("edits wait for the next turn", lambda: take_in(group, room))
