@@ -78,6 +78,8 @@ class Host(NamedTuple):
     """The format of memory in its hooks; empty for that of the layout."""
     answers_flat: bool = False
     """Whether it reads `additionalContext` at the top of an answer, and nothing below it."""
+    tag: str = ""
+    """The tag around what its hooks added, where that stands before the prompt itself."""
     replays: bool = True
     """Whether a resumed session still has what its hooks added when it started."""
     server: Mapping[str, object] = {}
@@ -184,6 +186,8 @@ HOSTS: Mapping[str, Host] = {
             project_variable="GEMINI_PROJECT_DIR",
             paths=("file_path",),
             format="markdown",  # it turns `<` and `>` of an answer into `&lt;` and `&gt;`
+            tag="hook_context",
+            replays=False,  # it forgets the first prompt, before which that stands
             server={"trust": True},  # without it a headless session has no tools of the server
             clients=("gemini-cli-mcp-client",),
         ),
@@ -237,6 +241,11 @@ def host_in(environ: Mapping[str, str]) -> Host | None:
         if any(environ.get(each) for each in (*host.markers, *host.sessions)):
             return host
     return None
+
+
+def agent_of_client(name: str) -> str:
+    """The name of the host that calls itself NAME as an MCP client; NAME for any other client."""
+    return next((each.name for each in HOSTS.values() if name in each.clients), name)
 
 
 def session_in(environ: Mapping[str, str]) -> str:

@@ -141,6 +141,19 @@ def test_gemini_is_answered_with_its_own_name_of_the_event(store: Path) -> None:
     assert "SQLite locked up" in inner["additionalContext"]
 
 
+def test_a_prompt_of_gemini_is_what_follows_the_context_of_its_start(store: Path) -> None:
+    """Its first prompt comes with what SessionStart added, which would retrieve itself."""
+    remember(store)
+    added = "<hook_context>Use Postgres for orders: SQLite locked up.</hook_context>"
+    payload = payload_of("gemini-BeforeAgent")
+
+    quiet = asked(store, "gemini", payload | {"prompt": f"{added}\n\nThanks, that is great!"})
+    found = asked(store, "gemini", payload | {"prompt": f"{added}\n\n{QUESTION}"})
+
+    assert quiet == {}
+    assert "SQLite locked up" in json.dumps(found)
+
+
 @pytest.mark.parametrize("name", ["SessionStart-startup", "SessionStart-resume", "BeforeAgent"])
 def test_gemini_is_shown_memory_without_tags(store: Path, name: str) -> None:
     """It escapes `<`, and the model would read `&lt;knowledge&gt;`."""
@@ -230,11 +243,13 @@ def test_gemini_before_a_request_is_told_nothing(store: Path) -> None:
     assert newest(store)["paths"] != ["facts/oslo.md"]
 
 
-@pytest.mark.parametrize(("host", "is_whole"), [("gemini", False), ("copilot", True)])
+@pytest.mark.parametrize(
+    ("host", "is_whole"), [("claude-code", False), ("gemini", True), ("copilot", True)]
+)
 def test_a_resumed_session_gets_what_its_host_does_not_replay(
     store: Path, host: str, is_whole: bool
 ) -> None:
-    """Gemini keeps what hooks added in the transcript; Copilot drops what the start added."""
+    """Gemini forgets the first prompt with all before it, Copilot what the start added."""
     remember(store)
     started = payload_of(f"{host}-SessionStart-startup")
     first = json.dumps(asked(store, host, started))

@@ -48,6 +48,19 @@ def answer(host: Host, event: str, context: ForModel, notice: str) -> dict[str, 
     return found or None
 
 
+def prompt_in(host: Host, payload: Payload) -> str:
+    """What the person has asked, without what hooks added before it; nothing where that is no text.
+
+    A host with a tag escapes `<` inside it, so that the first end tag is the one.
+    """
+    prompt = payload.get("prompt")
+    if not isinstance(prompt, str):
+        return ""
+    if host.tag and prompt.startswith(f"<{host.tag}>"):
+        return prompt.partition(f"</{host.tag}>")[2].lstrip()
+    return prompt
+
+
 def files_written(host: Host, payload: Payload) -> Iterator[str]:
     """The files that a tool has just written, by absolute paths."""
     from os.path import join

@@ -17,7 +17,7 @@ from gitmem.hosts.hooks.answering import (
     note_end,
 )
 from gitmem.hosts.hooks.deadline import instead
-from gitmem.hosts.hooks.dialects import Payload
+from gitmem.hosts.hooks.dialects import Payload, prompt_in
 from gitmem.hosts.hooks.groups import WAIT, opened, take_in
 from gitmem.hosts.hooks.room import room_of
 from gitmem.hosts.table import HOSTS
@@ -44,8 +44,9 @@ CUT = "[The summary was longer; gitmem has cut it here.]"
 
 def prompted(asked: Asked) -> Said:
     """The passages of memory that fit a prompt; nothing where none does."""
-    prompt = asked.payload.get("prompt")
-    if not isinstance(prompt, str) or not prompt.strip() or _is_command(prompt):
+    host = HOSTS[asked.host]
+    prompt = prompt_in(host, asked.payload)
+    if not prompt.strip() or _is_command(prompt):
         return Said()
     if asked.payload.get("agent_id"):
         return Said()  # a subagent has its task
@@ -54,8 +55,7 @@ def prompted(asked: Asked) -> Said:
 
     with opened(asked) as group, instead(lambda: _make_ready(asked, group)):
         if is_ready(group):
-            format = HOSTS[asked.host].format
-            found = inject(group, prompt=prompt, chars=RECALLED, format=format)
+            found = inject(group, prompt=prompt, chars=RECALLED, format=host.format)
             context = found.memory_context
             return Said(context, damage_words(group.damage))
         _make_ready(asked, group)

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from gitmem.errors import BadInput, NotFound
+from gitmem.hosts.table import GEMINI, HOSTS
 from gitmem.hosts.transcripts.readers import (
     NO_TEXT,
     NOT_CONVERSATION,
@@ -32,7 +33,8 @@ _ROOT = ".project_root"
 _LONGEST_ROOT = 4096
 _SENDERS = {"user": "user", "gemini": "assistant"}
 _NOTES = frozenset(("error", "info", "warning"))
-_HOOKS = re.compile(r"\A\s*<hook_context>.*?(?:</hook_context>|\Z)", re.DOTALL)
+_TAG = HOSTS[GEMINI].tag
+_HOOKS = re.compile(rf"\A\s*<{_TAG}>.*?(?:</{_TAG}>|\Z)", re.DOTALL)
 """What hooks have added before a prompt: the host escapes `<` inside, so it ends at the first."""
 _NOT_THE_USERS = ("<session_context>",)
 
