@@ -29,6 +29,8 @@ class Files(NamedTuple):
     """Other files with instructions that the host reads there."""
     reads_above: bool = False
     """Whether the host also reads `memory` in the folders around a project."""
+    policy: str = ""
+    """A file of permission rules that is ours alone; empty if the host reads no such file."""
     switches: tuple[str, ...] = ()
     """Other settings that can add hooks, or switch all of them off."""
     trust: str = ""
@@ -162,7 +164,14 @@ HOSTS: Mapping[str, Host] = {
             home=".gemini",
             home_variable="GEMINI_CLI_HOME",
             home_below=".gemini",
-            user=Files("settings.json", "skills", "GEMINI.md", "settings.json"),
+            user=Files(
+                "settings.json",
+                "skills",
+                "GEMINI.md",
+                "settings.json",
+                policy="policies/gitmem.toml",
+            ),
+            # Policies of a project are documented, and it does not read them.
             project=Files(
                 ".gemini/settings.json", ".gemini/skills", "GEMINI.md", ".gemini/settings.json"
             ),

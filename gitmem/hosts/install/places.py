@@ -41,6 +41,11 @@ class Places(NamedTuple):
         return (self.hooks, self.local) if self.local else (self.hooks,)
 
     @property
+    def policy(self) -> Path | None:
+        """The file of permission rules that is ours alone; None where a host reads no such file."""
+        return self.root / self._files.policy if self._files.policy else None
+
+    @property
     def switches(self) -> tuple[Path, ...]:
         """Other settings of this scope that can add hooks, or switch all of them off."""
         return tuple(self.root / each for each in self._files.switches)

@@ -30,6 +30,7 @@ from gitmem.hosts.install.hooks import (
 )
 from gitmem.hosts.install.mcp import put_json, put_toml, server, take_json, take_toml
 from gitmem.hosts.install.places import Places, Program
+from gitmem.hosts.install.policy import put_policy, take_policy
 from gitmem.hosts.install.record import (
     Install,
     Kept,
@@ -192,6 +193,8 @@ def _parts(wish: Wish, known: Install) -> Iterator[Shared]:
         yield from _parts_beside(places, wish.other)
     if places.mcp and (wish.mcp or known.mcp):
         yield _mcp_part(places, places.mcp, wish.mcp, known)
+    if places.policy:
+        yield _policy_part(places.policy, known)
 
 
 def _in_one(parts: Iterable[Shared]) -> Iterator[Shared]:
@@ -290,6 +293,12 @@ def _mcp_part(places: Places, path: Path, wanted: dict[str, Any] | None, known: 
     return Shared(path, put, take)
 
 
+def _policy_part(path: Path, known: Install) -> Shared:
+    return Shared(
+        path, lambda text: put_policy(path, text, known), lambda text, *_: take_policy(text)
+    )
+
+
 def _put(part: Shared) -> tuple[Change, tuple[str, ...]]:
     before = read_file(part.path)
     text = text_of(part.path, before)
@@ -311,6 +320,7 @@ def plan_uninstall(places: Places, store: Path, known: Install) -> Plan:
     """What leaves every file as it was."""
     parts = [_hooks_part(places, {}, known), _memory_part(places, "")]
     parts += [_mcp_part(places, places.mcp, None, known)] if places.mcp else []
+    parts += [_policy_part(places.policy, known)] if places.policy else []
     done = {part.path for part in parts}
     left_alone = (x for x in replaced_paths(known) if places.skills not in x.parents)
     parts += [_left_part(each) for each in left_alone if each not in done]
