@@ -80,6 +80,8 @@ class Host(NamedTuple):
     """The format of memory in its hooks; empty for that of the layout."""
     answers_flat: bool = False
     """Whether it reads `additionalContext` at the top of an answer, and nothing below it."""
+    shows_notices: bool = True
+    """Whether it shows its user the `systemMessage` of an answer."""
     tag: str = ""
     """The tag around what its hooks added, where that stands before the prompt itself."""
     replays: bool = True
@@ -179,12 +181,11 @@ HOSTS: Mapping[str, Host] = {
             servers="mcpServers",
             markers=("GEMINI_CLI",),
             sessions=("GEMINI_SESSION_ID",),  # of hooks: its shell names no session
-            # 30,000 characters arrived whole; above that nothing was measured.
-            chars=20_000,
+            chars=9980,  # 30,000 arrived whole; above that nothing was measured
             tokens=0,
             # What AfterAgent answers reaches no request.
             adding=frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse")),
-            deaf=frozenset(("SessionEnd",)),
+            deaf=frozenset(("PreCompact", "PostCompact", "SessionEnd")),
             # Not PreCompress: it comes before every request, also where nothing is compressed.
             events={
                 "BeforeAgent": "UserPromptSubmit",
@@ -228,14 +229,14 @@ HOSTS: Mapping[str, Host] = {
             servers="mcpServers",
             markers=("COPILOT_CLI",),
             sessions=("COPILOT_AGENT_SESSION_ID",),
-            # 200,000 characters arrived whole, and of 262,000 nothing did.
-            chars=20_000,
+            chars=9980,  # 200,000 arrived whole, and of 262,000 nothing did
             tokens=0,
             adding=frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse")),
-            deaf=frozenset(("PreCompact", "SessionEnd")),
+            deaf=frozenset(("PreCompact", "PostCompact", "SessionEnd")),
             project_variable="COPILOT_PROJECT_DIR",
             paths=("path",),
             answers_flat=True,
+            shows_notices=False,
             replays=False,
             server={"type": "local", "tools": ["*"]},
             clients=("copilot-cli",),

@@ -82,5 +82,6 @@ def _room_findings(store: Store, group: str, wired: Sequence[Wiring]) -> Iterato
 
 def _nothing(wired: Sequence[Wiring]) -> Iterator[Finding]:
     if not any(each.events or each.plugin for each in wired):
-        hint = f"`gitmem install HOST`, where HOST is {', '.join(HOSTS)}"
+        first, *others = HOSTS
+        hint = f"`gitmem install {first}`, or one of {', '.join(others)} in its place"
         yield Finding("not-wired", "no host calls gitmem", hint)

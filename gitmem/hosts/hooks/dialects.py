@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gitmem.core.escaping import ForModel
+from gitmem.core.escaping import ForModel, joined, worded
 from gitmem.hosts.table import Host
 
 EVENTS = {
@@ -19,6 +19,9 @@ EVENTS = {
     "session-end": "SessionEnd",
 }
 """The events that are answered: as a command names them, and as hosts do."""
+
+TELL = "Tell the user, whom this host does not show it: {notice}"
+"""What the model of a host gets that shows its user no notice."""
 
 Payload = Mapping[str, Any]
 """What a host said, a JSON object."""
@@ -41,6 +44,8 @@ def answer(host: Host, event: str, context: ForModel, notice: str) -> dict[str, 
     found: dict[str, object] = {}
     if notice:
         found["systemMessage"] = notice
+    if notice and not host.shows_notices:
+        context = joined((context, worded(TELL, notice=notice)))
     if context and event in host.adding:
         inner = {"additionalContext": context}
         named = {"hookEventName": host.named(event)} | inner
