@@ -15,7 +15,9 @@ HOSTS := .hosts
 CLAUDE_CODE := 2.1.325
 OLDER_CLAUDE_CODE := 2.1.197
 CODEX := 0.166.0
-HOSTS_INSTALLED := $(HOSTS)/.installed-$(CLAUDE_CODE)-$(OLDER_CLAUDE_CODE)-$(CODEX)
+GEMINI := 0.61.0
+COPILOT := 1.0.102
+HOSTS_INSTALLED := $(HOSTS)/.installed-$(CLAUDE_CODE)-$(OLDER_CLAUDE_CODE)-$(CODEX)-$(GEMINI)-$(COPILOT)
 NPM_INSTALL := npm install --no-audit --no-fund --save-exact
 
 .PHONY: test test-slow test-hosts lint fix demo bench docs plugin clean
@@ -81,14 +83,15 @@ $(INSTALLED): pyproject.toml
 
 $(HOSTS_INSTALLED):
 	@command -v npm >/dev/null || { \
-		echo "make test-hosts installs Claude Code and Codex with npm, and there is no npm." >&2; \
+		echo "make test-hosts installs the agent hosts with npm, and there is no npm." >&2; \
 		echo "Install Node.js 22 or newer, or set GITMEM_TEST_HOSTS to a folder of hosts." >&2; \
 		exit 1; \
 	}
 	@mkdir -p $(HOSTS)/claude-code-$(OLDER_CLAUDE_CODE)
-	@echo "Installing Claude Code and Codex into $(HOSTS) ..." >&2
+	@echo "Installing Claude Code, Codex, Gemini CLI and Copilot CLI into $(HOSTS) ..." >&2
 	@$(NPM_INSTALL) --prefix $(HOSTS) \
-		@anthropic-ai/claude-code@$(CLAUDE_CODE) @openai/codex@$(CODEX)
+		@anthropic-ai/claude-code@$(CLAUDE_CODE) @openai/codex@$(CODEX) \
+		@google/gemini-cli@$(GEMINI) @github/copilot@$(COPILOT)
 	@$(NPM_INSTALL) --prefix $(HOSTS)/claude-code-$(OLDER_CLAUDE_CODE) \
 		@anthropic-ai/claude-code@$(OLDER_CLAUDE_CODE)
 	@touch $@

@@ -21,11 +21,13 @@ VARIABLES = {
     "else `main`. Where set, it is also the "
     "acting group: it may write to no other group unless it is `main`, and read only `global`",
     "GITMEM_AGENT": "in whose name commits are made, where `--agent` is not given; else the "
-    "agent host in whose shell the command runs (`claude-code`, `codex`), else `agent`",
+    "agent host in whose shell the command runs (`claude-code`, `codex`, `gemini`, `copilot`), "
+    "else `agent`",
     "GITMEM_SESSION": "the session commits belong to, where `--session` is not given",
     "CLAUDE_CODE_SESSION_ID": "the session, where nothing of gitmem's own names one",
     "CODEX_SESSION_ID": "the same in Codex",
     "CODEX_THREAD_ID": "the same in a Codex that sets no `CODEX_SESSION_ID`",
+    "COPILOT_AGENT_SESSION_ID": "the same in Copilot CLI; Gemini CLI names none in its shell",
     "GITMEM_NOW": "an ISO time such as `2026-02-08T14:30:00Z`: the clock stands still there, for "
     "tests and rehearsals; from 1971 to 9997",
     "TZ": "the time zone of the machine, where neither the group nor the store's `.env` names one; "

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-CLAUDE, CODEX = "claude-code", "codex"
+CLAUDE, CODEX, GEMINI, COPILOT = "claude-code", "codex", "gemini", "copilot"
+
+_TRUST_IN_CODEX = "open /hooks in Codex and trust the new ones: until then it skips them in silence"
 
 
 class Files(NamedTuple):
@@ -27,6 +29,12 @@ class Files(NamedTuple):
     """Other files with instructions that the host reads there."""
     reads_above: bool = False
     """Whether the host also reads `memory` in the folders around a project."""
+    policy: str = ""
+    """A file of permission rules that is ours alone; empty if the host reads no such file."""
+    switches: tuple[str, ...] = ()
+    """Other settings that can add hooks, or switch all of them off."""
+    trust: str = ""
+    """What a person has to do before the host runs new hooks there."""
 
 
 class Host(NamedTuple):
@@ -58,6 +66,34 @@ class Host(NamedTuple):
     """Events whose answer nobody reads: errors go to standard error."""
     plugin: str = ""
     """The variable that is set for the hooks of a plugin."""
+    home_below: str = ""
+    """The folder inside the one that `home_variable` names."""
+    events: Mapping[str, str] = {}
+    """Its own names of events, each with the name that Claude Code has for it."""
+    second: int = 1
+    """A second in its timeouts."""
+    project_variable: str = "CLAUDE_PROJECT_DIR"
+    """The variable that names the project to its hooks."""
+    paths: tuple[str, ...] = ("file_path", "notebook_path")
+    """The fields of `tool_input` that name the file which a tool has written."""
+    format: str = ""
+    """The format of memory in its hooks; empty for that of the layout."""
+    answers_flat: bool = False
+    """Whether it reads `additionalContext` at the top of an answer, and nothing below it."""
+    shows_notices: bool = True
+    """Whether it shows its user the `systemMessage` of an answer."""
+    tag: str = ""
+    """The tag around what its hooks added, where that stands before the prompt itself."""
+    replays: bool = True
+    """Whether a resumed session still has what its hooks added when it started."""
+    server: Mapping[str, object] = {}
+    """What it needs about an MCP server besides the command."""
+    clients: tuple[str, ...] = ()
+    """Its names as an MCP client, where they are not its own."""
+
+    def named(self, event: str) -> str:
+        """Its own name for the EVENT that Claude Code calls so."""
+        return next((own for own, usual in self.events.items() if usual == event), event)
 
 
 HOSTS: Mapping[str, Host] = {
@@ -102,6 +138,8 @@ HOSTS: Mapping[str, Host] = {
                 "AGENTS.md",
                 "config.toml",
                 more_memory=("AGENTS.override.md",),
+                switches=("config.toml",),
+                trust=_TRUST_IN_CODEX,
             ),
             project=Files(
                 ".codex/hooks.json",
@@ -109,6 +147,8 @@ HOSTS: Mapping[str, Host] = {
                 "AGENTS.md",
                 ".codex/config.toml",
                 more_memory=("AGENTS.override.md",),
+                switches=(".codex/config.toml",),
+                trust=_TRUST_IN_CODEX,
             ),
             handlers="codex/hooks.json",
             servers="mcp_servers",
@@ -120,6 +160,87 @@ HOSTS: Mapping[str, Host] = {
             adding=frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse")),
             deaf=frozenset(("PreCompact", "PostCompact", "SessionEnd")),
         ),
+        Host(
+            GEMINI,
+            "Gemini CLI",
+            home=".gemini",
+            home_variable="GEMINI_CLI_HOME",
+            home_below=".gemini",
+            user=Files(
+                "settings.json",
+                "skills",
+                "GEMINI.md",
+                "settings.json",
+                policy="policies/gitmem.toml",
+            ),
+            # Policies of a project are documented, and it does not read them.
+            project=Files(
+                ".gemini/settings.json", ".gemini/skills", "GEMINI.md", ".gemini/settings.json"
+            ),
+            handlers="gemini/hooks.json",
+            servers="mcpServers",
+            markers=("GEMINI_CLI",),
+            sessions=("GEMINI_SESSION_ID",),  # of hooks: its shell names no session
+            chars=9980,  # 30,000 arrived whole; above that nothing was measured
+            tokens=0,
+            # What AfterAgent answers reaches no request.
+            adding=frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse")),
+            deaf=frozenset(("PreCompact", "PostCompact", "SessionEnd")),
+            # Not PreCompress: it comes before every request, also where nothing is compressed.
+            events={
+                "BeforeAgent": "UserPromptSubmit",
+                "AfterTool": "PostToolUse",
+                "AfterAgent": "Stop",
+            },
+            second=1000,
+            project_variable="GEMINI_PROJECT_DIR",
+            paths=("file_path",),
+            format="markdown",  # it turns `<` and `>` of an answer into `&lt;` and `&gt;`
+            tag="hook_context",
+            replays=False,  # it forgets the first prompt, before which that stands
+            server={"trust": True},  # without it a headless session has no tools of the server
+            clients=("gemini-cli-mcp-client",),
+        ),
+        Host(
+            COPILOT,
+            "Copilot CLI",
+            home=".copilot",
+            home_variable="COPILOT_HOME",
+            user=Files(
+                "hooks/gitmem.json",
+                "skills",
+                "copilot-instructions.md",
+                "mcp-config.json",
+                switches=("settings.json",),
+            ),
+            project=Files(
+                ".github/hooks/gitmem.json",
+                ".github/skills",
+                ".github/copilot-instructions.md",
+                ".mcp.json",
+                more_memory=("AGENTS.md", "CLAUDE.md", "GEMINI.md"),
+                switches=(".github/copilot/settings.json",),
+                trust=(
+                    "start `copilot` in this folder once and trust it: until then it skips hooks "
+                    "and MCP servers of the project in silence"
+                ),
+            ),
+            handlers="copilot/hooks.json",
+            servers="mcpServers",
+            markers=("COPILOT_CLI",),
+            sessions=("COPILOT_AGENT_SESSION_ID",),
+            chars=9980,  # 200,000 arrived whole, and of 262,000 nothing did
+            tokens=0,
+            adding=frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse")),
+            deaf=frozenset(("PreCompact", "PostCompact", "SessionEnd")),
+            project_variable="COPILOT_PROJECT_DIR",
+            paths=("path",),
+            answers_flat=True,
+            shows_notices=False,
+            replays=False,
+            server={"type": "local", "tools": ["*"]},
+            clients=("copilot-cli",),
+        ),
     )
 }
 
@@ -130,6 +251,11 @@ def host_in(environ: Mapping[str, str]) -> Host | None:
         if any(environ.get(each) for each in (*host.markers, *host.sessions)):
             return host
     return None
+
+
+def agent_of_client(name: str) -> str:
+    """The name of the host that calls itself NAME as an MCP client; NAME for any other client."""
+    return next((each.name for each in HOSTS.values() if name in each.clients), name)
 
 
 def session_in(environ: Mapping[str, str]) -> str:

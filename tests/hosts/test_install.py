@@ -96,12 +96,25 @@ def test_a_machine_without_anything_gets_all_of_it_and_is_then_as_it_was(
         ("claude-code", "project"): (".claude/settings.json", ".claude/skills", "CLAUDE.md"),
         ("codex", "user"): (".codex/hooks.json", ".codex/skills", ".codex/AGENTS.md"),
         ("codex", "project"): (".codex/hooks.json", ".agents/skills", "AGENTS.md"),
+        ("gemini", "user"): (".gemini/settings.json", ".gemini/skills", ".gemini/GEMINI.md"),
+        ("gemini", "project"): (".gemini/settings.json", ".gemini/skills", "GEMINI.md"),
+        ("copilot", "user"): (
+            ".copilot/hooks/gitmem.json",
+            ".copilot/skills",
+            ".copilot/copilot-instructions.md",
+        ),
+        ("copilot", "project"): (
+            ".github/hooks/gitmem.json",
+            ".github/skills",
+            ".github/copilot-instructions.md",
+        ),
     }
     root = machine.home if scope == "user" else machine.project
     hooks, skills, memory = (root / each for each in places[host, scope])
     events = events_wired(json.loads(hooks.read_text()))
-    assert {"SessionStart", "PostToolUse", "Stop", "UserPromptSubmit"} <= events.keys()
-    assert ("SessionEnd" in events) == (host == "claude-code")
+    usual = ("SessionStart", "PostToolUse", "Stop", "UserPromptSubmit")
+    assert {HOSTS[host].named(each) for each in usual} <= events.keys()
+    assert ("SessionEnd" in events) == (host != "codex")
     assert (skills / "gitmem-memory" / "SKILL.md").is_file()
     assert memory.read_text().startswith(BEGIN)
     assert done.group == "main"

@@ -26,6 +26,7 @@ CHECKOUT = HERE.parents[1]
 # Read when pytest collects: later the seal of the tests takes variables of gitmem away.
 HOSTS = Path(os.environ.get("GITMEM_TEST_HOSTS") or CHECKOUT / ".hosts").resolve()
 CLAUDE_CODE, OLDER_CLAUDE_CODE, CODEX = "2.1.325", "2.1.197", "0.166.0"
+GEMINI, COPILOT = "0.61.0", "1.0.102"
 GITMEM = Path(sys.executable).parent / "gitmem"
 PATIENCE = 300.0
 _FOREIGN = ("CLAUDE", "CODEX", "ANTHROPIC", "OPENAI", "GEMINI", "COPILOT", "AI_AGENT")
@@ -36,6 +37,7 @@ _QUIET = (
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
 )
 _CONVERSATION = {"messages", "input", "contents"}
+_INSTRUCTIONS = ("system", "instructions", "systemInstruction")
 
 Json = dict[str, Any]
 
@@ -78,7 +80,9 @@ class Bench:
         self.env["PATH"] = os.pathsep.join((str(GITMEM.parent), self.env.get("PATH", "")))
         self._server, self.api = self._serve()
         self.env |= {"ANTHROPIC_BASE_URL": self.api, "ANTHROPIC_API_KEY": "dummy"}
-        self.env["FAKE_KEY"] = "dummy"
+        self.env |= {"GOOGLE_GEMINI_BASE_URL": self.api, "GEMINI_API_KEY": "dummy"}
+        self.env |= {"COPILOT_PROVIDER_BASE_URL": f"{self.api}/v1", "COPILOT_MODEL": "fake-model"}
+        self.env |= {"COPILOT_OFFLINE": "true", "FAKE_KEY": "dummy"}
         self.run("git", "init", "-q", ".")
 
     def _serve(self) -> tuple[subprocess.Popen[str], str]:
@@ -117,7 +121,7 @@ class Bench:
         """All text that the model got in a request; by default in the last one."""
         if body is None:
             body = next(reversed(self.requests()), {})
-        parts = [body.get(each) for each in ("system", "instructions", *sorted(_CONVERSATION))]
+        parts = [body.get(each) for each in (*_INSTRUCTIONS, *sorted(_CONVERSATION))]
         text = json.dumps([each for each in parts if each], ensure_ascii=False)
         return text.replace('\\"', '"').replace("\\n", "\n")
 
@@ -168,6 +172,25 @@ class Bench:
         done = self.run(*command, *options, prompt, cwd=cwd)
         rows = [_object(line) for line in done.stdout.splitlines()]
         session = next((each["thread_id"] for each in rows if "thread_id" in each), "")
+        return Run({}, done.stdout + done.stderr, session, self.requests(begun))
+
+    def gemini(self, prompt: str, *options: str | Path, cwd: Path | None = None) -> Run:
+        """Give Gemini CLI a prompt, headless."""
+        begun = self._count()
+        # With the default model it asks another one first which model to use.
+        command = (program("gemini", GEMINI), "-m", "gemini-2.5-pro", "--output-format", "json")
+        done = self.run(*command, *options, "-p", prompt, cwd=cwd)
+        answer = _object(done.stdout)
+        session = str(answer.get("session_id", ""))
+        return Run(answer, done.stdout + done.stderr, session, self.requests(begun))
+
+    def copilot(self, prompt: str, *options: str | Path, cwd: Path | None = None) -> Run:
+        """Give Copilot CLI a prompt, headless."""
+        begun = self._count()
+        done = self.run(program("copilot", COPILOT), *options, "-p", prompt, cwd=cwd)
+        sessions = self.home.glob(".copilot/session-state/*/events.jsonl")
+        newest = max(sessions, key=lambda each: each.stat().st_mtime_ns, default=None)
+        session = newest.parent.name if newest else ""
         return Run({}, done.stdout + done.stderr, session, self.requests(begun))
 
     def _count(self) -> int:

@@ -52,8 +52,9 @@ def command(
 ) -> int:
     """Wire gitmem into an agent host
 
-    Puts in hooks, skills and a section on memory in CLAUDE.md or AGENTS.md, for the user or for the
-    project in this folder, and makes the store and the group where they are missing. It can be
+    Puts in hooks, skills and a section on memory in the instructions of the host (CLAUDE.md,
+    AGENTS.md, GEMINI.md, copilot-instructions.md), for the user or for the project in this folder,
+    and makes the store and the group where they are missing. It can be
     repeated at any time, and then brings everything up to date. What else stands in those files
     stays as it is, each is kept in the store's folder `backups` first, and a skill that somebody
     edited is left alone. Exits with 6 when a file could not be read, and so keeps what shall go.
@@ -69,6 +70,7 @@ def command(
       gitmem install claude-code --dry-run
       gitmem install claude-code
       gitmem install codex --scope project --mcp
+      gitmem install gemini --mcp --on-prompt
       gitmem install claude-code --replace --dry-run
       gitmem install claude-code --uninstall
       gitmem install git-hook -g research

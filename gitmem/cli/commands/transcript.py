@@ -133,7 +133,7 @@ def _added(call: Invocation, added: TranscriptAdded) -> str:
 
 
 @command.declare("import")
-@click.argument("host", metavar="claude-code|codex|c4|nano")
+@click.argument("host", metavar="claude-code|codex|gemini|copilot|c4|nano")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @named("--project", metavar="DIR", help="All conversations in this folder")
 @click.option("--all", "everything", is_flag=True, help="All conversations there are")

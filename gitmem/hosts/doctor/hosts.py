@@ -13,15 +13,15 @@ from gitmem.hosts.doctor.former import former_findings
 from gitmem.hosts.doctor.told import Finding, Wiring
 from gitmem.hosts.install.files import read_file, text_of
 from gitmem.hosts.install.former import hooks_left
-from gitmem.hosts.install.hooks import PROMPT, events_wired, wanted_handlers
+from gitmem.hosts.install.hooks import PROMPTS, events_wired, wanted_handlers
 from gitmem.hosts.install.mcp import NAME
-from gitmem.hosts.install.places import PROJECT, SCOPES, USER, Places, Program, places
+from gitmem.hosts.install.places import PROJECT, SCOPES, Places, Program, places
 from gitmem.hosts.install.record import install_of
 from gitmem.hosts.install.sections import check_marks, has_section
 from gitmem.hosts.install.settings import plugin_at, read_settings
 from gitmem.hosts.install.skills import SKILL, shipped_folder
 from gitmem.hosts.install.skills_update import as_shipped, plan_skills
-from gitmem.hosts.table import CLAUDE, CODEX, HOSTS
+from gitmem.hosts.table import CLAUDE, CODEX, COPILOT, GEMINI, HOSTS
 from gitmem.hosts.transcripts.readers import home_in
 
 Settings = dict[Path, dict[str, Any]]
@@ -95,7 +95,7 @@ def host_findings(
         row = next((x for x in wired if (x.host, x.scope) == where[:2]), None)
         if row and row.events:
             yield from _age_findings(store, where, row)
-    for host, look in ((CLAUDE, _claude_findings), (CODEX, _codex_findings)):
+    for host, look in _LOOKS.items():
         rows = [x for x in wired if x.host == host and (x.events or x.plugin)]
         if rows:
             yield from _double_findings(host, rows)
@@ -126,7 +126,9 @@ def _mark_findings(where: Places) -> Iterator[Finding]:
 
 def _age_findings(store: Path, where: Places, row: Wiring) -> Iterator[Finding]:
     again = f"`gitmem install {where.host} --scope {where.scope}`"
-    wanted = wanted_handlers(where.host, Program(("gitmem",)), on_prompt=PROMPT in row.events)
+    wanted = wanted_handlers(
+        where.host, Program(("gitmem",)), on_prompt=not PROMPTS.isdisjoint(row.events)
+    )
     missing = [event for event in wanted if event not in row.events]
     if missing:
         yield Finding("hooks-old", f"{row.settings} does not answer {', '.join(missing)}", again)
@@ -182,16 +184,10 @@ def _files(
     host: str, environ: Mapping[str, str], project: Path, managed: Path | None
 ) -> Iterator[Path]:
     """The files whose settings count for HOST here."""
-    user = places(host, USER, environ, project)
-    if host == CODEX:
-        yield user.root / "config.toml"
-        yield project / ".codex" / "config.toml"
-        return
-    yield user.hooks
-    if os.path.realpath(project) != os.path.realpath(home_in(environ)):
-        yield project / ".claude" / "settings.json"
-        yield project / ".claude" / "settings.local.json"
-    if managed:
+    for where in _all_places(environ, project):
+        if where.host == host:
+            yield from (*where.settings, *where.switches)
+    if managed and host == CLAUDE:
         yield managed
 
 
@@ -245,6 +241,32 @@ def _codex_findings(store: Path, files: Settings, home: Path) -> Iterator[Findin
                 f'put writable_roots = ["{store}"] under [sandbox_workspace_write] in {path}, '
                 "or take `gitmem install codex --mcp`",
             )
+
+
+def _gemini_findings(store: Path, files: Settings, home: Path) -> Iterator[Finding]:
+    for path, said in files.items():
+        switch = _table(said, "hooksConfig")
+        if switch.get("enabled") is False:
+            text = f"hooksConfig.enabled is false in {path}: no hook runs"
+            yield Finding("hooks-disabled", text, "set it to true there, or take it out")
+        if NAME in _texts(switch, "disabled"):
+            text = f"hooksConfig.disabled names {NAME} in {path}: no hook of it runs"
+            yield Finding("hooks-disabled", text, f"take {NAME} out of that list")
+
+
+def _copilot_findings(store: Path, files: Settings, home: Path) -> Iterator[Finding]:
+    for path, said in files.items():
+        if said.get("disableAllHooks") is True:
+            text = f"disableAllHooks is set in {path}: no hook runs"
+            yield Finding("hooks-disabled", text, _SWITCHES["disableAllHooks"])
+
+
+_LOOKS = {
+    CLAUDE: _claude_findings,
+    CODEX: _codex_findings,
+    GEMINI: _gemini_findings,
+    COPILOT: _copilot_findings,
+}
 
 
 def _table(settings: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from gitmem.hosts.doctor.hosts import host_findings, wirings
 from gitmem.hosts.doctor.machine import machine_findings, store_findings
 from gitmem.hosts.doctor.programs import other_store_findings, program_findings
 from gitmem.hosts.doctor.told import Finding, Running, Wiring
+from gitmem.hosts.table import HOSTS
 from gitmem.operations.group import Group, Store
 
 __all__ = ["Doctored", "Finding", "Running", "Wiring", "doctor"]
@@ -68,7 +69,7 @@ def _room_findings(store: Store, group: str, wired: Sequence[Wiring]) -> Iterato
     for host in hosts:
         try:
             with closing(Group(store, group)) as opened:
-                cut = core_cut(opened, room_of(host))
+                cut = core_cut(opened, room_of(host), HOSTS[host].format)
         except (GitmemError, OSError):  # told already
             return
         if cut:
@@ -81,5 +82,6 @@ def _room_findings(store: Store, group: str, wired: Sequence[Wiring]) -> Iterato
 
 def _nothing(wired: Sequence[Wiring]) -> Iterator[Finding]:
     if not any(each.events or each.plugin for each in wired):
-        hint = "`gitmem install claude-code`, or `gitmem install codex`"
+        first, *others = HOSTS
+        hint = f"`gitmem install {first}`, or one of {', '.join(others)} in its place"
         yield Finding("not-wired", "no host calls gitmem", hint)

@@ -46,18 +46,22 @@ class Asked(NamedTuple):
     @property
     def name(self) -> str:
         """The event, as hosts call it; nothing for one that the command names and we do not."""
-        named = EVENTS.get(self.event, "")
-        return named if self.event else str(self.payload.get("hook_event_name"))
+        if self.event:
+            return EVENTS.get(self.event, "")
+        said = str(self.payload.get("hook_event_name"))
+        return HOSTS[self.host].events.get(said, said)
 
     @property
     def session(self) -> str:
-        """The session that asks."""
-        return str(self.payload.get("session_id") or "")
+        """The session that asks; for a subagent that has an id of its own, the one it works for."""
+        payload = self.payload
+        return str(payload.get("parent_agent_id") or payload.get("session_id") or "")
 
     @property
     def project(self) -> str:
         """The folder that the session works in."""
-        return self.environ.get("CLAUDE_PROJECT_DIR") or str(self.payload.get("cwd") or "/")
+        named = self.environ.get(HOSTS[self.host].project_variable)
+        return named or str(self.payload.get("cwd") or "/")
 
 
 class Said(NamedTuple):

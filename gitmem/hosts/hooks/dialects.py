@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gitmem.core.escaping import ForModel
+from gitmem.core.escaping import ForModel, joined, worded
 from gitmem.hosts.table import Host
 
 EVENTS = {
@@ -19,6 +19,9 @@ EVENTS = {
     "session-end": "SessionEnd",
 }
 """The events that are answered: as a command names them, and as hosts do."""
+
+TELL = "Tell the user, whom this host does not show it: {notice}"
+"""What the model of a host gets that shows its user no notice."""
 
 Payload = Mapping[str, Any]
 """What a host said, a JSON object."""
@@ -41,12 +44,29 @@ def answer(host: Host, event: str, context: ForModel, notice: str) -> dict[str, 
     found: dict[str, object] = {}
     if notice:
         found["systemMessage"] = notice
+    if notice and not host.shows_notices:
+        context = joined((context, worded(TELL, notice=notice)))
     if context and event in host.adding:
-        found["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": context}
+        inner = {"additionalContext": context}
+        named = {"hookEventName": host.named(event)} | inner
+        found |= inner if host.answers_flat else {"hookSpecificOutput": named}
     return found or None
 
 
-def files_written(payload: Payload) -> Iterator[str]:
+def prompt_in(host: Host, payload: Payload) -> str:
+    """What the person has asked, without what hooks added before it; nothing where that is no text.
+
+    A host with a tag escapes `<` inside it, so that the first end tag is the one.
+    """
+    prompt = payload.get("prompt")
+    if not isinstance(prompt, str):
+        return ""
+    if host.tag and prompt.startswith(f"<{host.tag}>"):
+        return prompt.partition(f"</{host.tag}>")[2].lstrip()
+    return prompt
+
+
+def files_written(host: Host, payload: Payload) -> Iterator[str]:
     """The files that a tool has just written, by absolute paths."""
     from os.path import join
 
@@ -54,7 +74,7 @@ def files_written(payload: Payload) -> Iterator[str]:
     if not isinstance(said, dict):
         return
     folder = str(payload.get("cwd") or "/")
-    for key in ("file_path", "notebook_path"):
+    for key in host.paths:
         if isinstance(said.get(key), str) and said[key]:
             yield join(folder, said[key])
     patch = said.get("command")

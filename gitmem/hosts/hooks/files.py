@@ -15,6 +15,7 @@ from gitmem.core.escaping import ForModel, in_command, joined, worded
 from gitmem.errors import Refused
 from gitmem.hosts.hooks.answering import Asked, Said, in_words
 from gitmem.hosts.hooks.dialects import files_written
+from gitmem.hosts.table import HOSTS
 
 if TYPE_CHECKING:
     from gitmem.hosts.hooks.room import Room
@@ -30,7 +31,7 @@ TOLD = 5
 def written(asked: Asked) -> Said:
     """Commit those files of memory that a tool has just written."""
     groups: dict[str, list[str]] = {}
-    for path in _meant(files_written(asked.payload)):
+    for path in _meant(files_written(HOSTS[asked.host], asked.payload)):
         name = group_at(path, asked.store)
         if name:
             groups.setdefault(name, []).append(path)

@@ -66,11 +66,13 @@ class _Start:
         self._parts = Parts()
         self._is_hindered = False
         self._room = room_of(asked.host)
+        self._host = HOSTS[asked.host]
 
     @property
     def carries_on(self) -> bool:
         """Whether what it was shown still counts: not where its summary stands in memory."""
-        return self.source in CARRIED_ON and not self._known.compacted
+        is_there = self.source in CARRIED_ON and self._host.replays
+        return is_there and not self._known.compacted
 
     def whole(self) -> Said:
         """All that the layout loads, and what was said."""
@@ -143,7 +145,7 @@ class _Start:
 
     def _memory(self, room: Room) -> ForModel:
         """What the layout loads, whole entries of it, as far as there is room."""
-        found, text = memory_within(self._group, room)
+        found, text = memory_within(self._group, room, self._host.format)
         self._was_shown(found)
         self._tell_silenced()
         unmade = Unmade(found.may_create).words
@@ -165,7 +167,7 @@ class _Start:
 
         try:
             layout = layout_of(self._group).name
-            skill = sync_skill_in(HOSTS[self._asked.host], layout, self._asked.environ)
+            skill = sync_skill_in(self._host, layout, self._asked.environ)
             return continuity(self._group, skill)
         except Exception as error:  # noqa: BLE001 - one part never costs another
             self._parts.failed(error, "what was said could not be read")
@@ -204,16 +206,20 @@ class _Start:
         # What a session was shown that is not known here is in its transcript: from now on.
         found = changed_since(self._group, self._known.shown or present(self._group))
         self._known = self._known._replace(shown=found.shown)
+        found = found._replace(format=self._host.format or found.format)
         return drawn(found, self._room.holds)
 
 
-def memory_within(group: Group, room: Room) -> tuple[Injected, ForModel]:
-    """What the layout loads as far as ROOM holds it, and the text, which names the rest."""
+def memory_within(group: Group, room: Room, format: str = "") -> tuple[Injected, ForModel]:
+    """What the layout loads as far as ROOM holds it, and the text, which names the rest.
+
+    FORMAT: another one than that of the layout.
+    """
     own = layout_of(group).budget
     room = room._replace(chars=min(own, room.chars)) if own else room
     budget = room.chars
     while True:
-        found = inject(group, budget=budget, measure=room.weight)
+        found = inject(group, budget=budget, measure=room.weight, format=format)
         text = _with_rest(found, room)
         over = room.weight(text) - room.chars
         if over <= 0 or not budget:
@@ -221,9 +227,9 @@ def memory_within(group: Group, room: Room) -> tuple[Injected, ForModel]:
         budget = max(0, min(budget, room.weight(found.text)) - over)
 
 
-def core_cut(group: Group, room: Room) -> list[str]:
+def core_cut(group: Group, room: Room, format: str = "") -> list[str]:
     """The documents of GROUP that ROOM does not hold whole, even where no message is pending."""
-    found, _ = memory_within(group, room.without(NONE_NEW))
+    found, _ = memory_within(group, room.without(NONE_NEW), format)
     cut = [f"{each.path} ({each.cut})" for each in found.manifest.pieces if each.cut]
     core = {each.name for each in layout_of(group).layers if each.kind in FILE_KINDS}
     gone = (each for each in found.manifest.left_out if each.why == OVER_BUDGET)

@@ -17,7 +17,7 @@ from gitmem.hosts.hooks.answering import (
     note_end,
 )
 from gitmem.hosts.hooks.deadline import instead
-from gitmem.hosts.hooks.dialects import Payload
+from gitmem.hosts.hooks.dialects import Payload, prompt_in
 from gitmem.hosts.hooks.groups import WAIT, opened, take_in
 from gitmem.hosts.hooks.room import room_of
 from gitmem.hosts.table import HOSTS
@@ -44,8 +44,9 @@ CUT = "[The summary was longer; gitmem has cut it here.]"
 
 def prompted(asked: Asked) -> Said:
     """The passages of memory that fit a prompt; nothing where none does."""
-    prompt = asked.payload.get("prompt")
-    if not isinstance(prompt, str) or not prompt.strip() or _is_command(prompt):
+    host = HOSTS[asked.host]
+    prompt = prompt_in(host, asked.payload)
+    if not prompt.strip() or _is_command(prompt):
         return Said()
     if asked.payload.get("agent_id"):
         return Said()  # a subagent has its task
@@ -54,7 +55,8 @@ def prompted(asked: Asked) -> Said:
 
     with opened(asked) as group, instead(lambda: _make_ready(asked, group)):
         if is_ready(group):
-            context = inject(group, prompt=prompt, chars=RECALLED).memory_context
+            found = inject(group, prompt=prompt, chars=RECALLED, format=host.format)
+            context = found.memory_context
             return Said(context, damage_words(group.damage))
         _make_ready(asked, group)
     return Said()
@@ -77,7 +79,7 @@ def turned(asked: Asked) -> Said:
     """Keep edits made through a shell; every so many turns, a word on the diary."""
     parts, nudge, room = Parts(), NOTHING, room_of(asked.host).part(0.5)
     with opened(asked) as group:
-        if asked.name != "SubagentStop":
+        if asked.name != "SubagentStop" and not asked.payload.get("agent_id"):
             parts.tried("what was said may be missed", lambda: note_end(asked, group.name))
             nudge = parts.tried("the turn does not count", lambda: _remembered(asked, group))
         words = parts.tried("edits wait for the next turn", lambda: take_in(group, room))

@@ -178,7 +178,7 @@ def next_steps(
     if is_changed and wish.program.store:
         named = f"export GITMEM_HOME={quote(wish.program.store)}"
         yield f"put `{named}` into the profile of your shell: skills call a plain `gitmem`"
-    if is_changed and where.host != CLAUDE:
-        yield "open /hooks in Codex and trust the new ones: until then it skips them in silence"
+    if is_changed and where.trust:
+        yield where.trust
     if is_changed:
         yield "begin a new session of the host; `gitmem doctor` says what is wired"

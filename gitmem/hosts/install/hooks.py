@@ -20,7 +20,10 @@ from gitmem.resources import hooks as hooks_folder
 
 HOOKS = "hooks"
 PROMPT = "UserPromptSubmit"
-"""The event that is answered only where somebody asked for it."""
+"""The event that is answered only where somebody asked for it ..."""
+PROMPTS = frozenset(each.named(PROMPT) for each in HOSTS.values())
+"""... and its names in all hosts."""
+PROMPT_SECONDS = 5
 _CALLS = r"""(?<![\w.-])gitmem['"]?\s.*\bhook\b"""
 _JOINTS = frozenset("();<>|&")
 """What joins commands, or leads their output elsewhere: a line of somebody's own making."""
@@ -47,9 +50,13 @@ def wanted_handlers(host: str, program: Program, *, on_prompt: bool = False) -> 
     shipped = json.loads((hooks_folder() / HOSTS[host].handlers).read_text("utf-8"))
     found = {event: groups[0] for event, groups in shipped[HOOKS].items()}
     if on_prompt:
-        command = f"gitmem hook user-prompt-submit --host {host}"
-        handler = {"type": "command", "command": command, "timeout": 5, "statusMessage": "gitmem"}
-        found[PROMPT] = {"hooks": [handler]}
+        row = HOSTS[host]
+        handler = {
+            **found["SessionStart"]["hooks"][0],
+            "command": f"gitmem hook user-prompt-submit --host {host}",
+            "timeout": PROMPT_SECONDS * row.second,
+        }
+        found[row.named(PROMPT)] = {"hooks": [handler]}
     for group in found.values():
         for handler in group["hooks"]:
             handler["command"] = program.line(handler["command"])
@@ -68,7 +75,7 @@ def put_hooks(text: str, wanted: Handlers, known: Handlers) -> Merged:
         text, remark = _put(text, event, group, known.get(event))
         remarks += [remark] if remark else []
     for event in jsontext.read(text).get(HOOKS, {}):
-        if event not in wanted and (event in known or event == PROMPT):
+        if event not in wanted and (event in known or event in PROMPTS):
             text = _as_before(text, event, {})
     return Merged(text, tuple(remarks))
 

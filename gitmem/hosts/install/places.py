@@ -41,6 +41,21 @@ class Places(NamedTuple):
         return (self.hooks, self.local) if self.local else (self.hooks,)
 
     @property
+    def policy(self) -> Path | None:
+        """The file of permission rules that is ours alone; None where a host reads no such file."""
+        return self.root / self._files.policy if self._files.policy else None
+
+    @property
+    def switches(self) -> tuple[Path, ...]:
+        """Other settings of this scope that can add hooks, or switch all of them off."""
+        return tuple(self.root / each for each in self._files.switches)
+
+    @property
+    def trust(self) -> str:
+        """What a person has to do before the host runs new hooks of this scope."""
+        return self._files.trust
+
+    @property
     def pages(self) -> tuple[Path, ...]:
         """Every file of this scope with instructions that the host reads, ours first."""
         return (self.memory, *(self.root / each for each in self._files.more_memory))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ from gitmem.hosts.install.former import (
     take_former_sections,
 )
 from gitmem.hosts.install.hooks import (
-    PROMPT,
+    PROMPTS,
     Handlers,
     Merged,
     events_wired,
@@ -30,6 +30,7 @@ from gitmem.hosts.install.hooks import (
 )
 from gitmem.hosts.install.mcp import put_json, put_toml, server, take_json, take_toml
 from gitmem.hosts.install.places import Places, Program
+from gitmem.hosts.install.policy import put_policy, take_policy
 from gitmem.hosts.install.record import (
     Install,
     Kept,
@@ -43,6 +44,7 @@ from gitmem.hosts.install.sections import put_section
 from gitmem.hosts.install.settings import settings_in
 from gitmem.hosts.install.skills import shipped_folder
 from gitmem.hosts.install.skills_update import SkillPlan, as_shipped, plan_removal, plan_skills
+from gitmem.hosts.table import HOSTS
 
 ENV_EXAMPLE = ".env.example"
 
@@ -116,7 +118,7 @@ def handlers_for(
     if has_plugin:
         return {}
     if on_prompt is None:
-        on_prompt = PROMPT in events_wired(settings_in(places.hooks))
+        on_prompt = not PROMPTS.isdisjoint(events_wired(settings_in(places.hooks)))
     return wanted_handlers(places.host, program, on_prompt=on_prompt)
 
 
@@ -125,14 +127,15 @@ def mcp_for(
 ) -> dict[str, Any] | None:
     """The server that shall stand there; likewise."""
     asked = known.mcp is not None if mcp is None else mcp
-    return server(program) if asked and places.mcp and not has_plugin else None
+    wanted = asked and places.mcp and not has_plugin
+    return {**server(program), **HOSTS[places.host].server} if wanted else None
 
 
 def plan_install(wish: Wish, known: Install, version: str) -> Plan:
     """What brings everything to where it should be."""
     places, changes, files, remarks = wish.places, [], dict(known.files), []
     given = _given(places, known)
-    for part in _parts(wish, known):
+    for part in _in_one(_parts(wish, known)):
         change, said = _put(part)
         changes.append(change)
         files[str(part.path)] = after(known.files.get(str(part.path)), change)
@@ -190,6 +193,34 @@ def _parts(wish: Wish, known: Install) -> Iterator[Shared]:
         yield from _parts_beside(places, wish.other)
     if places.mcp and (wish.mcp or known.mcp):
         yield _mcp_part(places, places.mcp, wish.mcp, known)
+    if places.policy:
+        yield _policy_part(places.policy, known)
+
+
+def _in_one(parts: Iterable[Shared]) -> Iterator[Shared]:
+    """PARTS, those of one file made one: two changes of it would collide."""
+    found: dict[Path, Shared] = {}
+    for part in parts:
+        first = found.get(part.path)
+        found[part.path] = _both(first, part) if first else part
+    yield from found.values()
+
+
+def _both(first: Shared, second: Shared) -> Shared:
+    """One part for the file of both: what was put in last is taken out first."""
+
+    def put(text: str) -> Merged:
+        begun = first.put(text)
+        done = second.put(begun.text)
+        return Merged(done.text, (*begun.remarks, *done.remarks))
+
+    def take(text: str, before: str, replaced: str) -> str:
+        return first.take(second.take(text, before, replaced), before, replaced)
+
+    def has_former(text: str) -> bool:
+        return first.has_former(text) or second.has_former(text)
+
+    return Shared(first.path, put, take, has_former)
 
 
 def _hooks_part(places: Places, wanted: Handlers, known: Install, replace: bool = False) -> Shared:
@@ -262,6 +293,12 @@ def _mcp_part(places: Places, path: Path, wanted: dict[str, Any] | None, known: 
     return Shared(path, put, take)
 
 
+def _policy_part(path: Path, known: Install) -> Shared:
+    return Shared(
+        path, lambda text: put_policy(path, text, known), lambda text, *_: take_policy(text)
+    )
+
+
 def _put(part: Shared) -> tuple[Change, tuple[str, ...]]:
     before = read_file(part.path)
     text = text_of(part.path, before)
@@ -283,11 +320,12 @@ def plan_uninstall(places: Places, store: Path, known: Install) -> Plan:
     """What leaves every file as it was."""
     parts = [_hooks_part(places, {}, known), _memory_part(places, "")]
     parts += [_mcp_part(places, places.mcp, None, known)] if places.mcp else []
+    parts += [_policy_part(places.policy, known)] if places.policy else []
     done = {part.path for part in parts}
     left_alone = (x for x in replaced_paths(known) if places.skills not in x.parents)
     parts += [_left_part(each) for each in left_alone if each not in done]
     changes, left = [], {}
-    for part in parts:
+    for part in _in_one(parts):
         try:
             changes.append(_taken(part, store, known))
         except (

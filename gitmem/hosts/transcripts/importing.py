@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gitmem.core.secrets import repeated
 from gitmem.errors import BadInput, GitmemError, NotFound
 from gitmem.hosts import table
-from gitmem.hosts.transcripts import claude_code, codex
+from gitmem.hosts.transcripts import claude_code, codex, copilot, gemini
 from gitmem.hosts.transcripts.databases import DATABASES, summarised_in_c4
 from gitmem.hosts.transcripts.readers import OVERLONG, TOO_LONG, home_of, read_lines
 from gitmem.operations.transcript_add import Spoken
@@ -89,6 +89,8 @@ def _sessions(folder: Path) -> list[Path]:
 HOSTS = {
     table.CLAUDE: _kept_in_lines(table.CLAUDE, claude_code),
     table.CODEX: _kept_in_lines(table.CODEX, codex),
+    table.GEMINI: _kept_in_lines(table.GEMINI, gemini),
+    table.COPILOT: _kept_in_lines(table.COPILOT, copilot),
     **{name: _kept_in_database(each) for name, each in DATABASES.items()},
 }
 

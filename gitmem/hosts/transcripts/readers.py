@@ -184,7 +184,7 @@ def home_in(environ: Mapping[str, str]) -> Path:
 def home_of(host: Host, environ: Mapping[str, str]) -> Path:
     """The folder in which HOST keeps its files."""
     chosen = environ.get(host.home_variable)
-    return Path(chosen) if chosen else home_in(environ) / host.home
+    return Path(chosen) / host.home_below if chosen else home_in(environ) / host.home
 
 
 def files_among(paths: Iterable[Path]) -> list[Path]:

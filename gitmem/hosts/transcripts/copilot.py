@@ -1,0 +1,91 @@
+"""Copilot CLI: where its sessions lie, and what a line of one says.
+
+A session is `session-state/<id>/events.jsonl` in its home. Its first event names the directory.
+What subagents do stands in the same file, with their id in `agentId`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from gitmem.errors import BadInput, NotFound
+from gitmem.hosts.transcripts.readers import (
+    NO_TEXT,
+    NOT_CONVERSATION,
+    UNREADABLE,
+    Reading,
+    files_among,
+    heard,
+    read_lines,
+    real_name,
+    row_of,
+    unknown,
+)
+
+_EVENTS = "session-state/*/events.jsonl"
+_SENDERS = {"user.message": "user", "assistant.message": "assistant"}
+_NOTES = (
+    *("assistant.", "hook.", "model.", "permission.", "session.", "subagent.", "system."),
+    "tool.",
+)
+_FROM_AGENT = "agent-"
+
+
+def read_line(raw: bytes, chat: str) -> Reading:
+    """What became of one event of a session; CHAT is that of its file."""
+    row = row_of(raw)
+    kind = row.get("type") if row else None
+    if row is None or not isinstance(kind, str):
+        return UNREADABLE
+    if kind not in _SENDERS:
+        return NOT_CONVERSATION if kind.startswith(_NOTES) else unknown(kind)
+    data = row.get("data")
+    # `content` is what the person typed; `transformedContent` has what hooks added.
+    text = data.get("content") if isinstance(data, dict) else None
+    if not isinstance(data, dict) or not isinstance(text, str):
+        return UNREADABLE
+    if row.get("agentId") or str(data.get("source") or "").startswith(_FROM_AGENT):
+        return NOT_CONVERSATION
+    if not text.strip():
+        return NO_TEXT
+    return heard(row.get("id"), chat, _SENDERS[kind], row.get("timestamp"), [text])
+
+
+def chat_of(path: Path) -> str:
+    """The chat for which a file stands: the session in its first event, else its folder or name."""
+    own = _begin(path).get("sessionId")
+    if isinstance(own, str) and own:
+        return own
+    return path.parent.name if path.stem == "events" else path.stem
+
+
+def transcript_files(root: Path) -> Iterator[Path]:
+    """All sessions in the home ROOT."""
+    yield from files_among(root.glob(_EVENTS))
+
+
+def project_files(home: Path, project: Path) -> Iterator[Path]:
+    """The sessions that were started in the directory PROJECT."""
+    wanted = real_name(project)
+    return (each for each in transcript_files(home) if _directory(each) == wanted)
+
+
+def _directory(path: Path) -> str:
+    """Where a session was started; nothing where that cannot be told."""
+    context = _begin(path).get("context")
+    named = context.get("cwd") if isinstance(context, dict) else None
+    with suppress(ValueError):  # no name for a file
+        return real_name(named) if isinstance(named, str) and named.startswith("/") else ""
+    return ""
+
+
+def _begin(path: Path) -> Mapping[str, object]:
+    """What the first event of a session says; nothing where there is no such event."""
+    with suppress(BadInput, NotFound):  # gone or closed to us by now
+        first, _ = next(read_lines(path, 0), (b"", 0))
+        row = row_of(first) or {}
+        data = row.get("data") if row.get("type") == "session.start" else None
+        return data if isinstance(data, dict) else {}
+    return {}
