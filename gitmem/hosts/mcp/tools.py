@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from gitmem.core.access import GLOBAL
 from gitmem.core.escaping import joined, on_a_line
-from gitmem.errors import BadInput, GitmemError, StorageFailed
+from gitmem.errors import BadInput, Busy, Damaged, GitmemError, StorageFailed
 from gitmem.hosts.mcp import calls
 from gitmem.hosts.mcp.desk import Desk
 from gitmem.hosts.mcp.hints import for_models
@@ -50,6 +50,10 @@ _OFFSET = Param("offset", OFFSET, INTEGER, 0, most=1_000_000_000)
 _PATH = Param("path", PATH, required=True, least=1)
 _USER = Param("user", "Whose profile, where the layer has one for each user")
 _DATE = Param("date", "The day of a journal, if not today")
+
+
+AT_FAULT = (Busy, Damaged, StorageFailed)
+"""Errors that another request would meet as well."""
 
 
 class Tool(NamedTuple):
@@ -212,25 +216,33 @@ BY_NAME = {tool.name: tool for tool in TOOLS}
 
 def answered(desk: Desk, name: str, given: Mapping[str, Any]) -> Answer:
     """Call the tool NAME; whatever goes wrong is an answer, too. No credential is part of it."""
-    answer = _answered(desk, name, given)
+    return guarded(desk, lambda: _called(desk, name, given))
+
+
+def guarded(desk: Desk, call: Callable[[], Answer]) -> Answer:
+    """What CALL answers, or why it does not, as a model may see it."""
+    answer = _answered(desk, call)
     gitdirs = {*desk.kept.gitdirs(), *map(desk.store.gitdir, (desk.group, GLOBAL))}
     return without_secrets(answer, lambda text: hidden(gitdirs, text))
 
 
-def _answered(desk: Desk, name: str, given: Mapping[str, Any]) -> Answer:
+def _answered(desk: Desk, call: Callable[[], Answer]) -> Answer:
     try:
-        answer = _called(desk, name, given)
+        answer = call()
         notes = [on_a_line(f"note: {for_models(each)}") for each in desk.kept.damage()]
         return Answer(joined((answer.text, *notes), "\n"), told(answer.facts), answer.failed)
     except GitmemError as error:
-        return refused(error.code, error.message, error.hint, error.facts)
+        answer = refused(error.code, error.message, error.hint, error.facts)
+        return answer._replace(by_us=isinstance(error, AT_FAULT))
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         message = f"{where}{error.strerror or error}"
-        return refused(StorageFailed.code, message, "a person can run `gitmem check`", {})
+        answer = refused(StorageFailed.code, message, "a person can run `gitmem check`", {})
+        return answer._replace(by_us=True)
     except Exception as error:  # noqa: BLE001 - the boundary of this door: a server has to go on
         message = f"unexpected {type(error).__name__}: {error}"
-        return refused("unexpected", message, "this is a bug of gitmem's; please report it", {})
+        answer = refused("unexpected", message, "this is a bug of gitmem's; please report it", {})
+        return answer._replace(by_us=True)
 
 
 def _called(desk: Desk, name: str, given: Mapping[str, Any]) -> Answer:
