@@ -37,7 +37,7 @@ def command(call: Invocation) -> None:
     """
     desk = _desk(call)
     _look(call, desk)
-    from gitmem.hosts.mcp.server import serve  # takes a second, so mistakes are told before
+    from gitmem.hosts.mcp.session import serve
 
     if sys.stdin.isatty():
         call.remark(f"this talks to programs; a host starts it, for example `{EXAMPLE}`")
