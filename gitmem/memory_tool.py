@@ -19,12 +19,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from gitmem.errors import ExtraMissing
-from gitmem.hosts.memory_tool.commands import COMMANDS, Answer, MemoryCommands
-from gitmem.operations.group import Group as OpenedGroup
+from gitmem.hosts.memory_tool.commands import COMMANDS, Answer, MemoryCommands, reopened
 
 try:
     from anthropic.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
@@ -184,12 +183,10 @@ class AsyncGitMemoryTool(BetaAsyncAbstractMemoryTool):
             raise
 
     def _work(self, do: Callable[[MemoryCommands], Answer]) -> Answer:
-        # Opened here: the caller may close or use theirs meanwhile, in another thread.
-        ours = self._group
-        opened = OpenedGroup(ours.store, ours.name, who=ours.who, acting=ours.acting, now=ours._now)
-        with closing(opened) as group:
-            options = {"overwrite": self._overwrite, "allow_shrink": self._allow_shrink}
-            return do(MemoryCommands(group, **options))
+        with reopened(self._group) as group:
+            return do(
+                MemoryCommands(group, overwrite=self._overwrite, allow_shrink=self._allow_shrink)
+            )
 
 
 def _said(answer: Answer) -> str:
