@@ -20,7 +20,7 @@ COPILOT := 1.0.102
 HOSTS_INSTALLED := $(HOSTS)/.installed-$(CLAUDE_CODE)-$(OLDER_CLAUDE_CODE)-$(CODEX)-$(GEMINI)-$(COPILOT)
 NPM_INSTALL := npm install --no-audit --no-fund --save-exact
 
-.PHONY: test test-slow test-hosts lint fix demo bench docs plugin clean
+.PHONY: test test-slow test-hosts lint fix demo bench docs handshake plugin clean
 
 # Every write is synced, so the disk decides how long the tests take: in memory one module took 14 s
 # instead of 171 s on a busy disk. The slow tests run on the disk.
@@ -56,6 +56,10 @@ bench: $(INSTALLED)
 docs: $(INSTALLED)
 	$(RUN) -m gitmem.cli.reference > docs/cli.md.new
 	mv docs/cli.md.new docs/cli.md
+
+# The first answers of `gitmem mcp`, which it gives before it loads the SDK.
+handshake: $(INSTALLED)
+	$(RUN) -m gitmem.hosts.mcp.generate
 
 # What is in templates/plugin is made of hooks/hooks.json and templates/skills.
 plugin: $(INSTALLED)

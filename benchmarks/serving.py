@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import count, cycle
 from pathlib import Path
+from statistics import median
+from time import perf_counter
 from typing import Any, NamedTuple
 
 from benchmarks.commands import ENVIRONMENT, GITMEM
@@ -32,6 +34,7 @@ from gitmem.operations.write import Edit, write
 ROUNDS = 60
 WARM = 5
 LIMIT = 1.3
+STARTS, START_LIMIT = 7, 0.5
 SERVE = [*GITMEM, "mcp", "-g", "main"]
 NOTE, DRAFT = "notes/000/note00007.md", "notes/000/draft.md"
 
@@ -44,6 +47,8 @@ def nothing(path: str) -> str:
     return path
 server.run()
 """
+
+BARE = [sys.executable, "-c", EMPTY]
 
 
 class Wire:
@@ -62,6 +67,10 @@ class Wire:
 
     def __exit__(self, *_: object) -> None:
         self._server.communicate()
+
+    def list_tools(self) -> None:
+        """Ask for the list of tools, as a host does first."""
+        assert self._ask("tools/list")["tools"]
 
     def call(self, tool: str, **arguments: object) -> None:
         """Call a tool; it has to succeed."""
@@ -98,13 +107,32 @@ def rows() -> Iterator[Row]:
         store = build(Path(folder), files=2500)
         env = {**ENVIRONMENT, "GITMEM_HOME": str(store.root)}
         group = Group(store, "main", acting="main")
-        with Wire(SERVE, env) as wire, Wire([sys.executable, "-c", EMPTY], env) as empty:
+        yield _start(env)
+        with Wire(SERVE, env) as wire, Wire(BARE, env) as empty:
             yield from map(_measured, _searches(group, wire))
             yield from map(_measured, _writes(group, wire))
             yield from map(_measured, _looks(group, wire))
             yield from map(_measured, _small(group, wire, empty))
         yield _by_the_client(store, group, env)
         group.close()
+
+
+def _start(env: dict[str, str]) -> Row:
+    """What a host waits for before its first prompt."""
+    ours, theirs = [], []
+    for _ in range(STARTS):
+        ours.append(_until_listed(SERVE, env))
+        theirs.append(_until_listed(BARE, env))
+    what = "start to tools/list answered / a tool that does nothing, by the SDK's own server"
+    return Row(what, median(ours), median(theirs), START_LIMIT)
+
+
+def _until_listed(command: Sequence[str], env: dict[str, str]) -> float:
+    """Milliseconds from the start of a server until its tools are known; its end does not count."""
+    began = perf_counter()
+    with Wire(command, env) as wire:
+        wire.list_tools()
+        return (perf_counter() - began) * 1000
 
 
 def _measured(pair: Pair) -> Row:

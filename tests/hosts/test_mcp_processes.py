@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -477,9 +478,10 @@ def _until_it_waits(pid: int) -> None:
     """Until a process has read what we sent and waits for the lock."""
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
-        opened = [os.readlink(each) for each in Path(f"/proc/{pid}/fd").iterdir()]
-        if any(each.endswith("/gitmem/lock") for each in opened):
-            return
+        with suppress(FileNotFoundError):  # it closed one just now
+            opened = [os.readlink(each) for each in Path(f"/proc/{pid}/fd").iterdir()]
+            if any(each.endswith("/gitmem/lock") for each in opened):
+                return
         time.sleep(0.02)
     raise AssertionError("the call never came to the lock")
 

@@ -10,9 +10,10 @@ import pytest
 
 import gitmem
 from gitmem.errors import BadInput
+from gitmem.hosts.mcp.handshake import INSTRUCTIONS
 from gitmem.hosts.mcp.hints import for_models
 from gitmem.hosts.mcp.params import BOOLEAN, FIELDS, INTEGER, Param, checked, schema
-from gitmem.hosts.mcp.tools import INSTRUCTIONS, TOOLS
+from gitmem.hosts.mcp.tools import TOOLS
 
 PAGE = (Path(gitmem.__file__).parents[1] / "docs" / "mcp.md").read_text("utf-8")
 

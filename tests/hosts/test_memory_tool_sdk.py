@@ -6,15 +6,12 @@ docs/memory-tool.md lists where they differ, and each row of that list is a test
 from __future__ import annotations
 
 import inspect
-import json
 import re
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +24,7 @@ from hypothesis import strategies as st
 
 import gitmem
 from gitmem.memory_tool import GitMemoryTool
+from tests.support.model import model
 from tests.support.samples import narrow
 
 PAGE = Path(__file__).parents[2] / "docs" / "memory-tool.md"
@@ -470,53 +468,6 @@ def test_the_typed_commands_of_the_sdk_work_as_well(both: Pair) -> None:
     assert both.ours.to_dict() == {"type": "memory_20250818", "name": "memory"}
     cached = GitMemoryTool(both.memory, cache_control={"type": "ephemeral"})
     assert cached.to_dict()["cache_control"] == {"type": "ephemeral"}
-
-
-class Model(BaseHTTPRequestHandler):
-    """A model that says what it was told to, one message for each request."""
-
-    server: Any
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.server.asked.append(body)
-        uses = self.server.script.pop(0)
-        answer = {
-            "id": f"msg_{len(self.server.asked)}",
-            "type": "message",
-            "role": "assistant",
-            "model": "claude-test",
-            "content": [
-                {"type": "tool_use", "id": f"toolu_{number}", "name": "memory", "input": each}
-                for number, each in enumerate(uses)
-            ]
-            or [{"type": "text", "text": "I will remember that."}],
-            "stop_reason": "tool_use" if uses else "end_turn",
-            "stop_sequence": None,
-            "usage": {"input_tokens": 1, "output_tokens": 1},
-        }
-        data = json.dumps(answer).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Tests are quiet."""
-
-
-@contextmanager
-def model(*script: list[Command]) -> Iterator[Any]:
-    with HTTPServer(("127.0.0.1", 0), Model) as server:
-        server.script, server.asked = list(script), []  # type: ignore[attr-defined]
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
 
 
 def test_the_tool_runner_of_the_sdk_drives_it(both: Pair) -> None:

@@ -1,4 +1,4 @@
-"""GitMemoryTool driven by the tool runners of the Anthropic SDK, against a fake model."""
+"""Both memory tools driven by the tool runners of the Anthropic SDK, against a fake model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import anthropic
 import pytest
 
 import gitmem
-from gitmem.memory_tool import GitMemoryTool
+from gitmem.memory_tool import AsyncGitMemoryTool, GitMemoryTool
 from tests.real_hosts.bench import Bench, Json, a_bench, password
 
 pytestmark = pytest.mark.hosts
@@ -63,11 +63,12 @@ def drive(bench: Bench, runner: str) -> None:
     options["messages"] = [{"role": "user", "content": prompt}]
     account: dict[str, Any] = {"base_url": bench.api, "api_key": "dummy", "max_retries": 0}
     with gitmem.open(runner, store=bench.store, agent="claude", create=True) as memory:
-        options["tools"] = [GitMemoryTool(memory)]  # also for the asynchronous runner
         if runner == "sync":
+            options["tools"] = [GitMemoryTool(memory)]
             with anthropic.Anthropic(**account) as client:
                 client.beta.messages.tool_runner(**options).until_done()
         else:
+            options["tools"] = [AsyncGitMemoryTool(memory)]
             options["stream"] = runner == "async-stream"
             asyncio.run(drive_asynchronously(account, options))
 

@@ -23,7 +23,8 @@ def command(call: Invocation) -> None:
 
     Answers on stdin and stdout, one JSON message in a line, until stdin is closed; a host starts it
     and talks to it. The tools are memory_search, memory_get, memory_write, memory_append,
-    memory_entry, memory_list, memory_history, memory_restore and memory_status.
+    memory_entry, memory_list, memory_history, memory_restore and memory_status. Memory files are
+    resources (memory://GROUP/PATH), and the skills are prompts.
 
     The server is bound to its group: only `main` may name another one, and everybody may read
     `global`. Commits are made in the name of GITMEM_AGENT, else of the client. This needs an extra:
@@ -37,7 +38,7 @@ def command(call: Invocation) -> None:
     """
     desk = _desk(call)
     _look(call, desk)
-    from gitmem.hosts.mcp.server import serve  # takes a second, so mistakes are told before
+    from gitmem.hosts.mcp.session import serve
 
     if sys.stdin.isatty():
         call.remark(f"this talks to programs; a host starts it, for example `{EXAMPLE}`")

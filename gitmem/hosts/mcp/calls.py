@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitmem.core.access import MAIN
 from gitmem.errors import BadInput, Damaged
@@ -59,16 +59,34 @@ def memory_search(desk: Desk, given: Arguments) -> Answer:
 
 def memory_get(desk: Desk, given: Arguments) -> Answer:
     """A file, or an entry of one, as it is or was."""
+    with opened(desk, given["group"]) as group:
+        got = file_text(group, given["path"] or DEFAULT_PATH, given["at"])
+        edited = not given["at"] and _is_edited(group, got.path)
+        part = part_of(got.text, given["offset"])
+        return Answer(shown_file(got.name, got.version, got.commit, part, edited))
+
+
+class Text(NamedTuple):
+    """What stands in a file, or in an entry of it, as a model may see it."""
+
+    name: str
+    """The path of the file, or the address of the entry."""
+    path: str
+    version: str
+    commit: str
+    text: str
+
+
+def file_text(group: Group, path: str, at: str = "") -> Text:
+    """A file, or an entry by its address, as it is or was."""
     from gitmem.operations.restore_entry import is_address
 
-    with opened(desk, given["group"]) as group:
-        path, at = given["path"] or DEFAULT_PATH, given["at"]
-        if is_address(group, path):
-            return _entry(group, path, at, given["offset"])
-        return _file(group, file_named(group, path), at, given["offset"])
+    if is_address(group, path):
+        return _entry(group, path, at)
+    return _file(group, file_named(group, path), at)
 
 
-def _file(group: Group, path: str, at: str, offset: int) -> Answer:
+def _file(group: Group, path: str, at: str) -> Text:
     from gitmem.operations import memory_actions
     from gitmem.operations.read import read
 
@@ -77,9 +95,8 @@ def _file(group: Group, path: str, at: str, offset: int) -> Answer:
         got = read(group, path.replace("\\", "/"), at=at)
     else:
         got = memory_actions.memory_get(group, path)
-    edited = not at and _is_edited(group, got.path)
     text = masked(group.repository.snapshot(got.commit), got.path, got.text)
-    return Answer(shown_file(got.path, got.blob, got.commit, part_of(text, offset), edited))
+    return Text(got.path, got.path, got.blob, got.commit, text)
 
 
 def _is_edited(group: Group, path: str) -> bool:
@@ -91,7 +108,7 @@ def _is_edited(group: Group, path: str) -> bool:
     return False
 
 
-def _entry(group: Group, address: str, at: str, offset: int) -> Answer:
+def _entry(group: Group, address: str, at: str) -> Text:
     from gitmem.operations.entries import locate_entry
     from gitmem.operations.layouts import layout_at
     from gitmem.operations.resolve import resolve
@@ -100,9 +117,8 @@ def _entry(group: Group, address: str, at: str, offset: int) -> Answer:
     snapshot = group.repository.snapshot(resolve(group, at or None))
     path, entry = locate_entry(group, snapshot, layout_at(group, snapshot).layout, address)
     name, version = f"{path}#{entry.slug}", snapshot.oid(path) or ""
-    part = part_of(masked(snapshot, path, entry.block), offset)
-    edited = not at and _is_edited(group, path)
-    return Answer(shown_file(name, version, snapshot.commit, part, edited))
+    text = masked(snapshot, path, entry.block)
+    return Text(name, path, version, snapshot.commit, text)
 
 
 def memory_write(desk: Desk, given: Arguments) -> Answer:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from gitmem.core.messages import check_agent
 from gitmem.core.paths import check_group
 from gitmem.errors import BadInput, PathNotFound
-from gitmem.hosts.mcp.reach import hush
 from gitmem.hosts.table import agent_of_client
 from gitmem.operations.group import Group, Store, Who
 
@@ -119,6 +118,8 @@ def opened(desk: Desk, name: str = "") -> Iterator[Group]:
         yield group
     except BaseException as error:
         if isinstance(error, PathNotFound):
+            from gitmem.hosts.mcp.reach import hush  # with all that it imports, for a call only
+
             hush(group, error)
         desk.kept.drop(desk, name)  # whatever went wrong, the next call begins afresh
         raise

@@ -1,28 +1,34 @@
-"""The MCP server: the tools of `mcp_tools`, spoken by the official SDK over stdin and stdout.
+"""The MCP server: tools, resources and prompts, spoken by the official SDK.
 
-The SDK is an extra and slow to import, so nothing but `gitmem mcp` comes here. Calls are made one
-after the other, in the event loop: each takes milliseconds, and none has to wait for a thread.
+The SDK is an extra and slow to import, so only `session` comes here, when it has to. Calls
+are made one after the other, in the event loop: each takes milliseconds, and none has to wait for
+a thread.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import signal
+from collections.abc import AsyncIterable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from gitmem import __version__
 from gitmem.core.escaping import worded
-from gitmem.errors import ExtraMissing
+from gitmem.errors import BadInput, ExtraMissing
 from gitmem.hosts.mcp.desk import Desk, Kept, called
+from gitmem.hosts.mcp.documents import TEMPLATE, kind, list_documents, read_document
+from gitmem.hosts.mcp.handshake import INSTRUCTIONS
 from gitmem.hosts.mcp.params import schema
-from gitmem.hosts.mcp.stdio import Lines, Messages, Sense, Words, claimed
-from gitmem.hosts.mcp.tools import INSTRUCTIONS, TOOLS, Tool, answered
+from gitmem.hosts.mcp.stdio import Messages, Sense, Words
+from gitmem.hosts.mcp.texts import Answer
+from gitmem.hosts.mcp.tools import TOOLS, Tool, answered, guarded
 
 try:
     from mcp import types
     from mcp.server import CacheHint, Server, ServerRequestContext
+    from mcp.server.caching import CacheableMethod
     from mcp.server.stdio import stdio_server
+    from mcp.shared.exceptions import MCPError
 except ImportError as error:
     raise ExtraMissing(
         f"`gitmem mcp` needs the package mcp, 2.3 or newer, which cannot be imported: {error}",
@@ -34,32 +40,22 @@ if TYPE_CHECKING:
     from anyio import AsyncFile
 
 FRESH = 3_600_000
-"""Milliseconds for which a host may keep the list of tools: it changes with gitmem's version."""
+"""Milliseconds for which a host may keep a list that changes with gitmem's version."""
+LASTING: tuple[CacheableMethod, ...] = ("tools/list", "prompts/list", "resources/templates/list")
+"""Such lists."""
 CANCELLED = "notifications/cancelled"
 IDLE = 60.0
 """Seconds after which a server that nobody calls closes its files."""
 
 
-def serve(desk: Desk) -> None:
-    """Answer calls on stdin until it is closed."""
+async def converse(
+    desk: Desk, lines: AsyncIterable[bytes], words: Words, opening: Sequence[bytes] = ()
+) -> None:
+    """Answer LINES until they end; what is in OPENING was answered before."""
     logging.getLogger("mcp").setLevel(logging.CRITICAL)  # what is wrong is answered, and no news
-    try:
-        asyncio.run(_serve(_server(desk)))
-    finally:
-        desk.kept.close()
-
-
-async def _serve(server: Server[Any]) -> None:
-    with claimed() as (source, target):
-        lines, words = Lines(source), Words(target)
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, lines.interrupt, number)
-        messages = Messages(lines, words, _sense)
-        async with stdio_server(_as_file(messages), _as_file(words)) as (read, write):
-            await server.run(read, write, server.create_initialization_options())
-    if lines.interrupted == signal.SIGINT:
-        raise KeyboardInterrupt
+    server, messages = _server(desk), Messages(lines, words, _sense, opening)
+    async with stdio_server(_as_file(messages), _as_file(words)) as (read, write):
+        await server.run(read, write, server.create_initialization_options())
 
 
 def _sense(line: bytes) -> Sense:
@@ -106,6 +102,18 @@ def _server(desk: Desk) -> Server[Any]:
         rest.begin()
         return _result(called(desk, _client(context)), params)
 
+    async def list_resources(
+        context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        rest.begin()
+        return _listed(called(desk, _client(context)), (params and params.cursor) or "")
+
+    async def read_resource(
+        context: ServerRequestContext[Any], params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        rest.begin()
+        return _read(called(desk, _client(context)), params.uri)
+
     return Server(
         "gitmem",
         version=__version__,
@@ -113,8 +121,81 @@ def _server(desk: Desk) -> Server[Any]:
         instructions=worded(INSTRUCTIONS, group=desk.group),
         on_list_tools=list_tools,
         on_call_tool=call_tool,
-        cache_hints={"tools/list": CacheHint(ttl_ms=FRESH, scope="public")},
+        on_list_resources=list_resources,
+        on_list_resource_templates=_list_templates,
+        on_read_resource=read_resource,
+        on_list_prompts=_list_prompts,
+        on_get_prompt=_get_prompt,
+        cache_hints=dict.fromkeys(LASTING, CacheHint(ttl_ms=FRESH, scope="public")),
     )
+
+
+async def _list_templates(
+    context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
+) -> types.ListResourceTemplatesResult:
+    template = types.ResourceTemplate(
+        uri_template=TEMPLATE,
+        name="memory",
+        title="A memory file",
+        description="A file of a group; `#` and the slug of an entry behind it name that entry",
+    )
+    return types.ListResourceTemplatesResult(resource_templates=[template])
+
+
+async def _list_prompts(
+    context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
+) -> types.ListPromptsResult:
+    from gitmem.hosts.mcp.prompts import ABOUT, ARGUMENT, prompts
+
+    argument = types.PromptArgument(name=ARGUMENT, description=ABOUT, required=False)
+    found = [
+        types.Prompt(name=each.name, description=each.about, arguments=[argument])
+        for each in prompts().values()
+    ]
+    return types.ListPromptsResult(prompts=found)
+
+
+async def _get_prompt(
+    context: ServerRequestContext[Any], params: types.GetPromptRequestParams
+) -> types.GetPromptResult:
+    from gitmem.hosts.mcp.prompts import ARGUMENT, prompted, prompts
+
+    try:
+        text = prompted(params.name, (params.arguments or {}).get(ARGUMENT, ""))
+    except BadInput as error:
+        message = f"{error.message}; {error.hint}"
+        raise MCPError(code=types.INVALID_PARAMS, message=message) from error
+    content = types.TextContent(type="text", text=_sound(text))
+    return types.GetPromptResult(
+        description=prompts()[params.name].about,
+        messages=[types.PromptMessage(role="user", content=content)],
+    )
+
+
+def _listed(desk: Desk, cursor: str) -> types.ListResourcesResult:
+    facts = _done(guarded(desk, lambda: list_documents(desk, cursor))).facts or {}
+    rows = [
+        types.Resource(
+            uri=each["uri"], name=_sound(each["name"]), mime_type=each["kind"], size=each["size"]
+        )
+        for each in facts["rows"]
+    ]
+    return types.ListResourcesResult(resources=rows, next_cursor=facts.get("next"))
+
+
+def _read(desk: Desk, uri: str) -> types.ReadResourceResult:
+    text = _sound(_done(guarded(desk, lambda: read_document(desk, uri))).text)
+    return types.ReadResourceResult(
+        contents=[types.TextResourceContents(uri=uri, mime_type=kind(uri), text=text)]
+    )
+
+
+def _done(answer: Answer) -> Answer:
+    """ANSWER; one that failed becomes an error of the protocol, which has no other word for it."""
+    if not answer.failed:
+        return answer
+    code = types.INTERNAL_ERROR if answer.by_us else types.INVALID_PARAMS
+    raise MCPError(code=code, message=_sound(answer.text))
 
 
 def _declared(tool: Tool) -> types.Tool:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections import deque
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
@@ -54,6 +55,9 @@ class Lines:
     def __init__(self, fd: int) -> None:
         self._fd = fd
         self._wake = asyncio.Event()
+        self._whole: deque[bytes] = deque()
+        self._rest = bytearray()
+        self._is_closed = False
         self.interrupted = 0
         """The signal that ended it, if one did."""
 
@@ -62,26 +66,59 @@ class Lines:
         self.interrupted = signal
         self._wake.set()
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        unread = bytearray()
-        while not self.interrupted and (data := await self._read()):
-            unread += data
-            if b"\n" in data:
-                *lines, rest = unread.split(b"\n")
-                unread = bytearray(rest)
-                for line in lines:
-                    yield bytes(line)
-        if unread:
-            yield bytes(unread)
+    @property
+    def has_ended(self) -> bool:
+        """Whether no line is left, and none will come."""
+        return self._is_closed and not self._whole
+
+    def put_back(self, line: bytes | None) -> None:
+        """Let LINE be the next one; None is no line."""
+        if line is not None:
+            self._whole.appendleft(line)
+
+    async def is_quiet(self, seconds: float) -> bool:
+        """Wait for the next line, or its beginning, but no longer: whether nothing came."""
+        if self._whole or self._is_closed or self.interrupted:
+            return False
+        try:
+            async with asyncio.timeout(seconds):
+                await self._wait()
+        except TimeoutError:
+            return True
+        return False
+
+    def __aiter__(self) -> Lines:
+        return self
+
+    async def __anext__(self) -> bytes:
+        while not self._whole and not self._is_closed:
+            await self._fill()
+        if not self._whole:
+            raise StopAsyncIteration
+        return self._whole.popleft()
+
+    async def _fill(self) -> None:
+        data = b"" if self.interrupted else await self._read()
+        self._rest += data
+        if not data:
+            self._is_closed = True
+            self._whole += [bytes(self._rest)] if self._rest else []
+        elif b"\n" in data:
+            *lines, rest = self._rest.split(b"\n")
+            self._rest = bytearray(rest)
+            self._whole += map(bytes, lines)
 
     async def _read(self) -> bytes:
-        loop = asyncio.get_running_loop()
-        self._wake.clear()
-        await _ready(self._wake, loop.add_reader, loop.remove_reader, self._fd)
+        await self._wait()
         try:
             return b"" if self.interrupted else os.read(self._fd, CHUNK)
         except ConnectionError:  # whoever asked is gone: the same as the end
             return b""
+
+    async def _wait(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._wake.clear()
+        await _ready(self._wake, loop.add_reader, loop.remove_reader, self._fd)
 
 
 class Words:
@@ -93,9 +130,15 @@ class Words:
         self._asked: set[Id] = set()
         """The requests that have no answer yet."""
         self._answered = asyncio.Event()
+        self._repeated: Id | None = None
+        """A request whose answer went out before."""
 
     async def write(self, text: str) -> None:
-        """Send TEXT, all of it."""
+        """Send TEXT, all of it, unless it answers what was answered before."""
+        if self._repeated is not None and _answered_by(text) == self._repeated:
+            self._repeated = None
+            self._answered.set()
+            return
         async with self._turn:
             await self._write(memoryview(text.encode("utf-8", "backslashreplace")))
         if self._asked:
@@ -110,6 +153,16 @@ class Words:
         if request is not None:
             self._asked.discard(request)
             self._answered.set()
+
+    def expect_again(self, request: Id | None) -> None:
+        """The next answer to REQUEST is not sent: it went out already."""
+        self._repeated = request
+
+    async def answered_again(self) -> None:
+        """Wait for that answer."""
+        while self._repeated is not None:
+            self._answered.clear()
+            await self._answered.wait()
 
     async def all_answered(self) -> None:
         """Wait until every answer went out, or for as long as a call can take."""
@@ -145,14 +198,26 @@ class Sense(NamedTuple):
 class Messages:
     """The lines that READ takes for messages; whoever sent another one is told.
 
-    They end when all of them are answered: the SDK drops what is at work when its input ends, and
-    whoever sends a request and closes the pipe wants to know what became of it.
+    They begin with OPENING, lines that were answered before: each is told again, and its answer is
+    not sent a second time. They end when all of them are answered: the SDK drops what is at work
+    when its input ends, and whoever sends a request and closes the pipe wants to know what became
+    of it.
     """
 
-    def __init__(self, lines: Lines, words: Words, read: Callable[[bytes], Sense]) -> None:
-        self._lines, self._words, self._read = lines, words, read
+    def __init__(
+        self,
+        lines: AsyncIterable[bytes],
+        words: Words,
+        read: Callable[[bytes], Sense],
+        opening: Sequence[bytes] = (),
+    ) -> None:
+        self._lines, self._words, self._read, self._opening = lines, words, read, opening
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        for line in self._opening:
+            self._words.expect_again(self._read(line).request)
+            yield line
+            await self._words.answered_again()
         async for line in self._lines:
             try:
                 sense = self._read(line)

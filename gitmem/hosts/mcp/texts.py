@@ -51,6 +51,8 @@ class Answer(NamedTuple):
     text: ForModel
     facts: dict[str, Any] | None = None
     failed: bool = False
+    by_us: bool = False
+    """Of one that failed: whether the store or we are at fault, not the request."""
 
 
 class Part(NamedTuple):

@@ -6,7 +6,8 @@ deletion a move to the archive. Nothing here knows the SDK.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from typing import NamedTuple
 
 from gitmem.errors import Conflict, GitmemError, PathNotFound, PolicyRefused
@@ -43,6 +44,14 @@ class Answer(NamedTuple):
 
     content: str
     is_error: bool = False
+
+
+@contextmanager
+def reopened(group: Group) -> Iterator[Group]:
+    """GROUP opened once more, for a thread whose caller may use or close theirs meanwhile."""
+    ours = Group(group.store, group.name, who=group.who, acting=group.acting, now=group._now)
+    with closing(ours):
+        yield ours
 
 
 class MemoryCommands:
