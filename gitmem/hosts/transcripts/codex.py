@@ -28,6 +28,8 @@ from gitmem.hosts.transcripts.readers import (
     without,
 )
 
+_INTRODUCED = "Another language model started to solve this problem"
+"""How the line begins that Codex puts above the summary of a compaction."""
 _ROLLOUTS = "sessions/[0-9][0-9][0-9][0-9]/[0-9][0-9]/[0-9][0-9]/rollout-*.jsonl"
 _UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _DIGEST = 16
@@ -134,6 +136,23 @@ def _id(chat: str, at: object, sender: str, texts: list[str]) -> str:
 
     facts = "\n".join((str(at), sender, "\n\n".join(texts))).encode("utf-8", "backslashreplace")
     return f"{chat}:{sha1(facts, usedforsecurity=False).hexdigest()[:_DIGEST]}"
+
+
+def summary_in(path: Path) -> str:
+    """The summary of the last compaction in a rollout; empty where none can be read.
+
+    A server that compacts by itself leaves no text.
+    """
+    newest: object = ""
+    with suppress(BadInput, NotFound):  # gone or closed to us by now
+        for raw, _ in read_lines(path, 0):
+            row = row_of(raw) if b'"compacted"' in raw else None
+            if row and row.get("type") == "compacted":
+                about = row.get("payload")
+                newest = about.get("message") if isinstance(about, dict) else ""
+    text = newest if isinstance(newest, str) else ""
+    first, _, rest = text.partition("\n")
+    return (rest if first.startswith(_INTRODUCED) else text).strip()
 
 
 def chat_of(path: Path) -> str:

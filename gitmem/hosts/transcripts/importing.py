@@ -51,6 +51,8 @@ class Host(NamedTuple):
     in_folder: Callable[[Path], list[Path]]
     mark: Mark | None = None
     """By what a file is known again, where its offsets are not bytes."""
+    summary_in: Callable[[Path], str] | None = None
+    """The summary of a compaction, where only the transcript has it."""
 
 
 def _kept_in_lines(name: str, host: ModuleType) -> Host:
@@ -92,9 +94,15 @@ def _line(found: Reading, behind: int, chat: str = "") -> Line:
 
 HOSTS = {
     table.CLAUDE: _kept_in_lines(table.CLAUDE, claude_code),
-    table.CODEX: _kept_in_lines(table.CODEX, codex),
+    table.CODEX: _kept_in_lines(table.CODEX, codex)._replace(summary_in=codex.summary_in),
     **{name: _kept_in_database(each) for name, each in DATABASES.items()},
 }
+
+
+def summary_in(host: str, path: str) -> str:
+    """The summary of the last compaction in a transcript of HOST; empty where it has none."""
+    known = HOSTS.get(host)
+    return known.summary_in(Path(path).expanduser()) if known and known.summary_in else ""
 
 
 def import_transcripts(
