@@ -25,6 +25,11 @@ class Files(NamedTuple):
     """Settings of one person in a project; empty if the host has none."""
     rules: str = ""
     """Where permission rules of this person stand; empty if the host has none."""
+    roots: str = ""
+    """Where the folders stand that its sandbox can write to; empty if nothing of ours goes there.
+
+    A sandbox is a person's own: that of a project would name folders of one machine, and take the
+    place of what the person has allowed."""
     more_memory: tuple[str, ...] = ()
     """Other files with instructions that the host reads there."""
     reads_above: bool = False
@@ -104,6 +109,7 @@ HOSTS: Mapping[str, Host] = {
                 "skills",
                 "AGENTS.md",
                 "config.toml",
+                roots="config.toml",
                 more_memory=("AGENTS.override.md",),
             ),
             project=Files(

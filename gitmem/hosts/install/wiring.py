@@ -246,7 +246,7 @@ def _linking_left(store: Store, where: Places) -> Linking:
     try:
         return linking_of(store, where, _own_group(store, where), {})
     except BadInput:
-        own = LinkedFolder(where.root, MAIN, store.default_worktree(MAIN))
+        own = LinkedFolder(where.root, MAIN, store.default_worktree(MAIN), store.gitdir(MAIN))
         return Linking(where, store.root, own)
 
 
