@@ -65,6 +65,8 @@ class Host(NamedTuple):
     """Events whose answer nobody reads: errors go to standard error."""
     plugin: str = ""
     """The variable that is set for the hooks of a plugin."""
+    clients: tuple[str, ...] = ()
+    """Its names as an MCP client, where they are not its own."""
 
 
 HOSTS: Mapping[str, Host] = {
@@ -126,8 +128,9 @@ HOSTS: Mapping[str, Host] = {
             chars=9980,
             tokens=2200,  # above a measured 2,469 the middle is left out
             # What a turn that ends may answer there is a closed list, and this is not on it.
-            adding=frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse")),
+            adding=frozenset(("SessionStart", "SubagentStart", "UserPromptSubmit", "PostToolUse")),
             deaf=frozenset(("PreCompact", "PostCompact", "SessionEnd")),
+            clients=("codex-mcp-client",),
         ),
     )
 }
@@ -139,6 +142,11 @@ def host_in(environ: Mapping[str, str]) -> Host | None:
         if any(environ.get(each) for each in (*host.markers, *host.sessions)):
             return host
     return None
+
+
+def agent_of_client(name: str) -> str:
+    """The name of the host that calls itself NAME as an MCP client; NAME for any other client."""
+    return next((each.name for each in HOSTS.values() if name in each.clients), name)
 
 
 def session_in(environ: Mapping[str, str]) -> str:

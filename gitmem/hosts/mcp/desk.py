@@ -11,6 +11,7 @@ from gitmem.core.messages import check_agent
 from gitmem.core.paths import check_group
 from gitmem.errors import BadInput, PathNotFound
 from gitmem.hosts.mcp.reach import hush
+from gitmem.hosts.table import agent_of_client
 from gitmem.operations.group import Group, Store, Who
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def called(desk: Desk, client: str) -> Desk:
     if desk.who.agent:
         return desk
     try:
-        name = check_agent(client)
+        name = check_agent(agent_of_client(client))
     except BadInput:
         name = NAMELESS
     return desk._replace(who=desk.who._replace(agent=name))
