@@ -501,15 +501,25 @@ def _branch_locked(lock: Path, wait: float) -> Busy:
     )
 
 
+_SANDBOXED = (
+    "nothing was written. In the sandbox of an agent: `gitmem install codex` opens that of Codex "
+    "for memory, and the tools of `gitmem mcp` write outside of it. Elsewhere: check the owner, "
+    "mode and mount of the store"
+)
+
+
 @contextmanager
 def translated(doing: str) -> Iterator[None]:
     """Turn what libgit2 and the system raise into StorageFailed, keeping the cause."""
     try:
         yield
     except (pygit2.GitError, OSError) as error:
-        text = str(error)
-        full = "No space left" in text or getattr(error, "errno", None) == errno.ENOSPC
-        hint = "free some space and repeat" if full else "nothing was written; see `gitmem check`"
-        raise StorageFailed(
-            f"{doing} failed: {'the disk is full' if full else text}", hint=hint
-        ) from error
+        text, code = str(error), getattr(error, "errno", None)
+        said, hint = text, "nothing was written; see `gitmem check`"
+        if code == errno.ENOSPC or "No space left" in text:
+            said, hint = "the disk is full", "free some space and repeat"
+        elif code == errno.EROFS or "Read-only file system" in text:
+            said, hint = f"the store is read-only here: {text}", _SANDBOXED
+        elif code in (errno.EACCES, errno.EPERM) or "Permission denied" in text:
+            hint = _SANDBOXED
+        raise StorageFailed(f"{doing} failed: {said}", hint=hint) from error

@@ -25,6 +25,13 @@ class Files(NamedTuple):
     """Where MCP servers are configured; empty if only the host itself writes that file."""
     local: str = ""
     """Settings of one person in a project; empty if the host has none."""
+    rules: str = ""
+    """Where permission rules of this person stand; empty if the host has none."""
+    roots: str = ""
+    """Where the folders stand that its sandbox can write to; empty if nothing of ours goes there.
+
+    A sandbox is a person's own: that of a project would name folders of one machine, and take the
+    place of what the person has allowed."""
     more_memory: tuple[str, ...] = ()
     """Other files with instructions that the host reads there."""
     reads_above: bool = False
@@ -104,13 +111,14 @@ HOSTS: Mapping[str, Host] = {
             "Claude Code",
             home=".claude",
             home_variable="CLAUDE_CONFIG_DIR",
-            user=Files("settings.json", "skills", "CLAUDE.md"),
+            user=Files("settings.json", "skills", "CLAUDE.md", rules="settings.json"),
             project=Files(
                 ".claude/settings.json",
                 ".claude/skills",
                 "CLAUDE.md",
                 ".mcp.json",
                 ".claude/settings.local.json",
+                rules=".claude/settings.local.json",
                 more_memory=(".claude/CLAUDE.md", "CLAUDE.local.md"),
                 reads_above=True,
             ),
@@ -137,6 +145,7 @@ HOSTS: Mapping[str, Host] = {
                 "skills",
                 "AGENTS.md",
                 "config.toml",
+                roots="config.toml",
                 more_memory=("AGENTS.override.md",),
                 switches=("config.toml",),
                 trust=_TRUST_IN_CODEX,
@@ -157,8 +166,9 @@ HOSTS: Mapping[str, Host] = {
             chars=9980,
             tokens=2200,  # above a measured 2,469 the middle is left out
             # What a turn that ends may answer there is a closed list, and this is not on it.
-            adding=frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse")),
+            adding=frozenset(("SessionStart", "SubagentStart", "UserPromptSubmit", "PostToolUse")),
             deaf=frozenset(("PreCompact", "PostCompact", "SessionEnd")),
+            clients=("codex-mcp-client",),
         ),
         Host(
             GEMINI,

@@ -46,7 +46,7 @@ class Holder(NamedTuple):
     pid: int
     started: str
     place: str
-    """The machine, since it was started, and the part of it in which the number counts."""
+    """The machine, since it was started, and the namespace in which the number counts."""
     through: str = ""
     """The shell to which it gave the command, as long as that lives: it may run several at once."""
 
@@ -182,9 +182,15 @@ def _is_zombie(pid: int) -> bool:
 
 
 def _place() -> str:
+    """Where a number of a process counts.
+
+    The kernel gives the number of a namespace that has ended to the next one, and a sandbox has one
+    for each command. There every command is run by process 1, so a later command would pass for the
+    end of an earlier one: only with the start of process 1 is the name of a namespace its own.
+    """
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
-        return f"{boot} {os.readlink('/proc/self/ns/pid')}"
+        return f"{boot} {os.readlink('/proc/self/ns/pid')} {_started(1)}"
     except OSError:
         return os.uname().nodename
 

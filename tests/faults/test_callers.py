@@ -210,3 +210,33 @@ def test_what_was_handed_to_another_since_is_not_closed_without_a_token(
     last = transcript_status(group).checkpoint
     assert last is not None
     assert (last.chat, last.summary) == ("b", "b was summarised")
+
+
+SANDBOX = ("unshare", "--pid", "--fork", "--mount-proc")
+"""As sandboxes run a command: in a namespace of its own, where process 1 is the sandbox."""
+
+
+def has_sandbox() -> bool:
+    if not shutil.which(SANDBOX[0]):
+        return False
+    return subprocess.run([*SANDBOX, "true"], capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.skipif(not has_sandbox(), reason="needs unshare with a PID namespace (root)")
+def test_a_session_in_a_sandbox_keeps_its_range_from_another_until_it_asks_again(
+    group: Group,
+) -> None:
+    """Each command of a sandbox is process 1, and the kernel uses the number of its place again."""
+
+    def ask(session: str) -> int:
+        line = '"$PYTHON" -m gitmem transcript pending --session "$0"; exit $?'
+        home = {"PYTHONPATH": str(ROOT), "GITMEM_HOME": str(group.store.root)}
+        env = os.environ | home | {"PYTHON": sys.executable}
+        command = [*SANDBOX, "sh", "-c", line, session]
+        return subprocess.run(command, env=env, capture_output=True, check=False).returncode
+
+    assert ask("first") == 0
+
+    # Several tries: one of them gets the number that the first command had.
+    assert {ask("second") for _ in range(4)} == {7}
+    assert ask("first") == 0

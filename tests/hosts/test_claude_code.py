@@ -139,6 +139,30 @@ def test_a_question_is_not_lost_behind_what_the_editor_put_in_front() -> None:
     assert said.text == "Why?"
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        "<command-message>diary</command-message>\n<command-name>/diary</command-name>\n",
+        "<command-name>/diary</command-name>\n  <command-message>diary</command-message>\n  ",
+        "<command-name>diary</command-name>",
+    ],
+)
+def test_a_slash_command_is_kept_as_it_was_typed(head: str) -> None:
+    said = read(row("user", f"{head}<command-args>we use <b>Adyen</b>\nnow</command-args>"))[0]
+
+    assert said is not None
+    assert said.text == "/diary we use <b>Adyen</b>\nnow"
+
+
+@pytest.mark.parametrize("words", ["", "  \n"])
+def test_a_slash_command_without_words_is_no_conversation(words: str) -> None:
+    name = "<command-name>/clear</command-name>\n<command-message>clear</command-message>\n"
+
+    passed = read(row("user", f"{name}<command-args>{words}</command-args>"))
+
+    assert passed == (None, "not conversation")
+
+
 def test_a_tag_in_the_middle_is_the_users_own() -> None:
     assert read(row("user", "what does <command-name> mean?"))[0] is not None
 
@@ -155,6 +179,8 @@ def test_a_summary_is_kept_and_says_what_it_is() -> None:
         *("summary", "custom-title", "ai-title", "last-prompt", "tag", "mode", "permission-mode"),
         *("queue-operation", "file-history-snapshot", "content-replacement"),
         *("progress", "system", "attachment"),
+        *("api-request", "api-request-shape", "api-request-blob", "cost-state", "tools-used"),
+        *("atis-latch", "isolation-latch", "data-flow-records", "data-flow-incomplete"),
     ],
 )
 def test_what_the_host_notes_for_itself_is_no_conversation(kind: str) -> None:

@@ -105,6 +105,7 @@ def test_other_roles_are_no_conversation(role: str) -> None:
         "<environment_context>\n  <cwd>/work</cwd>\n</environment_context>",
         "\n<user_instructions>be kind</user_instructions>",
         "# AGENTS.md instructions for /work\n\nbe kind",
+        "# AGENTS.md instructions\n\n<INSTRUCTIONS>\nbe kind\n</INSTRUCTIONS>",
         "<skill>\nwatering\n</skill>",
         "<subagent_notification>ready</subagent_notification>",
         "<turn_aborted>stopped</turn_aborted>",
@@ -118,6 +119,38 @@ def test_what_the_host_writes_in_its_users_name_is_no_conversation(words: str) -
     said = read(item(**message("user", [text(words), text("Why?")])))[0]
     assert said is not None
     assert said.text == "Why?"
+
+
+def by(*writers: str) -> dict[str, object]:
+    """The metadata of a message whose blocks are by WRITERS."""
+    rows = [{"provenance": {"type": each}} for each in writers]
+    return {"internal_chat_message_metadata_passthrough": {"content_item_metadata": rows}}
+
+
+@pytest.mark.parametrize("writer", ["agents_md", "harness", "skills"])
+def test_what_the_host_says_it_wrote_is_no_conversation(writer: str) -> None:
+    blocks = [text("Be kind."), text("Why?")]
+
+    assert read(item(**message("user", blocks, **by(writer, writer)))) == (None, "not conversation")
+    said = read(item(**message("user", blocks, **by(writer, "user"))))[0]
+    assert said is not None
+    assert said.text == "Why?"
+
+
+def test_a_user_may_begin_as_the_host_does() -> None:
+    words = "# AGENTS.md instructions for us are too long"
+
+    said = read(item(**message("user", [text(words)], **by("user"))))[0]
+
+    assert said is not None
+    assert said.text == words
+
+
+@pytest.mark.parametrize("writers", [["gardener"], [], ["user", "user"]])
+def test_metadata_that_tells_nothing_drops_no_message(writers: list[str]) -> None:
+    assert read(item(**message("user", [text("Why?")], **by(*writers))))[0] is not None
+    instructions = [text("<environment_context>here")]
+    assert read(item(**message("user", instructions, **by(*writers))))[0] is None
 
 
 @pytest.mark.parametrize(
@@ -264,6 +297,25 @@ def test_rollouts_are_found_oldest_first_and_nothing_else(tmp_path: Path) -> Non
 
     assert list(transcript_files(tmp_path)) == [first, second, third]
     assert list(transcript_files(tmp_path / "nowhere")) == []
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"thread_source": "subagent", "source": "exec"},
+        {"source": {"subagent": {"thread_spawn": {"depth": 1}}}},
+    ],
+)
+def test_the_rollout_of_a_subagent_is_no_conversation(
+    tmp_path: Path, told: dict[str, object]
+) -> None:
+    aside = line("session_meta", {"cwd": str(tmp_path), **told})
+    own = line("session_meta", {"cwd": str(tmp_path), "thread_source": "user", "source": "exec"})
+    rollout(tmp_path, "2026/02/08", f"rollout-2026-02-08T14-30-00-{UUID}.jsonl", aside)
+    kept = rollout(tmp_path, "2026/02/09", f"rollout-2026-02-09T14-30-00-{UUID}.jsonl", own)
+
+    assert list(transcript_files(tmp_path)) == [kept]
+    assert list(project_files(tmp_path, tmp_path)) == [kept]
 
 
 def test_the_chat_of_a_rollout_is_the_uuid_in_its_name() -> None:

@@ -15,6 +15,7 @@ import pytest
 
 import gitmem
 from gitmem.errors import Damaged
+from gitmem.hosts.doctor.codex import handler_digest
 from gitmem.hosts.doctor.looking import Doctored, Running, doctor
 from gitmem.hosts.doctor.machine import CONVERTED
 from gitmem.hosts.install import wiring as hosts
@@ -24,6 +25,7 @@ from gitmem.hosts.install.wiring import Installed
 from gitmem.operations.check import check_group
 from gitmem.operations.group import Group, Store
 from gitmem.operations.init import init
+from gitmem.operations.link import link
 from tests.support.git import git
 from tests.support.histories import by_hand, put
 from tests.support.moulds import Moulds
@@ -414,7 +416,75 @@ def test_hooks_that_codex_was_told_not_to_call(machine: Machine) -> None:
 
     assert f"in {config}" in machine.found()["hooks-disabled"][0]
     config.write_text("[features]\nhooks = true\n")
-    assert machine.found() == {}
+    assert "hooks-disabled" not in machine.found()
+
+
+def trusted(hooks: Path) -> str:
+    """What Codex writes into its config when a person trusts the hooks in a file."""
+    said = json.loads(hooks.read_text())["hooks"]
+    rows = []
+    for event, [group] in said.items():
+        name = re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
+        digest = handler_digest(event, group, group["hooks"][0])
+        rows.append(f'[hooks.state."{hooks}:{name}:0:0"]\ntrusted_hash = "{digest}"\n')
+    return "\n".join(rows)
+
+
+@pytest.mark.parametrize("scope", ["user", "project"])
+def test_hooks_that_nobody_has_trusted_are_told_until_somebody_does(
+    machine: Machine, scope: str
+) -> None:
+    machine.install("codex", scope)
+    root = machine.home if scope == "user" else machine.project
+    hooks, config = root / ".codex" / "hooks.json", machine.home / ".codex" / "config.toml"
+
+    message, hint = machine.found()["hooks-untrusted"]
+    assert message.startswith(f"Codex skips hooks in {hooks} that are not trusted: SessionStart, ")
+    assert "/hooks" in hint
+
+    config.parent.mkdir(exist_ok=True)
+    with config.open("a") as file:
+        file.write("\n" + trusted(hooks))
+    assert "hooks-untrusted" not in machine.found()
+
+    config.write_text(config.read_text() + "enabled = false\n")
+    assert machine.found()["hooks-disabled"][0].endswith("that are switched off: SessionEnd")
+    edited = hooks.read_text().replace('"timeout": 10', '"timeout": 20', 1)
+    hooks.write_text(edited)
+    assert machine.found()["hooks-untrusted"][0].endswith("that are not trusted: SessionStart")
+
+
+@pytest.mark.parametrize(
+    ("event", "group", "digest"),
+    [
+        (
+            "SessionStart",
+            {"hooks": [{"timeout": 10, "statusMessage": "gitmem"}]},
+            "2e19e08e5ae6725ce25ffe1433a74e07343ce8c9fd72c9a3f609fade0c9877e8",
+        ),
+        (
+            "PostToolUse",
+            {
+                "matcher": "apply_patch|Write|Edit",
+                "hooks": [{"timeout": 10, "statusMessage": "gitmem"}],
+            },
+            "47bfa5c3f7d56116be35a43b3132a35c9ce5845417d78b4e3a89575fae8cf385",
+        ),
+        (
+            "Stop",
+            {"matcher": "", "hooks": [{"timeout": 10, "statusMessage": "gitmem", "async": False}]},
+            "f5b44b2ba2bf6b515443a80a6ed07e46143ca8bcf51ce0333f09f9cb90dcfe0f",
+        ),
+    ],
+)
+def test_a_hook_is_known_as_codex_knows_it(event: str, group: dict[str, Any], digest: str) -> None:
+    """As `hooks/list` of the app server of Codex 0.166.0 told."""
+    name = re.sub(r"(?<!^)(?=[A-Z])", "-", event).lower()
+    handler = {"type": "command", "command": f"gitmem hook {name} --host codex"}
+
+    found = handler_digest(event, group, group["hooks"][0] | handler)
+
+    assert found == f"sha256:{digest}"
 
 
 @pytest.mark.parametrize(
@@ -456,16 +526,24 @@ def test_a_store_at_home_is_found_in_a_rule_with_a_tilde(machine: Machine) -> No
 
 
 WORKSPACE = 'sandbox_mode = "workspace-write"\n'
+SERVER = '[mcp_servers.gitmem]\ncommand = "gitmem"\nargs = ["mcp"]\n'
+ROOTS = "[sandbox_workspace_write]\nwritable_roots = "
 
 
 @pytest.mark.parametrize(
     ("text", "is_found"),
     [
-        ("", False),
+        ("", True),
         ('sandbox_mode = "danger-full-access"', False),
         ('sandbox_mode = "read-only"', True),
+        (f'sandbox_mode = "read-only"\n{SERVER}', False),
+        (f'default_permissions = "mine"\n{ROOTS}["STORE"]', True),
+        (f'default_permissions = "mine"\n{SERVER}', False),
         (WORKSPACE, True),
-        (f'{WORKSPACE}[sandbox_workspace_write]\nwritable_roots = ["STORE"]', False),
+        (f"{WORKSPACE}{SERVER}", True),
+        (f'{WORKSPACE}{ROOTS}["STORE"]', False),
+        (f'{ROOTS}["STORE/groups/main"]', True),
+        (f'{ROOTS}["STORE/groups", "STORE/repos/main.git"]', False),
     ],
 )
 def test_a_sandbox_of_codex(machine: Machine, text: str, is_found: bool) -> None:
@@ -473,7 +551,23 @@ def test_a_sandbox_of_codex(machine: Machine, text: str, is_found: bool) -> None
     config = machine.home / ".codex" / "config.toml"
     config.write_text(text.replace("STORE", str(machine.store.root)))
 
-    assert set(machine.found()) == ({"sandbox"} if is_found else set())
+    found = machine.found()
+    assert ("sandbox" in found) == is_found
+    assert ("--mcp" in found.get("sandbox", ("", ""))[1]) == (is_found and SERVER not in text)
+
+
+def test_the_sandbox_of_codex_is_open_after_install(machine: Machine) -> None:
+    machine.install("codex")
+    hooks = machine.home / ".codex" / "hooks.json"
+    with hooks.with_name("config.toml").open("a") as file:
+        file.write("\n" + trusted(hooks))
+
+    assert machine.found() == {}
+    init(machine.store, "shop")
+    link(machine.store, machine.project, "shop")
+    message, hint = machine.found()["sandbox"]
+    assert str(machine.store.gitdir("shop")) in message
+    assert hint.startswith("`gitmem install codex`")
 
 
 def test_twice_the_same_by_plugin_or_by_scope(machine: Machine) -> None:

@@ -1395,6 +1395,48 @@ class TestTurns:
         assert "We chose ESM for billing." in text
         assert KEY not in text
 
+    def test_a_summary_that_only_the_rollout_has_is_kept_once(
+        self, desk: Desk, group: Group
+    ) -> None:
+        """Codex says only that it compacted: the newest line of that kind has the text."""
+        recorded = Path(__file__).parents[1] / "fixtures" / "hosts"
+        [real] = (recorded / "transcripts").glob("codex-0.166.0-compact__*.jsonl")
+        path = desk.project / real.name
+        older = {"type": "compacted", "payload": {"message": "Another language model\nOlder."}}
+        path.write_bytes(json.dumps(older).encode() + b"\n" + real.read_bytes())
+        said = json.loads((recorded / "hooks" / "codex-PostCompact.json").read_text())
+        said |= {"cwd": str(desk.project), "transcript_path": str(path)}
+
+        for _ in range(2):
+            assert desk("post-compact", "codex", **said) == Answer(0, None, "")
+
+        [kept] = [each for each in log(group) if each.op == "compact"]
+        text = (group.repository.snapshot().read(kept.paths[0]) or b"").decode()
+        assert "Codex summary: fixed the rounding bug; next add a test." in text
+        assert "language model" not in text
+        assert "Older" not in text
+        assert kept.session == said["session_id"]
+
+    @pytest.mark.parametrize(
+        "line",
+        [
+            b"",
+            b'{"type":"compacted","payload":{"message":"","replacement_history":[]}}\n',
+            b'{"type":"compacted","payload":null}\n{"type":"compacted"',
+            b'{"type":"event_msg","payload":{"message":"\\"compacted\\""}}\n',
+        ],
+    )
+    def test_a_rollout_without_a_summary_keeps_nothing(
+        self, desk: Desk, group: Group, line: bytes
+    ) -> None:
+        path = desk.project / "rollout.jsonl"
+        path.write_bytes(line)
+
+        done = desk("post-compact", "codex", transcript_path=str(path))
+
+        assert done == Answer(0, None, "")
+        assert [each.op for each in log(group)].count("compact") == 0
+
     def test_a_summary_that_cannot_be_kept_is_told_when_the_session_goes_on(
         self, desk: Desk, group: Group
     ) -> None:

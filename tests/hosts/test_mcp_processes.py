@@ -520,6 +520,8 @@ class TestInWhoseName:
         for name in ("", " \n", "\u202e", "x" * 201):
             assert called(desk, name).who == Who("agent", "", "mcp")
         assert called(desk, "Visual Studio Code").who.agent == "Visual Studio Code"
+        assert called(desk, "codex-mcp-client").who.agent == "codex"
+        assert called(desk, "claude-code").who.agent == "claude-code"
 
 
 class TestTheBeginning:

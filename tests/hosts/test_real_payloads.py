@@ -98,6 +98,32 @@ def test_every_line_of_a_real_transcript_is_accounted_for(store: Path, name: str
     assert first["added"] + sum(first["passed"].values()) == len(path.read_bytes().splitlines())
     assert first["added"] > 0 or "subagent" in name
     assert again["added"] == 0
+    assert [each for each in first["passed"] if each.startswith("unknown")] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("claude-code-2.1.325-slash-command", ["/diary we moved billing to Adyen yesterday"]),
+        ("claude-code-2.1.325-subagent", []),
+        ("codex-0.166.0-user-agents-md", ["hello codex"]),
+        ("codex-0.166.0-compact", ["why did we drop SQLite?", "prompt after compaction"]),
+        ("codex-0.166.0-subagent", []),
+    ],
+)
+def test_only_what_its_user_typed_is_a_message_of_the_user(
+    store: Path, name: str, said: list[str]
+) -> None:
+    """No instructions, no environment, no task of a subagent."""
+    [path] = [each for each in TRANSCRIPTS if each.startswith(name)]
+    gitmem(store, "transcript", "import", host_of(path), str(FIXTURES / "transcripts" / path))
+
+    chats = json.loads(gitmem(store, "transcript", "list", "--json").stdout)["chats"]
+    show = ("transcript", "show", "--last", "0", "--json")
+    found = [json.loads(gitmem(store, *show, each["chat"]).stdout) for each in chats]
+
+    told = [each for one in found for each in one["messages"]]
+    assert [each["text"] for each in told if each["from"] == "user"] == said
 
 
 # ---- Gemini CLI and Copilot CLI: other names, other fields, other answers

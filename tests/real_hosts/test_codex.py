@@ -6,8 +6,10 @@ As in test_claude_code.py: one home for the module, prompts are fixtures, no fix
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -74,11 +76,6 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
         yield bench
 
 
-def opened(bench: Bench) -> tuple[str, str]:
-    """The option that opens the sandbox for the whole store."""
-    return ("-c", f'sandbox_workspace_write.writable_roots=["{bench.store}"]')
-
-
 def patch(bench: Bench, path: str, text: str) -> str:
     """The line that makes the model add a file of memory."""
     body = f"*** Begin Patch\n*** Add File: {bench.group}/{path}\n+{text}\n*** End Patch"
@@ -99,8 +96,77 @@ def test_this_is_the_version_that_the_readme_names() -> None:
     assert installed_version(program("codex", CODEX)) == CODEX
 
 
-def test_doctor_finds_nothing_after_install_and_link(bench: Bench) -> None:
-    assert bench.gitmem_json("doctor")["findings"] == []
+def findings(bench: Bench) -> list[str]:
+    return [each["code"] for each in bench.gitmem_json("doctor")["findings"]]
+
+
+def listed(bench: Bench) -> list[Json]:
+    """The hooks as Codex itself lists them, with its word on whether they are trusted."""
+    command = [str(program("codex", CODEX)), "app-server"]
+    with subprocess.Popen(
+        command,
+        cwd=bench.project,
+        env=bench.env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as server:
+        assert server.stdin
+        assert server.stdout
+        client = {"clientInfo": {"name": "test", "version": "1"}}
+        asked = {"cwds": [str(bench.project)]}
+        rows: list[Json] = [
+            {"id": 1, "method": "initialize", "params": client},
+            {"method": "initialized"},
+            {"id": 2, "method": "hooks/list", "params": asked},
+        ]
+        server.stdin.write("".join(json.dumps(each) + "\n" for each in rows))
+        server.stdin.flush()
+        answers = (json.loads(line) for line in server.stdout)
+        found = next(each for each in answers if each.get("id") == 2)
+        server.terminate()
+    hooks: list[Json] = found["result"]["data"][0]["hooks"]
+    return hooks
+
+
+def trusted_config(hooks: list[Json]) -> str:
+    """What Codex writes when a person trusts HOOKS in /hooks."""
+    rows = [f'[hooks.state."{x["key"]}"]\ntrusted_hash = "{x["currentHash"]}"\n' for x in hooks]
+    return "\n" + "\n".join(rows)
+
+
+class Trust(NamedTuple):
+    """What was told before and after somebody trusted the hooks, and a prompt thereafter."""
+
+    before: list[str]
+    after: list[str]
+    hooks: list[Json]
+    run: Run
+
+
+@pytest.fixture(scope="module")
+def trust(bench: Bench) -> Trust:
+    path = bench.home / ".codex" / "config.toml"
+    untrusted = path.read_text()
+    before = findings(bench)
+    path.write_text(untrusted + trusted_config(listed(bench)))
+    found = Trust(before, findings(bench), listed(bench), bench.codex("hello", trusted=False))
+    path.write_text(untrusted)
+    return found
+
+
+def test_doctor_finds_only_hooks_to_trust_after_install_and_link(trust: Trust) -> None:
+    assert trust.before == ["hooks-untrusted"]
+
+
+def test_doctor_finds_nothing_when_codex_trusts_the_hooks(trust: Trust) -> None:
+    assert {each["trustStatus"] for each in trust.hooks} == {"trusted"}
+    assert trust.after == []
+
+
+def test_hooks_that_somebody_trusted_bring_memory(bench: Bench, trust: Trust) -> None:
+    assert "zebra-quartz" in bench.seen(trust.run.first)
 
 
 @pytest.fixture(scope="module")
@@ -204,14 +270,13 @@ def test_a_write_below_a_read_only_mount_names_the_cause(bench: Bench, sandboxed
 
 @pytest.fixture(scope="module")
 def edits(bench: Bench) -> Run:
-    """One prompt whose model edits memory in each way that it has, in an open sandbox."""
+    """One prompt whose model edits memory in each way that it has."""
     return bench.codex(
         script(
             patch(bench, "facts/oslo.md", "Kroner."),
             shell("gitmem write facts/voss.md Cash"),
             shell(f"echo Euro > {bench.group}/facts/bergen.md"),
-        ),
-        *opened(bench),
+        )
     )
 
 
@@ -253,7 +318,7 @@ def both(bench: Bench) -> Both:
     def prompt(name: str, command: str) -> Run:
         # Without `yield_time_ms` Codex hands a command that waits back to the model.
         line = call("exec_command", cmd=command, yield_time_ms=60000)
-        return bench.codex(script(name, line), *opened(bench))
+        return bench.codex(script(name, line))
 
     return overlap(bench, prompt)
 
@@ -331,7 +396,8 @@ def test_the_first_request_of_a_subagent_holds_memory(bench: Bench, imported: Js
     aside = [each for each in bench.requests() if is_aside(each)]
 
     assert aside
-    assert "zebra-quartz" in bench.seen(aside[0])
+    # A part of it: the room of a subagent in Codex does not hold every fact of this bench.
+    assert 'path="identity.md"' in bench.seen(aside[0])
 
 
 def is_aside(body: Json) -> bool:
@@ -342,9 +408,19 @@ def is_aside(body: Json) -> bool:
 
 def test_a_session_may_ask_for_its_range_again(bench: Bench, imported: Json) -> None:
     pending = shell("gitmem transcript pending --json > /dev/null; echo exit=$?")
-    run = bench.codex(script(pending, pending), *opened(bench))
+    run = bench.codex(script(pending, pending))
 
     assert ["exit=0" in each for each in outputs(run)] == [True, True]
+
+
+def test_another_session_does_not_get_the_range_meanwhile(bench: Bench, imported: Json) -> None:
+    """Each command of the sandbox is process 1 of a namespace whose number is used again."""
+    pending = shell("gitmem transcript pending --json > /dev/null; echo exit=$?")
+    first = bench.codex(script(pending.replace("pending --json", "pending --take-over --json")))
+    others = [bench.codex(script(pending, pending)) for _ in range(2)]
+
+    assert "exit=0" in outputs(first)[0]
+    assert ["exit=7" in each for run in others for each in outputs(run)] == [True] * 4
 
 
 # ---- the end: nothing of gitmem is installed from here on

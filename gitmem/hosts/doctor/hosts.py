@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.errors import BadInput, GitmemError, Refused
+from gitmem.hosts.doctor import codex
 from gitmem.hosts.doctor.former import former_findings
 from gitmem.hosts.doctor.told import Finding, Wiring
 from gitmem.hosts.install.files import read_file, text_of
@@ -230,17 +231,8 @@ def _codex_findings(store: Path, files: Settings, home: Path) -> Iterator[Findin
         if _table(said, "features").get("hooks") is False:
             text = f"hooks = false stands under [features] in {path}: no hook runs"
             yield Finding("hooks-disabled", text, "set it to true there, or take it out")
-    for path, said in files.items():
-        mode = said.get("sandbox_mode")
-        roots = _texts(_table(said, "sandbox_workspace_write"), "writable_roots")
-        is_open = mode == "workspace-write" and any(_covers(x, store, home) for x in roots)
-        if mode in ("read-only", "workspace-write") and not is_open:
-            yield Finding(
-                "sandbox",
-                f"the sandbox ({mode}) keeps `gitmem write` in the model's shell from {store}",
-                f'put writable_roots = ["{store}"] under [sandbox_workspace_write] in {path}, '
-                "or take `gitmem install codex --mcp`",
-            )
+    yield from codex.sandbox_findings(store, files, home)
+    yield from codex.trust_findings(files)
 
 
 def _gemini_findings(store: Path, files: Settings, home: Path) -> Iterator[Finding]:

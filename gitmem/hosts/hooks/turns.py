@@ -125,7 +125,7 @@ def compacted(asked: Asked) -> Said:
     from gitmem.operations.layouts import layout_of
     from gitmem.operations.spool import leave, withdraw
 
-    text = _summary(asked.payload)
+    text = _summary(_with_summary(asked))
     name = asked.group
     if not text:
         return Said()
@@ -141,6 +141,16 @@ def compacted(asked: Asked) -> Said:
     except Exception as error:  # noqa: BLE001 - a group may be damaged in any way
         return _left_for_later(asked, name, text, in_words(error))
     return Said()
+
+
+def _with_summary(asked: Asked) -> Payload:
+    """What the host said, with the summary that it says or has written into its transcript."""
+    path = asked.payload.get("transcript_path")
+    if asked.payload.get("compact_summary") or not isinstance(path, str) or not path:
+        return asked.payload
+    from gitmem.hosts.transcripts.importing import summary_in
+
+    return {**asked.payload, "compact_summary": summary_in(asked.host, path)}
 
 
 def _summary(payload: Payload) -> str:

@@ -36,11 +36,14 @@ _NOTES = frozenset(
         *("ai-title", "content-replacement", "custom-title", "file-history-snapshot"),
         *("last-prompt", "mode", "permission-mode", "queue-operation", "summary", "tag"),
         *("attachment", "progress", "system"),
+        # Since 2.1.325: what was sent to the model, and what a session goes on from.
+        *("api-request", "api-request-blob", "api-request-shape", "cost-state", "tools-used"),
+        *("atis-latch", "isolation-latch", "data-flow-incomplete", "data-flow-records"),
     )
 )
 _ASIDE = ("isMeta", "isSidechain", "teamName")
 _NOT_THE_USERS = (
-    *("<command-name>", "<command-message>", "<command-args>"),
+    *("<command-name>", "<command-message>", "<command-args>"),  # one without words
     *("<local-command-stdout>", "<local-command-stderr>", "<local-command-caveat>"),
     *("<bash-input>", "<bash-stdout>", "<bash-stderr>"),
     *("<session-start-hook>", "<task-notification>"),
@@ -49,6 +52,12 @@ _NOT_THE_USERS = (
 )
 _REMINDER = r"(?s)<system-reminder>.*?(?:</system-reminder>|\Z)\s*"
 """What Claude Code adds to a prompt, wherever in it."""
+_COMMAND = re.compile(
+    r"(?s)\s*(?:<command-message>[^<>]*</command-message>\s*"
+    r"|<command-name>(?P<name>[^<>\n]+)</command-name>\s*)+"
+    r"<command-args>(?P<words>.*)</command-args>\s*"
+)
+"""A slash command with the words that its user gave it."""
 
 
 def read_line(raw: bytes, chat: str) -> Reading:
@@ -73,12 +82,29 @@ def _message(row: dict[str, object], sender: str, chat: str) -> Reading:
         sender = SUMMARY
     if sender == "user":
         # Block by block: an editor puts what is open in front of the question, as one of its own.
-        texts = without([re.sub(_REMINDER, "", each) for each in texts], _NOT_THE_USERS)
+        texts = [_as_typed(re.sub(_REMINDER, "", each)) for each in texts]
+        texts = without(texts, _NOT_THE_USERS)
     if not texts:
         return NOT_CONVERSATION
     session = row.get("sessionId")
     named = session if isinstance(session, str) and session else chat
     return heard(row.get("uuid"), named, sender, row.get("timestamp"), texts)
+
+
+def _as_typed(text: str) -> str:
+    """A slash command as its user typed it; any other TEXT as it is.
+
+    One without words says nothing that is worth keeping, and is left as the host wrote it.
+    """
+    found = _COMMAND.fullmatch(text)
+    if not found or not found["name"] or not found["words"].strip():
+        return text
+    return f"/{found['name'].strip().lstrip('/')} {found['words'].strip()}"
+
+
+def is_aside(path: Path) -> bool:
+    """Whether a file is of a subagent, whose user is another agent."""
+    return path.name.startswith(_SUBAGENT)
 
 
 def chat_of(path: Path) -> str:
@@ -98,7 +124,7 @@ def project_files(home: Path, project: Path) -> Iterator[Path]:
 
 
 def _sessions(paths: Iterator[Path]) -> Iterator[Path]:
-    return (each for each in files_among(paths) if not each.name.startswith(_SUBAGENT))
+    return (each for each in files_among(paths) if not is_aside(each))
 
 
 def project_folders(home: Path, project: Path) -> list[Path]:

@@ -28,6 +28,8 @@ from gitmem.hosts.transcripts.readers import (
     without,
 )
 
+_INTRODUCED = "Another language model started to solve this problem"
+"""How the line begins that Codex puts above the summary of a compaction."""
 _ROLLOUTS = "sessions/[0-9][0-9][0-9][0-9]/[0-9][0-9]/[0-9][0-9]/rollout-*.jsonl"
 _UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _DIGEST = 16
@@ -37,7 +39,7 @@ _NOTES = frozenset(
     (
         *("compacted", "event_msg", "session_meta", "turn_context", "world_state"),
         *("inter_agent_communication", "inter_agent_communication_metadata"),
-        "security_risk_score",
+        *("dynamic_tools_updated", "realtime_item", "security_risk_score", "token_usage_record"),
     )
 )
 _WORDLESS = frozenset(
@@ -50,8 +52,12 @@ _TOOLS = ("_call", "_output")
 """How the kind of whatever belongs to a tool ends, also of tools that are yet to come."""
 _NOT_THE_USERS = (
     *("<environment_context>", "<user_instructions>", "# AGENTS.md instructions for "),
+    # Without a folder where they are the user's own, from Codex's home.
+    "# AGENTS.md instructions\n\n<INSTRUCTIONS>",
     *("<skill>", "<subagent_notification>", "<turn_aborted>", "<user_shell_command>"),
 )
+_USER, _HARNESS = "user", frozenset(("agents_md", "harness", "skills"))
+"""Who wrote a block, as the metadata of a message tells since 0.166."""
 
 
 def read_line(raw: bytes, chat: str) -> Reading:
@@ -86,12 +92,42 @@ def _message(item: dict[str, object], chat: str, at: object) -> Reading:
     if not texts:
         return UNREADABLE if texts is None else NO_TEXT
     if sender == "user":
-        texts = without(texts, _NOT_THE_USERS)
+        texts = _of_the_user(item)
     if not texts:
         return NOT_CONVERSATION
     own = item.get("id")
     known = own if isinstance(own, str) and own else _id(chat, at, sender, texts)
     return heard(known, chat, sender, at, texts)
+
+
+def _of_the_user(item: Mapping[str, object]) -> list[str]:
+    """The texts of a message that its user wrote.
+
+    Where the metadata names the writer of each block, that decides; a user may well begin with what
+    Codex begins with. A writer that we do not know is judged by the text: what is kept by mistake
+    can be removed, what is dropped is gone.
+    """
+    content = item.get("content")
+    blocks = content if isinstance(content, list) else [content]
+    found: list[str] = []
+    for at, block in enumerate(blocks):
+        texts = texts_in([block] if isinstance(block, dict) else block, _TEXTS) or []
+        writer = _writer(item, at, len(blocks))
+        if writer != _USER:
+            texts = [] if writer in _HARNESS else without(texts, _NOT_THE_USERS)
+        found += texts
+    return found
+
+
+def _writer(item: Mapping[str, object], at: int, count: int) -> object:
+    """Who wrote block AT of COUNT; None where the metadata does not tell."""
+    about = item.get("internal_chat_message_metadata_passthrough")
+    rows = about.get("content_item_metadata") if isinstance(about, dict) else None
+    if not isinstance(rows, list) or len(rows) != count:
+        return None
+    source = rows[at].get("provenance") if isinstance(rows[at], dict) else None
+    named = source.get("type") if isinstance(source, dict) else None
+    return named if isinstance(named, str) else None
 
 
 def _id(chat: str, at: object, sender: str, texts: list[str]) -> str:
@@ -100,6 +136,23 @@ def _id(chat: str, at: object, sender: str, texts: list[str]) -> str:
 
     facts = "\n".join((str(at), sender, "\n\n".join(texts))).encode("utf-8", "backslashreplace")
     return f"{chat}:{sha1(facts, usedforsecurity=False).hexdigest()[:_DIGEST]}"
+
+
+def summary_in(path: Path) -> str:
+    """The summary of the last compaction in a rollout; empty where none can be read.
+
+    A server that compacts by itself leaves no text.
+    """
+    newest: object = ""
+    with suppress(BadInput, NotFound):  # gone or closed to us by now
+        for raw, _ in read_lines(path, 0):
+            row = row_of(raw) if b'"compacted"' in raw else None
+            if row and row.get("type") == "compacted":
+                about = row.get("payload")
+                newest = about.get("message") if isinstance(about, dict) else ""
+    text = newest if isinstance(newest, str) else ""
+    first, _, rest = text.partition("\n")
+    return (rest if first.startswith(_INTRODUCED) else text).strip()
 
 
 def chat_of(path: Path) -> str:
@@ -111,9 +164,18 @@ def chat_of(path: Path) -> str:
     return own if isinstance(own, str) and re.fullmatch(_UUID, own, re.IGNORECASE) else path.stem
 
 
+def is_aside(path: Path) -> bool:
+    """Whether a rollout is of a subagent, whose user is another agent."""
+    meta = _meta(path)
+    source = meta.get("source")
+    return meta.get("thread_source") == "subagent" or (
+        isinstance(source, dict) and "subagent" in source
+    )
+
+
 def transcript_files(root: Path) -> Iterator[Path]:
-    """All rollouts in Codex's home ROOT, oldest first."""
-    yield from files_among(root.glob(_ROLLOUTS))
+    """All rollouts in Codex's home ROOT, oldest first; those of subagents are not among them."""
+    return (each for each in files_among(root.glob(_ROLLOUTS)) if not is_aside(each))
 
 
 def project_files(home: Path, project: Path) -> Iterator[Path]:

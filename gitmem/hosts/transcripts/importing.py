@@ -12,7 +12,13 @@ from gitmem.errors import BadInput, GitmemError, NotFound
 from gitmem.hosts import table
 from gitmem.hosts.transcripts import claude_code, codex, copilot, gemini
 from gitmem.hosts.transcripts.databases import DATABASES, summarised_in_c4
-from gitmem.hosts.transcripts.readers import OVERLONG, TOO_LONG, home_of, read_lines
+from gitmem.hosts.transcripts.readers import (
+    NOT_CONVERSATION,
+    OVERLONG,
+    TOO_LONG,
+    home_of,
+    read_lines,
+)
 from gitmem.operations.transcript_add import Spoken
 from gitmem.operations.transcript_import import (
     PATIENCE,
@@ -45,20 +51,26 @@ class Host(NamedTuple):
     in_folder: Callable[[Path], list[Path]]
     mark: Mark | None = None
     """By what a file is known again, where its offsets are not bytes."""
+    summary_in: Callable[[Path], str] | None = None
+    """The summary of a compaction, where only the transcript has it."""
 
 
 def _kept_in_lines(name: str, host: ModuleType) -> Host:
     """A host that writes a file of JSON lines for each session."""
 
     def lines(path: Path, offset: int) -> Iterator[Line]:
-        chat = host.chat_of(path)
+        chat, is_aside = host.chat_of(path), host.is_aside(path)
         for raw, behind in read_lines(path, offset):
-            yield _line(OVERLONG if raw == TOO_LONG else host.read_line(raw, chat), behind, chat)
+            found = OVERLONG if raw == TOO_LONG else host.read_line(raw, chat)
+            yield _line(NOT_CONVERSATION if is_aside and found.said else found, behind, chat)
 
     def home(environ: Mapping[str, str]) -> Path:
         return home_of(table.HOSTS[name], environ)
 
-    return Host(lines, home, host.transcript_files, host.project_files, _sessions)
+    def in_folder(folder: Path) -> list[Path]:
+        return [each for each in sorted(folder.rglob(f"*{SUFFIX}")) if not host.is_aside(each)]
+
+    return Host(lines, home, host.transcript_files, host.project_files, in_folder)
 
 
 def _kept_in_database(host: Database) -> Host:
@@ -80,19 +92,19 @@ def _line(found: Reading, behind: int, chat: str = "") -> Line:
     return Line(Spoken(said.chat or chat, said.sender, said.text, said.at, said.id), "", behind)
 
 
-def _sessions(folder: Path) -> list[Path]:
-    """The conversations in a folder; those of subagents are not among them."""
-    found = sorted(folder.rglob(f"*{SUFFIX}"))
-    return [each for each in found if not each.name.startswith("agent-")]
-
-
 HOSTS = {
     table.CLAUDE: _kept_in_lines(table.CLAUDE, claude_code),
-    table.CODEX: _kept_in_lines(table.CODEX, codex),
+    table.CODEX: _kept_in_lines(table.CODEX, codex)._replace(summary_in=codex.summary_in),
     table.GEMINI: _kept_in_lines(table.GEMINI, gemini),
     table.COPILOT: _kept_in_lines(table.COPILOT, copilot),
     **{name: _kept_in_database(each) for name, each in DATABASES.items()},
 }
+
+
+def summary_in(host: str, path: str) -> str:
+    """The summary of the last compaction in a transcript of HOST; empty where it has none."""
+    known = HOSTS.get(host)
+    return known.summary_in(Path(path).expanduser()) if known and known.summary_in else ""
 
 
 def import_transcripts(
