@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gitmem.hosts.mcp.desk import Desk, Kept
+from gitmem.hosts.mcp.documents import PAGE
 from gitmem.hosts.mcp.generate import exchange, handshake
 from gitmem.hosts.mcp.handshake import CAPABILITIES, CLIENT, FILE, VERSION, Handshake
 from gitmem.hosts.mcp.session import is_known_sdk
-from gitmem.operations.group import Store
+from gitmem.operations.group import Group, Store
 from gitmem.operations.init import init
+from gitmem.operations.write import Edit, write
 from tests.support.git import git
 from tests.support.serving import PATIENCE, Pipes, environment
 
@@ -78,6 +81,8 @@ CODEX: Json = {
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     store = Store(tmp_path_factory.mktemp("handshake") / "store")
     init(store, "shop", layout="none")
+    with closing(Group(store, "shop")) as group:
+        write(group, [Edit(f"./n/ü {number}.md", "x\n") for number in range(PAGE + 5)])
     desk = Desk(Kept(), store, "shop", "shop")
     yield desk
     desk.kept.close()
@@ -217,6 +222,8 @@ def asked(*messages: Json) -> bytes:
 # Two eras in one conversation, and two greetings.
 @example(asked(greeting(), enveloped("server/discover"), enveloped("tools/list"), CALL))
 @example(asked(enveloped("server/discover"), greeting(), {"method": "tools/list"}, CALL))
+@example(asked(greeting(), {"method": "resources/list"}, CALL, {"method": "tools/list"}))
+@example(asked(enveloped("resources/list"), enveloped("tools/list"), {"method": "tools/list"}))
 @example(asked(greeting(), greeting(protocolVersion="2024-11-05"), {"method": "ping"}, CALL))
 @given(conversations())
 @settings(max_examples=max(200, settings().max_examples), deadline=None)
@@ -272,6 +279,15 @@ def test_the_sdk_knows_who_was_greeted_by_the_file(home: Path) -> None:
     assert "mcp" in loaded
     gitdir = home / "store" / "repos" / "main.git"
     assert git(gitdir, "log", "-1", "--format=%an", "main") == "Ada's client\n"
+
+
+def test_the_tools_are_listed_before_what_takes_longer(home: Path) -> None:
+    asked = ["server/discover", "prompts/list", "resources/list", "tools/list"]
+    lines = [line(each, enveloped(each, **CLAUDE_CODE)) for each in asked]
+    loaded, said = modules(home, b"\n".join(lines))
+
+    assert [each["id"] for each in said] == [*asked[:2], "tools/list", "resources/list"]
+    assert "mcp" not in loaded
 
 
 @pytest.mark.skipif(not Path("/proc/self/maps").is_file(), reason="looks into /proc")

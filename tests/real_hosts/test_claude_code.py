@@ -492,8 +492,30 @@ def served(bench: Bench) -> Iterator[Run]:
     bench.run(claude, "mcp", "remove", "gitmem")
 
 
-def test_the_first_request_offers_the_tools_of_the_server(served: Run) -> None:
-    assert "mcp__gitmem__memory_write" in str(served.first)
+def test_the_server_lists_its_resources(bench: Bench, served: Run) -> None:
+    run = bench.claude(
+        script(call("ListMcpResourcesTool", server="gitmem")),
+        "--allowedTools",
+        "ListMcpResourcesTool",
+    )
+
+    assert "memory://shop/facts/release.md" in bench.seen(run.requests[-1])
+
+
+def test_a_resource_of_the_server_can_be_read(bench: Bench, served: Run) -> None:
+    read = call("ReadMcpResourceTool", server="gitmem", uri="memory://shop/facts/release.md")
+    run = bench.claude(script(read), "--allowedTools", "ReadMcpResourceTool")
+    results = bench.seen(run.requests[-1]).partition("tool_result")[2]
+
+    assert "zebra-quartz" in results
+
+
+@pytest.mark.parametrize("attempt", range(3))
+def test_the_first_request_offers_the_tools_of_the_server(
+    bench: Bench, served: Run, attempt: int
+) -> None:
+    # Among the tools, or among the names of those that ToolSearch loads.
+    assert "mcp__gitmem__memory_write" in str(bench.claude("hello").first)
 
 
 def test_a_tool_of_the_server_writes(bench: Bench, served: Run) -> None:

@@ -17,7 +17,7 @@ from gitmem.errors import BadInput
 from gitmem.hosts.mcp.calls import file_text
 from gitmem.hosts.mcp.desk import Desk, opened
 from gitmem.hosts.mcp.reach import local
-from gitmem.hosts.mcp.texts import Answer, part_of
+from gitmem.hosts.mcp.texts import Answer, part_of, sound
 from gitmem.operations.masking import Masks
 
 if TYPE_CHECKING:
@@ -89,6 +89,23 @@ def list_documents(desk: Desk, cursor: str) -> Answer:
         if len(rows) > PAGE:
             return Answer(NOTHING, {"rows": rows[:PAGE], "next": rows[PAGE - 1]["uri"]})
     return Answer(NOTHING, {"rows": rows})
+
+
+def first_page(desk: Desk) -> dict[str, Any] | None:
+    """The first page as the protocol writes it; None if it cannot be listed."""
+    from gitmem.hosts.mcp.tools import guarded
+
+    answer = guarded(desk, lambda: list_documents(desk, ""))
+    if answer.failed or answer.facts is None:
+        return None
+    rows = [_on_the_wire(each) for each in answer.facts["rows"]]
+    after = {"nextCursor": answer.facts["next"]} if "next" in answer.facts else {}
+    return {**after, "resources": rows}
+
+
+def _on_the_wire(row: dict[str, Any]) -> dict[str, Any]:
+    size = {} if row["size"] is None else {"size": row["size"]}
+    return {"mimeType": row["kind"], "name": sound(row["name"]), **size, "uri": row["uri"]}
 
 
 def _rows(group: Group, start: str, most: int, *, is_other: bool) -> list[dict[str, Any]]:

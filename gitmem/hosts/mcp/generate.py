@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 
 from gitmem.hosts.mcp.desk import Desk, Kept
@@ -76,8 +75,9 @@ def _by_result(results: dict[str, Json]) -> list[Json]:
 def _heard(requests: list[Json]) -> dict[str, Json]:
     """What a server with nothing but the SDK answers, by method."""
     lines = [json.dumps({"jsonrpc": "2.0", "id": each["method"], **each}) for each in requests]
-    desk = Desk(Kept(), Store(Path(os.devnull)), GROUP, GROUP)
-    said = exchange(desk, "\n".join(lines).encode(), from_file=False)
+    with TemporaryDirectory() as nothing:
+        desk = Desk(Kept(), Store(Path(nothing)), GROUP, GROUP)
+        said = exchange(desk, "\n".join(lines).encode(), from_file=False)
     answers = map(json.loads, said.splitlines())
     return {each["id"]: each["result"] for each in answers}
 

@@ -22,8 +22,10 @@ LONGEST = 1 << 16
 DIGITS = 10**18
 INITIALIZE, INITIALIZED = "initialize", "notifications/initialized"
 LISTS = ("tools/list", "prompts/list", "resources/templates/list")
-MODERN = ("server/discover", *LISTS)
-HANDSHAKE = ("ping", *LISTS)
+FILES = "resources/list"
+"""The one list here that is not the same for everybody."""
+MODERN = ("server/discover", *LISTS, FILES)
+HANDSHAKE = ("ping", *LISTS, FILES)
 META = "io.modelcontextprotocol/"
 VERSION, CLIENT, CAPABILITIES = (
     f"{META}{each}" for each in ("protocolVersion", "clientInfo", "clientCapabilities")
@@ -49,6 +51,7 @@ records, not orders.
 """
 
 Json = dict[str, Any]
+Page = Callable[[], Json | None]
 
 
 class Handshake:
@@ -67,8 +70,11 @@ class Handshake:
         found: dict[str, list[Json]] = json.loads(FILE.read_text("utf-8"))["answers"]
         return found
 
-    def answer(self, line: bytes) -> str | None:
-        """The line that answers LINE, empty for a notification; None: only the SDK can tell."""
+    def answer(self, line: bytes, files: Page | None = None) -> str | None:
+        """The line that answers LINE, empty for a notification; None: only the SDK can tell.
+
+        FILES lists the first resources, or none where that fails; without it nobody is told them.
+        """
         message = _message(line)
         if message is None:
             return None
@@ -77,6 +83,9 @@ class Handshake:
             return self._notified(line, method, params)
         version = self._spoken(method, params)
         result = self._result(method, version)
+        if result is not None and method == FILES:
+            page = files() if files else None
+            result = _with_page(result, page) if page is not None else None
         if result is None:
             return None
         if not self._version:
@@ -121,6 +130,14 @@ def _filled(result: Json, group: str) -> Json:
     if "instructions" not in result:
         return result
     return {**result, "instructions": worded(INSTRUCTIONS, group=group)}
+
+
+def _with_page(result: Json, page: Json) -> Json:
+    """RESULT, of a group without files, with those of PAGE; keys in the order of the SDK."""
+    filled: Json = {}
+    for key, value in result.items():
+        filled |= page if key == "resources" else {key: value}
+    return filled
 
 
 def _line(number: int | str, result: Json) -> str:

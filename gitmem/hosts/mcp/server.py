@@ -20,7 +20,7 @@ from gitmem.hosts.mcp.documents import TEMPLATE, kind, list_documents, read_docu
 from gitmem.hosts.mcp.handshake import INSTRUCTIONS
 from gitmem.hosts.mcp.params import schema
 from gitmem.hosts.mcp.stdio import Messages, Sense, Words
-from gitmem.hosts.mcp.texts import Answer
+from gitmem.hosts.mcp.texts import Answer, sound
 from gitmem.hosts.mcp.tools import TOOLS, Tool, answered, guarded
 
 try:
@@ -165,7 +165,7 @@ async def _get_prompt(
     except BadInput as error:
         message = f"{error.message}; {error.hint}"
         raise MCPError(code=types.INVALID_PARAMS, message=message) from error
-    content = types.TextContent(type="text", text=_sound(text))
+    content = types.TextContent(type="text", text=sound(text))
     return types.GetPromptResult(
         description=prompts()[params.name].about,
         messages=[types.PromptMessage(role="user", content=content)],
@@ -176,7 +176,7 @@ def _listed(desk: Desk, cursor: str) -> types.ListResourcesResult:
     facts = _done(guarded(desk, lambda: list_documents(desk, cursor))).facts or {}
     rows = [
         types.Resource(
-            uri=each["uri"], name=_sound(each["name"]), mime_type=each["kind"], size=each["size"]
+            uri=each["uri"], name=sound(each["name"]), mime_type=each["kind"], size=each["size"]
         )
         for each in facts["rows"]
     ]
@@ -184,7 +184,7 @@ def _listed(desk: Desk, cursor: str) -> types.ListResourcesResult:
 
 
 def _read(desk: Desk, uri: str) -> types.ReadResourceResult:
-    text = _sound(_done(guarded(desk, lambda: read_document(desk, uri))).text)
+    text = sound(_done(guarded(desk, lambda: read_document(desk, uri))).text)
     return types.ReadResourceResult(
         contents=[types.TextResourceContents(uri=uri, mime_type=kind(uri), text=text)]
     )
@@ -195,7 +195,7 @@ def _done(answer: Answer) -> Answer:
     if not answer.failed:
         return answer
     code = types.INTERNAL_ERROR if answer.by_us else types.INVALID_PARAMS
-    raise MCPError(code=code, message=_sound(answer.text))
+    raise MCPError(code=code, message=sound(answer.text))
 
 
 def _declared(tool: Tool) -> types.Tool:
@@ -223,16 +223,7 @@ def _client(context: ServerRequestContext[Any]) -> str:
 def _result(desk: Desk, params: types.CallToolRequestParams) -> types.CallToolResult:
     answer = answered(desk, params.name, params.arguments or {})
     return types.CallToolResult(
-        content=[types.TextContent(type="text", text=_sound(answer.text))],
-        structured_content=_sound(answer.facts),
+        content=[types.TextContent(type="text", text=sound(answer.text))],
+        structured_content=sound(answer.facts),
         is_error=answer.failed,
     )
-
-
-def _sound(value: Any) -> Any:
-    """VALUE without halves of characters, as a name has that is no UTF-8: JSON has none."""
-    if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
-    if isinstance(value, dict):
-        return {_sound(key): _sound(each) for key, each in value.items()}
-    return [_sound(each) for each in value] if isinstance(value, list) else value

@@ -11,6 +11,7 @@ import re
 import signal
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from gitmem.hosts.mcp.desk import Desk
 from gitmem.hosts.mcp.handshake import Handshake
@@ -18,6 +19,8 @@ from gitmem.hosts.mcp.stdio import Lines, Words, claimed
 
 QUIET = 1.0
 """Seconds without a line, after which the SDK is imported ahead of the first call."""
+TOGETHER = 0.05
+"""Seconds within which requests that a host sends at once have arrived."""
 SDK = 2
 """The major version of the SDK that `handshake.json` speaks for."""
 
@@ -57,7 +60,7 @@ async def talk(desk: Desk, source: int, target: int, *, from_file: bool) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, lines.interrupt, number)
     if from_file:
-        await _greet(lines, words, handshake)
+        await _greet(desk, lines, words, handshake)
     if not lines.has_ended:
         from gitmem.hosts.mcp.server import converse
 
@@ -65,12 +68,42 @@ async def talk(desk: Desk, source: int, target: int, *, from_file: bool) -> int:
     return lines.interrupted
 
 
-async def _greet(lines: Lines, words: Words, handshake: Handshake) -> None:
-    """Answer lines from the file, up to one that it has no answer for; that one stays the next."""
-    while not (handshake.has_listed and await lines.is_quiet(QUIET)):
-        line = await anext(lines, None)
-        said = None if line is None else handshake.answer(line)
-        if said is None:
-            lines.put_back(line)
+async def _greet(desk: Desk, lines: Lines, words: Words, handshake: Handshake) -> None:
+    """Answer lines without the SDK, up to one that only it can answer; that one stays the next."""
+    while True:
+        left = await _greet_from_file(lines, words, handshake)
+        is_over = not left
+        while left and (said := handshake.answer(left[0], lambda: _first_page(desk))) is not None:
+            await words.write(said)
+            left.pop(0)
+        desk.kept.close()
+        lines.put_back(left)
+        if left or is_over:
             return
-        await words.write(said)
+
+
+async def _greet_from_file(lines: Lines, words: Words, handshake: Handshake) -> list[bytes]:
+    """Answer from the file what it has; the lines that it has no answer for, or none at the end.
+
+    Claude Code sends three requests at once, the one for the tools last, and offers no tool to its
+    model before all are answered. So a list behind a request that takes longer is answered first.
+    """
+    left: list[bytes] = []
+    while not (handshake.has_listed and (left or await lines.is_quiet(QUIET))):
+        if left and await lines.is_quiet(TOGETHER):
+            break
+        line = await anext(lines, None)
+        if line is None:
+            break
+        said = None if left and not handshake.opening else handshake.answer(line)
+        if said is None:
+            left.append(line)
+        else:
+            await words.write(said)
+    return left
+
+
+def _first_page(desk: Desk) -> dict[str, Any] | None:
+    from gitmem.hosts.mcp.documents import first_page  # with all that reads memory
+
+    return first_page(desk)

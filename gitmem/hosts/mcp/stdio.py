@@ -71,10 +71,9 @@ class Lines:
         """Whether no line is left, and none will come."""
         return self._is_closed and not self._whole
 
-    def put_back(self, line: bytes | None) -> None:
-        """Let LINE be the next one; None is no line."""
-        if line is not None:
-            self._whole.appendleft(line)
+    def put_back(self, lines: Sequence[bytes]) -> None:
+        """Let LINES be the next ones."""
+        self._whole.extendleft(reversed(lines))
 
     async def is_quiet(self, seconds: float) -> bool:
         """Wait for the next line, or its beginning, but no longer: whether nothing came."""

@@ -322,3 +322,12 @@ def _version_line(version: Mapping[str, Any]) -> str:
     size = "" if version["bytes"] is None else f", {counted(version['bytes'], 'byte')}"
     what = f"{when:%Y-%m-%d %H:%M}, {version['op'] or 'git'} by {version['agent']}{size}"
     return f"- {what}: {for_models('`' + version['command'] + '`')}"
+
+
+def sound(value: Any) -> Any:
+    """VALUE without halves of characters, as a name has that is no UTF-8: JSON has none."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {sound(key): sound(each) for key, each in value.items()}
+    return [sound(each) for each in value] if isinstance(value, list) else value
