@@ -39,6 +39,7 @@ NO_PLACE = (
     "the summary of this session was not kept: the layout of group {} has no place for it; "
     "add `compact: {{into: FILE}}` to its gitmem.yaml"
 )
+NO_SUMMARY = "gitmem: no summary of this session was kept: the host's text has none"
 CUT = "[The summary was longer; gitmem has cut it here.]"
 
 
@@ -126,7 +127,7 @@ def compacted(asked: Asked) -> Said:
     text = _summary(asked.payload)
     name = asked.group
     if not text:
-        return Said()
+        return Said(notice=NO_SUMMARY if asked.payload.get("compact_summary") else "")
     try:
         with opened(asked) as group:
             name = group.name
@@ -142,13 +143,14 @@ def compacted(asked: Asked) -> Said:
 
 
 def _summary(payload: Payload) -> str:
-    """The summary as it can be kept: no credentials, no half characters, not without end."""
+    """The summary as it can be kept: no scratchpad, no credentials, no half characters, an end."""
     found = payload.get("compact_summary")
     if not isinstance(found, str) or not found.strip():
         return ""
+    from gitmem.core.compactions import summary_in
     from gitmem.core.secrets import redact
 
-    whole = found.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    whole = summary_in(found).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     text, _ = redact(whole)
     return text if len(text) <= LONGEST_SUMMARY else f"{text[:LONGEST_SUMMARY]}\n\n{CUT}"
 
@@ -172,9 +174,13 @@ def keep_summary(group: Group, text: str) -> None:
     """Keep the summary of a session, once; where the layout has no place for it, BadInput."""
     from hashlib import sha1
 
+    from gitmem.core.compactions import summary_in
     from gitmem.operations.compact import compact
     from gitmem.operations.write import Allowed
 
+    text = summary_in(text)  # what an earlier release left in the spool is raw
+    if not text:
+        return
     facts = f"{group.who.session}\n{text}".encode("utf-8", "surrogatepass")
     compact(
         group,
