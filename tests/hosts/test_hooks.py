@@ -168,6 +168,7 @@ DOCUMENTED: list[tuple[str, dict[str, Any]]] = [
             "agent_transcript_path": "/x/agent-a.jsonl",
         },
     ),
+    ("subagent-start", {"agent_id": "a", "agent_type": "Explore", "prompt_id": "p"}),
     ("session-end", {"reason": "prompt_input_exit"}),
 ]
 """What each event brings besides, as hosts document it."""
@@ -469,7 +470,8 @@ class TestSessionStart:
 
         assert "Written with echo." in done.context
         newest = log(group)[0]
-        assert (newest.op, newest.agent, newest.session) == ("capture", "claude-code", SESSION)
+        # A session that starts has edited nothing yet.
+        assert (newest.op, newest.agent, newest.session) == ("capture", "claude-code", "")
 
     def test_commits_that_left_the_branch_are_back_before_memory_is_shown(
         self, desk: Desk, group: Group
@@ -930,10 +932,24 @@ class TestSessionStart:
         assert [each.commit[:10] for each in log(group, op="migrate")] == ids
         assert desk("session-start", source=source, env={"GITMEM_GROUP": "nano"}).notice == ""
 
-    def test_a_subagent_gets_nothing(self, desk: Desk) -> None:
+    def test_a_subagent_is_no_session(self, desk: Desk) -> None:
         done = desk("session-start", source="startup", agent_id="a", agent_type="Explore")
 
         assert done.document is None
+
+    def test_a_subagent_gets_memory_in_a_third_of_the_room(self, desk: Desk, group: Group) -> None:
+        put(group, "state.md", "# State\n\nBilling moves to ESM.\n")
+        put(group, "identity.md", "I am Ada's agent.\n" + "A line about me.\n" * 400)
+        edit(group, "state.md", "# State\n\nAn edit of its session.\n")
+        before = group.repository.tip().commit
+
+        done = desk("subagent-start", agent_id="a", agent_type="Explore", prompt_id="p")
+
+        assert done.document is not None
+        assert done.document["hookSpecificOutput"]["hookEventName"] == "SubagentStart"
+        assert "Billing moves to ESM." in done.context
+        assert len(done.context) <= room_of("claude-code").chars / 3
+        assert group.repository.tip().commit == before, "it captures nothing"
 
     def test_it_is_told_what_was_said_before(self, desk: Desk, group: Group) -> None:
         transcript_add(group, [Spoken("c", "Ada", "first")])

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gitmem.core.escaping import NOTHING, ForModel, joined, worded
 from gitmem.errors import BadInput
 from gitmem.hosts.hooks.answering import Asked
 from gitmem.hosts.hooks.room import Room
 from gitmem.operations.group import Group, Store, Who, isolate
+
+if TYPE_CHECKING:
+    from gitmem.operations.sessions import Session
 
 WAIT = 2.0
 """Seconds that a hook waits for another writer."""
@@ -21,11 +25,12 @@ SECONDS = 1.0
 
 
 @contextmanager
-def opened(asked: Asked, name: str = "") -> Iterator[Group]:
-    """The group NAME, or the one that the session works with."""
+def opened(asked: Asked, name: str = "", *, as_subagent: bool = False) -> Iterator[Group]:
+    """The group NAME, or the one that the session works with; AS_SUBAGENT: in its name, too."""
     isolate()
     store = Store(Path(asked.store))
-    who = Who(asked.agent or asked.host, asked.session, asked.host)
+    aside = asked.subagent if as_subagent else ""
+    who = Who(asked.agent or asked.host, asked.session, asked.host, asked.turn, aside)
     fixed = asked.now
     now = None if fixed is None else lambda: fixed
     name = name or asked.group or group_of(store, asked.project)
@@ -49,6 +54,22 @@ def group_of(store: Store, folder: str) -> str:
     return linked or "main"
 
 
+def note_session(asked: Asked, group: Group) -> None:
+    """Let others know that a session works with GROUP, where none of its hooks has done so."""
+    from gitmem.operations.sessions import keep_session, read_session
+
+    known = read_session(group.gitdir, asked.session)
+    if asked.session and known != met(asked, known):
+        keep_session(group.gitdir, asked.session, met(asked, known))
+
+
+def met(asked: Asked, known: Session) -> Session:
+    """What is KNOWN of a session, with what this event says of it."""
+    transcript = asked.payload.get("transcript_path")
+    path = transcript if isinstance(transcript, str) else known.transcript
+    return known._replace(id=asked.session, host=asked.host, transcript=path)
+
+
 def heir_of(asked: Asked) -> str:
     """The group that has what was left for one that is gone: the one its folder uses by now."""
     store = Store(Path(asked.store))
@@ -56,7 +77,7 @@ def heir_of(asked: Asked) -> str:
     return store.linked(asked.project) if is_gone else ""
 
 
-def take_in(group: Group, room: Room, *, with_held: bool = False) -> ForModel:
+def take_in(asked: Asked, group: Group, room: Room, *, with_held: bool = False) -> ForModel:
     """Commit edits that were made through a shell; what the model should know of them.
 
     WITH_HELD: also which may not enter git. That stays so, and would be said at every turn.
@@ -67,9 +88,11 @@ def take_in(group: Group, room: Room, *, with_held: bool = False) -> ForModel:
 
     if is_where_left(group) and is_untouched(group, group.repository.snapshot()):
         return NOTHING
+    from gitmem.hosts.hooks.signing import Signatures
     from gitmem.operations.capture import capture
 
-    done = capture(group, wait=WAIT, most=EDITS, seconds=SECONDS)
+    whose = Signatures(asked, group)
+    done = capture(group, wait=WAIT, most=EDITS, seconds=SECONDS, whose=whose)
     told_of = done if with_held else done._replace(held=(), claimed=())
     left = [*(worded("{what}.", what=each) for each in group.take_rejoined()), *_left(done.left)]
     return joined((*told(told_of, group.name, room.without("".join(left))), *left), "\n")

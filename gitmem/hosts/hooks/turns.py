@@ -18,7 +18,7 @@ from gitmem.hosts.hooks.answering import (
 )
 from gitmem.hosts.hooks.deadline import instead
 from gitmem.hosts.hooks.dialects import Payload
-from gitmem.hosts.hooks.groups import WAIT, opened, take_in
+from gitmem.hosts.hooks.groups import WAIT, met, opened, take_in
 from gitmem.hosts.hooks.room import room_of
 from gitmem.hosts.table import HOSTS
 
@@ -81,7 +81,7 @@ def turned(asked: Asked) -> Said:
         if asked.name != "SubagentStop":
             parts.tried("what was said may be missed", lambda: note_end(asked, group.name))
             nudge = parts.tried("the turn does not count", lambda: _remembered(asked, group))
-        words = parts.tried("edits wait for the next turn", lambda: take_in(group, room))
+        words = parts.tried("edits wait for the next turn", lambda: take_in(asked, group, room))
         parts.tell(group.damage)
     # What a hook adds keeps a turn going: not while one does so already.
     is_going = asked.payload.get("stop_hook_active")
@@ -95,7 +95,7 @@ def _remembered(asked: Asked, group: Group) -> ForModel:
 
     if not asked.session:
         return NOTHING
-    known, words = read_session(group.gitdir, asked.session), NOTHING
+    known, words = met(asked, read_session(group.gitdir, asked.session)), NOTHING
     if asked.name == "PreCompact":
         known = known._replace(nudge=True)
     else:
