@@ -50,6 +50,11 @@ def _all(quiet: Store, said: Store) -> Iterator[Row]:
     yield _row("session-start, 25 messages pending", start, said, heavy)
     other = {"tool_name": "Write", "tool_input": {"file_path": "/tmp/none/of/ours.py"}}
     yield _row("post-tool-use, not ours", other, quiet, light)
+    turn = {"session_id": "s", "cwd": "/", "transcript_path": "/tmp/none.jsonl"}
+    _run([GITMEM, "--store", str(quiet.root), "hook", "stop"], json.dumps(turn).encode())
+    yield _row("stop, nothing touched", turn, quiet, light)
+    idle = {"session_id": "s", "cwd": "/", "prompt": "thanks, great!"}
+    yield _row("user-prompt-submit, idle talk", idle, quiet, light)
     ended = {"session_id": "s", "transcript_path": "/tmp/none.jsonl", "reason": "other"}
     yield _row("session-end", ended, quiet, light)
 

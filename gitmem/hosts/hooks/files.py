@@ -80,7 +80,8 @@ def _at_once(path: str, flags: int) -> int:
 
 
 def _captured(asked: Asked, groups: dict[str, list[str]]) -> Said:
-    from gitmem.hosts.hooks.groups import SECONDS, WAIT, note_session, opened
+    from gitmem.hosts.hooks.groups import SECONDS, WAIT, opened
+    from gitmem.hosts.hooks.known import note_session
     from gitmem.hosts.hooks.room import room_of
 
     words: list[ForModel] = []

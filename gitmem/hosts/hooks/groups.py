@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gitmem.core.escaping import NOTHING, ForModel, joined, worded
 from gitmem.errors import BadInput
 from gitmem.hosts.hooks.answering import Asked
 from gitmem.hosts.hooks.room import Room
 from gitmem.operations.group import Group, Store, Who, isolate
-
-if TYPE_CHECKING:
-    from gitmem.operations.sessions import Session
 
 WAIT = 2.0
 """Seconds that a hook waits for another writer."""
@@ -54,22 +50,6 @@ def group_of(store: Store, folder: str) -> str:
     return linked or "main"
 
 
-def note_session(asked: Asked, group: Group) -> None:
-    """Let others know that a session works with GROUP, where none of its hooks has done so."""
-    from gitmem.operations.sessions import keep_session, read_session
-
-    known = read_session(group.gitdir, asked.session)
-    if asked.session and known != met(asked, known):
-        keep_session(group.gitdir, asked.session, met(asked, known))
-
-
-def met(asked: Asked, known: Session) -> Session:
-    """What is KNOWN of a session, with what this event says of it."""
-    transcript = asked.payload.get("transcript_path")
-    path = transcript if isinstance(transcript, str) else known.transcript
-    return known._replace(id=asked.session, host=asked.host, transcript=path)
-
-
 def heir_of(asked: Asked) -> str:
     """The group that has what was left for one that is gone: the one its folder uses by now."""
     store = Store(Path(asked.store))
@@ -83,16 +63,23 @@ def take_in(asked: Asked, group: Group, room: Room, *, with_held: bool = False) 
     WITH_HELD: also which may not enter git. That stays so, and would be said at every turn.
     """
     from gitmem.hosts.hooks.files import told
+    from gitmem.hosts.hooks.known import asking
     from gitmem.operations.group import is_where_left
+    from gitmem.operations.quiet import keep_quiet, state_of
     from gitmem.operations.untouched import is_untouched
 
+    worktree = str(group.worktree)
+    state = state_of(asked.store, group.name, worktree)  # before the look: what changes is later
     if is_where_left(group) and is_untouched(group, group.repository.snapshot()):
+        keep_quiet(asking(asked), group.name, worktree, state)
         return NOTHING
     from gitmem.hosts.hooks.signing import Signatures
     from gitmem.operations.capture import capture
 
     whose = Signatures(asked, group)
     done = capture(group, wait=WAIT, most=EDITS, seconds=SECONDS, whose=whose)
+    if not (done.captured or done.left or done.claimed or done.operation):
+        keep_quiet(asking(asked), group.name, worktree, state)  # all else is held, and stays so
     told_of = done if with_held else done._replace(held=(), claimed=())
     left = [*(worded("{what}.", what=each) for each in group.take_rejoined()), *_left(done.left)]
     return joined((*told(told_of, group.name, room.without("".join(left))), *left), "\n")

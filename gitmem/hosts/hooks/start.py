@@ -15,7 +15,8 @@ from gitmem.core.transcripts import NONE_NEW
 from gitmem.errors import Busy
 from gitmem.hosts.hooks.answering import Asked, Parts, Said, damage_words
 from gitmem.hosts.hooks.dialects import sync_skill_in
-from gitmem.hosts.hooks.groups import met, opened, take_in, underway
+from gitmem.hosts.hooks.groups import opened, take_in, underway
+from gitmem.hosts.hooks.known import met
 from gitmem.hosts.hooks.room import Room, room_of
 from gitmem.hosts.table import HOSTS
 from gitmem.operations.inject import OVER_BUDGET, inject

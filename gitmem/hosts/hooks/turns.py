@@ -16,10 +16,7 @@ from gitmem.hosts.hooks.answering import (
     in_words,
     note_end,
 )
-from gitmem.hosts.hooks.deadline import instead
 from gitmem.hosts.hooks.dialects import Payload
-from gitmem.hosts.hooks.groups import WAIT, met, opened, take_in
-from gitmem.hosts.hooks.room import room_of
 from gitmem.hosts.table import HOSTS
 
 if TYPE_CHECKING:
@@ -50,6 +47,12 @@ def prompted(asked: Asked) -> Said:
         return Said()
     if asked.payload.get("agent_id"):
         return Said()  # a subagent has its task
+    from gitmem.core.asking import sentences_asked
+
+    if not sentences_asked(prompt):
+        return Said()  # nothing that it says could be looked up
+    from gitmem.hosts.hooks.deadline import instead
+    from gitmem.hosts.hooks.groups import opened
     from gitmem.operations.inject import inject
     from gitmem.operations.readiness import is_ready
 
@@ -76,7 +79,13 @@ def _is_command(prompt: str) -> bool:
 
 def turned(asked: Asked) -> Said:
     """Keep edits made through a shell; every so many turns, a word on the diary."""
-    parts, nudge, room = Parts(), NOTHING, room_of(asked.host).part(0.5)
+    parts, nudge = Parts(), NOTHING
+    if _was_quiet(asked, parts):
+        return Said(notice=parts.notice)
+    from gitmem.hosts.hooks.groups import opened, take_in
+    from gitmem.hosts.hooks.room import room_of
+
+    room = room_of(asked.host).part(0.5)
     with opened(asked) as group:
         if asked.name != "SubagentStop":
             parts.tried("what was said may be missed", lambda: note_end(asked, group.name))
@@ -89,8 +98,36 @@ def turned(asked: Asked) -> Said:
     return Said(told, parts.notice)
 
 
+def _was_quiet(asked: Asked, parts: Parts) -> bool:
+    """Whether nothing was touched since somebody looked; then the turn is counted, and that is all.
+
+    Nothing of git is opened for it. A compaction is no such turn: its edits are looked for.
+    """
+    from gitmem.hosts.hooks.known import asking, met
+    from gitmem.operations.quiet import quiet_group
+
+    name = "" if asked.name == "PreCompact" else quiet_group(asking(asked))
+    if not name:
+        return False
+    if asked.name == "SubagentStop":
+        return True
+    from pathlib import Path
+
+    from gitmem.operations.sessions import keep_session, read_session
+
+    gitdir = Path(asked.store, "repos", f"{name}.git")
+    known = met(asked, read_session(gitdir, asked.session))
+    if known.turns + 1 >= TURNS:
+        return False  # something is to be said
+    parts.tried("what was said may be missed", lambda: note_end(asked, name))
+    if asked.session:
+        keep_session(gitdir, asked.session, known._replace(turns=known.turns + 1))
+    return True
+
+
 def _remembered(asked: Asked, group: Group) -> ForModel:
     """Remember that the session was compacted, or has had one turn more; what is to be said."""
+    from gitmem.hosts.hooks.known import met
     from gitmem.operations.sessions import keep_session, read_session
 
     if not asked.session:
@@ -121,6 +158,7 @@ def compacted(asked: Asked) -> Said:
     It is said once and stands nowhere else: what cannot be kept now waits, whatever the reason, and
     also where this very process ends before it is kept.
     """
+    from gitmem.hosts.hooks.groups import opened
     from gitmem.operations.layouts import layout_of
     from gitmem.operations.spool import leave, withdraw
 
@@ -175,6 +213,7 @@ def keep_summary(group: Group, text: str) -> None:
     from hashlib import sha1
 
     from gitmem.core.compactions import summary_in
+    from gitmem.hosts.hooks.groups import WAIT
     from gitmem.operations.compact import compact
     from gitmem.operations.write import Allowed
 
