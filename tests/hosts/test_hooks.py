@@ -22,9 +22,11 @@ import pytest
 
 import gitmem as package
 from gitmem.git.lock import Lock, lock_path
-from gitmem.hosts.hooks.answering import Asked, respond
+from gitmem.hosts.hooks import detached
+from gitmem.hosts.hooks.answering import DRAIN, UNWATCHED, Asked, respond
 from gitmem.hosts.hooks.deadline import limited
 from gitmem.hosts.hooks.dialects import EVENTS
+from gitmem.hosts.hooks.draining import AT_ONCE
 from gitmem.hosts.hooks.groups import EDITS
 from gitmem.hosts.hooks.room import length_of, room_of
 from gitmem.hosts.hooks.turns import TURNS
@@ -55,6 +57,24 @@ from tests.support.workspaces import workspace
 ROOT = Path(package.__file__).parents[1]
 SESSION = "0199a1b2-0000-7000-8000-000000000001"
 KEY = "AKIA" + body(UPPER, 16, 7)
+
+
+CLOCK = """
+import atexit, sys, time
+now, waited = time.monotonic(), 0.0
+def monotonic():
+    global now
+    now += 1e-6
+    return now
+def sleep(seconds):
+    global now, waited
+    now, waited = now + seconds, waited + seconds
+time.monotonic, time.sleep = monotonic, sleep
+atexit.register(lambda: print(waited, file=sys.stderr))
+from gitmem.cli import main
+main()
+"""
+"""A hook whose clock goes on only while it waits, and that says in the end how long it waited."""
 
 
 class Answer(NamedTuple):
@@ -97,10 +117,23 @@ class Desk:
             timeout=60,
         )
 
-    def __call__(
-        self, event: str, host: str = "claude-code", env: dict[str, str] | None = None, **said: Any
-    ) -> Answer:
-        """Call one event as the host does: at most one object comes out, and nothing else."""
+    def waits(self, event: str, host: str = "claude-code", **said: Any) -> tuple[float, Answer]:
+        """Call one event; how many seconds it chose to wait, however slow the machine is."""
+        command = [sys.executable, "-c", CLOCK, "hook", event, "--host", host]
+        home = {"PYTHONPATH": str(ROOT), "GITMEM_HOME": str(self.store.root)}
+        done = subprocess.run(
+            command,
+            env=os.environ | home | {"GITMEM_HOOK_SECONDS": "0"},
+            input=self._payload(event, said),
+            capture_output=True,
+            check=False,
+            timeout=300,
+        )
+        *err, waited = done.stderr.decode().splitlines()
+        document = json.loads(done.stdout) if done.stdout else None
+        return float(waited), Answer(done.returncode, document, "\n".join(err))
+
+    def _payload(self, event: str, said: dict[str, Any]) -> bytes:
         row = {
             "session_id": SESSION,
             "transcript_path": str(self.project / "none.jsonl"),
@@ -109,7 +142,13 @@ class Desk:
             "permission_mode": "default",
             **said,
         }
-        done = self.raw(event, "--host", host, input=json.dumps(row).encode(), **(env or {}))
+        return json.dumps(row).encode()
+
+    def __call__(
+        self, event: str, host: str = "claude-code", env: dict[str, str] | None = None, **said: Any
+    ) -> Answer:
+        """Call one event as the host does: at most one object comes out, and nothing else."""
+        done = self.raw(event, "--host", host, input=self._payload(event, said), **(env or {}))
         text = done.stdout.decode()
         assert text == "" or text.count("\n") == 1, text
         document = json.loads(text) if text else None
@@ -366,10 +405,9 @@ class TestWhateverHappens:
         (group.worktree / "state.md").write_text("# State\n\nAn edit that has to wait.\n")
         with open(lock_path(group.gitdir), "r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            began = time.monotonic()
-            done = desk("session-start", source="startup")
+            waited, done = desk.waits("session-start", source="startup")
 
-        assert time.monotonic() - began < 9, "a host waits ten"
+        assert 1 < waited < 3
         assert "Billing moves to ESM." in done.context
         assert "edits could not be kept" in done.notice
 
@@ -382,16 +420,15 @@ class TestWhateverHappens:
         path.parent.mkdir(exist_ok=True)
         path.write_text("A fact.\n")
         (group.gitdir / "refs/heads/main.lock").touch()
-        began = time.monotonic()
 
-        done = desk(
+        waited, done = desk.waits(
             event,
             tool_name="Write",
             tool_input={"file_path": str(path)},
             compact_summary="We chose ESM.",
         )
 
-        assert time.monotonic() - began < 8, "a host waits ten"
+        assert 1 < waited < 3
         if event == "session-start":
             assert "Billing moves to ESM." in done.context
         if event != "post-compact":
@@ -404,9 +441,8 @@ class TestWhateverHappens:
         paths = [edit(group, f"facts/f{number}.md", "A fact.\n") for number in range(12)]
         (group.gitdir / "index.lock").touch()
         patch = "".join(f"*** Add File: {each}\n+A fact.\n" for each in paths)
-        began = time.monotonic()
 
-        desk(
+        waited, _ = desk.waits(
             event,
             "codex",
             tool_name="apply_patch",
@@ -414,7 +450,7 @@ class TestWhateverHappens:
             compact_summary="We chose ESM.",
         )
 
-        assert time.monotonic() - began < 8, "a host waits ten"
+        assert 1 < waited < 3
         kept = dict(group.repository.snapshot().files())
         if event == "post-compact":
             assert [each.op for each in log(group)].count("compact") == 1
@@ -1603,20 +1639,26 @@ class TestWhatWasSaid:
         assert (done.notice, "for main" in done.context) == ("", False)
         assert "for main" in desk("session-start", source="startup").context
 
-    def test_many_long_ones_keep_nobody_waiting(self, desk: Desk) -> None:
+    def test_many_long_ones_keep_nobody_waiting(
+        self, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         text = "".join(line(1, "x " * 50_000).replace("u-1", f"u-{n}") for n in range(15))
         for number in range(8):
             path = desk.project / f"{number}.jsonl"
             path.write_text(text.replace(SESSION, f"session-{number}"))
             desk("session-end", transcript_path=str(path), session_id=f"s-{number}", reason="x")
-        began = time.monotonic()
+        handed_over: list[str] = []
+        monkeypatch.setattr(detached, "detach", lambda _, work: handed_over.append(work))
+        payload = {"session_id": SESSION, "cwd": "/", "source": "startup"}
+        store = str(desk.store.root)
+        asked = Asked("session-start", "claude-code", payload, store, "main", None, "", {})
 
-        desk("session-start", source="startup")
+        respond(asked)
 
-        assert time.monotonic() - began < 9, "a host waits ten"
-        deadline = time.monotonic() + 60
-        while list((desk.store.root / "spool").iterdir()) and time.monotonic() < deadline:
-            time.sleep(0.2)
+        assert handed_over == [DRAIN]
+        left = len(list((desk.store.root / "spool").iterdir()))
+        assert (8 - left) * len(text) <= AT_ONCE
+        UNWATCHED[DRAIN](asked)
         assert list((desk.store.root / "spool").iterdir()) == []
 
     @pytest.mark.parametrize("path", ["/x\u0000y", "", "~nobody/x", "/dev/zero"])
