@@ -14,9 +14,9 @@ from contextlib import suppress
 from hashlib import sha1
 from typing import NamedTuple
 
-from gitmem import __version__
-
 FOLDER = "quiet"
+FORM = 1
+"""Counted up when the rules by which a look finds nothing to capture change."""
 MOST = 5000
 """Files and folders that are looked at; a larger group is looked at by who knows its index."""
 MARGIN = 3_000_000_000
@@ -53,7 +53,7 @@ def quiet_group(asking: Asking) -> str:
             row = json.loads(file.read(65_536))
         name, worktree = str(row["group"]), str(row["worktree"])
         state = state_of(asking.store, name, worktree)
-        if state and (row["version"], row["digest"]) == (__version__, state.digest):
+        if state and (row["form"], row["digest"]) == (FORM, state.digest):
             return name
     return ""
 
@@ -62,7 +62,7 @@ def keep_quiet(asking: Asking, group: str, worktree: str, state: State | None) -
     """Remember that in STATE there was nothing to capture, unless it is too young to be told."""
     if state is None or state.newest > state.at - MARGIN:
         return
-    row = {"version": __version__, "group": group, "worktree": worktree, "digest": state.digest}
+    row = {"form": FORM, "group": group, "worktree": worktree, "digest": state.digest}
     path = _path(asking)
     temp = f"{path}.{os.getpid()}"
     with suppress(OSError):
