@@ -50,16 +50,23 @@ def _all(quiet: Store, said: Store) -> Iterator[Row]:
     yield _row("session-start, 25 messages pending", start, said, heavy)
     other = {"tool_name": "Write", "tool_input": {"file_path": "/tmp/none/of/ours.py"}}
     yield _row("post-tool-use, not ours", other, quiet, light)
+    turn = {"session_id": "s", "cwd": "/", "transcript_path": "/tmp/none.jsonl"}
+    _run([GITMEM, "--store", str(quiet.root), "hook", "stop"], json.dumps(turn).encode())
+    yield _row("stop, nothing touched", turn, quiet, light, 1.8)
+    idle = {"session_id": "s", "cwd": "/", "prompt": "thanks, great!"}
+    yield _row("user-prompt-submit, idle talk", idle, quiet, light, 1.8)
     ended = {"session_id": "s", "transcript_path": "/tmp/none.jsonl", "reason": "other"}
     yield _row("session-end", ended, quiet, light)
 
 
-def _row(what: str, said: dict[str, object], store: Store, bare: tuple[str, ...]) -> Row:
+def _row(
+    what: str, said: dict[str, object], store: Store, bare: tuple[str, ...], limit: float = 1.5
+) -> Row:
     event = what.partition(",")[0]
     text = json.dumps(said).encode()
     command = [GITMEM, "--store", str(store.root), "hook", event]
     ours, others = interleaved(lambda: _run(command, text), lambda: imports(*bare), ROUNDS)
-    return Row(f"gitmem hook {what} / import {', '.join(bare)}", ours, others, 1.5)
+    return Row(f"gitmem hook {what} / import {', '.join(bare)}", ours, others, limit)
 
 
 def _run(command: list[str], said: bytes) -> None:

@@ -30,7 +30,8 @@ CRUD = " .,:;<>\"\\'"
 SCISSORS = "------------------------ >8 ------------------------"
 
 STANDARD = tuple(
-    PREFIX + name for name in ("Op", "Id", "Agent", "Session", "Source", "Turn", "Reason")
+    PREFIX + name
+    for name in ("Op", "Id", "Agent", "Session", "Source", "Turn", "Subagent", "Reason")
 )
 
 RUN = "Gitmem-Run"
@@ -54,6 +55,8 @@ class Note(NamedTuple):
     turn: str = ""
     reason: str = ""
     extra: tuple[tuple[str, str], ...] = ()
+    subagent: str = ""
+    """The type and the id of an agent that works for AGENT: `TYPE/ID`."""
 
 
 class Parsed(NamedTuple):
@@ -103,6 +106,11 @@ class Parsed(NamedTuple):
     def turn(self) -> str:
         """The turn of the conversation the operation was part of."""
         return self.get("Gitmem-Turn")
+
+    @property
+    def subagent(self) -> str:
+        """The subagent that made the edit, `TYPE/ID`."""
+        return self.get("Gitmem-Subagent")
 
     @property
     def reason(self) -> str:
@@ -249,7 +257,8 @@ def _body_line(line: str) -> str:
 
 def _block(note: Note) -> str:
     reason = " ".join(note.reason.split())
-    values = (note.op, note.id, note.agent, note.session, note.source, note.turn, reason)
+    where = (note.session, note.source, note.turn, note.subagent)
+    values = (note.op, note.id, note.agent, *where, reason)
     pairs = [*zip(STANDARD, values, strict=True), *map(_checked, note.extra)]
     return "\n".join(f"{key}: {_value(value)}" for key, value in pairs if value)
 

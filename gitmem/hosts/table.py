@@ -97,6 +97,12 @@ class Host(NamedTuple):
     """What it needs about an MCP server besides the command."""
     clients: tuple[str, ...] = ()
     """Its names as an MCP client, where they are not its own."""
+    turn: str = ""
+    """The field of an event that names the turn."""
+    calls: tuple[str, ...] = ()
+    """The types of a tool call in its transcripts ..."""
+    results: tuple[str, ...] = ()
+    """... and of its result."""
 
     def named(self, event: str) -> str:
         """Its own name for the EVENT that Claude Code calls so."""
@@ -131,9 +137,14 @@ HOSTS: Mapping[str, Host] = {
             chars=9980,
             tokens=0,
             # A subagent that ends could be told something, too; but it has its task.
-            adding=frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop")),
+            adding=frozenset(
+                ("SessionStart", "SubagentStart", "UserPromptSubmit", "PostToolUse", "Stop")
+            ),
             deaf=frozenset(("PreCompact", "PostCompact", "SessionEnd")),
             plugin="CLAUDE_PLUGIN_ROOT",
+            turn="prompt_id",
+            calls=("tool_use",),
+            results=("tool_result",),
         ),
         Host(
             CODEX,
@@ -168,6 +179,9 @@ HOSTS: Mapping[str, Host] = {
             # What a turn that ends may answer there is a closed list, and this is not on it.
             adding=frozenset(("SessionStart", "SubagentStart", "UserPromptSubmit", "PostToolUse")),
             deaf=frozenset(("PreCompact", "PostCompact", "SessionEnd")),
+            turn="turn_id",
+            calls=("function_call", "custom_tool_call", "local_shell_call"),
+            results=("function_call_output", "custom_tool_call_output"),
             clients=("codex-mcp-client",),
         ),
         Host(

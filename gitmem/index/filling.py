@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from gitmem.core.compactions import without_scratchpads
 from gitmem.core.entry_blocks import Entry
 from gitmem.core.freshness import key_of, key_of_file
 from gitmem.core.journal import day_of, spelled
@@ -56,6 +57,7 @@ class _Work:
             self.flush()
 
     def _add(self, row: int, path: str, text: str, known: Known) -> None:
+        text = without_scratchpads(text)
         parts = passages(text)
         plain = without_comments(text)
         named = _words(plain, parts, _named(path))

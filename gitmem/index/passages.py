@@ -13,7 +13,7 @@ from gitmem.index.database import Connection, Form, portions
 from gitmem.index.scoring import BALLAST, WORDS
 
 FORM = Form(
-    5,
+    6,
     f"""
     CREATE TABLE states (source TEXT PRIMARY KEY, tree TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE files (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from gitmem.core.guards import MARKERS_RULE, hold_rule
@@ -19,10 +19,12 @@ from gitmem.git.intake import Captured, Holding, new_id
 from gitmem.git.lock import WAIT
 from gitmem.git.underway import GitOperation
 from gitmem.git.writer import Writer
-from gitmem.operations.group import FINDER, Group
+from gitmem.operations.group import FINDER, Group, Who, make_note
 from gitmem.operations.pending import PendingEdit, Scan, pending_edits
 
 Progress = Callable[[int, int], None]
+Whose = Callable[[Sequence[PendingEdit]], Mapping[str, Who]]
+"""Who made each of some edits, by path."""
 
 
 class CapturedAll(NamedTuple):
@@ -54,8 +56,9 @@ def capture(
     most: int = 0,
     seconds: float = math.inf,
     progress: Progress | None = None,
+    whose: Whose | None = None,
 ) -> CapturedAll:
-    """Commit each edited file by itself, in the name of whoever acts.
+    """Commit each edited file by itself, in the name of whoever acts, or of WHOSE it is.
 
     The scan runs without the lock; each file is looked at again under it, and the lock is free
     between two files. ALLOW_MARKERS: also what would be held for conflict markers.
@@ -74,6 +77,8 @@ def capture(
     work.recover()
     scan = pending_edits(group, places, until=time.monotonic() + seconds)
     edits = scan.edits[:most] if most else scan.edits
+    if whose and edits:
+        work.sign(whose(edits))
     held = (*scan.held, *work.take_in(edits, progress))
     if allow_markers:
         held = tuple(each for each in held if not work.takes_markers(each))
@@ -105,8 +110,16 @@ class _Capture:
         self._group, self._finder = group, finder
         self._wait, self._seconds = wait, seconds
         self._hurried = seconds < math.inf
+        self._finders: dict[str, Note] = {}
         self.captured: list[Captured] = []
         self.left = 0
+
+    def sign(self, makers: Mapping[str, Who]) -> None:
+        """Commit edits in the name of MAKERS, by path."""
+        reason, extra = self._finder.reason, self._finder.extra
+        for path, who in makers.items():
+            note = make_note(who, self._finder.op, reason=reason)
+            self._finders[path] = note._replace(extra=extra)
 
     def recover(self) -> None:
         """What a dead writer left behind is finished first, or it would look like edits."""
@@ -148,7 +161,7 @@ class _Capture:
 
     def _adopt(self, edit: PendingEdit) -> Holding | None:
         with self._group.writing(self._wait, hurried=self._hurried) as writer:
-            holding = _adopted(writer, edit, self._finder)
+            holding = _adopted(writer, edit, self._finders.get(edit.path, self._finder))
             self.captured.extend(writer.captured)
         return holding
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from datetime import datetime
-from itertools import dropwhile, takewhile
 from typing import NamedTuple
 
+from gitmem.core.compactions import BETWEEN, HEADING, cut, gist, gists, without_scratchpads
 from gitmem.core.daylog import fresh
 from gitmem.core.guards import allowance, check_message_text, check_write
 from gitmem.core.layout import (
@@ -46,14 +46,11 @@ from gitmem.operations.retries import REQUEST, digest_of, find_earlier, written_
 from gitmem.operations.sessions import keep_session, read_session
 from gitmem.operations.write import Allowed
 
-HEADING = "## Session Compaction"
 PREVIEW = 1200
 """Characters of the summary that the answer repeats."""
 CUT = "...truncated..."
-GIST = 250
-"""Characters of it that a prompt shows ..."""
 GISTS = 600
-"""... and of all of one day."""
+"""Characters of all summaries of one day that a prompt shows."""
 ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
@@ -223,22 +220,17 @@ class _Work:
         """A journal that is shown by its summaries would not show a session that has none."""
         if layer.kind != "journal" or layer.render != "summary":
             return ()
-        gist = _gist(self._text)
+        new = gist(self._text)
         if before is not None:
-            earlier = one_line(read_fields(before.decode("utf-8", "replace")).get("summary"))
-            return (("summary", _cut(f"{earlier}; {gist}" if earlier else gist, GISTS)),)
-        known = {"summary": gist, "date": f"{self._now.date()}"}
+            text = without_scratchpads(before.decode("utf-8", "replace"))
+            earlier = one_line(read_fields(text).get("summary")) or gists(text)
+            return (("summary", _together(earlier, new)),)
+        known = {"summary": new, "date": f"{self._now.date()}"}
         wanted = [each for each in layer.fields if each in known] or ["summary"]
         return tuple((each, known[each]) for each in wanted)
 
 
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
-
-
-def _gist(text: str) -> str:
-    """The first paragraph that is no heading, on one line."""
-    lines = [" ".join(line.split()) for line in text.splitlines()]
-    body = dropwhile(lambda line: not line or line.startswith("#"), lines)
-    found = " ".join(takewhile(bool, body)) or lines[0].strip("# ")
-    return _cut(found, GIST)
+def _together(earlier: str, new: str) -> str:
+    """The summaries of a day; the newest whole, and of those before it what has room."""
+    kept = cut(earlier, GISTS - len(new) - len(BETWEEN))
+    return f"{kept}{BETWEEN}{new}" if kept else new

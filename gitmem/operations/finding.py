@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.asking import Sentence
+from gitmem.core.compactions import without_scratchpads
 from gitmem.core.freshness import state_of
 from gitmem.core.layout import FILE, Layer
 from gitmem.core.ranking import Found, lifted, push
@@ -96,9 +97,10 @@ def text_of(sources: Sources, place: Place) -> str:
 
 
 def blob_text(sources: Sources, place: Place) -> str:
-    """All of the file in which a passage stands."""
+    """All of the file in which a passage stands, with blanks for what the index leaves out."""
     repository = sources.by_group[place.source].repository
-    return repository.objects.read_as("blob", place.blob).decode("utf-8", "replace")
+    data = repository.objects.read_as("blob", place.blob)
+    return without_scratchpads(data.decode("utf-8", "replace"))
 
 
 def at_commits(snapshots: Mapping[str, Snapshot], *, keep: bool) -> Question:

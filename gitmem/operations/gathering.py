@@ -8,6 +8,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from gitmem.core import frontmatter
+from gitmem.core.compactions import gists, squeezed
 from gitmem.core.journal import NEVER, TYPES, Day, age_label, day_from, day_of, is_day, type_of
 from gitmem.core.layout import Layer, Layout, filled, is_glob, moment_values, variables_in
 from gitmem.core.pieces import Piece, one_line, text_of, trimmed
@@ -178,7 +179,7 @@ class _Layer:
             data = self._snapshot.repository.objects.read_as("blob", file.blob)
         except Damaged:
             return piece._replace(lack="unreadable"), None
-        return piece, text_of(data)
+        return piece, squeezed(text_of(data))
 
     def _whole(self, path: str) -> Piece:
         """The file at PATH as it is, if it is there."""
@@ -334,7 +335,7 @@ class _Layer:
         return piece._replace(text=body) if body else None
 
     def _summary(self, piece: Piece, text: str, fields: dict[str, object]) -> Piece | None:
-        shown = one_line(fields.get("summary"))
+        shown = one_line(fields.get("summary")) or gists(text)
         if shown:
             return piece._replace(text=shown, render="summary")
         broken = not fields and frontmatter.split(text)

@@ -60,6 +60,9 @@ class Who(NamedTuple):
     agent: str = "agent"
     session: str = ""
     source: str = ""
+    turn: str = ""
+    subagent: str = ""
+    """The type and the id of an agent that works for this one."""
 
 
 def make_note(who: Who, op: str, *, reason: str = "", paths: tuple[str, ...] = ()) -> Note:
@@ -67,16 +70,17 @@ def make_note(who: Who, op: str, *, reason: str = "", paths: tuple[str, ...] = (
     from gitmem.core.guards import check_message_text
     from gitmem.git.intake import new_id
 
-    agent, session, source = who
     check_message_text("reason, agent, session or source", "\n".join((reason, *who)))
     return Note(
         op=op,
         id=new_id(),
-        agent=check_agent(agent),
+        agent=check_agent(who.agent),
         paths=paths,
-        session=session,
-        source=source,
+        session=who.session,
+        source=who.source,
+        turn=who.turn,
         reason=reason,
+        subagent=who.subagent,
     )
 
 

@@ -45,6 +45,8 @@ class Entry(NamedTuple):
     """The messages that a checkpoint says are summarised: `12-45`, and in which chat."""
     covers: tuple[str, ...] = ()
     """The commits that hold what was said there."""
+    subagent: str = ""
+    """The type and the id of the subagent that made an edit: `TYPE/ID`."""
 
 
 def log(
@@ -137,6 +139,7 @@ def _entry(repository: Repository, visit: Visit, note: Parsed) -> Entry:
         visit.moved_from if visit.path else moved_from,
         " of ".join(filter(None, (note.get("Gitmem-Range"), note.get("Gitmem-Chat")))),
         note.all("Gitmem-Covers"),
+        note.subagent,
     )
 
 

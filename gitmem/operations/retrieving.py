@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gitmem.core.asking import sentences_asked
+from gitmem.core.compactions import HEADING
 from gitmem.core.journal import day_of
 from gitmem.core.layout import Layer, Layout, Retrieval
 from gitmem.core.passages import without_comments
@@ -156,6 +157,8 @@ def _text(sources: Sources, place: Place) -> str:
     """What a passage says to a reader; nothing for headings alone, or where it cannot be read."""
     try:
         text = trimmed(without_comments(text_of(sources, place)))
+        if HEADING in text:  # the index may have left out a scratchpad here
+            text = re.sub(r"\n(?:[ \t]*\n){2,}", "\n\n", text)
     except Damaged:
         return ""
     return "" if re.fullmatch(r"(?:#.*\s*)+", text) else text

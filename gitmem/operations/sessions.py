@@ -1,4 +1,4 @@
-"""What is remembered of an agent's session: which commit it was shown, and how many turns it had.
+"""What is remembered of an agent's session: what it was shown, its turns, and its transcript.
 
 To lose it costs little: a session that is resumed is told nothing new, and a nudge comes later.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import sha1
 from pathlib import Path
@@ -17,6 +18,9 @@ from gitmem.index.files import put
 FOLDER = "sessions"
 KEPT = 30 * 24 * 3600.0
 """Seconds after which a session that was not seen again is forgotten."""
+
+
+_UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
 
 
 class Session(NamedTuple):
@@ -30,17 +34,35 @@ class Session(NamedTuple):
     """Whether it is to be reminded as soon as that can be said."""
     compacted: str = ""
     """The file that has its summary, where it was compacted and did not start again since."""
+    id: str = ""
+    host: str = ""
+    transcript: str = ""
+    """The file in which its host keeps the conversation."""
 
 
 def read_session(gitdir: Path, session: str) -> Session:
     """What is remembered; nothing of a session that is new."""
     try:
-        row = json.loads(_path(gitdir, session).read_bytes())
-        shown = tuple((str(name), str(commit)) for name, commit in row["shown"])
-        compacted = str(row.get("compacted") or "")
-        return Session(shown, int(row["turns"]), bool(row["nudge"]), compacted)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return _session(_path(gitdir, session).read_bytes())
+    except _UNREADABLE:
         return Session()
+
+
+def _session(data: bytes) -> Session:
+    row = json.loads(data)
+    shown = tuple((str(name), str(commit)) for name, commit in row["shown"])
+    words = (str(row.get(each) or "") for each in ("compacted", "id", "host", "transcript"))
+    return Session(shown, int(row["turns"]), bool(row["nudge"]), *words)
+
+
+def known_sessions(gitdir: Path) -> Iterator[tuple[Session, float]]:
+    """The sessions that work with a group, each with the time when a hook of it was called last."""
+    with suppress(OSError):
+        for each in os.scandir(gitdir / "gitmem" / FOLDER):
+            with suppress(*_UNREADABLE):
+                known = _session(Path(each.path).read_bytes())
+                if known.id:
+                    yield known, each.stat().st_mtime
 
 
 def keep_session(gitdir: Path, session: str, known: Session) -> None:

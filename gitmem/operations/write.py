@@ -90,7 +90,7 @@ def write(
     edits = [_checked(group, each) for each in edits]
     check_message_text("turn", turn)
     check_message_text("operation id", operation)
-    note = group.note("write", reason=reason)._replace(turn=turn)
+    note = group.note("write", reason=reason)._replace(turn=turn or group.who.turn)
     if operation:
         note = note._replace(id=operation, extra=((REQUEST, digest_of(edits)),))
     note = note._replace(extra=(*note.extra, *allowance(allowed.secrets)))

@@ -22,9 +22,11 @@ import pytest
 
 import gitmem as package
 from gitmem.git.lock import Lock, lock_path
-from gitmem.hosts.hooks.answering import Asked, respond
+from gitmem.hosts.hooks import detached
+from gitmem.hosts.hooks.answering import DRAIN, UNWATCHED, Asked, respond
 from gitmem.hosts.hooks.deadline import limited
 from gitmem.hosts.hooks.dialects import EVENTS
+from gitmem.hosts.hooks.draining import AT_ONCE
 from gitmem.hosts.hooks.groups import EDITS
 from gitmem.hosts.hooks.room import length_of, room_of
 from gitmem.hosts.hooks.turns import TURNS
@@ -59,6 +61,22 @@ KEY = "AKIA" + body(UPPER, 16, 7)
 
 REPLAYING = [name for name, row in HOSTS.items() if row.replays]
 """The hosts whose resumed sessions are told what changed, and not shown all of memory."""
+CLOCK = """
+import atexit, sys, time
+now, waited = time.monotonic(), 0.0
+def monotonic():
+    global now
+    now += 1e-6
+    return now
+def sleep(seconds):
+    global now, waited
+    now, waited = now + seconds, waited + seconds
+time.monotonic, time.sleep = monotonic, sleep
+atexit.register(lambda: print(waited, file=sys.stderr))
+from gitmem.cli import main
+main()
+"""
+"""A hook whose clock goes on only while it waits, and that says in the end how long it waited."""
 
 
 class Answer(NamedTuple):
@@ -101,10 +119,23 @@ class Desk:
             timeout=60,
         )
 
-    def __call__(
-        self, event: str, host: str = "claude-code", env: dict[str, str] | None = None, **said: Any
-    ) -> Answer:
-        """Call one event as the host does: at most one object comes out, and nothing else."""
+    def waits(self, event: str, host: str = "claude-code", **said: Any) -> tuple[float, Answer]:
+        """Call one event; how many seconds it chose to wait, however slow the machine is."""
+        command = [sys.executable, "-c", CLOCK, "hook", event, "--host", host]
+        home = {"PYTHONPATH": str(ROOT), "GITMEM_HOME": str(self.store.root)}
+        done = subprocess.run(
+            command,
+            env=os.environ | home | {"GITMEM_HOOK_SECONDS": "0"},
+            input=self._payload(event, said),
+            capture_output=True,
+            check=False,
+            timeout=300,
+        )
+        *err, waited = done.stderr.decode().splitlines()
+        document = json.loads(done.stdout) if done.stdout else None
+        return float(waited), Answer(done.returncode, document, "\n".join(err))
+
+    def _payload(self, event: str, said: dict[str, Any]) -> bytes:
         row = {
             "session_id": SESSION,
             "transcript_path": str(self.project / "none.jsonl"),
@@ -113,7 +144,13 @@ class Desk:
             "permission_mode": "default",
             **said,
         }
-        done = self.raw(event, "--host", host, input=json.dumps(row).encode(), **(env or {}))
+        return json.dumps(row).encode()
+
+    def __call__(
+        self, event: str, host: str = "claude-code", env: dict[str, str] | None = None, **said: Any
+    ) -> Answer:
+        """Call one event as the host does: at most one object comes out, and nothing else."""
+        done = self.raw(event, "--host", host, input=self._payload(event, said), **(env or {}))
         text = done.stdout.decode()
         assert text == "" or text.count("\n") == 1, text
         document = json.loads(text) if text else None
@@ -172,6 +209,7 @@ DOCUMENTED: list[tuple[str, dict[str, Any]]] = [
             "agent_transcript_path": "/x/agent-a.jsonl",
         },
     ),
+    ("subagent-start", {"agent_id": "a", "agent_type": "Explore", "prompt_id": "p"}),
     ("session-end", {"reason": "prompt_input_exit"}),
 ]
 """What each event brings besides, as hosts document it."""
@@ -371,10 +409,9 @@ class TestWhateverHappens:
         (group.worktree / "state.md").write_text("# State\n\nAn edit that has to wait.\n")
         with open(lock_path(group.gitdir), "r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            began = time.monotonic()
-            done = desk("session-start", source="startup")
+            waited, done = desk.waits("session-start", source="startup")
 
-        assert time.monotonic() - began < 9, "a host waits ten"
+        assert 1 < waited < 3
         assert "Billing moves to ESM." in done.context
         assert "edits could not be kept" in done.notice
 
@@ -387,16 +424,15 @@ class TestWhateverHappens:
         path.parent.mkdir(exist_ok=True)
         path.write_text("A fact.\n")
         (group.gitdir / "refs/heads/main.lock").touch()
-        began = time.monotonic()
 
-        done = desk(
+        waited, done = desk.waits(
             event,
             tool_name="Write",
             tool_input={"file_path": str(path)},
             compact_summary="We chose ESM.",
         )
 
-        assert time.monotonic() - began < 8, "a host waits ten"
+        assert 1 < waited < 3
         if event == "session-start":
             assert "Billing moves to ESM." in done.context
         if event != "post-compact":
@@ -409,9 +445,8 @@ class TestWhateverHappens:
         paths = [edit(group, f"facts/f{number}.md", "A fact.\n") for number in range(12)]
         (group.gitdir / "index.lock").touch()
         patch = "".join(f"*** Add File: {each}\n+A fact.\n" for each in paths)
-        began = time.monotonic()
 
-        desk(
+        waited, _ = desk.waits(
             event,
             "codex",
             tool_name="apply_patch",
@@ -419,7 +454,7 @@ class TestWhateverHappens:
             compact_summary="We chose ESM.",
         )
 
-        assert time.monotonic() - began < 8, "a host waits ten"
+        assert 1 < waited < 3
         kept = dict(group.repository.snapshot().files())
         if event == "post-compact":
             assert [each.op for each in log(group)].count("compact") == 1
@@ -478,7 +513,8 @@ class TestSessionStart:
 
         assert "Written with echo." in done.context
         newest = log(group)[0]
-        assert (newest.op, newest.agent, newest.session) == ("capture", "claude-code", SESSION)
+        # A session that starts has edited nothing yet.
+        assert (newest.op, newest.agent, newest.session) == ("capture", "claude-code", "")
 
     def test_commits_that_left_the_branch_are_back_before_memory_is_shown(
         self, desk: Desk, group: Group
@@ -939,10 +975,24 @@ class TestSessionStart:
         assert [each.commit[:10] for each in log(group, op="migrate")] == ids
         assert desk("session-start", source=source, env={"GITMEM_GROUP": "nano"}).notice == ""
 
-    def test_a_subagent_gets_nothing(self, desk: Desk) -> None:
+    def test_a_subagent_is_no_session(self, desk: Desk) -> None:
         done = desk("session-start", source="startup", agent_id="a", agent_type="Explore")
 
         assert done.document is None
+
+    def test_a_subagent_gets_memory_in_a_third_of_the_room(self, desk: Desk, group: Group) -> None:
+        put(group, "state.md", "# State\n\nBilling moves to ESM.\n")
+        put(group, "identity.md", "I am Ada's agent.\n" + "A line about me.\n" * 400)
+        edit(group, "state.md", "# State\n\nAn edit of its session.\n")
+        before = group.repository.tip().commit
+
+        done = desk("subagent-start", agent_id="a", agent_type="Explore", prompt_id="p")
+
+        assert done.document is not None
+        assert done.document["hookSpecificOutput"]["hookEventName"] == "SubagentStart"
+        assert "Billing moves to ESM." in done.context
+        assert len(done.context) <= room_of("claude-code").chars / 3
+        assert group.repository.tip().commit == before, "it captures nothing"
 
     def test_it_is_told_what_was_said_before(self, desk: Desk, group: Group) -> None:
         transcript_add(group, [Spoken("c", "Ada", "first")])
@@ -1638,20 +1688,26 @@ class TestWhatWasSaid:
         assert (done.notice, "for main" in done.context) == ("", False)
         assert "for main" in desk("session-start", source="startup").context
 
-    def test_many_long_ones_keep_nobody_waiting(self, desk: Desk) -> None:
+    def test_many_long_ones_keep_nobody_waiting(
+        self, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         text = "".join(line(1, "x " * 50_000).replace("u-1", f"u-{n}") for n in range(15))
         for number in range(8):
             path = desk.project / f"{number}.jsonl"
             path.write_text(text.replace(SESSION, f"session-{number}"))
             desk("session-end", transcript_path=str(path), session_id=f"s-{number}", reason="x")
-        began = time.monotonic()
+        handed_over: list[str] = []
+        monkeypatch.setattr(detached, "detach", lambda _, work: handed_over.append(work))
+        payload = {"session_id": SESSION, "cwd": "/", "source": "startup"}
+        store = str(desk.store.root)
+        asked = Asked("session-start", "claude-code", payload, store, "main", None, "", {})
 
-        desk("session-start", source="startup")
+        respond(asked)
 
-        assert time.monotonic() - began < 9, "a host waits ten"
-        deadline = time.monotonic() + 60
-        while list((desk.store.root / "spool").iterdir()) and time.monotonic() < deadline:
-            time.sleep(0.2)
+        assert handed_over == [DRAIN]
+        left = len(list((desk.store.root / "spool").iterdir()))
+        assert (8 - left) * len(text) <= AT_ONCE
+        UNWATCHED[DRAIN](asked)
         assert list((desk.store.root / "spool").iterdir()) == []
 
     @pytest.mark.parametrize("path", ["/x\u0000y", "", "~nobody/x", "/dev/zero"])

@@ -215,10 +215,10 @@ def test_who_answers_only_some_sources_keeps_that() -> None:
 
 
 def test_an_event_that_we_never_asked_for_is_somebody_elses_wish() -> None:
-    text = settings(handler("gitmem hook subagent-start"), event="SubagentStart")
+    text = settings(handler("gitmem hook notification"), event="Notification")
 
-    assert commands(put_hooks(text, WANTED, {}).text, "SubagentStart") == [
-        "gitmem hook subagent-start"
+    assert commands(put_hooks(text, WANTED, {}).text, "Notification") == [
+        "gitmem hook notification"
     ]
 
 

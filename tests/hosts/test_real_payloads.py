@@ -86,6 +86,21 @@ def test_a_session_that_really_starts_gets_memory(store: Path, name: str) -> Non
     assert inner["additionalContext"]
 
 
+def test_a_real_compaction_becomes_an_episode_without_its_scratchpad(store: Path) -> None:
+    said = (FIXTURES / "hooks" / "claude-code-PostCompact.json").read_bytes()
+
+    gitmem(store, "hook", "post-compact", "--host", "claude-code", said=said)
+
+    (page,) = (store / "groups" / "main" / "episodes").glob("*.md")
+    text = page.read_text()
+    assert "zebra-quartz is the release codename" in text
+    assert "looked at everything" not in text
+    assert "summary>" not in text
+    shown = json.loads(gitmem(store, "inject", "--layer", "episodes", "--json").stdout)["text"]
+    assert "the user tested a fake model." in shown
+    assert "Primary Request" not in shown
+
+
 @pytest.mark.parametrize("name", TRANSCRIPTS)
 def test_every_line_of_a_real_transcript_is_accounted_for(store: Path, name: str) -> None:
     """Each line is a message or passed over for a reason, and a second import adds nothing."""

@@ -10,8 +10,10 @@ from gitmem.core import frontmatter
 from gitmem.errors import BadInput, Conflict, PolicyRefused, SecretFound
 from gitmem.operations.compact import CUT, PREVIEW, compact, draw
 from gitmem.operations.group import Group
+from gitmem.operations.inject import inject
 from gitmem.operations.log import log
 from gitmem.operations.read import read
+from gitmem.operations.search import search
 from gitmem.operations.write import Allowed, Edit, write
 from tests.support.git import git
 from tests.support.histories import edit, put
@@ -209,6 +211,52 @@ def test_the_gist_is_the_first_paragraph(group: Group, text: str, gist: str) -> 
     done = compact(group, text)
 
     assert frontmatter.read(read(group, done.path).text) == {"summary": gist}
+
+
+def test_the_newest_of_many_summaries_of_a_day_is_shown_whole(group: Group) -> None:
+    put(group, "gitmem.yaml", f"{EPISODES}compact: {{daily: 'episodes/{{date}}.md'}}\n")
+
+    for number in range(9):
+        done = compact(group, f"Session {number} was about " + "billing, " * 12, daily=True)
+
+    text = read(group, done.path).text
+    summary = str(frontmatter.read(text)["summary"])
+    assert "Session 8 was about" in summary
+    assert len(summary) <= 600
+    assert all(f"Session {number} was" in text for number in range(9))
+
+
+RAW = """<analysis>
+Let me chronologically analyze.
+</analysis>
+
+<summary>
+1. Intent:
+   Fix {}.
+</summary>"""
+
+
+def test_a_scratchpad_that_an_earlier_release_kept_is_neither_shown_nor_found(
+    group: Group,
+) -> None:
+    shown_days = EPISODES.replace("render:", "load: recent 3, render:")
+    put(group, "gitmem.yaml", f"{shown_days}compact: {{daily: 'episodes/{{date}}.md'}}\n")
+    head = '---\nsummary: "<analysis> Let me chronologically analyze. </analysis>"\n---\n'
+    section = "\n## Session Compaction 2026-02-08T10:00:00+01:00\n\n"
+    put(group, "episodes/2026-02-08.md", head + section + RAW.format("the rounding bug") + "\n")
+
+    assert search(group, "chronologically analyze").hits == ()
+    (hit,) = search(group, "rounding bug").hits
+    assert "analy" not in hit.text
+    shown = inject(group, prompt="Did we fix the rounding bug?").text
+    assert "Fix the rounding bug." in shown
+    assert "analy" not in shown
+
+    compact(group, "Move to Adyen.", daily=True)
+
+    text = read(group, "episodes/2026-02-08.md").text
+    assert frontmatter.read(text)["summary"] == "Fix the rounding bug.; Move to Adyen."
+    assert "chronologically" in text, "nobody rewrites what stands there"
 
 
 def test_what_is_drawn_has_five_characters_and_is_never_the_same() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -395,6 +396,48 @@ def test_a_session_that_ends_signs_no_edit_of_another(bench: Bench, both: Both) 
 
 def test_a_session_that_ends_beside_another_signs_its_own_edit(bench: Bench, both: Both) -> None:
     assert bench.commit_of("facts/second.md").get("session") == both.second.session != ""
+
+
+@pytest.fixture(scope="module")
+def three(bench: Bench) -> list[Run]:
+    """Three sessions at once, each of which edits memory by commands that show it, and hide it."""
+
+    def work(number: int) -> Run:
+        facts, name = bench.group / "facts", f"three-{number}"
+        hidden = f"open('{facts}/{name}-hidden.md', 'w').write('x')"
+        return bench.claude(
+            script(
+                f"session {number}",
+                call("Bash", command=f"echo 1 > {facts}/{name}-shown.md; sleep 1"),
+                call("Bash", command=f'python3 -c "{hidden}"; sleep 1'),
+                call("Write", file_path=f"{facts}/{name}-named.md", content="x"),
+            ),
+            *TOOLS,
+            bench.group,
+        )
+
+    with ThreadPoolExecutor(3) as pool:
+        return list(pool.map(work, range(3)))
+
+
+@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("how", ["shown", "named"])
+def test_an_edit_of_three_sessions_at_once_is_of_its_own(
+    bench: Bench, three: list[Run], number: int, how: str
+) -> None:
+    found = bench.commit_of(f"facts/three-{number}-{how}.md")
+
+    assert found.get("session") == three[number].session != ""
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_an_edit_that_nothing_shows_is_never_of_another_session(
+    bench: Bench, three: list[Run], number: int
+) -> None:
+    found = bench.commit_of(f"facts/three-{number}-hidden.md")
+
+    assert found.get("agent") == "claude-code"
+    assert found.get("session") in ("", three[number].session)
 
 
 # ---- compaction and resuming

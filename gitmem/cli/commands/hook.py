@@ -36,8 +36,9 @@ def command(call: Invocation, *, event: str, host: str) -> int:
     An event that takes longer than 8 seconds (4 for a prompt) is answered with nothing, so that no
     host has to wait; GITMEM_HOOK_SECONDS changes that.
 
-    Events: session-start, user-prompt-submit, post-tool-use, pre-compact, post-compact, stop,
-    subagent-stop, session-end. Without one, the name in the JSON counts; others are ignored.
+    Events: session-start, subagent-start, user-prompt-submit, post-tool-use, pre-compact,
+    post-compact, stop, subagent-stop, session-end. Without one, the name in the JSON counts; others
+    are ignored.
 
     \b
     Examples:

@@ -137,3 +137,5 @@ def _details(
             yield "source: ", entry.source
         if entry.turn:
             yield "turn: ", entry.turn
+        if entry.subagent:
+            yield "subagent: ", entry.subagent

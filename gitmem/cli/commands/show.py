@@ -54,6 +54,7 @@ def _lines(call: Invocation, shown: Shown, now: datetime) -> Iterator[str]:
         "session": entry.session,
         "source": entry.source,
         "turn": entry.turn,
+        "subagent": entry.subagent,
         "closes": _closes(entry.closes),
         "covers": ", ".join(each[:10] for each in entry.covers),
         "undoes": ", ".join(each[:10] for each in entry.undoes),

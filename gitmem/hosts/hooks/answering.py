@@ -20,6 +20,7 @@ from gitmem.hosts.table import HOSTS
 LARGEST = 32 * 1024 * 1024
 """Bytes that a host may say; a file that was written stands in them, too."""
 LONGEST_NOTICE = 400
+LONGEST_NAME = 200
 DISABLE = "GITMEM_DISABLE"
 DRAIN = "drain"
 """No event of a host: what sessions have left is taken in."""
@@ -58,10 +59,27 @@ class Asked(NamedTuple):
         return str(payload.get("parent_agent_id") or payload.get("session_id") or "")
 
     @property
+    def turn(self) -> str:
+        """The turn of the session, as its host names it."""
+        return _name(self.payload.get(HOSTS[self.host].turn))
+
+    @property
+    def subagent(self) -> str:
+        """The type and the id of the subagent that asks; nothing for the session itself."""
+        kind, name = (_name(self.payload.get(each)) for each in ("agent_type", "agent_id"))
+        return f"{kind}/{name}" if name else ""
+
+    @property
     def project(self) -> str:
         """The folder that the session works in."""
         named = self.environ.get(HOSTS[self.host].project_variable)
         return named or str(self.payload.get("cwd") or "/")
+
+
+def _name(value: object) -> str:
+    """A name that a host gives; nothing for what cannot stand in a commit."""
+    is_name = isinstance(value, str) and len(value) <= LONGEST_NAME and value.isprintable()
+    return value if is_name else ""  # type: ignore[return-value]
 
 
 class Said(NamedTuple):
@@ -186,6 +204,12 @@ def _start(asked: Asked) -> Said:
     return started(asked)
 
 
+def _subagent(asked: Asked) -> Said:
+    from gitmem.hosts.hooks.start import subagent_started
+
+    return subagent_started(asked)
+
+
 def _prompt(asked: Asked) -> Said:
     from gitmem.hosts.hooks.turns import prompted
 
@@ -247,6 +271,7 @@ UNWATCHED: dict[str, Callable[[Asked], None]] = {DRAIN: _drain, READY: _ready}
 """What a hook leaves to a process that nobody waits for."""
 HANDLERS: dict[str, Callable[[Asked], Said]] = {
     "SessionStart": _start,
+    "SubagentStart": _subagent,
     "UserPromptSubmit": _prompt,
     "PostToolUse": _written,
     "PreCompact": _turn,

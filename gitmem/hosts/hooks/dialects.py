@@ -10,6 +10,7 @@ from gitmem.hosts.table import Host
 
 EVENTS = {
     "session-start": "SessionStart",
+    "subagent-start": "SubagentStart",
     "user-prompt-submit": "UserPromptSubmit",
     "post-tool-use": "PostToolUse",
     "pre-compact": "PreCompact",

@@ -82,6 +82,7 @@ def _at_once(path: str, flags: int) -> int:
 
 def _captured(asked: Asked, groups: dict[str, list[str]]) -> Said:
     from gitmem.hosts.hooks.groups import SECONDS, WAIT, opened
+    from gitmem.hosts.hooks.known import note_session
     from gitmem.hosts.hooks.room import room_of
 
     words: list[ForModel] = []
@@ -89,7 +90,8 @@ def _captured(asked: Asked, groups: dict[str, list[str]]) -> Said:
     room = room_of(asked.host).part(1 / len(groups) / 2)
     for name, paths in groups.items():
         done: list[CapturedAll] = []
-        with opened(asked, name) as group:
+        with opened(asked, name, as_subagent=True) as group:
+            note_session(asked, group)
             inside = [_inside(group, each) for each in paths]
             for path in filter(group.is_memory, inside):
                 from gitmem.operations.capture import capture  # not for other work beside memory

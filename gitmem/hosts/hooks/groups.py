@@ -21,11 +21,12 @@ SECONDS = 1.0
 
 
 @contextmanager
-def opened(asked: Asked, name: str = "") -> Iterator[Group]:
-    """The group NAME, or the one that the session works with."""
+def opened(asked: Asked, name: str = "", *, as_subagent: bool = False) -> Iterator[Group]:
+    """The group NAME, or the one that the session works with; AS_SUBAGENT: in its name, too."""
     isolate()
     store = Store(Path(asked.store))
-    who = Who(asked.agent or asked.host, asked.session, asked.host)
+    aside = asked.subagent if as_subagent else ""
+    who = Who(asked.agent or asked.host, asked.session, asked.host, asked.turn, aside)
     fixed = asked.now
     now = None if fixed is None else lambda: fixed
     name = name or asked.group or group_of(store, asked.project)
@@ -56,20 +57,29 @@ def heir_of(asked: Asked) -> str:
     return store.linked(asked.project) if is_gone else ""
 
 
-def take_in(group: Group, room: Room, *, with_held: bool = False) -> ForModel:
+def take_in(asked: Asked, group: Group, room: Room, *, with_held: bool = False) -> ForModel:
     """Commit edits that were made through a shell; what the model should know of them.
 
     WITH_HELD: also which may not enter git. That stays so, and would be said at every turn.
     """
     from gitmem.hosts.hooks.files import told
+    from gitmem.hosts.hooks.known import asking
     from gitmem.operations.group import is_where_left
+    from gitmem.operations.quiet import keep_quiet, state_of
     from gitmem.operations.untouched import is_untouched
 
+    worktree = str(group.worktree)
+    state = state_of(asked.store, group.name, worktree)  # before the look: what changes is later
     if is_where_left(group) and is_untouched(group, group.repository.snapshot()):
+        keep_quiet(asking(asked), group.name, worktree, state)
         return NOTHING
+    from gitmem.hosts.hooks.signing import Signatures
     from gitmem.operations.capture import capture
 
-    done = capture(group, wait=WAIT, most=EDITS, seconds=SECONDS)
+    whose = Signatures(asked, group)
+    done = capture(group, wait=WAIT, most=EDITS, seconds=SECONDS, whose=whose)
+    if not (done.captured or done.left or done.claimed or done.operation):
+        keep_quiet(asking(asked), group.name, worktree, state)  # all else is held, and stays so
     told_of = done if with_held else done._replace(held=(), claimed=())
     left = [*(worded("{what}.", what=each) for each in group.take_rejoined()), *_left(done.left)]
     return joined((*told(told_of, group.name, room.without("".join(left))), *left), "\n")

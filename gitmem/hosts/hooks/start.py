@@ -13,9 +13,10 @@ from gitmem.core.pieces import FILE_KINDS
 from gitmem.core.rendering import readable
 from gitmem.core.transcripts import NONE_NEW
 from gitmem.errors import Busy
-from gitmem.hosts.hooks.answering import Asked, Parts, Said
+from gitmem.hosts.hooks.answering import Asked, Parts, Said, damage_words
 from gitmem.hosts.hooks.dialects import sync_skill_in
 from gitmem.hosts.hooks.groups import opened, take_in, underway
+from gitmem.hosts.hooks.known import met
 from gitmem.hosts.hooks.room import Room, room_of
 from gitmem.hosts.table import HOSTS
 from gitmem.operations.inject import OVER_BUDGET, inject
@@ -41,6 +42,8 @@ SHARE = 0.3
 """How much of a hook's room words on edits may take."""
 SEE_STATUS = "There is something to say on edits and no room for it: see `gitmem status`."
 UNREADABLE = "Earlier messages could not be read; `gitmem transcript status` says why."
+ASIDE = 1 / 3
+"""How much of a session's room a subagent gets: it has its task, and many may start at once."""
 NAMES = 0.1
 """How much of a room the names of what it does not hold may take."""
 FOR_UPKEEP = 1.0
@@ -54,6 +57,13 @@ def started(asked: Asked) -> Said:
     with opened(asked) as group:
         work = _Start(asked, group)
         return work.carried_on() if work.carries_on else work.whole()
+
+
+def subagent_started(asked: Asked) -> Said:
+    """What a subagent is shown when it starts: memory, in a part of the room of a session."""
+    with opened(asked) as group:
+        _, text = memory_within(group, room_of(asked.host).part(ASIDE))
+        return Said(text, damage_words(group.damage))
 
 
 class _Start:
@@ -105,7 +115,8 @@ class _Start:
         """Keep what happened since; what the model should know of it."""
         room = self._room.part(SHARE)
         edits = self._parts.tried(
-            "edits could not be kept", lambda: take_in(self._group, room, with_held=True)
+            "edits could not be kept",
+            lambda: take_in(self._asked, self._group, room, with_held=True),
         )
         if not self._parts.trouble:  # else that has said it already
             self._parts.trouble += underway(self._group)
@@ -140,7 +151,7 @@ class _Start:
         now = self._group.moment().timestamp()
         forget_sessions(self._group.gitdir, now)
         if self._asked.session:
-            known = self._known._replace(nudge=nudge)
+            known = met(self._asked, self._known._replace(nudge=nudge))
             keep_session(self._group.gitdir, self._asked.session, known)
 
     def _memory(self, room: Room) -> ForModel:

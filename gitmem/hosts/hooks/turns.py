@@ -16,10 +16,7 @@ from gitmem.hosts.hooks.answering import (
     in_words,
     note_end,
 )
-from gitmem.hosts.hooks.deadline import instead
 from gitmem.hosts.hooks.dialects import Payload, prompt_in
-from gitmem.hosts.hooks.groups import WAIT, opened, take_in
-from gitmem.hosts.hooks.room import room_of
 from gitmem.hosts.table import HOSTS
 
 if TYPE_CHECKING:
@@ -39,6 +36,7 @@ NO_PLACE = (
     "the summary of this session was not kept: the layout of group {} has no place for it; "
     "add `compact: {{into: FILE}}` to its gitmem.yaml"
 )
+NO_SUMMARY = "gitmem: no summary of this session was kept: the host's text has none"
 CUT = "[The summary was longer; gitmem has cut it here.]"
 
 
@@ -50,6 +48,12 @@ def prompted(asked: Asked) -> Said:
         return Said()
     if asked.payload.get("agent_id"):
         return Said()  # a subagent has its task
+    from gitmem.core.asking import sentences_asked
+
+    if not sentences_asked(prompt):
+        return Said()  # nothing that it says could be looked up
+    from gitmem.hosts.hooks.deadline import instead
+    from gitmem.hosts.hooks.groups import opened
     from gitmem.operations.inject import inject
     from gitmem.operations.readiness import is_ready
 
@@ -77,12 +81,18 @@ def _is_command(prompt: str) -> bool:
 
 def turned(asked: Asked) -> Said:
     """Keep edits made through a shell; every so many turns, a word on the diary."""
-    parts, nudge, room = Parts(), NOTHING, room_of(asked.host).part(0.5)
+    parts, nudge = Parts(), NOTHING
+    if _was_quiet(asked, parts):
+        return Said(notice=parts.notice)
+    from gitmem.hosts.hooks.groups import opened, take_in
+    from gitmem.hosts.hooks.room import room_of
+
+    room = room_of(asked.host).part(0.5)
     with opened(asked) as group:
         if asked.name != "SubagentStop" and not asked.payload.get("agent_id"):
             parts.tried("what was said may be missed", lambda: note_end(asked, group.name))
             nudge = parts.tried("the turn does not count", lambda: _remembered(asked, group))
-        words = parts.tried("edits wait for the next turn", lambda: take_in(group, room))
+        words = parts.tried("edits wait for the next turn", lambda: take_in(asked, group, room))
         parts.tell(group.damage)
     # What a hook adds keeps a turn going: not while one does so already.
     is_going = asked.payload.get("stop_hook_active")
@@ -90,13 +100,41 @@ def turned(asked: Asked) -> Said:
     return Said(told, parts.notice)
 
 
+def _was_quiet(asked: Asked, parts: Parts) -> bool:
+    """Whether nothing was touched since somebody looked; then the turn is counted, and that is all.
+
+    Nothing of git is opened for it. A compaction is no such turn: its edits are looked for.
+    """
+    from gitmem.hosts.hooks.known import asking, met
+    from gitmem.operations.quiet import quiet_group
+
+    name = "" if asked.name == "PreCompact" else quiet_group(asking(asked))
+    if not name:
+        return False
+    if asked.name == "SubagentStop":
+        return True
+    from pathlib import Path
+
+    from gitmem.operations.sessions import keep_session, read_session
+
+    gitdir = Path(asked.store, "repos", f"{name}.git")
+    known = met(asked, read_session(gitdir, asked.session))
+    if known.turns + 1 >= TURNS:
+        return False  # something is to be said
+    parts.tried("what was said may be missed", lambda: note_end(asked, name))
+    if asked.session:
+        keep_session(gitdir, asked.session, known._replace(turns=known.turns + 1))
+    return True
+
+
 def _remembered(asked: Asked, group: Group) -> ForModel:
     """Remember that the session was compacted, or has had one turn more; what is to be said."""
+    from gitmem.hosts.hooks.known import met
     from gitmem.operations.sessions import keep_session, read_session
 
     if not asked.session:
         return NOTHING
-    known, words = read_session(group.gitdir, asked.session), NOTHING
+    known, words = met(asked, read_session(group.gitdir, asked.session)), NOTHING
     if asked.name == "PreCompact":
         known = known._replace(nudge=True)
     else:
@@ -122,13 +160,14 @@ def compacted(asked: Asked) -> Said:
     It is said once and stands nowhere else: what cannot be kept now waits, whatever the reason, and
     also where this very process ends before it is kept.
     """
+    from gitmem.hosts.hooks.groups import opened
     from gitmem.operations.layouts import layout_of
     from gitmem.operations.spool import leave, withdraw
 
     text = _summary(_with_summary(asked))
     name = asked.group
     if not text:
-        return Said()
+        return Said(notice=NO_SUMMARY if asked.payload.get("compact_summary") else "")
     try:
         with opened(asked) as group:
             name = group.name
@@ -154,13 +193,14 @@ def _with_summary(asked: Asked) -> Payload:
 
 
 def _summary(payload: Payload) -> str:
-    """The summary as it can be kept: no credentials, no half characters, not without end."""
+    """The summary as it can be kept: no scratchpad, no credentials, no half characters, an end."""
     found = payload.get("compact_summary")
     if not isinstance(found, str) or not found.strip():
         return ""
+    from gitmem.core.compactions import summary_in
     from gitmem.core.secrets import redact
 
-    whole = found.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    whole = summary_in(found).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     text, _ = redact(whole)
     return text if len(text) <= LONGEST_SUMMARY else f"{text[:LONGEST_SUMMARY]}\n\n{CUT}"
 
@@ -184,9 +224,14 @@ def keep_summary(group: Group, text: str) -> None:
     """Keep the summary of a session, once; where the layout has no place for it, BadInput."""
     from hashlib import sha1
 
+    from gitmem.core.compactions import summary_in
+    from gitmem.hosts.hooks.groups import WAIT
     from gitmem.operations.compact import compact
     from gitmem.operations.write import Allowed
 
+    text = summary_in(text)  # what an earlier release left in the spool is raw
+    if not text:
+        return
     facts = f"{group.who.session}\n{text}".encode("utf-8", "surrogatepass")
     compact(
         group,
