@@ -33,6 +33,11 @@ LEAVE = "leave it out"
     "--on-prompt/--no-on-prompt", default=None, help="Also answer each prompt, or no longer"
 )
 @click.option(
+    "--permissions/--no-permissions",
+    default=None,
+    help="Let the model use memory without asking, or no longer  [--permissions]",
+)
+@click.option(
     "--replace",
     is_flag=True,
     help="Take the place of another memory system's hooks, section and skills of the same name",
@@ -46,6 +51,7 @@ def command(
     scope: str | None,
     mcp: bool | None,
     on_prompt: bool | None,
+    permissions: bool | None,
     replace: bool,
     uninstall: bool,
     dry_run: bool,
@@ -57,6 +63,11 @@ def command(
     repeated at any time, and then brings everything up to date. What else stands in those files
     stays as it is, each is kept in the store's folder `backups` first, and a skill that somebody
     edited is left alone. Exits with 6 when a file could not be read, and so keeps what shall go.
+
+    Claude Code asks before each use of a tool, and headless it refuses. So permission rules are put
+    in, too: for the commands that an agent needs, for the skills, and for the files of a group. A
+    linked folder gets those of its own group, in its .claude/settings.local.json.
+    --no-permissions leaves them out.
 
     Where another memory system has left hooks, a section or skills of the same names, they stay,
     and the answer names them. --replace puts gitmem in their place, takes old hooks and sections
@@ -73,10 +84,10 @@ def command(
       gitmem install claude-code --uninstall
       gitmem install git-hook -g research
     """
-    if (uninstall or host == GIT_HOOK) and (mcp is not None or on_prompt is not None or replace):
-        raise BadInput(
-            "--mcp, --on-prompt and --replace are for installing into a host", hint=LEAVE
-        )
+    wishes = {"mcp": mcp, "on_prompt": on_prompt, "permissions": permissions}
+    if (uninstall or host == GIT_HOOK) and (replace or any(x is not None for x in wishes.values())):
+        named = "--mcp, --on-prompt, --permissions and --replace"
+        raise BadInput(f"{named} are for installing into a host", hint=LEAVE)
     if host == GIT_HOOK:
         if scope:
             raise BadInput("a git hook has no scope but its group", hint=LEAVE)
@@ -86,7 +97,6 @@ def command(
     if uninstall:
         done = _uninstalled(call, host, place, dry_run)
     else:
-        wishes = {"mcp": mcp, "on_prompt": on_prompt}
         done = _installed(call, host, place, dry_run, replace, **wishes)
     steps = [call.addressed(each) for each in done.next]
     remarks = [call.addressed(each) for each in done.remarks]
