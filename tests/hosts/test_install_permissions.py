@@ -10,8 +10,10 @@ import pytest
 from click import Context, Group
 
 from gitmem.cli.app import COMMANDS, app
+from gitmem.core import frontmatter
 from gitmem.hosts.install.permissions import VERBS, put_rules, take_rules
 from gitmem.hosts.install.record import installs
+from gitmem.hosts.install.skills import alias_layouts, shipped_folder, skill_files
 from gitmem.hosts.install.wiring import Rewired, rewire
 from gitmem.operations.group import Store
 from gitmem.operations.groups import remove_group, rename_group
@@ -363,3 +365,29 @@ def test_a_file_that_was_there_before_is_the_users_to_ignore(linked: Linked) -> 
     linked.link("shop")
 
     assert "?? .claude/" in git(linked.project, "status", "--porcelain")
+
+
+OUTSIDE = NEVER - {
+    # What a skill may do besides: all of it comes back with `undo` or `restore`.
+    "archive",
+    "consolidate",
+    "lint",
+    "move-entry",
+    "rollup",
+    "rotate",
+    "snapshot",
+    "snapshots",
+    "undo",
+}
+
+
+@pytest.mark.parametrize("layout", ["", *alias_layouts(shipped_folder())])
+def test_a_skill_opens_no_door_that_the_rules_keep_shut(layout: str) -> None:
+    found = skill_files(shipped_folder(), "claude-code", layout)
+    pages = [data.decode() for path, data in found.items() if path.endswith("/SKILL.md")]
+    tools = [each for page in pages for each in frontmatter.read(page)["allowed-tools"]]
+
+    shell = {each.removeprefix("Bash(") for each in tools if each.startswith("Bash(")}
+    assert {each.removesuffix(":*)") for each in shell} & {f"gitmem {x}" for x in OUTSIDE} == set()
+    assert not shell & {"gitmem:*)", "gitmem transcript:*)"}
+    assert {each for each in tools if "(" not in each} == {"Read", "Grep", "Glob"}

@@ -57,9 +57,10 @@ ALLOWED = [
     "freshness",
     "confirm",
     "capture",
-    "transcript",
+    "transcript pending",
     "compact",
     "status",
+    "memory search",
 ]
 FORBIDDEN = [
     "remote",
@@ -73,6 +74,7 @@ FORBIDDEN = [
     "bisect",
     "schedule",
     "adopt",
+    "transcript prune",
 ]
 DOORS = ["Write", "Edit", "Read", "Skill"]
 OWN_MEMORY = re.compile(r"file-based memory(?: system)? at `?([^`\s]+)")

@@ -14,7 +14,9 @@ from gitmem.cli import boundary
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import columns, visible
+from gitmem.core.access import MAIN
 from gitmem.core.numbers import counted
+from gitmem.core.quoting import quoted
 from gitmem.errors import BadInput
 from gitmem.hosts.table import HOSTS
 
@@ -126,7 +128,7 @@ def _installed(
     path = call.environ.get("PATH", "")
     return install(
         call.store,
-        call.group_name(),
+        _group(call, host, scope),
         host,
         scope,
         program=find_program(sys.argv[0], sys.executable, path, named),
@@ -136,6 +138,26 @@ def _installed(
         dry_run=dry_run,
         **wishes,
     )
+
+
+def _group(call: Invocation, host: str, scope: str) -> str:
+    """The group that an installation is for; that of the user is for all folders without a link."""
+    named = call.flags.group
+    if scope == "project":
+        return call.group_name()
+    here = f"`gitmem install {host} --scope project` in its folder"
+    if named and named != MAIN:
+        raise BadInput(
+            f"your own settings count in every folder, and {named!r} is for linked folders",
+            hint=f"leave out -g and link the folder with `gitmem link DIR -g {quoted(named)}`, "
+            f"or install into the project alone: {here}",
+        )
+    if call.store.requires_group and not call.settings.group_named:
+        raise BadInput(
+            "this store wants every folder to be linked, and your own settings count in all",
+            hint=f"install into the project: {here}",
+        )
+    return call.settings.group
 
 
 def _lines(call: Invocation, done: Installed) -> Iterator[str]:

@@ -42,9 +42,9 @@ PLUGIN = "gitmem"
 """The plugin, whose name stands before those of its skills and of its MCP server."""
 
 
-def command_rules() -> tuple[str, ...]:
-    """The rules that let a model run the commands an agent needs."""
-    return tuple(f"Bash(gitmem {verb}:*)" for verb in VERBS)
+def command_rules(more: Iterable[str] = ()) -> tuple[str, ...]:
+    """The rules that let a model run the commands an agent needs, and MORE."""
+    return tuple(f"Bash(gitmem {verb}:*)" for verb in (*VERBS, *more))
 
 
 def skill_rules(names: Iterable[str], *, is_plugin: bool = False) -> tuple[str, ...]:

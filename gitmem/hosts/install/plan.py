@@ -143,6 +143,7 @@ def plan_install(wish: Wish, known: Install, version: str) -> Plan:
         handlers=wish.handlers,
         mcp=wish.mcp,
         choices=wish.choices,
+        group=wish.linking.own.group,
         skills=skills.known,
         skills_version=skills.version,
         skills_begun={},

@@ -140,7 +140,7 @@ def install(
         *doubts(wish, plugin, environ, project),
     )
     told = {"mcp": bool(mcp), "is_changed": bool(files)}
-    steps = tuple(next_steps(wish, store, group, environ=environ, **told))
+    steps = tuple(next_steps(wish, store, group, **told))
     created = made.group if made and made.created else ""
     return Installed(host, scope, "installed", dry_run, files, remarks, steps, created)
 
@@ -171,7 +171,7 @@ class _Asked(NamedTuple):
             where,
             program,
             self.store.root,
-            section(layout, self.group),
+            section(layout, self.group, is_for_all=where.scope == USER),
             handlers_for(where, program, self.on_prompt, has_plugin),
             mcp,
             has_plugin,
@@ -236,7 +236,7 @@ def _rewired(store: Store, known: Install, environ: Mapping[str, str], done: Rew
     if not known.is_of(where):  # made for another home than that of this call
         return done
     has_plugin = bool(_plugin(where, environ, where.root))
-    linking = linking_of(store, where, _own_group(store, where), known, is_plugin=has_plugin)
+    linking = linking_of(store, where, _own_group(store, where, known), known, is_plugin=has_plugin)
     plan = plan_links(linking, known)
     files = tuple(_told(plan, store.root, where.skills))
     if files:
@@ -247,16 +247,16 @@ def _rewired(store: Store, known: Install, environ: Mapping[str, str], done: Rew
 def _linking_left(store: Store, where: Places, known: Install) -> Linking:
     """The links for who only takes out: a config.yaml that nobody can read must not stop that."""
     try:
-        return linking_of(store, where, _own_group(store, where), known)
+        return linking_of(store, where, _own_group(store, where, known), known)
     except BadInput:
         own = LinkedFolder(where.root, MAIN, store.default_worktree(MAIN))
         return Linking(where, store.root, own)
 
 
-def _own_group(store: Store, where: Places) -> str:
+def _own_group(store: Store, where: Places, known: Install) -> str:
     """The group of an installation: that of its project, or of all folders without a link."""
     linked = Store(store.root).linked(str(where.root)) if where.scope == PROJECT else ""
-    return linked or MAIN
+    return linked or (known.group if known.group in store.names() else MAIN)
 
 
 def _ensured(store: Store, group: str) -> Initialised | None:
