@@ -24,6 +24,7 @@ from gitmem.hosts.install.wiring import Installed
 from gitmem.operations.check import check_group
 from gitmem.operations.group import Group, Store
 from gitmem.operations.init import init
+from gitmem.operations.link import link
 from tests.support.git import git
 from tests.support.histories import by_hand, put
 from tests.support.moulds import Moulds
@@ -817,3 +818,70 @@ def test_a_skill_that_keeps_memory_past_gitmem(machine: Machine, by: str) -> Non
         f"{old.parent} is a skill of another memory system: it keeps memory past gitmem",
         f"move it out of {old.parents[1]}",
     )
+
+
+class TestPermissions:
+    def test_what_somebody_took_out_is_named(self, machine: Machine) -> None:
+        machine.install()
+        assert machine.look().findings == ()
+        path = machine.home / ".claude" / "settings.json"
+        found = json.loads(path.read_text())
+        found["permissions"]["allow"].remove("Bash(gitmem write:*)")
+        path.write_text(json.dumps(found))
+
+        (finding,) = machine.look().findings
+
+        assert finding.code == "permissions-missing"
+        assert finding.message.endswith("does not allow Bash(gitmem write:*)")
+        assert "`gitmem install claude-code --scope user`" in finding.hint
+        machine.install()
+        assert machine.look().findings == ()
+
+    def test_who_declined_is_not_told(self, machine: Machine) -> None:
+        machine.install(permissions=False)
+
+        assert machine.look().findings == ()
+
+    def test_a_linked_folder_that_lacks_its_rules(self, machine: Machine) -> None:
+        init(machine.store, "shop")
+        machine.install()
+        link(machine.store, machine.project, "shop")
+        machine.store = Store(machine.store.root)
+
+        (finding,) = machine.look().findings
+
+        assert finding.code == "permissions-missing"
+        assert str(machine.project / ".claude" / "settings.local.json") in finding.message
+        machine.install()
+        assert machine.look().findings == ()
+
+    @pytest.mark.parametrize("kind", ["deny", "ask"])
+    @pytest.mark.parametrize(
+        "rule",
+        ["Bash", "Bash(*)", "Bash(gitmem:*)", "Bash(gitmem *)", "Edit(~/**)", "Skill(diary)"],
+    )
+    def test_a_rule_of_the_user_against_ours(
+        self, machine: Machine, monkeypatch: pytest.MonkeyPatch, rule: str, kind: str
+    ) -> None:
+        monkeypatch.setenv("HOME", str(machine.store.root.parent))
+        machine.install()
+        path = machine.project / ".claude" / "settings.json"
+        path.parent.mkdir()
+        path.write_text(json.dumps({"permissions": {kind: [rule]}}))
+
+        (finding,) = machine.look().findings
+
+        assert finding.code == "permissions-missing"
+        assert f"{path} " in finding.message
+        assert f" {rule}, which comes before " in finding.message
+
+    @pytest.mark.parametrize(
+        "rule", ["Bash(git:*)", "Bash(gitmem purge:*)", "Edit(//etc/**)", "Read(.env)", "WebFetch"]
+    )
+    def test_other_rules_of_the_user_are_theirs(self, machine: Machine, rule: str) -> None:
+        machine.install()
+        path = machine.project / ".claude" / "settings.json"
+        path.parent.mkdir()
+        path.write_text(json.dumps({"permissions": {"deny": [rule]}}))
+
+        assert machine.look().findings == ()

@@ -12,6 +12,7 @@ from gitmem.errors import GitmemError
 from gitmem.hosts.doctor.former import former_notes
 from gitmem.hosts.doctor.hosts import host_findings, wirings
 from gitmem.hosts.doctor.machine import machine_findings, store_findings
+from gitmem.hosts.doctor.permissions import permission_findings
 from gitmem.hosts.doctor.programs import other_store_findings, program_findings
 from gitmem.hosts.doctor.told import Finding, Running, Wiring
 from gitmem.operations.group import Group, Store
@@ -50,6 +51,7 @@ def doctor(
         *program_findings(wired, environ, running),
         *other_store_findings(store.root, wired),
         *host_findings(store.root, wired, environ, project, managed),
+        *permission_findings(store, wired, environ, project, managed),
         *_room_findings(store, group, wired),
         *_nothing(wired),
     ]

@@ -13,6 +13,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gitmem.core.access import MAIN
 from gitmem.errors import GitmemError, JsonRefused
 from gitmem.hosts.install.excludes import EXCLUDE, put_lines, take_lines
 from gitmem.hosts.install.hooks import Merged, events_wired
@@ -105,6 +106,12 @@ def linking_of(
     )
 
 
+def own_group(store: Store, where: Places, known: Install) -> str:
+    """The group of an installation: that of its project, or of all folders without a link."""
+    linked = Store(store.root).linked(str(where.root)) if where.scope == PROJECT else ""
+    return linked or (known.group if known.group in store.names() else MAIN)
+
+
 def skill_names(given: Iterable[str]) -> tuple[str, ...]:
     """The skills among the files GIVEN; of one that does not load only a copy lies there."""
     ours = (each.rpartition("/") for each in sorted(given))
@@ -126,7 +133,7 @@ def linked_parts(linking: Linking, known: Install) -> Iterator[Shared]:
 
 
 def _folder_parts(linking: Linking, known: Install) -> Iterator[Shared]:
-    for path, rules in _rules(linking) if linking.permissions else ():
+    for path, rules in wanted_rules(linking) if linking.permissions else ():
         yield _rules_part(path, rules, _ours(linking, path, rules, known))
 
 
@@ -154,7 +161,7 @@ def _exclude_part(file: Path, lines: Sequence[str], known: Install) -> Shared:
     )
 
 
-def _rules(linking: Linking) -> Iterator[tuple[Path, tuple[str, ...]]]:
+def wanted_rules(linking: Linking) -> Iterator[tuple[Path, tuple[str, ...]]]:
     """The rules that each file shall have."""
     place = HOSTS[linking.places.host].project.rules
     if linking.places.rules:

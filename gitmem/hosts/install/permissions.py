@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from gitmem.core import jsontext
@@ -65,6 +66,22 @@ def folder_rules(folder: Path) -> tuple[str, ...]:
     """
     names = dict.fromkeys((str(folder), os.path.realpath(folder)))
     return tuple(f"{tool}(/{name}/**)" for tool in ("Read", "Edit") for name in names)
+
+
+def covers(rule: str, ours: str) -> bool:
+    """Whether RULE decides on all that OURS is about."""
+    tool, _, spec = rule.removesuffix(")").partition("(")
+    own_tool, _, own = ours.removesuffix(")").partition("(")
+    if tool != own_tool and not (tool == "Write" and own_tool == "Edit"):
+        return False
+    if spec in ("", "*") or rule == ours:
+        return True
+    if tool in ("Read", "Edit", "Write"):
+        path = spec.removeprefix("/") if spec.startswith("//") else os.path.expanduser(spec)
+        return fnmatchcase(own[1:].removesuffix("**"), path.replace("**", "*"))
+    prefix, is_open, _ = spec.partition(":*")
+    own = own.removesuffix(":*")
+    return f"{own} ".startswith(f"{prefix} ") if is_open else fnmatchcase(f"{own} ", spec)
 
 
 def put_rules(text: str, wanted: Sequence[str], known: Sequence[str]) -> Merged:

@@ -30,7 +30,7 @@ from gitmem.hosts.install.files import (
     missing_folders,
     sweep,
 )
-from gitmem.hosts.install.linked import LinkedFolder, Linking, linking_of
+from gitmem.hosts.install.linked import LinkedFolder, Linking, linking_of, own_group
 from gitmem.hosts.install.places import PROJECT, USER, Places, Program, other_scope, places
 from gitmem.hosts.install.plan import (
     Plan,
@@ -236,7 +236,7 @@ def _rewired(store: Store, known: Install, environ: Mapping[str, str], done: Rew
     if not known.is_of(where):  # made for another home than that of this call
         return done
     has_plugin = bool(_plugin(where, environ, where.root))
-    linking = linking_of(store, where, _own_group(store, where, known), known, is_plugin=has_plugin)
+    linking = linking_of(store, where, own_group(store, where, known), known, is_plugin=has_plugin)
     plan = plan_links(linking, known)
     files = tuple(_told(plan, store.root, where.skills))
     if files:
@@ -247,16 +247,10 @@ def _rewired(store: Store, known: Install, environ: Mapping[str, str], done: Rew
 def _linking_left(store: Store, where: Places, known: Install) -> Linking:
     """The links for who only takes out: a config.yaml that nobody can read must not stop that."""
     try:
-        return linking_of(store, where, _own_group(store, where, known), known)
+        return linking_of(store, where, own_group(store, where, known), known)
     except BadInput:
         own = LinkedFolder(where.root, MAIN, store.default_worktree(MAIN))
         return Linking(where, store.root, own)
-
-
-def _own_group(store: Store, where: Places, known: Install) -> str:
-    """The group of an installation: that of its project, or of all folders without a link."""
-    linked = Store(store.root).linked(str(where.root)) if where.scope == PROJECT else ""
-    return linked or (known.group if known.group in store.names() else MAIN)
 
 
 def _ensured(store: Store, group: str) -> Initialised | None:
