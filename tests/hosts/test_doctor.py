@@ -46,9 +46,15 @@ class Machine:
             "PATH": str(self.tools),
             "PYTHONPATH": str(ROOT),
         }
+        self.profile(self.tools)
         self.store = Store(folder / "store")
         self.running = Running((str(self.tools / "gitmem"),), (3, 11, 0), has_mcp=True)
         self.managed = folder / "managed.json"
+
+    def profile(self, *folders: Path) -> None:
+        """Let a login shell look for programs in FOLDERS alone."""
+        path = ":".join(map(str, folders))
+        (self.home / ".profile").write_text(f"echo hello\nexport PATH='{path}'\n")
 
     def script(self, name: str, line: str) -> Path:
         path = self.tools / name
@@ -194,7 +200,7 @@ def test_the_plugin_finds_no_program(machine: Machine) -> None:
     machine.set(machine.settings, enabledPlugins={"gitmem@gitmem": True})
     elsewhere(machine)
 
-    assert set(machine.found()) == {"not-on-path"}
+    assert set(machine.found()) == {"not-on-path", "permissions-missing"}
     machine.running = machine.running._replace(words=(sys.executable, "-m", "gitmem"))
     assert "uv tool install" in machine.found()["not-on-path"][1]
 
@@ -885,3 +891,39 @@ class TestPermissions:
         path.write_text(json.dumps({"permissions": {"deny": [rule]}}))
 
         assert machine.look().findings == ()
+
+
+class TestCalls:
+    def test_a_call_that_works_only_in_this_shell(self, machine: Machine) -> None:
+        machine.profile(Path("/usr/bin"), Path("/bin"))
+
+        found = machine.found()
+
+        assert set(found) == {"hook-fails", "not-on-path"}
+        assert "gitmem hook session-start --host claude-code" in found["hook-fails"][0]
+        assert "not found" in found["hook-fails"][0]
+        assert "`gitmem install claude-code --scope user`" in found["hook-fails"][1]
+
+    def test_a_program_that_fails_is_quoted(self, machine: Machine) -> None:
+        broken = machine.script("broken", "echo 'no module named gitmem' >&2; exit 1")
+        place = broken.rename(broken.with_name("elsewhere"))
+        place.parent.joinpath("old").mkdir()
+        place = place.rename(place.parent / "old" / "gitmem")
+        machine.install(program=Program((str(place),)))
+
+        found = machine.found()
+
+        assert found["hook-fails"][0].endswith("fails: no module named gitmem")
+
+    def test_a_server_that_does_not_answer(self, machine: Machine) -> None:
+        machine.install("codex", mcp=True)
+        machine.script("gitmem", 'case "$*" in *mcp*) echo "broken pipe dream" >&2; exit 3;; esac')
+
+        said = [each.message for each in machine.look().findings if each.code == "hook-fails"]
+
+        assert said == ["`gitmem mcp`, the MCP server, fails: broken pipe dream"]
+
+    def test_a_server_that_answers(self, machine: Machine) -> None:
+        machine.install("codex", mcp=True)
+
+        assert "hook-fails" not in machine.found()

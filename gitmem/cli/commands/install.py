@@ -121,11 +121,12 @@ def _installed(
 ) -> Installed:
     from gitmem.hosts.install.places import find_program
     from gitmem.hosts.install.wiring import install
+    from gitmem.hosts.login import login_environ
 
     # A host may be started where the variable is not set. What a project shares names no place.
     is_named = call.flags.store or (scope == "user" and call.environ.get("GITMEM_HOME"))
     named = str(call.settings.store) if is_named else ""
-    path = call.environ.get("PATH", "")
+    path = login_environ(call.environ)["PATH"]
     return install(
         call.store,
         _group(call, host, scope),
@@ -135,6 +136,7 @@ def _installed(
         environ=call.environ,
         project=Path.cwd(),
         replace=replace,
+        path=path,
         dry_run=dry_run,
         **wishes,
     )
@@ -202,9 +204,11 @@ def _diff_lines(call: Invocation, file: FileDone) -> Iterator[str]:
 def _git_hook(call: Invocation, uninstall: bool, dry_run: bool) -> None:
     from gitmem.hosts.install.git_hook import install_git_hook
     from gitmem.hosts.install.places import find_program
+    from gitmem.hosts.login import login_environ
     from gitmem.operations.git_hook import take_git_hook
 
-    program = find_program(sys.argv[0], sys.executable, call.environ.get("PATH", ""))
+    path = login_environ(call.environ)["PATH"]
+    program = find_program(sys.argv[0], sys.executable, path)
     with call.group() as group:
         if uninstall:
             done = take_git_hook(group, dry_run=dry_run)

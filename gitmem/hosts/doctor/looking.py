@@ -9,12 +9,14 @@ from shlex import quote
 from typing import NamedTuple
 
 from gitmem.errors import GitmemError
+from gitmem.hosts.doctor.calls import call_findings
 from gitmem.hosts.doctor.former import former_notes
 from gitmem.hosts.doctor.hosts import host_findings, wirings
 from gitmem.hosts.doctor.machine import machine_findings, store_findings
 from gitmem.hosts.doctor.permissions import permission_findings
 from gitmem.hosts.doctor.programs import other_store_findings, program_findings
 from gitmem.hosts.doctor.told import Finding, Running, Wiring
+from gitmem.hosts.login import login_environ
 from gitmem.operations.group import Group, Store
 
 __all__ = ["Doctored", "Finding", "Running", "Wiring", "doctor"]
@@ -45,10 +47,12 @@ def doctor(
 ) -> Doctored:
     """Look at the machine, the store, and each host in each scope; MANAGED are its rules."""
     wired = tuple(wirings(store.root, environ, project))
+    bare = login_environ(environ)
     found = [
         *machine_findings(environ, running.python),
         *store_findings(store, group),
-        *program_findings(wired, environ, running),
+        *program_findings(wired, bare, running),
+        *call_findings(store.root, wired, environ, bare, project),
         *other_store_findings(store.root, wired),
         *host_findings(store.root, wired, environ, project, managed),
         *permission_findings(store, wired, environ, project, managed),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from os.path import realpath
+from os.path import dirname, realpath
 from pathlib import Path
 from shlex import join, quote
 
@@ -165,7 +165,7 @@ def _is_linked(store: Store, folder: Path, group: str) -> bool:
 
 
 def next_steps(
-    wish: Wish, store: Store, group: str, *, mcp: bool, is_changed: bool
+    wish: Wish, store: Store, group: str, *, mcp: bool, is_changed: bool, is_found: bool
 ) -> Iterator[str]:
     where = wish.places
     # What hooks show is found by the folder of a session.
@@ -176,6 +176,10 @@ def next_steps(
         yield f"put `{named}` into the profile of your shell: without it folders use {MAIN}"
     if mcp and where.mcp is None:
         yield f"claude mcp add --scope user gitmem -- {join((*wish.program.call, 'mcp'))}"
+    if not is_found:
+        folder = dirname(wish.program.place[0]) if len(wish.program.place) == 1 else "DIR"
+        named = f'export PATH={quote(folder)}:"$PATH"'
+        yield f"put `{named}` into the profile of your shell: skills call a plain `gitmem`"
     if is_changed and wish.program.store:
         named = f"export GITMEM_HOME={quote(wish.program.store)}"
         yield f"put `{named}` into the profile of your shell: skills call a plain `gitmem`"

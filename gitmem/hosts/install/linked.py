@@ -17,6 +17,7 @@ from gitmem.core.access import MAIN
 from gitmem.errors import GitmemError, JsonRefused
 from gitmem.hosts.install.excludes import EXCLUDE, put_lines, take_lines
 from gitmem.hosts.install.hooks import Merged, events_wired
+from gitmem.hosts.install.launcher import PROGRAM, take_launcher
 from gitmem.hosts.install.permissions import (
     ALLOW,
     PERMISSIONS,
@@ -77,6 +78,7 @@ class Linking(NamedTuple):
 TAKEN_BACK: Mapping[str, Callable[[str, str, Any], str]] = {
     ALLOW: take_rules,
     EXCLUDE: take_lines,
+    PROGRAM: take_launcher,
 }
 """For each kind of part: its text without what is ours, from that, the one before us, and ours."""
 
@@ -202,4 +204,4 @@ def given_part(path: Path, given: Mapping[str, Any]) -> Shared:
             text = TAKEN_BACK[kind](text, before, ours) if kind in TAKEN_BACK else text
         return text
 
-    return Shared(path, lambda text: Merged(take(text, "")), take)
+    return Shared(path, lambda text: Merged(take(text, "")), take, is_whole=PROGRAM in given)

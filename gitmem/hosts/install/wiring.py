@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from pathlib import Path
+from shutil import which
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem import __version__
@@ -30,6 +31,7 @@ from gitmem.hosts.install.files import (
     missing_folders,
     sweep,
 )
+from gitmem.hosts.install.launcher import launcher_path
 from gitmem.hosts.install.linked import LinkedFolder, Linking, linking_of, own_group
 from gitmem.hosts.install.places import PROJECT, USER, Places, Program, other_scope, places
 from gitmem.hosts.install.plan import (
@@ -110,18 +112,31 @@ def install(
     mcp: bool | None = None,
     permissions: bool | None = None,
     replace: bool = False,
+    path: str | None = None,
     dry_run: bool = False,
 ) -> Installed:
     """Let HOST know gitmem: hooks, skills, the section on memory, permissions, if asked for MCP.
 
+    PATH is that of a login shell: where it leads to no gitmem, a launcher is put there.
     REPLACE takes the place of what a former memory system has left there, and takes out what it has
     left in the other scope; `uninstall` puts both back.
     """
     where = places(host, scope, environ, project)
     plugin = _plugin(where, environ, project)
     other = other_scope(where, environ, project)
+    launcher = launcher_path(environ, path) if path is not None else None
     asked = _Asked(
-        store, group, where, program, on_prompt, mcp, permissions, bool(plugin), replace, other
+        store,
+        group,
+        where,
+        program,
+        on_prompt,
+        mcp,
+        permissions,
+        bool(plugin),
+        replace,
+        other,
+        launcher,
     )
     wish, plan = asked.planned()  # what is refused is so before there is a store
     made = None if dry_run else _ensured(store, group)
@@ -139,7 +154,8 @@ def install(
         *still_there(plan, where, environ, project),
         *doubts(wish, plugin, environ, project),
     )
-    told = {"mcp": bool(mcp), "is_changed": bool(files)}
+    is_found = path is None or launcher is not None or which("gitmem", path=path) is not None
+    told = {"mcp": bool(mcp), "is_changed": bool(files), "is_found": is_found}
     steps = tuple(next_steps(wish, store, group, **told))
     created = made.group if made and made.created else ""
     return Installed(host, scope, "installed", dry_run, files, remarks, steps, created)
@@ -158,6 +174,7 @@ class _Asked(NamedTuple):
     has_plugin: bool
     replace: bool
     other: Places | None
+    launcher: Path | None
 
     def planned(self) -> tuple[Wish, Plan]:
         """What that means here and now; refuses what cannot be."""
@@ -177,6 +194,7 @@ class _Asked(NamedTuple):
             has_plugin,
             linking_of(self.store, where, self.group, chosen, is_plugin=has_plugin),
             choices,
+            self.launcher,
             layout.name,
             self.replace,
             self.other,
@@ -320,7 +338,8 @@ def _make(plan: Plan, where: Places) -> None:
     make_skills(plan.skills, where.skills, mode=_mode(where))
     for change in (*plan.own, *reversed(plan.shared)):  # the host is told last
         if change.action != "nothing":
-            make(change, mode=_mode(where))
+            is_script = (change.after or b"").startswith(b"#!")
+            make(change, mode=0o755 if is_script else _mode(where))
 
 
 def _mode(where: Places) -> int:
