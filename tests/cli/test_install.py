@@ -40,8 +40,10 @@ def host(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def on_path(host: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder on PATH whose `gitmem` is the one that runs, as an installed script would be."""
+    (host / ".profile").write_text(f"export PATH='{tmp_path}/bin:{os.environ['PATH']}'\n")
+    monkeypatch.setenv("SHELL", "/bin/sh")
     tools = tmp_path / "bin"
     tools.mkdir()
     script = tools / "gitmem"

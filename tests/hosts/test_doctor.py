@@ -899,7 +899,8 @@ class TestCalls:
 
         found = machine.found()
 
-        assert set(found) == {"hook-fails", "not-on-path"}
+        assert set(found) == {"hook-fails"}
+        assert any("a login shell finds no gitmem" in each for each in machine.look().notes)
         assert "gitmem hook session-start --host claude-code" in found["hook-fails"][0]
         assert "not found" in found["hook-fails"][0]
         assert "`gitmem install claude-code --scope user`" in found["hook-fails"][1]

@@ -14,7 +14,7 @@ from gitmem.hosts.doctor.former import former_notes
 from gitmem.hosts.doctor.hosts import host_findings, wirings
 from gitmem.hosts.doctor.machine import machine_findings, store_findings
 from gitmem.hosts.doctor.permissions import permission_findings
-from gitmem.hosts.doctor.programs import other_store_findings, program_findings
+from gitmem.hosts.doctor.programs import other_store_findings, program_findings, program_notes
 from gitmem.hosts.doctor.told import Finding, Running, Wiring
 from gitmem.hosts.login import login_environ
 from gitmem.operations.group import Group, Store
@@ -51,7 +51,7 @@ def doctor(
     found = [
         *machine_findings(environ, running.python),
         *store_findings(store, group),
-        *program_findings(wired, bare, running),
+        *program_findings(wired, environ, bare, running),
         *call_findings(store.root, wired, environ, bare, project),
         *other_store_findings(store.root, wired),
         *host_findings(store.root, wired, environ, project, managed),
@@ -59,8 +59,11 @@ def doctor(
         *_room_findings(store, group, wired),
         *_nothing(wired),
     ]
-    notes = tuple(dict.fromkeys(former_notes(store.root, wired, environ, project)))
-    return Doctored(wired, tuple(found), notes)
+    notes = (
+        *former_notes(store.root, wired, environ, project),
+        *program_notes(wired, environ, bare, running),
+    )
+    return Doctored(wired, tuple(found), tuple(dict.fromkeys(notes)))
 
 
 def _room_findings(store: Store, group: str, wired: Sequence[Wiring]) -> Iterator[Finding]:
