@@ -12,6 +12,7 @@ import yaml
 
 from gitmem.core import frontmatter, secrets
 from gitmem.core.skill_rules import KEYS, problems
+from gitmem.hosts.install.permissions import command_rules
 from gitmem.hosts.install.sections import section
 from gitmem.hosts.install.skills import skill_files, version
 from gitmem.operations.layouts import shipped_layout, starter_files
@@ -195,7 +196,8 @@ class TestForm:
     @pytest.mark.parametrize("skill", NAMES)
     def test_each_is_valid_by_the_specification(self, skill: str) -> None:
         assert problems(text_of(skill), skill) == ()
-        assert set(frontmatter.read(text_of(skill))) == set(KEYS)
+        # In the form of the specification a rule has no spaces: it could only allow all of gitmem.
+        assert set(frontmatter.read(text_of(skill))) == {*KEYS} - {"allowed-tools"}
 
     @pytest.mark.parametrize("skill", NAMES)
     def test_a_description_begins_with_what_a_user_would_say(self, skill: str) -> None:
@@ -231,9 +233,11 @@ class TestForm:
         assert own["gitmem-memory"]["context"] == "fork"
         assert [skill for skill, keys in own.items() if "context" in keys] == ["gitmem-memory"]
         for skill, keys in own.items():
+            more = command_rules(keys.pop("verbs", ())), tuple(keys.pop("tools", ()))
             assert set(keys) <= CLAUDE_CODE
             copy = skill_files(SKILLS, "claude-code")[f"{skill}/SKILL.md"].decode()
             assert frontmatter.read(copy).items() >= keys.items()
+            assert frontmatter.read(copy)["allowed-tools"] == [each for x in more for each in x]
             assert problems(copy, skill, also=CLAUDE_CODE) == ()
 
     @pytest.mark.parametrize("skill", NAMES)

@@ -167,8 +167,14 @@ class Invocation:
             rest = found[2]  # a command that names its group is meant for that one
             if re.split(r"[^a-z-]", rest, maxsplit=1)[0] not in COMMANDS:
                 return found[0]  # prose that names the program: "of gitmem do not load"
+            # The settings of a user count in every folder, whatever group a folder has.
+            is_for_all = rest.startswith("install ") and not {"project", "git-hook"} & {
+                *rest.split()
+            }
             flags = [
-                f" {flag} {quote(str(value))}" for flag, value in named if f" {flag} " not in rest
+                f" {flag} {quote(str(value))}"
+                for flag, value in named
+                if f" {flag} " not in rest and not (is_for_all and flag == "-g")
             ]
             return f"{found[1]}gitmem{''.join(flags)} {rest}"
 

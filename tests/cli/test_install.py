@@ -40,8 +40,10 @@ def host(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def on_path(host: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder on PATH whose `gitmem` is the one that runs, as an installed script would be."""
+    (host / ".profile").write_text(f"export PATH='{tmp_path}/bin:{os.environ['PATH']}'\n")
+    monkeypatch.setenv("SHELL", "/bin/sh")
     tools = tmp_path / "bin"
     tools.mkdir()
     script = tools / "gitmem"
@@ -222,19 +224,63 @@ def test_the_doctor_addresses_its_advice(host: Path, run: Run, tmp_path: Path) -
     assert f"`gitmem --store {tmp_path}/other init`" in said.out
 
 
-def test_a_group_is_named_in_commands_and_nowhere_else(host: Path, run: Run) -> None:
-    skill = host / ".claude" / "skills" / "diary" / "SKILL.md"
+def test_a_group_is_named_in_commands_and_nowhere_else(
+    host: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "shop"
+    skill = folder / ".claude" / "skills" / "diary" / "SKILL.md"
     skill.parent.mkdir(parents=True)
     skill.write_text("theirs\n")
+    monkeypatch.chdir(folder)
     run("init", "-g", "shop")
+    project = ("install", "claude-code", "--scope", "project", "-g", "shop")
 
-    first = run("install", "claude-code", "-g", "shop")
-    run("link", str(host), "-g", "shop")
-    again = run("install", "claude-code", "-g", "shop")
+    first = run(*project)
+    run("link", ".", "-g", "shop")
+    again = run(*project)
 
     assert "1 skill of gitmem does not load: diary; `gitmem -g shop install" in first.out
-    assert f"next: gitmem link {host} -g shop\n" in first.out
+    assert f"next: gitmem link {folder} -g shop\n" in first.out
     assert "gitmem link" not in again.out
+
+
+def test_the_settings_of_the_user_are_for_folders_without_a_link(
+    host: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    run("init", "-g", "shop")
+    run("link", ".", "-g", "shop")
+
+    done = run("install", "claude-code")
+
+    page = (host / ".claude" / "CLAUDE.md").read_text()
+    assert "| layer of `main` |" in page
+    assert "`shop`" not in page
+    assert "In a linked folder" in " ".join(page.split())
+    assert "gitmem link" not in done.out
+    refused = run("install", "claude-code", "-g", "shop")
+    assert refused.code == 2
+    assert "gitmem link DIR -g shop" in refused.err
+    assert (host / ".claude" / "CLAUDE.md").read_text() == page
+
+
+def test_a_link_names_the_files_that_change(host: Path, run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    run("install", "claude-code")
+    run("init", "-g", "shop")
+
+    done = run("link", str(folder), "-g", "shop")
+    local = folder / ".claude" / "settings.local.json"
+    assert f"  created {local}\n" in done.out
+    again = run("link", str(folder), "-g", "shop", "--json")
+    assert (again.code, again.document["rewired"]) == (0, [])
+    renamed = run("groups", "rename", "shop", "store", "--json")
+    assert [each["path"] for each in renamed.document["rewired"]] == [str(local)]
+    removed = run("link", str(folder), "--remove", "--json")
+    assert [each["action"] for each in removed.document["rewired"]] == ["removed"]
 
 
 def test_the_doctor_looks_at_the_group_of_the_folder(
@@ -249,7 +295,7 @@ def test_the_doctor_looks_at_the_group_of_the_folder(
     found = {each["code"]: each["hint"] for each in run("doctor", "--json").document["findings"]}
 
     assert "group-missing" not in found
-    assert found["not-wired"].startswith("`gitmem -g shop install claude-code`")
+    assert found["not-wired"].startswith("`gitmem install claude-code`")
 
 
 def make_old(host: Path, store: Path) -> Path:

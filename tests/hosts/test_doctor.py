@@ -47,9 +47,15 @@ class Machine:
             "PATH": str(self.tools),
             "PYTHONPATH": str(ROOT),
         }
+        self.profile(self.tools)
         self.store = Store(folder / "store")
         self.running = Running((str(self.tools / "gitmem"),), (3, 11, 0), has_mcp=True)
         self.managed = folder / "managed.json"
+
+    def profile(self, *folders: Path) -> None:
+        """Let a login shell look for programs in FOLDERS alone."""
+        path = ":".join(map(str, folders))
+        (self.home / ".profile").write_text(f"echo hello\nexport PATH='{path}'\n")
 
     def script(self, name: str, line: str) -> Path:
         path = self.tools / name
@@ -195,7 +201,7 @@ def test_the_plugin_finds_no_program(machine: Machine) -> None:
     machine.set(machine.settings, enabledPlugins={"gitmem@gitmem": True})
     elsewhere(machine)
 
-    assert set(machine.found()) == {"not-on-path"}
+    assert set(machine.found()) == {"not-on-path", "permissions-missing"}
     machine.running = machine.running._replace(words=(sys.executable, "-m", "gitmem"))
     assert "uv tool install" in machine.found()["not-on-path"][1]
 
@@ -911,3 +917,107 @@ def test_a_skill_that_keeps_memory_past_gitmem(machine: Machine, by: str) -> Non
         f"{old.parent} is a skill of another memory system: it keeps memory past gitmem",
         f"move it out of {old.parents[1]}",
     )
+
+
+class TestPermissions:
+    def test_what_somebody_took_out_is_named(self, machine: Machine) -> None:
+        machine.install()
+        assert machine.look().findings == ()
+        path = machine.home / ".claude" / "settings.json"
+        found = json.loads(path.read_text())
+        found["permissions"]["allow"].remove("Bash(gitmem write:*)")
+        path.write_text(json.dumps(found))
+
+        (finding,) = machine.look().findings
+
+        assert finding.code == "permissions-missing"
+        assert finding.message.endswith("does not allow Bash(gitmem write:*)")
+        assert "`gitmem install claude-code --scope user`" in finding.hint
+        machine.install()
+        assert machine.look().findings == ()
+
+    def test_who_declined_is_not_told(self, machine: Machine) -> None:
+        machine.install(permissions=False)
+
+        assert machine.look().findings == ()
+
+    def test_a_linked_folder_that_lacks_its_rules(self, machine: Machine) -> None:
+        init(machine.store, "shop")
+        machine.install()
+        link(machine.store, machine.project, "shop")
+        machine.store = Store(machine.store.root)
+
+        (finding,) = machine.look().findings
+
+        assert finding.code == "permissions-missing"
+        assert str(machine.project / ".claude" / "settings.local.json") in finding.message
+        machine.install()
+        assert machine.look().findings == ()
+
+    @pytest.mark.parametrize("kind", ["deny", "ask"])
+    @pytest.mark.parametrize(
+        "rule",
+        ["Bash", "Bash(*)", "Bash(gitmem:*)", "Bash(gitmem *)", "Edit(~/**)", "Skill(diary)"],
+    )
+    def test_a_rule_of_the_user_against_ours(
+        self, machine: Machine, monkeypatch: pytest.MonkeyPatch, rule: str, kind: str
+    ) -> None:
+        monkeypatch.setenv("HOME", str(machine.store.root.parent))
+        machine.install()
+        path = machine.project / ".claude" / "settings.json"
+        path.parent.mkdir()
+        path.write_text(json.dumps({"permissions": {kind: [rule]}}))
+
+        (finding,) = machine.look().findings
+
+        assert finding.code == "permissions-missing"
+        assert f"{path} " in finding.message
+        assert f" {rule}, which comes before " in finding.message
+
+    @pytest.mark.parametrize(
+        "rule", ["Bash(git:*)", "Bash(gitmem purge:*)", "Edit(//etc/**)", "Read(.env)", "WebFetch"]
+    )
+    def test_other_rules_of_the_user_are_theirs(self, machine: Machine, rule: str) -> None:
+        machine.install()
+        path = machine.project / ".claude" / "settings.json"
+        path.parent.mkdir()
+        path.write_text(json.dumps({"permissions": {"deny": [rule]}}))
+
+        assert machine.look().findings == ()
+
+
+class TestCalls:
+    def test_a_call_that_works_only_in_this_shell(self, machine: Machine) -> None:
+        machine.profile(Path("/usr/bin"), Path("/bin"))
+
+        found = machine.found()
+
+        assert set(found) == {"hook-fails"}
+        assert any("a login shell finds no gitmem" in each for each in machine.look().notes)
+        assert "gitmem hook session-start --host claude-code" in found["hook-fails"][0]
+        assert "not found" in found["hook-fails"][0]
+        assert "`gitmem install claude-code --scope user`" in found["hook-fails"][1]
+
+    def test_a_program_that_fails_is_quoted(self, machine: Machine) -> None:
+        broken = machine.script("broken", "echo 'no module named gitmem' >&2; exit 1")
+        place = broken.rename(broken.with_name("elsewhere"))
+        place.parent.joinpath("old").mkdir()
+        place = place.rename(place.parent / "old" / "gitmem")
+        machine.install(program=Program((str(place),)))
+
+        found = machine.found()
+
+        assert found["hook-fails"][0].endswith("fails: no module named gitmem")
+
+    def test_a_server_that_does_not_answer(self, machine: Machine) -> None:
+        machine.install("codex", mcp=True)
+        machine.script("gitmem", 'case "$*" in *mcp*) echo "broken pipe dream" >&2; exit 3;; esac')
+
+        said = [each.message for each in machine.look().findings if each.code == "hook-fails"]
+
+        assert said == ["`gitmem mcp`, the MCP server, fails: broken pipe dream"]
+
+    def test_a_server_that_answers(self, machine: Machine) -> None:
+        machine.install("codex", mcp=True)
+
+        assert "hook-fails" not in machine.found()

@@ -665,9 +665,14 @@ def test_a_group_that_is_not_there_is_made_only_where_there_is_none(machine: Mac
 
     with pytest.raises(NotFound, match="has no group 'reserch'"):
         machine.install(group="reserch")
-    for scope, folder in (("project", machine.project), ("user", machine.home)):
-        done = machine.install(scope=scope, group="research")
-        assert done.next[0] == f"gitmem link {folder} -g research"
+    done = machine.install(scope="project", group="research")
+    assert done.next[0] == f"gitmem link {machine.project} -g research"
+
+
+def test_another_group_for_folders_without_a_link_has_to_be_set(machine: Machine) -> None:
+    done = machine.install(group="research")
+
+    assert done.next[0].startswith("put `export GITMEM_GROUP=research` into the profile")
 
 
 def test_a_record_that_cannot_be_read_stops_it(machine: Machine) -> None:

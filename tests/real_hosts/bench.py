@@ -78,6 +78,9 @@ class Bench:
         kept = {name: at for name, at in os.environ.items() if not name.startswith(_FOREIGN)}
         self.env = sealed(kept, home=self.home) | dict.fromkeys(_QUIET, "1")
         self.env["PATH"] = os.pathsep.join((str(GITMEM.parent), self.env.get("PATH", "")))
+        # As on a machine where gitmem was installed with uv or pipx.
+        (self.home / ".profile").write_text(f"export PATH={shlex.quote(self.env['PATH'])}\n")
+        self.env["SHELL"] = "/bin/sh"
         self._server, self.api = self._serve()
         self.env |= {"ANTHROPIC_BASE_URL": self.api, "ANTHROPIC_API_KEY": "dummy"}
         self.env |= {"GOOGLE_GEMINI_BASE_URL": self.api, "GEMINI_API_KEY": "dummy"}

@@ -58,9 +58,10 @@ ALLOWED = [
     "freshness",
     "confirm",
     "capture",
-    "transcript",
+    "transcript pending",
     "compact",
     "status",
+    "memory search",
 ]
 FORBIDDEN = [
     "remote",
@@ -74,6 +75,7 @@ FORBIDDEN = [
     "bisect",
     "schedule",
     "adopt",
+    "transcript prune",
 ]
 DOORS = ["Write", "Edit", "Read", "Skill"]
 OWN_MEMORY = re.compile(r"file-based memory(?: system)? at `?([^`\s]+)")
@@ -288,6 +290,32 @@ def test_an_edit_reaches_memory_without_a_question(
     shown = bench.run(GITMEM, "read", path)
 
     assert words in shown.stdout, shown.stderr
+
+
+def test_the_model_may_not_edit_the_files_of_another_group(bench: Bench) -> None:
+    bench.gitmem("init", "-g", "blog")
+    path = bench.store / "groups" / "blog" / "facts" / "spy.md"
+
+    run = bench.claude(script(call("Write", file_path=str(path), content="x")))
+
+    assert [each["tool_name"] for each in run.denied] == ["Write"]
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("place", ["src", "tree"])
+def test_a_subfolder_and_a_worktree_have_the_rules_of_the_project(bench: Bench, place: str) -> None:
+    folder = bench.project / "src" if place == "src" else bench.root / "side"
+    if place == "src":
+        folder.mkdir()
+    else:
+        bench.run("git", "commit", "-q", "--allow-empty", "-m", "x", **AUTHOR)
+        bench.run("git", "worktree", "add", "-q", folder)
+    path = bench.group / "facts" / f"from-{place}.md"
+
+    run = bench.claude(script(call("Write", file_path=str(path), content="x")), cwd=folder)
+
+    assert run.denied == []
+    assert path.exists()
 
 
 # ---- the memory that Claude Code has of its own

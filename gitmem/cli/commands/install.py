@@ -14,7 +14,9 @@ from gitmem.cli import boundary
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import columns, visible
+from gitmem.core.access import MAIN
 from gitmem.core.numbers import counted
+from gitmem.core.quoting import quoted
 from gitmem.errors import BadInput
 from gitmem.hosts.table import HOSTS
 
@@ -33,6 +35,11 @@ LEAVE = "leave it out"
     "--on-prompt/--no-on-prompt", default=None, help="Also answer each prompt, or no longer"
 )
 @click.option(
+    "--permissions/--no-permissions",
+    default=None,
+    help="Let the model use memory without asking, or no longer  [--permissions]",
+)
+@click.option(
     "--replace",
     is_flag=True,
     help="Take the place of another memory system's hooks, section and skills of the same name",
@@ -46,6 +53,7 @@ def command(
     scope: str | None,
     mcp: bool | None,
     on_prompt: bool | None,
+    permissions: bool | None,
     replace: bool,
     uninstall: bool,
     dry_run: bool,
@@ -58,6 +66,11 @@ def command(
     repeated at any time, and then brings everything up to date. What else stands in those files
     stays as it is, each is kept in the store's folder `backups` first, and a skill that somebody
     edited is left alone. Exits with 6 when a file could not be read, and so keeps what shall go.
+
+    Claude Code asks before each use of a tool, and headless it refuses. So permission rules are put
+    in, too: for the commands that an agent needs, for the skills, and for the files of a group. A
+    linked folder gets those of its own group, in its .claude/settings.local.json.
+    --no-permissions leaves them out.
 
     Where another memory system has left hooks, a section or skills of the same names, they stay,
     and the answer names them. --replace puts gitmem in their place, takes old hooks and sections
@@ -75,10 +88,10 @@ def command(
       gitmem install claude-code --uninstall
       gitmem install git-hook -g research
     """
-    if (uninstall or host == GIT_HOOK) and (mcp is not None or on_prompt is not None or replace):
-        raise BadInput(
-            "--mcp, --on-prompt and --replace are for installing into a host", hint=LEAVE
-        )
+    wishes = {"mcp": mcp, "on_prompt": on_prompt, "permissions": permissions}
+    if (uninstall or host == GIT_HOOK) and (replace or any(x is not None for x in wishes.values())):
+        named = "--mcp, --on-prompt, --permissions and --replace"
+        raise BadInput(f"{named} are for installing into a host", hint=LEAVE)
     if host == GIT_HOOK:
         if scope:
             raise BadInput("a git hook has no scope but its group", hint=LEAVE)
@@ -88,7 +101,6 @@ def command(
     if uninstall:
         done = _uninstalled(call, host, place, dry_run)
     else:
-        wishes = {"mcp": mcp, "on_prompt": on_prompt}
         done = _installed(call, host, place, dry_run, replace, **wishes)
     steps = [call.addressed(each) for each in done.next]
     remarks = [call.addressed(each) for each in done.remarks]
@@ -111,23 +123,45 @@ def _installed(
 ) -> Installed:
     from gitmem.hosts.install.places import find_program
     from gitmem.hosts.install.wiring import install
+    from gitmem.hosts.login import login_environ
 
     # A host may be started where the variable is not set. What a project shares names no place.
     is_named = call.flags.store or (scope == "user" and call.environ.get("GITMEM_HOME"))
     named = str(call.settings.store) if is_named else ""
-    path = call.environ.get("PATH", "")
+    path = login_environ(call.environ)["PATH"]
     return install(
         call.store,
-        call.group_name(),
+        _group(call, host, scope),
         host,
         scope,
         program=find_program(sys.argv[0], sys.executable, path, named),
         environ=call.environ,
         project=Path.cwd(),
         replace=replace,
+        path=path,
         dry_run=dry_run,
         **wishes,
     )
+
+
+def _group(call: Invocation, host: str, scope: str) -> str:
+    """The group that an installation is for; that of the user is for all folders without a link."""
+    named = call.flags.group
+    if scope == "project":
+        return call.group_name()
+    here = f"`gitmem install {host} --scope project` in its folder"
+    if named and named != MAIN:
+        raise BadInput(
+            f"your own settings count in every folder, and {named!r} is for linked folders",
+            hint=f"leave out -g and link the folder with `gitmem link DIR -g {quoted(named)}`, "
+            f"or install into the project alone: {here}",
+        )
+    if call.store.requires_group and not call.settings.group_named:
+        raise BadInput(
+            "this store wants every folder to be linked, and your own settings count in all",
+            hint=f"install into the project: {here}",
+        )
+    return call.settings.group
 
 
 def _lines(call: Invocation, done: Installed) -> Iterator[str]:
@@ -172,9 +206,11 @@ def _diff_lines(call: Invocation, file: FileDone) -> Iterator[str]:
 def _git_hook(call: Invocation, uninstall: bool, dry_run: bool) -> None:
     from gitmem.hosts.install.git_hook import install_git_hook
     from gitmem.hosts.install.places import find_program
+    from gitmem.hosts.login import login_environ
     from gitmem.operations.git_hook import take_git_hook
 
-    program = find_program(sys.argv[0], sys.executable, call.environ.get("PATH", ""))
+    path = login_environ(call.environ)["PATH"]
+    program = find_program(sys.argv[0], sys.executable, path)
     with call.group() as group:
         if uninstall:
             done = take_git_hook(group, dry_run=dry_run)

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gitmem.core.access import MAIN
 from gitmem.errors import GitmemError
 from gitmem.hosts.doctor.told import Finding
 from gitmem.hosts.install.hooks import HOOKS, MATCHER, events_wired, handlers_in, is_ours
-from gitmem.hosts.install.linked import linking_of, roots_of
+from gitmem.hosts.install.linked import linking_of, own_group, roots_of
 from gitmem.hosts.install.mcp import NAME
 from gitmem.hosts.install.places import USER, places
+from gitmem.hosts.install.record import install_of
 from gitmem.hosts.install.sandbox import ROOTS, TABLE, is_below, roots_in
 from gitmem.hosts.install.settings import settings_in
 from gitmem.hosts.table import CODEX, HOSTS
@@ -67,7 +67,9 @@ def _closed(store: Path, said: dict[Path, dict[str, Any]], home: Path) -> list[s
     real = [os.path.realpath(each) for each in folders]
     try:
         where = places(CODEX, USER, {"HOME": str(home)}, home)
-        wanted = roots_of(linking_of(Store(store), where, MAIN, {}))
+        known = install_of(store, where)
+        group = own_group(Store(store), where, known)
+        wanted = roots_of(linking_of(Store(store), where, group, known))
     except GitmemError:  # a config.yaml that nobody can read is told by another
         return []
     return [each for each in wanted if not is_below(each, real)]

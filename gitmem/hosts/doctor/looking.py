@@ -9,11 +9,14 @@ from shlex import quote
 from typing import NamedTuple
 
 from gitmem.errors import GitmemError
+from gitmem.hosts.doctor.calls import call_findings
 from gitmem.hosts.doctor.former import former_notes
 from gitmem.hosts.doctor.hosts import host_findings, wirings
 from gitmem.hosts.doctor.machine import machine_findings, store_findings
-from gitmem.hosts.doctor.programs import other_store_findings, program_findings
+from gitmem.hosts.doctor.permissions import permission_findings
+from gitmem.hosts.doctor.programs import other_store_findings, program_findings, program_notes
 from gitmem.hosts.doctor.told import Finding, Running, Wiring
+from gitmem.hosts.login import login_environ
 from gitmem.hosts.table import HOSTS
 from gitmem.operations.group import Group, Store
 
@@ -45,17 +48,23 @@ def doctor(
 ) -> Doctored:
     """Look at the machine, the store, and each host in each scope; MANAGED are its rules."""
     wired = tuple(wirings(store.root, environ, project))
+    bare = login_environ(environ)
     found = [
         *machine_findings(environ, running.python),
         *store_findings(store, group),
-        *program_findings(wired, environ, running),
+        *program_findings(wired, environ, bare, running),
+        *call_findings(store.root, wired, environ, bare, project),
         *other_store_findings(store.root, wired),
         *host_findings(store.root, wired, environ, project, managed),
+        *permission_findings(store, wired, environ, project, managed),
         *_room_findings(store, group, wired),
         *_nothing(wired),
     ]
-    notes = tuple(dict.fromkeys(former_notes(store.root, wired, environ, project)))
-    return Doctored(wired, tuple(found), notes)
+    notes = (
+        *former_notes(store.root, wired, environ, project),
+        *program_notes(wired, environ, bare, running),
+    )
+    return Doctored(wired, tuple(found), tuple(dict.fromkeys(notes)))
 
 
 def _room_findings(store: Store, group: str, wired: Sequence[Wiring]) -> Iterator[Finding]:

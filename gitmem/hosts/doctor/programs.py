@@ -22,19 +22,38 @@ BARE = ("gitmem",)
 
 
 def program_findings(
-    wired: Sequence[Wiring], environ: Mapping[str, str], running: Running
+    wired: Sequence[Wiring], environ: Mapping[str, str], bare: Mapping[str, str], running: Running
 ) -> Iterator[Finding]:
-    """What becomes of a call that names a program."""
+    """What becomes of a call that names a program; BARE is the environment of a login shell."""
     named = {_program(command): row for row in wired for command in row.commands}
     # What the user's own settings name, too, may be asked.
     named |= {_program(each): row for row in wired if row.scope == USER for each in row.commands}
     for words, row in named.items():
         if words != BARE:
-            yield from _placed_findings(words, row, environ)
-    if not named or BARE in named or any(x.skills or x.section or x.plugin for x in wired):
-        yield from _bare_findings(environ, running)
+            yield from _placed_findings(words, row, bare)
+    # What only this shell finds is a note: a container may give its PATH to every process.
+    seen = bare if _is_found(bare) or not _is_found(environ) else environ
+    if not named or BARE in named or _needs_name(wired):
+        yield from _bare_findings(seen, running)
     if any(each.plugin or each.mcp for each in wired):
-        yield from _mcp_findings(environ, running)
+        yield from _mcp_findings(seen, running)
+
+
+def program_notes(
+    wired: Sequence[Wiring], environ: Mapping[str, str], bare: Mapping[str, str], running: Running
+) -> Iterator[str]:
+    """What works only in hosts that are started from a shell such as this one."""
+    if _needs_name(wired) and _is_found(environ) and not _is_found(bare):
+        said = "a login shell finds no gitmem, by which skills and instructions call it"
+        yield f"{said}; {_way_to(running)}"
+
+
+def _needs_name(wired: Sequence[Wiring]) -> bool:
+    return any(each.skills or each.section or each.plugin for each in wired)
+
+
+def _is_found(environ: Mapping[str, str]) -> bool:
+    return which("gitmem", path=environ.get("PATH")) is not None
 
 
 def _program(command: tuple[str, ...]) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from os.path import realpath
+from os.path import dirname, realpath
 from pathlib import Path
 from shlex import join, quote
 
@@ -22,7 +22,6 @@ from gitmem.hosts.install.settings import plugin_at, settings_in
 from gitmem.hosts.install.skills import shipped_folder
 from gitmem.hosts.install.skills_update import SkillPlan, as_shipped, plan_skills
 from gitmem.hosts.table import CLAUDE
-from gitmem.hosts.transcripts.readers import home_in
 from gitmem.operations.group import Store
 
 
@@ -166,15 +165,21 @@ def _is_linked(store: Store, folder: Path, group: str) -> bool:
 
 
 def next_steps(
-    wish: Wish, store: Store, group: str, *, mcp: bool, is_changed: bool, environ: Mapping[str, str]
+    wish: Wish, store: Store, group: str, *, mcp: bool, is_changed: bool, is_found: bool
 ) -> Iterator[str]:
     where = wish.places
-    folder = where.root if where.scope == PROJECT else home_in(environ)
     # What hooks show is found by the folder of a session.
-    if group != MAIN and not _is_linked(store, folder, group):
-        yield f"gitmem link {quote(str(folder))} -g {group}"
+    if where.scope == PROJECT and group != MAIN and not _is_linked(store, where.root, group):
+        yield f"gitmem link {quote(str(where.root))} -g {group}"
+    if where.scope == USER and group != MAIN and is_changed:
+        named = f"export GITMEM_GROUP={quote(group)}"
+        yield f"put `{named}` into the profile of your shell: without it folders use {MAIN}"
     if mcp and where.mcp is None:
         yield f"claude mcp add --scope user gitmem -- {join((*wish.program.call, 'mcp'))}"
+    if not is_found:
+        folder = dirname(wish.program.place[0]) if len(wish.program.place) == 1 else "DIR"
+        named = f'export PATH={quote(folder)}:"$PATH"'
+        yield f"put `{named}` into the profile of your shell: skills call a plain `gitmem`"
     if is_changed and wish.program.store:
         named = f"export GITMEM_HOME={quote(wish.program.store)}"
         yield f"put `{named}` into the profile of your shell: skills call a plain `gitmem`"

@@ -3,14 +3,59 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from gitmem.core import jsontext
 from gitmem.core.jsontext import wrong_kind
 from gitmem.hosts.install.hooks import Merged
+from gitmem.hosts.install.mcp import NAME
 
 PERMISSIONS, ALLOW = "permissions", "allow"
+VERBS = (
+    "read",
+    "list",
+    "search",
+    "memory",
+    "write",
+    "log",
+    "show",
+    "diff",
+    "inject",
+    "entries",
+    "freshness",
+    "confirm",
+    "capture",
+    "compact",
+    "status",
+    # Not `transcript` itself: `prune` destroys messages.
+    "transcript add",
+    "transcript import",
+    "transcript list",
+    "transcript show",
+    "transcript pending",
+    "transcript checkpoint",
+    "transcript status",
+)
+"""The commands that a model may run unasked: none that reaches outside, destroys or runs others."""
+PLUGIN = "gitmem"
+"""The plugin, whose name stands before those of its skills and of its MCP server."""
+
+
+def command_rules(more: Iterable[str] = ()) -> tuple[str, ...]:
+    """The rules that let a model run the commands an agent needs, and MORE."""
+    return tuple(f"Bash(gitmem {verb}:*)" for verb in (*VERBS, *more))
+
+
+def skill_rules(names: Iterable[str], *, is_plugin: bool = False) -> tuple[str, ...]:
+    """The rules that let a model use our skills without a question."""
+    return tuple(f"Skill({PLUGIN}:{name})" if is_plugin else f"Skill({name})" for name in names)
+
+
+def server_rules(*, is_plugin: bool = False) -> tuple[str, ...]:
+    """The rule for every tool of our MCP server."""
+    return (f"mcp__plugin_{PLUGIN}_{NAME}" if is_plugin else f"mcp__{NAME}",)
 
 
 def folder_rules(folder: Path) -> tuple[str, ...]:
@@ -21,6 +66,22 @@ def folder_rules(folder: Path) -> tuple[str, ...]:
     """
     names = dict.fromkeys((str(folder), os.path.realpath(folder)))
     return tuple(f"{tool}(/{name}/**)" for tool in ("Read", "Edit") for name in names)
+
+
+def covers(rule: str, ours: str) -> bool:
+    """Whether RULE decides on all that OURS is about."""
+    tool, _, spec = rule.removesuffix(")").partition("(")
+    own_tool, _, own = ours.removesuffix(")").partition("(")
+    if tool != own_tool and not (tool == "Write" and own_tool == "Edit"):
+        return False
+    if spec in ("", "*") or rule == ours:
+        return True
+    if tool in ("Read", "Edit", "Write"):
+        path = spec.removeprefix("/") if spec.startswith("//") else os.path.expanduser(spec)
+        return fnmatchcase(own[1:].removesuffix("**"), path.replace("**", "*"))
+    prefix, is_open, _ = spec.partition(":*")
+    own = own.removesuffix(":*")
+    return f"{own} ".startswith(f"{prefix} ") if is_open else fnmatchcase(f"{own} ", spec)
 
 
 def put_rules(text: str, wanted: Sequence[str], known: Sequence[str]) -> Merged:

@@ -110,6 +110,8 @@ class Program(NamedTuple):
     words: tuple[str, ...]
     store: str = ""
     """The store that a call has to name; nothing where it finds it by itself."""
+    place: tuple[str, ...] = ()
+    """The words that work whatever PATH says."""
 
     @property
     def is_portable(self) -> bool:
@@ -127,9 +129,12 @@ class Program(NamedTuple):
 
 
 def find_program(argv0: str, executable: str, path: str, store: str = "") -> Program:
-    """How to call the gitmem that runs: by its name where PATH leads there, else by its place."""
+    """How to call the gitmem that runs: by its name where PATH leads there, else by its place.
+
+    PATH is that of a login shell: a virtual environment is active in this shell alone.
+    """
     words = own_program(argv0, executable)
     found = which("gitmem", path=path)
     if found and os.path.realpath(found) == os.path.realpath(words[0]):
-        return Program(("gitmem",), store)
-    return Program(words, store)
+        return Program(("gitmem",), store, words)
+    return Program(words, store, words)

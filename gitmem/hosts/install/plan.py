@@ -27,7 +27,8 @@ from gitmem.hosts.install.hooks import (
     take_hooks,
     wanted_handlers,
 )
-from gitmem.hosts.install.linked import Linking, given_part, linked_parts
+from gitmem.hosts.install.launcher import PROGRAM, launcher_part
+from gitmem.hosts.install.linked import Linking, given_part, linked_parts, skill_names
 from gitmem.hosts.install.mcp import put_json, put_toml, server, take_json, take_toml
 from gitmem.hosts.install.places import Places, Program
 from gitmem.hosts.install.policy import put_policy, take_policy
@@ -36,6 +37,7 @@ from gitmem.hosts.install.record import (
     Kept,
     after,
     as_replaced,
+    installs,
     replaced_paths,
     replaced_skills,
 )
@@ -64,6 +66,8 @@ class Wish(NamedTuple):
     """The folders that use a group, and what they get."""
     choices: Mapping[str, bool]
     """What somebody asked for or declined, to be remembered."""
+    launcher: Path | None = None
+    """Where a login shell shall find us, if it does not do so by itself."""
     layout: str = ""
     """That of the group, whose own names of skills are installed as well."""
     replace: bool = False
@@ -112,10 +116,11 @@ def mcp_for(
 
 def plan_install(wish: Wish, known: Install, version: str) -> Plan:
     """What brings everything to where it should be."""
-    places = wish.places
-    put = _put_all(_parts(wish, known), wish.store, known, replace=wish.replace)
-    files, given = dict(put.record.files), _given(places, known)
-    theirs = replaced_skills(wish.store, known)
+    places, given, theirs = (
+        wish.places,
+        _given(wish.places, known),
+        replaced_skills(wish.store, known),
+    )
     if wish.has_plugin:
         skills = plan_removal(places.skills, given, known.skills_begun, theirs=theirs)
     else:
@@ -130,6 +135,11 @@ def plan_install(wish: Wish, known: Install, version: str) -> Plan:
             replace=wish.replace,
             theirs=theirs,
         )
+    if not wish.has_plugin:
+        names = skill_names(skills.known)
+        wish = wish._replace(linking=wish.linking._replace(skills=names))
+    put = _put_all(_parts(wish, known), wish.store, known, replace=wish.replace)
+    files = dict(put.record.files)
     for path in {*theirs} - {*skills.known}:  # it came back, or is somebody's own by now
         del files[as_replaced(places.skills / path)]
     for change in skills.exchanges(places.skills):
@@ -140,6 +150,7 @@ def plan_install(wish: Wish, known: Install, version: str) -> Plan:
         handlers=wish.handlers,
         mcp=wish.mcp,
         choices=wish.choices,
+        group=wish.linking.own.group,
         skills=skills.known,
         skills_version=skills.version,
         skills_begun={},
@@ -150,7 +161,7 @@ def plan_install(wish: Wish, known: Install, version: str) -> Plan:
 
 def plan_links(linking: Linking, known: Install) -> Plan:
     """What brings the linked folders to where they should be, and nothing else."""
-    return _put_all(linked_parts(linking, known), linking.store, known)
+    return _put_all(linked_parts(linking, known), linking.store, known, stays=PROGRAM)
 
 
 def choices_of(known: Install, **asked: bool | None) -> dict[str, bool]:
@@ -160,9 +171,17 @@ def choices_of(known: Install, **asked: bool | None) -> dict[str, bool]:
 
 
 def _put_all(
-    parts: Iterable[Shared], store: Path, known: Install, *, replace: bool = False
+    parts: Iterable[Shared],
+    store: Path,
+    known: Install,
+    *,
+    replace: bool = False,
+    stays: str = "",
 ) -> Plan:
-    """What puts all PARTS in, and takes out those that were given and are wanted no longer."""
+    """What puts all PARTS in, and takes out those that were given and are wanted no longer.
+
+    A part of the kind STAYS is not asked for, and stays all the same.
+    """
     changes, files, remarks = [], dict(known.files), []
     given: dict[str, Mapping[str, Any]] = {}
     for part in joined(parts):
@@ -183,7 +202,8 @@ def _put_all(
         remarks += [f"{path}: {each}" for each in merged.remarks]
     done = {str(change.path) for change in changes}
     for path in known.given.keys() - done:
-        if not Path(path).parent.is_dir():  # a project that is not there now may be tomorrow
+        # A project that is not there now may be there tomorrow.
+        if stays in known.given[path] or not Path(path).parent.is_dir():
             given[path] = known.given[path]
             continue
         changes.append(take_part(given_part(Path(path), known.given[path]), store, known))
@@ -215,6 +235,8 @@ def _parts(wish: Wish, known: Install) -> Iterator[Shared]:
     if places.policy:
         yield _policy_part(places.policy, known)
     yield from linked_parts(wish.linking, known)
+    if wish.launcher:
+        yield launcher_part(wish.launcher, wish.program.place)
 
 
 def _hooks_part(places: Places, wanted: Handlers, known: Install, replace: bool = False) -> Shared:
@@ -310,8 +332,18 @@ def plan_uninstall(linking: Linking, known: Install) -> Plan:
     done = {part.path for part in parts}
     left_alone = (x for x in replaced_paths(known) if places.skills not in x.parents)
     parts += [_left_part(each) for each in left_alone if each not in done]
-    parts += [given_part(Path(path), each) for path, each in known.given.items()]
-    parts += [] if known.gitmem else linked_parts(linking, known)
+    needed = {
+        path
+        for each in installs(store)
+        for path, kinds in each.given.items()
+        if PROGRAM in kinds and each[:3] != known[:3]
+    }
+    parts += [
+        given_part(Path(path), each) for path, each in known.given.items() if path not in needed
+    ]
+    if not known.gitmem:  # the record was lost, or there never was one
+        linking = linking._replace(skills=skill_names(_given(places, known)))
+        parts += linked_parts(linking, known)
     changes, left = [], {}
     for part in joined(parts):
         try:

@@ -18,7 +18,7 @@ FILE = "installs.json"
 LOCK = "installs.lock"
 FORMAT = 1
 UNKNOWN = ""
-_LATER = ("choices", "given")
+_LATER = ("choices", "given", "group")
 """Fields that an older release cannot read in a row: they stand beside the rows."""
 _REPLACED = "#replaced"
 """Ends the name under which `files` knows a version that was replaced on request."""
@@ -57,6 +57,8 @@ class Install(NamedTuple):
     """What somebody asked for or declined, by the name of the option."""
     given: Mapping[str, Mapping[str, Any]] = {}
     """For each file of somebody else's, what of it is ours, by a name for each kind."""
+    group: str = ""
+    """The group for which it was made: that of a project, or of all folders without a link."""
 
     def is_of(self, places: Places) -> bool:
         """Whether this is the installation in PLACES."""

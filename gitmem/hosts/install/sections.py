@@ -14,6 +14,10 @@ from gitmem.resources import templates
 BEGIN = INSTALLED
 END = "<!-- gitmem:end -->"
 SECTION = f"{BEGIN}.*?{END}"
+_LINKED = """\
+The table is for `{group}`, the group of every folder that is not linked to another. In a linked
+folder you have that folder's group instead, whose layers may differ: `gitmem status` names it, and
+`gitmem list` shows its files."""
 _KB = 1024
 _LOADS = {
     "always": "always",
@@ -23,11 +27,18 @@ _LOADS = {
 }
 
 
-def section(layout: Layout, group: str) -> str:
-    """The section for a group of this LAYOUT, with its marks."""
+def section(layout: Layout, group: str, *, is_for_all: bool = False) -> str:
+    """The section for a group of this LAYOUT, with its marks.
+
+    IS_FOR_ALL: it is read in every folder, also in those that are linked to another group.
+    """
     text = (templates() / "sections" / "memory.md").read_text("utf-8")
     text = with_sync_skill(text, layout.name)
-    parts = {"{layers}": "\n".join(_table(layout, group)), "{rules}": " ".join(_rules(layout))}
+    parts = {
+        "{linked}": _LINKED.format(group=group) if is_for_all else "",
+        "{layers}": "\n".join(_table(layout, group)),
+        "{rules}": " ".join(_rules(layout)),
+    }
     for name, part in parts.items():
         text = text.replace(name, part) if part else text.replace(f"{name}\n\n", "")
     return f"{BEGIN}\n{text.strip()}\n{END}"

@@ -23,6 +23,8 @@ class Shared(NamedTuple):
     """From its text now, the one before us, and the one before what it said was replaced."""
     has_former: Callable[[str], bool] = lambda _: False
     """Whether a text has what a former system left."""
+    is_whole: bool = False
+    """Whether the file is all ours, and goes when nothing is left in it."""
 
     def found_in(self, text: str) -> bool:
         """Whether TEXT has what a former system left; says of which file it cannot be told."""
@@ -99,4 +101,5 @@ def take_part(part: Shared, store: Path, known: Install) -> Change:
     with _naming(part.path):
         text = part.take(text_of(part.path, now), text_of(part.path, before), replaced)
     is_gone = is_new and text.strip() in ("", "{}") and not part.path.is_symlink()
+    is_gone = is_gone or (part.is_whole and not text)
     return Change(part.path, now, None if is_gone else text.encode())

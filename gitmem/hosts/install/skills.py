@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitmem.core.skill_rules import with_keys
 from gitmem.errors import StorageFailed
+from gitmem.hosts.install.permissions import command_rules
 from gitmem.hosts.table import CLAUDE
 
 if TYPE_CHECKING:
@@ -92,17 +93,24 @@ def skill_files(folder: Path, host: str, layout: str = "") -> dict[str, bytes]:
 
     With the LAYOUT of a group also the names that only groups of this layout have for them.
     """
-    extras = _yaml(folder / EXTRAS) if host == CLAUDE else {}
+    extras = _yaml(folder / EXTRAS)
     found = {}
     for path in sorted(folder.glob(f"*/{SKILL}")):
         for each in _files(path.parent):
             found[each.relative_to(folder).as_posix()] = each.read_bytes()
         main = f"{path.parent.name}/{SKILL}"
-        keys = extras.get(path.parent.name, {})
+        keys = _claude_keys(**extras.get(path.parent.name, {})) if host == CLAUDE else {}
         found[main] = with_keys(found[main].decode("utf-8"), keys).encode()
     if layout in alias_layouts(folder):
         found |= skill_files(folder / ALIASES / layout, host)
     return found
+
+
+def _claude_keys(
+    verbs: Sequence[str] = (), tools: Sequence[str] = (), **keys: str
+) -> dict[str, str | Sequence[str]]:
+    """The frontmatter of a skill for Claude Code, which may use VERBS and TOOLS unasked."""
+    return {**keys, "allowed-tools": [*command_rules(verbs), *tools]}
 
 
 def _files(folder: Path) -> Iterator[Path]:

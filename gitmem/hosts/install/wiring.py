@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from pathlib import Path
+from shutil import which
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem import __version__
@@ -30,7 +31,8 @@ from gitmem.hosts.install.files import (
     missing_folders,
     sweep,
 )
-from gitmem.hosts.install.linked import LinkedFolder, Linking, linking_of
+from gitmem.hosts.install.launcher import launcher_path
+from gitmem.hosts.install.linked import LinkedFolder, Linking, linking_of, own_group
 from gitmem.hosts.install.places import PROJECT, USER, Places, Program, other_scope, places
 from gitmem.hosts.install.plan import (
     Plan,
@@ -110,18 +112,31 @@ def install(
     mcp: bool | None = None,
     permissions: bool | None = None,
     replace: bool = False,
+    path: str | None = None,
     dry_run: bool = False,
 ) -> Installed:
     """Let HOST know gitmem: hooks, skills, the section on memory, permissions, if asked for MCP.
 
+    PATH is that of a login shell: where it leads to no gitmem, a launcher is put there.
     REPLACE takes the place of what a former memory system has left there, and takes out what it has
     left in the other scope; `uninstall` puts both back.
     """
     where = places(host, scope, environ, project)
     plugin = _plugin(where, environ, project)
     other = other_scope(where, environ, project)
+    launcher = launcher_path(environ, path) if path is not None else None
     asked = _Asked(
-        store, group, where, program, on_prompt, mcp, permissions, bool(plugin), replace, other
+        store,
+        group,
+        where,
+        program,
+        on_prompt,
+        mcp,
+        permissions,
+        bool(plugin),
+        replace,
+        other,
+        launcher,
     )
     wish, plan = asked.planned()  # what is refused is so before there is a store
     made = None if dry_run else _ensured(store, group)
@@ -139,8 +154,9 @@ def install(
         *still_there(plan, where, environ, project),
         *doubts(wish, plugin, environ, project),
     )
-    told = {"mcp": bool(mcp), "is_changed": bool(files)}
-    steps = tuple(next_steps(wish, store, group, environ=environ, **told))
+    is_found = path is None or launcher is not None or which("gitmem", path=path) is not None
+    told = {"mcp": bool(mcp), "is_changed": bool(files), "is_found": is_found}
+    steps = tuple(next_steps(wish, store, group, **told))
     created = made.group if made and made.created else ""
     return Installed(host, scope, "installed", dry_run, files, remarks, steps, created)
 
@@ -158,23 +174,27 @@ class _Asked(NamedTuple):
     has_plugin: bool
     replace: bool
     other: Places | None
+    launcher: Path | None
 
     def planned(self) -> tuple[Wish, Plan]:
         """What that means here and now; refuses what cannot be."""
         where, program, has_plugin = self.where, self.program, self.has_plugin
         known = install_of(self.store.root, where)
         layout = _layout(self.store, self.group)
-        choices = choices_of(known, permissions=self.permissions)
+        choices = choices_of(known, permissions=self.permissions, mcp=self.mcp)
+        mcp = mcp_for(where, program, known, self.mcp, has_plugin)
+        chosen = known._replace(choices=choices, mcp=mcp)
         wish = Wish(
             where,
             program,
             self.store.root,
-            section(layout, self.group),
+            section(layout, self.group, is_for_all=where.scope == USER),
             handlers_for(where, program, self.on_prompt, has_plugin),
-            mcp_for(where, program, known, self.mcp, has_plugin),
+            mcp,
             has_plugin,
-            linking_of(self.store, where, self.group, choices),
+            linking_of(self.store, where, self.group, chosen, is_plugin=has_plugin),
             choices,
+            self.launcher,
             layout.name,
             self.replace,
             self.other,
@@ -196,7 +216,7 @@ def uninstall(
     is_there = store.root.is_dir() and not dry_run
     with alone(store.root) if is_there else nullcontext():
         known = install_of(store.root, where)
-        plan = plan_uninstall(_linking_left(store, where), known)
+        plan = plan_uninstall(_linking_left(store, where, known), known)
         files = tuple(_told(plan, store.root, where.skills))
         if not dry_run:
             _take_out(plan, store.root, where)
@@ -233,7 +253,8 @@ def _rewired(store: Store, known: Install, environ: Mapping[str, str], done: Rew
     where = places(known.host, known.scope, environ, Path(known.root))
     if not known.is_of(where):  # made for another home than that of this call
         return done
-    linking = linking_of(store, where, _own_group(store, where), known.choices)
+    has_plugin = bool(_plugin(where, environ, where.root))
+    linking = linking_of(store, where, own_group(store, where, known), known, is_plugin=has_plugin)
     plan = plan_links(linking, known)
     files = tuple(_told(plan, store.root, where.skills))
     if files:
@@ -241,19 +262,13 @@ def _rewired(store: Store, known: Install, environ: Mapping[str, str], done: Rew
     return done._replace(files=(*done.files, *files), remarks=(*done.remarks, *plan.remarks))
 
 
-def _linking_left(store: Store, where: Places) -> Linking:
+def _linking_left(store: Store, where: Places, known: Install) -> Linking:
     """The links for who only takes out: a config.yaml that nobody can read must not stop that."""
     try:
-        return linking_of(store, where, _own_group(store, where), {})
+        return linking_of(store, where, own_group(store, where, known), known)
     except BadInput:
         own = LinkedFolder(where.root, MAIN, store.default_worktree(MAIN), store.gitdir(MAIN))
         return Linking(where, store.root, own)
-
-
-def _own_group(store: Store, where: Places) -> str:
-    """The group of an installation: that of its project, or of all folders without a link."""
-    linked = Store(store.root).linked(str(where.root)) if where.scope == PROJECT else ""
-    return linked or MAIN
 
 
 def _ensured(store: Store, group: str) -> Initialised | None:
@@ -323,7 +338,8 @@ def _make(plan: Plan, where: Places) -> None:
     make_skills(plan.skills, where.skills, mode=_mode(where))
     for change in (*plan.own, *reversed(plan.shared)):  # the host is told last
         if change.action != "nothing":
-            make(change, mode=_mode(where))
+            is_script = (change.after or b"").startswith(b"#!")
+            make(change, mode=0o755 if is_script else _mode(where))
 
 
 def _mode(where: Places) -> int:
