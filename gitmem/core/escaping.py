@@ -35,6 +35,9 @@ HOST_TAGS = (
     *("collaboration_mode", "personality_spec", "model_switch", "skills_instructions"),
     *("apps_instructions", "plugins_instructions", "user_shell_command", "subagent_notification"),
     *("hook_prompt", "proposed_plan"),
+    # Gemini CLI, Copilot CLI
+    *("hook_context", "session_context", "loaded_context", "project_context"),
+    *("untrusted_context", "system_reminder", "current_datetime"),
 )
 """Tags by which hosts and model APIs mark their own words; `antml:` begins more of them."""
 # Also what people write where a name is to be filled in: `ssh <user>@<host>`. So they count only
