@@ -361,12 +361,21 @@ class TestTheWire:
         assert pipes.process.wait(PATIENCE) == 0
         assert pipes.process.stderr.read() == b""
 
-    def test_an_interrupt_ends_it_while_it_waits(self, pipes: Pipes) -> None:
-        pipes.process.send_signal(signal.SIGINT)
+    @pytest.mark.parametrize("call", ["tools/list", "no/such"])
+    @pytest.mark.parametrize(
+        ("number", "code", "said"),
+        [(signal.SIGINT, 130, b"error: interrupted"), (signal.SIGTERM, 0, b"")],
+    )
+    def test_a_signal_ends_it_while_it_waits(
+        self, pipes: Pipes, call: str, number: signal.Signals, code: int, said: bytes
+    ) -> None:
+        pipes.send(json.dumps({"jsonrpc": "2.0", "id": 7, "method": call}))
+        pipes.hear()  # answered from the file, or by the SDK
+        pipes.process.send_signal(number)
 
-        assert pipes.process.wait(PATIENCE) == 130
+        assert pipes.process.wait(PATIENCE) == code
         assert pipes.process.stderr is not None
-        assert pipes.process.stderr.read().strip() == b"error: interrupted"
+        assert pipes.process.stderr.read().strip() == said
 
 
 def request(number: int | str, tool: str, **arguments: object) -> dict[str, Any]:
