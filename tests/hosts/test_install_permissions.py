@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from click import Context, Group
 
 from gitmem.cli.app import COMMANDS, app
 from gitmem.core import frontmatter
+from gitmem.hosts.install import files
 from gitmem.hosts.install.permissions import VERBS, put_rules, take_rules
 from gitmem.hosts.install.record import installs
 from gitmem.hosts.install.skills import alias_layouts, shipped_folder, skill_files
@@ -391,3 +393,50 @@ def test_a_skill_opens_no_door_that_the_rules_keep_shut(layout: str) -> None:
     assert {each.removesuffix(":*)") for each in shell} & {f"gitmem {x}" for x in OUTSIDE} == set()
     assert not shell & {"gitmem:*)", "gitmem transcript:*)"}
     assert {each for each in tools if "(" not in each} == {"Read", "Grep", "Glob"}
+
+
+@pytest.mark.parametrize("step", range(12))
+def test_who_dies_on_the_way_leaves_nothing_that_does_not_go(
+    linked: Linked, step: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(linked.project, "init", "-q")
+    linked.write(linked.settings, MESSY)
+    before = tree(linked.home, linked.project)
+    linked.install()
+    link(linked.store, linked.project, "shop")
+    with monkeypatch.context() as patched:
+        patched.setattr(files, "_replace", dying(step))
+        try:
+            linked.rewire()
+        except Died:
+            pass
+        else:
+            assert step > 5, "it has fewer steps than that"
+
+    if step % 2:
+        assert linked.rewire().left == ()
+        assert files_of(linked.local) == linked.of_group("shop")
+    linked.uninstall()
+
+    assert tree(linked.home, linked.project) == before
+
+
+class Died(BaseException):
+    """The process ends here."""
+
+
+def dying(step: int) -> Callable[..., None]:
+    """A way to write a file that ends the process at a STEP: before it, or after where odd."""
+    left = [step // 2]
+    write = files._replace
+
+    def replace(path: Path, data: bytes, mode: int) -> None:
+        left[0] -= 1
+        if left[0] >= 0:
+            write(path, data, mode)
+            return
+        if step % 2:
+            write(path, data, mode)
+        raise Died
+
+    return replace
