@@ -29,6 +29,25 @@ class Files(NamedTuple):
     """Whether the host also reads `memory` in the folders around a project."""
 
 
+class OwnMemory(NamedTuple):
+    """The memory that a host writes by itself: a folder of Markdown for each project."""
+
+    projects: str
+    """The folder in the host's home that has a folder for each project ..."""
+    folder: str
+    """... and in that, the one with memory."""
+    index: str
+    """The file there that the host loads at each start."""
+    layout: str
+    """The layout that fits such a folder."""
+    directory: str
+    """The setting that names another folder in place of it."""
+    switch: str
+    """The setting that is false where this memory is off ..."""
+    variable: str
+    """... and the variable that turns it off, too."""
+
+
 class Host(NamedTuple):
     """One agent host: where its files are, and how its hooks are called and answered."""
 
@@ -58,6 +77,8 @@ class Host(NamedTuple):
     """Events whose answer nobody reads: errors go to standard error."""
     plugin: str = ""
     """The variable that is set for the hooks of a plugin."""
+    own_memory: OwnMemory | None = None
+    """What it remembers by itself; None where it remembers nothing in files of its own."""
 
 
 HOSTS: Mapping[str, Host] = {
@@ -90,6 +111,15 @@ HOSTS: Mapping[str, Host] = {
             adding=frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop")),
             deaf=frozenset(("PreCompact", "PostCompact", "SessionEnd")),
             plugin="CLAUDE_PLUGIN_ROOT",
+            own_memory=OwnMemory(
+                projects="projects",
+                folder="memory",
+                index="MEMORY.md",
+                layout=CLAUDE,
+                directory="autoMemoryDirectory",
+                switch="autoMemoryEnabled",
+                variable="CLAUDE_CODE_DISABLE_AUTO_MEMORY",
+            ),
         ),
         Host(
             CODEX,
