@@ -14,6 +14,7 @@ from gitmem.hosts.doctor.hosts import host_findings, wirings
 from gitmem.hosts.doctor.machine import machine_findings, store_findings
 from gitmem.hosts.doctor.programs import other_store_findings, program_findings
 from gitmem.hosts.doctor.told import Finding, Running, Wiring
+from gitmem.hosts.table import HOSTS
 from gitmem.operations.group import Group, Store
 
 __all__ = ["Doctored", "Finding", "Running", "Wiring", "doctor"]
@@ -50,17 +51,19 @@ def doctor(
         *program_findings(wired, environ, running),
         *other_store_findings(store.root, wired),
         *host_findings(store.root, wired, environ, project, managed),
-        *_room_findings(store, group, wired),
+        *_room_findings(store, group, wired, environ, project),
         *_nothing(wired),
     ]
     notes = tuple(dict.fromkeys(former_notes(store.root, wired, environ, project)))
     return Doctored(wired, tuple(found), notes)
 
 
-def _room_findings(store: Store, group: str, wired: Sequence[Wiring]) -> Iterator[Finding]:
+def _room_findings(
+    store: Store, group: str, wired: Sequence[Wiring], environ: Mapping[str, str], project: Path
+) -> Iterator[Finding]:
     """Core files of GROUP that a session start of a wired host would cut or leave out."""
     from gitmem.hosts.hooks.room import room_of
-    from gitmem.hosts.hooks.start import core_cut
+    from gitmem.hosts.hooks.start import core_cut, loaded_by_host
 
     hosts = dict.fromkeys(each.host for each in wired if each.events or each.plugin)
     if not hosts or group not in store.names():
@@ -68,7 +71,8 @@ def _room_findings(store: Store, group: str, wired: Sequence[Wiring]) -> Iterato
     for host in hosts:
         try:
             with closing(Group(store, group)) as opened:
-                cut = core_cut(opened, room_of(host))
+                shown = loaded_by_host(opened, HOSTS[host], environ, str(project))
+                cut = core_cut(opened, room_of(host), shown)
         except (GitmemError, OSError):  # told already
             return
         if cut:
