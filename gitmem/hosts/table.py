@@ -23,6 +23,8 @@ class Files(NamedTuple):
     """Where MCP servers are configured; empty if only the host itself writes that file."""
     local: str = ""
     """Settings of one person in a project; empty if the host has none."""
+    rules: str = ""
+    """Where permission rules of this person stand; empty if the host has none."""
     more_memory: tuple[str, ...] = ()
     """Other files with instructions that the host reads there."""
     reads_above: bool = False
@@ -89,13 +91,14 @@ HOSTS: Mapping[str, Host] = {
             "Claude Code",
             home=".claude",
             home_variable="CLAUDE_CONFIG_DIR",
-            user=Files("settings.json", "skills", "CLAUDE.md"),
+            user=Files("settings.json", "skills", "CLAUDE.md", rules="settings.json"),
             project=Files(
                 ".claude/settings.json",
                 ".claude/skills",
                 "CLAUDE.md",
                 ".mcp.json",
                 ".claude/settings.local.json",
+                rules=".claude/settings.local.json",
                 more_memory=(".claude/CLAUDE.md", "CLAUDE.local.md"),
                 reads_above=True,
             ),

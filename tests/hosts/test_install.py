@@ -574,7 +574,10 @@ def test_the_plugin_of_the_user_counts_in_every_project(machine: Machine) -> Non
 
     machine.install(scope="project")
 
-    assert not (machine.project / ".claude").exists()
+    # A plugin cannot bring permission rules, so these are put in all the same.
+    local = machine.project / ".claude" / "settings.local.json"
+    assert list((machine.project / ".claude").iterdir()) == [local]
+    assert list(json.loads(local.read_text())) == ["permissions"]
     assert (machine.project / "CLAUDE.md").exists()
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from gitmem.errors import JsonRefused
 from gitmem.hosts.install.hooks import (
     PROMPT,
+    Merged,
     events_wired,
     is_ours,
     put_hooks,
@@ -67,7 +68,7 @@ def test_what_is_put_in_and_taken_out_again_leaves_the_very_same_text(text: str)
     merged = put_hooks(text, WANTED, {})
 
     assert set(events_wired(json.loads(merged.text))) == set(WANTED)
-    assert put_hooks(merged.text, WANTED, WANTED) == (merged.text, ())
+    assert put_hooks(merged.text, WANTED, WANTED) == Merged(merged.text)
     assert take_hooks(merged.text, text) == text
 
 

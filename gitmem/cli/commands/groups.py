@@ -9,6 +9,7 @@ import click
 
 from gitmem.cli.declare import group
 from gitmem.cli.invocation import Invocation, ago
+from gitmem.cli.rewiring import answer_rewired
 from gitmem.cli.style import columns, plain, visible
 from gitmem.core.numbers import counted
 from gitmem.core.quoting import quoted
@@ -95,7 +96,7 @@ def rename(call: Invocation, old: str, new: str) -> None:
     renamed = rename_group(call.store, old, new, acting=call.settings.acting)
     line = f"renamed {renamed.old} to {renamed.new}; its files are in {visible(renamed.worktree)}"
     linked = (f"  {visible(each)} uses {renamed.new} now" for each in renamed.links)
-    call.answer(renamed, [line, *linked])
+    answer_rewired(call, renamed, [line, *linked])
 
 
 @command.declare("remove")
@@ -120,4 +121,5 @@ def remove(call: Invocation, name: str, yes: bool) -> None:
         return
     removed = remove_group(call.store, name, acting=call.settings.acting, now=call.clock)
     linked = (f"  {visible(each)} uses no group of its own any more" for each in removed.links)
-    call.answer(removed, [f"removed {removed.name}: it lies in {visible(removed.trash)}", *linked])
+    line = f"removed {removed.name}: it lies in {visible(removed.trash)}"
+    answer_rewired(call, removed, [line, *linked])

@@ -11,6 +11,7 @@ import click
 
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
+from gitmem.cli.rewiring import answer_rewired
 from gitmem.cli.style import columns, plain, visible
 from gitmem.core.quoting import quoted
 from gitmem.errors import BadInput
@@ -27,6 +28,7 @@ def command(call: Invocation, *, folder: Path | None, remove: bool) -> None:
 
     A command without -g, in that folder or below it, then acts on that group, and so do the hooks
     of an agent that works there. GITMEM_GROUP still comes first. Without -g this shows all links.
+    Agent hosts that gitmem is installed in learn of it: the answer names the files that change.
 
     \b
     Examples:
@@ -39,10 +41,10 @@ def command(call: Invocation, *, folder: Path | None, remove: bool) -> None:
     acting, named = call.settings.acting, call.flags.group
     if remove:
         done = unlink(call.store, folder or Path(), acting=acting)
-        call.answer(done, [_said(done)])
+        answer_rewired(call, done, [_said(done)])
     elif named:
         done = link(call.store, folder or Path(), named, acting=acting)
-        call.answer(done, [_said(done)])
+        answer_rewired(call, done, [_said(done)])
     elif folder is not None:
         raise BadInput(
             "name the group that the folder should use",

@@ -36,10 +36,12 @@ Spot = tuple[int, int]
 
 
 class Merged(NamedTuple):
-    """A host's settings with our handlers in them."""
+    """A file of a host with our part in it."""
 
     text: str
     remarks: tuple[str, ...] = ()
+    given: Mapping[str, Any] = {}
+    """What of it is ours, by a name for each kind: remembered, and handed to the next `put`."""
 
 
 def wanted_handlers(host: str, program: Program, *, on_prompt: bool = False) -> Handlers:

@@ -34,6 +34,8 @@ class Places(NamedTuple):
 
     local: Path | None = None
     """The settings of a project that only this person has; None where a host knows none."""
+    rules: Path | None = None
+    """Where permission rules stand; None where a host knows none."""
 
     @property
     def settings(self) -> tuple[Path, ...]:
@@ -79,10 +81,10 @@ def other_scope(where: Places, environ: Mapping[str, str], project: Path) -> Pla
 
 
 def _below(host: str, scope: str, root: Path, files: Files) -> Places:
-    mcp, local = (root / each if each else None for each in (files.mcp, files.local))
-    return Places(
-        host, scope, root, root / files.hooks, root / files.skills, root / files.memory, mcp, local
-    )
+    given = (files.mcp, files.local, files.rules)
+    mcp, local, rules = (root / each if each else None for each in given)
+    hooks, skills, memory = (root / each for each in (files.hooks, files.skills, files.memory))
+    return Places(host, scope, root, hooks, skills, memory, mcp, local, rules)
 
 
 class Program(NamedTuple):

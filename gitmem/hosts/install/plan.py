@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from gitmem.errors import Refused
-from gitmem.hosts.install.files import Change, backup_of, digest, read_file, text_of
+from gitmem.hosts.install.files import Change, digest, read_file, text_of
 from gitmem.hosts.install.former import (
     former_sections,
     give_place_back,
@@ -28,6 +27,7 @@ from gitmem.hosts.install.hooks import (
     take_hooks,
     wanted_handlers,
 )
+from gitmem.hosts.install.linked import Linking, given_part, linked_parts
 from gitmem.hosts.install.mcp import put_json, put_toml, server, take_json, take_toml
 from gitmem.hosts.install.places import Places, Program
 from gitmem.hosts.install.record import (
@@ -35,41 +35,16 @@ from gitmem.hosts.install.record import (
     Kept,
     after,
     as_replaced,
-    replaced_bytes,
     replaced_paths,
     replaced_skills,
 )
 from gitmem.hosts.install.sections import put_section
 from gitmem.hosts.install.settings import settings_in
+from gitmem.hosts.install.shared import Shared, joined, put_part, take_part, text_before
 from gitmem.hosts.install.skills import shipped_folder
 from gitmem.hosts.install.skills_update import SkillPlan, as_shipped, plan_removal, plan_skills
 
 ENV_EXAMPLE = ".env.example"
-
-
-class Shared(NamedTuple):
-    """A file of somebody else's in which a part is ours."""
-
-    path: Path
-    put: Callable[[str], Merged]
-    take: Callable[[str, str, str], str]
-    """From its text now, the one before us, and the one before what it said was replaced."""
-    has_former: Callable[[str], bool] = lambda _: False
-    """Whether a text has what a former system left."""
-
-    def found_in(self, text: str) -> bool:
-        """Whether TEXT has what a former system left; says of which file it cannot be told."""
-        with _naming(self.path):
-            return self.has_former(text)
-
-
-@contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except Refused as error:
-        error.message = f"{path}: {error.message}"
-        raise
 
 
 class Wish(NamedTuple):
@@ -83,6 +58,10 @@ class Wish(NamedTuple):
     handlers: Handlers
     mcp: dict[str, Any] | None
     has_plugin: bool
+    linking: Linking
+    """The folders that use a group, and what they get."""
+    choices: Mapping[str, bool]
+    """What somebody asked for or declined, to be remembered."""
     layout: str = ""
     """That of the group, whose own names of skills are installed as well."""
     replace: bool = False
@@ -130,15 +109,9 @@ def mcp_for(
 
 def plan_install(wish: Wish, known: Install, version: str) -> Plan:
     """What brings everything to where it should be."""
-    places, changes, files, remarks = wish.places, [], dict(known.files), []
-    given = _given(places, known)
-    for part in _parts(wish, known):
-        change, said = _put(part)
-        changes.append(change)
-        files[str(part.path)] = after(known.files.get(str(part.path)), change)
-        if wish.replace and part.has_former(text_of(part.path, change.before)):
-            files[as_replaced(part.path)] = _exchanged(change)
-        remarks += [f"{part.path}: {each}" for each in said]
+    places = wish.places
+    put = _put_all(_parts(wish, known), wish.store, known, replace=wish.replace)
+    files, given = dict(put.record.files), _given(places, known)
     theirs = replaced_skills(wish.store, known)
     if wish.has_plugin:
         skills = plan_removal(places.skills, given, known.skills_begun, theirs=theirs)
@@ -158,17 +131,63 @@ def plan_install(wish: Wish, known: Install, version: str) -> Plan:
         del files[as_replaced(places.skills / path)]
     for change in skills.exchanges(places.skills):
         files[as_replaced(change.path)] = _exchanged(change)
-    record = known._replace(
+    record = put.record._replace(
         gitmem=version,
         files=files,
         handlers=wish.handlers,
         mcp=wish.mcp,
+        choices=wish.choices,
         skills=skills.known,
         skills_version=skills.version,
         skills_begun={},
         skills_folder=str(places.skills),
     )
-    return Plan(tuple(changes), tuple(_env_example(wish.store)), skills, record, tuple(remarks))
+    return put._replace(own=tuple(_env_example(wish.store)), skills=skills, record=record)
+
+
+def plan_links(linking: Linking, known: Install) -> Plan:
+    """What brings the linked folders to where they should be, and nothing else."""
+    return _put_all(linked_parts(linking, known), linking.store, known)
+
+
+def choices_of(known: Install, **asked: bool | None) -> dict[str, bool]:
+    """What somebody chose now or, where they say nothing now, the last time."""
+    chosen = {name: choice for name, choice in asked.items() if choice is not None}
+    return {**known.choices, **chosen}
+
+
+def _put_all(
+    parts: Iterable[Shared], store: Path, known: Install, *, replace: bool = False
+) -> Plan:
+    """What puts all PARTS in, and takes out those that were given and are wanted no longer."""
+    changes, files, remarks = [], dict(known.files), []
+    given: dict[str, Mapping[str, Any]] = {}
+    for part in joined(parts):
+        path = str(part.path)
+        change, merged = put_part(part)
+        over = {
+            kind: x for kind, x in known.given.get(path, {}).items() if kind not in merged.given
+        }
+        if over and change.after is not None:
+            before = text_before(store, known, part.path)
+            text = given_part(part.path, over).take(merged.text, before, "")
+            change = change._replace(after=text.encode())
+        changes.append(change)
+        files[path] = after(known.files.get(path), change)
+        given |= {path: merged.given} if merged.given else {}
+        if replace and part.has_former(text_of(part.path, change.before)):
+            files[as_replaced(part.path)] = _exchanged(change)
+        remarks += [f"{path}: {each}" for each in merged.remarks]
+    done = {str(change.path) for change in changes}
+    for path in known.given.keys() - done:
+        if not Path(path).parent.is_dir():  # a project that is not there now may be tomorrow
+            given[path] = known.given[path]
+            continue
+        changes.append(take_part(given_part(Path(path), known.given[path]), store, known))
+        del files[path]
+    record = known._replace(files=files, given=given)
+    skills = SkillPlan((), known.skills, known.skills_version)
+    return Plan(tuple(changes), (), skills, record, tuple(remarks))
 
 
 def _given(places: Places, known: Install) -> Mapping[str, str]:
@@ -190,6 +209,7 @@ def _parts(wish: Wish, known: Install) -> Iterator[Shared]:
         yield from _parts_beside(places, wish.other)
     if places.mcp and (wish.mcp or known.mcp):
         yield _mcp_part(places, places.mcp, wish.mcp, known)
+    yield from linked_parts(wish.linking, known)
 
 
 def _hooks_part(places: Places, wanted: Handlers, known: Install, replace: bool = False) -> Shared:
@@ -262,15 +282,6 @@ def _mcp_part(places: Places, path: Path, wanted: dict[str, Any] | None, known: 
     return Shared(path, put, take)
 
 
-def _put(part: Shared) -> tuple[Change, tuple[str, ...]]:
-    before = read_file(part.path)
-    text = text_of(part.path, before)
-    with _naming(part.path):
-        merged = part.put(text)
-    new = None if before is None and not merged.text else merged.text.encode()
-    return Change(part.path, before, new), merged.remarks
-
-
 def _env_example(store: Path) -> Iterator[Change]:
     from gitmem.resources import templates
 
@@ -279,45 +290,31 @@ def _env_example(store: Path) -> Iterator[Change]:
         yield Change(store / ENV_EXAMPLE, None, data)
 
 
-def plan_uninstall(places: Places, store: Path, known: Install) -> Plan:
+def plan_uninstall(linking: Linking, known: Install) -> Plan:
     """What leaves every file as it was."""
+    places, store = linking.places, linking.store
     parts = [_hooks_part(places, {}, known), _memory_part(places, "")]
     parts += [_mcp_part(places, places.mcp, None, known)] if places.mcp else []
     done = {part.path for part in parts}
     left_alone = (x for x in replaced_paths(known) if places.skills not in x.parents)
     parts += [_left_part(each) for each in left_alone if each not in done]
+    parts += [given_part(Path(path), each) for path, each in known.given.items()]
+    parts += [] if known.gitmem else linked_parts(linking, known)
     changes, left = [], {}
-    for part in parts:
+    for part in joined(parts):
         try:
-            changes.append(_taken(part, store, known))
-        except (
-            Refused
-        ) as error:  # one file that nobody can read keeps no other from being as it was
-            left[str(part.path)] = f"{part.path}: {error.message}; {error.hint}"
+            changes.append(take_part(part, store, known))
+        except Refused as error:  # one such file keeps no other from being as it was
+            left[str(part.path)] = f"{error.message}; {error.hint}"
     given, theirs = _given(places, known), replaced_skills(store, known)
     skills = plan_removal(places.skills, given, known.skills_begun, theirs=theirs)
     stays = {*left, *(as_replaced(Path(path)) for path in left)}
     record = known._replace(
         files={path: kept for path, kept in known.files.items() if path in stays},
         mcp=known.mcp if str(places.mcp) in left else None,
+        given={path: each for path, each in known.given.items() if path in left},
     )
     return Plan(tuple(changes), (), skills, record, left=tuple(left.values()))
-
-
-def _taken(part: Shared, store: Path, known: Install) -> Change:
-    """The file as it was: byte for byte where nobody touched it since, else without our part."""
-    now, kept = read_file(part.path), known.files.get(str(part.path))
-    if now is None:
-        return Change(part.path, None, None)
-    before = read_file(backup_of(store, part.path, kept.before)) if kept and kept.before else None
-    is_new = kept is not None and kept.before is None
-    is_known = before is not None or (is_new and not part.path.is_symlink())
-    if kept and kept.exact and digest(now) == kept.after and is_known:
-        return Change(part.path, now, before)
-    replaced = text_of(part.path, replaced_bytes(store, known, part.path))
-    text = part.take(text_of(part.path, now), text_of(part.path, before), replaced)
-    is_gone = is_new and text.strip() in ("", "{}") and not part.path.is_symlink()
-    return Change(part.path, now, None if is_gone else text.encode())
 
 
 def _ended_as(text: str, before: str) -> str:

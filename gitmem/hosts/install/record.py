@@ -18,6 +18,8 @@ FILE = "installs.json"
 LOCK = "installs.lock"
 FORMAT = 1
 UNKNOWN = ""
+_LATER = ("choices", "given")
+"""Fields that an older release cannot read in a row: they stand beside the rows."""
 _REPLACED = "#replaced"
 """Ends the name under which `files` knows a version that was replaced on request."""
 
@@ -51,6 +53,10 @@ class Install(NamedTuple):
     mcp: Any = None
     folders: tuple[str, ...] = ()
     """Those that had to be made."""
+    choices: Mapping[str, bool] = {}
+    """What somebody asked for or declined, by the name of the option."""
+    given: Mapping[str, Mapping[str, Any]] = {}
+    """For each file of somebody else's, what of it is ours, by a name for each kind."""
 
     def is_of(self, places: Places) -> bool:
         """Whether this is the installation in PLACES."""
@@ -66,13 +72,19 @@ def installs(store: Path) -> tuple[Install, ...]:
         found = json.loads(raw)
         if found["version"] != FORMAT:
             raise ValueError(f"it has version {found['version']}")
-        return tuple(_install(each) for each in found["installs"])
+        later = {_key(each): each for each in found.get("later", ())}
+        return tuple(_install({**each, **later.get(_key(each), {})}) for each in found["installs"])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise Damaged(
             f"{store / FILE} cannot be read: {error}",
             hint=f"move it away (mv {store / FILE} {store / FILE}.old) and install again",
             path=str(store / FILE),
         ) from error
+
+
+def _key(row: Mapping[str, Any]) -> tuple[object, ...]:
+    """By what an installation is known."""
+    return tuple(row[name] for name in Install._fields[:3])
 
 
 def _install(row: dict[str, Any]) -> Install:
@@ -91,7 +103,11 @@ def remember(store: Path, done: Install, *, gone: bool = False) -> None:
     key = done[:3]
     others = [each for each in installs(store) if each[:3] != key]
     rows = [each._asdict() for each in (*others, *(() if gone else (done,)))]
-    data = json.dumps({"version": FORMAT, "installs": rows}, indent=2) + "\n"
+    names = (*Install._fields[:3], *_LATER)
+    later = [{name: row[name] for name in names} for row in rows if any(map(row.get, _LATER))]
+    told = [{name: row[name] for name in row if name not in _LATER} for row in rows]
+    text = {"version": FORMAT, "installs": told, **({"later": later} if later else {})}
+    data = json.dumps(text, indent=2) + "\n"
     path = store / FILE
     change = Change(path, read_file(path), data.encode() if rows else None)
     if change.action != "nothing":

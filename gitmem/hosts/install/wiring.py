@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem import __version__
 from gitmem.core.access import MAIN
+from gitmem.errors import BadInput, GitmemError
 from gitmem.hosts.install.advice import (
     doubts,
     edited_since,
@@ -29,16 +30,19 @@ from gitmem.hosts.install.files import (
     missing_folders,
     sweep,
 )
+from gitmem.hosts.install.linked import LinkedFolder, Linking, linking_of
 from gitmem.hosts.install.places import PROJECT, USER, Places, Program, other_scope, places
 from gitmem.hosts.install.plan import (
     Plan,
     Wish,
+    choices_of,
     handlers_for,
     mcp_for,
     plan_install,
+    plan_links,
     plan_uninstall,
 )
-from gitmem.hosts.install.record import alone, begun, install_of, installs, remember
+from gitmem.hosts.install.record import Install, alone, begun, install_of, installs, remember
 from gitmem.hosts.install.sections import section
 from gitmem.hosts.install.settings import plugin_at
 from gitmem.hosts.install.skills_installed import make_skills
@@ -84,6 +88,15 @@ class Installed(NamedTuple):
     """What could not be taken out, and why."""
 
 
+class Rewired(NamedTuple):
+    """What became of the installations after a link was changed."""
+
+    files: tuple[FileDone, ...] = ()
+    remarks: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    """What could not be brought up to date, and why."""
+
+
 def install(
     store: Store,
     group: str,
@@ -95,10 +108,11 @@ def install(
     project: Path,
     on_prompt: bool | None = None,
     mcp: bool | None = None,
+    permissions: bool | None = None,
     replace: bool = False,
     dry_run: bool = False,
 ) -> Installed:
-    """Let HOST know gitmem: hooks, skills, the section on memory, where asked for MCP.
+    """Let HOST know gitmem: hooks, skills, the section on memory, permissions, if asked for MCP.
 
     REPLACE takes the place of what a former memory system has left there, and takes out what it has
     left in the other scope; `uninstall` puts both back.
@@ -106,7 +120,9 @@ def install(
     where = places(host, scope, environ, project)
     plugin = _plugin(where, environ, project)
     other = other_scope(where, environ, project)
-    asked = _Asked(store, group, where, program, on_prompt, mcp, bool(plugin), replace, other)
+    asked = _Asked(
+        store, group, where, program, on_prompt, mcp, permissions, bool(plugin), replace, other
+    )
     wish, plan = asked.planned()  # what is refused is so before there is a store
     made = None if dry_run else _ensured(store, group)
     with nullcontext() if dry_run else alone(store.root):
@@ -138,6 +154,7 @@ class _Asked(NamedTuple):
     program: Program
     on_prompt: bool | None
     mcp: bool | None
+    permissions: bool | None
     has_plugin: bool
     replace: bool
     other: Places | None
@@ -147,6 +164,7 @@ class _Asked(NamedTuple):
         where, program, has_plugin = self.where, self.program, self.has_plugin
         known = install_of(self.store.root, where)
         layout = _layout(self.store, self.group)
+        choices = choices_of(known, permissions=self.permissions)
         wish = Wish(
             where,
             program,
@@ -155,6 +173,8 @@ class _Asked(NamedTuple):
             handlers_for(where, program, self.on_prompt, has_plugin),
             mcp_for(where, program, known, self.mcp, has_plugin),
             has_plugin,
+            linking_of(self.store, where, self.group, choices),
+            choices,
             layout.name,
             self.replace,
             self.other,
@@ -176,7 +196,7 @@ def uninstall(
     is_there = store.root.is_dir() and not dry_run
     with alone(store.root) if is_there else nullcontext():
         known = install_of(store.root, where)
-        plan = plan_uninstall(where, store.root, known)
+        plan = plan_uninstall(_linking_left(store, where), known)
         files = tuple(_told(plan, store.root, where.skills))
         if not dry_run:
             _take_out(plan, store.root, where)
@@ -187,6 +207,53 @@ def uninstall(
         *shown_again(plan, where, environ, project),
     )
     return Installed(host, scope, "uninstalled", dry_run, files, remarks, left=plan.left)
+
+
+def rewire(store: Store, environ: Mapping[str, str]) -> Rewired:
+    """Bring every installation up to date with the links: for who has just changed one.
+
+    What cannot be changed keeps nothing else from it, and is told: the link stands all the same.
+    """
+    done = Rewired()
+    try:
+        if not installs(store.root):
+            return done
+        with alone(store.root):
+            for known in installs(store.root):
+                try:
+                    done = _rewired(store, known, environ, done)
+                except GitmemError as error:
+                    done = done._replace(left=(*done.left, f"{error.message}; {error.hint}"))
+    except GitmemError as error:  # a record that nobody can read
+        done = done._replace(left=(*done.left, f"{error.message}; {error.hint}"))
+    return done
+
+
+def _rewired(store: Store, known: Install, environ: Mapping[str, str], done: Rewired) -> Rewired:
+    where = places(known.host, known.scope, environ, Path(known.root))
+    if not known.is_of(where):  # made for another home than that of this call
+        return done
+    linking = linking_of(store, where, _own_group(store, where), known.choices)
+    plan = plan_links(linking, known)
+    files = tuple(_told(plan, store.root, where.skills))
+    if files:
+        _carry_out(plan, store.root, where)
+    return done._replace(files=(*done.files, *files), remarks=(*done.remarks, *plan.remarks))
+
+
+def _linking_left(store: Store, where: Places) -> Linking:
+    """The links for who only takes out: a config.yaml that nobody can read must not stop that."""
+    try:
+        return linking_of(store, where, _own_group(store, where), {})
+    except BadInput:
+        own = LinkedFolder(where.root, MAIN, store.default_worktree(MAIN))
+        return Linking(where, store.root, own)
+
+
+def _own_group(store: Store, where: Places) -> str:
+    """The group of an installation: that of its project, or of all folders without a link."""
+    linked = Store(store.root).linked(str(where.root)) if where.scope == PROJECT else ""
+    return linked or MAIN
 
 
 def _ensured(store: Store, group: str) -> Initialised | None:
@@ -236,7 +303,20 @@ def _carry_out(plan: Plan, store: Path, where: Places) -> None:
     _prepare(plan, store, where)
     remember(store, begun(record, install_of(store, where)))
     _make(plan, where)
-    remember(store, record)
+    removed = [each.path for each in plan.shared if each.action == "removed"]
+    inside = [x for x in record.folders if any(Path(x) in each.parents for each in removed)]
+    gone = _remove_empty(inside)
+    remember(store, record._replace(folders=tuple(x for x in record.folders if x not in gone)))
+
+
+def _remove_empty(folders: Iterable[str]) -> list[str]:
+    """Remove those of FOLDERS that are empty, the innermost first; tell which."""
+    gone = []
+    for folder in sorted(folders, key=len, reverse=True):
+        with suppress(OSError):  # somebody has put something there
+            Path(folder).rmdir()
+            gone.append(folder)
+    return gone
 
 
 def _make(plan: Plan, where: Places) -> None:
@@ -267,9 +347,7 @@ def _take_out(plan: Plan, store: Path, where: Places) -> None:
         if change.action != "nothing":
             make(change, mode=_mode(where))
     make_skills(plan.skills, where.skills, mode=_mode(where))
-    for folder in sorted(plan.record.folders, key=len, reverse=True):
-        with suppress(OSError):  # somebody has put something there
-            Path(folder).rmdir()
+    _remove_empty(plan.record.folders)
     if installs(store):
         record = plan.record._replace(skills={}, skills_begun={}, handlers={})
         remember(store, record, gone=not plan.left)

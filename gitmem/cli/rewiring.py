@@ -1,0 +1,28 @@
+"""The answer of a command that changed which group a folder uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from gitmem.cli.invocation import Invocation
+from gitmem.cli.style import visible
+
+if TYPE_CHECKING:
+    from gitmem.hosts.install.wiring import Rewired
+
+
+def answer_rewired(call: Invocation, result: object, lines: Sequence[str]) -> None:
+    """Bring the agent hosts up to date with the links, and print RESULT with what that changed."""
+    from gitmem.hosts.install.wiring import rewire
+
+    done = rewire(call.store, call.environ)
+    rows = [*lines, *_lines(call, done)]
+    call.answer(result, rows, rewired=done.files, remarks=done.remarks, left=done.left)
+
+
+def _lines(call: Invocation, done: Rewired) -> Iterator[str]:
+    for file in done.files:
+        yield f"  {file.action} {visible(file.path)}"
+    for text in (*done.remarks, *done.left):
+        yield f"{call.style.warn('note')}: {visible(text)}"

@@ -1,0 +1,114 @@
+"""What a host gets for each linked folder: the group's own rules, in a file of this person alone.
+
+To give a linked folder one more part, yield it from `linked_parts`, let its `put` tell in
+`Merged.given` what of it is ours, and say in `TAKEN_BACK` how that goes out again. `install`,
+`uninstall` and `rewire` do the rest. Several parts may name the same file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gitmem.errors import GitmemError, JsonRefused
+from gitmem.hosts.install.hooks import Merged, events_wired
+from gitmem.hosts.install.permissions import ALLOW, PERMISSIONS, folder_rules, put_rules, take_rules
+from gitmem.hosts.install.places import USER, Places
+from gitmem.hosts.install.record import Install
+from gitmem.hosts.install.settings import settings_in
+from gitmem.hosts.install.shared import Shared
+from gitmem.hosts.table import HOSTS
+from gitmem.operations.group import Group, Store
+from gitmem.operations.link import links
+
+
+class LinkedFolder(NamedTuple):
+    """A project folder, and the group that sessions in it use."""
+
+    folder: Path
+    group: str
+    worktree: Path
+
+
+class Linking(NamedTuple):
+    """The folders that one installation has to know of, and what somebody wants of them."""
+
+    places: Places
+    store: Path
+    own: LinkedFolder
+    """The folder of the installation itself, with the group of what is not linked."""
+    folders: tuple[LinkedFolder, ...] = ()
+    """The linked folders; none where the installation is for one project only."""
+    permissions: bool = True
+
+
+TAKEN_BACK: Mapping[str, Callable[[str, str, Any], str]] = {ALLOW: take_rules}
+"""For each kind of part: its text without what is ours, from that, the one before us, and ours."""
+
+
+def linking_of(store: Store, where: Places, group: str, choices: Mapping[str, bool]) -> Linking:
+    """The links that the installation in WHERE has to know of; GROUP is that of all else."""
+    own = LinkedFolder(where.root, group, _worktree(store, group))
+    rows = links(Store(store.root)) if where.scope == USER else ()  # as they are by now
+    found = (
+        LinkedFolder(Path(each.folder), each.group, _worktree(store, each.group))
+        for each in rows
+        if each.exists and os.path.isdir(each.folder)
+    )
+    return Linking(where, store.root, own, tuple(found), choices.get(PERMISSIONS, True))
+
+
+def _worktree(store: Store, name: str) -> Path:
+    """Where the files of a group stand; one that is damaged or not made yet has its usual place."""
+    with suppress(GitmemError), closing(Group(store, name, heals=False)) as group:
+        return group.worktree
+    return store.default_worktree(name)
+
+
+def linked_parts(linking: Linking, known: Install) -> Iterator[Shared]:
+    """The files in which folders have a part of ours by the group that they use."""
+    for path, rules in _rules(linking) if linking.permissions else ():
+        yield _rules_part(path, rules, _ours(linking, path, rules, known))
+
+
+def _rules(linking: Linking) -> Iterator[tuple[Path, tuple[str, ...]]]:
+    """The rules that each file shall have."""
+    place = HOSTS[linking.places.host].project.rules
+    if linking.places.rules:
+        yield linking.places.rules, folder_rules(linking.own.worktree)
+    for each in linking.folders if place else ():
+        yield each.folder / place, folder_rules(each.worktree)
+
+
+def _ours(linking: Linking, path: Path, rules: tuple[str, ...], known: Install) -> tuple[str, ...]:
+    """The rules at PATH that are ours; where the record was lost, those that we would put there."""
+    if not known.gitmem and events_wired(settings_in(linking.places.hooks)):
+        return rules
+    return tuple(known.given.get(str(path), {}).get(ALLOW, ()))
+
+
+def _rules_part(path: Path, wanted: tuple[str, ...], ours: tuple[str, ...]) -> Shared:
+    """A file that allows what is WANTED; one that nobody can read keeps nothing else back."""
+
+    def put(text: str) -> Merged:
+        try:
+            return put_rules(text, wanted, ours)
+        except JsonRefused as error:
+            said = f"{error.message}; no permission rules were put there"
+            return Merged(text, (said,), {ALLOW: list(ours)})
+
+    return Shared(path, put, lambda text, before, _: take_rules(text, before, ours))
+
+
+def given_part(path: Path, given: Mapping[str, Any]) -> Shared:
+    """A file from which all goes that was GIVEN to it."""
+
+    def take(text: str, before: str, _: str = "") -> str:
+        for kind, ours in given.items():
+            text = TAKEN_BACK[kind](text, before, ours) if kind in TAKEN_BACK else text
+        return text
+
+    return Shared(path, lambda text: Merged(take(text, "")), take)

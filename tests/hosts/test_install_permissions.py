@@ -1,0 +1,227 @@
+"""The permission rules of Claude Code: for each group, in step with links, and taken out again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gitmem.hosts.install.permissions import put_rules, take_rules
+from gitmem.hosts.install.record import installs
+from gitmem.hosts.install.wiring import Rewired, rewire
+from gitmem.operations.group import Store
+from gitmem.operations.groups import remove_group, rename_group
+from gitmem.operations.init import init
+from gitmem.operations.link import link, unlink
+from tests.hosts.test_install import MESSY, Machine, tree
+
+
+class Linked(Machine):
+    """A machine with two groups besides main, and a folder for one of them."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        for name in ("main", "shop", "blog"):
+            init(self.store, name)
+        self.local = self.project / ".claude" / "settings.local.json"
+
+    def link(self, group: str, folder: Path | None = None) -> Rewired:
+        link(self.store, folder or self.project, group)
+        return self.rewire()
+
+    def rewire(self) -> Rewired:
+        return rewire(Store(self.store.root), self.environ)
+
+    def of_group(self, name: str) -> list[str]:
+        place = self.store.default_worktree(name)
+        return [f"Read(/{place}/**)", f"Edit(/{place}/**)"]
+
+
+@pytest.fixture
+def linked(tmp_path: Path) -> Linked:
+    return Linked(tmp_path)
+
+
+def allowed(path: Path) -> list[str]:
+    found: dict[str, Any] = json.loads(path.read_text("utf-8-sig"))
+    rules: list[str] = found["permissions"]["allow"]
+    return rules
+
+
+def files_of(path: Path) -> list[str]:
+    """The rules on files alone."""
+    return [each for each in allowed(path) if each.startswith(("Read(", "Edit("))]
+
+
+@pytest.mark.parametrize("first", ["install", "link"])
+def test_a_linked_folder_may_use_the_files_of_its_group_and_no_other(
+    linked: Linked, first: str
+) -> None:
+    if first == "install":
+        linked.install()
+        linked.link("shop")
+    else:
+        linked.link("shop")
+        linked.install()
+
+    assert files_of(linked.local) == linked.of_group("shop")
+    assert files_of(linked.settings) == linked.of_group("main")
+    assert linked.install().files == ()
+    assert linked.rewire().files == ()
+
+
+def test_a_folder_that_changes_its_group_changes_its_rules(linked: Linked) -> None:
+    linked.write(linked.local, b'{"permissions": {"allow": ["Bash(ls:*)"]}}')
+    linked.install()
+    linked.link("shop")
+
+    done = linked.link("blog")
+
+    assert [(each.path, each.action) for each in done.files] == [(str(linked.local), "changed")]
+    assert allowed(linked.local) == ["Bash(ls:*)", *linked.of_group("blog")]
+
+
+def test_a_folder_that_is_no_longer_linked_is_as_it_was(linked: Linked) -> None:
+    before = tree(linked.project)
+    linked.install()
+    linked.link("shop")
+
+    unlink(linked.store, linked.project)
+    done = linked.rewire()
+
+    assert [(each.path, each.action) for each in done.files] == [(str(linked.local), "removed")]
+    assert tree(linked.project) == before
+
+
+def test_a_group_that_is_renamed_or_removed_takes_its_rules_along(linked: Linked) -> None:
+    linked.install()
+    linked.link("shop")
+
+    rename_group(linked.store, "shop", "store")
+    linked.rewire()
+    assert files_of(linked.local) == linked.of_group("store")
+
+    remove_group(linked.store, "store")
+    linked.rewire()
+    assert not linked.local.exists()
+
+
+def test_uninstalling_leaves_every_linked_folder_as_it_was(linked: Linked, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    linked.write(other / ".claude" / "settings.local.json", MESSY)
+    linked.write(linked.settings, MESSY)
+    before = tree(linked.home, linked.project, other)
+    linked.install()
+    linked.link("shop")
+    linked.link("blog", other)
+    assert linked.of_group("blog")[0] in allowed(other / ".claude" / "settings.local.json")
+
+    linked.uninstall()
+
+    assert tree(linked.home, linked.project, other) == before
+    assert installs(linked.store.root) == ()
+
+
+def test_uninstalling_needs_no_settings_of_the_store(linked: Linked) -> None:
+    before = tree(linked.home, linked.project)
+    linked.install()
+    linked.link("shop")
+    linked.store.config.write_text("links: [")
+
+    linked.store = Store(linked.store.root)
+    linked.uninstall()
+
+    assert tree(linked.home, linked.project) == before
+
+
+def test_an_edit_since_and_a_rule_of_the_user_stay(linked: Linked) -> None:
+    theirs = linked.of_group("shop")[0]
+    linked.write(linked.local, json.dumps({"permissions": {"allow": [theirs]}}).encode())
+    linked.install()
+    linked.link("shop")
+    text = json.loads(linked.local.read_text())
+    text["permissions"]["allow"].insert(1, "Bash(make:*)")
+    linked.local.write_text(json.dumps(text))
+
+    linked.uninstall()
+
+    assert allowed(linked.local) == [theirs, "Bash(make:*)"]
+
+
+def test_settings_of_a_folder_that_nobody_can_read_hold_up_no_other(
+    linked: Linked, tmp_path: Path
+) -> None:
+    broken = linked.write(tmp_path / "other/.claude/settings.local.json", b'{"permissions": ')
+    linked.link("blog", tmp_path / "other")
+    assert any(str(broken) in each for each in linked.install().remarks)
+
+    done = linked.link("shop")
+
+    assert files_of(linked.local) == linked.of_group("shop")
+    assert any(str(broken) in each for each in done.remarks)
+    assert broken.read_bytes() == b'{"permissions": '
+    linked.uninstall()
+    assert broken.read_bytes() == b'{"permissions": '
+
+
+def test_a_folder_that_is_away_keeps_its_rules(linked: Linked, tmp_path: Path) -> None:
+    linked.install()
+    linked.link("shop")
+    linked.project.rename(tmp_path / "away")
+    linked.rewire()
+    (tmp_path / "away").rename(linked.project)
+
+    assert linked.rewire().files == ()
+    linked.uninstall()
+    assert not linked.local.exists()
+
+
+def test_who_wants_no_rules_gets_none_until_they_ask(linked: Linked) -> None:
+    linked.write(linked.settings, MESSY)
+    linked.link("shop")
+    linked.install()
+    linked.install(permissions=False)
+
+    assert allowed(linked.settings) == ["Bash(ls:*)"]
+    assert not linked.local.exists()
+    linked.link("blog")
+    linked.install()
+    assert not linked.local.exists()
+    linked.install(permissions=True)
+    assert files_of(linked.local) == linked.of_group("blog")
+
+
+def test_an_older_release_reads_the_record(linked: Linked) -> None:
+    linked.install()
+    linked.link("shop")
+
+    found = json.loads((linked.store.root / "installs.json").read_text())
+
+    # The fields that the first release knew; it refuses a row with any other.
+    old = {"host", "scope", "root", "gitmem", "skills_version", "skills_folder", "skills"}
+    old |= {"skills_begun", "files", "handlers", "mcp", "folders"}
+    assert found["version"] == 1
+    assert all(set(row) == old for row in found["installs"])
+    assert all(len(each) == 3 for row in found["installs"] for each in row["files"].values())
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "",
+        "{}",
+        '{"permissions": {}}',
+        '{"permissions": {"allow": []}}',
+        '{"permissions": {"allow": ["a"], "deny": ["b"]}, "z": 1}\n',
+        '{\r\n\t"permissions": {\r\n\t\t"allow": [\r\n\t\t\t"a"\r\n\t\t]\r\n\t}\r\n}\r\n',
+        MESSY.decode(),
+    ],
+)
+def test_rules_go_out_as_they_came(before: str) -> None:
+    merged = put_rules(before, ["x", "y"], [])
+
+    assert put_rules(merged.text, ["x", "y"], ["x", "y"]) == merged
+    after = take_rules(merged.text, before, merged.given["allow"])
+    assert after == (before or "{}\n")
