@@ -38,7 +38,7 @@ class OwnMemory(NamedTuple):
     """The folder in the host's home that has a folder for each project ..."""
     folder: str
     """... and in that, the one with memory."""
-    index: str
+    page: str
     """The file there that the host loads at each start."""
     layout: str
     """The layout that fits such a folder."""
@@ -117,7 +117,7 @@ HOSTS: Mapping[str, Host] = {
             own_memory=OwnMemory(
                 projects="projects",
                 folder="memory",
-                index="MEMORY.md",
+                page="MEMORY.md",
                 layout=CLAUDE,
                 directory="autoMemoryDirectory",
                 switch="autoMemoryEnabled",

@@ -15,6 +15,8 @@ from gitmem.core.escaping import ForModel, in_command, joined, worded
 from gitmem.errors import Refused
 from gitmem.hosts.hooks.answering import Asked, Said, in_words
 from gitmem.hosts.hooks.dialects import files_written
+from gitmem.hosts.host_memory.folders import may_be_own
+from gitmem.hosts.table import HOSTS
 
 if TYPE_CHECKING:
     from gitmem.hosts.hooks.room import Room
@@ -31,12 +33,21 @@ def written(asked: Asked) -> Said:
     """Commit those files of memory that a tool has just written."""
     groups: dict[str, list[str]] = {}
     for path in _meant(files_written(asked.payload)):
-        name = group_at(path, asked.store)
+        name = group_at(path, asked.store) or _adopted(asked, path)
         if name:
             groups.setdefault(name, []).append(path)
     if not groups:
         return Said()
     return _captured(asked, groups)
+
+
+def _adopted(asked: Asked, path: str) -> str:
+    """The group that the host's own memory at PATH has just become; nothing for other files."""
+    if not may_be_own(HOSTS[asked.host], path):
+        return ""
+    from gitmem.hosts.hooks.host_memory import adopted_at
+
+    return adopted_at(asked, path)
 
 
 def _meant(paths: Iterable[str]) -> Iterator[str]:

@@ -225,7 +225,7 @@ def loaded_by_host(
     folder = used_for(host, environ, project).folder
     if not folder:
         return ()
-    index, root = os.path.join(os.path.realpath(folder), own.index), f"{group.worktree}{os.sep}"
+    index, root = os.path.join(os.path.realpath(folder), own.page), f"{group.worktree}{os.sep}"
     path = index.removeprefix(root) if index.startswith(root) else ""
     layer = layout_of(group).layer_of(path) if path else None
     return (path,) if layer and layer.load in LOADED else ()

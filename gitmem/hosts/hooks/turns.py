@@ -19,6 +19,7 @@ from gitmem.hosts.hooks.answering import (
 from gitmem.hosts.hooks.deadline import instead
 from gitmem.hosts.hooks.dialects import Payload
 from gitmem.hosts.hooks.groups import WAIT, opened, take_in
+from gitmem.hosts.hooks.host_memory import take_in_own
 from gitmem.hosts.hooks.room import room_of
 from gitmem.hosts.table import HOSTS
 
@@ -82,9 +83,11 @@ def turned(asked: Asked) -> Said:
             nudge = parts.tried("the turn does not count", lambda: _remembered(asked, group))
         words = parts.tried("edits wait for the next turn", lambda: take_in(group, room))
         parts.tell(group.damage)
+        name = group.name
+    own = parts.tried("the host's own memory waits", lambda: take_in_own(asked, name, room))
     # What a hook adds keeps a turn going: not while one does so already.
     is_going = asked.payload.get("stop_hook_active")
-    told = NOTHING if is_going else joined((words, nudge))
+    told = NOTHING if is_going else joined((words, own, nudge))
     return Said(told, parts.notice)
 
 

@@ -15,6 +15,8 @@ from gitmem.hosts.table import Host
 
 GITFILE = "gitdir: "
 MOST = 4096
+WITHIN = 2
+"""Parts of a path between the folder of all projects and the files of memory."""
 LONGEST_NAME = 200
 """Characters of a folder's name that a host takes from a path; a digest follows."""
 
@@ -48,8 +50,8 @@ def own_folder_at(host: Host, environ: Mapping[str, str], path: str) -> str:
     root = os.path.join(os.path.realpath(home_of(host, environ)), own.projects)
     place = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
     inside = os.path.relpath(place, root).split(os.sep)
-    is_own = inside[0] != os.pardir and len(inside) > 2 and inside[1] == own.folder
-    return os.path.join(root, *inside[:2]) if is_own else ""
+    is_own = inside[0] != os.pardir and len(inside) > WITHIN and inside[1] == own.folder
+    return os.path.join(root, *inside[:WITHIN]) if is_own else ""
 
 
 def used_for(host: Host, environ: Mapping[str, str], project: str) -> Used:
@@ -60,30 +62,42 @@ def used_for(host: Host, environ: Mapping[str, str], project: str) -> Used:
     own = host.own_memory
     if own is None:
         return Used("")
-    root = main_checkout(project)
-    if _is_set(environ.get(own.variable)):
-        return Used("", own.variable)
-    files = list(settings_files(host, environ, root))
-    for path, said in files:
-        inherited = said.get("env")
-        is_off = isinstance(inherited, dict) and _is_set(inherited.get(own.variable))
-        if said.get(own.switch) is False or is_off:
-            return Used("", path)
-    for path, said in files:
+    off = turned_off(host, environ, project)
+    if off:
+        return Used("", off)
+    for path, said in settings_files(host, environ, project):
         named = said.get(own.directory)
         if isinstance(named, str) and named:
             home = environ.get("HOME") or os.path.expanduser("~")
             place = f"{home}{named[1:]}" if named.startswith("~/") else named
             return Used(os.path.normpath(place), path)
-    return Used(usual_folder(host, environ, root))
+    return Used(usual_folder(host, environ, main_checkout(project)))
+
+
+def turned_off(host: Host, environ: Mapping[str, str], project: str) -> str:
+    """The variable or the settings that turn the memory of HOST off; nothing where it is on."""
+    own = host.own_memory
+    if own is None or _is_set(environ.get(own.variable)):
+        return own.variable if own else ""
+    for path, said in settings_files(host, environ, project):
+        inherited = said.get("env")
+        is_off = isinstance(inherited, dict) and _is_set(inherited.get(own.variable))
+        if said.get(own.switch) is False or is_off:
+            return path
+    return ""
 
 
 def settings_files(
-    host: Host, environ: Mapping[str, str], root: str
+    host: Host, environ: Mapping[str, str], project: str
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The settings of HOST that count in the folder ROOT, strongest first."""
+    """The settings of HOST that count in PROJECT, strongest first.
+
+    Those of the main checkout win over those of a folder in it.
+    """
+    roots = dict.fromkeys((main_checkout(project), os.path.realpath(project)))
     for name in filter(None, (host.project.local, host.project.hooks)):
-        yield (path := os.path.join(root, name)), _settings(path)
+        for root in roots:
+            yield (path := os.path.join(root, name)), _settings(path)
     yield (path := os.path.join(home_of(host, environ), host.user.hooks)), _settings(path)
 
 

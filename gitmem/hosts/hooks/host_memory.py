@@ -1,0 +1,75 @@
+"""The host's own memory, as hooks meet it: adopted when it is first written, captured at each turn.
+
+It is adopted only where `gitmem install` has been told to, which its record says.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from gitmem.core.access import MAIN
+from gitmem.core.escaping import NOTHING, ForModel
+from gitmem.hosts.hooks.answering import Asked
+from gitmem.hosts.hooks.files import group_at
+from gitmem.hosts.hooks.room import Room
+from gitmem.hosts.host_memory.folders import own_folder_at, used_for
+from gitmem.hosts.table import HOSTS
+
+
+def adopted_at(asked: Asked, path: str) -> str:
+    """The group that the host's own memory at PATH becomes; nothing where that is not wanted."""
+    folder = own_folder_at(HOSTS[asked.host], asked.environ, path)
+    return _adopted(asked, folder) if folder else ""
+
+
+def take_in_own(asked: Asked, group: str, room: Room) -> ForModel:
+    """Commit what happened in the host's own memory, where that is not the session's GROUP."""
+    host = HOSTS[asked.host]
+    folder = used_for(host, asked.environ, asked.project).folder if host.own_memory else ""
+    if not folder or not os.path.isdir(folder):
+        return NOTHING
+    name = group_at(os.path.join(folder, "x"), asked.store)
+    if not name and own_folder_at(host, asked.environ, os.path.join(folder, "x")):
+        name = _adopted(asked, folder)
+    if not name or name == group:
+        return NOTHING
+    from gitmem.hosts.hooks.groups import opened, take_in
+
+    with opened(asked, name) as own:
+        return take_in(own, room)
+
+
+def _adopted(asked: Asked, folder: str) -> str:
+    """The group that FOLDER becomes, once, however many hooks see it at the same time."""
+    if os.path.lexists(os.path.join(folder, ".git")):
+        return ""  # a repository of the user's own, for the doctor to name
+    from gitmem.hosts.host_memory.wanted import is_moved, is_wanted
+
+    if asked.acting not in (None, MAIN) or not is_wanted(asked.store, asked.host, asked.project):
+        return ""
+    if is_moved(asked.store, asked.host, folder):
+        return ""  # the session began before the host was told; `install` copies what it wrote
+    from gitmem.hosts.host_memory.adopting import adopt_own
+    from gitmem.hosts.host_memory.projects import has_memory
+    from gitmem.hosts.install.record import alone
+    from gitmem.operations.group import Store, Who, isolate
+
+    isolate()
+    with alone(Path(asked.store)):
+        found = group_at(os.path.join(folder, "x"), asked.store)
+        if found or not has_memory(Path(folder)):
+            return found
+        done = adopt_own(
+            Store(Path(asked.store)),
+            HOSTS[asked.host],
+            Path(folder),
+            environ=asked.environ,
+            near=asked.project,
+            who=Who(asked.agent or asked.host, asked.session, asked.host),
+        )
+    if done.linked:
+        from gitmem.hosts.install.wiring import rewire
+
+        rewire(Store(Path(asked.store)), asked.environ)
+    return done.group
