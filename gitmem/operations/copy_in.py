@@ -107,6 +107,11 @@ def _free(
                 break
 
 
+def has_held(group: Group, path: str, data: bytes) -> bool:
+    """Whether GROUP holds exactly DATA at PATH, or once did."""
+    return bool(_known(group.repository.snapshot(), {path: blob_id(data)}))
+
+
 def _known(snapshot: Snapshot, wanted: Mapping[str, str]) -> set[str]:
     """Those of the places WANTED at which the branch holds that very content, or once did."""
     left, found = dict(wanted), set()

@@ -33,6 +33,11 @@ LEAVE = "leave it out"
     "--on-prompt/--no-on-prompt", default=None, help="Also answer each prompt, or no longer"
 )
 @click.option(
+    "--host-memory/--keep-host-memory",
+    default=None,
+    help="Put the memory that the host writes by itself under history (default), or leave it alone",
+)
+@click.option(
     "--replace",
     is_flag=True,
     help="Take the place of another memory system's hooks, section and skills of the same name",
@@ -46,6 +51,7 @@ def command(
     scope: str | None,
     mcp: bool | None,
     on_prompt: bool | None,
+    host_memory: bool | None,
     replace: bool,
     uninstall: bool,
     dry_run: bool,
@@ -57,6 +63,10 @@ def command(
     repeated at any time, and then brings everything up to date. What else stands in those files
     stays as it is, each is kept in the store's folder `backups` first, and a skill that somebody
     edited is left alone. Exits with 6 when a file could not be read, and so keeps what shall go.
+
+    The memory that Claude Code writes by itself comes under history: its folder becomes a group in
+    place; in a linked project it moves into the project's group, and --uninstall copies it back.
+    --keep-host-memory leaves it alone, now and when this is repeated.
 
     Where another memory system has left hooks, a section or skills of the same names, they stay,
     and the answer names them. --replace puts gitmem in their place, takes old hooks and sections
@@ -73,10 +83,15 @@ def command(
       gitmem install claude-code --uninstall
       gitmem install git-hook -g research
     """
-    if (uninstall or host == GIT_HOOK) and (mcp is not None or on_prompt is not None or replace):
+    wishes = {"mcp": mcp, "on_prompt": on_prompt, "host_memory": host_memory}
+    is_wished = replace or any(each is not None for each in wishes.values())
+    if (uninstall or host == GIT_HOOK) and is_wished:
         raise BadInput(
-            "--mcp, --on-prompt and --replace are for installing into a host", hint=LEAVE
+            "--mcp, --on-prompt, --keep-host-memory and --replace are for installing into a host",
+            hint=LEAVE,
         )
+    if host in HOSTS and host_memory is not None and HOSTS[host].own_memory is None:
+        raise BadInput(f"{HOSTS[host].title} writes no memory of its own", hint=LEAVE)
     if host == GIT_HOOK:
         if scope:
             raise BadInput("a git hook has no scope but its group", hint=LEAVE)
@@ -86,7 +101,6 @@ def command(
     if uninstall:
         done = _uninstalled(call, host, place, dry_run)
     else:
-        wishes = {"mcp": mcp, "on_prompt": on_prompt}
         done = _installed(call, host, place, dry_run, replace, **wishes)
     steps = [call.addressed(each) for each in done.next]
     remarks = [call.addressed(each) for each in done.remarks]
@@ -139,9 +153,15 @@ def _lines(call: Invocation, done: Installed) -> Iterator[str]:
         yield f"{style.warn('note')}: {visible(remark)}"
     for reason in done.left:
         yield f"{style.bad('left')}: {visible(reason)}"
+    for each in done.adopted:
+        state = "would adopt" if done.dry_run else style.good("adopted")
+        count, linked = counted(each.files, "file"), f" for {each.project}" if each.linked else ""
+        said = f"{visible(each.folder)} ({count}) as the group"
+        yield f"{state} {said} {style.bold(each.group)}{visible(linked)}"
+        yield from (f"  held: {visible(path)}" for path in each.held)
     if done.group:
         yield f"made the group {style.bold(done.group)}"
-    if not rows and not done.left:
+    if not rows and not done.left and not done.adopted:
         yield f"nothing to do: {done.host} is {done.action} as it should be"
     elif done.dry_run:
         yield f"{counted(len(done.files), 'file')} would change; nothing was touched"

@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gitmem.errors import GitmemError, JsonRefused
+from gitmem.hosts.host_memory.wanted import CHOICE
 from gitmem.hosts.install.hooks import Merged, events_wired
+from gitmem.hosts.install.host_memory import KIND, Moved, memory_part, moved_for, take_memory
 from gitmem.hosts.install.permissions import ALLOW, PERMISSIONS, folder_rules, put_rules, take_rules
 from gitmem.hosts.install.places import USER, Places
 from gitmem.hosts.install.record import Install
@@ -43,13 +45,26 @@ class Linking(NamedTuple):
     folders: tuple[LinkedFolder, ...] = ()
     """The linked folders; none where the installation is for one project only."""
     permissions: bool = True
+    memory: tuple[Moved, ...] = ()
+    """The folders whose host shall keep its own memory in their group."""
+
+    def without(self, failed: Mapping[str, str]) -> Linking:
+        """The same where some settings have to stay as they are, each for a reason."""
+        why = {each: failed.get(str(each.settings), each.problem) for each in self.memory}
+        return self._replace(memory=tuple(x._replace(problem=why[x]) for x in self.memory))
 
 
-TAKEN_BACK: Mapping[str, Callable[[str, str, Any], str]] = {ALLOW: take_rules}
+TAKEN_BACK: Mapping[str, Callable[[str, str, Any], str]] = {ALLOW: take_rules, KIND: take_memory}
 """For each kind of part: its text without what is ours, from that, the one before us, and ours."""
 
 
-def linking_of(store: Store, where: Places, group: str, choices: Mapping[str, bool]) -> Linking:
+def linking_of(
+    store: Store,
+    where: Places,
+    group: str,
+    choices: Mapping[str, bool],
+    environ: Mapping[str, str],
+) -> Linking:
     """The links that the installation in WHERE has to know of; GROUP is that of all else."""
     own = LinkedFolder(where.root, group, _worktree(store, group))
     rows = links(Store(store.root)) if where.scope == USER else ()  # as they are by now
@@ -58,7 +73,16 @@ def linking_of(store: Store, where: Places, group: str, choices: Mapping[str, bo
         for each in rows
         if each.exists and os.path.isdir(each.folder)
     )
-    return Linking(where, store.root, own, tuple(found), choices.get(PERMISSIONS, True))
+    folders = tuple(found)
+    linking = Linking(where, store.root, own, folders, choices.get(PERMISSIONS, True))
+    if not choices.get(CHOICE):
+        return linking
+    if where.scope != USER and Store(store.root).linked(str(where.root)) == group:
+        folders = (own,)
+    moved = (
+        moved_for(store, HOSTS[where.host], environ, each.folder, each.group) for each in folders
+    )
+    return linking._replace(memory=tuple(filter(None, moved)))
 
 
 def _worktree(store: Store, name: str) -> Path:
@@ -72,6 +96,20 @@ def linked_parts(linking: Linking, known: Install) -> Iterator[Shared]:
     """The files in which folders have a part of ours by the group that they use."""
     for path, rules in _rules(linking) if linking.permissions else ():
         yield _rules_part(path, rules, _ours(linking, path, rules, known))
+    for each in linking.memory:
+        ours = known.given.get(str(each.settings), {}).get(KIND, {})
+        # What is set stays, whatever somebody tries for an hour; only another link changes it.
+        wanted = each if each.directory or not ours else Moved(each.settings, **ours)
+        if ours or not each.problem:
+            yield memory_part(HOSTS[linking.places.host], wanted, ours)
+
+
+def unmoved(linking: Linking) -> Iterator[str]:
+    """The folders whose host keeps its memory where it is, and why."""
+    for each in linking.memory:
+        if each.problem:
+            folder = each.settings.parent.parent
+            yield f"the host's own memory of {folder} is not in group {each.group}: {each.problem}"
 
 
 def _rules(linking: Linking) -> Iterator[tuple[Path, tuple[str, ...]]]:

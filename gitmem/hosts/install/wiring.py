@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from gitmem import __version__
 from gitmem.core.access import MAIN
 from gitmem.errors import BadInput, GitmemError
+from gitmem.hosts.host_memory.installing import MemoryWork
+from gitmem.hosts.host_memory.wanted import CHOICE
 from gitmem.hosts.install.advice import (
     doubts,
     edited_since,
@@ -30,7 +32,7 @@ from gitmem.hosts.install.files import (
     missing_folders,
     sweep,
 )
-from gitmem.hosts.install.linked import LinkedFolder, Linking, linking_of
+from gitmem.hosts.install.linked import LinkedFolder, Linking, linking_of, unmoved
 from gitmem.hosts.install.places import PROJECT, USER, Places, Program, other_scope, places
 from gitmem.hosts.install.plan import (
     Plan,
@@ -46,11 +48,12 @@ from gitmem.hosts.install.record import Install, alone, begun, install_of, insta
 from gitmem.hosts.install.sections import section
 from gitmem.hosts.install.settings import plugin_at
 from gitmem.hosts.install.skills_installed import make_skills
-from gitmem.hosts.table import CLAUDE
+from gitmem.hosts.table import CLAUDE, HOSTS
 from gitmem.operations.group import Group, Store, not_found
 
 if TYPE_CHECKING:
     from gitmem.core.layout import Layout
+    from gitmem.hosts.host_memory.adopting import OwnAdopted
     from gitmem.operations.init import Initialised
 
 LAYOUT = "standard"
@@ -86,6 +89,8 @@ class Installed(NamedTuple):
     """The group that was made on the way."""
     left: tuple[str, ...] = ()
     """What could not be taken out, and why."""
+    adopted: tuple[OwnAdopted, ...] = ()
+    """Folders of the host's own memory that became groups."""
 
 
 class Rewired(NamedTuple):
@@ -109,10 +114,13 @@ def install(
     on_prompt: bool | None = None,
     mcp: bool | None = None,
     permissions: bool | None = None,
+    host_memory: bool | None = None,
     replace: bool = False,
     dry_run: bool = False,
 ) -> Installed:
     """Let HOST know gitmem: hooks, skills, the section on memory, permissions, if asked for MCP.
+
+    Unless HOST_MEMORY is declined, the memory that HOST writes by itself comes under history.
 
     REPLACE takes the place of what a former memory system has left there, and takes out what it has
     left in the other scope; `uninstall` puts both back.
@@ -121,17 +129,35 @@ def install(
     plugin = _plugin(where, environ, project)
     other = other_scope(where, environ, project)
     asked = _Asked(
-        store, group, where, program, on_prompt, mcp, permissions, bool(plugin), replace, other
+        store,
+        group,
+        where,
+        program,
+        on_prompt,
+        mcp,
+        permissions,
+        bool(plugin),
+        replace,
+        other,
+        host_memory,
+        environ,
     )
     wish, plan = asked.planned()  # what is refused is so before there is a store
     made = None if dry_run else _ensured(store, group)
     with nullcontext() if dry_run else alone(store.root):
+        memory = MemoryWork(store, HOSTS[host], environ, dry_run=dry_run)
+        if wish.choices.get(CHOICE):
+            memory.adopt("" if scope == USER else str(where.root))
         wish, plan = asked.planned()
+        failed = memory.move(install_of(store.root, where).given, plan.record.given)
+        wish, plan = asked.planned(failed) if failed else (wish, plan)
         files = tuple(_told(plan, store.root, where.skills))
         if not dry_run:
             _carry_out(plan, store.root, where)
     remarks = (
         *plan.remarks,
+        *memory.remarks,
+        *unmoved(wish.linking),
         *plan.skills.remarks,
         *unloaded(plan.skills, where, replace),
         *hidden_by(wish, store.root, environ, project),
@@ -141,8 +167,10 @@ def install(
     )
     told = {"mcp": bool(mcp), "is_changed": bool(files)}
     steps = tuple(next_steps(wish, store, group, environ=environ, **told))
+    steps = (*(each.next for each in memory.adopted if each.next), *steps)
     created = made.group if made and made.created else ""
-    return Installed(host, scope, "installed", dry_run, files, remarks, steps, created)
+    done = Installed(host, scope, "installed", dry_run, files, remarks, steps, created)
+    return done._replace(adopted=tuple(memory.adopted))
 
 
 class _Asked(NamedTuple):
@@ -158,13 +186,21 @@ class _Asked(NamedTuple):
     has_plugin: bool
     replace: bool
     other: Places | None
+    host_memory: bool | None
+    environ: Mapping[str, str]
 
-    def planned(self) -> tuple[Wish, Plan]:
-        """What that means here and now; refuses what cannot be."""
+    def planned(self, failed: Mapping[str, str] = {}) -> tuple[Wish, Plan]:
+        """What that means here and now; refuses what cannot be.
+
+        FAILED are settings that have to stay as they are, with the reason.
+        """
         where, program, has_plugin = self.where, self.program, self.has_plugin
         known = install_of(self.store.root, where)
         layout = _layout(self.store, self.group)
-        choices = choices_of(known, permissions=self.permissions)
+        asked = {"permissions": self.permissions, CHOICE: self.host_memory}
+        choices = choices_of(known, **asked)
+        if HOSTS[where.host].own_memory:
+            choices.setdefault(CHOICE, True)
         wish = Wish(
             where,
             program,
@@ -173,7 +209,7 @@ class _Asked(NamedTuple):
             handlers_for(where, program, self.on_prompt, has_plugin),
             mcp_for(where, program, known, self.mcp, has_plugin),
             has_plugin,
-            linking_of(self.store, where, self.group, choices),
+            linking_of(self.store, where, self.group, choices, self.environ).without(failed),
             choices,
             layout.name,
             self.replace,
@@ -196,11 +232,14 @@ def uninstall(
     is_there = store.root.is_dir() and not dry_run
     with alone(store.root) if is_there else nullcontext():
         known = install_of(store.root, where)
+        memory = MemoryWork(store, HOSTS[host], environ, dry_run=dry_run)
+        memory.move(known.given, {})
         plan = plan_uninstall(_linking_left(store, where), known)
         files = tuple(_told(plan, store.root, where.skills))
         if not dry_run:
             _take_out(plan, store.root, where)
     remarks = (
+        *memory.remarks,
         *plan.skills.remarks,
         *edited_since(plan, where, store.root, known),
         *still_calling(plan, where),
@@ -233,18 +272,22 @@ def _rewired(store: Store, known: Install, environ: Mapping[str, str], done: Rew
     where = places(known.host, known.scope, environ, Path(known.root))
     if not known.is_of(where):  # made for another home than that of this call
         return done
-    linking = linking_of(store, where, _own_group(store, where), known.choices)
+    linking = linking_of(store, where, _own_group(store, where), known.choices, environ)
     plan = plan_links(linking, known)
+    memory = MemoryWork(store, HOSTS[known.host], environ)
+    failed = memory.move(known.given, plan.record.given)
+    plan = plan_links(linking.without(failed), known) if failed else plan
     files = tuple(_told(plan, store.root, where.skills))
     if files:
         _carry_out(plan, store.root, where)
-    return done._replace(files=(*done.files, *files), remarks=(*done.remarks, *plan.remarks))
+    remarks = (*done.remarks, *plan.remarks, *memory.remarks, *unmoved(linking))
+    return done._replace(files=(*done.files, *files), remarks=remarks)
 
 
 def _linking_left(store: Store, where: Places) -> Linking:
     """The links for who only takes out: a config.yaml that nobody can read must not stop that."""
     try:
-        return linking_of(store, where, _own_group(store, where), {})
+        return linking_of(store, where, _own_group(store, where), {}, {})
     except BadInput:
         own = LinkedFolder(where.root, MAIN, store.default_worktree(MAIN))
         return Linking(where, store.root, own)
