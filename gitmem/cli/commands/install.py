@@ -153,12 +153,7 @@ def _lines(call: Invocation, done: Installed) -> Iterator[str]:
         yield f"{style.warn('note')}: {visible(remark)}"
     for reason in done.left:
         yield f"{style.bad('left')}: {visible(reason)}"
-    for each in done.adopted:
-        state = "would adopt" if done.dry_run else style.good("adopted")
-        count, linked = counted(each.files, "file"), f" for {each.project}" if each.linked else ""
-        said = f"{visible(each.folder)} ({count}) as the group"
-        yield f"{state} {said} {style.bold(each.group)}{visible(linked)}"
-        yield from (f"  held: {visible(path)}" for path in each.held)
+    yield from _adopted_lines(call, done)
     if done.group:
         yield f"made the group {style.bold(done.group)}"
     if not rows and not done.left and not done.adopted:
@@ -166,6 +161,16 @@ def _lines(call: Invocation, done: Installed) -> Iterator[str]:
     elif done.dry_run:
         yield f"{counted(len(done.files), 'file')} would change; nothing was touched"
     yield from (f"next: {visible(step)}" for step in done.next if not done.dry_run)
+
+
+def _adopted_lines(call: Invocation, done: Installed) -> Iterator[str]:
+    """The folders of the host's own memory that are groups now."""
+    state = "would adopt" if done.dry_run else call.style.good("adopted")
+    for each in done.adopted:
+        said = f"{visible(each.folder)} ({counted(each.files, 'file')})"
+        whose = f", used in {visible(each.project)}" if each.linked else ""
+        yield f"{state} {said} as the group {call.style.bold(each.group)}{whose}"
+        yield from (f"  held: {visible(path)}" for path in each.held)
 
 
 def _rows(files: Sequence[FileDone]) -> Iterator[tuple[str, str, str]]:

@@ -58,13 +58,7 @@ TAKEN_BACK: Mapping[str, Callable[[str, str, Any], str]] = {ALLOW: take_rules, K
 """For each kind of part: its text without what is ours, from that, the one before us, and ours."""
 
 
-def linking_of(
-    store: Store,
-    where: Places,
-    group: str,
-    choices: Mapping[str, bool],
-    environ: Mapping[str, str],
-) -> Linking:
+def linking_of(store: Store, where: Places, group: str, choices: Mapping[str, bool]) -> Linking:
     """The links that the installation in WHERE has to know of; GROUP is that of all else."""
     own = LinkedFolder(where.root, group, _worktree(store, group))
     rows = links(Store(store.root)) if where.scope == USER else ()  # as they are by now
@@ -73,16 +67,7 @@ def linking_of(
         for each in rows
         if each.exists and os.path.isdir(each.folder)
     )
-    folders = tuple(found)
-    linking = Linking(where, store.root, own, folders, choices.get(PERMISSIONS, True))
-    if not choices.get(CHOICE):
-        return linking
-    if where.scope != USER and Store(store.root).linked(str(where.root)) == group:
-        folders = (own,)
-    moved = (
-        moved_for(store, HOSTS[where.host], environ, each.folder, each.group) for each in folders
-    )
-    return linking._replace(memory=tuple(filter(None, moved)))
+    return Linking(where, store.root, own, tuple(found), choices.get(PERMISSIONS, True))
 
 
 def _worktree(store: Store, name: str) -> Path:
@@ -102,6 +87,21 @@ def linked_parts(linking: Linking, known: Install) -> Iterator[Shared]:
         wanted = each if each.directory or not ours else Moved(each.settings, **ours)
         if ours or not each.problem:
             yield memory_part(HOSTS[linking.places.host], wanted, ours)
+
+
+def with_memory(
+    linking: Linking, choices: Mapping[str, bool], environ: Mapping[str, str]
+) -> Linking:
+    """LINKING with the folders whose host shall keep its own memory in their group, if wanted."""
+    if not choices.get(CHOICE):
+        return linking
+    where, store, folders = linking.places, Store(linking.store), linking.folders
+    if where.scope != USER and store.linked(str(where.root)) == linking.own.group:
+        folders = (linking.own,)
+    moved = (
+        moved_for(store, HOSTS[where.host], environ, each.folder, each.group) for each in folders
+    )
+    return linking._replace(memory=tuple(filter(None, moved)))
 
 
 def unmoved(linking: Linking) -> Iterator[str]:

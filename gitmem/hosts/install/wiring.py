@@ -32,7 +32,7 @@ from gitmem.hosts.install.files import (
     missing_folders,
     sweep,
 )
-from gitmem.hosts.install.linked import LinkedFolder, Linking, linking_of, unmoved
+from gitmem.hosts.install.linked import LinkedFolder, Linking, linking_of, unmoved, with_memory
 from gitmem.hosts.install.places import PROJECT, USER, Places, Program, other_scope, places
 from gitmem.hosts.install.plan import (
     Plan,
@@ -209,12 +209,14 @@ class _Asked(NamedTuple):
             handlers_for(where, program, self.on_prompt, has_plugin),
             mcp_for(where, program, known, self.mcp, has_plugin),
             has_plugin,
-            linking_of(self.store, where, self.group, choices, self.environ).without(failed),
+            linking_of(self.store, where, self.group, choices),
             choices,
             layout.name,
             self.replace,
             self.other,
         )
+        linking = with_memory(wish.linking, choices, self.environ).without(failed)
+        wish = wish._replace(linking=linking)
         return wish, plan_install(wish, known, __version__)
 
 
@@ -272,7 +274,8 @@ def _rewired(store: Store, known: Install, environ: Mapping[str, str], done: Rew
     where = places(known.host, known.scope, environ, Path(known.root))
     if not known.is_of(where):  # made for another home than that of this call
         return done
-    linking = linking_of(store, where, _own_group(store, where), known.choices, environ)
+    linking = linking_of(store, where, _own_group(store, where), known.choices)
+    linking = with_memory(linking, known.choices, environ)
     plan = plan_links(linking, known)
     memory = MemoryWork(store, HOSTS[known.host], environ)
     failed = memory.move(known.given, plan.record.given)
@@ -287,7 +290,7 @@ def _rewired(store: Store, known: Install, environ: Mapping[str, str], done: Rew
 def _linking_left(store: Store, where: Places) -> Linking:
     """The links for who only takes out: a config.yaml that nobody can read must not stop that."""
     try:
-        return linking_of(store, where, _own_group(store, where), {}, {})
+        return linking_of(store, where, _own_group(store, where), {})
     except BadInput:
         own = LinkedFolder(where.root, MAIN, store.default_worktree(MAIN))
         return Linking(where, store.root, own)
