@@ -14,6 +14,7 @@ import shutil
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import pygit2
 
@@ -284,20 +285,34 @@ def _tied_to(worktree: Path) -> str | None:
 
 def exclude_from_parent(worktree: Path) -> Path | None:
     """Where a repository of somebody else holds the folder, let it ignore it; tell which file."""
-    for above in worktree.parents:
+    found = exclude_rule(worktree)
+    if found is None:
+        return None
+    exclude, line = found.file, os.fsencode(f"{found.line}/")
+    before = exclude.read_bytes() if exclude.exists() else b""
+    if line not in before.splitlines():
+        make_folders(exclude.parent)
+        with exclude.open("ab", buffering=0) as file:
+            file.write((b"" if before[-1:] in (b"", b"\n") else b"\n") + line + b"\n")
+            os.fsync(file.fileno())
+        sync_folder(exclude.parent)
+    return exclude
+
+
+class ExcludeRule(NamedTuple):
+    """The line by which a repository ignores a path, and the file in which it has to stand."""
+
+    file: Path
+    line: str
+
+
+def exclude_rule(path: Path) -> ExcludeRule | None:
+    """How the repository around PATH could ignore it; None where there is no repository."""
+    for above in path.parents:
         common = _common_folder(above)
         if common:
-            exclude = common / "info" / "exclude"
-            inner = re.sub(r"([\\*?\[ ])", r"\\\1", worktree.relative_to(above).as_posix())
-            line = os.fsencode(f"/{inner}/")
-            before = exclude.read_bytes() if exclude.exists() else b""
-            if line not in before.splitlines():
-                make_folders(exclude.parent)
-                with exclude.open("ab", buffering=0) as file:
-                    file.write((b"" if before[-1:] in (b"", b"\n") else b"\n") + line + b"\n")
-                    os.fsync(file.fileno())
-                sync_folder(exclude.parent)
-            return exclude
+            inner = re.sub(r"([\\*?\[ ])", r"\\\1", path.relative_to(above).as_posix())
+            return ExcludeRule(common / "info" / "exclude", f"/{inner}")
     return None
 
 

@@ -14,6 +14,7 @@ from gitmem.core.access import MAIN, check_access
 from gitmem.core.paths import check_group
 from gitmem.errors import BadInput, NotFound, StorageFailed
 from gitmem.git.durable import write_durably
+from gitmem.git.setup import ExcludeRule, exclude_rule
 from gitmem.operations.group import LINKS, Store, not_found
 
 _WIDE = 0x10000
@@ -76,6 +77,15 @@ def relink(store: Store, old: str, new: str) -> tuple[str, ...]:
     for folder in folders:
         _put(store, folder, new)
     return folders
+
+
+def exclusion(store: Store, path: Path) -> ExcludeRule | None:
+    """How the project that holds PATH could ignore it; None without a repository.
+
+    The work tree of a group has a repository, too; what is memory there is not git's to decide.
+    """
+    found = exclude_rule(path)
+    return None if found and store.root / "repos" in found.file.parents else found
 
 
 def _put(store: Store, folder: str, group: str) -> Linked:

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click import Context, Group
 
-from gitmem.hosts.install.permissions import put_rules, take_rules
+from gitmem.cli.app import COMMANDS, app
+from gitmem.hosts.install.permissions import VERBS, put_rules, take_rules
 from gitmem.hosts.install.record import installs
 from gitmem.hosts.install.wiring import Rewired, rewire
 from gitmem.operations.group import Store
@@ -16,6 +18,7 @@ from gitmem.operations.groups import remove_group, rename_group
 from gitmem.operations.init import init
 from gitmem.operations.link import link, unlink
 from tests.hosts.test_install import MESSY, Machine, tree
+from tests.support.git import git
 
 
 class Linked(Machine):
@@ -225,3 +228,138 @@ def test_rules_go_out_as_they_came(before: str) -> None:
     assert put_rules(merged.text, ["x", "y"], ["x", "y"]) == merged
     after = take_rules(merged.text, before, merged.given["allow"])
     assert after == (before or "{}\n")
+
+
+NEVER = {
+    # They reach outside of the store, destroy, run other programs, or decide for a person.
+    "adopt",
+    "archive",
+    "check",
+    "completion",
+    "consolidate",
+    "doctor",
+    "edit",
+    "groups",
+    "held",
+    "hook",
+    "init",
+    "install",
+    "kept",
+    "link",
+    "lint",
+    "maintain",
+    "mcp",
+    "memory-tool",
+    "migrate",
+    "move-entry",
+    "mv",
+    "restore",
+    "rm",
+    "rollup",
+    "rotate",
+    "schedule",
+    "snapshot",
+    "snapshots",
+    "transcript prune",
+    "undo",
+}
+
+
+def test_every_command_is_allowed_or_never_is() -> None:
+    transcript = app.get_command(Context(app), "transcript")
+    assert isinstance(transcript, Group)
+    commands = {*COMMANDS} - {"transcript"}
+    commands |= {f"transcript {each}" for each in transcript.list_commands(Context(transcript))}
+
+    assert {*VERBS} | NEVER == commands
+    assert not {*VERBS} & NEVER
+
+
+def test_the_rules_of_the_user_name_commands_skills_and_the_server(linked: Linked) -> None:
+    linked.install(mcp=True)
+
+    rules = allowed(linked.settings)
+
+    assert "Bash(gitmem write:*)" in rules
+    assert "Bash(gitmem transcript pending:*)" in rules
+    assert not [x for x in rules if x in ("Bash(gitmem:*)", "Bash(gitmem transcript:*)")]
+    skills = {each.name for each in (linked.home / ".claude" / "skills").iterdir()}
+    assert {f"Skill({each})" for each in skills} == {x for x in rules if x.startswith("Skill(")}
+    assert "mcp__gitmem" in rules
+    linked.install(mcp=False)
+    assert "mcp__gitmem" not in allowed(linked.settings)
+
+
+def test_a_skill_of_somebody_else_is_not_allowed(linked: Linked) -> None:
+    linked.write(linked.home / ".claude" / "skills" / "diary" / "SKILL.md", b"theirs\n")
+
+    linked.install()
+
+    assert "Skill(diary)" not in allowed(linked.settings)
+    assert "Skill(facts)" in allowed(linked.settings)
+
+
+def test_other_names_of_skills_are_allowed_as_well(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    init(machine.store, "main", layout="zylos")
+
+    machine.install()
+
+    assert "Skill(zylos-memory)" in allowed(machine.settings)
+
+
+def test_the_rules_of_a_plugin_name_its_skills_and_its_server(linked: Linked) -> None:
+    linked.write(linked.settings, b'{"enabledPlugins": {"gitmem@gitmem": true}}')
+
+    linked.install()
+
+    rules = allowed(linked.settings)
+    assert {"Skill(gitmem:diary)", "mcp__plugin_gitmem_gitmem"} <= {*rules}
+    assert linked.link("shop").files[0].path == str(linked.local)
+    assert allowed(linked.settings) == rules
+
+
+def test_an_installation_of_a_project_puts_its_rules_where_nobody_else_has_them(
+    linked: Linked,
+) -> None:
+    link(linked.store, linked.project, "shop")
+
+    linked.install(scope="project", group="shop")
+
+    shared = json.loads((linked.project / ".claude" / "settings.json").read_text())
+    assert "permissions" not in shared
+    assert files_of(linked.local) == linked.of_group("shop")
+    assert "Bash(gitmem write:*)" in allowed(linked.local)
+    linked.link("blog")
+    assert files_of(linked.local) == linked.of_group("blog")
+    assert "Bash(gitmem write:*)" in allowed(linked.local)
+
+
+def test_git_does_not_see_the_file_that_was_made_in_a_project(
+    linked: Linked, tmp_path: Path
+) -> None:
+    git(linked.project, "init", "-q")
+    folders = [linked.project / "[a] b", linked.project / "c"]
+    for folder in folders:
+        folder.mkdir()
+    before = tree(linked.project)
+    linked.install()
+
+    for folder, group in zip(folders, ("shop", "blog"), strict=True):
+        linked.link(group, folder)
+
+    assert git(linked.project, "status", "--porcelain", "-uall") == ""
+    unlink(linked.store, folders[0])
+    linked.rewire()
+    assert git(linked.project, "status", "--porcelain", "-uall") == ""
+    linked.uninstall()
+    assert tree(linked.project) == before
+
+
+def test_a_file_that_was_there_before_is_the_users_to_ignore(linked: Linked) -> None:
+    git(linked.project, "init", "-q")
+    linked.write(linked.local, b"{}\n")
+    linked.install()
+    linked.link("shop")
+
+    assert "?? .claude/" in git(linked.project, "status", "--porcelain")

@@ -33,6 +33,11 @@ LEAVE = "leave it out"
     "--on-prompt/--no-on-prompt", default=None, help="Also answer each prompt, or no longer"
 )
 @click.option(
+    "--permissions/--no-permissions",
+    default=None,
+    help="Let the model use memory without asking, or no longer  [--permissions]",
+)
+@click.option(
     "--host-memory/--keep-host-memory",
     default=None,
     help="Put the memory that the host writes by itself under history (default), or leave it alone",
@@ -51,6 +56,7 @@ def command(
     scope: str | None,
     mcp: bool | None,
     on_prompt: bool | None,
+    permissions: bool | None,
     host_memory: bool | None,
     replace: bool,
     uninstall: bool,
@@ -63,6 +69,11 @@ def command(
     repeated at any time, and then brings everything up to date. What else stands in those files
     stays as it is, each is kept in the store's folder `backups` first, and a skill that somebody
     edited is left alone. Exits with 6 when a file could not be read, and so keeps what shall go.
+
+    Claude Code asks before each use of a tool, and headless it refuses. So permission rules are put
+    in, too: for the commands that an agent needs, for the skills, and for the files of a group. A
+    linked folder gets those of its own group, in its .claude/settings.local.json.
+    --no-permissions leaves them out.
 
     The memory that Claude Code writes by itself comes under history: its folder becomes a group in
     place; in a linked project it moves into the project's group, and --uninstall copies it back.
@@ -83,13 +94,15 @@ def command(
       gitmem install claude-code --uninstall
       gitmem install git-hook -g research
     """
-    wishes = {"mcp": mcp, "on_prompt": on_prompt, "host_memory": host_memory}
-    is_wished = replace or any(each is not None for each in wishes.values())
-    if (uninstall or host == GIT_HOOK) and is_wished:
-        raise BadInput(
-            "--mcp, --on-prompt, --keep-host-memory and --replace are for installing into a host",
-            hint=LEAVE,
-        )
+    wishes = {
+        "mcp": mcp,
+        "on_prompt": on_prompt,
+        "permissions": permissions,
+        "host_memory": host_memory,
+    }
+    if (uninstall or host == GIT_HOOK) and (replace or any(x is not None for x in wishes.values())):
+        named = "--mcp, --on-prompt, --permissions, --keep-host-memory and --replace"
+        raise BadInput(f"{named} are for installing into a host", hint=LEAVE)
     if host in HOSTS and host_memory is not None and HOSTS[host].own_memory is None:
         raise BadInput(f"{HOSTS[host].title} writes no memory of its own", hint=LEAVE)
     if host == GIT_HOOK:

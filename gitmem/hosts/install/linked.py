@@ -8,23 +8,34 @@ To give a linked folder one more part, yield it from `linked_parts`, let its `pu
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from gitmem.errors import GitmemError, JsonRefused
 from gitmem.hosts.host_memory.wanted import CHOICE
+from gitmem.hosts.install.excludes import EXCLUDE, put_lines, take_lines
 from gitmem.hosts.install.hooks import Merged, events_wired
 from gitmem.hosts.install.host_memory import KIND, Moved, memory_part, moved_for, take_memory
-from gitmem.hosts.install.permissions import ALLOW, PERMISSIONS, folder_rules, put_rules, take_rules
-from gitmem.hosts.install.places import USER, Places
+from gitmem.hosts.install.permissions import (
+    ALLOW,
+    PERMISSIONS,
+    command_rules,
+    folder_rules,
+    put_rules,
+    server_rules,
+    skill_rules,
+    take_rules,
+)
+from gitmem.hosts.install.places import PROJECT, USER, Places
 from gitmem.hosts.install.record import Install
 from gitmem.hosts.install.settings import settings_in
 from gitmem.hosts.install.shared import Shared
+from gitmem.hosts.install.skills import SKILL, shipped_folder, skill_files
 from gitmem.hosts.table import HOSTS
 from gitmem.operations.group import Group, Store
-from gitmem.operations.link import links
+from gitmem.operations.link import exclusion, links
 
 
 class LinkedFolder(NamedTuple):
@@ -45,8 +56,25 @@ class Linking(NamedTuple):
     folders: tuple[LinkedFolder, ...] = ()
     """The linked folders; none where the installation is for one project only."""
     permissions: bool = True
+    skills: tuple[str, ...] = ()
+    """The skills of ours that load there."""
+    mcp: bool = False
+    """Whether our MCP server is configured."""
+    is_plugin: bool = False
+    """Whether a plugin brings the skills and the server."""
     memory: tuple[Moved, ...] = ()
     """The folders whose host shall keep its own memory in their group."""
+
+    @property
+    def local(self) -> str:
+        """The file of a project with settings of this person alone; empty if the host has none."""
+        return HOSTS[self.places.host].project.local
+
+    @property
+    def projects(self) -> list[Path]:
+        """The folders whose files may be shared with others."""
+        own = [self.own.folder] if self.places.scope == PROJECT else []
+        return [*own, *(each.folder for each in self.folders)]
 
     def without(self, failed: Mapping[str, str]) -> Linking:
         """The same where some settings have to stay as they are, each for a reason."""
@@ -54,20 +82,43 @@ class Linking(NamedTuple):
         return self._replace(memory=tuple(x._replace(problem=why[x]) for x in self.memory))
 
 
-TAKEN_BACK: Mapping[str, Callable[[str, str, Any], str]] = {ALLOW: take_rules, KIND: take_memory}
+TAKEN_BACK: Mapping[str, Callable[[str, str, Any], str]] = {
+    ALLOW: take_rules,
+    EXCLUDE: take_lines,
+    KIND: take_memory,
+}
 """For each kind of part: its text without what is ours, from that, the one before us, and ours."""
 
 
-def linking_of(store: Store, where: Places, group: str, choices: Mapping[str, bool]) -> Linking:
-    """The links that the installation in WHERE has to know of; GROUP is that of all else."""
-    own = LinkedFolder(where.root, group, _worktree(store, group))
+def linking_of(
+    store: Store, where: Places, group: str, known: Install, *, is_plugin: bool = False
+) -> Linking:
+    """The links that the installation in WHERE has to know of, with the choices that are KNOWN.
+
+    GROUP is that of the project, or of all folders without a link.
+    """
     rows = links(Store(store.root)) if where.scope == USER else ()  # as they are by now
     found = (
         LinkedFolder(Path(each.folder), each.group, _worktree(store, each.group))
         for each in rows
         if each.exists and os.path.isdir(each.folder)
     )
-    return Linking(where, store.root, own, tuple(found), choices.get(PERMISSIONS, True))
+    return Linking(
+        where,
+        store.root,
+        LinkedFolder(where.root, group, _worktree(store, group)),
+        tuple(found),
+        known.choices.get(PERMISSIONS, True),
+        skill_names(skill_files(shipped_folder(), where.host) if is_plugin else known.skills),
+        known.mcp is not None or known.choices.get("mcp", False),
+        is_plugin,
+    )
+
+
+def skill_names(given: Iterable[str]) -> tuple[str, ...]:
+    """The skills among the files GIVEN; of one that does not load only a copy lies there."""
+    ours = (each.rpartition("/") for each in sorted(given))
+    return tuple(folder for folder, _, name in ours if name == SKILL)
 
 
 def _worktree(store: Store, name: str) -> Path:
@@ -79,6 +130,12 @@ def _worktree(store: Store, name: str) -> Path:
 
 def linked_parts(linking: Linking, known: Install) -> Iterator[Shared]:
     """The files in which folders have a part of ours by the group that they use."""
+    parts = list(_folder_parts(linking, known))
+    yield from parts
+    yield from _exclude_parts(linking, [each.path for each in parts], known)
+
+
+def _folder_parts(linking: Linking, known: Install) -> Iterator[Shared]:
     for path, rules in _rules(linking) if linking.permissions else ():
         yield _rules_part(path, rules, _ours(linking, path, rules, known))
     for each in linking.memory:
@@ -112,11 +169,39 @@ def unmoved(linking: Linking) -> Iterator[str]:
             yield f"the host's own memory of {folder} is not in group {each.group}: {each.problem}"
 
 
+def _exclude_parts(linking: Linking, paths: Sequence[Path], known: Install) -> Iterator[Shared]:
+    """The exclude files of projects in which a file of PATHS is our making."""
+    wanted: dict[Path, list[str]] = {}
+    for path in dict.fromkeys(paths):
+        if not any(path == each / linking.local for each in linking.projects):
+            continue
+        kept = known.files.get(str(path))
+        is_made = kept.before is None if kept else not path.exists()
+        rule = exclusion(Store(linking.store), path) if is_made else None
+        if rule:
+            wanted.setdefault(rule.file, []).append(rule.line)
+    for file, lines in wanted.items():
+        yield _exclude_part(file, lines, known)
+
+
+def _exclude_part(file: Path, lines: Sequence[str], known: Install) -> Shared:
+    ours = known.given.get(str(file), {}).get(EXCLUDE, ())
+    return Shared(
+        file,
+        lambda text: put_lines(text, lines, ours),
+        lambda text, before, _: take_lines(text, before, ours),
+    )
+
+
 def _rules(linking: Linking) -> Iterator[tuple[Path, tuple[str, ...]]]:
     """The rules that each file shall have."""
     place = HOSTS[linking.places.host].project.rules
     if linking.places.rules:
-        yield linking.places.rules, folder_rules(linking.own.worktree)
+        is_plugin = linking.is_plugin
+        skills = skill_rules(linking.skills, is_plugin=is_plugin)
+        servers = server_rules(is_plugin=is_plugin) if linking.mcp or is_plugin else ()
+        files = folder_rules(linking.own.worktree)
+        yield linking.places.rules, (*command_rules(), *skills, *servers, *files)
     for each in linking.folders if place else ():
         yield each.folder / place, folder_rules(each.worktree)
 

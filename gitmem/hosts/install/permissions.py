@@ -3,14 +3,58 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from gitmem.core import jsontext
 from gitmem.core.jsontext import wrong_kind
 from gitmem.hosts.install.hooks import Merged
+from gitmem.hosts.install.mcp import NAME
 
 PERMISSIONS, ALLOW = "permissions", "allow"
+VERBS = (
+    "read",
+    "list",
+    "search",
+    "memory",
+    "write",
+    "log",
+    "show",
+    "diff",
+    "inject",
+    "entries",
+    "freshness",
+    "confirm",
+    "capture",
+    "compact",
+    "status",
+    # Not `transcript` itself: `prune` destroys messages.
+    "transcript add",
+    "transcript import",
+    "transcript list",
+    "transcript show",
+    "transcript pending",
+    "transcript checkpoint",
+    "transcript status",
+)
+"""The commands that a model may run unasked: none that reaches outside, destroys or runs others."""
+PLUGIN = "gitmem"
+"""The plugin, whose name stands before those of its skills and of its MCP server."""
+
+
+def command_rules() -> tuple[str, ...]:
+    """The rules that let a model run the commands an agent needs."""
+    return tuple(f"Bash(gitmem {verb}:*)" for verb in VERBS)
+
+
+def skill_rules(names: Iterable[str], *, is_plugin: bool = False) -> tuple[str, ...]:
+    """The rules that let a model use our skills without a question."""
+    return tuple(f"Skill({PLUGIN}:{name})" if is_plugin else f"Skill({name})" for name in names)
+
+
+def server_rules(*, is_plugin: bool = False) -> tuple[str, ...]:
+    """The rule for every tool of our MCP server."""
+    return (f"mcp__plugin_{PLUGIN}_{NAME}" if is_plugin else f"mcp__{NAME}",)
 
 
 def folder_rules(folder: Path) -> tuple[str, ...]:

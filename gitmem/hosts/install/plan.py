@@ -27,7 +27,7 @@ from gitmem.hosts.install.hooks import (
     take_hooks,
     wanted_handlers,
 )
-from gitmem.hosts.install.linked import Linking, given_part, linked_parts
+from gitmem.hosts.install.linked import Linking, given_part, linked_parts, skill_names
 from gitmem.hosts.install.mcp import put_json, put_toml, server, take_json, take_toml
 from gitmem.hosts.install.places import Places, Program
 from gitmem.hosts.install.record import (
@@ -109,10 +109,11 @@ def mcp_for(
 
 def plan_install(wish: Wish, known: Install, version: str) -> Plan:
     """What brings everything to where it should be."""
-    places = wish.places
-    put = _put_all(_parts(wish, known), wish.store, known, replace=wish.replace)
-    files, given = dict(put.record.files), _given(places, known)
-    theirs = replaced_skills(wish.store, known)
+    places, given, theirs = (
+        wish.places,
+        _given(wish.places, known),
+        replaced_skills(wish.store, known),
+    )
     if wish.has_plugin:
         skills = plan_removal(places.skills, given, known.skills_begun, theirs=theirs)
     else:
@@ -127,6 +128,11 @@ def plan_install(wish: Wish, known: Install, version: str) -> Plan:
             replace=wish.replace,
             theirs=theirs,
         )
+    if not wish.has_plugin:
+        names = skill_names(skills.known)
+        wish = wish._replace(linking=wish.linking._replace(skills=names))
+    put = _put_all(_parts(wish, known), wish.store, known, replace=wish.replace)
+    files = dict(put.record.files)
     for path in {*theirs} - {*skills.known}:  # it came back, or is somebody's own by now
         del files[as_replaced(places.skills / path)]
     for change in skills.exchanges(places.skills):
@@ -299,7 +305,9 @@ def plan_uninstall(linking: Linking, known: Install) -> Plan:
     left_alone = (x for x in replaced_paths(known) if places.skills not in x.parents)
     parts += [_left_part(each) for each in left_alone if each not in done]
     parts += [given_part(Path(path), each) for path, each in known.given.items()]
-    parts += [] if known.gitmem else linked_parts(linking, known)
+    if not known.gitmem:  # the record was lost, or there never was one
+        linking = linking._replace(skills=skill_names(_given(places, known)))
+        parts += linked_parts(linking, known)
     changes, left = [], {}
     for part in joined(parts):
         try:

@@ -197,19 +197,21 @@ class _Asked(NamedTuple):
         where, program, has_plugin = self.where, self.program, self.has_plugin
         known = install_of(self.store.root, where)
         layout = _layout(self.store, self.group)
-        asked = {"permissions": self.permissions, CHOICE: self.host_memory}
+        asked = {"permissions": self.permissions, "mcp": self.mcp, CHOICE: self.host_memory}
         choices = choices_of(known, **asked)
         if HOSTS[where.host].own_memory:
             choices.setdefault(CHOICE, True)
+        mcp = mcp_for(where, program, known, self.mcp, has_plugin)
+        chosen = known._replace(choices=choices, mcp=mcp)
         wish = Wish(
             where,
             program,
             self.store.root,
             section(layout, self.group),
             handlers_for(where, program, self.on_prompt, has_plugin),
-            mcp_for(where, program, known, self.mcp, has_plugin),
+            mcp,
             has_plugin,
-            linking_of(self.store, where, self.group, choices),
+            linking_of(self.store, where, self.group, chosen, is_plugin=has_plugin),
             choices,
             layout.name,
             self.replace,
@@ -236,7 +238,7 @@ def uninstall(
         known = install_of(store.root, where)
         memory = MemoryWork(store, HOSTS[host], environ, dry_run=dry_run)
         memory.move(known.given, {})
-        plan = plan_uninstall(_linking_left(store, where), known)
+        plan = plan_uninstall(_linking_left(store, where, known), known)
         files = tuple(_told(plan, store.root, where.skills))
         if not dry_run:
             _take_out(plan, store.root, where)
@@ -274,7 +276,8 @@ def _rewired(store: Store, known: Install, environ: Mapping[str, str], done: Rew
     where = places(known.host, known.scope, environ, Path(known.root))
     if not known.is_of(where):  # made for another home than that of this call
         return done
-    linking = linking_of(store, where, _own_group(store, where), known.choices)
+    has_plugin = bool(_plugin(where, environ, where.root))
+    linking = linking_of(store, where, _own_group(store, where), known, is_plugin=has_plugin)
     linking = with_memory(linking, known.choices, environ)
     plan = plan_links(linking, known)
     memory = MemoryWork(store, HOSTS[known.host], environ)
@@ -287,10 +290,10 @@ def _rewired(store: Store, known: Install, environ: Mapping[str, str], done: Rew
     return done._replace(files=(*done.files, *files), remarks=remarks)
 
 
-def _linking_left(store: Store, where: Places) -> Linking:
+def _linking_left(store: Store, where: Places, known: Install) -> Linking:
     """The links for who only takes out: a config.yaml that nobody can read must not stop that."""
     try:
-        return linking_of(store, where, _own_group(store, where), {})
+        return linking_of(store, where, _own_group(store, where), known)
     except BadInput:
         own = LinkedFolder(where.root, MAIN, store.default_worktree(MAIN))
         return Linking(where, store.root, own)
