@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import gitmem as package
+from gitmem.hosts.doctor.looking import Finding, Running, doctor
 from gitmem.hosts.host_memory.adopting import adopt_own
 from gitmem.hosts.host_memory.folders import folder_names, main_checkout, used_for
 from gitmem.hosts.host_memory.projects import group_name, own_folders, project_of
@@ -770,3 +771,84 @@ def test_a_damaged_group_keeps_its_setting_and_stops_nothing_else(machine: Machi
     wiring.rewire(machine.store, machine.environ)
 
     assert directory(machine) == str(tree / "memory")
+
+
+# ---- doctor
+
+
+def findings(machine: Machine) -> list[Finding]:
+    found = doctor(
+        machine.store,
+        "main",
+        environ=machine.environ,
+        project=machine.project,
+        running=Running(("gitmem",), (3, 11), True),
+    )
+    return [each for each in found.findings if each.code == "host-memory"]
+
+
+def test_the_doctor_finds_nothing_in_what_is_under_history(machine: Machine) -> None:
+    machine.session(machine.project)
+    machine.memory()
+    installed(machine)
+
+    assert findings(machine) == []
+
+
+def test_the_doctor_names_memory_that_came_later(machine: Machine) -> None:
+    installed(machine)
+    folder = machine.memory()
+
+    [found] = findings(machine)
+
+    assert str(folder) in found.message
+    assert found.hint == "`gitmem install claude-code`"
+    installed(machine)
+    assert findings(machine) == []
+
+
+def test_the_doctor_says_nothing_to_who_keeps_it_as_it_is(machine: Machine) -> None:
+    installed(machine, host_memory=False)
+    machine.memory()
+
+    assert findings(machine) == []
+
+
+def test_the_doctor_names_notes_that_went_to_the_other_folder(machine: Machine) -> None:
+    tree, folder = linked(machine), machine.memory()
+    installed(machine)
+    assert findings(machine) == []
+    (folder / "late.md").write_text("by a session that began earlier\n")
+
+    [found] = findings(machine)
+
+    assert "1 file" in found.message
+    installed(machine)
+    assert (tree / "memory" / "late.md").exists()
+    assert findings(machine) == []
+
+
+def test_the_doctor_names_a_setting_that_somebody_took_out(machine: Machine) -> None:
+    linked(machine)
+    installed(machine)
+    local_settings(machine).write_text("{}")
+
+    [found] = findings(machine)
+
+    assert "autoMemoryDirectory" in found.message
+    installed(machine)
+    assert findings(machine) == []
+
+
+def test_the_doctor_names_two_groups_that_compete(machine: Machine) -> None:
+    init(machine.store, "shed", layout="claude-code")
+    linked(machine)
+    local_settings(machine).parent.mkdir()
+    said = {"autoMemoryDirectory": str(machine.opened("shed").worktree)}
+    local_settings(machine).write_text(json.dumps(said))
+    installed(machine)
+
+    [found] = findings(machine)
+
+    assert "till" in found.message
+    assert "shed" in found.message

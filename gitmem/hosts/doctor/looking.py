@@ -52,6 +52,7 @@ def doctor(
         *other_store_findings(store.root, wired),
         *host_findings(store.root, wired, environ, project, managed),
         *_room_findings(store, group, wired, environ, project),
+        *_memory_findings(store, wired, environ, project),
         *_nothing(wired),
     ]
     notes = tuple(dict.fromkeys(former_notes(store.root, wired, environ, project)))
@@ -81,6 +82,17 @@ def _room_findings(
                 f"a session start in {host} has no room for all of group {group}: {', '.join(cut)}",
                 f"`gitmem -g {quote(group)} status` shows the sizes: shorten or archive",
             )
+
+
+def _memory_findings(
+    store: Store, wired: Sequence[Wiring], environ: Mapping[str, str], project: Path
+) -> Iterator[Finding]:
+    from gitmem.hosts.doctor.host_memory import host_memory_findings
+
+    try:
+        yield from host_memory_findings(store, wired, environ, project)
+    except GitmemError:  # a record or a config.yaml that cannot be read is told already
+        return
 
 
 def _nothing(wired: Sequence[Wiring]) -> Iterator[Finding]:
