@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from gitmem.hosts.table import HOSTS
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.groups import rename_group
 from gitmem.operations.init import init
+from gitmem.operations.layouts import layout_of
 from gitmem.operations.link import link, unlink
 from gitmem.operations.log import log
 from gitmem.operations.undo import undo
@@ -433,6 +436,8 @@ def test_a_dry_run_of_install_shows_the_adoption_and_does_nothing(machine: Machi
     assert [each.group for each in done.adopted] == ["shop"]
     assert not (folder / ".git").exists()
     assert not machine.store.root.exists()
+    would = {each.path for each in done.files}
+    assert would == {each.path for each in installed(machine).files}
 
 
 def test_who_keeps_the_hosts_memory_as_it_is_is_not_asked_again(machine: Machine) -> None:
@@ -554,8 +559,6 @@ def test_nothing_is_adopted_where_nobody_wants_it(machine: Machine, wanted: bool
 
 
 def test_two_hooks_at_once_make_one_group(machine: Machine) -> None:
-    from concurrent.futures import ThreadPoolExecutor
-
     installed(machine)
     folder = machine.memory(second=TOPIC)
     names = ("mascot", "second", "MEMORY")
@@ -576,6 +579,48 @@ def test_a_file_of_another_memory_folder_is_left_alone(machine: Machine) -> None
     written(machine, folder / "a.md")
 
     assert machine.store.names() == ["main"]
+
+
+@pytest.mark.parametrize("door", ["install", "write", "stop"])
+def test_an_adoption_that_was_killed_is_finished(machine: Machine, door: str) -> None:
+    """Its writer died when the folder had its group, and the group had no file."""
+    installed(machine)
+    machine.session(machine.project)
+    folder = machine.memory()
+    init(machine.store, "shop", worktree=folder, take_in=False)
+
+    if door == "install":
+        installed(machine)
+    elif door == "write":
+        written(machine, folder / "mascot.md")
+    else:
+        machine.hook("stop", "Stop")
+
+    assert machine.store.names() == ["main", "shop"]
+    assert machine.links() == {str(machine.project): "shop"}
+    assert layout_of(machine.opened("shop")).name == "claude-code"
+    assert git(folder, "status", "--porcelain") == ""
+
+
+def test_a_host_that_rewrites_its_index_meanwhile_loses_nothing(machine: Machine) -> None:
+    """Nobody but the host changes its file, and the last version is in history, too."""
+    installed(machine)
+    index = machine.memory() / "MEMORY.md"
+    written(machine, index)
+    replaced = []
+    with ThreadPoolExecutor() as pool:
+        hooks = [pool.submit(written, machine, index) for _ in range(4)]
+        while not all(each.done() for each in hooks):
+            before = f"{INDEX}- version {len(replaced)}\n"
+            index.write_text(before)
+            time.sleep(0.01)
+            replaced.append(index.read_text() != before)
+    machine.hook("stop", "Stop")
+
+    assert not any(replaced)
+    assert index.read_text() == before
+    assert git(index.parent, "show", "HEAD:MEMORY.md") == before
+    assert git(index.parent, "status", "--porcelain") == ""
 
 
 # ---- a linked folder

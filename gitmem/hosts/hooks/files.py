@@ -33,21 +33,16 @@ def written(asked: Asked) -> Said:
     """Commit those files of memory that a tool has just written."""
     groups: dict[str, list[str]] = {}
     for path in _meant(files_written(asked.payload)):
-        name = group_at(path, asked.store) or _adopted(asked, path)
+        name = group_at(path, asked.store)
+        if may_be_own(HOSTS[asked.host], path):
+            from gitmem.hosts.hooks.host_memory import adopted_at
+
+            name = adopted_at(asked, path, name)
         if name:
             groups.setdefault(name, []).append(path)
     if not groups:
         return Said()
     return _captured(asked, groups)
-
-
-def _adopted(asked: Asked, path: str) -> str:
-    """The group that the host's own memory at PATH has just become; nothing for other files."""
-    if not may_be_own(HOSTS[asked.host], path):
-        return ""
-    from gitmem.hosts.hooks.host_memory import adopted_at
-
-    return adopted_at(asked, path)
 
 
 def _meant(paths: Iterable[str]) -> Iterator[str]:

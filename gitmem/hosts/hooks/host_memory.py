@@ -17,10 +17,10 @@ from gitmem.hosts.host_memory.folders import own_folder_at, used_for
 from gitmem.hosts.table import HOSTS
 
 
-def adopted_at(asked: Asked, path: str) -> str:
-    """The group that the host's own memory at PATH becomes; nothing where that is not wanted."""
+def adopted_at(asked: Asked, path: str, known: str) -> str:
+    """The group that the host's own memory at PATH becomes; the one that is KNOWN elsewhere."""
     folder = own_folder_at(HOSTS[asked.host], asked.environ, path)
-    return _adopted(asked, folder) if folder else ""
+    return _adopted(asked, folder, known) if folder else known
 
 
 def take_in_own(asked: Asked, group: str, room: Room) -> ForModel:
@@ -29,9 +29,9 @@ def take_in_own(asked: Asked, group: str, room: Room) -> ForModel:
     folder = used_for(host, asked.environ, asked.project).folder if host.own_memory else ""
     if not folder or not os.path.isdir(folder):
         return NOTHING
-    name = group_at(os.path.join(folder, "x"), asked.store)
-    if not name and own_folder_at(host, asked.environ, os.path.join(folder, "x")):
-        name = _adopted(asked, folder)
+    inside = os.path.join(folder, "x")
+    known = group_at(inside, asked.store)
+    name = known if known == group else adopted_at(asked, inside, known)
     if not name or name == group:
         return NOTHING
     from gitmem.hosts.hooks.groups import opened, take_in
@@ -40,15 +40,17 @@ def take_in_own(asked: Asked, group: str, room: Room) -> ForModel:
         return take_in(own, room)
 
 
-def _adopted(asked: Asked, folder: str) -> str:
+def _adopted(asked: Asked, folder: str, known: str) -> str:
     """The group that FOLDER becomes, once, however many hooks see it at the same time."""
-    if os.path.lexists(os.path.join(folder, ".git")):
+    if known and not _is_unfinished(asked.store, known):
+        return known
+    if not known and os.path.lexists(os.path.join(folder, ".git")):
         return ""  # a repository of the user's own, for the doctor to name
     from gitmem.hosts.host_memory.wanted import is_moved, is_wanted
 
     if asked.acting not in (None, MAIN) or not is_wanted(asked.store, asked.host, asked.project):
-        return ""
-    if is_moved(asked.store, asked.host, folder):
+        return known
+    if not known and is_moved(asked.store, asked.host, folder):
         return ""  # the session began before the host was told; `install` copies what it wrote
     from gitmem.hosts.host_memory.adopting import adopt_own
     from gitmem.hosts.host_memory.projects import has_memory
@@ -58,7 +60,8 @@ def _adopted(asked: Asked, folder: str) -> str:
     isolate()
     with alone(Path(asked.store)):
         found = group_at(os.path.join(folder, "x"), asked.store)
-        if found or not has_memory(Path(folder)):
+        is_done = found and not _is_unfinished(asked.store, found)
+        if is_done or not has_memory(Path(folder)):
             return found
         done = adopt_own(
             Store(Path(asked.store)),
@@ -66,6 +69,7 @@ def _adopted(asked: Asked, folder: str) -> str:
             Path(folder),
             environ=asked.environ,
             near=asked.project,
+            name=found,
             who=Who(asked.agent or asked.host, asked.session, asked.host),
         )
     if done.linked:
@@ -73,3 +77,10 @@ def _adopted(asked: Asked, folder: str) -> str:
 
         rewire(Store(Path(asked.store)), asked.environ)
     return done.group
+
+
+def _is_unfinished(store: str, name: str) -> bool:
+    """Whether an adoption died: a hook that takes too long is ended."""
+    from gitmem.operations.group import Store
+
+    return Store(Path(store)).is_unfinished(name)

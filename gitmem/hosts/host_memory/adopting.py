@@ -39,20 +39,22 @@ def adopt_own(
     *,
     environ: Mapping[str, str],
     near: str = "",
+    name: str = "",
     who: Who | None = None,
     acting: str | None = None,
     dry_run: bool = False,
 ) -> OwnAdopted:
     """Make FOLDER a group in place, and let its project use that group where it is free to.
 
-    Whoever calls this holds the lock of the record of installs, so that two do not name it twice.
+    NAME is that of an adoption that was interrupted. Whoever calls this holds the lock of the
+    record of installs, so that two do not name it twice.
     """
     from gitmem.operations.adopt import adopt
 
     assert host.own_memory is not None
     store = Store(store.root)  # with the links as they are by now
     project = project_of(folder, near)
-    name = group_name(store, folder, project, host, environ)
+    name = name or group_name(store, folder, project, host, environ)
     layout = "" if (folder / "gitmem.yaml").exists() else host.own_memory.layout
     done = adopt(
         store,

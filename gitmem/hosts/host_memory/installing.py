@@ -14,6 +14,7 @@ from gitmem.hosts.host_memory.adopting import OwnAdopted, adopt_own
 from gitmem.hosts.host_memory.moving import Brought, bring_back, bring_in, said_of
 from gitmem.hosts.host_memory.projects import own_folders, project_of
 from gitmem.hosts.host_memory.wanted import CHOICE
+from gitmem.hosts.install.linked import LinkedFolder
 from gitmem.hosts.table import Host
 from gitmem.operations.group import Store
 
@@ -38,16 +39,17 @@ class MemoryWork:
     def adopt(self, only: str = "") -> None:
         """Put every folder of the host's own memory under history; ONLY that of one project."""
         for folder in own_folders(self._host, self._environ):
-            if group_at(str(folder / "x"), str(self._store.root)):
+            known = group_at(str(folder / "x"), str(self._store.root))
+            if known and not self._store.is_unfinished(known):
                 continue
             project = project_of(folder, only)
             if only and project != os.path.realpath(only):
                 continue
             if project and Store(self._store.root).linked(project):
                 continue  # its memory moves into that group
-            self._adopt(folder, project)
+            self._adopt(folder, project, known)
 
-    def _adopt(self, folder: Path, project: str) -> None:
+    def _adopt(self, folder: Path, project: str, name: str) -> None:
         try:
             done = adopt_own(
                 self._store,
@@ -55,11 +57,21 @@ class MemoryWork:
                 folder,
                 environ=self._environ,
                 near=project,
+                name=name,
                 dry_run=self._dry_run,
             )
             self.adopted.append(done)
         except GitmemError as error:
             self.remarks.append(f"{folder} is not under history: {error.message}; {error.hint}")
+
+    @property
+    def would_link(self) -> list[LinkedFolder]:
+        """The folders that a dry run has left without a link."""
+        return [
+            LinkedFolder(Path(each.project), each.group, Path(each.folder))
+            for each in self.adopted
+            if each.linked and self._dry_run
+        ]
 
     def move(self, before: Given, after: Given) -> dict[str, str]:
         """Copy what settings that change move in and out; those that have to wait, and why."""

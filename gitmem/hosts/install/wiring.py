@@ -148,7 +148,7 @@ def install(
         memory = MemoryWork(store, HOSTS[host], environ, dry_run=dry_run)
         if wish.choices.get(CHOICE):
             memory.adopt("" if scope == USER else str(where.root))
-        wish, plan = asked.planned()
+        wish, plan = asked.planned(more=memory.would_link if scope == USER else ())
         failed = memory.move(install_of(store.root, where).given, plan.record.given)
         wish, plan = asked.planned(failed) if failed else (wish, plan)
         files = tuple(_told(plan, store.root, where.skills))
@@ -189,10 +189,13 @@ class _Asked(NamedTuple):
     host_memory: bool | None
     environ: Mapping[str, str]
 
-    def planned(self, failed: Mapping[str, str] = {}) -> tuple[Wish, Plan]:
+    def planned(
+        self, failed: Mapping[str, str] = {}, more: Iterable[LinkedFolder] = ()
+    ) -> tuple[Wish, Plan]:
         """What that means here and now; refuses what cannot be.
 
-        FAILED are settings that have to stay as they are, with the reason.
+        FAILED are settings that have to stay as they are, with the reason; MORE are folders that a
+        dry run would link.
         """
         where, program, has_plugin = self.where, self.program, self.has_plugin
         known = install_of(self.store.root, where)
@@ -218,6 +221,7 @@ class _Asked(NamedTuple):
             self.other,
         )
         linking = with_memory(wish.linking, choices, self.environ).without(failed)
+        linking = linking._replace(folders=(*linking.folders, *more))
         wish = wish._replace(linking=linking)
         return wish, plan_install(wish, known, __version__)
 
