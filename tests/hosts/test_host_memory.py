@@ -602,6 +602,19 @@ def test_an_adoption_that_was_killed_is_finished(machine: Machine, door: str) ->
     assert git(folder, "status", "--porcelain") == ""
 
 
+def test_a_session_of_one_group_says_nothing_of_another(machine: Machine) -> None:
+    installed(machine)
+    init(machine.store, "till", layout="standard")
+    folder = machine.memory()
+    written(machine, folder / "mascot.md")
+    tip = log(machine.opened("shop"))[0].commit
+    (folder / "mascot.md").unlink()
+    machine.environ["GITMEM_GROUP"] = "till"
+
+    assert machine.hook("stop", "Stop") == {}
+    assert log(machine.opened("shop"))[0].commit == tip
+
+
 def test_a_host_that_rewrites_its_index_meanwhile_loses_nothing(machine: Machine) -> None:
     """Nobody but the host changes its file, and the last version is in history, too."""
     installed(machine)

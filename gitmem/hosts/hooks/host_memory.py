@@ -32,7 +32,7 @@ def take_in_own(asked: Asked, group: str, room: Room) -> ForModel:
     inside = os.path.join(folder, "x")
     known = group_at(inside, asked.store)
     name = known if known == group else adopted_at(asked, inside, known)
-    if not name or name == group:
+    if not name or name == group or asked.acting not in (None, MAIN, name):
         return NOTHING
     from gitmem.hosts.hooks.groups import opened, take_in
 
