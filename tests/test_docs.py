@@ -105,7 +105,7 @@ def test_the_documented_operations_are_those_that_happen(tmp_path: Path) -> None
 
     row = next(line for line in FORMAT_PAGE.splitlines() if line.startswith("| `Gitmem-Op`"))
     documented = set(row.split("|")[2].strip().split(", "))
-    assert documented - {"merge", "migrate", "adopt"} == happened
+    assert documented - {"merge", "migrate", "adopt", "copy"} == happened
 
 
 def test_the_documented_tree_is_the_real_one(tmp_path: Path) -> None:

@@ -44,6 +44,25 @@ class Files(NamedTuple):
     """What a person has to do before the host runs new hooks there."""
 
 
+class OwnMemory(NamedTuple):
+    """The memory that a host writes by itself: a folder of Markdown for each project."""
+
+    projects: str
+    """The folder in the host's home that has a folder for each project ..."""
+    folder: str
+    """... and in that, the one with memory."""
+    page: str
+    """The file there that the host loads at each start."""
+    layout: str
+    """The layout that fits such a folder."""
+    directory: str
+    """The setting that names another folder in place of it."""
+    switch: str
+    """The setting that is false where this memory is off ..."""
+    variable: str
+    """... and the variable that turns it off, too."""
+
+
 class Host(NamedTuple):
     """One agent host: where its files are, and how its hooks are called and answered."""
 
@@ -103,6 +122,8 @@ class Host(NamedTuple):
     """The types of a tool call in its transcripts ..."""
     results: tuple[str, ...] = ()
     """... and of its result."""
+    own_memory: OwnMemory | None = None
+    """What it remembers by itself; None where it remembers nothing in files of its own."""
 
     def named(self, event: str) -> str:
         """Its own name for the EVENT that Claude Code calls so."""
@@ -145,6 +166,15 @@ HOSTS: Mapping[str, Host] = {
             turn="prompt_id",
             calls=("tool_use",),
             results=("tool_result",),
+            own_memory=OwnMemory(
+                projects="projects",
+                folder="memory",
+                page="MEMORY.md",
+                layout=CLAUDE,
+                directory="autoMemoryDirectory",
+                switch="autoMemoryEnabled",
+                variable="CLAUDE_CODE_DISABLE_AUTO_MEMORY",
+            ),
         ),
         Host(
             CODEX,

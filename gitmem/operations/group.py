@@ -22,6 +22,7 @@ from gitmem.git.rescue import Rescue, damage_met
 from gitmem.git.setup import (
     FORMAT,
     SCOPED,
+    begins,
     is_blank,
     is_tied,
     name_worktree,
@@ -114,6 +115,10 @@ class Store:
     def unread(self, name: str) -> Unread | None:
         """Why the repository of a group is beyond us, sound as it may be."""
         return unread(read_config(self.gitdir(name)))
+
+    def is_unfinished(self, name: str) -> bool:
+        """Whether a group lacks what it begins with: whoever made it died, or is at it."""
+        return begins(self.gitdir(name))
 
     @property
     def config(self) -> Path:

@@ -31,6 +31,7 @@ LOADED = ("always", "recent", "user")
 """Load rules that need no prompt."""
 USER_MODES = ("full", "pointer", "none")
 OVER_BUDGET = "no room within the budget"
+BY_HOST = "the host loads it by itself"
 BETWEEN = 2
 """Characters between what is loaded by rule and what a prompt adds."""
 
@@ -124,12 +125,14 @@ def inject(
     layers: tuple[str, ...] = (),
     annotate: bool | None = None,
     measure: Callable[[str], int] = len,
+    without: tuple[str, ...] = (),
 ) -> Injected:
     """The memory that a prompt should hold, now or as it was at a moment.
 
     Its layout says which layers are shown and how; the options change that for this once. With a
     PROMPT, passages that fit its end are added: at most TOP, with at most CHARS characters.
-    MEASURE is what a budget counts in, where that is not characters.
+    MEASURE is what a budget counts in, where that is not characters. WITHOUT names files of this
+    group that the model gets in another way.
     """
     moment = moment_at(group, at)
     layout = moment.loaded.layout
@@ -146,13 +149,13 @@ def inject(
     wanted = Wanted(moment.time, user, user_mode, tuple(layers), dated, prompt is not None)
     with sources_at(group, moment, shared=_needs_shared(layout, wanted)) as sources:
         reader = _Reader(group, moment, sources, page, limit=limit, measure=measure)
-        read = reader.loaded(wanted)
+        read = reader.loaded(wanted, without)
         if prompt is not None:
             read = reader.with_prompt(read, prompt, retrieval, wanted.layers)
         unmade = unmade_files(sources.own, layout)
         silenced = tuple(_silenced(sources))
     text, untaken = page.text(_all(read)), _untaken(group, moment)
-    first = NOTHING if text else _first_words(unmade, page, limit)
+    first = NOTHING if text or without else _first_words(unmade, page, limit)
     pins = {name or group.name: each.commit for name, each in sources.by_group.items()}
     return Injected(
         group=group.name,
@@ -243,10 +246,10 @@ class _Reader:
         self._group, self._moment, self._sources = group, moment, sources
         self._page, self._limit, self._measure = page, limit, measure
 
-    def loaded(self, wanted: Wanted) -> _Read:
+    def loaded(self, wanted: Wanted, without: tuple[str, ...] = ()) -> _Read:
         """Everything that the layout chooses, from this group and from `global`."""
         sources = self._sources
-        found = gather(sources.layouts, sources.by_group, wanted)
+        found = _without(gather(sources.layouts, sources.by_group, wanted), without)
         if wanted.dated:
             found = _freshened(found, self._moment.time, sources, self._group)
         masks = sources.masks
@@ -294,6 +297,16 @@ class _Reader:
         from gitmem.core.fitting import fit  # only where there is a limit
 
         return fit(pieces, limit, lambda some: self._measure(self._page.text(some)))
+
+
+def _without(found: Gathered, paths: tuple[str, ...]) -> Gathered:
+    """What was found but for the files of the group at PATHS."""
+    if not paths:
+        return found
+    gone = [each for each in found.pieces if not each.group and each.path in paths]
+    left = (LeftOut(each.layer, each.group, each.address or each.path, BY_HOST) for each in gone)
+    pieces = tuple(each for each in found.pieces if each not in gone)
+    return Gathered(pieces, (*found.left_out, *dict.fromkeys(left)))
 
 
 def _shown(pieces: Sequence[Piece]) -> frozenset[tuple[str, str]]:

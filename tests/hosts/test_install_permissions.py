@@ -188,7 +188,7 @@ def test_a_folder_that_is_away_keeps_its_rules(linked: Linked, tmp_path: Path) -
 def test_who_wants_no_rules_gets_none_until_they_ask(linked: Linked) -> None:
     linked.write(linked.settings, MESSY)
     linked.link("shop")
-    linked.install()
+    linked.install(host_memory=False)
     linked.install(permissions=False)
 
     assert allowed(linked.settings) == ["Bash(ls:*)"]

@@ -40,6 +40,11 @@ LEAVE = "leave it out"
     help="Let the model use memory without asking, or no longer  [--permissions]",
 )
 @click.option(
+    "--host-memory/--keep-host-memory",
+    default=None,
+    help="Put the memory that the host writes by itself under history (default), or leave it alone",
+)
+@click.option(
     "--replace",
     is_flag=True,
     help="Take the place of another memory system's hooks, section and skills of the same name",
@@ -54,6 +59,7 @@ def command(
     mcp: bool | None,
     on_prompt: bool | None,
     permissions: bool | None,
+    host_memory: bool | None,
     replace: bool,
     uninstall: bool,
     dry_run: bool,
@@ -72,6 +78,10 @@ def command(
     linked folder gets those of its own group, in its .claude/settings.local.json.
     --no-permissions leaves them out.
 
+    The memory that Claude Code writes by itself comes under history: its folder becomes a group in
+    place; in a linked project it moves into the project's group, and --uninstall copies it back.
+    --keep-host-memory leaves it alone, now and when this is repeated.
+
     Where another memory system has left hooks, a section or skills of the same names, they stay,
     and the answer names them. --replace puts gitmem in their place, takes old hooks and sections
     out of the other scope as well, and --uninstall puts all of it back.
@@ -88,10 +98,17 @@ def command(
       gitmem install claude-code --uninstall
       gitmem install git-hook -g research
     """
-    wishes = {"mcp": mcp, "on_prompt": on_prompt, "permissions": permissions}
+    wishes = {
+        "mcp": mcp,
+        "on_prompt": on_prompt,
+        "permissions": permissions,
+        "host_memory": host_memory,
+    }
     if (uninstall or host == GIT_HOOK) and (replace or any(x is not None for x in wishes.values())):
-        named = "--mcp, --on-prompt, --permissions and --replace"
+        named = "--mcp, --on-prompt, --permissions, --keep-host-memory and --replace"
         raise BadInput(f"{named} are for installing into a host", hint=LEAVE)
+    if host in HOSTS and host_memory is not None and HOSTS[host].own_memory is None:
+        raise BadInput(f"{HOSTS[host].title} writes no memory of its own", hint=LEAVE)
     if host == GIT_HOOK:
         if scope:
             raise BadInput("a git hook has no scope but its group", hint=LEAVE)
@@ -175,13 +192,24 @@ def _lines(call: Invocation, done: Installed) -> Iterator[str]:
         yield f"{style.warn('note')}: {visible(remark)}"
     for reason in done.left:
         yield f"{style.bad('left')}: {visible(reason)}"
+    yield from _adopted_lines(call, done)
     if done.group:
         yield f"made the group {style.bold(done.group)}"
-    if not rows and not done.left:
+    if not rows and not done.left and not done.adopted:
         yield f"nothing to do: {done.host} is {done.action} as it should be"
     elif done.dry_run:
         yield f"{counted(len(done.files), 'file')} would change; nothing was touched"
     yield from (f"next: {visible(step)}" for step in done.next if not done.dry_run)
+
+
+def _adopted_lines(call: Invocation, done: Installed) -> Iterator[str]:
+    """The folders of the host's own memory that are groups now."""
+    state = "would adopt" if done.dry_run else call.style.good("adopted")
+    for each in done.adopted:
+        said = f"{visible(each.folder)} ({counted(each.files, 'file')})"
+        whose = f", used in {visible(each.project)}" if each.linked else ""
+        yield f"{state} {said} as the group {call.style.bold(each.group)}{whose}"
+        yield from (f"  held: {visible(path)}" for path in each.held)
 
 
 def _rows(files: Sequence[FileDone]) -> Iterator[tuple[str, str, str]]:

@@ -57,7 +57,8 @@ def doctor(
         *other_store_findings(store.root, wired),
         *host_findings(store.root, wired, environ, project, managed),
         *permission_findings(store, wired, environ, project, managed),
-        *_room_findings(store, group, wired),
+        *_room_findings(store, group, wired, environ, project),
+        *_memory_findings(store, wired, environ, project),
         *_nothing(wired),
     ]
     notes = (
@@ -67,10 +68,12 @@ def doctor(
     return Doctored(wired, tuple(found), tuple(dict.fromkeys(notes)))
 
 
-def _room_findings(store: Store, group: str, wired: Sequence[Wiring]) -> Iterator[Finding]:
+def _room_findings(
+    store: Store, group: str, wired: Sequence[Wiring], environ: Mapping[str, str], project: Path
+) -> Iterator[Finding]:
     """Core files of GROUP that a session start of a wired host would cut or leave out."""
     from gitmem.hosts.hooks.room import room_of
-    from gitmem.hosts.hooks.start import core_cut
+    from gitmem.hosts.hooks.start import core_cut, loaded_by_host
 
     hosts = dict.fromkeys(each.host for each in wired if each.events or each.plugin)
     if not hosts or group not in store.names():
@@ -78,7 +81,8 @@ def _room_findings(store: Store, group: str, wired: Sequence[Wiring]) -> Iterato
     for host in hosts:
         try:
             with closing(Group(store, group)) as opened:
-                cut = core_cut(opened, room_of(host), HOSTS[host].format)
+                shown = loaded_by_host(opened, HOSTS[host], environ, str(project))
+                cut = core_cut(opened, room_of(host), HOSTS[host].format, shown)
         except (GitmemError, OSError):  # told already
             return
         if cut:
@@ -87,6 +91,17 @@ def _room_findings(store: Store, group: str, wired: Sequence[Wiring]) -> Iterato
                 f"a session start in {host} has no room for all of group {group}: {', '.join(cut)}",
                 f"`gitmem -g {quote(group)} status` shows the sizes: shorten or archive",
             )
+
+
+def _memory_findings(
+    store: Store, wired: Sequence[Wiring], environ: Mapping[str, str], project: Path
+) -> Iterator[Finding]:
+    from gitmem.hosts.doctor.host_memory import host_memory_findings
+
+    try:
+        yield from host_memory_findings(store, wired, environ, project)
+    except GitmemError:  # a record or a config.yaml that cannot be read is told already
+        return
 
 
 def _nothing(wired: Sequence[Wiring]) -> Iterator[Finding]:

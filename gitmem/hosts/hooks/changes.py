@@ -50,8 +50,13 @@ def present(group: Group) -> tuple[tuple[str, str], ...]:
         shared.close()
 
 
-def changed_since(group: Group, shown: Sequence[tuple[str, str]]) -> ChangedSince:
-    """What differs from the commits that were SHOWN, in files that are loaded."""
+def changed_since(
+    group: Group, shown: Sequence[tuple[str, str]], without: tuple[str, ...] = ()
+) -> ChangedSince:
+    """What differs from the commits that were SHOWN, in files that are loaded.
+
+    WITHOUT names files of the group that the model gets in another way.
+    """
     loaded = layout_at(group, group.repository.snapshot())
     pieces: list[Piece] = []
     now: list[tuple[str, str]] = []
@@ -60,7 +65,8 @@ def changed_since(group: Group, shown: Sequence[tuple[str, str]]) -> ChangedSinc
             pieces += _in_group(group, loaded.written, name, commit, now)
         except NotFound:  # a group that is gone, or a history that was written anew
             continue
-    return ChangedSince(tuple(pieces), loaded.layout.format, tuple(now))
+    new = tuple(each for each in pieces if each.group or each.path not in without)
+    return ChangedSince(new, loaded.layout.format, tuple(now))
 
 
 def _in_group(

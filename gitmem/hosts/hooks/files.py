@@ -15,6 +15,7 @@ from gitmem.core.escaping import ForModel, in_command, joined, worded
 from gitmem.errors import Refused
 from gitmem.hosts.hooks.answering import Asked, Said, in_words
 from gitmem.hosts.hooks.dialects import files_written
+from gitmem.hosts.host_memory.folders import may_be_own
 from gitmem.hosts.table import HOSTS
 
 if TYPE_CHECKING:
@@ -33,6 +34,10 @@ def written(asked: Asked) -> Said:
     groups: dict[str, list[str]] = {}
     for path in _meant(files_written(HOSTS[asked.host], asked.payload)):
         name = group_at(path, asked.store)
+        if may_be_own(HOSTS[asked.host], path):
+            from gitmem.hosts.hooks.host_memory import adopted_at
+
+            name = adopted_at(asked, path, name)
         if name:
             groups.setdefault(name, []).append(path)
     if not groups:

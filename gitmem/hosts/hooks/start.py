@@ -5,6 +5,8 @@ Each part may fail by itself and says so; the others come all the same.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -18,8 +20,8 @@ from gitmem.hosts.hooks.dialects import sync_skill_in
 from gitmem.hosts.hooks.groups import opened, take_in, underway
 from gitmem.hosts.hooks.known import met
 from gitmem.hosts.hooks.room import Room, room_of
-from gitmem.hosts.table import HOSTS
-from gitmem.operations.inject import OVER_BUDGET, inject
+from gitmem.hosts.table import HOSTS, Host
+from gitmem.operations.inject import LOADED, OVER_BUDGET, inject
 from gitmem.operations.layer_files import Unmade
 from gitmem.operations.layouts import layout_of, silenced_at
 from gitmem.operations.sessions import forget_sessions, keep_session, read_session
@@ -77,6 +79,7 @@ class _Start:
         self._is_hindered = False
         self._room = room_of(asked.host)
         self._host = HOSTS[asked.host]
+        self._by_host = loaded_by_host(group, HOSTS[asked.host], asked.environ, asked.project)
 
     @property
     def carries_on(self) -> bool:
@@ -156,9 +159,11 @@ class _Start:
 
     def _memory(self, room: Room) -> ForModel:
         """What the layout loads, whole entries of it, as far as there is room."""
-        found, text = memory_within(self._group, room, self._host.format)
+        found, text = memory_within(self._group, room, self._host.format, self._by_host)
         self._was_shown(found)
         self._tell_silenced()
+        if self._by_host:  # it also tells the model what to write there
+            return text
         unmade = Unmade(found.may_create).words
         more = joined((text, unmade))
         return more if unmade != text and room.holds(more) else text
@@ -215,22 +220,43 @@ class _Start:
         from gitmem.hosts.hooks.changes import changed_since, drawn, present
 
         # What a session was shown that is not known here is in its transcript: from now on.
-        found = changed_since(self._group, self._known.shown or present(self._group))
+        known = self._known.shown or present(self._group)
+        found = changed_since(self._group, known, self._by_host)
         self._known = self._known._replace(shown=found.shown)
         found = found._replace(format=self._host.format or found.format)
         return drawn(found, self._room.holds)
 
 
-def memory_within(group: Group, room: Room, format: str = "") -> tuple[Injected, ForModel]:
+def loaded_by_host(
+    group: Group, host: Host, environ: Mapping[str, str], project: str
+) -> tuple[str, ...]:
+    """The files of GROUP that HOST itself shows to the model in PROJECT, and the layout would."""
+    own = host.own_memory
+    if own is None:
+        return ()
+    from gitmem.hosts.host_memory.folders import used_for
+
+    folder = used_for(host, environ, project).folder
+    if not folder:
+        return ()
+    index, root = os.path.join(os.path.realpath(folder), own.page), f"{group.worktree}{os.sep}"
+    path = index.removeprefix(root) if index.startswith(root) else ""
+    layer = layout_of(group).layer_of(path) if path else None
+    return (path,) if layer and layer.load in LOADED else ()
+
+
+def memory_within(
+    group: Group, room: Room, format: str = "", without: tuple[str, ...] = ()
+) -> tuple[Injected, ForModel]:
     """What the layout loads as far as ROOM holds it, and the text, which names the rest.
 
-    FORMAT: another one than that of the layout.
+    FORMAT: another one than that of the layout. WITHOUT: files that the host shows itself.
     """
     own = layout_of(group).budget
     room = room._replace(chars=min(own, room.chars)) if own else room
     budget = room.chars
     while True:
-        found = inject(group, budget=budget, measure=room.weight, format=format)
+        found = inject(group, budget=budget, measure=room.weight, format=format, without=without)
         text = _with_rest(found, room)
         over = room.weight(text) - room.chars
         if over <= 0 or not budget:
@@ -238,9 +264,11 @@ def memory_within(group: Group, room: Room, format: str = "") -> tuple[Injected,
         budget = max(0, min(budget, room.weight(found.text)) - over)
 
 
-def core_cut(group: Group, room: Room, format: str = "") -> list[str]:
+def core_cut(
+    group: Group, room: Room, format: str = "", without: tuple[str, ...] = ()
+) -> list[str]:
     """The documents of GROUP that ROOM does not hold whole, even where no message is pending."""
-    found, _ = memory_within(group, room.without(NONE_NEW), format)
+    found, _ = memory_within(group, room.without(NONE_NEW), format, without)
     cut = [f"{each.path} ({each.cut})" for each in found.manifest.pieces if each.cut]
     core = {each.name for each in layout_of(group).layers if each.kind in FILE_KINDS}
     gone = (each for each in found.manifest.left_out if each.why == OVER_BUDGET)

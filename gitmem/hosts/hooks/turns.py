@@ -85,6 +85,7 @@ def turned(asked: Asked) -> Said:
     if _was_quiet(asked, parts):
         return Said(notice=parts.notice)
     from gitmem.hosts.hooks.groups import opened, take_in
+    from gitmem.hosts.hooks.host_memory import take_in_own
     from gitmem.hosts.hooks.room import room_of
 
     room = room_of(asked.host).part(0.5)
@@ -94,9 +95,11 @@ def turned(asked: Asked) -> Said:
             nudge = parts.tried("the turn does not count", lambda: _remembered(asked, group))
         words = parts.tried("edits wait for the next turn", lambda: take_in(asked, group, room))
         parts.tell(group.damage)
+        name = group.name
+    own = parts.tried("the host's own memory waits", lambda: take_in_own(asked, name, room))
     # What a hook adds keeps a turn going: not while one does so already.
     is_going = asked.payload.get("stop_hook_active")
-    told = NOTHING if is_going else joined((words, nudge))
+    told = NOTHING if is_going else joined((words, own, nudge))
     return Said(told, parts.notice)
 
 
@@ -111,6 +114,11 @@ def _was_quiet(asked: Asked, parts: Parts) -> bool:
     name = "" if asked.name == "PreCompact" else quiet_group(asking(asked))
     if not name:
         return False
+    if HOSTS[asked.host].own_memory:
+        from gitmem.hosts.hooks.host_memory import is_own_quiet
+
+        if not is_own_quiet(asked, name):
+            return False
     if asked.name == "SubagentStop":
         return True
     from pathlib import Path

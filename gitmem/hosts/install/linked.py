@@ -15,8 +15,10 @@ from typing import Any, NamedTuple
 
 from gitmem.core.access import MAIN
 from gitmem.errors import GitmemError, JsonRefused, Refused
+from gitmem.hosts.host_memory.wanted import CHOICE
 from gitmem.hosts.install.excludes import EXCLUDE, put_lines, take_lines
 from gitmem.hosts.install.hooks import Merged, events_wired
+from gitmem.hosts.install.host_memory import KIND, Moved, memory_part, moved_for, take_memory
 from gitmem.hosts.install.launcher import PROGRAM, take_launcher
 from gitmem.hosts.install.permissions import (
     ALLOW,
@@ -64,6 +66,8 @@ class Linking(NamedTuple):
     """Whether our MCP server is configured."""
     is_plugin: bool = False
     """Whether a plugin brings the skills and the server."""
+    memory: tuple[Moved, ...] = ()
+    """The folders whose host shall keep its own memory in their group."""
 
     @property
     def local(self) -> str:
@@ -76,12 +80,18 @@ class Linking(NamedTuple):
         own = [self.own.folder] if self.places.scope == PROJECT else []
         return [*own, *(each.folder for each in self.folders)]
 
+    def without(self, failed: Mapping[str, str]) -> Linking:
+        """The same where some settings have to stay as they are, each for a reason."""
+        why = {each: failed.get(str(each.settings), each.problem) for each in self.memory}
+        return self._replace(memory=tuple(x._replace(problem=why[x]) for x in self.memory))
+
 
 TAKEN_BACK: Mapping[str, Callable[[str, str, Any], str]] = {
     ALLOW: take_rules,
     ROOTS: take_roots,
     EXCLUDE: take_lines,
     PROGRAM: take_launcher,
+    KIND: take_memory,
 }
 """For each kind of part: its text without what is ours, from that, the one before us, and ours."""
 
@@ -147,6 +157,35 @@ def linked_parts(linking: Linking, known: Install) -> Iterator[Shared]:
 def _folder_parts(linking: Linking, known: Install) -> Iterator[Shared]:
     for path, rules in wanted_rules(linking) if linking.permissions else ():
         yield _rules_part(path, rules, _ours(linking, path, ALLOW, rules, known))
+    for each in linking.memory:
+        ours = known.given.get(str(each.settings), {}).get(KIND, {})
+        # What is set stays, whatever somebody tries for an hour; only another link changes it.
+        wanted = each if each.directory or not ours else Moved(each.settings, **ours)
+        if ours or not each.problem:
+            yield memory_part(HOSTS[linking.places.host], wanted, ours)
+
+
+def with_memory(
+    linking: Linking, choices: Mapping[str, bool], environ: Mapping[str, str]
+) -> Linking:
+    """LINKING with the folders whose host shall keep its own memory in their group, if wanted."""
+    if not choices.get(CHOICE):
+        return linking
+    where, store, folders = linking.places, Store(linking.store), linking.folders
+    if where.scope != USER and store.linked(str(where.root)) == linking.own.group:
+        folders = (linking.own,)
+    moved = (
+        moved_for(store, HOSTS[where.host], environ, each.folder, each.group) for each in folders
+    )
+    return linking._replace(memory=tuple(filter(None, moved)))
+
+
+def unmoved(linking: Linking) -> Iterator[str]:
+    """The folders whose host keeps its memory where it is, and why."""
+    for each in linking.memory:
+        if each.problem:
+            folder = each.settings.parent.parent
+            yield f"the host's own memory of {folder} is not in group {each.group}: {each.problem}"
 
 
 def _exclude_parts(linking: Linking, paths: Sequence[Path], known: Install) -> Iterator[Shared]:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from gitmem import __version__
 from gitmem.core.access import MAIN
 from gitmem.errors import BadInput, GitmemError
+from gitmem.hosts.host_memory.installing import MemoryWork
+from gitmem.hosts.host_memory.wanted import CHOICE
 from gitmem.hosts.install.advice import (
     doubts,
     edited_since,
@@ -32,7 +34,14 @@ from gitmem.hosts.install.files import (
     sweep,
 )
 from gitmem.hosts.install.launcher import launcher_path
-from gitmem.hosts.install.linked import LinkedFolder, Linking, linking_of, own_group
+from gitmem.hosts.install.linked import (
+    LinkedFolder,
+    Linking,
+    linking_of,
+    own_group,
+    unmoved,
+    with_memory,
+)
 from gitmem.hosts.install.places import PROJECT, USER, Places, Program, other_scope, places
 from gitmem.hosts.install.plan import (
     Plan,
@@ -48,11 +57,12 @@ from gitmem.hosts.install.record import Install, alone, begun, install_of, insta
 from gitmem.hosts.install.sections import section
 from gitmem.hosts.install.settings import plugin_at
 from gitmem.hosts.install.skills_installed import make_skills
-from gitmem.hosts.table import CLAUDE
+from gitmem.hosts.table import CLAUDE, HOSTS
 from gitmem.operations.group import Group, Store, not_found
 
 if TYPE_CHECKING:
     from gitmem.core.layout import Layout
+    from gitmem.hosts.host_memory.adopting import OwnAdopted
     from gitmem.operations.init import Initialised
 
 LAYOUT = "standard"
@@ -88,6 +98,8 @@ class Installed(NamedTuple):
     """The group that was made on the way."""
     left: tuple[str, ...] = ()
     """What could not be taken out, and why."""
+    adopted: tuple[OwnAdopted, ...] = ()
+    """Folders of the host's own memory that became groups."""
 
 
 class Rewired(NamedTuple):
@@ -111,13 +123,16 @@ def install(
     on_prompt: bool | None = None,
     mcp: bool | None = None,
     permissions: bool | None = None,
+    host_memory: bool | None = None,
     replace: bool = False,
     path: str | None = None,
     dry_run: bool = False,
 ) -> Installed:
     """Let HOST know gitmem: hooks, skills, the section on memory, permissions, if asked for MCP.
 
-    PATH is that of a login shell: where it leads to no gitmem, a launcher is put there.
+    PATH is that of a login shell: where it leads to no gitmem, a launcher is put there. Unless
+    HOST_MEMORY is declined, the memory that HOST writes by itself comes under history.
+
     REPLACE takes the place of what a former memory system has left there, and takes out what it has
     left in the other scope; `uninstall` puts both back.
     """
@@ -137,16 +152,25 @@ def install(
         replace,
         other,
         launcher,
+        host_memory,
+        environ,
     )
     wish, plan = asked.planned()  # what is refused is so before there is a store
     made = None if dry_run else _ensured(store, group)
     with nullcontext() if dry_run else alone(store.root):
-        wish, plan = asked.planned()
+        memory = MemoryWork(store, HOSTS[host], environ, dry_run=dry_run)
+        if wish.choices.get(CHOICE):
+            memory.adopt("" if scope == USER else str(where.root))
+        wish, plan = asked.planned(more=memory.would_link if scope == USER else ())
+        failed = memory.move(install_of(store.root, where).given, plan.record.given)
+        wish, plan = asked.planned(failed) if failed else (wish, plan)
         files = tuple(_told(plan, store.root, where.skills))
         if not dry_run:
             _carry_out(plan, store.root, where)
     remarks = (
         *plan.remarks,
+        *memory.remarks,
+        *unmoved(wish.linking),
         *plan.skills.remarks,
         *unloaded(plan.skills, where, replace),
         *hidden_by(wish, store.root, environ, project),
@@ -157,8 +181,10 @@ def install(
     is_found = path is None or launcher is not None or which("gitmem", path=path) is not None
     told = {"mcp": bool(mcp), "is_changed": bool(files), "is_found": is_found}
     steps = tuple(next_steps(wish, store, group, **told))
+    steps = (*(each.next for each in memory.adopted if each.next), *steps)
     created = made.group if made and made.created else ""
-    return Installed(host, scope, "installed", dry_run, files, remarks, steps, created)
+    done = Installed(host, scope, "installed", dry_run, files, remarks, steps, created)
+    return done._replace(adopted=tuple(memory.adopted))
 
 
 class _Asked(NamedTuple):
@@ -175,13 +201,24 @@ class _Asked(NamedTuple):
     replace: bool
     other: Places | None
     launcher: Path | None
+    host_memory: bool | None
+    environ: Mapping[str, str]
 
-    def planned(self) -> tuple[Wish, Plan]:
-        """What that means here and now; refuses what cannot be."""
+    def planned(
+        self, failed: Mapping[str, str] = {}, more: Iterable[LinkedFolder] = ()
+    ) -> tuple[Wish, Plan]:
+        """What that means here and now; refuses what cannot be.
+
+        FAILED are settings that have to stay as they are, with the reason; MORE are folders that a
+        dry run would link.
+        """
         where, program, has_plugin = self.where, self.program, self.has_plugin
         known = install_of(self.store.root, where)
         layout = _layout(self.store, self.group)
-        choices = choices_of(known, permissions=self.permissions, mcp=self.mcp)
+        asked = {"permissions": self.permissions, "mcp": self.mcp, CHOICE: self.host_memory}
+        choices = choices_of(known, **asked)
+        if HOSTS[where.host].own_memory:
+            choices.setdefault(CHOICE, True)
         mcp = mcp_for(where, program, known, self.mcp, has_plugin)
         chosen = known._replace(choices=choices, mcp=mcp)
         wish = Wish(
@@ -199,6 +236,9 @@ class _Asked(NamedTuple):
             self.replace,
             self.other,
         )
+        linking = with_memory(wish.linking, choices, self.environ).without(failed)
+        linking = linking._replace(folders=(*linking.folders, *more))
+        wish = wish._replace(linking=linking)
         return wish, plan_install(wish, known, __version__)
 
 
@@ -216,11 +256,14 @@ def uninstall(
     is_there = store.root.is_dir() and not dry_run
     with alone(store.root) if is_there else nullcontext():
         known = install_of(store.root, where)
+        memory = MemoryWork(store, HOSTS[host], environ, dry_run=dry_run)
+        memory.move(known.given, {})
         plan = plan_uninstall(_linking_left(store, where, known), known)
         files = tuple(_told(plan, store.root, where.skills))
         if not dry_run:
             _take_out(plan, store.root, where)
     remarks = (
+        *memory.remarks,
         *plan.skills.remarks,
         *edited_since(plan, where, store.root, known),
         *still_calling(plan, where),
@@ -255,11 +298,16 @@ def _rewired(store: Store, known: Install, environ: Mapping[str, str], done: Rew
         return done
     has_plugin = bool(_plugin(where, environ, where.root))
     linking = linking_of(store, where, own_group(store, where, known), known, is_plugin=has_plugin)
+    linking = with_memory(linking, known.choices, environ)
     plan = plan_links(linking, known)
+    memory = MemoryWork(store, HOSTS[known.host], environ)
+    failed = memory.move(known.given, plan.record.given)
+    plan = plan_links(linking.without(failed), known) if failed else plan
     files = tuple(_told(plan, store.root, where.skills))
     if files:
         _carry_out(plan, store.root, where)
-    return done._replace(files=(*done.files, *files), remarks=(*done.remarks, *plan.remarks))
+    remarks = (*done.remarks, *plan.remarks, *memory.remarks, *unmoved(linking))
+    return done._replace(files=(*done.files, *files), remarks=remarks)
 
 
 def _linking_left(store: Store, where: Places, known: Install) -> Linking:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from gitmem.hosts.host_memory.folders import LONGEST_NAME, folder_names
 from gitmem.hosts.transcripts.readers import (
     NO_TEXT,
     NOT_CONVERSATION,
@@ -27,7 +28,6 @@ from gitmem.hosts.transcripts.readers import (
 
 SUMMARY = "summary"
 """Who speaks where Claude Code has put a summary in the place of what was said before."""
-_LONGEST_NAME = 200
 _SUBAGENT = "agent-"
 """How the files of subagents begin; older releases kept them beside the sessions."""
 _SENDERS = ("user", "assistant")
@@ -134,7 +134,7 @@ def project_folders(home: Path, project: Path) -> list[Path]:
     and `-`, and of a long one no more than the beginning can be compared: a digest follows, which
     not all versions compute alike.
     """
-    wanted = [_pattern(each) for each in _folder_names(real_name(project))]
+    wanted = [_pattern(each) for each in folder_names(real_name(project))]
     found = (home / "projects").glob("*")
     return sorted(
         each
@@ -143,15 +143,6 @@ def project_folders(home: Path, project: Path) -> list[Path]:
     )
 
 
-def _folder_names(directory: str) -> set[str]:
-    """What the folder of a directory may be called, before anything is cut.
-
-    To JavaScript a character beyond the first 65,536 is two, to Python it is one; both write here.
-    """
-    twice = re.sub("[^\0-\uffff]", "--", directory)
-    return {re.sub("[^a-zA-Z0-9]", "-", each) for each in (directory, twice)}
-
-
 def _pattern(name: str) -> str:
-    cut = re.escape(name[:_LONGEST_NAME])
-    return cut if len(name) <= _LONGEST_NAME else f"{cut}-[0-9a-z]+"
+    cut = re.escape(name[:LONGEST_NAME])
+    return cut if len(name) <= LONGEST_NAME else f"{cut}-[0-9a-z]+"

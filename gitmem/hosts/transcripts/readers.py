@@ -183,8 +183,9 @@ def home_in(environ: Mapping[str, str]) -> Path:
 
 def home_of(host: Host, environ: Mapping[str, str]) -> Path:
     """The folder in which HOST keeps its files."""
-    chosen = environ.get(host.home_variable)
-    return Path(chosen) / host.home_below if chosen else home_in(environ) / host.home
+    from gitmem.hosts.host_memory.folders import home_of as named
+
+    return Path(named(host, environ))
 
 
 def files_among(paths: Iterable[Path]) -> list[Path]:

@@ -1,0 +1,100 @@
+"""The memory that a host writes by itself: outside of history, or in two places at once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from shlex import quote
+
+from gitmem.core.numbers import counted
+from gitmem.errors import GitmemError
+from gitmem.hosts.doctor.told import Finding, Wiring
+from gitmem.hosts.hooks.files import group_at
+from gitmem.hosts.host_memory.folders import used_for
+from gitmem.hosts.host_memory.moving import bring_in
+from gitmem.hosts.host_memory.projects import has_memory, own_folders
+from gitmem.hosts.host_memory.wanted import CHOICE, choice_for, is_moved
+from gitmem.hosts.install.record import installs
+from gitmem.hosts.install.settings import settings_in
+from gitmem.hosts.table import HOSTS, Host
+from gitmem.operations.group import Store
+
+CODE = "host-memory"
+
+
+def host_memory_findings(
+    store: Store, wired: Sequence[Wiring], environ: Mapping[str, str], project: Path
+) -> Iterator[Finding]:
+    """What a host remembers by itself and history does not have, unless somebody wants it so."""
+    names = dict.fromkeys(each.host for each in wired if each.events or each.plugin)
+    for host in (HOSTS[name] for name in names):
+        choice = choice_for(str(store.root), host.name, str(project))
+        if host.own_memory is None or choice is False:
+            continue
+        if choice:
+            yield from _outside(store, host, environ)
+            yield from _left_behind(store, host)
+        yield from _here(store, host, environ, str(project), is_all=bool(choice))
+
+
+def _outside(store: Store, host: Host, environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Folders of the host that are no group."""
+    root = str(store.root)
+    for folder in own_folders(host, environ):
+        real = os.path.realpath(folder)
+        if group_at(f"{real}/x", root) or is_moved(root, host.name, real):
+            continue
+        said = f"the memory of {host.title} in {folder} is not under history"
+        if os.path.lexists(folder / ".git"):
+            way = f"`gitmem adopt {quote(str(folder))} -g NAME` adopts a copy"
+            yield Finding(CODE, f"{said}: it is a git repository of its own", way)
+        else:
+            yield Finding(CODE, said, f"`gitmem install {host.name}`")
+
+
+def _left_behind(store: Store, host: Host) -> Iterator[Finding]:
+    """Settings of ours that somebody took out, and notes that went to the host's own folder."""
+    own = host.own_memory
+    rows = [each for each in installs(store.root) if each.host == host.name]
+    given = [each for row in rows for each in row.given.items()]
+    for path, each in ((path, kinds[CHOICE]) for path, kinds in given if CHOICE in kinds):
+        again = f"`gitmem install {host.name}`"
+        if own and Path(path).parent.is_dir() and own.directory not in settings_in(Path(path)):
+            said = f"{path} no longer sets {own.directory} to {each['directory']}"
+            yield Finding(CODE, said, f"{again} sets it again, with --keep-host-memory never")
+            continue
+        with suppress(GitmemError):  # a group that is damaged is told already
+            found = bring_in(store, host, each, dry_run=True)
+            if found and found.files:
+                count = counted(len(found.files), "file")
+                said = f"{count} in {each['own']} that group {each['group']} does not have"
+                yield Finding(CODE, f"{host.title} wrote to two folders: {said}", f"{again} copies")
+
+
+def _here(
+    store: Store, host: Host, environ: Mapping[str, str], project: str, *, is_all: bool
+) -> Iterator[Finding]:
+    """The folder that the host uses in PROJECT, where a setting names it or nobody was asked."""
+    used = used_for(host, environ, project)
+    if not used.folder or (is_all and not used.named_by):
+        return
+    name = group_at(os.path.join(used.folder, "x"), str(store.root))
+    linked = Store(store.root).linked(project)
+    if name and linked and name != linked:
+        yield Finding(
+            CODE,
+            f"sessions in {project} use group {linked}, and {host.title} keeps its memory in "
+            f"group {name} by {used.named_by}",
+            f"`gitmem link {quote(project)} -g {quote(name)}`",
+        )
+    elif not name and has_memory(Path(used.folder)):
+        by = f", which {used.named_by} names," if used.named_by else ""
+        yield Finding(
+            CODE,
+            f"the memory of {host.title} in {used.folder}{by} is not under history",
+            f"`gitmem install {host.name}`"
+            if not used.named_by
+            else f"`gitmem adopt {quote(used.folder)} -g NAME --in-place --layout {host.name}`",
+        )

@@ -1,0 +1,107 @@
+"""What an installation does about the memory that its host writes by itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from gitmem.errors import GitmemError
+from gitmem.hosts.hooks.files import group_at
+from gitmem.hosts.host_memory.adopting import OwnAdopted, adopt_own
+from gitmem.hosts.host_memory.moving import Brought, bring_back, bring_in, said_of
+from gitmem.hosts.host_memory.projects import own_folders, project_of
+from gitmem.hosts.host_memory.wanted import CHOICE
+from gitmem.hosts.install.linked import LinkedFolder
+from gitmem.hosts.table import Host
+from gitmem.operations.group import Store
+
+Given = Mapping[str, Mapping[str, Any]]
+"""For each file of a host, what of it is ours."""
+
+
+class MemoryWork:
+    """One round: folders become groups, and what they hold moves into groups or out of them.
+
+    Whatever cannot be done is told, and keeps nothing else from being done.
+    """
+
+    def __init__(
+        self, store: Store, host: Host, environ: Mapping[str, str], *, dry_run: bool = False
+    ) -> None:
+        self._store, self._host, self._environ = store, host, environ
+        self._dry_run = dry_run
+        self.adopted: list[OwnAdopted] = []
+        self.remarks: list[str] = []
+
+    def adopt(self, only: str = "") -> None:
+        """Put every folder of the host's own memory under history; ONLY that of one project."""
+        for folder in own_folders(self._host, self._environ):
+            known = group_at(str(folder / "x"), str(self._store.root))
+            if known and not self._store.is_unfinished(known):
+                continue
+            project = project_of(folder, only)
+            if only and project != os.path.realpath(only):
+                continue
+            if project and Store(self._store.root).linked(project):
+                continue  # its memory moves into that group
+            self._adopt(folder, project, known)
+
+    def _adopt(self, folder: Path, project: str, name: str) -> None:
+        try:
+            done = adopt_own(
+                self._store,
+                self._host,
+                folder,
+                environ=self._environ,
+                near=project,
+                name=name,
+                dry_run=self._dry_run,
+            )
+            self.adopted.append(done)
+        except GitmemError as error:
+            self.remarks.append(f"{folder} is not under history: {error.message}; {error.hint}")
+
+    @property
+    def would_link(self) -> list[LinkedFolder]:
+        """The folders that a dry run has left without a link."""
+        return [
+            LinkedFolder(
+                Path(each.project),
+                each.group,
+                Path(each.folder),
+                self._store.gitdir(each.group),
+            )
+            for each in self.adopted
+            if each.linked and self._dry_run
+        ]
+
+    def move(self, before: Given, after: Given) -> dict[str, str]:
+        """Copy what settings that change move in and out; those that have to wait, and why."""
+        old, new = (
+            {path: kinds[CHOICE] for path, kinds in given.items() if CHOICE in kinds}
+            for given in (before, after)
+        )
+        for path, given in old.items():
+            if new.get(path) != given:
+                self._try(partial(bring_back, self._store, given, dry_run=self._dry_run), True)
+        failed = {}
+        for path, given in new.items():
+            deed = partial(bring_in, self._store, self._host, given, dry_run=self._dry_run)
+            why = self._try(deed, False)
+            if why and old.get(path) != given:
+                failed[path] = why
+        return failed
+
+    def _try(self, deed: Callable[[], Brought | None], back: bool) -> str:
+        """Do it, and tell what it did; why it could not be done."""
+        try:
+            done = deed()
+        except GitmemError as error:
+            self.remarks.append(f"{error.message}; {error.hint}")
+            return error.message
+        if done:
+            self.remarks += said_of(done, back=back, dry_run=self._dry_run)
+        return ""

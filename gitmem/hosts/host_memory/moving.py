@@ -1,0 +1,123 @@
+"""The files of a host's own memory, when that memory moves into a group, and out of it again.
+
+They are copied: neither side loses one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from gitmem.core.layout import FILE
+from gitmem.core.numbers import counted
+from gitmem.errors import GitmemError
+from gitmem.hosts.install.files import Change, back_up, make, read_file
+from gitmem.hosts.table import Host
+from gitmem.operations.group import Group, Store, Who
+
+
+class Brought(NamedTuple):
+    """Files that were copied into a group, or out of it, or would be."""
+
+    source: str
+    target: str
+    """The folder in which they are now as well."""
+    group: str
+    files: tuple[str, ...]
+    """By their names there."""
+    left: tuple[str, ...] = ()
+    """Those that were not copied, each with the reason."""
+
+
+def bring_in(
+    store: Store, host: Host, given: Mapping[str, str], *, dry_run: bool = False
+) -> Brought | None:
+    """Copy what the host's own folder holds into the group; None where there is nothing new."""
+    own, directory = given["own"], given["directory"]
+    if not os.path.isdir(own):
+        return None
+    from gitmem.operations.copy_in import copy_in
+
+    who = Who(host.name, source=host.name)
+    with closing(Group(store, given["group"], who=who)) as group:
+        inside = os.path.relpath(directory, group.worktree)
+        into = "" if inside == os.curdir else inside
+        done = copy_in(group, Path(own), into, dry_run=dry_run)
+    left = tuple(f"{each.path} ({each.why})" for each in done.left)
+    if not done.taken and not left:
+        return None
+    files = tuple(place for _, place in done.taken)
+    return Brought(own, directory, given["group"], files, left)
+
+
+def bring_back(store: Store, given: Mapping[str, str], *, dry_run: bool = False) -> Brought | None:
+    """Copy what was written since back into the host's own folder, over nothing but old versions.
+
+    A file there is replaced only by a newer version of itself: where the group once held exactly
+    its bytes. None where there is nothing to copy.
+    """
+    own, directory = Path(given["own"]), Path(given["directory"])
+    if not directory.is_dir() or os.path.realpath(own) == os.path.realpath(directory):
+        return None
+    files, left = [], []
+    for path, change in _changes(store, given, directory, own):
+        if change is None:
+            left.append(f"{directory / path} differs from {own / path}")
+            continue
+        if not dry_run:
+            back_up(store.root, change)
+            make(change, mode=0o600)
+        files.append(path)
+    if not files and not left:
+        return None
+    return Brought(str(directory), str(own), given["group"], tuple(files), tuple(left))
+
+
+def _changes(
+    store: Store, given: Mapping[str, str], directory: Path, own: Path
+) -> Iterator[tuple[str, Change | None]]:
+    """For each file that the host's own folder lacks, what puts it there; None where that would
+    overwrite something else."""
+    for path in _notes(directory):
+        data, there = read_file(directory / path), read_file(own / path)
+        if data is None or data == there:
+            continue
+        if there is None or _was_held(store, given["group"], directory / path, there):
+            yield path, Change(own / path, there, data)
+        else:
+            yield path, None
+
+
+def _notes(directory: Path) -> Iterator[str]:
+    """The files of memory in DIRECTORY, as a host would have written them."""
+    for each in sorted(directory.rglob("*")):
+        inside = each.relative_to(directory)
+        is_hidden = any(part.startswith(".") for part in inside.parts)
+        is_plain = each.is_file() and not each.is_symlink()
+        if is_plain and not is_hidden and inside.as_posix() != FILE:
+            yield inside.as_posix()
+
+
+def _was_held(store: Store, name: str, place: Path, data: bytes) -> bool:
+    """Whether the group held exactly DATA at PLACE at some time."""
+    from gitmem.operations.copy_in import has_held
+
+    try:
+        with closing(Group(store, name)) as group:
+            return has_held(group, os.path.relpath(place, group.worktree), data)
+    except GitmemError:
+        return False
+
+
+def said_of(done: Brought, *, back: bool, dry_run: bool) -> Iterator[str]:
+    """What a person is told about it."""
+    if done.files:
+        verb = "would be copied" if dry_run else "copied"
+        way = "back from" if back else "into"
+        said = f"{counted(len(done.files), 'file')} of the host's memory {verb} {way}"
+        yield f"{said} group {done.group}: {done.source} to {done.target}"
+    for each in done.left:
+        yield f"not copied: {each}"

@@ -1,0 +1,912 @@
+"""The memory that a host writes by itself: found, put under history where it is, and shown once."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gitmem as package
+from gitmem.hosts.doctor.looking import Finding, Running, doctor
+from gitmem.hosts.host_memory.adopting import adopt_own
+from gitmem.hosts.host_memory.folders import folder_names, main_checkout, used_for
+from gitmem.hosts.host_memory.projects import group_name, own_folders, project_of
+from gitmem.hosts.install import wiring
+from gitmem.hosts.install.places import Program
+from gitmem.hosts.install.wiring import Installed
+from gitmem.hosts.table import HOSTS
+from gitmem.operations.group import Group, Store, Who
+from gitmem.operations.groups import rename_group
+from gitmem.operations.init import init
+from gitmem.operations.layouts import layout_of
+from gitmem.operations.link import link, unlink
+from gitmem.operations.log import log
+from gitmem.operations.undo import undo
+from gitmem.operations.write import Edit, write
+from tests.support.git import git
+
+CLAUDE = HOSTS["claude-code"]
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "hosts"
+ROOT = Path(package.__file__).parents[1]
+INDEX = "- [Mascot](mascot.md) - it is called quokka-lantern\n"
+TOPIC = "---\nname: mascot\ndescription: who the mascot is\n---\nA quokka.\n"
+
+
+class Machine:
+    """A home with Claude Code's files, a store, and a project that is a repository."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home, self.project = folder / "home", folder / "home" / "work" / "shop"
+        self.project.mkdir(parents=True)
+        git(self.project, "init", "-q", ".")
+        self.store = Store(folder / "store")
+        self.environ = {"HOME": str(self.home)}
+
+    def folder(self, project: Path | None = None) -> Path:
+        """The folder that Claude Code has for PROJECT."""
+        [name] = folder_names(os.path.realpath(project or self.project))
+        return self.home / ".claude" / "projects" / name
+
+    def memory(self, project: Path | None = None, **files: str) -> Path:
+        """The memory that Claude Code wrote there, with FILES more."""
+        folder = self.folder(project) / "memory"
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in {"MEMORY": INDEX, "mascot": TOPIC, **files}.items():
+            (folder / f"{name}.md").write_text(text)
+        return folder
+
+    def session(self, cwd: Path, project: Path | None = None) -> Path:
+        """A transcript as Claude Code 2.1.325 wrote it, of a session in CWD."""
+        recorded = FIXTURES / "transcripts" / "claude-code-2.1.325-tools-compact.jsonl"
+        path = self.folder(project) / "5c2b3bb2-6fc7-44ef-97c4-8b3e32fb7330.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(recorded.read_text().replace("/home/ada/shop", str(cwd)))
+        return path
+
+    def adopt(self, folder: Path, **options: Any) -> Any:
+        return adopt_own(self.store, CLAUDE, folder, environ=self.environ, **options)
+
+    def hook(self, event: str, recorded: str, **said: Any) -> dict[str, Any]:
+        """Call a hook with a RECORDED payload, in which SAID stands in place of the same keys."""
+        row = json.loads((FIXTURES / "hooks" / f"claude-code-{recorded}.json").read_text())
+        transcript = str(self.folder() / "5c2b3bb2-6fc7-44ef-97c4-8b3e32fb7330.jsonl")
+        row |= {"cwd": str(self.project), "transcript_path": transcript, **said}
+        env = {**os.environ, **self.environ, "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(
+            [sys.executable, "-m", "gitmem", "--store", self.store.root, "hook", event],
+            env=env,
+            input=json.dumps(row),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout) if done.stdout else {}
+
+    def started(self, recorded: str = "SessionStart-startup", **said: Any) -> str:
+        """What a session start shows to the model."""
+        inner = self.hook("session-start", recorded, **said).get("hookSpecificOutput", {})
+        return str(inner.get("additionalContext", ""))
+
+    def links(self) -> dict[str, str]:
+        """The folders that use a group, as the store knows them by now."""
+        return Store(self.store.root).links
+
+    def opened(self, name: str) -> Group:
+        return Group(self.store, name, who=Who("ada"))
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def used(machine: Machine, project: Path | None = None, **environ: str) -> str:
+    return used_for(CLAUDE, machine.environ | environ, str(project or machine.project)).folder
+
+
+# ---- where it is
+
+
+def test_a_project_has_a_folder_of_its_own(machine: Machine) -> None:
+    assert used(machine) == str(machine.memory())
+
+
+def test_a_subfolder_uses_the_folder_of_its_repository(machine: Machine) -> None:
+    inner = machine.project / "src" / "till"
+    inner.mkdir(parents=True)
+
+    assert used(machine, inner) == str(machine.memory())
+
+
+def test_a_worktree_uses_the_folder_of_the_main_checkout(machine: Machine) -> None:
+    tree = machine.home / "tree"
+    git(machine.project, "commit", "-q", "--allow-empty", "-m", "x")
+    git(machine.project, "worktree", "add", "-q", str(tree))
+
+    assert main_checkout(str(tree)) == str(machine.project)
+    assert used(machine, tree) == str(machine.memory())
+
+
+def test_a_folder_without_a_repository_has_its_own(machine: Machine) -> None:
+    inner = machine.home / "plain" / "inner"
+    inner.mkdir(parents=True)
+
+    assert used(machine, inner) == str(machine.folder(inner) / "memory")
+
+
+@pytest.mark.parametrize(
+    "path", [".claude/settings.local.json", ".claude/settings.json", "~/.claude/settings.json"]
+)
+@pytest.mark.parametrize(
+    ("said", "folder"),
+    [
+        ({"autoMemoryDirectory": "/srv/memory/"}, "/srv/memory"),
+        ({"autoMemoryDirectory": "~/notes"}, "{home}/notes"),
+        ({"autoMemoryEnabled": False}, ""),
+        ({"env": {"CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1"}}, ""),
+    ],
+)
+def test_settings_name_another_folder_or_none(
+    machine: Machine, path: str, said: dict[str, Any], folder: str
+) -> None:
+    place = Path(path.replace("~", str(machine.home)))
+    file = machine.project / place
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(said))
+
+    assert used(machine) == folder.format(home=machine.home)
+
+
+def test_the_variable_turns_it_off(machine: Machine) -> None:
+    machine.memory()
+
+    assert used(machine, CLAUDE_CODE_DISABLE_AUTO_MEMORY="1") == ""
+    assert used(machine, CLAUDE_CODE_DISABLE_AUTO_MEMORY="0") != ""
+
+
+def test_folders_without_a_note_are_not_found(machine: Machine) -> None:
+    there = machine.memory()
+    empty = machine.folder(machine.home) / "memory"
+    empty.mkdir(parents=True)
+    (empty / "notes.txt").write_text("no Markdown")
+
+    assert own_folders(CLAUDE, machine.environ) == [there]
+
+
+# ---- whose it is
+
+
+def test_the_project_is_the_one_that_a_transcript_names(machine: Machine) -> None:
+    folder = machine.memory()
+    machine.session(machine.project)
+
+    assert project_of(folder) == str(machine.project)
+    name = group_name(machine.store, folder, str(machine.project), CLAUDE, machine.environ)
+    assert name == "shop"
+
+
+def test_a_transcript_of_a_subfolder_names_the_project_above_it(machine: Machine) -> None:
+    inner = machine.project / "src"
+    inner.mkdir()
+    machine.session(inner, project=inner)
+
+    assert project_of(machine.memory()) == str(machine.project)
+
+
+def test_a_transcript_of_another_folder_names_nothing(machine: Machine) -> None:
+    machine.session(machine.home / "elsewhere")
+
+    assert project_of(machine.memory()) == ""
+
+
+def test_without_a_transcript_the_name_comes_from_the_folder(machine: Machine) -> None:
+    folder = machine.memory()
+
+    assert group_name(machine.store, folder, "", CLAUDE, machine.environ) == "work-shop"
+
+
+def test_two_projects_of_one_name_get_two_groups(machine: Machine) -> None:
+    for project in (machine.project, machine.home / "old" / "shop", machine.home / "x" / "Shop"):
+        project.mkdir(parents=True, exist_ok=True)
+        machine.session(project, project)
+        machine.adopt(machine.memory(project))
+
+    assert machine.store.names() == ["old-shop", "shop", "x-Shop"]
+
+
+@pytest.mark.parametrize("name", ["main", "global", ".dotted", "a b: c", "--", "ünïcode"])
+def test_any_name_of_a_project_gives_a_group(machine: Machine, name: str) -> None:
+    project = machine.home / "work" / name
+    project.mkdir(parents=True)
+    machine.session(project, project)
+
+    done = machine.adopt(machine.memory(project))
+
+    assert done.group not in ("main", "global")
+    assert machine.store.names() == [done.group]
+
+
+# ---- under history, where it is
+
+
+def test_the_folder_becomes_a_group_and_no_file_changes(machine: Machine) -> None:
+    folder = machine.memory()
+    machine.session(machine.project)
+    before = {each.name: each.read_bytes() for each in folder.iterdir()}
+
+    done = machine.adopt(folder)
+
+    assert (done.group, done.files, done.linked) == ("shop", 2, True)
+    assert machine.links() == {str(machine.project): "shop"}
+    assert {name: (folder / name).read_bytes() for name in before} == before
+    assert machine.opened("shop").worktree == folder
+
+
+def test_a_dry_run_makes_nothing(machine: Machine) -> None:
+    folder = machine.memory()
+    machine.session(machine.project)
+
+    done = machine.adopt(folder, dry_run=True)
+
+    assert (done.group, done.linked) == ("shop", True)
+    assert sorted(each.name for each in folder.iterdir()) == ["MEMORY.md", "mascot.md"]
+    assert not machine.store.root.exists()
+
+
+def test_a_project_that_uses_a_group_keeps_it(machine: Machine) -> None:
+    init(machine.store, "till")
+    link(machine.store, machine.project, "till")
+    machine.session(machine.project)
+
+    done = machine.adopt(machine.memory())
+
+    assert machine.links() == {str(machine.project): "till"}
+    assert done.next == f"gitmem link {machine.project} -g shop"
+
+
+def test_where_main_holds_memory_the_link_is_left_to_a_person(machine: Machine) -> None:
+    init(machine.store, "main", layout="standard")
+    write(machine.opened("main"), [Edit("facts/oslo.md", b"Kroner.\n")])
+    machine.session(machine.project)
+
+    done = machine.adopt(machine.memory())
+
+    assert machine.links() == {}
+    assert done.next == f"gitmem link {machine.project} -g shop"
+
+
+def test_where_main_is_as_it_began_the_project_is_linked(machine: Machine) -> None:
+    init(machine.store, "main", layout="standard")
+    machine.session(machine.project)
+
+    assert machine.adopt(machine.memory()).linked
+
+
+def test_an_edit_in_main_that_nobody_captured_counts_as_memory(machine: Machine) -> None:
+    init(machine.store, "main", layout="standard")
+    (machine.opened("main").worktree / "identity.md").write_text("I am Ada's.\n")
+    machine.session(machine.project)
+
+    assert not machine.adopt(machine.memory()).linked
+
+
+def test_the_home_folder_is_never_linked(machine: Machine) -> None:
+    machine.session(machine.home, machine.home)
+
+    done = machine.adopt(machine.memory(machine.home))
+
+    assert (done.linked, done.next) == (False, "")
+    assert machine.links() == {}
+
+
+def test_a_note_with_a_secret_stays_and_is_named(machine: Machine) -> None:
+    folder = machine.memory(keys="the pass" + "word is " + "hunter2-9f3kq8")
+    machine.session(machine.project)
+
+    done = machine.adopt(folder)
+
+    assert done.held == ("keys.md",)
+    assert "hunter2" in (folder / "keys.md").read_text()
+
+
+# ---- shown once
+
+
+def test_the_index_that_the_host_loads_is_not_shown_again(machine: Machine) -> None:
+    machine.session(machine.project)
+    machine.adopt(machine.memory())
+
+    assert "quokka-lantern" not in machine.started()
+
+
+def test_the_index_is_shown_where_the_hosts_memory_is_off(machine: Machine) -> None:
+    machine.session(machine.project)
+    machine.adopt(machine.memory())
+    machine.environ["CLAUDE_CODE_DISABLE_AUTO_MEMORY"] = "1"
+
+    assert machine.started().count("quokka-lantern") == 1
+
+
+def test_the_index_of_another_group_is_shown(machine: Machine) -> None:
+    init(machine.store, "till", layout="claude-code")
+    link(machine.store, machine.project, "till")
+    machine.memory()
+    write(machine.opened("till"), [Edit("MEMORY.md", b"- the till is called emu-lantern\n")])
+
+    assert machine.started().count("emu-lantern") == 1
+
+
+def test_a_resumed_session_is_not_told_what_its_host_tells(machine: Machine) -> None:
+    machine.session(machine.project)
+    folder = machine.memory()
+    machine.adopt(folder)
+    machine.started()
+    (folder / "MEMORY.md").write_text(INDEX + "- it moved to emu-lantern\n")
+
+    assert "emu-lantern" not in machine.started("SessionStart-resume")
+
+
+def test_the_command_inject_shows_the_index_as_ever(machine: Machine) -> None:
+    from gitmem.operations.inject import inject
+
+    machine.session(machine.project)
+    machine.adopt(machine.memory())
+
+    assert inject(machine.opened("shop")).text.count("quokka-lantern") == 1
+
+
+# ---- install
+
+
+def installed(machine: Machine, scope: str = "user", **wishes: Any) -> Installed:
+    return wiring.install(
+        machine.store,
+        wishes.pop("group", "main"),
+        "claude-code",
+        scope,
+        program=Program(("gitmem",)),
+        environ=machine.environ,
+        project=machine.project,
+        **wishes,
+    )
+
+
+def uninstalled(machine: Machine, **options: Any) -> Installed:
+    return wiring.uninstall(
+        machine.store,
+        "claude-code",
+        "user",
+        environ=machine.environ,
+        project=machine.project,
+        **options,
+    )
+
+
+def local_settings(machine: Machine) -> Path:
+    return machine.project / ".claude" / "settings.local.json"
+
+
+def directory(machine: Machine) -> str:
+    path = local_settings(machine)
+    said = json.loads(path.read_text()) if path.exists() else {}
+    return str(said.get("autoMemoryDirectory", ""))
+
+
+def test_install_adopts_every_folder_that_is_there(machine: Machine) -> None:
+    other = machine.home / "other"
+    other.mkdir()
+    for project in (machine.project, other):
+        machine.session(project, project)
+        machine.memory(project)
+
+    done = installed(machine)
+
+    assert sorted((each.group, each.linked) for each in done.adopted) == [
+        ("other", True),
+        ("shop", True),
+    ]
+    assert machine.links() == {str(machine.project): "shop", str(other): "other"}
+    assert directory(machine) == ""  # the host already uses the group's own folder
+
+
+def test_installing_again_adopts_nothing(machine: Machine) -> None:
+    machine.session(machine.project)
+    machine.memory()
+    installed(machine)
+
+    assert installed(machine).adopted == ()
+    assert machine.store.names() == ["main", "shop"]
+
+
+def test_a_dry_run_of_install_shows_the_adoption_and_does_nothing(machine: Machine) -> None:
+    machine.session(machine.project)
+    folder = machine.memory()
+
+    done = installed(machine, dry_run=True)
+
+    assert [each.group for each in done.adopted] == ["shop"]
+    assert not (folder / ".git").exists()
+    assert not machine.store.root.exists()
+    would = {each.path for each in done.files}
+    assert would == {each.path for each in installed(machine).files}
+
+
+def test_who_keeps_the_hosts_memory_as_it_is_is_not_asked_again(machine: Machine) -> None:
+    machine.session(machine.project)
+    folder = machine.memory()
+
+    assert installed(machine, host_memory=False).adopted == ()
+    assert installed(machine).adopted == ()
+    assert not (folder / ".git").exists()
+    assert [each.group for each in installed(machine, host_memory=True).adopted] == ["shop"]
+
+
+def test_install_for_one_project_leaves_the_others_alone(machine: Machine) -> None:
+    other = machine.home / "other"
+    other.mkdir()
+    for project in (machine.project, other):
+        machine.session(project, project)
+        machine.memory(project)
+
+    done = installed(machine, "project")
+
+    assert [each.group for each in done.adopted] == ["shop"]
+
+
+def test_a_repository_of_the_users_own_is_named_and_left(machine: Machine) -> None:
+    folder = machine.memory()
+    git(folder, "init", "-q", ".")
+
+    done = installed(machine)
+
+    assert done.adopted == ()
+    assert [each for each in done.remarks if str(folder) in each and "not under history" in each]
+
+
+# ---- hooks
+
+
+def written(machine: Machine, path: Path, **said: Any) -> dict[str, Any]:
+    """The hook for a file that the tool Write has just written."""
+    tool = {"tool_input": {"file_path": str(path), "content": path.read_text()}}
+    return machine.hook("post-tool-use", "PostToolUse-Write", **tool, **said)
+
+
+def test_the_first_write_into_the_hosts_memory_adopts_it(machine: Machine) -> None:
+    installed(machine)
+    folder = machine.memory()
+
+    assert written(machine, folder / "mascot.md") == {}
+
+    assert machine.links() == {str(machine.project): "shop"}
+    newest = log(machine.opened("shop"))[0]
+    assert (newest.session, newest.agent) == ("5c2b3bb2-6fc7-44ef-97c4-8b3e32fb7330", "claude-code")
+
+
+def test_each_later_write_is_a_commit_of_its_session(machine: Machine) -> None:
+    installed(machine)
+    folder = machine.memory()
+    written(machine, folder / "mascot.md")
+    (folder / "mascot.md").write_text(TOPIC + "It hops.\n")
+
+    written(machine, folder / "mascot.md", session_id="later")
+
+    newest = log(machine.opened("shop"), "mascot.md")[0]
+    assert (newest.op, newest.session) == ("capture", "later")
+
+
+def test_a_write_from_a_worktree_is_of_the_main_checkout(machine: Machine) -> None:
+    installed(machine)
+    tree = machine.home / "tree"
+    git(machine.project, "commit", "-q", "--allow-empty", "-m", "x")
+    git(machine.project, "worktree", "add", "-q", str(tree))
+
+    written(machine, machine.memory() / "mascot.md", cwd=str(tree))
+
+    assert machine.links() == {str(machine.project): "shop"}
+
+
+def test_a_turn_that_ends_adopts_what_a_shell_wrote(machine: Machine) -> None:
+    installed(machine)
+    machine.memory()
+
+    machine.hook("stop", "Stop")
+
+    assert machine.links() == {str(machine.project): "shop"}
+
+
+@pytest.mark.parametrize("is_linked", [True, False])
+def test_a_note_that_the_host_deletes_is_captured_when_the_turn_ends(
+    machine: Machine, is_linked: bool
+) -> None:
+    installed(machine)
+    if not is_linked:
+        write(machine.opened("main"), [Edit("facts/oslo.md", b"Kroner.\n")])
+    folder = machine.memory()
+    written(machine, folder / "mascot.md")
+    (folder / "mascot.md").unlink()
+
+    machine.hook("stop", "Stop")
+
+    newest = log(machine.opened("shop"))[0]
+    assert (newest.op, newest.paths) == ("capture", ("mascot.md",))
+    undo(machine.opened("shop"), [newest.commit])
+    assert (folder / "mascot.md").read_text() == TOPIC
+
+
+@pytest.mark.parametrize("wanted", [False, None])
+def test_nothing_is_adopted_where_nobody_wants_it(machine: Machine, wanted: bool | None) -> None:
+    if wanted is None:
+        init(machine.store, "main", layout="standard")
+    else:
+        installed(machine, host_memory=False)
+    folder = machine.memory()
+
+    written(machine, folder / "mascot.md")
+    machine.hook("stop", "Stop")
+
+    assert machine.store.names() == ["main"]
+    assert not (folder / ".git").exists()
+
+
+def test_two_hooks_at_once_make_one_group(machine: Machine) -> None:
+    installed(machine)
+    folder = machine.memory(second=TOPIC)
+    names = ("mascot", "second", "MEMORY")
+
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(lambda name: written(machine, folder / f"{name}.md"), names))
+
+    assert machine.store.names() == ["main", "shop"]
+    assert git(folder, "status", "--porcelain") == ""
+
+
+def test_a_file_of_another_memory_folder_is_left_alone(machine: Machine) -> None:
+    installed(machine)
+    folder = machine.project / "projects" / "x" / "memory"
+    folder.mkdir(parents=True)
+    (folder / "a.md").write_text("not the host's")
+
+    written(machine, folder / "a.md")
+
+    assert machine.store.names() == ["main"]
+
+
+@pytest.mark.parametrize("door", ["install", "write", "stop"])
+def test_an_adoption_that_was_killed_is_finished(machine: Machine, door: str) -> None:
+    """Its writer died when the folder had its group, and the group had no file."""
+    installed(machine)
+    machine.session(machine.project)
+    folder = machine.memory()
+    init(machine.store, "shop", worktree=folder, take_in=False)
+
+    if door == "install":
+        installed(machine)
+    elif door == "write":
+        written(machine, folder / "mascot.md")
+    else:
+        machine.hook("stop", "Stop")
+
+    assert machine.store.names() == ["main", "shop"]
+    assert machine.links() == {str(machine.project): "shop"}
+    assert layout_of(machine.opened("shop")).name == "claude-code"
+    assert git(folder, "status", "--porcelain") == ""
+
+
+def test_a_session_of_one_group_says_nothing_of_another(machine: Machine) -> None:
+    installed(machine)
+    init(machine.store, "till", layout="standard")
+    folder = machine.memory()
+    written(machine, folder / "mascot.md")
+    tip = log(machine.opened("shop"))[0].commit
+    (folder / "mascot.md").unlink()
+    machine.environ["GITMEM_GROUP"] = "till"
+
+    assert machine.hook("stop", "Stop") == {}
+    assert log(machine.opened("shop"))[0].commit == tip
+
+
+def test_a_host_that_rewrites_its_index_meanwhile_loses_nothing(machine: Machine) -> None:
+    """Nobody but the host changes its file, and the last version is in history, too."""
+    installed(machine)
+    index = machine.memory() / "MEMORY.md"
+    written(machine, index)
+    replaced = []
+    with ThreadPoolExecutor() as pool:
+        hooks = [pool.submit(written, machine, index) for _ in range(4)]
+        while not all(each.done() for each in hooks):
+            before = f"{INDEX}- version {len(replaced)}\n"
+            index.write_text(before)
+            time.sleep(0.01)
+            replaced.append(index.read_text() != before)
+    machine.hook("stop", "Stop")
+
+    assert not any(replaced)
+    assert index.read_text() == before
+    assert git(index.parent, "show", "HEAD:MEMORY.md") == before
+    assert git(index.parent, "status", "--porcelain") == ""
+
+
+# ---- a linked folder
+
+
+def linked(machine: Machine, layout: str = "standard") -> Path:
+    """The project uses the group `till`, whose work tree is returned."""
+    init(machine.store, "till", layout=layout)
+    link(machine.store, machine.project, "till")
+    return machine.opened("till").worktree
+
+
+@pytest.mark.parametrize(("layout", "inside"), [("standard", "memory"), ("claude-code", "")])
+def test_the_memory_of_a_linked_folder_moves_into_its_group(
+    machine: Machine, layout: str, inside: str
+) -> None:
+    tree, folder = linked(machine, layout), machine.memory()
+    machine.session(machine.project)
+    before = {each.name: each.read_bytes() for each in folder.iterdir()}
+
+    done = installed(machine)
+
+    assert done.adopted == ()
+    assert directory(machine) == str(tree / inside)
+    assert {each.name: each.read_bytes() for each in folder.iterdir()} == before
+    assert {name: (tree / inside / name).read_bytes() for name in before} == before
+    assert used(machine) == str(tree / inside)
+    assert git(tree, "status", "--porcelain") == ""
+
+
+def test_a_link_that_is_made_after_install_moves_it_too(machine: Machine) -> None:
+    installed(machine)
+    machine.memory()
+    tree = linked(machine)
+
+    done = wiring.rewire(machine.store, machine.environ)
+
+    assert directory(machine) == str(tree / "memory")
+    assert (tree / "memory" / "MEMORY.md").read_text() == INDEX
+    assert [each for each in done.remarks if "2 files" in each]
+    assert wiring.rewire(machine.store, machine.environ).files == ()
+
+
+def test_a_write_into_the_group_is_a_commit_of_its_session(machine: Machine) -> None:
+    tree = linked(machine)
+    installed(machine)
+    (tree / "memory").mkdir()
+    (tree / "memory" / "new.md").write_text(TOPIC)
+
+    written(machine, tree / "memory" / "new.md")
+
+    newest = log(machine.opened("till"), "memory/new.md")[0]
+    assert newest.session == "5c2b3bb2-6fc7-44ef-97c4-8b3e32fb7330"
+
+
+def test_uninstalling_gives_the_host_what_it_wrote_since(machine: Machine) -> None:
+    tree, folder = linked(machine), machine.memory()
+    installed(machine)
+    (tree / "memory" / "new.md").write_text("written since\n")
+    (tree / "memory" / "MEMORY.md").write_text(INDEX + "- [New](new.md)\n")
+
+    uninstalled(machine)
+
+    assert not local_settings(machine).exists()
+    assert (folder / "new.md").read_text() == "written since\n"
+    assert (folder / "MEMORY.md").read_text() == INDEX + "- [New](new.md)\n"
+    assert (folder / "mascot.md").read_text() == TOPIC
+    assert (tree / "memory" / "new.md").exists()
+
+
+def test_uninstalling_overwrites_nothing_that_the_group_never_held(machine: Machine) -> None:
+    tree, folder = linked(machine), machine.memory()
+    installed(machine)
+    (tree / "memory" / "mascot.md").write_text("A newer quokka.\n")
+    (folder / "mascot.md").write_text("by a session that began earlier\n")
+
+    done = uninstalled(machine)
+
+    assert (folder / "mascot.md").read_text() == "by a session that began earlier\n"
+    assert [each for each in done.remarks if "not copied" in each and "mascot.md" in each]
+
+
+def test_uninstalling_restores_the_settings_to_the_byte(machine: Machine) -> None:
+    linked(machine)
+    raw = b'{"outputStyle": "terse",\r\n  "permissions": {"deny": ["WebFetch"]} }'
+    local_settings(machine).parent.mkdir()
+    local_settings(machine).write_bytes(raw)
+    installed(machine)
+    assert directory(machine)
+
+    uninstalled(machine)
+
+    assert local_settings(machine).read_bytes() == raw
+
+
+def test_a_folder_that_is_linked_no_more_has_its_memory_back(machine: Machine) -> None:
+    tree, folder = linked(machine), machine.memory()
+    installed(machine)
+    (tree / "memory" / "new.md").write_text("written since\n")
+    unlink(machine.store, machine.project)
+
+    wiring.rewire(machine.store, machine.environ)
+
+    assert directory(machine) == ""
+    assert (folder / "new.md").read_text() == "written since\n"
+
+
+def test_another_link_takes_the_memory_along(machine: Machine) -> None:
+    tree = linked(machine)
+    machine.memory()
+    installed(machine)
+    (tree / "memory" / "new.md").write_text("written since\n")
+    init(machine.store, "shed", layout="standard")
+    link(machine.store, machine.project, "shed")
+
+    wiring.rewire(machine.store, machine.environ)
+
+    shed = machine.opened("shed").worktree
+    assert directory(machine) == str(shed / "memory")
+    assert (shed / "memory" / "new.md").read_text() == "written since\n"
+
+
+def test_a_group_that_is_renamed_is_followed(machine: Machine) -> None:
+    tree = linked(machine)
+    machine.memory()
+    installed(machine)
+    (tree / "memory" / "new.md").write_text("written since\n")
+    rename_group(machine.store, "till", "desk")
+
+    wiring.rewire(machine.store, machine.environ)
+
+    desk = machine.opened("desk").worktree
+    assert directory(machine) == str(desk / "memory")
+    assert sorted(each.name for each in (desk / "memory").iterdir()) == [
+        "MEMORY.md",
+        "mascot.md",
+        "new.md",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("settings.local.json", {"autoMemoryDirectory": "/srv/mine"}),
+        ("settings.json", {"autoMemoryDirectory": "/srv/mine"}),
+        ("settings.json", {"autoMemoryEnabled": False}),
+    ],
+)
+def test_what_the_user_has_set_stays_and_is_named(
+    machine: Machine, name: str, said: dict[str, Any]
+) -> None:
+    linked(machine)
+    machine.memory()
+    path = machine.project / ".claude" / name
+    path.parent.mkdir()
+    path.write_text(json.dumps(said))
+
+    done = installed(machine, permissions=False)
+
+    assert json.loads(path.read_text()) == said
+    assert directory(machine) in ("", "/srv/mine")
+    assert [each for each in done.remarks if str(machine.project) in each]
+    uninstalled(machine)
+    assert json.loads(path.read_text()) == said
+
+
+def test_the_variable_of_the_user_stays_and_is_named(machine: Machine) -> None:
+    linked(machine)
+    machine.environ["CLAUDE_CODE_DISABLE_AUTO_MEMORY"] = "1"
+
+    done = installed(machine)
+
+    assert directory(machine) == ""
+    assert [each for each in done.remarks if "CLAUDE_CODE_DISABLE_AUTO_MEMORY" in each]
+
+
+def test_who_changes_their_mind_has_the_memory_back(machine: Machine) -> None:
+    tree, folder = linked(machine), machine.memory()
+    installed(machine)
+    (tree / "memory" / "new.md").write_text("written since\n")
+
+    installed(machine, host_memory=False)
+
+    assert directory(machine) == ""
+    assert (folder / "new.md").read_text() == "written since\n"
+
+
+def test_a_damaged_group_keeps_its_setting_and_stops_nothing_else(machine: Machine) -> None:
+    tree = linked(machine)
+    installed(machine)
+    (machine.store.gitdir("till") / "config").write_text("[gitmem]\n\tformat = 99\n")
+
+    wiring.rewire(machine.store, machine.environ)
+
+    assert directory(machine) == str(tree / "memory")
+
+
+# ---- doctor
+
+
+def findings(machine: Machine) -> list[Finding]:
+    found = doctor(
+        machine.store,
+        "main",
+        environ=machine.environ,
+        project=machine.project,
+        running=Running(("gitmem",), (3, 11), True),
+    )
+    return [each for each in found.findings if each.code == "host-memory"]
+
+
+def test_the_doctor_finds_nothing_in_what_is_under_history(machine: Machine) -> None:
+    machine.session(machine.project)
+    machine.memory()
+    installed(machine)
+
+    assert findings(machine) == []
+
+
+def test_the_doctor_names_memory_that_came_later(machine: Machine) -> None:
+    installed(machine)
+    folder = machine.memory()
+
+    [found] = findings(machine)
+
+    assert str(folder) in found.message
+    assert found.hint == "`gitmem install claude-code`"
+    installed(machine)
+    assert findings(machine) == []
+
+
+def test_the_doctor_says_nothing_to_who_keeps_it_as_it_is(machine: Machine) -> None:
+    installed(machine, host_memory=False)
+    machine.memory()
+
+    assert findings(machine) == []
+
+
+def test_the_doctor_names_notes_that_went_to_the_other_folder(machine: Machine) -> None:
+    tree, folder = linked(machine), machine.memory()
+    installed(machine)
+    assert findings(machine) == []
+    (folder / "late.md").write_text("by a session that began earlier\n")
+
+    [found] = findings(machine)
+
+    assert "1 file" in found.message
+    installed(machine)
+    assert (tree / "memory" / "late.md").exists()
+    assert findings(machine) == []
+
+
+def test_the_doctor_names_a_setting_that_somebody_took_out(machine: Machine) -> None:
+    linked(machine)
+    installed(machine)
+    local_settings(machine).write_text("{}")
+
+    [found] = findings(machine)
+
+    assert "autoMemoryDirectory" in found.message
+    installed(machine)
+    assert findings(machine) == []
+
+
+def test_the_doctor_names_two_groups_that_compete(machine: Machine) -> None:
+    init(machine.store, "shed", layout="claude-code")
+    linked(machine)
+    local_settings(machine).parent.mkdir()
+    said = {"autoMemoryDirectory": str(machine.opened("shed").worktree)}
+    local_settings(machine).write_text(json.dumps(said))
+    installed(machine)
+
+    [found] = findings(machine)
+
+    assert "till" in found.message
+    assert "shed" in found.message

@@ -1,0 +1,129 @@
+"""A folder of notes comes into a group that has memory already: all of it, once, over nothing."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from gitmem.operations.copy_in import copy_in
+from gitmem.operations.group import Group, Store, Who
+from gitmem.operations.init import init
+from gitmem.operations.log import log
+from gitmem.operations.read import read
+from gitmem.operations.write import Edit, write
+from tests.support.git import git
+
+OLD = datetime(2026, 10, 3, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def group(tmp_path: Path) -> Group:
+    store = Store(tmp_path / "store")
+    init(store, "shop", layout="standard")
+    return Group(store, "shop", who=Who("claude-code", "s1"))
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    folder = tmp_path / "notes"
+    (folder / "deep").mkdir(parents=True)
+    for name, text in (("MEMORY.md", "- index\n"), ("deep/oslo.md", "Kroner.\n")):
+        (folder / name).write_text(text)
+    os.utime(folder / "MEMORY.md", (OLD.timestamp(), OLD.timestamp()))
+    return folder
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    found = (each for each in folder.rglob("*") if each.is_file())
+    return {str(each.relative_to(folder)): each.read_bytes() for each in found}
+
+
+def test_the_files_are_in_the_group_and_still_in_the_folder(group: Group, notes: Path) -> None:
+    before = files_of(notes)
+
+    done = copy_in(group, notes, "memory")
+
+    assert files_of(notes) == before
+    assert files_of(group.worktree / "memory") == before
+    assert dict(done.taken) == {path: f"memory/{path}" for path in before}
+    assert git(group.worktree, "status", "--porcelain") == ""
+    assert git(group.worktree, "fsck", "--strict", "--no-dangling") == ""
+
+
+def test_they_keep_their_dates(group: Group, notes: Path) -> None:
+    copy_in(group, notes, "memory")
+
+    [entry] = log(group, "memory/MEMORY.md")
+    assert (entry.time.date(), entry.op, entry.session) == (OLD.date(), "copy", "s1")
+    assert entry.source == str(notes)
+
+
+def test_the_days_before_the_copy_stay_as_they_were(group: Group, notes: Path) -> None:
+    """A date in the past shows the group as it was, and no copy that was not there yet."""
+    begun = log(group)[0]
+    copy_in(group, notes, "memory")
+
+    assert "memory" not in git(group.worktree, "ls-tree", begun.commit)
+    with pytest.raises(Exception, match="nothing was recorded yet"):
+        read(group, "identity.md", at="2026-10-10")
+
+
+def test_a_second_copy_adds_nothing(group: Group, notes: Path) -> None:
+    copy_in(group, notes, "memory")
+    tip = log(group)[0].commit
+
+    assert copy_in(group, notes, "memory").taken == ()
+    assert log(group)[0].commit == tip
+
+
+def test_a_note_that_the_group_has_changed_since_is_not_copied_again(
+    group: Group, notes: Path
+) -> None:
+    copy_in(group, notes, "memory")
+    write(group, [Edit("memory/MEMORY.md", b"- index\n- more\n")])
+
+    assert copy_in(group, notes, "memory").taken == ()
+
+
+def test_a_note_of_another_content_gets_a_number(group: Group, notes: Path) -> None:
+    write(group, [Edit("memory/MEMORY.md", b"- the group's own\n")])
+
+    done = copy_in(group, notes, "memory")
+
+    assert dict(done.taken)["MEMORY.md"] == "memory/MEMORY-2.md"
+    assert (group.worktree / "memory/MEMORY.md").read_bytes() == b"- the group's own\n"
+    assert (group.worktree / "memory/MEMORY-2.md").read_bytes() == b"- index\n"
+    assert copy_in(group, notes, "memory").taken == ()
+
+
+def test_an_edit_that_nobody_captured_is_kept(group: Group, notes: Path) -> None:
+    place = group.worktree / "memory" / "MEMORY.md"
+    place.parent.mkdir()
+    place.write_bytes(b"- by hand\n")
+
+    copy_in(group, notes, "memory")
+
+    assert place.read_bytes() == b"- by hand\n"
+    assert [each.op for each in log(group, "memory/MEMORY.md")] == ["capture"]
+
+
+def test_a_secret_is_named_and_never_stored(group: Group, notes: Path) -> None:
+    secret = "the pass" + "word is " + "hunter2-9f3kq8"
+    (notes / "keys.md").write_text(secret)
+
+    done = copy_in(group, notes, "memory")
+
+    assert [each.path for each in done.left] == ["keys.md"]
+    assert not (group.worktree / "memory" / "keys.md").exists()
+
+
+def test_a_dry_run_says_the_same_and_does_nothing(group: Group, notes: Path) -> None:
+    tip = log(group)[0].commit
+
+    would = copy_in(group, notes, "memory", dry_run=True)
+
+    assert log(group)[0].commit == tip
+    assert would.taken == copy_in(group, notes, "memory").taken
