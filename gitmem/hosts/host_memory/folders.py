@@ -61,6 +61,13 @@ def used_for(host: Host, environ: Mapping[str, str], project: str) -> Used:
 
     Worktrees and subfolders of a repository use the folder of its main checkout.
     """
+    try:
+        return _used_for(host, environ, project)
+    except ValueError:  # a name that no folder can have: a zero byte, half a character
+        return Used("")
+
+
+def _used_for(host: Host, environ: Mapping[str, str], project: str) -> Used:
     own = host.own_memory
     if own is None:
         return Used("")
@@ -69,7 +76,7 @@ def used_for(host: Host, environ: Mapping[str, str], project: str) -> Used:
         return Used("", off)
     for path, said in settings_files(host, environ, project):
         named = said.get(own.directory)
-        if isinstance(named, str) and named:
+        if isinstance(named, str) and named and "\0" not in named:
             home = environ.get("HOME") or os.path.expanduser("~")
             place = f"{home}{named[1:]}" if named.startswith("~/") else named
             return Used(os.path.normpath(place), path)
