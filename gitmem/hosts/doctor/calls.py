@@ -23,7 +23,6 @@ from gitmem.hosts.install.record import install_of
 
 PATIENCE = 20.0
 """Seconds within which a call answers."""
-CODE = "hook-fails"
 _CLIENT = {"name": "gitmem doctor", "version": "1"}
 _GREETING = {
     "jsonrpc": "2.0",
@@ -48,10 +47,10 @@ def call_findings(
         for words in row.commands:
             line = join((*words, "hook", "session-start", "--host", row.host))
             if said := _hook_fails(line, bare):
-                yield Finding(CODE, f"`{line}` in {row.settings} fails: {said}", again)
+                yield Finding("hook-fails", f"`{line}` in {row.settings} fails: {said}", again)
         server = _server(store, row, environ, project)
         if server and (said := _server_fails(server, bare)):
-            yield Finding(CODE, f"`{join(server)}`, the MCP server, fails: {said}", again)
+            yield Finding("hook-fails", f"`{join(server)}`, the MCP server, fails: {said}", again)
 
 
 def _hook_fails(line: str, bare: Mapping[str, str]) -> str:

@@ -16,7 +16,6 @@ from gitmem.hosts.install.record import install_of
 from gitmem.hosts.install.settings import settings_in
 from gitmem.operations.group import Store
 
-CODE = "permissions-missing"
 _FEW = 4
 _AGAINST = {"deny": "denies", "ask": "asks about"}
 
@@ -51,7 +50,7 @@ def _missing(linking: Linking) -> Iterator[Finding]:
         lacks = [each for each in rules if not any(covers(x, each) for x in allowed)]
         if lacks:
             again = f"`gitmem install {where.host} --scope {where.scope}` puts them in"
-            yield Finding(CODE, f"{path} does not allow {_named(lacks)}", again)
+            yield Finding("permissions-missing", f"{path} does not allow {_named(lacks)}", again)
 
 
 def _against(
@@ -66,7 +65,11 @@ def _against(
                 hit = [each for each in rules if covers(rule, each)]
                 if hit:
                     text = f"{path} {verb} {rule}, which comes before {_named(hit)}"
-                    yield Finding(CODE, text, f"take it out of {kind} in {path}, or narrow it")
+                    yield Finding(
+                        "permissions-missing",
+                        text,
+                        f"take it out of {kind} in {path}, or narrow it",
+                    )
 
 
 def _files(
