@@ -29,6 +29,7 @@ _TIMEOUT, _SHORTEST, _AT_THE_END = 600, 1, 3
 """Seconds that Codex gives a hook: unless told, at least, and when a session ends at most."""
 _UNMATCHED = frozenset(("Stop", "UserPromptSubmit", "SessionEnd"))
 """Events for which Codex ignores a matcher."""
+_PAGE = "start `codex`, open /hooks there"
 _OF_HANDLER = ("type", "command", "statusMessage", "additionalContextLimit")
 
 
@@ -90,19 +91,18 @@ def trust_findings(files: Settings) -> Iterator[Finding]:
     said = _configs(files)
     states = _states(next(iter(said.values()), {}))
     for path in map(_hooks, said):
-        skipped: dict[str, list[str]] = {"hooks-untrusted": [], "hooks-disabled": []}
-        for event, spot, digest in _ours(settings_in(path)):
-            state = states.get((os.path.realpath(path), spot), {})
-            if state.get("enabled") is False:
-                skipped["hooks-disabled"].append(event)
-            elif state.get("trusted_hash") != digest:
-                skipped["hooks-untrusted"].append(event)
-        why = {"hooks-untrusted": "not trusted", "hooks-disabled": "switched off"}
-        way = {"hooks-untrusted": "trust them", "hooks-disabled": "switch them on"}
-        for code, events in skipped.items():
-            if events:
-                text = f"Codex skips hooks in {path} that are {why[code]}: {', '.join(events)}"
-                yield Finding(code, text, f"start `codex`, open /hooks there and {way[code]}")
+        ours = [
+            (event, states.get((os.path.realpath(path), spot), {}), digest)
+            for event, spot, digest in _ours(settings_in(path))
+        ]
+        off = [event for event, state, _ in ours if state.get("enabled") is False]
+        new = [x for x, state, digest in ours if state.get("trusted_hash") != digest]
+        if off:
+            text = f"Codex skips hooks in {path} that are switched off: {', '.join(off)}"
+            yield Finding("hooks-disabled", text, f"{_PAGE} and switch them on")
+        if new := [event for event in new if event not in off]:
+            text = f"Codex skips hooks in {path} that are not trusted: {', '.join(new)}"
+            yield Finding("hooks-untrusted", text, f"{_PAGE} and trust them")
 
 
 def _hooks(config: Path) -> Path:
