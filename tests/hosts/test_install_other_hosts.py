@@ -12,8 +12,9 @@ import pytest
 from gitmem.errors import GitmemError
 from gitmem.hosts.doctor.looking import Running, doctor
 from gitmem.hosts.install import wiring as hosts
+from gitmem.hosts.install.permissions import VERBS
 from gitmem.hosts.install.places import Program
-from gitmem.hosts.install.policy import VERBS, policy
+from gitmem.hosts.install.policy import policy
 from gitmem.hosts.install.sections import BEGIN
 from gitmem.hosts.install.wiring import Installed
 from gitmem.hosts.table import HOSTS, agent_of_client, host_in, session_in
@@ -212,6 +213,21 @@ def test_a_policy_of_an_older_release_is_renewed(machine: Machine) -> None:
 
     machine.install("gemini")
 
+    assert path.read_text() == policy()
+    machine.uninstall("gemini")
+    assert not path.parent.exists()
+
+
+def test_who_wants_no_permissions_has_no_policy(machine: Machine) -> None:
+    path = machine.home / ".gemini" / "policies" / "gitmem.toml"
+    machine.install("gemini")
+    assert path.read_text() == policy()
+
+    machine.install("gemini", permissions=False)
+    assert not path.exists()
+    machine.install("gemini")
+    assert not path.exists(), "the choice is remembered"
+    machine.install("gemini", permissions=True)
     assert path.read_text() == policy()
     machine.uninstall("gemini")
     assert not path.parent.exists()

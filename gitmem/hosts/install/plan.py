@@ -233,7 +233,7 @@ def _parts(wish: Wish, known: Install) -> Iterator[Shared]:
     if places.mcp and (wish.mcp or known.mcp):
         yield _mcp_part(places, places.mcp, wish.mcp, known)
     if places.policy:
-        yield _policy_part(places.policy, known)
+        yield _policy_part(places.policy, known, wish.linking.permissions)
     yield from linked_parts(wish.linking, known)
     if wish.launcher:
         yield launcher_part(wish.launcher, wish.program.place)
@@ -309,9 +309,12 @@ def _mcp_part(places: Places, path: Path, wanted: dict[str, Any] | None, known: 
     return Shared(path, put, take)
 
 
-def _policy_part(path: Path, known: Install) -> Shared:
+def _policy_part(path: Path, known: Install, is_wanted: bool = False) -> Shared:
     return Shared(
-        path, lambda text: put_policy(path, text, known), lambda text, *_: take_policy(text)
+        path,
+        lambda text: put_policy(path, text, known, is_wanted=is_wanted),
+        lambda text, *_: take_policy(text),
+        is_whole=True,
     )
 
 

@@ -7,16 +7,9 @@ from pathlib import Path
 
 from gitmem.hosts.install.files import digest
 from gitmem.hosts.install.hooks import Merged
+from gitmem.hosts.install.permissions import VERBS
 from gitmem.hosts.install.record import Install
 
-VERBS = (
-    *("read", "list", "search", "memory", "write", "log", "show", "diff", "inject", "entries"),
-    *("freshness", "confirm", "capture", "compact", "status"),
-    # Not `transcript` itself: `prune` destroys messages.
-    *("transcript add", "transcript import", "transcript list", "transcript show"),
-    *("transcript pending", "transcript checkpoint", "transcript status"),
-)
-"""The commands that a model may run unasked: none that reaches outside, destroys or runs others."""
 _RULE = """\
 # Lets the model use memory without a question. Written by `gitmem install`, removed by --uninstall.
 
@@ -41,8 +34,10 @@ def policy() -> str:
     return _RULE.replace("{commands}", "\n".join(commands))
 
 
-def put_policy(path: Path, text: str, known: Install) -> Merged:
+def put_policy(path: Path, text: str, known: Install, *, is_wanted: bool) -> Merged:
     """TEXT of the file at PATH as it should be; one that somebody changed stays as it is."""
+    if not is_wanted:
+        return Merged(take_policy(text))
     kept = known.files.get(str(path))
     is_ours = kept is not None and kept.after == digest(text.encode())
     if not text.strip() or is_ours or text == policy():

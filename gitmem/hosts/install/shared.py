@@ -76,7 +76,8 @@ def put_part(part: Shared) -> tuple[Change, Merged]:
     before = read_file(part.path)
     with _naming(part.path):
         merged = part.put(text_of(part.path, before))
-    new = None if before is None and not merged.text else merged.text.encode()
+    is_gone = not merged.text and (before is None or part.is_whole)
+    new = None if is_gone else merged.text.encode()
     return Change(part.path, before, new), merged
 
 
