@@ -61,6 +61,11 @@ def chat_of(path: Path) -> str:
     return path.parent.name if path.stem == "events" else path.stem
 
 
+def is_aside(path: Path) -> bool:
+    """Whether a transcript is of a subagent: theirs stand in the transcript of the session."""
+    return False
+
+
 def transcript_files(root: Path) -> Iterator[Path]:
     """All sessions in the home ROOT."""
     yield from files_among(root.glob(_EVENTS))

@@ -83,6 +83,11 @@ def chat_of(path: Path) -> str:
     return own if isinstance(own, str) and own else path.stem
 
 
+def is_aside(path: Path) -> bool:
+    """Whether a transcript is of a subagent: it has none."""
+    return False
+
+
 def transcript_files(root: Path) -> Iterator[Path]:
     """All sessions in the home ROOT, oldest first in each project; not those of subagents."""
     for each in files_among(root.glob(_SESSIONS)):

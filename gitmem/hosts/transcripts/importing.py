@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from gitmem.core.secrets import repeated
 from gitmem.errors import BadInput, GitmemError, NotFound
@@ -31,7 +31,6 @@ from gitmem.operations.transcript_summarised import Summarised, transcript_summa
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import ModuleType
 
     from gitmem.hosts.transcripts.databases import Database
     from gitmem.hosts.transcripts.readers import Reading
@@ -55,7 +54,17 @@ class Host(NamedTuple):
     """The summary of a compaction, where only the transcript has it."""
 
 
-def _kept_in_lines(name: str, host: ModuleType) -> Host:
+class Reader(Protocol):
+    """A module that reads the transcripts of one host."""
+
+    def chat_of(self, path: Path) -> str: ...
+    def is_aside(self, path: Path) -> bool: ...
+    def read_line(self, raw: bytes, chat: str) -> Reading: ...
+    def transcript_files(self, root: Path) -> Iterable[Path]: ...
+    def project_files(self, home: Path, project: Path) -> Iterable[Path]: ...
+
+
+def _kept_in_lines(name: str, host: Reader) -> Host:
     """A host that writes a file of JSON lines for each session."""
 
     def lines(path: Path, offset: int) -> Iterator[Line]:
