@@ -21,7 +21,7 @@ _ANALYSIS = re.compile(r"<(/?)analysis\b[^<>]*>", re.IGNORECASE)
 _BEGIN = re.compile(r"(?im)^[ \t]*<analysis\b[^<>]*>")
 # At the start of a line, or right behind `</analysis>`: elsewhere it is prose about the tag.
 _OPEN = re.compile(r"(?im)(?:^|(?<=>))[ \t]*<summary\b[^<>]*>")
-_CLOSE = re.compile(r"(?i)[ \t]*</summary\s*>")
+_CLOSE = re.compile(r"(?i)</summary\s*>")
 _TORN = re.compile(r"(?i)<(?:/?(?:s(?:u(?:m(?:m(?:a(?:ry?)?)?)?)?)?)?)?\Z")
 _SECTION = re.compile(rf"(?m)^{HEADING}\b.*$")
 _SUMMARY = re.compile(r"(?im)^summary:[ \t]*[\"']?<analysis\b.*$")

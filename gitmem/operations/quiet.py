@@ -63,9 +63,9 @@ def keep_quiet(asking: Asking, group: str, worktree: str, state: State | None) -
     if state is None or state.newest > state.at - MARGIN:
         return
     row = {"form": FORM, "group": group, "worktree": worktree, "digest": state.digest}
-    path = _path(asking)
-    temp = f"{path}.{os.getpid()}"
-    with suppress(OSError):
+    with suppress(OSError, ValueError):
+        path = _path(asking)
+        temp = f"{path}.{os.getpid()}"
         os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
         with open(os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             json.dump(row, file)
@@ -125,5 +125,7 @@ class _Look:
 
 
 def _path(asking: Asking) -> str:
-    text = "\0".join(asking).encode("utf-8", "surrogatepass")
+    # Where a link leads decides which group a project uses, and a link can be changed.
+    real = asking._replace(project=os.path.realpath(asking.project))
+    text = "\0".join(real).encode("utf-8", "surrogatepass")
     return f"{asking.store}/{FOLDER}/{sha1(text, usedforsecurity=False).hexdigest()[:16]}"

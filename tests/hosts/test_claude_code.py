@@ -104,6 +104,16 @@ def test_what_the_host_adds_to_a_prompt_is_left_out_of_it() -> None:
         assert heard.text.strip() == "Plant beans."
 
 
+def test_a_user_may_write_of_the_tag_around_what_the_host_adds() -> None:
+    words = "What does <system-reminder> mean? Also: we moved to Adyen."
+    aside = "<system-reminder>be kind</system-reminder>"
+
+    for text in (words, f"{aside}\n{words}"):
+        heard, _ = read(row("user", text))
+        assert heard is not None
+        assert heard.text.strip() == words
+
+
 @pytest.mark.parametrize(
     "words",
     [

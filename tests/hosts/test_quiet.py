@@ -225,3 +225,23 @@ def test_nothing_heavy_is_loaded_to_find_that_there_is_nothing_to_do(
     )
 
     assert (done.stdout, done.stderr) == ("", "[]\n")
+
+
+def test_a_link_to_a_project_that_leads_elsewhere_now_is_another_project(calm: Desk) -> None:
+    init(calm.store, "beta", layout="standard")
+    folders = [calm.root / each for each in ("pa", "pb")]
+    for folder, group in zip(folders, ("main", "beta"), strict=True):
+        folder.mkdir()
+        link(calm.store, folder, group)
+    current = calm.root / "current"
+    current.symlink_to(folders[0])
+    calm.hook("stop", cwd=str(current))
+    current.unlink()
+    current.symlink_to(folders[1])
+    group = calm.group("beta")
+    edit(group, "facts/new.md", "A fact.\n")
+    group.close()
+
+    calm.hook("stop", cwd=str(current))
+
+    assert git(calm.store.default_worktree("beta"), "status", "--porcelain") == ""

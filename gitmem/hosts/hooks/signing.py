@@ -31,7 +31,7 @@ class _Candidate(NamedTuple):
     who: Who
     calls: Sequence[Call] | None
     seen: float
-    """When a hook of it was called last."""
+    """When a hook of it was called last, or its transcript written."""
 
     def may_have(self, moment: float) -> bool:
         """Whether it may have made an edit at MOMENT."""
@@ -70,8 +70,10 @@ class Signatures:
         shown = [each.who for each in (own, *others) if each.shows(path, at)]
         if len(shown) == 1:
             return self._aside(path, at, shown[0])
-        # A session that starts has written nothing yet, and one of two is a guess.
-        if is_new or shown or any(each.may_have(at) for each in others):
+        # A session that starts has written nothing yet, one of two is a guess, and so is the one
+        # that ends where no command of it ran at that moment.
+        unsure = is_new or shown or not own.may_have(at)
+        if unsure or any(each.may_have(at) for each in others):
             return Who(self._asked.agent or self._asked.host, "", self._asked.host)
         return self._own
 
@@ -98,7 +100,7 @@ class Signatures:
             if active + RUNNING < oldest:
                 continue
             calls = session_calls(HOSTS[known.host], known.transcript)
-            found.append(_Candidate(Who(known.host, known.id, known.host), calls, seen))
+            found.append(_Candidate(Who(known.host, known.id, known.host), calls, active))
         return found
 
 

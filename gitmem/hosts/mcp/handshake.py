@@ -88,7 +88,11 @@ class Handshake:
             result = _with_page(result, page) if page is not None else None
         if result is None:
             return None
-        if not self._version:
+        if method == INITIALIZE:
+            # Copilot CLI falls back to it when `server/discover` is answered late. The SDK would
+            # refuse it then, and every request after it.
+            self._version, self.opening = version, [line]
+        elif not self._version:
             self._version = version
             self.opening.append(line)
         self.has_listed |= method == LISTS[0]
@@ -103,7 +107,7 @@ class Handshake:
     def _spoken(self, method: str, params: Json) -> str:
         """The version of the protocol by which a request is answered; empty if that is unsure."""
         if method == INITIALIZE:
-            return "" if self._version else _greeting(params)
+            return "" if self._has_greeted else _greeting(params)
         if method in HANDSHAKE and self._has_greeted:
             return self._version if _is_bare(params) else ""
         if method in MODERN and not self._has_greeted:

@@ -50,7 +50,7 @@ _NOT_THE_USERS = (
     *("<tick>", "<goal>", "<ide_opened_file>", "<ide_selection>"),
     "[Request interrupted by user",
 )
-_REMINDER = r"(?s)<system-reminder>.*?(?:</system-reminder>|\Z)\s*"
+_REMINDER = r"(?s)<system-reminder>.*?</system-reminder>\s*"
 """What Claude Code adds to a prompt, wherever in it."""
 _COMMAND = re.compile(
     r"(?s)\s*(?:<command-message>[^<>]*</command-message>\s*"
@@ -82,7 +82,7 @@ def _message(row: dict[str, object], sender: str, chat: str) -> Reading:
         sender = SUMMARY
     if sender == "user":
         # Block by block: an editor puts what is open in front of the question, as one of its own.
-        texts = [_as_typed(re.sub(_REMINDER, "", each)) for each in texts]
+        texts = [_as_typed(_without_reminders(each)) for each in texts]
         texts = without(texts, _NOT_THE_USERS)
     if not texts:
         return NOT_CONVERSATION
@@ -105,6 +105,13 @@ def _as_typed(text: str) -> str:
 def is_aside(path: Path) -> bool:
     """Whether a file is of a subagent, whose user is another agent."""
     return path.name.startswith(_SUBAGENT)
+
+
+def _without_reminders(text: str) -> str:
+    """TEXT without closed reminders: a user may write of the tag itself."""
+    end = text.rfind("</system-reminder>") + 1  # behind it no search would find an end
+    end = text.find(">", end) + 1 if end else 0
+    return re.sub(_REMINDER, "", text[:end]) + text[end:].removeprefix("\n")
 
 
 def chat_of(path: Path) -> str:
