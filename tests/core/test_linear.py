@@ -14,6 +14,7 @@ import pytest
 from gitmem.core import plainfields
 from gitmem.core.asking import sentences_asked
 from gitmem.core.chronicle import FEW, OID, PAST, PLACE, Memory
+from gitmem.core.compactions import summary_in
 from gitmem.core.entries import put
 from gitmem.core.entry_blocks import parse, slug_of
 from gitmem.core.escaping import shown, shown_on_a_line
@@ -47,6 +48,7 @@ def drawn(text: str, format: str) -> None:
 
 READERS: dict[str, Reader] = {
     "entries": entries,
+    "compaction": lambda text: summary_in(f"<summary>{text}</summary>"),
     "passages": passages,
     "comments": without_comments,
     "prompt": sentences_asked,
