@@ -33,6 +33,7 @@ from gitmem.operations.check import check, check_group
 from gitmem.operations.compact import compact
 from gitmem.operations.confirm import confirm
 from gitmem.operations.consolidate import consolidate
+from gitmem.operations.copy_in import copy_in
 from gitmem.operations.decide import decide
 from gitmem.operations.departed import (
     find_kept,
@@ -145,6 +146,7 @@ NO_GROUP = {
     "has_open", "keep_run", "secret_words", "tips_beside", "unsearched",
     "check_layout", "layout_scope", "possible_scope", "scope_at", "silenced_at", "unknown_keys",
     "with_zone",
+    "exclusion", "has_held", "keep_quiet", "known_sessions", "quiet_group", "state_of",
 }  # fmt: skip
 """Functions that get what they work on handed over: they open no group themselves."""
 
@@ -292,6 +294,7 @@ BY_PATH: dict[str, Call] = {
     "archive": lambda g, p: archive(g, [p]),
     "archive of an entry": lambda g, p: archive(g, [f"{p}#x"]),
     "capture": lambda g, p: capture(g, [p]),
+    "copy_in": lambda g, p: copy_in(g, g.worktree / p, p),
     "capture of all": lambda g, _: capture(g),
     "confirm": lambda g, p: confirm(g, [p]),
     "confirm an entry": lambda g, p: confirm(g, [f"{p}#x"]),

@@ -209,7 +209,7 @@ def test_a_hook_in_time_answers_whatever_the_variable_says(held: Held, seconds: 
 
 def test_every_event_has_less_time_than_its_host_gives_it() -> None:
     given = {
-        event: handler["timeout"]
+        HOSTS[host].events.get(event, event): handler["timeout"] / HOSTS[host].second
         for host in HOSTS
         for event, group in wanted_handlers(host, Program(("gitmem",)), on_prompt=True).items()
         for handler in group["hooks"]

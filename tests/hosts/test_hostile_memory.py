@@ -229,8 +229,8 @@ def test_no_event_of_any_host_lets_anything_out(hosted: Hosted, event: str, host
     assert_tame(context)
     # The tags in which Copilot CLI and Gemini CLI put what hooks add.
     assert not re.search("</(?:system_reminder|hook_context)>", context)
-    talks = event in ("session-start", "user-prompt-submit", "post-tool-use")
-    assert bool(context) == (talks or (event == "stop" and host == "claude-code"))
+    talks = EVENTS[event] in HOSTS[host].adding
+    assert bool(context) == (talks or event in ("session-start", "user-prompt-submit"))
     # Of forged blocks none is one: each that stands there has a layer of its own file.
     layers = re.findall(r'^<knowledge layer="identity"(.*)>$', context, re.MULTILINE)
     assert all(each.startswith(' path="identity.md"') for each in layers)

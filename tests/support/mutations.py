@@ -273,7 +273,6 @@ SLOW = [
     Mutation("Z28", f"{SYNC}/examples/state.md", ""),
     Mutation("Z28", f"{SYNC}/examples/ideas.md", "### "),
     Mutation("V47", "templates/skills/claude-code.yaml", "  context: fork\n"),
-    Mutation("V47", f"{SYNC}/SKILL.md", "allowed-tools: Bash(gitmem:*) Read\n"),
     Mutation("V11", "templates/skills/claude-code.yaml", "  context: fork\n"),
     Mutation("Z7", "templates/skills/claude-code.yaml", "  context: fork\n"),
     # Constants.
@@ -296,7 +295,7 @@ SLOW = [
     Mutation("V53", "gitmem/core/daylog.py", "MOST = 100", "MOST = 99"),
     Mutation("Z31", "gitmem/operations/snapshot.py", "memory: daily snapshot", "memory: snapshot"),
     Mutation("V65", "gitmem/operations/snapshot.py", "memory: daily snapshot", "daily snapshot"),
-    Mutation("F7", "gitmem/operations/compact.py", '"## Session Compaction"', '"## Compaction"'),
+    Mutation("F7", "gitmem/core/compactions.py", '"## Session Compaction"', '"## Compaction"'),
     Mutation("F8", "gitmem/core/layout.py", "top: int = 8", "top: int = 9"),
     Mutation("F8", "gitmem/core/layout.py", "chars: int = 6000", "chars: int = 7000"),
     Mutation("F17", "gitmem/operations/compact.py", "PREVIEW = 1200", "PREVIEW = 12"),
@@ -374,7 +373,10 @@ SLOW = [
     ),
     *(
         Mutation(
-            row, "gitmem/git/setup.py", 'os.fsencode(f"/{inner}/")', 'os.fsencode(f"/{inner}.bak/")'
+            row,
+            "gitmem/git/setup.py",
+            'os.fsencode(f"{found.line}/")',
+            'os.fsencode(f"{found.line}.bak/")',
         )
         for row in ("M12", "C12")
     ),
@@ -466,7 +468,7 @@ SLOW = [
     # Writing, and the policies of layers.
     Mutation("C3", SOUL, "policy: write-once", "policy: free"),
     Mutation("C3", "gitmem/core/daylog.py", 'if layer.header else b""', 'if False else b""'),
-    Mutation("C9", "gitmem/operations/group.py", "agent=check_agent(agent)", 'agent="agent"'),
+    Mutation("C9", "gitmem/operations/group.py", "agent=check_agent(who.agent)", 'agent="agent"'),
     Mutation(
         "C22", "gitmem/operations/applying.py", "return ended(before, newline) +", "return before +"
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,10 @@ def permission_findings(
             linking = linking_of(store, where, group, known, is_plugin=bool(row.plugin))
         except (BadInput, GitmemError):  # told already
             continue
-        if linking.permissions:
+        # Where a link makes both scopes one file, the other scope's installation is seen here.
+        twins = [x for x in wired if x.host == row.host and x.settings != row.settings]
+        is_twin = any(os.path.realpath(x.settings) == os.path.realpath(row.settings) for x in twins)
+        if linking.permissions and (known.gitmem or not is_twin):
             yield from _missing(linking)
             yield from _against(linking, environ, project, managed)
 
