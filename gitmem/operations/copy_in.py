@@ -93,34 +93,35 @@ def _free(
     snapshot: Snapshot, files: Mapping[str, Taken], places: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     """The files that are new to the group, each with a place where none is."""
-    wanted = {path: place for path, place in places.items() if snapshot.oid(place)}
-    known = _known(snapshot, {wanted[path]: blob_id(files[path].data) for path in wanted})
-    for path, place in places.items():
-        if place in known:
-            continue
-        ids = blob_id(files[path].data)
-        for each in numbered(place, 2):
-            if snapshot.oid(each) == ids:
-                break
-            if snapshot.node(each) is None:
-                yield path, each
-                break
+    ids = {path: blob_id(files[path].data) for path in places}
+    names = {path: numbered(place, 2) for path, place in places.items()}
+    own, gone = set(places.values()), set()
+    asked = {path: next(names[path]) for path in places}
+    while asked:  # a round for each number: history is walked once for all files
+        known = _known(snapshot, {(place, ids[path]) for path, place in asked.items()})
+        rest = {}
+        for path, place in asked.items():
+            if (place, ids[path]) in known:
+                continue
+            if snapshot.node(place) is None and place not in gone:
+                gone.add(place)
+                yield path, place
+            else:
+                rest[path] = next(each for each in names[path] if each not in own)
+        asked = rest
 
 
 def has_held(group: Group, path: str, data: bytes) -> bool:
     """Whether GROUP holds exactly DATA at PATH, or once did."""
-    return bool(_known(group.repository.snapshot(), {path: blob_id(data)}))
+    return bool(_known(group.repository.snapshot(), {(path, blob_id(data))}))
 
 
-def _known(snapshot: Snapshot, wanted: Mapping[str, str]) -> set[str]:
-    """Those of the places WANTED at which the branch holds that very content, or once did."""
-    left, found = dict(wanted), set()
-    line = snapshot.repository.history(snapshot.commit) if left else ()
-    for commit in line:
-        if not left:
+def _known(snapshot: Snapshot, wanted: set[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Those of the places and blobs WANTED that the branch holds, or once did."""
+    found: set[tuple[str, str]] = set()
+    for commit in snapshot.repository.history(snapshot.commit):
+        if found == wanted:
             break
         then = snapshot.repository.snapshot(commit.oid)
-        for place in [place for place, oid in left.items() if then.oid(place) == oid]:
-            del left[place]
-            found.add(place)
+        found |= {(place, oid) for place, oid in wanted - found if then.oid(place) == oid}
     return found

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.operations.capture import capture
 from gitmem.operations.copy_in import copy_in
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.init import init
@@ -127,3 +128,33 @@ def test_a_dry_run_says_the_same_and_does_nothing(group: Group, notes: Path) -> 
 
     assert log(group)[0].commit == tip
     assert would.taken == copy_in(group, notes, "memory").taken
+
+
+def test_a_note_that_was_deleted_from_the_group_stays_deleted(group: Group, notes: Path) -> None:
+    copy_in(group, notes, "memory")
+    (group.worktree / "memory/deep/oslo.md").unlink()
+
+    assert copy_in(group, notes, "memory").taken == ()
+    assert copy_in(group, notes, "memory", dry_run=True).taken == ()
+    assert not (group.worktree / "memory/deep/oslo.md").exists()
+
+
+def test_a_numbered_note_that_was_deleted_stays_deleted(group: Group, notes: Path) -> None:
+    write(group, [Edit("memory/deep/oslo.md", b"Euros.\n")])
+    copy_in(group, notes, "memory")
+    (group.worktree / "memory/deep/oslo-2.md").unlink()
+    capture(group)
+
+    assert copy_in(group, notes, "memory").taken == ()
+
+
+def test_two_notes_never_get_the_same_number(group: Group, notes: Path) -> None:
+    write(group, [Edit("memory/deep/oslo.md", b"Euros.\n")])
+    (notes / "deep/oslo-2.md").write_text("Fjord.\n")
+
+    copy_in(group, notes, "memory")
+
+    deep = group.worktree / "memory/deep"
+    assert (deep / "oslo-2.md").read_text() == "Fjord.\n"
+    assert (deep / "oslo-3.md").read_text() == "Kroner.\n"
+    assert copy_in(group, notes, "memory").taken == ()
