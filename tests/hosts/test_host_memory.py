@@ -831,6 +831,50 @@ def test_a_damaged_group_keeps_its_setting_and_stops_nothing_else(machine: Machi
     assert directory(machine) == str(tree / "memory")
 
 
+def test_a_note_that_was_deleted_from_the_group_stays_deleted(machine: Machine) -> None:
+    tree, _ = linked(machine), machine.memory()
+    installed(machine)
+    (tree / "memory" / "mascot.md").unlink()
+
+    installed(machine)
+
+    assert not (tree / "memory" / "mascot.md").exists()
+    assert findings(machine) == []
+
+
+def test_a_session_that_still_writes_to_the_old_folder_makes_no_second_note(
+    machine: Machine,
+) -> None:
+    tree, folder = linked(machine), machine.memory()
+    installed(machine)
+    (folder / "mascot.md").write_text("An emu.\n")
+    (folder / "MEMORY.md").write_text("- [Mascot](mascot.md) - an emu\n")
+    [found] = findings(machine)
+    assert "2 files" in found.message
+
+    installed(machine)
+
+    assert sorted(each.name for each in (tree / "memory").iterdir()) == ["MEMORY.md", "mascot.md"]
+    assert (tree / "memory" / "mascot.md").read_text() == "An emu.\n"
+    assert (tree / "memory" / "MEMORY.md").read_text() == "- [Mascot](mascot.md) - an emu\n"
+    assert findings(machine) == []
+
+
+def test_two_projects_of_one_group_share_its_index(machine: Machine) -> None:
+    tree, other = linked(machine), machine.home / "other"
+    other.mkdir()
+    link(machine.store, other, "till")
+    machine.memory()
+    machine.memory(other, MEMORY="- [Emu](emu.md) - of the other project\n")
+
+    installed(machine)
+
+    lines = (tree / "memory" / "MEMORY.md").read_text().splitlines(keepends=True)
+    assert sorted(lines) == sorted([INDEX, "- [Emu](emu.md) - of the other project\n"])
+    assert not (tree / "memory" / "MEMORY-2.md").exists()
+    assert findings(machine) == []
+
+
 # ---- doctor
 
 

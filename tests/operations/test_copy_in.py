@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.operations.capture import capture
 from gitmem.operations.copy_in import copy_in
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.init import init
@@ -127,3 +128,136 @@ def test_a_dry_run_says_the_same_and_does_nothing(group: Group, notes: Path) -> 
 
     assert log(group)[0].commit == tip
     assert would.taken == copy_in(group, notes, "memory").taken
+
+
+def test_a_note_that_was_deleted_from_the_group_stays_deleted(group: Group, notes: Path) -> None:
+    copy_in(group, notes, "memory")
+    (group.worktree / "memory/deep/oslo.md").unlink()
+
+    assert copy_in(group, notes, "memory").taken == ()
+    assert copy_in(group, notes, "memory", dry_run=True).taken == ()
+    assert not (group.worktree / "memory/deep/oslo.md").exists()
+
+
+def test_a_numbered_note_that_was_deleted_stays_deleted(group: Group, notes: Path) -> None:
+    write(group, [Edit("memory/deep/oslo.md", b"Euros.\n")])
+    copy_in(group, notes, "memory")
+    (group.worktree / "memory/deep/oslo-2.md").unlink()
+    capture(group)
+
+    assert copy_in(group, notes, "memory").taken == ()
+
+
+def test_two_notes_never_get_the_same_number(group: Group, notes: Path) -> None:
+    write(group, [Edit("memory/deep/oslo.md", b"Euros.\n")])
+    (notes / "deep/oslo-2.md").write_text("Fjord.\n")
+
+    copy_in(group, notes, "memory")
+
+    deep = group.worktree / "memory/deep"
+    assert (deep / "oslo-2.md").read_text() == "Fjord.\n"
+    assert (deep / "oslo-3.md").read_text() == "Kroner.\n"
+    assert copy_in(group, notes, "memory").taken == ()
+
+
+# ---- the folder changes after it was copied
+
+
+def text_of(group: Group, path: str) -> str:
+    return (group.worktree / "memory" / path).read_text()
+
+
+def names_in(group: Group) -> list[str]:
+    return sorted(files_of(group.worktree / "memory"))
+
+
+def test_a_newer_version_replaces_the_one_that_was_copied(group: Group, notes: Path) -> None:
+    copy_in(group, notes, "memory", page="MEMORY.md")
+    for text in ("Kroner and ore.\n", "Only kroner.\n"):
+        (notes / "deep/oslo.md").write_text(text)
+        (notes / "MEMORY.md").write_text(f"- {text}")
+        copy_in(group, notes, "memory", page="MEMORY.md")
+
+    assert names_in(group) == ["MEMORY.md", "deep/oslo.md"]
+    assert text_of(group, "deep/oslo.md") == "Only kroner.\n"
+    assert text_of(group, "MEMORY.md") == "- Only kroner.\n"
+    assert [each.op for each in log(group, "memory/deep/oslo.md")] == ["copy"] * 3
+    assert git(group.worktree, "show", "HEAD~1:memory/deep/oslo.md") == "Kroner and ore.\n"
+    assert git(group.worktree, "status", "--porcelain") == ""
+
+
+def test_a_note_that_both_sides_changed_gets_a_number(group: Group, notes: Path) -> None:
+    copy_in(group, notes, "memory")
+    (group.worktree / "memory/deep/oslo.md").write_text("Kroner, says the group.\n")
+    (notes / "deep/oslo.md").write_text("Kroner, says the host.\n")
+
+    copy_in(group, notes, "memory")
+
+    assert text_of(group, "deep/oslo.md") == "Kroner, says the group.\n"
+    assert text_of(group, "deep/oslo-2.md") == "Kroner, says the host.\n"
+
+
+def test_a_version_that_the_group_went_back_from_is_not_copied_again(
+    group: Group, notes: Path
+) -> None:
+    copy_in(group, notes, "memory")
+    (notes / "deep/oslo.md").write_text("Euros.\n")
+    copy_in(group, notes, "memory")
+    write(group, [Edit("memory/deep/oslo.md", b"Kroner.\n")])
+
+    assert copy_in(group, notes, "memory").taken == ()
+
+
+def test_a_held_edit_is_never_replaced(group: Group, notes: Path) -> None:
+    copy_in(group, notes, "memory", page="MEMORY.md")
+    secret = "the pass" + "word is " + "hunter2-9f3kq8\n"
+    for name in ("MEMORY.md", "deep/oslo.md"):
+        (group.worktree / "memory" / name).write_text(secret)
+        (notes / name).write_text("- newer\n")
+
+    copy_in(group, notes, "memory", page="MEMORY.md")
+
+    assert text_of(group, "MEMORY.md") == text_of(group, "deep/oslo.md") == secret
+    assert text_of(group, "MEMORY-2.md") == text_of(group, "deep/oslo-2.md") == "- newer\n"
+
+
+def test_a_page_that_both_sides_changed_gets_the_lines_it_lacks(group: Group, notes: Path) -> None:
+    copy_in(group, notes, "memory", page="MEMORY.md")
+    write(group, [Edit("memory/MEMORY.md", b"- index\n- by the group")])
+    (notes / "MEMORY.md").write_text("- index\n- by the host\n")
+
+    would = copy_in(group, notes, "memory", page="MEMORY.md", dry_run=True)
+    done = copy_in(group, notes, "memory", page="MEMORY.md")
+
+    assert done.taken == would.taken == (("MEMORY.md", "memory/MEMORY.md"),)
+    assert text_of(group, "MEMORY.md") == "- index\n- by the group\n- by the host\n"
+    assert names_in(group) == ["MEMORY.md", "deep/oslo.md"]
+    assert copy_in(group, notes, "memory", page="MEMORY.md").taken == ()
+
+
+def test_a_line_that_was_deleted_from_the_page_stays_deleted(group: Group, notes: Path) -> None:
+    (notes / "MEMORY.md").write_text("- index\n- gone\n")
+    copy_in(group, notes, "memory", page="MEMORY.md")
+    write(group, [Edit("memory/MEMORY.md", b"- index\n")])
+    (notes / "MEMORY.md").write_text("- index\n- gone\n- new\n")
+
+    copy_in(group, notes, "memory", page="MEMORY.md")
+
+    assert text_of(group, "MEMORY.md") == "- index\n- new\n"
+
+
+def test_two_folders_share_one_page(group: Group, notes: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "MEMORY.md").write_text("# Index\n\n- other\n")
+    copy_in(group, notes, "memory", page="MEMORY.md")
+    copy_in(group, other, "memory", page="MEMORY.md")
+    assert text_of(group, "MEMORY.md") == "- index\n# Index\n\n- other\n"
+
+    (other / "MEMORY.md").write_text("# Index\n\n- other\n- late\n")
+    copy_in(group, other, "memory", page="MEMORY.md")
+    (notes / "MEMORY.md").write_text("- index\n- later\n")
+    copy_in(group, notes, "memory", page="MEMORY.md")
+
+    assert text_of(group, "MEMORY.md") == "- index\n# Index\n\n- other\n- late\n- later\n"
+    assert "memory/MEMORY-2.md" not in git(group.worktree, "ls-files")

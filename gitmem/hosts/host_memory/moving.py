@@ -45,7 +45,8 @@ def bring_in(
     with closing(Group(store, given["group"], who=who)) as group:
         inside = os.path.relpath(directory, group.worktree)
         into = "" if inside == os.curdir else inside
-        done = copy_in(group, Path(own), into, dry_run=dry_run)
+        page = host.own_memory.page if host.own_memory else ""
+        done = copy_in(group, Path(own), into, page=page, dry_run=dry_run)
     left = tuple(f"{each.path} ({each.why})" for each in done.left)
     if not done.taken and not left:
         return None
