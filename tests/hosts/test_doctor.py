@@ -16,6 +16,7 @@ import pytest
 import gitmem
 from gitmem.errors import Damaged
 from gitmem.hosts.doctor.codex import handler_digest
+from gitmem.hosts.doctor.host_memory import CODE as HOST_MEMORY
 from gitmem.hosts.doctor.looking import Doctored, Running, doctor
 from gitmem.hosts.doctor.machine import CONVERTED
 from gitmem.hosts.install import wiring as hosts
@@ -680,7 +681,7 @@ def test_it_changes_nothing(machine: Machine) -> None:
 def test_the_page_names_every_finding() -> None:
     sources = "".join(each.read_text() for each in (ROOT / "gitmem/hosts/doctor").glob("*.py"))
     codes = set(re.findall(r'Finding\(\s*"([a-z-]+)"', sources))
-    codes |= set(CONVERTED)
+    codes |= {*CONVERTED, HOST_MEMORY}
     page = (ROOT / "docs" / "hosts.md").read_text("utf-8")
     table = page.partition("## What the doctor looks for")[2].partition("\n## ")[0]
 
