@@ -873,6 +873,97 @@ def test_a_folder_that_never_had_a_note_is_not_missed(machine: Machine) -> None:
     assert uninstalled(machine).remarks == ()
 
 
+SECRET = "token = ghp_" + "R7cK2mWq9ZtB4xYvN8sJ5dLpH3fGaE1uTo6i" + "\n"
+
+
+def too_big() -> str:
+    return "A long line of notes.\n" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "rule"),
+    [
+        ("MEMORY.md", INDEX + SECRET, "secret"),
+        ("big.md", too_big(), "big.md ("),
+        (".hidden.md", "A note.\n", "dot"),
+    ],
+)
+def test_memory_that_may_not_enter_git_whole_stays_where_the_host_reads_it(
+    machine: Machine, name: str, text: str, rule: str
+) -> None:
+    tree, folder = linked(machine), machine.memory()
+    (folder / name).write_text(text)
+
+    done = installed(machine)
+
+    assert directory(machine) == ""
+    assert not (tree / "memory").exists()
+    assert used(machine) == str(folder)
+    [said] = [each for each in done.remarks if str(machine.project) in each]
+    assert name in said
+    assert rule in said
+    assert "gitmem install claude-code" in said
+    [found] = findings(machine)
+    assert name in found.message
+    assert rule in found.message
+
+    (folder / name).write_text(INDEX) if name == "MEMORY.md" else (folder / name).unlink()
+    installed(machine)
+    assert directory(machine) == str(tree / "memory")
+    assert findings(machine) == []
+
+
+def test_a_link_does_not_hide_an_index_with_a_secret(machine: Machine) -> None:
+    installed(machine)
+    folder = machine.memory(MEMORY=INDEX + SECRET)
+    linked(machine)
+
+    done = wiring.rewire(machine.store, machine.environ)
+
+    assert used(machine) == str(folder)
+    assert [each for each in done.remarks if "MEMORY.md" in each and "secret" in each]
+    assert SECRET.rsplit(maxsplit=1)[-1] not in str(done)
+
+
+def test_files_of_the_desktop_do_not_keep_memory_from_moving(machine: Machine) -> None:
+    tree, folder = linked(machine), machine.memory()
+    (folder / "deep").mkdir()
+    for each in (folder / ".DS_Store", folder / "deep" / ".DS_Store"):
+        each.write_bytes(b"\0\1")
+
+    installed(machine)
+
+    assert directory(machine) == str(tree / "memory")
+
+
+def test_a_secret_that_another_group_refuses_leaves_the_setting(machine: Machine) -> None:
+    tree = linked(machine)
+    machine.memory()
+    installed(machine)
+    (tree / "memory" / "MEMORY.md").write_text(INDEX + SECRET)
+    init(machine.store, "shed", layout="standard")
+    link(machine.store, machine.project, "shed")
+
+    done = wiring.rewire(machine.store, machine.environ)
+
+    assert directory(machine) == str(tree / "memory")
+    assert [each for each in done.remarks if "MEMORY.md" in each and "secret" in each]
+
+
+def test_a_group_that_is_renamed_is_followed_in_spite_of_a_secret(machine: Machine) -> None:
+    linked(machine)
+    folder = machine.memory()
+    installed(machine)
+    (folder / "late.md").write_text(SECRET)
+    rename_group(machine.store, "till", "desk")
+
+    wiring.rewire(machine.store, machine.environ)
+
+    assert directory(machine) == str(machine.opened("desk").worktree / "memory")
+    [found] = findings(machine)
+    assert "late.md" in found.message
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [

@@ -11,7 +11,7 @@ from typing import Any
 from gitmem.errors import GitmemError
 from gitmem.hosts.hooks.files import group_at
 from gitmem.hosts.host_memory.adopting import OwnAdopted, adopt_own
-from gitmem.hosts.host_memory.moving import Brought, bring_back, bring_in, said_of
+from gitmem.hosts.host_memory.moving import Brought, bring_back, bring_in, refusal, said_of
 from gitmem.hosts.host_memory.projects import own_folders, project_of
 from gitmem.hosts.host_memory.wanted import CHOICE
 from gitmem.hosts.install.linked import LinkedFolder
@@ -111,11 +111,25 @@ class MemoryWork:
                 self._try(partial(bring_back, self._store, given, dry_run=self._dry_run), True)
         failed = {}
         for path, given in new.items():
+            # A setting of ours whose folder is gone has to change, whatever is left out.
+            stays = path in old and (
+                old[path]["directory"] == given["directory"]
+                or not os.path.isdir(old[path]["directory"])
+            )
+            why = "" if stays else self._refused(given)
             deed = partial(bring_in, self._store, self._host, given, dry_run=self._dry_run)
-            why = self._try(deed, False)
-            if why and old.get(path) != given:
+            why = why or self._try(deed, False)
+            if why and not stays:
                 failed[path] = why
         return failed
+
+    def _refused(self, given: Mapping[str, str]) -> str:
+        """Why memory stays where its host reads it: the group would not get all of it."""
+        try:
+            found = bring_in(self._store, self._host, given, dry_run=True)
+        except GitmemError:
+            return ""  # the copy itself tells
+        return refusal(found, self._host) if found and found.left else ""
 
     def _try(self, deed: Callable[[], Brought | None], back: bool) -> str:
         """Do it, and tell what it did; why it could not be done."""

@@ -128,6 +128,13 @@ def _was_held(store: Store, name: str, place: Path, data: bytes) -> bool:
         return False
 
 
+def refusal(found: Brought, host: Host) -> str:
+    """Which files of a host's memory may not enter git, and the way out."""
+    files = ", ".join(found.left)
+    way = f"edit or move them in {found.source}, then `gitmem install {host.name}`"
+    return f"git may not get {files}; {way}"
+
+
 def said_of(done: Brought, *, back: bool, dry_run: bool) -> Iterator[str]:
     """What a person is told about it."""
     if done.files:

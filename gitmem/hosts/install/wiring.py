@@ -334,7 +334,8 @@ def _rewired(
     plan = plan_links(linking, known)
     memory = MemoryWork(store, HOSTS[known.host], environ)
     failed = memory.move(known.given, plan.record.given, settled)
-    plan = plan_links(linking.without(failed), known) if failed else plan
+    linking = linking.without(failed)
+    plan = plan_links(linking, known) if failed else plan
     files = tuple(_told(plan, store.root, where.skills))
     if files:
         _carry_out(plan, store.root, where)
