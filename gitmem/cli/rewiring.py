@@ -12,11 +12,22 @@ if TYPE_CHECKING:
     from gitmem.hosts.install.wiring import Rewired
 
 
-def answer_rewired(call: Invocation, result: object, lines: Sequence[str]) -> None:
-    """Bring the agent hosts up to date with the links, and print RESULT with what that changed."""
+def answer_rewired(
+    call: Invocation,
+    result: object,
+    lines: Sequence[str],
+    *,
+    settled: str = "",
+    remarks: Sequence[str] = (),
+) -> None:
+    """Bring the agent hosts up to date with the links, and print RESULT with what that changed.
+
+    SETTLED is a group that was renamed or removed; REMARKS tell of its notes.
+    """
     from gitmem.hosts.install.wiring import rewire
 
-    done = rewire(call.store, call.environ)
+    done = rewire(call.store, call.environ, settled)
+    done = done._replace(remarks=(*remarks, *done.remarks))
     rows = [*lines, *_lines(call, done)]
     call.answer(result, rows, rewired=done.files, remarks=done.remarks, left=done.left)
 

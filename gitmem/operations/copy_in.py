@@ -53,7 +53,7 @@ def copy_in(
     root = source_folder(source)
     found = read_folder(root, lambda path: path == FILE)
     places = {path: f"{into}/{path}" if into else path for path in found.files}
-    left = [each for each in found.left if not each.path.startswith(".") and each.path != FILE]
+    left = [each for each in found.left if _is_note(each.path)]
     for path, place in [*places.items()]:
         try:
             check_path(place)
@@ -86,6 +86,12 @@ def copy_in(
 
         writer.publish(planner)
     return told._replace(taken=tuple(row[:2] for row in rows), commit=tip)
+
+
+def _is_note(path: str) -> bool:
+    """Whether a file that is left out may be a note; `.DS_Store` and its like are none."""
+    is_hidden = any(part.startswith(".") for part in path.split("/"))
+    return path != FILE and (not is_hidden or path.endswith(".md"))
 
 
 def _line(group: Group, note: Note, files: Mapping[str, Taken]) -> Iterator[Remade]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -115,14 +115,22 @@ def _check_free(store: Store, old: str, new: str, inside: bool) -> None:
 
 
 def remove_group(
-    store: Store, name: str, *, acting: str | None = None, now: Clock | None = None
+    store: Store,
+    name: str,
+    *,
+    acting: str | None = None,
+    now: Clock | None = None,
+    before: Callable[[], None] | None = None,
 ) -> GroupRemoved:
     """Move a group's repository and work tree to the store's `trash/`, whole.
 
     There they lie as in a store, so that git, gitmem and a move back work as they always do.
+    BEFORE is called once the removal is allowed, while the group still works.
     """
     _check_may_manage(acting, name)
     Group(store, name).close()
+    if before:
+        before()
     stamp = time_now(now, zone_of(store.root)).strftime("%Y%m%dT%H%M%S")
     with _translated("removing"), _both_locks(store, name):
         trash = Store(_free(store.root / "trash" / f"{name}-{stamp}"))

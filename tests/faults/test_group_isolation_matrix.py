@@ -294,7 +294,7 @@ BY_PATH: dict[str, Call] = {
     "archive": lambda g, p: archive(g, [p]),
     "archive of an entry": lambda g, p: archive(g, [f"{p}#x"]),
     "capture": lambda g, p: capture(g, [p]),
-    "copy_in": lambda g, p: copy_in(g, g.worktree / p, p),
+    "copy_in": lambda g, p: copy_in(g, g.gitdir / "info", p),
     "capture of all": lambda g, _: capture(g),
     "confirm": lambda g, p: confirm(g, [p]),
     "confirm an entry": lambda g, p: confirm(g, [f"{p}#x"]),

@@ -23,7 +23,7 @@ from gitmem.hosts.install.places import Program
 from gitmem.hosts.install.wiring import Installed
 from gitmem.hosts.table import HOSTS
 from gitmem.operations.group import Group, Store, Who
-from gitmem.operations.groups import rename_group
+from gitmem.operations.groups import remove_group, rename_group
 from gitmem.operations.init import init
 from gitmem.operations.layouts import layout_of
 from gitmem.operations.link import link, unlink
@@ -90,6 +90,20 @@ class Machine:
         )
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout) if done.stdout else {}
+
+    def removed(self, name: str) -> str:
+        """What `groups remove` answers."""
+        removal = ("groups", "remove", name, "--yes")
+        done = subprocess.run(
+            (*(sys.executable, "-m", "gitmem", "--store", self.store.root), *removal),
+            env={**os.environ, **self.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     def started(self, recorded: str = "SessionStart-startup", **said: Any) -> str:
         """What a session start shows to the model."""
@@ -772,6 +786,182 @@ def test_a_group_that_is_renamed_is_followed(machine: Machine) -> None:
         "mascot.md",
         "new.md",
     ]
+
+
+def trashed(machine: Machine) -> Path:
+    """The work tree of the one group in the trash."""
+    [folder] = (machine.store.root / "trash").iterdir()
+    return folder / "groups" / "till"
+
+
+def test_a_group_that_is_removed_gives_the_notes_back_first(machine: Machine) -> None:
+    tree, folder = linked(machine), machine.memory()
+    installed(machine)
+    (tree / "memory" / "new.md").write_text("written since\n")
+    (tree / "memory" / "MEMORY.md").write_text(INDEX + "- [New](new.md)\n")
+
+    told = machine.removed("till")
+
+    assert directory(machine) == ""
+    assert (folder / "new.md").read_text() == "written since\n"
+    assert (folder / "MEMORY.md").read_text() == INDEX + "- [New](new.md)\n"
+    assert "2 files of the host's memory copied back" in told
+    assert "note: no folder" not in told
+    assert (trashed(machine) / "memory" / "new.md").exists()
+
+
+def test_a_note_that_cannot_come_back_is_named_with_its_place_in_the_trash(
+    machine: Machine,
+) -> None:
+    tree, folder = linked(machine), machine.memory()
+    installed(machine)
+    (tree / "memory" / "mascot.md").write_text("A newer quokka.\n")
+    (folder / "mascot.md").write_text("by a session that began earlier\n")
+
+    told = machine.removed("till")
+
+    assert (folder / "mascot.md").read_text() == "by a session that began earlier\n"
+    assert (trashed(machine) / "memory" / "mascot.md").read_text() == "A newer quokka.\n"
+    assert "not copied" in told
+    assert str(trashed(machine) / "memory") in told
+
+
+def test_a_group_can_be_removed_where_no_note_can_come_back(machine: Machine) -> None:
+    tree, folder = linked(machine), machine.memory()
+    installed(machine)
+    (tree / "memory" / "mascot.md").write_text("A newer quokka.\n")
+    (folder / "mascot.md").unlink()
+    (folder / "mascot.md").mkdir()
+
+    told = machine.removed("till")
+
+    assert "till" not in machine.store.names()
+    assert str(folder / "mascot.md") in told
+    assert str(trashed(machine) / "memory") in told
+
+
+def test_a_removal_that_is_refused_copies_nothing(machine: Machine) -> None:
+    tree, folder = linked(machine), machine.memory()
+    installed(machine)
+    (tree / "memory" / "new.md").write_text("written since\n")
+    machine.environ["GITMEM_GROUP"] = "till"
+
+    with pytest.raises(AssertionError, match="only main or a person"):
+        machine.removed("till")
+
+    assert not (folder / "new.md").exists()
+    assert directory(machine) == str(tree / "memory")
+
+
+def test_notes_whose_folder_is_gone_are_named(machine: Machine) -> None:
+    tree, folder = linked(machine), machine.memory()
+    installed(machine)
+    remove_group(machine.store, "till")
+
+    done = wiring.rewire(machine.store, machine.environ)
+
+    assert directory(machine) == ""
+    [said] = [each for each in done.remarks if str(tree / "memory") in each]
+    assert str(folder) in said
+    assert str(machine.store.root / "trash") in said
+
+
+def test_a_folder_that_never_had_a_note_is_not_missed(machine: Machine) -> None:
+    linked(machine)
+    installed(machine)
+
+    assert uninstalled(machine).remarks == ()
+
+
+SECRET = "token = ghp_" + "R7cK2mWq9ZtB4xYvN8sJ5dLpH3fGaE1uTo6i" + "\n"
+
+
+def too_big() -> str:
+    return "A long line of notes.\n" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "rule"),
+    [
+        ("MEMORY.md", INDEX + SECRET, "secret"),
+        ("big.md", too_big(), "big.md ("),
+        (".hidden.md", "A note.\n", "dot"),
+    ],
+)
+def test_memory_that_may_not_enter_git_whole_stays_where_the_host_reads_it(
+    machine: Machine, name: str, text: str, rule: str
+) -> None:
+    tree, folder = linked(machine), machine.memory()
+    (folder / name).write_text(text)
+
+    done = installed(machine)
+
+    assert directory(machine) == ""
+    assert not (tree / "memory").exists()
+    assert used(machine) == str(folder)
+    [said] = [each for each in done.remarks if str(machine.project) in each]
+    assert name in said
+    assert rule in said
+    assert "gitmem install claude-code" in said
+    [found] = findings(machine)
+    assert name in found.message
+    assert rule in found.message
+
+    (folder / name).write_text(INDEX) if name == "MEMORY.md" else (folder / name).unlink()
+    installed(machine)
+    assert directory(machine) == str(tree / "memory")
+    assert findings(machine) == []
+
+
+def test_a_link_does_not_hide_an_index_with_a_secret(machine: Machine) -> None:
+    installed(machine)
+    folder = machine.memory(MEMORY=INDEX + SECRET)
+    linked(machine)
+
+    done = wiring.rewire(machine.store, machine.environ)
+
+    assert used(machine) == str(folder)
+    assert [each for each in done.remarks if "MEMORY.md" in each and "secret" in each]
+    assert SECRET.rsplit(maxsplit=1)[-1] not in str(done)
+
+
+def test_files_of_the_desktop_do_not_keep_memory_from_moving(machine: Machine) -> None:
+    tree, folder = linked(machine), machine.memory()
+    (folder / "deep").mkdir()
+    for each in (folder / ".DS_Store", folder / "deep" / ".DS_Store"):
+        each.write_bytes(b"\0\1")
+
+    installed(machine)
+
+    assert directory(machine) == str(tree / "memory")
+
+
+def test_a_secret_that_another_group_refuses_leaves_the_setting(machine: Machine) -> None:
+    tree = linked(machine)
+    machine.memory()
+    installed(machine)
+    (tree / "memory" / "MEMORY.md").write_text(INDEX + SECRET)
+    init(machine.store, "shed", layout="standard")
+    link(machine.store, machine.project, "shed")
+
+    done = wiring.rewire(machine.store, machine.environ)
+
+    assert directory(machine) == str(tree / "memory")
+    assert [each for each in done.remarks if "MEMORY.md" in each and "secret" in each]
+
+
+def test_a_group_that_is_renamed_is_followed_in_spite_of_a_secret(machine: Machine) -> None:
+    linked(machine)
+    folder = machine.memory()
+    installed(machine)
+    (folder / "late.md").write_text(SECRET)
+    rename_group(machine.store, "till", "desk")
+
+    wiring.rewire(machine.store, machine.environ)
+
+    assert directory(machine) == str(machine.opened("desk").worktree / "memory")
+    [found] = findings(machine)
+    assert "late.md" in found.message
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -17,7 +18,8 @@ from gitmem.core.quoting import quoted
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gitmem.operations.groups import GroupRow
+    from gitmem.hosts.install.wiring import GivenBack
+    from gitmem.operations.groups import GroupRemoved, GroupRow
 
 
 @group("groups")
@@ -96,7 +98,7 @@ def rename(call: Invocation, old: str, new: str) -> None:
     renamed = rename_group(call.store, old, new, acting=call.settings.acting)
     line = f"renamed {renamed.old} to {renamed.new}; its files are in {visible(renamed.worktree)}"
     linked = (f"  {visible(each)} uses {renamed.new} now" for each in renamed.links)
-    answer_rewired(call, renamed, [line, *linked])
+    answer_rewired(call, renamed, [line, *linked], settled=old)
 
 
 @command.declare("remove")
@@ -110,6 +112,7 @@ def remove(call: Invocation, name: str, yes: bool) -> None:
       gitmem groups remove scratch
       gitmem groups remove scratch --yes
     """
+    from gitmem.hosts.install.wiring import give_back
     from gitmem.operations.groups import remove_group
 
     if not yes and not call.confirm(
@@ -119,7 +122,28 @@ def remove(call: Invocation, name: str, yes: bool) -> None:
         declined="nothing was removed",
     ):
         return
-    removed = remove_group(call.store, name, acting=call.settings.acting, now=call.clock)
+    given: list[GivenBack] = []
+    removed = remove_group(
+        call.store,
+        name,
+        acting=call.settings.acting,
+        now=call.clock,
+        before=lambda: given.append(give_back(call.store, call.environ, name)),
+    )
+    notes = [each for back in given for each in back.remarks]
+    places = (_now_at(call, removed, each) for back in given for each in back.kept)
+    notes += (f"notes that were not copied are in {each}" for each in places)
     linked = (f"  {visible(each)} uses no group of its own any more" for each in removed.links)
     line = f"removed {removed.name}: it lies in {visible(removed.trash)}"
-    answer_rewired(call, removed, [line, *linked])
+    answer_rewired(call, removed, [line, *linked], settled=name, remarks=notes)
+
+
+def _now_at(call: Invocation, removed: GroupRemoved, folder: str) -> str:
+    """Where a folder of a group is after its removal; a work tree outside the store stays."""
+    from gitmem.operations.group import Store
+
+    usual = call.store.default_worktree(removed.name)
+    if not Path(folder).is_relative_to(usual):
+        return folder
+    trash = Store(Path(removed.trash)).default_worktree(removed.name)
+    return str(trash / Path(folder).relative_to(usual))

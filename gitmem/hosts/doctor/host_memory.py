@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from shlex import quote
@@ -16,6 +16,7 @@ from gitmem.hosts.host_memory.folders import used_for
 from gitmem.hosts.host_memory.moving import bring_in
 from gitmem.hosts.host_memory.projects import has_memory, own_folders
 from gitmem.hosts.host_memory.wanted import CHOICE, choice_for, is_moved
+from gitmem.hosts.install.host_memory import moved_for
 from gitmem.hosts.install.record import installs
 from gitmem.hosts.install.settings import settings_in
 from gitmem.hosts.table import HOSTS, Host
@@ -34,17 +35,42 @@ def host_memory_findings(
         if host.own_memory is None or choice is False:
             continue
         if choice:
-            yield from _outside(store, host, environ)
+            refused = _refused(store, host, environ)
+            yield from (Finding(CODE, *each) for each in refused.values())
+            yield from _outside(store, host, environ, refused)
             yield from _left_behind(store, host)
         yield from _here(store, host, environ, str(project), is_all=bool(choice))
 
 
-def _outside(store: Store, host: Host, environ: Mapping[str, str]) -> Iterator[Finding]:
+def _refused(store: Store, host: Host, environ: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """For each folder of the host that cannot move into its group: the files, and the way out."""
+    found = {}
+    for folder, name in Store(store.root).links.items():
+        with suppress(GitmemError):  # a group that is damaged is told already
+            moved = moved_for(store, host, environ, Path(folder), name)
+            if (
+                not moved
+                or moved.problem
+                or is_moved(str(store.root), host.name, os.path.realpath(moved.own))
+            ):
+                continue
+            would = bring_in(store, host, moved.given, dry_run=True)
+            if would and would.left:
+                said = f"the memory of {host.title} in {moved.own} is not in group {name}: "
+                said += f"git may not get {', '.join(would.left)}"
+                way = f"edit or move them, then `gitmem install {host.name}`"
+                found[os.path.realpath(moved.own)] = (said, way)
+    return found
+
+
+def _outside(
+    store: Store, host: Host, environ: Mapping[str, str], told: Container[str]
+) -> Iterator[Finding]:
     """Folders of the host that are no group."""
     root = str(store.root)
     for folder in own_folders(host, environ):
         real = os.path.realpath(folder)
-        if group_at(f"{real}/x", root) or is_moved(root, host.name, real):
+        if real in told or group_at(f"{real}/x", root) or is_moved(root, host.name, real):
             continue
         said = f"the memory of {host.title} in {folder} is not under history"
         if os.path.lexists(folder / ".git"):
@@ -71,6 +97,12 @@ def _left_behind(store: Store, host: Host) -> Iterator[Finding]:
                 count = counted(len(found.files), "file")
                 said = f"{count} in {each['own']} that group {each['group']} does not have"
                 yield Finding(CODE, f"{host.title} wrote to two folders: {said}", f"{again} copies")
+            if found and found.left:
+                said = f"git may not get {', '.join(found.left)} in {each['own']}"
+                way = f"edit or move them, then {again}"
+                yield Finding(
+                    CODE, f"group {each['group']} lacks notes of {host.title}: {said}", way
+                )
 
 
 def _here(

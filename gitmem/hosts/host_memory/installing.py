@@ -11,7 +11,7 @@ from typing import Any
 from gitmem.errors import GitmemError
 from gitmem.hosts.hooks.files import group_at
 from gitmem.hosts.host_memory.adopting import OwnAdopted, adopt_own
-from gitmem.hosts.host_memory.moving import Brought, bring_back, bring_in, said_of
+from gitmem.hosts.host_memory.moving import Brought, bring_back, bring_in, refusal, said_of
 from gitmem.hosts.host_memory.projects import own_folders, project_of
 from gitmem.hosts.host_memory.wanted import CHOICE
 from gitmem.hosts.install.linked import LinkedFolder
@@ -78,22 +78,58 @@ class MemoryWork:
             if each.linked and self._dry_run
         ]
 
-    def move(self, before: Given, after: Given) -> dict[str, str]:
-        """Copy what settings that change move in and out; those that have to wait, and why."""
-        old, new = (
-            {path: kinds[CHOICE] for path, kinds in given.items() if CHOICE in kinds}
-            for given in (before, after)
-        )
+    def give_back(self, before: Given, group: str) -> list[str]:
+        """Copy the notes of hosts out of GROUP before its removal; the folders that keep some."""
+        kept = []
+        for given in _moved(before).values():
+            if given["group"] != group:
+                continue
+            try:
+                done = bring_back(self._store, given)
+            except GitmemError as error:
+                self.remarks.append(f"{error.message}; {error.hint}")
+            except OSError as error:
+                why = f"{error.strerror} ({error.filename})"
+                self.remarks.append(f"copying notes to {given['own']} failed: {why}")
+            else:
+                if done:
+                    self.remarks += said_of(done, back=True, dry_run=False)
+                if not done or not done.left:
+                    continue
+            if os.path.isdir(given["directory"]):
+                kept.append(given["directory"])
+        return kept
+
+    def move(self, before: Given, after: Given, settled: str = "") -> dict[str, str]:
+        """Copy what settings that change move in and out; those that have to wait, and why.
+
+        SETTLED is a group whose notes need no copy: they went along, or came back already.
+        """
+        old, new = _moved(before), _moved(after)
         for path, given in old.items():
-            if new.get(path) != given:
+            if new.get(path) != given and given["group"] != settled:
                 self._try(partial(bring_back, self._store, given, dry_run=self._dry_run), True)
         failed = {}
         for path, given in new.items():
+            # A setting of ours whose folder is gone has to change, whatever is left out.
+            stays = path in old and (
+                old[path]["directory"] == given["directory"]
+                or not os.path.isdir(old[path]["directory"])
+            )
+            why = "" if stays else self._refused(given)
             deed = partial(bring_in, self._store, self._host, given, dry_run=self._dry_run)
-            why = self._try(deed, False)
-            if why and old.get(path) != given:
+            why = why or self._try(deed, False)
+            if why and not stays:
                 failed[path] = why
         return failed
+
+    def _refused(self, given: Mapping[str, str]) -> str:
+        """Why memory stays where its host reads it: the group would not get all of it."""
+        try:
+            found = bring_in(self._store, self._host, given, dry_run=True)
+        except GitmemError:
+            return ""  # the copy itself tells
+        return refusal(found, self._host) if found and found.left else ""
 
     def _try(self, deed: Callable[[], Brought | None], back: bool) -> str:
         """Do it, and tell what it did; why it could not be done."""
@@ -105,3 +141,8 @@ class MemoryWork:
         if done:
             self.remarks += said_of(done, back=back, dry_run=self._dry_run)
         return ""
+
+
+def _moved(given: Given) -> dict[str, Mapping[str, str]]:
+    """The settings that tell a host where to keep memory, each with what we remember of it."""
+    return {path: kinds[CHOICE] for path, kinds in given.items() if CHOICE in kinds}

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from gitmem.core.layout import FILE
 from gitmem.core.numbers import counted
-from gitmem.errors import GitmemError
+from gitmem.core.quoting import quoted
+from gitmem.errors import GitmemError, NotFound
 from gitmem.hosts.install.files import Change, back_up, make, read_file
 from gitmem.hosts.table import Host
 from gitmem.operations.group import Group, Store, Who
@@ -58,10 +59,13 @@ def bring_back(store: Store, given: Mapping[str, str], *, dry_run: bool = False)
     """Copy what was written since back into the host's own folder, over nothing but old versions.
 
     A file there is replaced only by a newer version of itself: where the group once held exactly
-    its bytes. None where there is nothing to copy.
+    its bytes. None where there is nothing to copy; NotFound where the notes are gone.
     """
     own, directory = Path(given["own"]), Path(given["directory"])
-    if not directory.is_dir() or os.path.realpath(own) == os.path.realpath(directory):
+    if os.path.realpath(own) == os.path.realpath(directory):
+        return None
+    if not directory.is_dir():
+        _check_never_written(store, given)
         return None
     files, left = [], []
     for path, change in _changes(store, given, directory, own):
@@ -75,6 +79,18 @@ def bring_back(store: Store, given: Mapping[str, str], *, dry_run: bool = False)
     if not files and not left:
         return None
     return Brought(str(directory), str(own), given["group"], tuple(files), tuple(left))
+
+
+def _check_never_written(store: Store, given: Mapping[str, str]) -> None:
+    """Refuse to pass over a missing folder, unless the host has not written a note yet."""
+    name, directory = given["group"], given["directory"]
+    said = f"no folder {directory}: no notes were copied from it to {given['own']}"
+    if name not in store.names():
+        raise NotFound(said, hint=f"a removed group is in {store.root / 'trash'}")
+    with closing(Group(store, name, heals=False)) as group:
+        inside = os.path.relpath(directory, group.worktree)
+        if any(path.startswith(f"{inside}/") for path, _ in group.repository.snapshot().files()):
+            raise NotFound(said, hint=f"`gitmem restore {quoted(inside)} -g {quoted(name)}`")
 
 
 def _changes(
@@ -111,6 +127,13 @@ def _was_held(store: Store, name: str, place: Path, data: bytes) -> bool:
             return has_held(group, os.path.relpath(place, group.worktree), data)
     except GitmemError:
         return False
+
+
+def refusal(found: Brought, host: Host) -> str:
+    """Which files of a host's memory may not enter git, and the way out."""
+    files = ", ".join(found.left)
+    way = f"edit or move them in {found.source}, then `gitmem install {host.name}`"
+    return f"git may not get {files}; {way}"
 
 
 def said_of(done: Brought, *, back: bool, dry_run: bool) -> Iterator[str]:

@@ -82,8 +82,13 @@ class Linking(NamedTuple):
 
     def without(self, failed: Mapping[str, str]) -> Linking:
         """The same where some settings have to stay as they are, each for a reason."""
-        why = {each: failed.get(str(each.settings), each.problem) for each in self.memory}
-        return self._replace(memory=tuple(x._replace(problem=why[x]) for x in self.memory))
+        memory = (
+            each._replace(problem=failed[str(each.settings)], directory="")
+            if str(each.settings) in failed
+            else each
+            for each in self.memory
+        )
+        return self._replace(memory=tuple(memory))
 
 
 TAKEN_BACK: Mapping[str, Callable[[str, str, Any], str]] = {

@@ -111,6 +111,14 @@ class Rewired(NamedTuple):
     """What could not be brought up to date, and why."""
 
 
+class GivenBack(NamedTuple):
+    """What a group that is about to go gave back to hosts."""
+
+    remarks: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    """The folders of the group with notes that could not be copied."""
+
+
 def install(
     store: Store,
     group: str,
@@ -272,10 +280,32 @@ def uninstall(
     return Installed(host, scope, "uninstalled", dry_run, files, remarks, left=plan.left)
 
 
-def rewire(store: Store, environ: Mapping[str, str]) -> Rewired:
+def give_back(store: Store, environ: Mapping[str, str], group: str) -> GivenBack:
+    """Copy the notes that hosts wrote into GROUP to the hosts' own folders, before it is removed.
+
+    A failure is told and does not stop the removal: the trash keeps every note.
+    """
+    remarks: list[str] = []
+    kept: list[str] = []
+    try:
+        if installs(store.root):
+            with alone(store.root):
+                for known in installs(store.root):
+                    where = places(known.host, known.scope, environ, Path(known.root))
+                    if known.is_of(where):
+                        memory = MemoryWork(store, HOSTS[known.host], environ)
+                        kept += memory.give_back(known.given, group)
+                        remarks += memory.remarks
+    except GitmemError as error:  # `rewire` tells the same of a record that nobody can read
+        remarks.append(f"no notes of hosts were copied out of group {group}: {error.message}")
+    return GivenBack(tuple(remarks), tuple(kept))
+
+
+def rewire(store: Store, environ: Mapping[str, str], settled: str = "") -> Rewired:
     """Bring every installation up to date with the links: for who has just changed one.
 
     What cannot be changed keeps nothing else from it, and is told: the link stands all the same.
+    SETTLED is a group that was renamed, or removed after `give_back`.
     """
     done = Rewired()
     try:
@@ -284,7 +314,7 @@ def rewire(store: Store, environ: Mapping[str, str]) -> Rewired:
         with alone(store.root):
             for known in installs(store.root):
                 try:
-                    done = _rewired(store, known, environ, done)
+                    done = _rewired(store, known, environ, done, settled)
                 except GitmemError as error:
                     done = done._replace(left=(*done.left, f"{error.message}; {error.hint}"))
     except GitmemError as error:  # a record that nobody can read
@@ -292,7 +322,9 @@ def rewire(store: Store, environ: Mapping[str, str]) -> Rewired:
     return done
 
 
-def _rewired(store: Store, known: Install, environ: Mapping[str, str], done: Rewired) -> Rewired:
+def _rewired(
+    store: Store, known: Install, environ: Mapping[str, str], done: Rewired, settled: str
+) -> Rewired:
     where = places(known.host, known.scope, environ, Path(known.root))
     if not known.is_of(where):  # made for another home than that of this call
         return done
@@ -301,8 +333,9 @@ def _rewired(store: Store, known: Install, environ: Mapping[str, str], done: Rew
     linking = with_memory(linking, known.choices, environ)
     plan = plan_links(linking, known)
     memory = MemoryWork(store, HOSTS[known.host], environ)
-    failed = memory.move(known.given, plan.record.given)
-    plan = plan_links(linking.without(failed), known) if failed else plan
+    failed = memory.move(known.given, plan.record.given, settled)
+    linking = linking.without(failed)
+    plan = plan_links(linking, known) if failed else plan
     files = tuple(_told(plan, store.root, where.skills))
     if files:
         _carry_out(plan, store.root, where)
