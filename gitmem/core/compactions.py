@@ -1,14 +1,11 @@
-"""The summary that a host made of a session: its content, without the model's scratchpad.
-
-Hosts ask for `<analysis>` first and `<summary>` then, and hand over both. A text may be cut
-anywhere, so no tag is sure to have an end; a summary may also speak of these very tags.
-"""
+"""The summaries of sessions in a file of memory: what they are about, and what is shown of them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
+from gitmem.core.scratchpads import summary_in
 from gitmem.core.sentences import SENTENCE_END
 
 HEADING = "## Session Compaction"
@@ -22,41 +19,15 @@ _BEGIN = re.compile(r"(?im)^[ \t]*<analysis\b[^<>]*>")
 # At the start of a line, or right behind `</analysis>`: elsewhere it is prose about the tag.
 _OPEN = re.compile(r"(?im)(?:^|(?<=>))[ \t]*<summary\b[^<>]*>")
 _CLOSE = re.compile(r"(?i)</summary\s*>")
-_TORN = re.compile(r"(?i)<(?:/?(?:s(?:u(?:m(?:m(?:a(?:ry?)?)?)?)?)?)?)?\Z")
 _SECTION = re.compile(rf"(?m)^{HEADING}\b.*$")
 _SUMMARY = re.compile(r"(?im)^summary:[ \t]*[\"']?<analysis\b.*$")
 _NEXT = re.compile(r"(?m)^#{1,6} ")
 _ITEM = re.compile(r"(?:[-*+]|\d{1,2}[.)])\s+")
 _LABEL = re.compile(r"(?:\d{1,2}[.)]\s+)?(?:\*\*|__)?[^.!?:]{1,80}:(?:\*\*|__)?:?")
 _LABELLED = re.compile(r"\d{1,2}[.)]\s+(?:\*\*|__)?[^.!?:]{1,80}:(?:\*\*|__)?\s+(?=\S)")
+_BOLD = re.compile(r"\*\*[^*]{1,80}\*\*|__[^_]{1,80}__")
+_FENCE = re.compile(r"`{3,}|~{3,}")
 _RULE = re.compile(r"(?:[-*_=`~]{3,}.*|</?[a-zA-Z][^<>]*>)")
-
-
-def summary_in(text: str) -> str:
-    """The summary in what a host hands over; nothing where all of it is scratchpad."""
-    body = _without_analysis(text.strip()).strip()
-    opened = _OPEN.match(body)
-    if not opened:
-        return "" if body and _is_torn(body) else body
-    inner = body[opened.end() :]
-    ends = list(_CLOSE.finditer(inner))
-    return inner[: ends[-1].start()].strip() if ends else _TORN.sub("", inner).strip()
-
-
-def _is_torn(body: str) -> bool:
-    """Whether nothing but the beginning of a tag is left."""
-    found = _TORN.match(body)
-    return found is not None and found.end() == len(body)
-
-
-def _without_analysis(text: str) -> str:
-    begun, opened = _BEGIN.search(text), _OPEN.search(text)
-    if begun is None or (opened and opened.start() < begun.start()):
-        return text
-    end, opens = _scratchpad_end(text, begun.start(), len(text))
-    if begun.start() and not opens:
-        return text  # prose that shows the tag: nothing says that a summary follows
-    return text[end:]
 
 
 def _scratchpad_end(text: str, start: int, stop: int) -> tuple[int, bool]:
@@ -84,11 +55,14 @@ def gist(text: str) -> str:
 
 
 def _first_paragraph(text: str) -> Iterator[str]:
-    """The lines of the first paragraph, or the first item of a list, that is no heading."""
-    begun = False
+    """The lines of the first paragraph, or the first item of a list, that is no heading or code."""
+    begun, fence = False, ""
     for each in text.splitlines():
         line = " ".join(each.split())
-        is_content = bool(line) and not _is_heading(line)
+        mark = _FENCE.match(line)
+        if mark and (not fence or mark[0].startswith(fence)):
+            fence = "" if fence else mark[0]
+        is_content = bool(line) and not fence and not mark and not _is_heading(line)
         if begun and (not is_content or _ITEM.match(line)):
             return
         if is_content:
@@ -97,7 +71,8 @@ def _first_paragraph(text: str) -> Iterator[str]:
 
 
 def _is_heading(line: str) -> bool:
-    return line.startswith("#") or bool(_LABEL.fullmatch(line) or _RULE.fullmatch(line))
+    forms = (_LABEL, _RULE, _BOLD)
+    return line.startswith("#") or any(each.fullmatch(line) for each in forms)
 
 
 def _sentences(text: str) -> str:

@@ -14,7 +14,7 @@ import pytest
 from gitmem.core import plainfields
 from gitmem.core.asking import sentences_asked
 from gitmem.core.chronicle import FEW, OID, PAST, PLACE, Memory
-from gitmem.core.compactions import summary_in
+from gitmem.core.compactions import gist
 from gitmem.core.entries import put
 from gitmem.core.entry_blocks import parse, slug_of
 from gitmem.core.escaping import shown, shown_on_a_line
@@ -27,6 +27,7 @@ from gitmem.core.normal_forms import PART, normal_form
 from gitmem.core.passages import passages, without_comments
 from gitmem.core.pieces import Piece, one_line, text_of
 from gitmem.core.rendering import Page
+from gitmem.core.scratchpads import summary_in
 from gitmem.core.words import marked, terms_of
 from tests.support.work import growth
 
@@ -49,6 +50,8 @@ def drawn(text: str, format: str) -> None:
 READERS: dict[str, Reader] = {
     "entries": entries,
     "compaction": lambda text: summary_in(f"<summary>{text}</summary>"),
+    "scratchpads": lambda text: summary_in(f"<analysis>{text}"),
+    "gist": gist,
     "passages": passages,
     "comments": without_comments,
     "prompt": sentences_asked,
@@ -102,6 +105,9 @@ UNITS = {
     "speakers": "[12:30] a: b\n",
     "yaml": "a: b\n",
     "nul": "\x00",
+    "pairs": "<analysis>a</analysis>\n<summary>b</summary>\n",
+    "drafts": "<analysis>\n<summary>\n",
+    "ended": "</analysis>\n</summary>\n",
 }
 FRAMES = {"bare": "{}", "entry": "### E\n{}", "front": "---\n{}", "tail": "{}X"}
 
@@ -125,6 +131,9 @@ def text_with(unit: str, frame: str, size: int) -> str:
         ("fences", "bare"),
         ("comments", "bare"),
         ("yaml", "front"),
+        ("pairs", "bare"),
+        ("drafts", "bare"),
+        ("ended", "bare"),
     ],
 )
 def test_four_times_as_much_is_four_times_the_work(reader: str, unit: str, frame: str) -> None:

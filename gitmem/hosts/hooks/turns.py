@@ -205,7 +205,7 @@ def _summary(payload: Payload) -> str:
     found = payload.get("compact_summary")
     if not isinstance(found, str) or not found.strip():
         return ""
-    from gitmem.core.compactions import summary_in
+    from gitmem.core.scratchpads import summary_in
     from gitmem.core.secrets import redact
 
     whole = summary_in(found).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -232,7 +232,7 @@ def keep_summary(group: Group, text: str) -> None:
     """Keep the summary of a session, once; where the layout has no place for it, BadInput."""
     from hashlib import sha1
 
-    from gitmem.core.compactions import summary_in
+    from gitmem.core.scratchpads import summary_in
     from gitmem.hosts.hooks.groups import WAIT
     from gitmem.operations.compact import compact
     from gitmem.operations.write import Allowed
