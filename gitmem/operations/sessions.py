@@ -1,4 +1,4 @@
-"""What is remembered of an agent's session: what it was shown, its turns, and its transcript.
+"""What a group remembers of an agent's session: what it was shown, and its turns.
 
 To lose it costs little: a session that is resumed is told nothing new, and a nudge comes later.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import sha1
 from pathlib import Path
@@ -34,10 +33,6 @@ class Session(NamedTuple):
     """Whether it is to be reminded as soon as that can be said."""
     compacted: str = ""
     """The file that has its summary, where it was compacted and did not start again since."""
-    id: str = ""
-    host: str = ""
-    transcript: str = ""
-    """The file in which its host keeps the conversation."""
 
 
 def read_session(gitdir: Path, session: str) -> Session:
@@ -51,18 +46,7 @@ def read_session(gitdir: Path, session: str) -> Session:
 def _session(data: bytes) -> Session:
     row = json.loads(data)
     shown = tuple((str(name), str(commit)) for name, commit in row["shown"])
-    words = (str(row.get(each) or "") for each in ("compacted", "id", "host", "transcript"))
-    return Session(shown, int(row["turns"]), bool(row["nudge"]), *words)
-
-
-def known_sessions(gitdir: Path) -> Iterator[tuple[Session, float]]:
-    """The sessions that work with a group, each with the time when a hook of it was called last."""
-    with suppress(OSError):
-        for each in os.scandir(gitdir / "gitmem" / FOLDER):
-            with suppress(*_UNREADABLE):
-                known = _session(Path(each.path).read_bytes())
-                if known.id:
-                    yield known, each.stat().st_mtime
+    return Session(shown, int(row["turns"]), bool(row["nudge"]), str(row.get("compacted") or ""))
 
 
 def keep_session(gitdir: Path, session: str, known: Session) -> None:

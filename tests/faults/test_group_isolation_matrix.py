@@ -146,7 +146,8 @@ NO_GROUP = {
     "has_open", "keep_run", "secret_words", "tips_beside", "unsearched",
     "check_layout", "layout_scope", "possible_scope", "scope_at", "silenced_at", "unknown_keys",
     "with_zone",
-    "exclusion", "has_held", "keep_quiet", "known_sessions", "quiet_group", "state_of",
+    "exclusion", "forget_live", "has_held", "keep_quiet", "live_sessions", "note_live",
+    "quiet_group", "state_of",
 }  # fmt: skip
 """Functions that get what they work on handed over: they open no group themselves."""
 

@@ -17,10 +17,11 @@ from typing import Any
 
 import pytest
 
-from gitmem.hosts.hooks.calls import Call, calls_in
+from gitmem.hosts.hooks.calls import calls_in
 from gitmem.hosts.table import HOSTS
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.init import init
+from gitmem.operations.live import live_sessions
 from gitmem.operations.log import Entry, log
 from tests.support.moulds import Moulds
 
@@ -36,6 +37,7 @@ class Room:
 
     def hook(self, event: str, session: str, host: str = "claude-code", **said: Any) -> None:
         """Call one event, as the host does."""
+        group = said.pop("group", "")
         row = {
             "session_id": session,
             "transcript_path": str(self.transcript(session)),
@@ -44,7 +46,7 @@ class Room:
         }
         subprocess.run(
             [sys.executable, "-m", "gitmem", "hook", event, "--host", host],
-            env=os.environ | {"GITMEM_HOME": str(self.store.root)},
+            env=os.environ | {"GITMEM_HOME": str(self.store.root), "GITMEM_GROUP": group},
             input=json.dumps(row).encode(),
             capture_output=True,
             timeout=120,
@@ -54,18 +56,28 @@ class Room:
     def transcript(self, session: str) -> Path:
         return self.root / f"{session}.jsonl"
 
-    def call(self, session: str, command: str, *, done: bool = False, ago: float = 0.0) -> None:
+    def call(
+        self,
+        session: str,
+        command: str,
+        *,
+        done: bool = False,
+        ago: float = 0.0,
+        cwd: str = "",
+        failed: bool = False,
+    ) -> None:
         """Let a session run COMMAND, for its transcript; DONE: it has a result."""
         use = {"type": "tool_use", "id": f"t-{time.time_ns()}", "name": "Bash"}
         use["input"] = {"command": command}  # type: ignore[assignment]
         rows = [("assistant", use)]
         if done:
-            rows.append(("user", {"type": "tool_result", "tool_use_id": use["id"], "content": ""}))
+            result = {"type": "tool_result", "tool_use_id": use["id"], "content": ""}
+            rows.append(("user", result | {"is_error": failed}))
         with self.transcript(session).open("a") as file:
             for kind, block in rows:
                 stamp = datetime.fromtimestamp(time.time() - ago, UTC).isoformat()
                 message = {"role": kind, "content": [block]}
-                row = {"type": kind, "message": message, "timestamp": stamp}
+                row = {"type": kind, "message": message, "timestamp": stamp, "cwd": cwd}
                 file.write(json.dumps(row) + "\n")
 
     def edit(self, name: str, text: str = "A fact.\n") -> None:
@@ -240,43 +252,199 @@ def test_a_subagent_that_ends_is_named_only_where_its_transcript_shows_the_write
     assert (found.session, found.subagent) == ("one", "Explore/a7" if wrote else "")
 
 
-# ---- what a command writes to
+# ---- what is not seen
+
+
+def test_a_call_that_began_long_before_may_still_run(room: Room) -> None:
+    """Its line is far up: so much was written to the transcript since."""
+    for each in ("busy", "one"):
+        room.hook("session-start", each, source="startup")
+    room.call("busy", "python notes.py")
+    with room.transcript("busy").open("a") as file:
+        for _ in range(9):
+            file.write(json.dumps({"type": "attachment", "text": "x" * 1024 * 1024}) + "\n")
+    room.call("one", "make notes", done=True)
+    room.edit("a.md")
+
+    room.hook("stop", "one")
+
+    assert room.commit_of("a.md").session == ""
+
+
+def test_a_line_that_is_not_written_to_its_end_may_be_a_call(room: Room) -> None:
+    for each in ("other", "one"):
+        room.hook("session-start", each, source="startup")
+    room.call("other", "python notes.py")
+    path = room.transcript("other")
+    path.write_bytes(path.read_bytes()[:-20])
+    room.call("one", "make notes", done=True)
+    room.edit("a.md")
+
+    room.hook("stop", "one")
+
+    assert room.commit_of("a.md").session == ""
+
+
+@pytest.mark.parametrize("how", ["broken", "many"])
+def test_subagents_whose_transcripts_are_not_read_may_have_written(room: Room, how: str) -> None:
+    for each in ("other", "one"):
+        room.hook("session-start", each, source="startup")
+    room.call("other", "ls", done=True, ago=60)
+    folder = room.root / "other" / "subagents"
+    folder.mkdir(parents=True)
+    if how == "broken":
+        (folder / "agent-1.jsonl").symlink_to(folder / "none")
+    else:
+        for number in range(30):
+            (folder / f"agent-{number}.jsonl").write_text("")
+    room.call("one", "make notes", done=True)
+    room.edit("a.md")
+
+    room.hook("stop", "one")
+
+    assert room.commit_of("a.md").session == ""
+
+
+def test_a_command_in_the_background_may_write_when_its_call_is_over(room: Room) -> None:
+    for each in ("other", "one"):
+        room.hook("session-start", each, source="startup")
+    room.call("other", "(sleep 60; python notes.py) &", done=True, ago=60)
+    room.call("one", "make notes", done=True)
+    room.edit("a.md")
+
+    room.hook("stop", "one")
+
+    assert room.commit_of("a.md").session == ""
+
+
+# ---- which file a command means
+
+
+def test_a_command_that_writes_to_a_file_of_the_same_name_elsewhere_shows_nothing(
+    room: Room,
+) -> None:
+    for each in ("one", "two"):
+        room.hook("session-start", each, source="startup")
+    room.call("one", f"echo x > {room.root}/other/a.md", done=True)
+    room.call("two", "python notes.py", done=True)
+    room.edit("a.md")
+
+    room.hook("stop", "one")
+
+    assert room.commit_of("a.md").session == ""
 
 
 @pytest.mark.parametrize(
-    "command",
+    ("command", "folder", "signed"),
     [
-        "echo x > a.md",
-        "echo x >> '/g/facts/a.md'",
-        'cat <<EOF > "facts/a.md"\nx\nEOF',
-        "printf x | tee -a facts/a.md",
-        "sed -i s/x/y/ facts/a.md",
-        "cd facts; mv a.md b.md",
-        "cp /tmp/x facts/a.md",
-        "rm -f facts/a.md && ls",
-        "/usr/bin/touch a.md",
+        ("echo x > facts/a.md", "worktree", "one"),
+        ("cd facts && echo x > ./a.md", "worktree", "one"),
+        # Elsewhere, so that nobody but the script can have made the edit.
+        ("echo x > a.md", "root", "two"),
+        ("echo x > facts/a.md", "root", "two"),
+        # Perhaps there.
+        ("cd $DIR && echo x > a.md", "worktree", ""),
+        ("echo x > facts/a.md", "", ""),
     ],
 )
-def test_a_command_that_writes_to_a_file(command: str) -> None:
-    assert Call("Bash", command, 0, 1).writes("facts/a.md")
+def test_a_name_is_followed_from_the_folder_of_the_session(
+    room: Room, command: str, folder: str, signed: str
+) -> None:
+    for each in ("one", "two"):
+        room.hook("session-start", each, source="startup")
+    where = {"worktree": str(room.facts.parent), "root": str(room.root), "": ""}[folder]
+    room.facts.mkdir(exist_ok=True)
+    room.call("one", command, cwd=where, done=True)
+    room.call("two", "python notes.py", done=True)
+    room.edit("a.md")
+
+    room.hook("stop", "two")
+
+    assert room.commit_of("a.md").session == signed
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "cat a.md",
-        "cat a.md > b.md",
-        "cp a.md /tmp/b.md",
-        "echo x > a.md.bak",
-        "echo x > data.md",
-        "grep a.md x > log",
-        "sed -n 1p a.md",
-        "echo x > b.md; cat a.md",
-        "gitmem read facts/a.md",
-    ],
-)
-def test_a_command_that_does_not(command: str) -> None:
-    assert not Call("Bash", command, 0, 1).writes("facts/a.md")
+def test_a_command_that_wrote_before_does_not_sign_what_a_script_may_have_written(
+    room: Room,
+) -> None:
+    for each in ("one", "two"):
+        room.hook("session-start", each, source="startup")
+    room.call("one", f"echo 1 > {room.facts}/a.md; sleep 100", ago=60)
+    room.call("two", "python notes.py")
+    room.edit("a.md")
+
+    room.hook("stop", "one")
+
+    assert room.commit_of("a.md").session == ""
+
+
+def test_an_edit_on_top_of_one_that_no_commit_holds_is_of_nobody(room: Room) -> None:
+    for each in ("one", "two"):
+        room.hook("session-start", each, source="startup")
+    os.utime(room.store.gitdir("main") / "refs" / "heads" / "main", (time.time() - 60,) * 2)
+    room.call("one", f"echo 1 > {room.facts}/a.md", done=True, ago=30)
+    room.call("two", f"echo 2 >> {room.facts}/a.md", done=True)
+    room.edit("a.md", "Both.\n")
+
+    room.hook("stop", "two")
+
+    assert room.commit_of("a.md").session == ""
+
+
+def test_a_command_that_failed_shows_nothing(room: Room) -> None:
+    for each in ("one", "two"):
+        room.hook("session-start", each, source="startup")
+    room.call("one", f"false && echo 1 > {room.facts}/a.md", done=True, failed=True)
+    room.call("two", "python notes.py", done=True)
+    room.edit("a.md")
+
+    room.hook("stop", "one")
+
+    assert room.commit_of("a.md").session == ""
+
+
+def test_a_file_that_is_gone_is_signed_only_for_who_says_so(room: Room) -> None:
+    """The folder tells when something in it changed last, which may be another file."""
+    room.edit("a.md")
+    room.edit("b.md")
+    for each in ("one", "two"):
+        room.hook("session-start", each, source="startup")
+    room.call("one", "python clean.py", done=True, ago=30)
+    (room.facts / "a.md").unlink()
+    room.call("two", f"rm {room.facts}/b.md", done=True)
+    (room.facts / "b.md").unlink()
+    room.call("two", "python notes.py", done=True)
+
+    room.hook("stop", "two")
+
+    assert room.commit_of("a.md").session == ""
+
+
+# ---- sessions of other groups
+
+
+@pytest.mark.parametrize("shows", [True, False])
+def test_a_session_of_another_group_may_have_made_an_edit(room: Room, shows: bool) -> None:
+    init(room.store, "shop", layout="standard")
+    room.hook("session-start", "shop", source="startup", group="shop")
+    room.hook("session-start", "one", source="startup")
+    room.call("shop", f"echo x > {room.facts}/a.md" if shows else "python notes.py", done=True)
+    room.call("one", "make notes", done=True)
+    room.edit("a.md")
+
+    room.hook("stop", "one")
+
+    assert room.commit_of("a.md").session == ("shop" if shows else "")
+
+
+def test_to_ask_every_session_costs_the_same_with_more_groups(room: Room) -> None:
+    """One list for the store: no folder of a group is looked into."""
+    room.hook("session-start", "one", source="startup")
+    (gone := room.store.gitdir("main") / "gitmem" / "sessions").rename(gone.with_name("moved"))
+
+    assert [known.id for known, _ in live_sessions(str(room.store.root))] == ["one"]
+
+
+# ---- what a transcript shows
 
 
 @pytest.mark.parametrize(
@@ -292,11 +460,12 @@ def test_a_real_transcript_shows_who_wrote(host: str, name: str, path: str) -> N
     (transcript,) = (FIXTURES / "transcripts").glob(name)
 
     calls = calls_in(HOSTS[host], str(transcript)) or []
-    writers = [each for each in calls if each.writes(path)]
+    place = f"/home/ada/.local/share/gitmem/groups/shop/{path}"
+    writers = [each for each in calls if each.writes.surely(place)]
 
     assert writers
     assert all(0 < each.ended - each.begun < 60 for each in writers)
-    assert not any(each.writes("facts/other.md") for each in calls)
+    assert not any(each.writes.surely(f"{place}.other") for each in calls)
 
 
 @pytest.mark.parametrize(

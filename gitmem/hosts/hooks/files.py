@@ -93,10 +93,10 @@ def _captured(asked: Asked, groups: dict[str, list[str]]) -> Said:
     words: list[ForModel] = []
     trouble: list[ForModel] = []
     room = room_of(asked.host).part(1 / len(groups) / 2)
+    note_session(asked)
     for name, paths in groups.items():
         done: list[CapturedAll] = []
         with opened(asked, name, as_subagent=True) as group:
-            note_session(asked, group)
             inside = [_inside(group, each) for each in paths]
             for path in filter(group.is_memory, inside):
                 from gitmem.operations.capture import capture  # not for other work beside memory

@@ -1,15 +1,15 @@
-"""What the hooks of a session remember of it, and of the group that it works with."""
+"""What the hooks of a session tell other sessions, and what decides which group it uses."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
+from gitmem.operations.live import LiveSession, note_live
 from gitmem.operations.quiet import Asking
-from gitmem.operations.sessions import Session, keep_session, read_session
 
 if TYPE_CHECKING:
     from gitmem.hosts.hooks.answering import Asked
-    from gitmem.operations.group import Group
 
 
 def asking(asked: Asked) -> Asking:
@@ -17,15 +17,9 @@ def asking(asked: Asked) -> Asking:
     return Asking(asked.store, asked.project, asked.group, asked.acting or "")
 
 
-def met(asked: Asked, known: Session) -> Session:
-    """What is KNOWN of a session, with what this event says of it."""
+def note_session(asked: Asked) -> None:
+    """Let all who find edits in the store know that a session is at work, and where it tells."""
     transcript = asked.payload.get("transcript_path")
-    path = transcript if isinstance(transcript, str) else known.transcript
-    return known._replace(id=asked.session, host=asked.host, transcript=path)
-
-
-def note_session(asked: Asked, group: Group) -> None:
-    """Let others know that a session works with GROUP, where none of its hooks has done so."""
-    known = read_session(group.gitdir, asked.session)
-    if asked.session and known != met(asked, known):
-        keep_session(group.gitdir, asked.session, met(asked, known))
+    path = transcript if isinstance(transcript, str) else ""
+    if asked.session and os.path.isdir(asked.store):
+        note_live(asked.store, LiveSession(asked.session, asked.host, path))

@@ -18,12 +18,13 @@ from gitmem.errors import Busy
 from gitmem.hosts.hooks.answering import Asked, Parts, Said, damage_words
 from gitmem.hosts.hooks.dialects import sync_skill_in
 from gitmem.hosts.hooks.groups import opened, take_in, underway
-from gitmem.hosts.hooks.known import met
+from gitmem.hosts.hooks.known import note_session
 from gitmem.hosts.hooks.room import Room, room_of
 from gitmem.hosts.table import HOSTS, Host
 from gitmem.operations.inject import LOADED, OVER_BUDGET, inject
 from gitmem.operations.layer_files import Unmade
 from gitmem.operations.layouts import layout_of, silenced_at
+from gitmem.operations.live import forget_live
 from gitmem.operations.sessions import forget_sessions, keep_session, read_session
 
 if TYPE_CHECKING:
@@ -153,8 +154,10 @@ class _Start:
     def _keep(self, *, nudge: bool) -> None:
         now = self._group.moment().timestamp()
         forget_sessions(self._group.gitdir, now)
+        forget_live(self._asked.store, now)
         if self._asked.session:
-            known = met(self._asked, self._known._replace(nudge=nudge))
+            note_session(self._asked)
+            known = self._known._replace(nudge=nudge)
             keep_session(self._group.gitdir, self._asked.session, known)
 
     def _memory(self, room: Room) -> ForModel:

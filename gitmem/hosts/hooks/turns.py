@@ -108,7 +108,7 @@ def _was_quiet(asked: Asked, parts: Parts) -> bool:
 
     Nothing of git is opened for it. A compaction is no such turn: its edits are looked for.
     """
-    from gitmem.hosts.hooks.known import asking, met
+    from gitmem.hosts.hooks.known import asking, note_session
     from gitmem.operations.quiet import quiet_group
 
     name = "" if asked.name == "PreCompact" else quiet_group(asking(asked))
@@ -126,10 +126,11 @@ def _was_quiet(asked: Asked, parts: Parts) -> bool:
     from gitmem.operations.sessions import keep_session, read_session
 
     gitdir = Path(asked.store, "repos", f"{name}.git")
-    known = met(asked, read_session(gitdir, asked.session))
+    known = read_session(gitdir, asked.session)
     if known.turns + 1 >= TURNS:
         return False  # something is to be said
     parts.tried("what was said may be missed", lambda: note_end(asked, name))
+    note_session(asked)
     if asked.session:
         keep_session(gitdir, asked.session, known._replace(turns=known.turns + 1))
     return True
@@ -137,12 +138,13 @@ def _was_quiet(asked: Asked, parts: Parts) -> bool:
 
 def _remembered(asked: Asked, group: Group) -> ForModel:
     """Remember that the session was compacted, or has had one turn more; what is to be said."""
-    from gitmem.hosts.hooks.known import met
+    from gitmem.hosts.hooks.known import note_session
     from gitmem.operations.sessions import keep_session, read_session
 
     if not asked.session:
         return NOTHING
-    known, words = met(asked, read_session(group.gitdir, asked.session)), NOTHING
+    note_session(asked)
+    known, words = read_session(group.gitdir, asked.session), NOTHING
     if asked.name == "PreCompact":
         known = known._replace(nudge=True)
     else:
