@@ -31,6 +31,7 @@ from gitmem.hosts.hooks.groups import EDITS
 from gitmem.hosts.hooks.room import length_of, room_of
 from gitmem.hosts.hooks.turns import TURNS
 from gitmem.hosts.table import HOSTS
+from gitmem.hosts.transcripts.importing import summary_in
 from gitmem.operations.adopt import adopt
 from gitmem.operations.archive import archive
 from gitmem.operations.compact import compact
@@ -1472,7 +1473,7 @@ class TestTurns:
         [
             b"",
             b'{"type":"compacted","payload":{"message":"","replacement_history":[]}}\n',
-            b'{"type":"compacted","payload":null}\n{"type":"compacted"',
+            b'{"type":"compacted","payload":null}\n{"type":"comp',
             b'{"type":"event_msg","payload":{"message":"\\"compacted\\""}}\n',
         ],
     )
@@ -1486,6 +1487,50 @@ class TestTurns:
 
         assert done == Answer(0, None, "")
         assert [each.op for each in log(group)].count("compact") == 0
+
+    @pytest.mark.parametrize(
+        "newer",
+        [
+            b'{"type":"compacted","payload":{"message":"Newer.',
+            b'{"type":"compacted","payload":{"replacement_history":["%s"],"message":"Newer."}}\n',
+            b'{"type":"compacted","payload":{"message":"%s"}}\n',
+            b'{"payload":{"message":"Newer.","x":"%s"},"type":"compacted"}\n',
+        ],
+        ids=["torn", "behind", "long", "kind-last"],
+    )
+    def test_an_older_summary_is_never_kept_for_one_that_cannot_be_read(
+        self, desk: Desk, group: Group, newer: bytes
+    ) -> None:
+        path = desk.project / "rollout.jsonl"
+        older = b'{"type":"compacted","payload":{"message":"Older."}}\n'
+        path.write_bytes(older + newer.replace(b"%s", b"x" * (6 * 1024 * 1024)))
+
+        done = desk("post-compact", "codex", transcript_path=str(path))
+
+        assert "it cannot be read in the host's transcript" in done.err
+        assert [each.op for each in log(group)].count("compact") == 0
+
+    @pytest.mark.parametrize(
+        ("line", "kept"),
+        [
+            (
+                b'{"t":"x","n":1,"type":"compacted","payload":{"message":"Newer.","x":["%s"]}}\n',
+                "Newer.",
+            ),
+            (b'{"type":"response_item","payload":{"type":"compacted","x":"%s"}}\n', "Older."),
+            (b'{"type":"event_msg","payload":{"type":"task_started","turn_id":"t-2"}}\n', ""),
+            (b'{"type":"event_msg","payload":{"type":"task_started","turn_id":"t-1"}}\n', "Older."),
+        ],
+        ids=["long", "other-kind", "this-turn", "other-turn"],
+    )
+    def test_the_summary_of_this_very_compaction_is_read_however_long_its_line_is(
+        self, tmp_path: Path, line: bytes, kept: str
+    ) -> None:
+        path = tmp_path / "rollout.jsonl"
+        older = b'{"type":"compacted","payload":{"message":"Older."}}\n'
+        path.write_bytes(older + line.replace(b"%s", b"x" * (7 * 1024 * 1024)))
+
+        assert summary_in("codex", str(path), "t-2") == kept
 
     def test_a_summary_that_cannot_be_kept_is_told_when_the_session_goes_on(
         self, desk: Desk, group: Group

@@ -37,6 +37,7 @@ NO_PLACE = (
     "add `compact: {{into: FILE}}` to its gitmem.yaml"
 )
 NO_SUMMARY = "gitmem: no summary of this session was kept: the host's text has none"
+UNREAD = "gitmem: no summary of this session was kept: it cannot be read in the host's transcript"
 CUT = "[The summary was longer; gitmem has cut it here.]"
 
 
@@ -174,7 +175,10 @@ def compacted(asked: Asked) -> Said:
     from gitmem.operations.layouts import layout_of
     from gitmem.operations.spool import leave, withdraw
 
-    text = _summary(_with_summary(asked))
+    said = _with_summary(asked)
+    if said.get("compact_summary") is UNREAD:
+        return Said(notice=UNREAD)
+    text = _summary(said)
     name = asked.group
     if not text:
         return Said(notice=NO_SUMMARY if asked.payload.get("compact_summary") else "")
@@ -199,7 +203,8 @@ def _with_summary(asked: Asked) -> Payload:
         return asked.payload
     from gitmem.hosts.transcripts.importing import summary_in
 
-    return {**asked.payload, "compact_summary": summary_in(asked.host, path)}
+    found = summary_in(asked.host, path, asked.turn)
+    return {**asked.payload, "compact_summary": UNREAD if found is None else found}
 
 
 def _summary(payload: Payload) -> str:

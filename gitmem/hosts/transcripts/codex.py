@@ -6,10 +6,10 @@ the directory in which they were started; a message seldom has an id, so it gets
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from json import JSONDecoder
 from pathlib import Path
 
 from gitmem.errors import BadInput, NotFound
@@ -19,10 +19,12 @@ from gitmem.hosts.transcripts.readers import (
     UNREADABLE,
     Reading,
     files_among,
+    first_row,
+    folder_named,
     heard,
-    read_lines,
-    real_name,
+    read_heads,
     row_of,
+    started_in,
     texts_in,
     unknown,
     without,
@@ -30,6 +32,13 @@ from gitmem.hosts.transcripts.readers import (
 
 _INTRODUCED = "Another language model started to solve this problem"
 """How the line begins that Codex puts above the summary of a compaction."""
+_STRING = r'"(?:\\.|[^"\\])*+"'
+_FIELDS = rf"""\s*\{{(?:\s*(?!"type"|"payload"){_STRING}\s*:\s*(?:{_STRING}|[\w.+-]+)\s*,)*+\s*"""
+"""The simple fields of an object before those that matter."""
+_KIND = re.compile(rf'{_FIELDS}"type"\s*:\s*"(\w*)"')
+_MESSAGE = re.compile(
+    rf'{_FIELDS}"type"\s*:\s*"compacted"\s*,\s*"payload"\s*:\s*{{\s*"message"\s*:\s*(?=")'
+)
 _ROLLOUTS = "sessions/[0-9][0-9][0-9][0-9]/[0-9][0-9]/[0-9][0-9]/rollout-*.jsonl"
 _UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _DIGEST = 16
@@ -138,21 +147,39 @@ def _id(chat: str, at: object, sender: str, texts: list[str]) -> str:
     return f"{chat}:{sha1(facts, usedforsecurity=False).hexdigest()[:_DIGEST]}"
 
 
-def summary_in(path: Path) -> str:
-    """The summary of the last compaction in a rollout; empty where none can be read.
+def summary_in(path: Path, turn: str = "") -> str | None:
+    """The summary of the last compaction in a rollout, of TURN where the rollout knows that one.
 
-    A server that compacts by itself leaves no text.
+    Empty where there is none: a server that compacts by itself leaves no text. None where it
+    cannot be read: the summary of an older compaction is never given instead.
     """
-    newest: object = ""
+    newest: str | None = ""
     with suppress(BadInput, NotFound):  # gone or closed to us by now
-        for raw, _ in read_lines(path, 0):
-            row = row_of(raw) if b'"compacted"' in raw else None
-            if row and row.get("type") == "compacted":
-                about = row.get("payload")
-                newest = about.get("message") if isinstance(about, dict) else ""
-    text = newest if isinstance(newest, str) else ""
-    first, _, rest = text.partition("\n")
-    return (rest if first.startswith(_INTRODUCED) else text).strip()
+        for head, is_whole in read_heads(path):
+            if b'"compacted"' in head or is_whole is False:
+                newest = _summary(head, newest, is_whole)
+            elif turn and b'"task_started"' in head and turn.encode() in head:
+                newest = ""  # what stands before is of another turn
+    first, _, rest = (newest or "").partition("\n")
+    return newest and (rest if first.startswith(_INTRODUCED) else newest).strip()
+
+
+def _summary(line: bytes, older: str | None, is_whole: bool | None) -> str | None:
+    """The text of a compaction; the OLDER one where LINE is of another kind, None in doubt."""
+    if is_whole:
+        row = row_of(line) or {}
+        about = row.get("payload")
+        said = about.get("message") if isinstance(about, dict) else ""
+        found = said if isinstance(said, str) else ""
+        return found if row.get("type") == "compacted" else older
+    head = line.decode("utf-8", "replace")
+    kind = _KIND.match(head)
+    if kind and kind[1] != "compacted":
+        return older
+    message = _MESSAGE.match(head)
+    with suppress(ValueError):  # the text itself is cut
+        return str(JSONDecoder().raw_decode(head, message.end())[0]) if message else None
+    return None
 
 
 def chat_of(path: Path) -> str:
@@ -180,24 +207,14 @@ def transcript_files(root: Path) -> Iterator[Path]:
 
 def project_files(home: Path, project: Path) -> Iterator[Path]:
     """The rollouts that were started in the directory PROJECT, oldest first."""
-    wanted = real_name(project)
-    return (each for each in transcript_files(home) if _directory(each) == wanted)
+    return started_in(transcript_files(home), _directory, project)
 
 
 def _directory(path: Path) -> str:
     """Where a rollout was started; nothing where that cannot be told."""
-    directory = _meta(path).get("cwd")
-    with suppress(ValueError):  # no name for a file
-        if isinstance(directory, str) and os.path.isabs(directory):
-            return real_name(directory)
-    return ""
+    return folder_named(_meta(path).get("cwd"))
 
 
 def _meta(path: Path) -> Mapping[str, object]:
     """What the first line of a rollout tells about it; nothing where there is no such line."""
-    with suppress(BadInput, NotFound):  # gone or closed to us by now
-        first, _ = next(read_lines(path, 0), (b"", 0))
-        row = row_of(first) or {}
-        meta = row.get("payload") if row.get("type") == "session_meta" else None
-        return meta if isinstance(meta, dict) else {}
-    return {}
+    return first_row(path, "session_meta", "payload")

@@ -7,20 +7,19 @@ What subagents do stands in the same file, with their id in `agentId`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 
-from gitmem.errors import BadInput, NotFound
 from gitmem.hosts.transcripts.readers import (
     NO_TEXT,
     NOT_CONVERSATION,
     UNREADABLE,
     Reading,
     files_among,
+    first_row,
+    folder_named,
     heard,
-    read_lines,
-    real_name,
     row_of,
+    started_in,
     unknown,
 )
 
@@ -73,24 +72,15 @@ def transcript_files(root: Path) -> Iterator[Path]:
 
 def project_files(home: Path, project: Path) -> Iterator[Path]:
     """The sessions that were started in the directory PROJECT."""
-    wanted = real_name(project)
-    return (each for each in transcript_files(home) if _directory(each) == wanted)
+    return started_in(transcript_files(home), _directory, project)
 
 
 def _directory(path: Path) -> str:
     """Where a session was started; nothing where that cannot be told."""
     context = _begin(path).get("context")
-    named = context.get("cwd") if isinstance(context, dict) else None
-    with suppress(ValueError):  # no name for a file
-        return real_name(named) if isinstance(named, str) and named.startswith("/") else ""
-    return ""
+    return folder_named(context.get("cwd") if isinstance(context, dict) else None)
 
 
 def _begin(path: Path) -> Mapping[str, object]:
     """What the first event of a session says; nothing where there is no such event."""
-    with suppress(BadInput, NotFound):  # gone or closed to us by now
-        first, _ = next(read_lines(path, 0), (b"", 0))
-        row = row_of(first) or {}
-        data = row.get("data") if row.get("type") == "session.start" else None
-        return data if isinstance(data, dict) else {}
-    return {}
+    return first_row(path, "session.start", "data")

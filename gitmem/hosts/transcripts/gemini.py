@@ -20,10 +20,11 @@ from gitmem.hosts.transcripts.readers import (
     UNREADABLE,
     Reading,
     files_among,
+    folder_named,
     heard,
     read_lines,
-    real_name,
     row_of,
+    started_in,
     unknown,
     without,
 )
@@ -97,15 +98,13 @@ def transcript_files(root: Path) -> Iterator[Path]:
 
 def project_files(home: Path, project: Path) -> Iterator[Path]:
     """The sessions that were started in the directory PROJECT, oldest first."""
-    wanted = real_name(project)
-    return (each for each in transcript_files(home) if _directory(each) == wanted)
+    return started_in(transcript_files(home), _directory, project)
 
 
 def _directory(path: Path) -> str:
     """Where a session was started; nothing where that cannot be told."""
     with suppress(OSError, ValueError), open(path.parents[1] / _ROOT, "rb") as file:
-        named = file.read(_LONGEST_ROOT).decode().strip()
-        return real_name(named) if named.startswith("/") else ""
+        return folder_named(file.read(_LONGEST_ROOT).decode().strip())
     return ""
 
 

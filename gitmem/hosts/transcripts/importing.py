@@ -50,8 +50,8 @@ class Host(NamedTuple):
     in_folder: Callable[[Path], list[Path]]
     mark: Mark | None = None
     """By what a file is known again, where its offsets are not bytes."""
-    summary_in: Callable[[Path], str] | None = None
-    """The summary of a compaction, where only the transcript has it."""
+    summary_in: Callable[[Path, str], str | None] | None = None
+    """The summary of a compaction in a turn, where only the transcript has it."""
 
 
 class Reader(Protocol):
@@ -110,10 +110,13 @@ HOSTS = {
 }
 
 
-def summary_in(host: str, path: str) -> str:
-    """The summary of the last compaction in a transcript of HOST; empty where it has none."""
+def summary_in(host: str, path: str, turn: str) -> str | None:
+    """The summary of the last compaction in a transcript of HOST, which was in TURN.
+
+    Empty where it has none, None where it cannot be read.
+    """
     known = HOSTS.get(host)
-    return known.summary_in(Path(path).expanduser()) if known and known.summary_in else ""
+    return known.summary_in(Path(path).expanduser(), turn) if known and known.summary_in else ""
 
 
 def import_transcripts(

@@ -12,6 +12,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
@@ -78,17 +79,34 @@ def read_lines(path: Path, offset: int, *, longest: int = LONGEST) -> Iterator[t
     They come without the white space around them, and blank ones not at all. A last line that
     has no end is taken only if it is a whole JSON object: anything else is still being written.
     """
+    for head, is_whole, behind in _lines(path, offset, longest):
+        if is_whole is None:
+            return
+        line = head.strip() if is_whole else TOO_LONG
+        if line or not is_whole:
+            yield line, behind
+
+
+def read_heads(path: Path, *, longest: int = LONGEST) -> Iterator[tuple[bytes, bool | None]]:
+    """The lines of a file, and whether each is whole; of one that is too long only the head.
+
+    None for one that is still being written.
+    """
+    return ((head, is_whole) for head, is_whole, _ in _lines(path, 0, longest))
+
+
+def _lines(path: Path, offset: int, longest: int) -> Iterator[tuple[bytes, bool | None, int]]:
+    """The heads of lines, each with the offset behind the line, and whether it is all of it.
+
+    None instead for one that is still being written.
+    """
     with opened(path) as file:
         file.seek(offset)
-        while raw := file.readline(longest + 1):
-            too_long = len(raw) > longest and not raw.endswith(b"\n")
-            if too_long:
-                raw = _end_of_line(file)
-            if not raw.endswith(b"\n") and row_of(raw) is None:
-                return
-            line = TOO_LONG if too_long else raw.strip()
-            if line or too_long:
-                yield line, file.tell()
+        while head := file.readline(longest + 1):
+            is_whole = len(head) <= longest or head.endswith(b"\n")
+            end = head if is_whole else _end_of_line(file)
+            is_ended = end.endswith(b"\n") or row_of(end) is not None
+            yield head, is_whole if is_ended else None, file.tell()
 
 
 def opened(path: Path) -> BinaryIO:
@@ -186,6 +204,31 @@ def home_of(host: Host, environ: Mapping[str, str]) -> Path:
     from gitmem.hosts.host_memory.folders import home_of as named
 
     return Path(named(host, environ))
+
+
+def first_row(path: Path, kind: str, part: str) -> Mapping[str, object]:
+    """PART of the first line of a transcript if that is of KIND; nothing where there is none."""
+    with suppress(BadInput, NotFound):  # gone or closed to us by now
+        first, _ = next(read_lines(path, 0), (b"", 0))
+        row = row_of(first) or {}
+        found = row.get(part) if row.get("type") == kind else None
+        return found if isinstance(found, dict) else {}
+    return {}
+
+
+def folder_named(named: object) -> str:
+    """The one name of the folder that a transcript names; nothing where it names none."""
+    with suppress(ValueError):  # no name for a file
+        return real_name(named) if isinstance(named, str) and os.path.isabs(named) else ""
+    return ""
+
+
+def started_in(
+    files: Iterable[Path], folder_of: Callable[[Path], str], project: Path
+) -> Iterator[Path]:
+    """Those of FILES whose session was started in the directory PROJECT."""
+    wanted = real_name(project)
+    return (each for each in files if folder_of(each) == wanted)
 
 
 def files_among(paths: Iterable[Path]) -> list[Path]:
