@@ -1,8 +1,9 @@
-"""Refs beside the branch: moved under the group's lock, and never blocked by the dead.
+"""The one way to move a ref: under the group's lock, compared, and never blocked by a stale lock.
 
 By hand instead of pygit2's `create_reference`: with `force` it compares nothing (8 unlocked writers
 lost 116 of 158 acknowledged commits), and it fails for ever on the lock of a killed writer (8 % of
-kills leave one). The branch itself moves by pygit2's `Reference.set_target`, which compares.
+kills leave one). `Reference.set_target` compares, but importing pygit2 costs 12 times a bare Python
+(0.18 s of CPU), which every write would pay.
 """
 
 from __future__ import annotations
