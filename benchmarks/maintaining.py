@@ -66,7 +66,7 @@ def _idle(root: Path) -> Iterator[Row]:
     def opening() -> None:
         for name in store.names():
             group = Group(store, name)
-            assert group.repository.tip().commit
+            assert group.repository.tip()
             group.close()
 
     def raw() -> None:

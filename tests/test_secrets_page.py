@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import gitmem
-from gitmem.git import publish
+from gitmem.git import fault_points
 from gitmem.git.held import HeldFolder
 from gitmem.operations.check import check
 from gitmem.operations.departed import kept_list
@@ -65,7 +65,7 @@ def die_after_the_swap(voice: Voice, root: str) -> None:
             voice.say(point)
             os.kill(os.getpid(), signal.SIGKILL)
 
-    publish.reached = reached
+    fault_points.reached = reached
     group = Group(Store(Path(root)), "main")
     put(group, "state.md", "# State\n\nclean\n")
 

@@ -2,25 +2,44 @@
 
 from __future__ import annotations
 
-import pygit2
-from pygit2.enums import DiffOption
+from typing import TYPE_CHECKING
 
 from gitmem.core.hunks import Hunk
 
-# Memory is text even where it holds a NUL byte; the indent heuristic is git's own default and
-# keeps a deleted or inserted entry in one piece with its heading.
-AS_GIT_DOES = DiffOption.FORCE_TEXT | DiffOption.INDENT_HEURISTIC
+if TYPE_CHECKING:
+    from pygit2 import Patch
+
+
+def compare(old: bytes, new: bytes, *, context_lines: int = 0, white_space: bool = True) -> Patch:
+    """The difference as libgit2 has it; without WHITE_SPACE that does not count.
+
+    Memory is text even where it holds a NUL byte. The indent heuristic is git's own default and
+    keeps a deleted or inserted entry in one piece with its heading.
+    """
+    import pygit2  # here: whoever only reads rarely compares, and importing it takes 50 ms
+
+    option = pygit2.enums.DiffOption
+    flags = option.FORCE_TEXT | option.INDENT_HEURISTIC
+    if not white_space:
+        flags |= option.IGNORE_WHITESPACE
+    return pygit2.Patch.create_from(
+        old, new, flag=flags, context_lines=context_lines, interhunk_lines=0
+    )
 
 
 def hunks(old: bytes, new: bytes) -> list[Hunk]:
     """The line ranges that differ, in order, with at least one common line between two of them."""
-    patch = pygit2.Patch.create_from(old, new, flag=AS_GIT_DOES, context_lines=0, interhunk_lines=0)
+    return hunks_of(compare(old, new))
+
+
+def hunks_of(patch: Patch) -> list[Hunk]:
+    """The line ranges in a difference that was made without context."""
     return [as_hunk(h.old_start, h.old_lines, h.new_start, h.new_lines) for h in patch.hunks]
 
 
 def unified(old: bytes, new: bytes, old_name: str, new_name: str, context_lines: int = 3) -> str:
     """The change as a unified diff under the given names, or nothing where there is none."""
-    patch = pygit2.Patch.create_from(old, new, flag=AS_GIT_DOES, context_lines=context_lines)
+    patch = compare(old, new, context_lines=context_lines)
     if not patch.hunks:
         return ""
     # libgit2 writes `"b/\303\274.md"` for ü.md and a header only git needs: the names as they are.

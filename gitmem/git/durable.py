@@ -3,8 +3,8 @@
 A file is durable when it was synced, its name when the folder that holds it was. A rename is no
 substitute: measured on ext4 and xfs, a cut right after `init` left an empty HEAD in 130 groups.
 
-By hand instead of pygit2: libgit2 syncs the git directory when told to before the first open, but
-never the work tree, the index or a file of ours.
+By hand instead of pygit2: libgit2 syncs objects and refs of its own if told to before the first
+open, but never the work tree, the index or a file of ours.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ class Finisher:
         from gitmem.git.ancestry import split
         from gitmem.git.lineage import logged_commit
 
-        tip, objects = self._repository.tip().commit, self._repository.objects
+        tip, objects = self._repository.tip(), self._repository.objects
 
         def is_its(oid: str) -> bool:
             with suppress(ObjectDamaged):
@@ -309,7 +309,7 @@ class Finisher:
         """True when a commit of plain git is what put the old version in the new one's place."""
         if item.old == item.new:
             return False
-        history = self._repository.history(self._repository.tip().commit)
+        history = self._repository.history(self._repository.tip())
         for commit in islice(history, LOOKED_BACK):
             before = commit.parents[0] if commit.parents else None
             was = self._repository.snapshot(before).oid(item.path) if before else None

@@ -12,9 +12,7 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
-
-import pygit2
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.git.foreign_places import (
     HistoryUnreadable,
@@ -26,10 +24,14 @@ from gitmem.git.foreign_places import (
     stores_of,
 )
 from gitmem.git.formats import unread
+from gitmem.git.isolation import seal
 from gitmem.git.objects import ObjectDamaged, ObjectMissing, Objects
 from gitmem.git.repository import Commit, Difference, differences, parse_commit
 from gitmem.git.setup import parse_config
 from gitmem.git.trees import FOLDER, Node, Tree, parse
+
+if TYPE_CHECKING:
+    import pygit2
 
 __all__ = [
     "Foreign",
@@ -181,8 +183,11 @@ class Foreign:
 
     def ignores(self, path: str) -> bool:
         """Whether the repository's own rules say that PATH is none of its files."""
+        import pygit2  # only where a folder that is a repository of its own is adopted
+
         with suppress(pygit2.GitError, OSError, KeyError, ValueError):
             if self._raw is None:
+                seal()
                 flags = pygit2.enums.RepositoryOpenFlag.NO_SEARCH
                 self._raw = pygit2.Repository(str(self.top), flags)
             return self._raw.path_is_ignored(path)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.errors import Busy, Damaged
-from gitmem.git import publish, trees
+from gitmem.git import fault_points, trees
 from gitmem.git.checks.closure import loose_names
 from gitmem.git.checks.reffiles import ZERO, all_refs, is_id, read_log
 from gitmem.git.dropped import PACK, keep_listed, listed
@@ -98,7 +98,7 @@ class _Forgetting:
         made = ""
         if going & names and names - going:
             made = new_pack(gitdir, folder, sorted(names - going), deadline)
-        publish.reached("repacked")
+        fault_points.reached("repacked")
         with Lock(lock_path(gitdir)):
             now = self._lines()
             self._needed.add(now, whole=True)
@@ -146,13 +146,13 @@ class _Forgetting:
         gitdir = self._gitdir
         stems = (os.path.basename(each) for each in packs if each != made)
         keep_listed(gitdir, {**dict.fromkeys((*sorted(going), *stems), ""), **listed(gitdir)})
-        publish.reached("listed")
+        fault_points.reached("listed")
         for name in (GRAPH, f"{GRAPH}s/commit-graph-chain"):
             with suppress(FileNotFoundError):  # it names commits that will not be there
                 os.unlink(gitdir / name)
         packed = {*names_in(packs)}.intersection(going)
         remove_packs(gitdir, made, packs)
-        publish.reached("unpacked")
+        fault_points.reached("unpacked")
         places = {oid: self._objects.loose_path(oid) for oid in sorted(going)}
         loose = {oid for oid, path in places.items() if _unlinked(path)}
         aside = gitdir / "gitmem" / "quarantine"
@@ -162,7 +162,7 @@ class _Forgetting:
         for folder in {os.path.dirname(places[oid]) for oid in loose}:
             sync_folder(folder)
         sync_folder(gitdir / "objects" / "pack")
-        publish.reached("removed")
+        fault_points.reached("removed")
         self.gone = Gone(len(packed | loose), len(packs))
 
     def _unlist(self, going: AbstractSet[str], held: AbstractSet[str]) -> None:

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gitmem.git import publish
+from gitmem.git import fault_points
 from gitmem.git.durable import sync_folder
 from gitmem.git.worktree import WorkTree
 
@@ -58,7 +58,7 @@ class HeldFolder:
             mode = stat.S_IMODE(os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode)
         kept = self._begun(path, rule, now, mode)
         worktree.move_out(source, kept.content)
-        publish.reached("moved")
+        fault_points.reached("moved")
         self._close(kept.content)
         worktree.sync(source)
         return kept
@@ -80,7 +80,7 @@ class HeldFolder:
         meta = {"path": path, "rule": rule, "at": now.isoformat(), "mode": mode}
         write_meta(folder, meta)
         sync_folder(self.folder)
-        publish.reached("noted")
+        fault_points.reached("noted")
         return SetAside(name, path, rule, now.isoformat(), folder / CONTENT)
 
     def _sweep(self) -> None:

@@ -222,7 +222,7 @@ class Intake:
     def _stood_lately(self, path: str) -> Iterator[str | None]:
         """The versions of PATH that commits of the last minute have replaced."""
         since = self._publisher.clock().timestamp() - LATELY
-        line = self._repository.history(self._repository.tip().commit)
+        line = self._repository.history(self._repository.tip())
         with suppress(Damaged):
             for commit in islice(line, MOST_COMMITS):
                 if commit.committed < since or not commit.parents:

@@ -45,7 +45,7 @@ def keep_lost(repository: Repository) -> Iterator[tuple[str, str]]:
             release(repository, oid)  # what was kept whole may have been damaged since
     for oid in kept_refs(gitdir).values():
         with suppress(ObjectDamaged):
-            if is_behind(repository.objects, oid, repository.tip().commit):
+            if is_behind(repository.objects, oid, repository.tip()):
                 release(repository, oid)  # it is part of the branch again
     _remember(gitdir, size)
 

@@ -13,12 +13,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import pygit2
-
 from gitmem.core.freshness import WHITE
-from gitmem.git.diffing import AS_GIT_DOES, as_hunk
+from gitmem.git.diffing import compare, hunks_of
 
-AS_BLAME_DOES = AS_GIT_DOES | pygit2.enums.DiffOption.IGNORE_WHITESPACE
 _AS_GIT_READS = bytes.maketrans(b"\v\f", b"\x0e\x0f")
 """White space to libgit2, but not to git."""
 _TAIL = 1024
@@ -123,10 +120,8 @@ def _bare(line: bytes) -> bytes:
 def _compared(old: bytes, new: bytes) -> tuple[Kept, ...]:
     cut = _cut(old, new)
     a, b = (each[: len(each) - cut].translate(_AS_GIT_READS) for each in (old, new))
-    patch = pygit2.Patch.create_from(a, b, flag=AS_BLAME_DOES, context_lines=0, interhunk_lines=0)
     found, x, y = [], 0, 0
-    for each in patch.hunks:
-        hunk = as_hunk(each.old_start, each.old_lines, each.new_start, each.new_lines)
+    for hunk in hunks_of(compare(a, b, white_space=False)):
         found.append(Kept(x, y, hunk.a0 - x))
         x, y = hunk.a1, hunk.b1
     return (*found, Kept(x, y, line_count(old) - x))

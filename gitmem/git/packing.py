@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.errors import Busy, Damaged, StorageFailed
-from gitmem.git import publish
+from gitmem.git import fault_points
 from gitmem.git.checks.closure import loose_names
 from gitmem.git.durable import sync_folder
 from gitmem.git.lock import Lock, lock_path
@@ -80,13 +80,13 @@ def pack(gitdir: Path, *, seconds: float, most_packs: int) -> Packed:
         loose = list(loose_names(gitdir))
         if loose:
             made = new_pack(gitdir, folder, loose, deadline, unpacked=True)
-            publish.reached("packed")
+            fault_points.reached("packed")
             _drop_loose(gitdir, made, loose)
         packs = packs_of(gitdir)
         many = len(packs) >= most_packs
         if many:
             made = new_pack(gitdir, folder, names_in(packs), deadline)
-            publish.reached("repacked")
+            fault_points.reached("repacked")
             drop_packs(gitdir, made, packs)
         remark = _write_graph(gitdir, folder, deadline)
     return Packed(len(loose), len(packs) if many else 0, remark)
@@ -127,7 +127,7 @@ def new_pack(
     with open(os.open(f"{draft}.pack", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o400), "wb") as file:
         run_git(gitdir, *command, seconds=_left(deadline), input=wanted, output=file)
         os.fsync(file.fileno())
-    publish.reached("drafted")
+    fault_points.reached("drafted")
     run_git(gitdir, "index-pack", "-o", f"{draft}.idx", f"{draft}.pack", seconds=_left(deadline))
     _read_all(str(draft), oids)
     return _put_in_place(gitdir, str(draft))
@@ -195,7 +195,7 @@ def _drop_loose(gitdir: Path, made: str, oids: Sequence[str]) -> None:
             for oid in oids[start : start + SLICE]:
                 with suppress(FileNotFoundError):
                     os.unlink(f"{gitdir}/objects/{oid[:2]}/{oid[2:]}")
-        publish.reached("dropped")
+        fault_points.reached("dropped")
     for name in {oid[:2] for oid in oids}:
         with suppress(OSError):  # somebody has put something there since
             os.rmdir(f"{gitdir}/objects/{name}")

@@ -16,15 +16,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import pygit2
-
 from gitmem.core.messages import Note, subject
 from gitmem.errors import Busy, Damaged, StorageFailed
+from gitmem.git import fault_points
 from gitmem.git.commits import commit_bytes, write_tree
 from gitmem.git.indexfile import Entry, Stat
 from gitmem.git.lock import NO_INDEX, UNSEEN, WAIT, Item, Lock, Record
 from gitmem.git.objects import blob_id
-from gitmem.git.repository import BRANCH, GIT_AT_WORK, Repository, Snapshot, Tip, branch_file
+from gitmem.git.refs import Move, RefMoved, move_ref
+from gitmem.git.repository import BRANCH, GIT_AT_WORK, Repository, Snapshot, branch_file
 from gitmem.git.staging import IndexBusy, entry
 from gitmem.git.swapping import SWAPPED, TEMP_PREFIX, swapped
 from gitmem.git.worktree import InTheWay, Seen, WorkTree, beside
@@ -41,10 +41,6 @@ PACKED_LOCK = "packed-refs.lock"
 AGAIN = 10
 """How often the branch is tried again though no lock is to be seen: one may just have gone, and the
 next one come and gone as well."""
-
-
-def reached(step: str) -> None:
-    """A named point of the protocol. Does nothing; fault tests put a process's death here."""
 
 
 class Step(NamedTuple):
@@ -103,7 +99,7 @@ class Publisher:
         """Somebody else had moved the branch, or what landed is not ours."""
         self.published = ""
         """The commit that the branch is known to be at; empty before anybody has looked."""
-        self.rejoin: Callable[[Tip], bool] = lambda tip: False
+        self.rejoin: Callable[[str], bool] = lambda tip: False
         """Asked where the branch is not where we left it; True when it was moved, by the answer."""
         self._remark = self._index = lock.remark()
         self._noted = False
@@ -127,8 +123,6 @@ class Publisher:
     def begin(self) -> bool:
         """See where the branch is: three system calls; False where it is not where it was left."""
         known, now = self.lock.tip(), branch_file(self.repository.gitdir)
-        if now:
-            self.repository.saw_branch(now)
         if not now or known not in ("", now):
             return False
         self.published = now
@@ -141,9 +135,9 @@ class Publisher:
         """
         while True:
             tip = self.repository.tip()
-            if tip.commit != self.published and self.rejoin(tip):
+            if tip != self.published and self.rejoin(tip):
                 continue
-            snapshot = self.repository.snapshot(tip.commit)
+            snapshot = self.repository.snapshot(tip)
             plan = planner(snapshot)
             if plan is None:
                 return None
@@ -156,7 +150,7 @@ class Publisher:
     def look_again(self) -> bool:
         """See where the branch is: a git at work may have moved it; True when commits came back."""
         tip = self.repository.tip()
-        return tip.commit != self.published and self.rejoin(tip)
+        return tip != self.published and self.rejoin(tip)
 
     def check_claims(self, paths: Iterable[str], snapshot: Snapshot) -> bool:
         """Refuse what belongs to a merge of a person's: it would end as half of each.
@@ -187,34 +181,31 @@ class Publisher:
         known = [blob for each in self.unfinished if each.path == path for blob in each[1:3]]
         return self._claims.hold(path, snapshot, known)
 
-    def land(self, tip: Tip, snapshot: Snapshot, plan: Plan) -> Published | None:
+    def land(self, tip: str, snapshot: Snapshot, plan: Plan) -> Published | None:
         """Land PLAN on the branch as it was read; None when somebody else moved it first."""
         final: dict[str, bytes | None] = {}
         for step in plan.steps:
             final.update(step.files)
         items = self._items(plan, snapshot, final)
         with translated("writing the commit"):
-            self._note(plan.steps[-1].note.id, tip.commit, items)
-            reached("recorded")
+            self._note(plan.steps[-1].note.id, tip, items)
+            fault_points.reached("recorded")
             commit = plan.commit or self._write_commits(tip, snapshot, plan.steps)
-            reached("objects")
+            fault_points.reached("objects")
             self._landing = True
             moved = self._move(tip, commit, subject(plan.steps[-1].note))
         if not moved:
             self._landing = False
             return None
         self.published = commit
-        self.repository.saw_branch(commit)
         items = [item._replace(landed=True) for item in items]
         self.unfinished += items
         self._landing = False
-        reached("branch")
-        with suppress(OSError):  # libgit2 leaves its mode to the umask
-            os.chmod(f"{self.repository.gitdir}/{BRANCH}", 0o600)
+        fault_points.reached("branch")
         self.replaced.update(map(snapshot.oid, final))
-        self._go_on(tip.commit, commit, theirs=bool(plan.commit))
+        self._go_on(tip, commit, theirs=bool(plan.commit))
         self.settle(items, final)
-        return Published(commit, tip.commit, {item.path: item.new for item in items})
+        return Published(commit, tip, {item.path: item.new for item in items})
 
     def begin_run(self) -> None:
         """Count from here the commits that nobody but us put on the branch."""
@@ -269,9 +260,9 @@ class Publisher:
         since, tip = self.run
         return since if tip == self.published else ""
 
-    def _write_commits(self, tip: Tip, snapshot: Snapshot, steps: Iterable[Step]) -> str:
+    def _write_commits(self, tip: str, snapshot: Snapshot, steps: Iterable[Step]) -> str:
         objects = self.repository.objects
-        commit, root = tip.commit, snapshot.root
+        commit, root = tip, snapshot.root
         when = self.clock()
         committed = max(int(when.timestamp()), self.repository.commit(commit).committed)
         for step in steps:
@@ -282,36 +273,22 @@ class Publisher:
         objects.flush()
         return commit
 
-    def _move(self, tip: Tip, commit: str, subject: str) -> bool:
+    def _move(self, tip: str, commit: str, subject: str) -> bool:
         """Compare and swap the branch; False when somebody else moved it first."""
-        deadline = time.monotonic() + self.wait
-        reference = tip.reference
-        free = 0  # how often it failed without a lock in the way
-        while True:
-            try:
-                reference.set_target(commit, subject)
-                return True
-            except (pygit2.GitError, OSError, ValueError) as error:
-                now = self._tip_after(error)
-                if now.commit == commit:  # an exception is not "not written"
-                    return True
-                if now.commit != tip.commit:
-                    return False
-                from gitmem.git.refs import clear_dead_lock  # only where a lock is in the way
+        move = Move(tip, commit, subject, int(time.time()))
+        try:
+            move_ref(self.repository.gitdir, BRANCH, move, wait=self.wait, now=self.repository.tip)
+        except RefMoved:
+            return False
+        except Busy:
+            self._landing = False  # it did not: no record shall make that lock look ours
+            raise
+        except OSError as error:
+            if self._tip_after(error) != commit:  # an exception is not "not written"
+                raise
+        return True
 
-                lock = self.repository.gitdir / (BRANCH + ".lock")
-                if lock.exists() and clear_dead_lock(self.repository.gitdir, BRANCH):
-                    continue
-                if time.monotonic() >= deadline:
-                    self._landing = False  # it did not: no record shall make that lock look ours
-                    raise _branch_locked(lock, self.wait) from error
-                free = 0 if lock.exists() else free + 1
-                if free > AGAIN:  # before, it may just have gone
-                    raise
-                reference = now.reference
-                time.sleep(0.01)
-
-    def _tip_after(self, error: Exception) -> Tip:
+    def _tip_after(self, error: Exception) -> str:
         try:
             return self.repository.tip()
         except Damaged as lost:
@@ -334,7 +311,7 @@ class Publisher:
             if as_believed:
                 expected.append(item)
         if self.stage(changes):
-            reached("staged")
+            fault_points.reached("staged")
             with suppress(OSError):
                 self.finish_items(item for item in expected if self._is_settled(item))
 
@@ -377,7 +354,7 @@ class Publisher:
             found, where = self.worktree.put(
                 item.path, item.temp, data, expect_file=item.old is not None
             )
-        reached("placed")
+        fault_points.reached("placed")
         self._out[item.temp] = where
         if not where:
             return found, True
@@ -431,7 +408,7 @@ class Publisher:
             self.worktree.sync(path)
         for item in finished:  # only now: a file whose name is not durable is not finished
             self.unfinished.remove(item)
-        reached("dropped")
+        fault_points.reached("dropped")
 
     def drop_out(self, item: Item) -> None:
         """Remove what came out for ITEM. Only for what is kept in git."""
@@ -513,7 +490,7 @@ def translated(doing: str) -> Iterator[None]:
     """Turn what libgit2 and the system raise into StorageFailed, keeping the cause."""
     try:
         yield
-    except (pygit2.GitError, OSError) as error:
+    except OSError as error:
         text, code = str(error), getattr(error, "errno", None)
         said, hint = text, "nothing was written; see `gitmem check`"
         if code == errno.ENOSPC or "No space left" in text:

@@ -14,12 +14,14 @@ from gitmem.core.messages import Note, parse
 from gitmem.core.numbers import counted
 from gitmem.errors import Conflict, Damaged, GitmemError
 from gitmem.git.ancestry import Split, is_behind, reached, split
+from gitmem.git.checks.reffiles import packed_refs
 from gitmem.git.commits import commit_bytes, write_tree
 from gitmem.git.intake import joined, new_id
 from gitmem.git.lineage import Departure, departure
 from gitmem.git.objects import ObjectDamaged
 from gitmem.git.publish import Plan, Publisher, Step
-from gitmem.git.repository import BRANCH, Snapshot, Tip, branch_file, differences
+from gitmem.git.refs import Move, move_ref
+from gitmem.git.repository import BRANCH, Snapshot, branch_file, differences
 from gitmem.git.trees import Node
 
 if TYPE_CHECKING:
@@ -71,7 +73,7 @@ class Rejoiner:
         """See where the branch is; False when somebody took off it what was PUBLISHED last."""
         self._heal_file()
         tip = self._repository.tip()
-        self._publisher.published = published or tip.commit
+        self._publisher.published = published or tip
         left = self._left(tip)
         self._deal_with(left, tip)
         return left is None or self._is_back(published)
@@ -82,16 +84,16 @@ class Rejoiner:
 
         there = newest_copy(self._repository.gitdir, published)
         with suppress(ObjectDamaged):
-            return is_behind(self._repository.objects, there, self._repository.tip().commit)
+            return is_behind(self._repository.objects, there, self._repository.tip())
         return False
 
-    def __call__(self, tip: Tip) -> bool:
+    def __call__(self, tip: str) -> bool:
         """Deal with a branch at TIP that is not where we left it; True when it was moved again."""
         return self._deal_with(self._left(tip), tip)
 
-    def _deal_with(self, left: Departure | None, tip: Tip) -> bool:
+    def _deal_with(self, left: Departure | None, tip: str) -> bool:
         if left is None:
-            self._publisher.published = tip.commit
+            self._publisher.published = tip
             return False
         moved = False
         for head in left.heads:
@@ -104,7 +106,7 @@ class Rejoiner:
             self._note(line)
             self._tell(line, tip, landed, left)
         if not moved:
-            self._publisher.published = tip.commit
+            self._publisher.published = tip
         return moved
 
     def _put_back(self, head: str, *, meant: bool, old: bool = False) -> tuple[Line, str]:
@@ -144,26 +146,24 @@ class Rejoiner:
         if branch_file(repository.gitdir):
             return
         tip = repository.tip()
-        if str(tip.reference.target) != tip.commit:
-            from gitmem.git.refs import Move, move_ref  # only where something is lost
-
+        if packed_refs(repository.gitdir)[0].get(BRANCH) != tip:
             now = int(self._publisher.clock().timestamp())
-            move = Move(tip.commit, tip.commit, "recovered from the reflog", now)
+            move = Move(tip, tip, "recovered from the reflog", now)
             with suppress(GitmemError, OSError):  # a git command is at work
                 move_ref(repository.gitdir, BRANCH, move)
 
-    def _left(self, tip: Tip) -> Departure | None:
+    def _left(self, tip: str) -> Departure | None:
         published = self._publisher.published
         try:
             objects = self._repository.objects
             with objects.probing():  # the reflog may name what a gc has taken: that is no damage
-                return departure(self._repository.gitdir, objects, published, tip.commit)
+                return departure(self._repository.gitdir, objects, published, tip)
         except ObjectDamaged:
             return None  # what cannot be read cannot be put back; `check` names it
 
-    def _tell(self, line: Line, tip: Tip, landed: str, left: Departure) -> None:
+    def _tell(self, line: Line, tip: str, landed: str, left: Departure) -> None:
         objects = self._repository.objects
-        count = len(reached(objects, line.head, reached(objects, tip.commit)))
+        count = len(reached(objects, line.head, reached(objects, tip)))
         self.found.append(Rejoined(line.head, count, landed, left.how, line.unreadable))
 
     def _landed(self, head: str, *, old: bool = False) -> str:
@@ -177,10 +177,10 @@ class Rejoiner:
         while True:
             tip = self._repository.tip()
             try:
-                apart = split(self._repository.objects, tip.commit, head)
+                apart = split(self._repository.objects, tip, head)
                 if not apart.theirs:
-                    return tip.commit
-                ours = self._repository.snapshot(tip.commit)
+                    return tip
+                ours = self._repository.snapshot(tip)
                 plan = self._plan(ours, self._repository.snapshot(head), apart, old)
                 publisher.check_claims({path for step in plan.steps for path in step.files}, ours)
             except (Conflict, Damaged):

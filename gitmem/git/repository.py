@@ -13,21 +13,15 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-import pygit2
-
 from gitmem.errors import Damaged
 from gitmem.git import trees
 from gitmem.git.durable import read_whole
-from gitmem.git.formats import check_form
 from gitmem.git.objects import ObjectDamaged, Objects
 from gitmem.git.staging import Staging
 from gitmem.git.trees import Node, Tree
 
 if TYPE_CHECKING:
     from gitmem.git.scoped import Scoped
-
-# Before the first repository is opened: set later, objects are synced to disk but refs are not.
-pygit2.settings.enable_fsync_gitdir(True)
 
 BRANCH = "refs/heads/main"
 CACHED_TREES = 2048
@@ -69,13 +63,6 @@ class Commit(NamedTuple):
     committed: int
     """Committer time in seconds: never runs backwards along the branch."""
     message: str
-
-
-class Tip(NamedTuple):
-    """The branch as it was read: moving it compares with this very value."""
-
-    reference: pygit2.Reference
-    commit: str
 
 
 def parse_commit(oid: str, data: bytes) -> Commit:
@@ -128,7 +115,7 @@ def _has_head(gitdir: Path) -> bool:
 def branch_file(gitdir: Path) -> str:
     """The commit in the branch's own file; empty when there is none, or nothing sound in it."""
     try:
-        oid = read_whole(f"{gitdir}/{BRANCH}").removesuffix(b"\n")
+        oid = read_whole(f"{gitdir}/{BRANCH}").rstrip()
     except OSError:
         return ""
     return oid.decode() if len(oid) == ID_LENGTH and not oid.strip(_DIGITS) else ""
@@ -143,18 +130,6 @@ class Repository:
             from gitmem.git.heads import heal_head  # only after a power cut
 
             heal_head(gitdir)
-        try:
-            flags = pygit2.enums.RepositoryOpenFlag.BARE | pygit2.enums.RepositoryOpenFlag.NO_SEARCH
-            self.raw = pygit2.Repository(str(gitdir), flags)
-        except (pygit2.GitError, OSError, KeyError) as error:
-            from gitmem.git.setup import read_config  # which imports this module
-
-            check_form(read_config(gitdir), gitdir.name.removesuffix(".git"))
-            raise Damaged(
-                f"the repository of {gitdir.name.removesuffix('.git')!r} cannot be opened: {error}",
-                hint="run `gitmem check --repair`",
-            ) from error
-        self.raw.set_ident("gitmem", "gitmem@gitmem.invalid")  # for reflogs; never the operator
         self.objects = Objects(gitdir)
         self._head = os.path.join(gitdir, "HEAD")
         self._branch = os.path.join(gitdir, BRANCH)
@@ -165,43 +140,32 @@ class Repository:
         """Refs that could not be read, and why: they are passed over, but not without a word."""
         self._trees: dict[str, Tree] = {}
         self._last: Commit | None = None
-        self._seen_at = ""
 
     def close(self) -> None:
         """Give back file handles."""
         self.objects.close()
-        self.raw.free()
 
-    def tip(self) -> Tip:
-        """The branch now."""
-        try:
-            reference = self.raw.lookup_reference(BRANCH)
-            return Tip(reference, self._standing(str(reference.target)))
-        except (KeyError, pygit2.GitError, OSError, ValueError) as error:
-            what = "is missing" if isinstance(error, KeyError) else "cannot be read"
+    def tip(self) -> str:
+        """The commit that the branch is at now."""
+        return branch_file(self.gitdir) or self._tip_without_file()
+
+    def _tip_without_file(self) -> str:
+        """Where the branch is by `packed-refs` and its reflog.
+
+        git serves the packed value without a word, which is an old one if the file is lost.
+        """
+        from gitmem.git.checks.reffiles import packed_refs
+        from gitmem.git.lineage import without_file
+
+        packed = packed_refs(self.gitdir)[0].get(BRANCH, "")
+        if not packed or os.path.lexists(self._branch):
+            what = "cannot be read" if os.path.lexists(self._branch) else "is missing"
             raise BranchLost(
                 f"the branch of this group {what}, though it has a history",
                 hint="run `gitmem check --repair`: it finds the last sound commit",
                 ref=BRANCH,
-            ) from error
-
-    def _standing(self, commit: str) -> str:
-        """COMMIT, unless that is an old packed value because the file of the branch is lost.
-
-        libgit2, like git, serves such a value without a word. To ask for the file costs one stat
-        for each commit that the branch is seen at.
-        """
-        if commit != self._seen_at:
-            if not os.path.exists(self._branch):
-                from gitmem.git.lineage import without_file  # only where there is no file
-
-                return without_file(self.gitdir, self.objects, commit)
-            self._seen_at = commit
-        return commit
-
-    def saw_branch(self, commit: str) -> None:
-        """The file of the branch was seen at COMMIT: nobody has to look for it again."""
-        self._seen_at = commit
+            )
+        return without_file(self.gitdir, self.objects, packed)
 
     def head_branch(self) -> str | None:
         """The branch that HEAD names, None when it is detached or unreadable."""
@@ -239,13 +203,12 @@ class Repository:
 
     def reference(self, name: str) -> str | None:
         """The object a ref points at, None when there is no such ref or it cannot be read."""
-        try:
-            return str(self.raw.lookup_reference(name).resolve().target)
-        except (KeyError, ValueError):  # no such ref, or no name that a ref could have
-            return None
-        except pygit2.GitError as error:
-            self.trouble[name] = str(error)
-            return None
+        from gitmem.git.checks.reffiles import resolve
+
+        found = resolve(self.gitdir, name)
+        if found.why:
+            self.trouble[name] = found.why
+        return found.target or None
 
     def commit(self, oid: str) -> Commit:
         """One commit by its id."""
@@ -276,7 +239,7 @@ class Repository:
 
     def snapshot(self, commit: str | None = None) -> Snapshot:
         """What the group held at COMMIT, or holds now."""
-        return Snapshot(self, commit or self.tip().commit)
+        return Snapshot(self, commit or self.tip())
 
     def history(self, start: str) -> Iterator[Commit]:
         """Commits from START back to the root: the first parents, which is gitmem's own line."""
@@ -289,7 +252,7 @@ class Repository:
     def has_stood(self, path: str, blob: str) -> bool:
         """True when the branch has had BLOB at PATH: a blob that nothing leads to is not kept."""
         with suppress(ObjectDamaged):
-            line = self.history(self.tip().commit)
+            line = self.history(self.tip())
             return any(self.snapshot(each.oid).oid(path) == blob for each in line)
         return False
 
@@ -365,10 +328,3 @@ def differences(
         file_b = b if b and not b.is_folder else None
         if file_a != file_b:
             yield f"{prefix}{name}", file_a, file_b
-
-
-def seal() -> None:
-    """Make this process blind to the operator's git configuration, identity and home folder."""
-    level = pygit2.enums.ConfigLevel
-    for each in (level.GLOBAL, level.XDG, level.SYSTEM, level.PROGRAMDATA):
-        pygit2.settings.search_path[each] = ""

@@ -16,8 +16,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-import pygit2
-
 from gitmem.core.messages import Note
 from gitmem.git.commits import commit_bytes, write_tree
 from gitmem.git.durable import make_folders, rename_durably, sync_folder, sync_tree, write_durably
@@ -63,7 +61,7 @@ def create(gitdir: Path, worktree: str, note: Note, now: datetime) -> None:
     """
     draft = gitdir.with_name(f"{_DRAFT}{os.urandom(6).hex()}")
     try:
-        pygit2.init_repository(str(draft), bare=True, initial_head="main", mode=0o700)
+        _init(draft)
         for name in ("description", "hooks", "info"):
             _remove(draft / name)
         (draft / "gitmem").mkdir(mode=0o700)
@@ -79,6 +77,15 @@ def create(gitdir: Path, worktree: str, note: Note, now: datetime) -> None:
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)  # a full disk needs the room for the next attempt
         raise
+
+
+def _init(draft: Path) -> None:
+    import pygit2
+
+    from gitmem.git.isolation import seal
+
+    seal()
+    pygit2.init_repository(str(draft), bare=True, initial_head="main", mode=0o700)
 
 
 def _remove_locks(draft: Path) -> None:
@@ -98,11 +105,13 @@ def begun(gitdir: Path) -> None:
 
 
 def _write_root(gitdir: Path, note: Note, now: datetime) -> None:
+    from gitmem.git.refs import Move, move_ref  # only here: every reader imports this module
+
     repository = Repository(gitdir)
     tree = write_tree(repository, None, {})
     raw = commit_bytes(tree, None, note, now, int(now.timestamp()))
     commit = repository.objects.write("commit", raw)
-    repository.raw.create_reference(BRANCH, commit, message="init")
+    move_ref(gitdir, BRANCH, Move(None, commit, "init", int(now.timestamp())))
     repository.close()
 
 

@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 
 from gitmem.core.messages import Note, subject
-from gitmem.git import publish
+from gitmem.git import fault_points
 from gitmem.git.commits import commit_bytes, write_tree
 from gitmem.git.lock import WAIT, Lock, lock_path
 from gitmem.git.objects import TEMP_PREFIX
@@ -60,7 +60,7 @@ class Sideline:
                 committed = max(committed, self._repository.commit(parent).committed)
             raw = commit_bytes(tree, parent, note, when, committed)
             commit = self._repository.objects.write("commit", raw)
-        publish.reached("objects")
+        fault_points.reached("objects")
         return commit
 
     def _landed(
@@ -69,7 +69,7 @@ class Sideline:
         move = Move(base, commit, subject(note), int(when.timestamp()), anew)
         with translated(f"moving {self._ref}"):
             move_ref(self._repository.gitdir, self._ref, move)
-        publish.reached("branch")
+        fault_points.reached("branch")
         return commit
 
 
@@ -90,7 +90,7 @@ def sideline(repository: Repository, ref: str, wait: float = WAIT) -> Iterator[S
         lock.acquire(wait)
         try:
             _remove_dead_objects(repository.gitdir)
-            publish.reached("locked")
+            fault_points.reached("locked")
             yield Sideline(repository, ref)
         finally:
             with suppress(OSError):  # what has landed has landed

@@ -3,21 +3,19 @@
 Needs the repository's lock for everything that writes.
 
 By hand instead of pygit2's `create_tag`: it writes object and ref in one call, through libgit2's
-object database and past the locks of the dead (see `objects` and `refs`). Names are listed by
-pygit2.
+object database and past the locks of the dead (see `objects` and `refs`).
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
 from typing import NamedTuple
 
 from gitmem.errors import Damaged
-from gitmem.git import publish
-from gitmem.git.checks.reffiles import packed_refs
+from gitmem.git import fault_points
+from gitmem.git.checks.reffiles import loose_refs, packed_refs
 from gitmem.git.commits import signature
 from gitmem.git.history import peel
 from gitmem.git.publish import translated
@@ -40,24 +38,16 @@ class Tag(NamedTuple):
 
 def tag_names(repository: Repository, prefix: str = "") -> list[str]:
     """The names of all tags that begin with PREFIX, in order; no object is read."""
-    _, bad = packed_refs(repository.gitdir)
-    if bad:  # libgit2 takes an empty file for one without refs
+    loose = list(loose_refs(repository.gitdir, TAGS))  # first: packing removes them afterwards
+    packed, bad = packed_refs(repository.gitdir)
+    if bad:
         repository.trouble["packed-refs"] = f"{len(bad)} of its lines cannot be read"
-    files = [name for name in _files(repository) if not name.endswith(".lock")]  # first: they come
-    with translated("reading the tags"):
-        names = repository.raw.listall_references()
-    for name in set(files).difference(names):  # libgit2 passes over a file that it cannot read
-        if os.path.exists(repository.gitdir / name):
-            repository.trouble[name] = "its file holds no object id"
+    for ref in loose:
+        if not ref.target:
+            repository.trouble[ref.name] = f"its file holds no object id: {ref.why}"
+    names = {*packed, *(ref.name for ref in loose if ref.target)}
     start = TAGS + prefix
     return sorted(each.removeprefix(TAGS) for each in names if each.startswith(start))
-
-
-def _files(repository: Repository) -> Iterator[str]:
-    """The names of the tags that have a file of their own."""
-    for folder, _, files in os.walk(repository.gitdir / TAGS):
-        below = os.path.relpath(folder, repository.gitdir)
-        yield from (f"{below}/{name}" for name in files)
 
 
 def read_tag(repository: Repository, name: str) -> Tag | None:
@@ -87,7 +77,7 @@ def _text(message: bytes) -> str:
 def write_tag(repository: Repository, tag: Tag) -> None:
     """Make a new tag; Conflict where the name is taken."""
     oid = _write_object(repository, tag)
-    publish.reached("tagged")
+    fault_points.reached("tagged")
     _name(repository, tag.name, None, oid)
 
 
@@ -103,7 +93,7 @@ def replace_tag(repository: Repository, tag: Tag, kept: str) -> None:
     if kept:
         write_tag(repository, old._replace(name=kept))
     oid = _write_object(repository, tag)
-    publish.reached("kept")
+    fault_points.reached("kept")
     _name(repository, tag.name, before, oid)
     return None
 
@@ -121,7 +111,7 @@ def _write_object(repository: Repository, tag: Tag) -> str:
 
 def _name(repository: Repository, name: str, before: str | None, oid: str) -> None:
     name_object(repository, TAGS + name, before, oid, f"the tag {name}")
-    publish.reached("named")
+    fault_points.reached("named")
 
 
 def sound_tags(repository: Repository, names: list[str]) -> Iterator[Tag]:

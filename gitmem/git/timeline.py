@@ -23,7 +23,7 @@ def at_time(repository: Repository, moment: datetime, now: datetime) -> Commit:
     """The commit that was the branch's tip at MOMENT, as of NOW."""
     asked, bound = moment.timestamp(), now.timestamp()
     first, begins = None, _Begins(repository)
-    for commit, latest in _dated(repository, repository.tip().commit):
+    for commit, latest in _dated(repository, repository.tip()):
         first = commit
         if min(latest, bound) <= asked:
             return commit
@@ -119,7 +119,7 @@ class _Begins:
 def _bound_of(repository: Repository, oid: str, present: float) -> float:
     """Before what a commit was made, by those on top of it."""
     bound, begins = present, _Begins(repository)
-    for commit, latest in _dated(repository, repository.tip().commit):
+    for commit, latest in _dated(repository, repository.tip()):
         if commit.oid == oid:
             break
         bound = min(bound, _judged(begins, commit, latest, bound))
@@ -128,7 +128,7 @@ def _bound_of(repository: Repository, oid: str, present: float) -> float:
 
 def _adopted(repository: Repository) -> list[Commit]:
     """What was adopted, oldest first."""
-    line = repository.history(repository.tip().commit)
+    line = repository.history(repository.tip())
     return [each for each in line if _is_adopted(each)][::-1]
 
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from gitmem.git import publish
+from gitmem.git import fault_points
 from gitmem.git.durable import sync_folder
 from gitmem.git.held import (
     CONTENT,
@@ -65,7 +65,7 @@ class Trash:
         source, target = each.content.parent, self._folder / each.id
         facts = {"dropped": why.at.isoformat(), "agent": why.agent, "reason": why.reason}
         write_meta(source, read_meta(source) | facts | {"stood": why.stood})
-        publish.reached("marked")
+        fault_points.reached("marked")
         self._rename(source, target)
         return self._read(each.id)
 
@@ -98,7 +98,7 @@ class Trash:
         """Move it back to where it stood; False when it stays: something else stands there."""
         if not each.stood or not worktree.move_in(each.content, each.path, each.mode):
             return False
-        publish.reached("returned")
+        fault_points.reached("returned")
         self.remove(each)
         return True
 
@@ -119,4 +119,4 @@ class Trash:
         os.rename(source, target)
         for folder in (target.parent, source.parent, target.parent.parent):
             sync_folder(folder)
-        publish.reached("trashed")
+        fault_points.reached("trashed")

@@ -29,7 +29,7 @@ from gitmem.git.intake import (
 )
 from gitmem.git.lock import WAIT, Lock, Run, lock_path
 from gitmem.git.publish import PATIENCE, Plan, Planner, Published, Publisher, Step, translated
-from gitmem.git.repository import Repository, Snapshot, Tip
+from gitmem.git.repository import Repository, Snapshot
 from gitmem.git.worktree import ABSENT, Seen, WorkTree
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Writer:
         publisher.rejoin = self._rejoin
         self._finisher = Finisher(publisher, self._intake, held, self._rejoining)
 
-    def _rejoin(self, tip: Tip) -> bool:
+    def _rejoin(self, tip: str) -> bool:
         return self._rejoining()(tip)
 
     def _rejoining(self) -> Rejoiner:

@@ -250,7 +250,7 @@ def _publish(
             raise ObjectMissing(oid)
         return foreign.blob(oid)
 
-    base = group.repository.tip().commit
+    base = group.repository.tip()
     tip = graft(group.repository, base, plan.line.remade(blobs, progress), group.now())
     contents = plan.line.contents(blobs)
     standing = _standing(contents, plan.choice) if target.in_place else {}
@@ -350,7 +350,7 @@ def _already(target: Target) -> Adopted:
     group = target.opened()
     try:
         finished = _finished(group)
-        layout, tip = layout_of(group), group.repository.tip().commit
+        layout, tip = layout_of(group), group.repository.tip()
         taken = tuple(path for path, _ in group.repository.snapshot(tip).files())
     finally:
         group.close()

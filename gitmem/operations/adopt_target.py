@@ -110,6 +110,6 @@ def has_content(target: Target) -> Conflict:
 
 
 def _came_from(group: Group, root: Path) -> bool:
-    line = group.repository.history(group.repository.tip().commit)
+    line = group.repository.history(group.repository.tip())
     place = redact(str(root))[0]
     return any(parse(each.message).get(ADOPTED) == place for each in line)

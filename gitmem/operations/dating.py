@@ -131,7 +131,7 @@ def _brought_up(
 ) -> Dates:
     """Go on from KNOWN, and keep what is new if that is much; a look at the past keeps nothing."""
     repository, commit = snapshot.repository, snapshot.commit
-    is_new = commit == repository.tip().commit
+    is_new = commit == repository.tip()
 
     def keep_half(found: Chronicle) -> None:
         if is_new:

@@ -71,7 +71,7 @@ def _departure(group: Group) -> Departure | None:
     from gitmem.git.lineage import departure
 
     with suppress(ObjectDamaged):
-        tip, published = group.repository.tip().commit, last_published(group.gitdir)
+        tip, published = group.repository.tip(), last_published(group.gitdir)
         objects = group.repository.objects
         with objects.probing():  # the reflog may name what a gc has taken: that is no damage
             return departure(group.gitdir, objects, published, tip)
@@ -126,7 +126,7 @@ def kept_restore(group: Group, what: str, *, allow_secret: Iterable[str] = ()) -
         oid = _on_branch(group, what)
         if not oid:
             raise
-        return Restored(oid, group.repository.tip().commit, changed=False)
+        return Restored(oid, group.repository.tip(), changed=False)
     permitted = frozenset(allow_secret)
     exposed = _permitted(group, oid, permitted)  # before the lock: nobody waits for a search
     with group.writing() as writer:
@@ -196,7 +196,7 @@ def _copies_behind(group: Group, oid: str) -> set[str]:
     if not copies:
         return set()
     objects = group.repository.objects
-    others = reached(objects, group.repository.tip().commit)
+    others = reached(objects, group.repository.tip())
     for each in set(kept_refs(group.gitdir).values()) - {oid}:
         others = others | reached(objects, each, others)
     return copies & set(reached(objects, oid, others))
@@ -246,7 +246,7 @@ def _on_branch(group: Group, what: str) -> str:
     start = _digits(what)
     if re.fullmatch(r"[0-9a-f]{4,40}", start) is None:
         return ""
-    tip, objects = group.repository.tip().commit, group.repository.objects
+    tip, objects = group.repository.tip(), group.repository.objects
     alike = [old for old in rebuilt(group.gitdir) if old.startswith(start)]
     with suppress(Damaged):
         alike += commits_like(group.repository, start)

@@ -101,7 +101,7 @@ def scan_commits(group: Group, *, bounded: bool = False) -> Scanned:
 
     BOUNDED: where there are too many, what they changed in the files of HEAD, and nothing else.
     """
-    known, tip = scanned_in(group.gitdir)[0], group.repository.tip().commit
+    known, tip = scanned_in(group.gitdir)[0], group.repository.tip()
     search = _Search(group, MOST_COMMITS if bounded else None)
     if tip == known.tip or (bounded and tip == known.left):
         left = "" if tip == known.tip else known.left
@@ -184,7 +184,7 @@ def _leave_branch(group: Group, commits: set[str]) -> None:
     known = read_scanned(group.gitdir)
     if known.left or commits.isdisjoint(each.commit for each in known.found):
         return
-    gone = commits - _led_to(group, [group.repository.tip().commit])
+    gone = commits - _led_to(group, [group.repository.tip()])
     found = tuple(each for each in known.found if each.commit not in gone)
     keep_scanned(group.gitdir, known._replace(found=found))
 
@@ -298,7 +298,7 @@ class _Search:
 
     def beside(self, new: Iterable[str], old: Iterable[str]) -> list[Step] | None:
         """What NEW lead to and neither OLD nor the branch does, oldest first; None: too many."""
-        tip, new = self._group.repository.tip().commit, self.commits(new)
+        tip, new = self._group.repository.tip(), self.commits(new)
         old = [tip] if new <= {tip} else [tip, *self.commits(old)]
         found = only_behind(self._objects, new, old, self._most)
         return None if found is None else [self.step(oid) for oid in reversed(found)]
@@ -474,7 +474,7 @@ def acknowledge_in_place(group: Group, found: Iterable[Exposed]) -> None:
 def exposed_beside(group: Group, commit: str) -> list[Exposed]:
     """What the branch would get that nobody has acknowledged, if it were to lead to COMMIT."""
     search = _Search(group)
-    steps = search.unscanned(commit, group.repository.tip().commit) or []
+    steps = search.unscanned(commit, group.repository.tip()) or []
     done = read_acknowledged(group.gitdir)
     return [each for each in search.exposed(steps) or () if not done.covers(each.id, each.place)]
 

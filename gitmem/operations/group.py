@@ -15,9 +15,10 @@ from gitmem.core.layout import EMPTY, FILE, Layout
 from gitmem.core.messages import Note, check_agent
 from gitmem.core.paths import check_group, check_path
 from gitmem.errors import BadInput, Damaged, GitmemError, GroupNotFound, PathRefused
+from gitmem.git import isolation
 from gitmem.git.formats import Unread, check_form, unread
 from gitmem.git.lock import WAIT, Run, last_run
-from gitmem.git.repository import Repository, Snapshot, branch_file, seal
+from gitmem.git.repository import Repository, Snapshot, branch_file
 from gitmem.git.rescue import Rescue, damage_met
 from gitmem.git.setup import (
     FORMAT,
@@ -52,7 +53,7 @@ FINDER = Note(op="capture", id="", agent="unknown")
 
 def isolate() -> None:
     """For a process of our own: no git configuration, identity or home of the operator counts."""
-    seal()
+    isolation.isolate()
 
 
 class Who(NamedTuple):
@@ -308,7 +309,7 @@ class Group:
         if self._writer and self._writer.published:
             return self._writer.published
         with suppress(Damaged):
-            return self.repository.tip().commit
+            return self.repository.tip()
         return ""
 
     def _layout_at(self, commit: str) -> Layout:
@@ -374,7 +375,7 @@ class Group:
         from gitmem.index.scanned import scanned_stamp
 
         with suppress(GitmemError, OSError):  # what is damaged is told by who needs it
-            tip = branch_file(self.gitdir) or self.repository.tip().commit
+            tip = branch_file(self.gitdir) or self.repository.tip()
             stamp = scanned_stamp(self.gitdir)
             if (tip, stamp) == self._searched:
                 return True
@@ -553,7 +554,7 @@ class Group:
 def is_where_left(group: Group) -> bool:
     """True while the branch is where the last writer of ours left it."""
     with suppress(Damaged):
-        return last_run(group.gitdir)[1] in ("", group.repository.tip().commit)
+        return last_run(group.gitdir)[1] in ("", group.repository.tip())
     return True
 
 

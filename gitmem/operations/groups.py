@@ -72,7 +72,7 @@ def _row(store: Store, name: str, acting: str | None) -> GroupRow:
     except GitmemError as error:
         return GroupRow(name, None, "", 0, 0, f"damaged: {error.message}", where)
     try:
-        tip = group.repository.tip().commit
+        tip = group.repository.tip()
         commit = group.repository.commit(tip)
         found = group.repository.snapshot(tip).files()
         files = [node for _, node in found if node.mode != SUBMODULE]

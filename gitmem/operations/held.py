@@ -223,7 +223,7 @@ def _accept_masked(
 
 
 def _commit_of(writer: Writer, captured: Captured | None) -> str:
-    return captured.commit if captured else writer.repository.tip().commit
+    return captured.commit if captured else writer.repository.tip()
 
 
 def _masked(thing: HeldThing, seen: Seen, before: bytes | None) -> tuple[Seen, tuple[Masked, ...]]:

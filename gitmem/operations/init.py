@@ -111,7 +111,7 @@ def init(
             if fresh and take_in and ahead:
                 rest = capture(group, reason=FOUND)
                 found = rest._replace(captured=(*found.captured, *rest.captured))
-            tip = group.repository.tip().commit
+            tip = group.repository.tip()
             named = layout_of(group).name
             # What waits for room on the disk is finished by whoever calls this again.
             if fresh and take_in and Lock(lock_path(group.gitdir)).peek() is None:

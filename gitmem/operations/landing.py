@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 def landing(writer: Writer, published: Published | None) -> dict[str, Any]:
     """The commit that holds it now, a new one or the last, and what was found on the way to it."""
     return {
-        "commit": published.commit if published else writer.repository.tip().commit,
+        "commit": published.commit if published else writer.repository.tip(),
         "captured": tuple(writer.captured),
         "set_aside": tuple(writer.set_aside),
         "pending": writer.pending,

@@ -103,7 +103,7 @@ def start_of(group: Group, since: str) -> float:
 
 
 def _visits(group: Group, path: str, since: float = 0.0) -> Iterator[Visit]:
-    repository, tip = group.repository, group.repository.tip().commit
+    repository, tip = group.repository, group.repository.tip()
     path = known_path(group, repository.snapshot(tip), path) if path else ""
     now = group.moment().timestamp() if since else math.inf
     if path:

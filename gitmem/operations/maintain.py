@@ -187,7 +187,7 @@ def _quiet_now(group: Group) -> Quiet | None:
         return None
     try:
         same = (
-            known.commit == group.repository.tip().commit
+            known.commit == group.repository.tip()
             and known.beside == _beside(group)
             and group.repository.head_branch() == BRANCH
             and known.settings == _settings(group.store)
@@ -208,7 +208,7 @@ def _all_quiet(known: Quiet) -> tuple[Stepped, ...]:
 def _state(group: Group) -> Quiet | None:
     """What will be remembered if nothing is due; None where an edit could go unseen."""
     try:
-        now, tip, beside = group.now(), group.repository.tip().commit, _beside(group)
+        now, tip, beside = group.now(), group.repository.tip(), _beside(group)
         tomorrow = datetime.combine(now.date() + timedelta(days=1), time.min, now.tzinfo)
         looks = _looks_of(group)
     except (GitmemError, OSError, OverflowError):

@@ -108,7 +108,7 @@ def migrate(
         published = writer.publish(work.plan)
         if not unasked:
             forget_refusal(group.gitdir)
-        tip = writer.repository.tip().commit
+        tip = writer.repository.tip()
         return work.answer(tip)._replace(
             commits=_since(writer.repository, published),
             captured=tuple(writer.captured),

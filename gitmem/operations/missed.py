@@ -103,7 +103,7 @@ def _ends(
     day = now.date()
     found: list[tuple[Missed, Commit]] = []
     with suppress(Damaged):  # `check` tells of it; the days on top of it are known
-        for count, commit in enumerate(group.repository.history(group.repository.tip().commit)):
+        for count, commit in enumerate(group.repository.history(group.repository.tip())):
             if count == most or (count >= LEAST and perf_counter() > until):
                 return found, False
             made = min(made, made_by(commit, present, made))

@@ -84,7 +84,7 @@ def pending_edits(group: Group, under: Iterable[str] = (), *, until: float = mat
     if not whole and group.worktree != group.store.default_worktree(group.name):
         group.ensure_worktree()  # raises: it is elsewhere and not there, or not ours
     if not group.worktree.is_dir():
-        return Scan((), (), 0, group.repository.tip().commit)
+        return Scan((), (), 0, group.repository.tip())
     worktree = WorkTree(group.worktree)
     try:
         scan = scan_edits(group.repository, worktree, under, until=until)
@@ -106,9 +106,9 @@ def scan_edits(
     """Compare the work tree, or what is at or below the paths UNDER, with HEAD."""
     places = _outermost(under)
     for _ in range(ATTEMPTS):
-        tip = repository.tip().commit
+        tip = repository.tip()
         scan = _Scanner(repository.snapshot(tip), worktree, until).scan(places)
-        if repository.tip().commit == tip:
+        if repository.tip() == tip:
             break  # else a writer was at work meanwhile, and its files would look like edits
     return scan
 

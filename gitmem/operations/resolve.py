@@ -34,7 +34,7 @@ def resolve(group: Group, at: str | None) -> str:
     A date denotes the last commit of its interval, in the group's time zone.
     """
     if at is None:
-        return group.repository.tip().commit
+        return group.repository.tip()
     name = re.sub(STEPS, "", at.strip())
     commit = _named(group, name)
     for kind, number in re.findall(r"([~^])([0-9]*)", at.strip()[len(name) :]):
@@ -53,7 +53,7 @@ def _named(group: Group, name: str) -> str:
     if moment:
         return _by_time(group, moment.end)
     if name in CURRENT:
-        return repository.tip().commit
+        return repository.tip()
     tag = _by_tag(repository, name)
     if tag:
         return tag

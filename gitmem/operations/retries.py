@@ -21,7 +21,7 @@ def find_earlier(repository: Repository, operation: str, op: str = "") -> str | 
 
     OP: only one that did this; an id says nothing about what was done under it.
     """
-    tip = repository.tip().commit
+    tip = repository.tip()
     for number, commit in enumerate(repository.history(tip)):
         if number >= RECOGNISED_WITHIN:
             return None

@@ -81,7 +81,7 @@ def _rotate(group: Group, reason: str) -> Rotated:
             turn.take()
         return Rotated(
             next((each.commit for each in reversed(turns) if each.commit), "")
-            or writer.repository.tip().commit,
+            or writer.repository.tip(),
             today,
             tuple(each.path for each in layers),
             tuple(pair for turn in turns for pair in turn.moved),

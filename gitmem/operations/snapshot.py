@@ -82,7 +82,7 @@ def _snapshot(group: Group, force: bool, reason: str) -> Snapshotted:
     found = capture(group, reason=reason)
     with group.writing() as writer:
         repository, now = writer.repository, group.now()
-        commit, day = repository.tip().commit, now.date()
+        commit, day = repository.tip(), now.date()
         last = latest(repository, day)
         name = f"{PREFIX}{day}"
         made = Tag(name, commit, note.agent, now, _message(day, reason))
@@ -138,7 +138,7 @@ def has_grown(group: Group) -> bool:
     """Whether memory has changed since the snapshot of today, if there is one."""
     repository = group.repository
     made = read_tag(repository, f"{PREFIX}{group.now().date()}")
-    now = repository.tip().commit
+    now = repository.tip()
     return made is not None and repository.commit(made.commit).tree != repository.commit(now).tree
 
 

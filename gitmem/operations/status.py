@@ -166,7 +166,7 @@ class Status(NamedTuple):
 
 def status(group: Group) -> Status:
     """What is there, what is not committed, what is held, and whether all is well."""
-    tip = group.repository.tip().commit
+    tip = group.repository.tip()
     recent: list[Entry] = []
     with suppress(Damaged):  # one old commit that cannot be read is no reason to say nothing
         recent.extend(islice(iter_log(group), RECENT))

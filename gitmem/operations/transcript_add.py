@@ -109,7 +109,7 @@ def transcript_add(
                 first = (tip.last if tip else closed_before) + 1
                 heard = list(_numbered(unknown, first, came))
                 numbers = (NUMBERS, f"{first}-{heard[-1].number}")
-                began = (BEGAN, tip.began if tip else group.repository.tip().commit)
+                began = (BEGAN, tip.began if tip else group.repository.tip())
                 said_ = note._replace(title=_title(heard), extra=(numbers, began))
                 base = tip.commit if tip else None
                 commit = line.append(base, dict(_batches(heard, came)), said_, came)

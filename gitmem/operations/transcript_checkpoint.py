@@ -121,7 +121,7 @@ def _named(group: Group, covers: Sequence[str]) -> tuple[str, ...]:
     """The commits that were named; to undo one that is not on the branch would open nothing."""
     found = tuple(resolve(group, each) for each in covers)
     missing = set(found)
-    for commit in walk(group.repository, group.repository.tip().commit) if found else ():
+    for commit in walk(group.repository, group.repository.tip()) if found else ():
         missing.discard(commit.oid)
         if not missing:
             return found
@@ -180,7 +180,7 @@ def _open_in(group: Group, wanted: Range) -> int:
 def _since(group: Group, lease: Lease) -> tuple[str, ...]:
     """The commits that were made for a range since it was handed out, the oldest first."""
     found: list[Commit] = []
-    for commit in group.repository.history(group.repository.tip().commit):
+    for commit in group.repository.history(group.repository.tip()):
         if commit.oid == lease.base:
             break
         note = parse(commit.message)

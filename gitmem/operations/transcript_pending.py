@@ -152,7 +152,7 @@ def transcript_pending(
             (Hand(group.who.session, group.who.agent),),
             holder,
             now,
-            group.repository.tip().commit,
+            group.repository.tip(),
             now,
         )
         if lease and lease.is_open((each.number, each.chat) for each in messages):

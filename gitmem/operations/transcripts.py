@@ -109,7 +109,7 @@ def tip_of(group: Group) -> Said | None:
 
 def ask_said(group: Group, tip: Said | None, answer: Callable[[Connection], Answer]) -> Answer:
     """What ANSWER finds at TIP and at the newest commit of the branch."""
-    branch = group.repository.tip().commit
+    branch = group.repository.tip()
     question = Question(
         lambda connection: _is_there(connection, group, tip, branch),
         lambda connection: _bring(connection, group, tip, branch),
@@ -224,7 +224,7 @@ def last_closed(group: Group) -> int:
 
     Somebody may have removed its ref, log and all: then no number shall be given twice.
     """
-    deeds = map(_deed, group.repository.history(group.repository.tip().commit))
+    deeds = map(_deed, group.repository.history(group.repository.tip()))
     return max((each.closes.last for each in deeds if each and each.closes), default=0)
 
 

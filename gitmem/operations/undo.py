@@ -76,7 +76,7 @@ def undo(
             return Plan((Step(files, done),))
 
         published = writer.publish(plan)
-        commit = published.commit if published else group.repository.tip().commit
+        commit = published.commit if published else group.repository.tip()
         undone = (*work.undone, *words)
         captured = tuple(writer.captured)
         pending = writer.pending
@@ -122,12 +122,12 @@ def _chosen(
 
 
 def _line(repository: Repository, limit: int = 0) -> Iterator[Commit]:
-    return islice(repository.history(repository.tip().commit), limit or None)
+    return islice(repository.history(repository.tip()), limit or None)
 
 
 def _named(repository: Repository, wanted: set[str]) -> list[Commit]:
     found = []
-    for commit in walk(repository, repository.tip().commit):
+    for commit in walk(repository, repository.tip()):
         if commit.oid in wanted:
             found.append(commit)
         if len(found) == len(wanted):
@@ -144,7 +144,7 @@ def _by(repository: Repository, session: str, agent: str) -> list[Commit]:
     found: list[Commit] = []
     undone: set[str] = set()
     known = False
-    for commit in walk(repository, repository.tip().commit):
+    for commit in walk(repository, repository.tip()):
         mine = len(commit.parents) == 1 and _is_of(commit, session, agent)
         known = known or mine
         if commit.oid in undone:

@@ -187,7 +187,7 @@ def _snapshot_due(group: Group, limits: Limits) -> Due:
     repository, today = group.repository, group.now().date()
     if read_tag(repository, f"{PREFIX}{today}"):
         return Due(False, f"{PREFIX}{today} was made before")
-    last, tree = latest(repository, today), repository.commit(repository.tip().commit).tree
+    last, tree = latest(repository, today), repository.commit(repository.tip()).tree
     if last is None:
         return Due(bool(repository.tree(tree)), "there is none yet")
     if repository.commit(last.commit).tree == tree:
@@ -223,7 +223,7 @@ def _report(group: Group, limits: Limits) -> Told:
 
 
 def _scrub_due(group: Group, limits: Limits) -> Due:
-    tip = group.repository.tip().commit
+    tip = group.repository.tip()
     if group.repository.reference(VERIFIED) == tip:
         return Due(False, "everything was read before")
     return Due(True, "there are commits that nobody has read back")
@@ -234,7 +234,7 @@ def _scrub(group: Group, limits: Limits) -> Told:
     from gitmem.git.repairs.pointing import point_if_free
 
     _read_caches_back(group)
-    tip = group.repository.tip().commit
+    tip = group.repository.tip()
     found = scrub(group.repository, tip, group.repository.reference(VERIFIED))
     if found.lacks and not _known_losses(group, found.lost):
         more = f", and {len(found.lacks) - 1} more" if len(found.lacks) > 1 else ""
@@ -273,7 +273,7 @@ def _read_caches_back(group: Group) -> None:
 def _secrets_due(group: Group, limits: Limits) -> Due:
     from gitmem.operations.exposed import waits_beside
 
-    tip, known = group.repository.tip().commit, scanned_in(group.gitdir)[0].tip
+    tip, known = group.repository.tip(), scanned_in(group.gitdir)[0].tip
     is_due = tip != known or waits_beside(group)
     return Due(is_due, "commits by plain git are not searched yet" if is_due else "all searched")
 

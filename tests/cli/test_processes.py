@@ -67,7 +67,16 @@ def test_help_of_the_whole_loads_no_command() -> None:
 
 
 HEAVY = {
-    *("yaml", "frontmatter", "difflib", "zoneinfo", "sqlite3", "importlib.metadata", "random"),
+    *(
+        "pygit2",
+        "yaml",
+        "frontmatter",
+        "difflib",
+        "zoneinfo",
+        "sqlite3",
+        "importlib.metadata",
+        "random",
+    ),
     "gitmem.core.merging",
 }
 WRITER = {
@@ -79,7 +88,7 @@ WRITER = {
 def test_a_write_imports_only_what_it_needs(store: Path) -> None:
     modules = imported("write", "a.md", "hello")
 
-    assert {"pygit2", *WRITER} <= modules
+    assert modules >= WRITER
     assert modules & HEAVY == set()
 
 
@@ -89,7 +98,6 @@ def test_reading_imports_nothing_that_writes(store: Path, args: list[str]) -> No
 
     modules = imported(*args)
 
-    assert "pygit2" in modules
     assert modules & (HEAVY | WRITER | {"json"}) == set()
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import gitmem.git.fault_points
 import gitmem.git.publish
 from gitmem.git.swapping import SWAPPED, path_of, swapped
 from gitmem.operations.capture import capture
@@ -24,6 +25,7 @@ from tests.faults.test_kill import die_at
 from tests.support.disks import other_disk
 from tests.support.faults import (
     ANYTHING_GOES,
+    UNACKNOWLEDGED,
     Scene,
     assert_sound,
     copied,
@@ -107,7 +109,7 @@ def test_nothing_is_cleaned_away_that_a_dead_writer_left(tmp_path: Path, name: s
 
         said_in_all = tokens_anywhere(scene)
         assert "token-late" in said_in_all, said
-        assert ("token-ours" in said_in_all) or said[0][1] in ("recorded", "objects")
+        assert ("token-ours" in said_in_all) or said[0][1] in UNACKNOWLEDGED
         assert not [each for each in committed_names(scene) if ".gitmem" in each]
         assert leftovers(scene) == []
 
@@ -124,7 +126,7 @@ def test_a_new_file_that_git_removes_before_it_is_staged_stands_again(
             for words in taken:
                 git(scene.worktree, *PERSON, *words, check=False)
 
-    monkeypatch.setattr(gitmem.git.publish, "reached", clean_once)
+    monkeypatch.setattr(gitmem.git.fault_points, "reached", clean_once)
     scene.write(Edit("new/d.md", line("new")), Edit("e.md", line("e")))
     monkeypatch.undo()
     with scene.opened() as group:
@@ -155,7 +157,7 @@ def test_what_came_out_never_has_a_name_in_the_work_tree(scene: Scene) -> None:
         seen.extend(path.name for path in scene.worktree.rglob(".gitmem-*"))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gitmem.git.publish, "reached", look)
+        patch.setattr(gitmem.git.fault_points, "reached", look)
         scene.write(Edit("a.md", "new\n"), Edit("new/b.md", "b\n"))
     assert seen == []
 

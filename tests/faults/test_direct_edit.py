@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+import gitmem.git.fault_points
 import gitmem.git.publish
 from gitmem.errors import Conflict, NotFound, Refused
 from gitmem.operations.capture import capture
@@ -195,7 +196,7 @@ def edited_at(
 
     by_rename(scene.worktree / "one.md", "\n" + line("before"))
     with pytest.MonkeyPatch.context() as patch, scene.opened() as group:
-        patch.setattr(gitmem.git.publish, "reached", edit)
+        patch.setattr(gitmem.git.fault_points, "reached", edit)
         work(group)
     return reached
 
@@ -311,7 +312,7 @@ def test_an_edit_too_big_to_be_merged_is_in_history_whole(tmp_path: Path) -> Non
             (scene.worktree / "one.md").write_text(theirs)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gitmem.git.publish, "reached", edit)
+        patch.setattr(gitmem.git.fault_points, "reached", edit)
         scene.write(Edit("one.md", ours))
 
     assert scene.files()["one.md"] == ours.encode()

@@ -165,7 +165,7 @@ class Scene(NamedTuple):
         files = {str(path): path.read_bytes() for path in root.rglob("*") if path.is_file()}
         held = [str(path) for path in (self.theirs.gitdir / "gitmem").rglob("*")]
         line = (self.theirs.gitdir / REF).read_text()
-        return self.theirs.repository.tip().commit, line, files, held
+        return self.theirs.repository.tip(), line, files, held
 
 
 @pytest.fixture
@@ -238,7 +238,7 @@ def path_tricks(scene: Scene) -> list[str]:
 
 
 def moment_tricks(scene: Scene) -> list[str]:
-    tip = scene.theirs.repository.tip().commit
+    tip = scene.theirs.repository.tip()
     blob = scene.theirs.repository.snapshot().oid("a.md") or ""
     return [tip, tip[:10], f"{tip}~1", blob, "theirs", "../theirs", "refs/../../theirs.git/HEAD"]
 
@@ -675,14 +675,14 @@ def test_global_is_read_by_all_and_written_by_main(scene: Scene, name: str) -> N
     put(owner, "a.md", "two\n")
     (owner.worktree / "held.md").symlink_to("a.md")
     (owner.worktree / "new.md").write_text("new\n")
-    before = owner.repository.tip().commit, sorted(os.listdir(owner.worktree))
+    before = owner.repository.tip(), sorted(os.listdir(owner.worktree))
     reader = Group(scene.store, "global", acting="mine")
 
     with pytest.raises(GroupRefused):
         WRITING[name](reader, "held.md" if name.startswith("held") else "a.md")
     assert read(reader, "a.md").text == "two\n"
     assert len(log(reader)) == 3
-    assert (owner.repository.tip().commit, sorted(os.listdir(owner.worktree))) == before
+    assert (owner.repository.tip(), sorted(os.listdir(owner.worktree))) == before
     owner.close()
     reader.close()
 

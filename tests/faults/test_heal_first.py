@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-import gitmem.git.publish
+import gitmem.git.fault_points
 from gitmem.errors import Refused
 from gitmem.git.objects import ObjectDamaged, blob_id
 from gitmem.git.publish import Plan, Step
@@ -230,7 +230,7 @@ def die_after_the_swap(voice: Voice, root: str) -> None:
             voice.say(point)
             os.kill(os.getpid(), signal.SIGKILL)
 
-    gitmem.git.publish.reached = reached
+    gitmem.git.fault_points.reached = reached
     Scene(Path(root)).write(Edit(PATH, "new\n"))
 
 

@@ -13,10 +13,12 @@ from typing import NamedTuple
 import pytest
 
 import gitmem.git.exchange
-import gitmem.git.publish
+import gitmem.git.fault_points
 from gitmem.operations.read import read
 from gitmem.operations.write import Edit
 from tests.support.faults import (
+    POINTS,
+    UNACKNOWLEDGED,
     Scene,
     assert_sound,
     commits_of,
@@ -42,7 +44,6 @@ from tests.support.processes import (
 )
 from tests.support.samples import LETTERS, body
 
-POINTS = {"recorded", "objects", "branch", "placed", "staged", "dropped"}
 SETTING_ASIDE = {"noted", "moved"}
 """Points that a write reaches where a version that may not enter git has to make room."""
 BEFORE = {"a.md": b"first\n", "b.md": b"b\n", "notes/c.md": b"c\r\nno end"}
@@ -165,7 +166,7 @@ def test_kill_at_every_named_point(tmp_path: Path, name: str) -> None:
             break
         seen.add(said[0][1])
         tip = scene.head()
-        assert (tip != before) or said[0][1] in ("recorded", "objects")
+        assert (tip != before) or said[0][1] in UNACKNOWLEDGED
         alone(write_once, str(scene.root), SECOND_LIFE)
         assert_survived(scene, case, tip)
         assert victims_of(scene) == victims
@@ -196,7 +197,7 @@ def interrupted(scene: Scene, case: Case, step: int) -> bool:
             raise KeyboardInterrupt(point)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gitmem.git.publish, "reached", reached)
+        patch.setattr(gitmem.git.fault_points, "reached", reached)
         try:
             scene.write(*(Edit(*each) for each in case.edits))
         except KeyboardInterrupt:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-import gitmem.git.publish
+import gitmem.git.fault_points
 import gitmem.git.staging
 from gitmem.errors import Busy
 from gitmem.git.lock import Lock, decode, lock_path
@@ -46,7 +46,7 @@ def die_at(voice: Voice, root: str, point: str) -> None:
         if step == point:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    gitmem.git.publish.reached = reached
+    gitmem.git.fault_points.reached = reached
     Scene(Path(root)).write(Edit("a.md", line("dead"), append=True))
 
 
@@ -126,7 +126,7 @@ def test_live_lock_survives(scene: Scene, wants: str, monkeypatch: pytest.Monkey
         for _ in range(2):  # the second must not take the first for dead
             with pytest.raises(Busy, match=r"main\.lock") as busy:
                 scene.write(Edit("a.md", line("busy")))
-            assert "nothing was written" in busy.value.hint
+            assert "nothing was written" in str(busy.value)
         assert lock.read_bytes() == held
         let_go(holder)
 
@@ -320,9 +320,9 @@ def die_moving(voice: Voice, root: str, ref: str, step: str) -> None:
         if point == step:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    gitmem.git.publish.reached = reached
+    gitmem.git.fault_points.reached = reached
     with Scene(Path(root)).opened() as group:
-        point(group.repository, ref, group.repository.tip().commit, "by hand")
+        point(group.repository, ref, group.repository.tip(), "by hand")
 
 
 @pytest.mark.parametrize("step", ["held", "logged"])
@@ -334,7 +334,7 @@ def test_whoever_dies_moving_any_ref_is_in_nobody_s_way(scene: Scene, ref: str, 
 
     scene.write(Edit("a.md", line("again")))
     with scene.opened() as group:
-        assert point(group.repository, ref, group.repository.tip().commit, "again")
+        assert point(group.repository, ref, group.repository.tip(), "again")
 
     assert not lock.exists()
     assert_sound(scene)
@@ -350,7 +350,7 @@ def die_deleting(voice: Voice, root: str) -> None:
         if step == "held":
             os.kill(os.getpid(), signal.SIGKILL)
 
-    gitmem.git.publish.reached = reached
+    gitmem.git.fault_points.reached = reached
     scene = Scene(Path(root))
     with Lock(lock_path(scene.gitdir)):
         delete_ref(scene.gitdir, KEPT_REF)

@@ -127,7 +127,7 @@ def look_until_told(voice: Voice, root: str, seconds: float) -> None:
     while time.monotonic() < stop:
         runs += 1
         with scene.opened() as group:
-            lacks = scrub(group.repository, group.repository.tip().commit, None).lacks
+            lacks = scrub(group.repository, group.repository.tip(), None).lacks
         found = inspect(scene.gitdir, now=datetime.now(UTC), full=True).findings
         faults = [each.message for each in found if each.severity != "info"]
         if lacks or faults:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-import gitmem.git.publish
+import gitmem.git.fault_points
 from gitmem.errors import Busy, Conflict
 from gitmem.git.kept import kept_refs
 from gitmem.operations.capture import capture
@@ -68,7 +68,7 @@ def die_at_point(voice: Voice, root: str, edits: list[list[object]], where: str)
             os.kill(os.getpid(), signal.SIGKILL)
 
     left = count(0)  # the first time is that of the capture
-    gitmem.git.publish.reached = reached
+    gitmem.git.fault_points.reached = reached
     Scene(Path(root)).write(*(Edit(*each) for each in edits))
 
 

@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.support.faults import POINTS, UNACKNOWLEDGED
 from tests.support.git import git
 from tests.support.releases import Release, previous_code, this_code
 from tests.support.samples import body
 
-POINTS = ("recorded", "objects", "branch", "placed", "staged", "dropped")
+OLD_POINTS = ("recorded", "objects", "branch", "placed", "staged", "dropped")
 STEPS = (
     ("write", "facts/a.md", "one\n"),
     ("write", "decisions", "--entry", "Use ESM", "--set", "Importance=2", "Why not."),
@@ -81,8 +82,10 @@ def test_both_work_on_one_store_in_turn(both: Both, first: str) -> None:
     assert git(both.group, "status", "--porcelain") == ""
 
 
-@pytest.mark.parametrize("point", POINTS)
-@pytest.mark.parametrize("dies", ["old", "new"])
+@pytest.mark.parametrize(
+    ("dies", "point"),
+    [*(("old", each) for each in OLD_POINTS), *(("new", each) for each in sorted(POINTS))],
+)
 def test_one_recovers_what_the_other_left_when_it_was_killed(
     both: Both, dies: str, point: str
 ) -> None:
@@ -95,7 +98,7 @@ def test_one_recovers_what_the_other_left_when_it_was_killed(
     heir.done("write", "c.md", "c\n")
     heir.done("capture")
     assert heir.done("read", "b.md") == "an edit\n"
-    landed = point not in ("recorded", "objects")
+    landed = point not in UNACKNOWLEDGED
     assert heir.done("read", "a.md") == ("after, and longer\n" if landed else "before\n")
     for release in both:
         assert release.document("check")["findings"] == [], release.name

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import pytest
 
+import gitmem.git.fault_points
 import gitmem.git.fingerprint
-import gitmem.git.publish
 import gitmem.operations.transcript_prune
 from gitmem.core.transcripts import REF, Message
 from gitmem.errors import Busy, Damaged, StorageFailed
@@ -389,7 +389,7 @@ def die_forgetting_at(voice: Voice, root: str, step: int) -> None:
             voice.say("dies", point)
             os.kill(os.getpid(), signal.SIGKILL)
 
-    gitmem.git.publish.reached = reached
+    gitmem.git.fault_points.reached = reached
     voice.say("done", forgotten(maintained(Scene(Path(root)))))
 
 

@@ -7,10 +7,17 @@ from pathlib import Path
 from gitmem.errors import Conflict
 from gitmem.operations.group import Group, Store
 from gitmem.operations.rollup import rollup
-from tests.support.faults import Scene, assert_sound, copied, dying_at, fixed_clock, new_scene
+from tests.support.faults import (
+    POINTS,
+    Scene,
+    assert_sound,
+    copied,
+    dying_at,
+    fixed_clock,
+    new_scene,
+)
 from tests.support.processes import Crowd, Voice, alone
 
-POINTS = {"recorded", "objects", "branch", "placed", "staged", "dropped"}
 LAYOUT = """\
 gitmem: 1
 timezone: UTC

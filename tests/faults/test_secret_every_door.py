@@ -170,14 +170,14 @@ def folder(group: Group, name: str, text: str, more: str = "") -> str:
 def test_it_is_refused_and_leaves_no_trace(
     store: Store, group: Group, door: Door, secret: str
 ) -> None:
-    head = group.repository.tip().commit
+    head = group.repository.tip()
 
     with pytest.raises(SecretFound) as caught:
         door(group, secret)
 
     assert secret not in str(caught.value) + caught.value.hint + repr(caught.value.facts)
     assert caught.value.facts["rule"] in ("aws-key-id", "github-token")
-    assert group.repository.tip().commit == head
+    assert group.repository.tip() == head
     assert traces(store, secret) == []
 
 
@@ -208,7 +208,7 @@ DECISIONS: dict[str, Callable[[str], bytes]] = {
 def test_a_plan_that_holds_it_is_refused_and_leaves_no_trace(
     store: Store, group: Group, decision: Callable[[str], bytes], secret: str
 ) -> None:
-    head = group.repository.tip().commit
+    head = group.repository.tip()
 
     with pytest.raises(PlanRefused) as caught:
         decide(group, decision(secret))
@@ -216,7 +216,7 @@ def test_a_plan_that_holds_it_is_refused_and_leaves_no_trace(
     (problem,) = caught.value.facts["problems"]  # type: ignore[misc]
     assert (problem["line"], problem["code"]) == (1, "secret-found")
     assert secret not in str(caught.value) + caught.value.hint + repr(caught.value.facts)
-    assert group.repository.tip().commit == head
+    assert group.repository.tip() == head
     assert traces(store, secret) == []
 
 
@@ -481,13 +481,13 @@ def test_a_writer_that_meets_it_in_the_last_moment_sets_it_aside(
     store: Store, group: Group, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The edit comes after the look at the file and before the new version is swapped in."""
-    from gitmem.git import publish
+    from gitmem.git import fault_points
 
     def reached(step: str) -> None:
         if step == "branch":
             edit(group, "a.md", f"key {TOKEN}\n")
 
-    monkeypatch.setattr(publish, "reached", reached)
+    monkeypatch.setattr(fault_points, "reached", reached)
     put(group, "a.md", "two\n")
     monkeypatch.undo()
 

@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 import gitmem as package
-import gitmem.git.publish
+import gitmem.git.fault_points
 import gitmem.operations.transcript_add
 from gitmem.core.messages import parse
 from gitmem.core.transcripts import NUMBERS, REF, Message, decode, is_batch, span
@@ -724,7 +724,7 @@ def die_closing_at(
         if point == step:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    gitmem.git.publish.reached = reached
+    gitmem.git.fault_points.reached = reached
     reached("before")
     transcript_checkpoint(group, "what was said", token=found.token)
     voice.say("survived")

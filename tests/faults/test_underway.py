@@ -29,6 +29,7 @@ from tests.faults.test_kill import die_at
 from tests.support.cli import run_gitmem
 from tests.support.editors import STYLES
 from tests.support.faults import (
+    UNACKNOWLEDGED,
     Scene,
     assert_sound,
     blobs_in_history,
@@ -241,7 +242,7 @@ def test_a_writer_that_dies_beside_a_merge_costs_neither(scene: Scene, tmp_path:
         owned = state_of(each)
         alone(write_once, str(each.root), [["again.md", line("again")]])
         assert state_of(each) == owned
-        landed = said[0][1] not in ("recorded", "objects")
+        landed = said[0][1] not in UNACKNOWLEDGED
 
         resolve(each, "merge")
 
@@ -274,7 +275,7 @@ def test_a_person_who_commits_beside_a_dead_writer_takes_nothing_back(
             git(each.worktree, "commit", "-qam", "by hand")
         alone(write_once, str(each.root), [["again.md", line("again")]])
 
-        landed = said[0][1] not in ("recorded", "objects")
+        landed = said[0][1] not in UNACKNOWLEDGED
         files = each.files()
         assert (files["other.md"] == line("killed").encode()) == landed, said
         assert ("notes/free.md" in files) == landed
@@ -756,7 +757,7 @@ def test_a_file_that_git_resets_before_a_writer_has_staged_it_is_put_forward(
         merge.enter_context(merge_that_fails(scene, tmp_path))
         scene.write(Edit("other.md", line("replaced")))
         monkeypatch.setattr(
-            "gitmem.git.publish.reached",
+            "gitmem.git.fault_points.reached",
             lambda step: merge.close() if step == "placed" else None,
         )
         scene.write(Edit("other.md", line("appended"), append=True))

@@ -41,7 +41,7 @@ def test_every_line_has_the_commit_that_git_blames(
     history = random_history(Random(seed), 25, long_lines=long_lines, moves=moves)
     repository = import_history(folder, history)
 
-    known, _ = bring_up(None, repository, repository.tip().commit, NOTHING)
+    known, _ = bring_up(None, repository, repository.tip(), NOTHING)
 
     assert disagreements(repository, known) == []
 
@@ -53,7 +53,7 @@ def test_going_on_from_any_commit_gives_what_a_whole_walk_gives(
     random = Random(seed)
     folder = tmp_path_factory.mktemp("history") / "x.git"
     repository = import_history(folder, random_history(random, 25))
-    line = [each.oid for each in repository.history(repository.tip().commit)]
+    line = [each.oid for each in repository.history(repository.tip())]
     known, _ = bring_up(None, repository, random.choice(line), NOTHING)
 
     known, _ = bring_up(known, repository, line[0], NOTHING)
@@ -68,7 +68,7 @@ def test_going_on_from_any_commit_gives_what_a_whole_walk_gives(
 def test_git_agrees_on_every_line_of_three_thousand_commits(tmp_path: Path) -> None:
     repository = import_history(tmp_path / "x.git", random_history(Random(3), 3_000))
 
-    known, _ = bring_up(None, repository, repository.tip().commit, NOTHING)
+    known, _ = bring_up(None, repository, repository.tip(), NOTHING)
 
     assert disagreements(repository, known) == []
 
@@ -79,7 +79,7 @@ def test_commits_that_nothing_refers_to_any_more_are_let_go(tmp_path: Path) -> N
         for at in range(1100)
     ]
     repository = import_history(tmp_path / "x.git", drawn)
-    known, _ = bring_up(None, repository, repository.tip().commit, NOTHING)
+    known, _ = bring_up(None, repository, repository.tip(), NOTHING)
 
     known.tidy()
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import gitmem.git.fault_points
 import gitmem.git.forgetting
-import gitmem.git.publish
 from gitmem.core.messages import Note
 from gitmem.errors import Busy, Damaged
 from gitmem.git.dropped import dropped, note_dropped
@@ -96,7 +96,7 @@ def at_step(monkeypatch: pytest.MonkeyPatch, step: str, act: Callable[[], object
         if point == step and acts:
             acts.pop()()
 
-    monkeypatch.setattr(gitmem.git.publish, "reached", reached)
+    monkeypatch.setattr(gitmem.git.fault_points, "reached", reached)
 
 
 def twice(scene: Scene) -> None:

@@ -40,7 +40,7 @@ def shas(repository: Repository, *args: str) -> list[str]:
 
 
 def visited(repository: Repository, path: str) -> list[Visit]:
-    return list(follow(repository, repository.tip().commit, path))
+    return list(follow(repository, repository.tip(), path))
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def test_a_walk_meets_the_commits_that_git_log_lists_in_its_order(
 ) -> None:
     repository = made_in(folder, commits)
 
-    assert [each.oid for each in walk(repository, repository.tip().commit)] == shas(repository)
+    assert [each.oid for each in walk(repository, repository.tip())] == shas(repository)
 
 
 @given(commits=graphs(), path=st.sampled_from((*PATHS, "x", "x/y")))
@@ -186,7 +186,7 @@ def test_a_clock_that_was_wrong_once_hides_nothing_since(folder: Path) -> None:
     ]
     repository = made_in(folder, line)
 
-    found = [each.message for each in walk(repository, repository.tip().commit, since=5_500)]
+    found = [each.message for each in walk(repository, repository.tip(), since=5_500)]
 
     assert found == ["4", "2"]
 
@@ -199,7 +199,7 @@ def test_a_walk_back_to_a_time_does_not_read_all_that_was_before(folder: Path) -
     repository = made_in(folder, line)
     lose(repository, shas(repository)[-1])
 
-    found = follow(repository, repository.tip().commit, "a.md", since=SLOP + 7)
+    found = follow(repository, repository.tip(), "a.md", since=SLOP + 7)
 
     assert [each.commit.committed for each in found] == [SLOP + 9, SLOP + 8, SLOP + 7]
 
@@ -210,7 +210,7 @@ def test_a_search_can_be_bounded(folder: Path) -> None:
         for number in range(1, 10)
     ]
     repository = made_in(folder, line)
-    tip = repository.tip().commit
+    tip = repository.tip()
 
     assert list(follow(repository, tip, "1.md", within=7)) == []
     assert [each.commit.message for each in follow(repository, tip, "1.md", within=8)] == ["2"]

@@ -53,7 +53,7 @@ def test_whatever_new_object_is_lost_is_missed(
 ) -> None:
     repository = made_in(folder, commits)
     known = listed(repository, "main")
-    verified, tip = known[choice % len(known)], repository.tip().commit
+    verified, tip = known[choice % len(known)], repository.tip()
     between = listed(repository, "--objects", "--no-object-names", tip, f"^{verified}")
     if not between:
         return
@@ -69,7 +69,7 @@ def test_whatever_new_object_is_lost_is_missed(
 def test_where_nothing_was_verified_everything_is_new(folder: Path, commits: list[Drawn]) -> None:
     repository = made_in(folder, commits)
 
-    found = scrub(repository, repository.tip().commit, None)
+    found = scrub(repository, repository.tip(), None)
 
     blobs = git(
         repository.gitdir,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-import gitmem.git.publish
+import gitmem.git.fault_points
 import gitmem.git.refs
 from gitmem.core.messages import Note
 from gitmem.core.transcripts import REF
@@ -162,7 +162,7 @@ def while_it_writes(monkeypatch: pytest.MonkeyPatch, step: str, act: Callable[[]
         if point == step and acts:
             acts.pop()()
 
-    monkeypatch.setattr(gitmem.git.publish, "reached", reached)
+    monkeypatch.setattr(gitmem.git.fault_points, "reached", reached)
 
 
 @pytest.mark.parametrize("deed", ["made", "moved on", "moved back", "removed"])

@@ -49,7 +49,7 @@ class History:
         self.repository = import_history(folder, list(entry_dates.drawn(random, history)))
 
     def known(self, commit: str = "", known: Chronicle | None = None) -> Chronicle:
-        tip = commit or self.repository.tip().commit
+        tip = commit or self.repository.tip()
         return bring_up(known, self.repository, tip, reading())[0]
 
     def dates(self, known: Chronicle) -> Found:
@@ -87,7 +87,7 @@ def test_a_plain_reading_of_the_rules_finds_the_same_dates_and_so_does_going_on(
     assert {spot: sorted(each) for spot, each in found.items()} == {
         spot: sorted(each) for spot, each in slow.items()
     }
-    line = made.repository.history(made.repository.tip().commit)
+    line = made.repository.history(made.repository.tip())
     known = made.known(random.choice([each.oid for each in line]))
     assert made.dates(made.known(known=known)) == found
 
@@ -159,7 +159,7 @@ def test_where_nothing_moves_or_goes_an_entry_is_as_old_as_its_newest_line(
         drawn.append(Drawn(START + MINUTE * number, (number,) if number else (), {A: text}))
     repository = import_history(tmp_path_factory.mktemp("history") / "x.git", drawn)
 
-    tip = repository.tip().commit
+    tip = repository.tip()
     known, _ = bring_up(None, repository, tip, reading())
 
     rows = {row.oid: row.seconds for row in known.rows}

@@ -346,7 +346,7 @@ class TestWhateverHappens:
         self, desk: Desk, group: Group, host: str, event: str
     ) -> None:
         path = edit(group, "facts/new.md", "A fact.\n")
-        truncate(group.repository, group.repository.tip().commit)
+        truncate(group.repository, group.repository.tip())
         tool = {"tool_name": "Write", "tool_input": {HOSTS[host].paths[0]: str(path)}}
 
         done = desk(
@@ -985,7 +985,7 @@ class TestSessionStart:
         put(group, "state.md", "# State\n\nBilling moves to ESM.\n")
         put(group, "identity.md", "I am Ada's agent.\n" + "A line about me.\n" * 400)
         edit(group, "state.md", "# State\n\nAn edit of its session.\n")
-        before = group.repository.tip().commit
+        before = group.repository.tip()
 
         done = desk("subagent-start", agent_id="a", agent_type="Explore", prompt_id="p")
 
@@ -993,7 +993,7 @@ class TestSessionStart:
         assert done.document["hookSpecificOutput"]["hookEventName"] == "SubagentStart"
         assert "Billing moves to ESM." in done.context
         assert len(done.context) <= room_of("claude-code").chars / 3
-        assert group.repository.tip().commit == before, "it captures nothing"
+        assert group.repository.tip() == before, "it captures nothing"
 
     def test_it_is_told_what_was_said_before(self, desk: Desk, group: Group) -> None:
         transcript_add(group, [Spoken("c", "Ada", "first")])
@@ -1167,7 +1167,7 @@ class TestFiles:
         folder = workspace(tmp_path / "zylos")
         adopt(desk.store, "bot", folder, in_place=True)
         group = desk.group("bot")
-        before = group.repository.tip().commit
+        before = group.repository.tip()
 
         def edited(path: str) -> Answer:
             (folder / path).write_text("changed\n")
@@ -1180,9 +1180,9 @@ class TestFiles:
 
         with Lock(lock_path(group.gitdir)):  # who has nothing to commit does not wait for anybody
             assert edited("src/main.ts") == Answer(0, None, "")
-        assert group.repository.tip().commit == before
+        assert group.repository.tip() == before
         assert edited("state.md").code == 0
-        assert group.repository.tip().commit != before
+        assert group.repository.tip() != before
 
     def test_a_patch_of_codex_names_its_files(self, desk: Desk, group: Group) -> None:
         put(group, "facts/old.md", "Old.\n")
@@ -1257,7 +1257,7 @@ class TestFiles:
         shrunk, held = write("long.md").context, write("key.md").context
 
         assert "The edit of facts/long.md is kept" in shrunk
-        assert f"gitmem -g main undo {group.repository.tip().commit[:10]}" in shrunk
+        assert f"gitmem -g main undo {group.repository.tip()[:10]}" in shrunk
         assert "The edit of facts/key.md is not in memory" in held
         assert KEY not in held
         assert group.repository.snapshot().read("facts/key.md") is None
@@ -1617,11 +1617,11 @@ class TestTurns:
 
     def test_a_layout_without_a_place_for_it_keeps_none(self, desk: Desk, group: Group) -> None:
         put(group, "gitmem.yaml", "gitmem: 1\n")
-        before = group.repository.tip().commit
+        before = group.repository.tip()
 
         desk("post-compact", trigger="auto", compact_summary="We chose ESM.")
 
-        assert group.repository.tip().commit == before
+        assert group.repository.tip() == before
 
 
 def line(number: int, text: str) -> str:
@@ -1711,7 +1711,7 @@ class TestWhatWasSaid:
             env = {"GITMEM_GROUP": name}
             desk("session-end", env=env, transcript_path=str(path), session_id=name, reason="x")
             transcripts.append(path)
-        truncate(other.repository, other.repository.tip().commit)
+        truncate(other.repository, other.repository.tip())
 
         done = desk("session-start", source="startup")
 
@@ -1795,7 +1795,7 @@ class TestMerges:
     def test_a_session_starts_without_the_markers_and_its_user_knows(
         self, desk: Desk, merging: Group
     ) -> None:
-        head = merging.repository.tip().commit
+        head = merging.repository.tip()
 
         done = desk("session-start")
 
@@ -1804,7 +1804,7 @@ class TestMerges:
         assert "facts/both.md is not in memory yet: it belongs to a merge" in done.context
         assert "a merge begun with git in 'main' is not finished" in done.notice
         assert "git merge --abort" in done.notice
-        assert merging.repository.tip().commit == head
+        assert merging.repository.tip() == head
 
     def test_a_tool_that_writes_a_file_of_it_is_told(self, desk: Desk, merging: Group) -> None:
         path = str(merging.worktree / "facts" / "both.md")
@@ -1982,7 +1982,7 @@ def test_a_resumed_session_hears_of_its_summary_where_memory_fills_the_room(
 
 
 def test_one_fault_is_told_once_with_all_that_it_costs(desk: Desk, group: Group) -> None:
-    truncate(group.repository, group.repository.tip().commit)
+    truncate(group.repository, group.repository.tip())
 
     start, stop = desk("session-start", source="startup"), desk("stop")
 

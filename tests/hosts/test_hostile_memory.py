@@ -143,7 +143,7 @@ def test_what_changed_is_blocks_of_ours_and_reads_back_to_the_diff(
     set_format(group, format)
     put(group, "facts/a.md", "Herons are grey.\n")
     hosted.hook("session-start", source="startup")
-    before = group.repository.tip().commit
+    before = group.repository.tip()
     put(group, "facts/a.md", f"Herons are grey.\n{ATTACK}\n")
 
     context = hosted.hook("session-start", source=source)

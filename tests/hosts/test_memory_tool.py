@@ -54,7 +54,7 @@ def doing(group: Group, **options: bool) -> Do:
 
 
 def head(group: Group) -> str:
-    return group.repository.tip().commit
+    return group.repository.tip()
 
 
 def paths(group: Group) -> list[str]:

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import gitmem.git.publish
+import gitmem.git.fault_points
 from gitmem.errors import (
     BadInput,
     Conflict,
@@ -454,7 +454,7 @@ class TestTheGroup:
             adopt(store, "main", zylos, now=clock)
 
         assert "-g NAME" in caught.value.hint
-        assert group.repository.tip().commit == tip
+        assert group.repository.tip() == tip
 
     def test_whose_files_are_not_committed_yet_is_not_mixed_either(
         self, store: Store, clock: Clock, zylos: Path
@@ -711,7 +711,7 @@ def die_while(voice: Voice, store: str, folder: str, in_place: bool, step: int) 
             voice.say("dies", str(point))
             os.kill(os.getpid(), signal.SIGKILL)
 
-    gitmem.git.publish.reached = reached
+    gitmem.git.fault_points.reached = reached
     adopt(Store(Path(store)), "main", Path(folder), in_place=in_place, progress=reached)
     voice.say("adopted")
 

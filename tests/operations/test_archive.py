@@ -67,12 +67,12 @@ def test_an_entry_goes_to_the_archive_line_for_line(memory: Group) -> None:
     assert text(memory, "reference/decisions.md") == DECISIONS[:start] + DECISIONS[end:]
     assert text(memory, SHELF) == DECISIONS[start:end].rstrip() + "\n"
     assert said(memory.repository) == before
-    assert done.commit == memory.repository.tip().commit
+    assert done.commit == memory.repository.tip()
     assert is_clean(memory)
 
 
 def test_the_commit_says_what_came_from_where_and_why(memory: Group) -> None:
-    head = memory.repository.tip().commit
+    head = memory.repository.tip()
 
     archive(memory, ["decisions#Old plan"], reason="superseded in May")
 
@@ -102,12 +102,12 @@ def test_entries_and_files_go_as_one_commit(memory: Group) -> None:
 
 
 def test_one_that_cannot_go_keeps_all(memory: Group) -> None:
-    head = memory.repository.tip().commit
+    head = memory.repository.tip()
 
     for other in ("decisions#never", "never.md", "laws.md#be-kind", "archive/x.md", "gitmem.yaml"):
         with pytest.raises(GitmemError):
             archive(memory, [ESM, other])
-    assert memory.repository.tip().commit == head
+    assert memory.repository.tip() == head
     assert is_clean(memory)
 
 
@@ -205,12 +205,12 @@ def test_removing_is_archiving(memory: Group, clock: Clock) -> None:
 
 
 def test_a_dry_run_shows_what_would_move_and_moves_nothing(memory: Group) -> None:
-    head = memory.repository.tip().commit
+    head = memory.repository.tip()
 
     shown = archive(memory, [OLD, "facts/tea.md"], dry_run=True)
 
     assert shown.dry_run
-    assert memory.repository.tip().commit == head
+    assert memory.repository.tip() == head
     done = archive(memory, [OLD, "facts/tea.md"])
     assert shown.archived == done.archived
 

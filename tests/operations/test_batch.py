@@ -101,7 +101,7 @@ def test_one_bad_line_stops_all_and_is_named(
         write(group, [Edit("a.md", "one\n", line=1), bad, Edit("c.md", "three\n", line=3)])
 
     assert caught.value.facts["batch_line"] == 2
-    assert group.repository.tip().commit == head
+    assert group.repository.tip() == head
     assert files(group) == ["old.md"]
     assert git(group.gitdir, "count-objects") == before
     assert sorted(path.name for path in group.worktree.iterdir()) == [".git", "old.md"]

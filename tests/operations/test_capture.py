@@ -198,7 +198,7 @@ def test_a_held_edit_of_a_known_file_leaves_the_committed_version_alone(group: G
     edit(group, "a.md", f"one\n{SECRET}\n")
 
     assert held(capture(group)) == {"a.md": "secret: aws-key-id, line 2"}
-    assert group.repository.tip().commit == head
+    assert group.repository.tip() == head
 
     edit(group, "a.md", "one\nno key\n")
     assert paths(capture(group)) == ["a.md"]
@@ -296,11 +296,11 @@ def test_planted_git_files_change_nothing_and_are_no_memory(group: Group) -> Non
 
 def test_a_secret_in_the_reason_stops_it_before_anything_lands(group: Group) -> None:
     edit(group, "a.md", "one\n")
-    head = group.repository.tip().commit
+    head = group.repository.tip()
 
     with pytest.raises(SecretFound):
         capture(group, reason=f"with {SECRET}")
-    assert group.repository.tip().commit == head
+    assert group.repository.tip() == head
 
 
 def test_progress_is_told_file_by_file(group: Group) -> None:

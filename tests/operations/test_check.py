@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import GroupNotFound, GroupRefused
-from gitmem.git import publish
+from gitmem.git import fault_points
 from gitmem.git.checks.fsck import inspect
 from gitmem.git.lock import Lock, lock_path
 from gitmem.operations.check import Checked, Finding, check, check_group
@@ -326,7 +326,7 @@ def test_a_lock_that_nobody_has_open_for_long_is_moved_away(scene: Scene, name: 
 def die_at(voice: Voice, root: str, step: str) -> None:
     """A writer that dies at a named step of the protocol."""
     voice.say("alive")
-    publish.reached = lambda reached: os._exit(9) if reached == step else None
+    fault_points.reached = lambda reached: os._exit(9) if reached == step else None
     Scene(Path(root)).write(Edit("b.md", "the last write\n"), Edit("c.md", "new\n"))
 
 

@@ -100,11 +100,11 @@ def test_headings_in_a_summary_stay_as_they_are(nano: Group) -> None:
 
 @pytest.mark.parametrize("empty", ["", "  \n\t\n"])
 def test_an_empty_summary_is_an_error(nano: Group, empty: str) -> None:
-    before = nano.repository.tip().commit
+    before = nano.repository.tip()
 
     with pytest.raises(BadInput, match="the summary is empty"):
         compact(nano, empty)
-    assert nano.repository.tip().commit == before
+    assert nano.repository.tip() == before
 
 
 def test_a_layout_that_says_nothing_of_it_gives_the_next_step(group: Group) -> None:

@@ -62,7 +62,7 @@ def test_a_confirmed_entry_has_the_day_behind_its_fields(memory: Group) -> None:
     words = message(memory)
     assert (words.op, words.reason) == ("confirm", "asked Ada")
     assert words.subject.startswith(f"confirm({HOME}): still true: ")
-    assert done.commit == memory.repository.tip().commit
+    assert done.commit == memory.repository.tip()
     assert is_clean(memory)
 
 
@@ -145,11 +145,11 @@ def test_what_does_not_age_is_refused_with_a_reason(
 ) -> None:
     put(memory, "loose.md", "x\n")
     archive(memory, [OLD])
-    head = memory.repository.tip().commit
+    head = memory.repository.tip()
 
     with pytest.raises(error, match=words):
         confirm(memory, [ESM, thing])
-    assert memory.repository.tip().commit == head
+    assert memory.repository.tip() == head
     assert is_clean(memory)
 
 

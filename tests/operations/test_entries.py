@@ -84,7 +84,7 @@ def test_all_layers_of_entries_are_listed_in_order(memory: Group) -> None:
         "Try gleam",
     ]
     assert found.files == ("reference/decisions.md", "reference/ideas.md")
-    assert found.commit == memory.repository.tip().commit
+    assert found.commit == memory.repository.tip()
     first = found.entries[0]
     assert first.address == "reference/decisions.md#use-esm-only"
     assert (first.path, first.layer, first.section) == (
@@ -169,7 +169,7 @@ def test_a_field_that_the_layer_names_is_read_without_marks(memory: Group) -> No
 
 
 def test_the_past_is_listed_by_its_own_layout(memory: Group, clock: Clock) -> None:
-    before = memory.repository.tip().commit
+    before = memory.repository.tip()
     clock.advance(days=2)
     put(memory, "gitmem.yaml", LAYOUT.replace("on hold", "maybe"))
     put(memory, "reference/ideas.md", "# Ideas\n")

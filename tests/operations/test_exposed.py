@@ -150,9 +150,9 @@ def test_what_was_masked_before_history_was_searched_is_masked_the_same_way_afte
 
 
 def test_a_session_that_goes_on_does_not_get_it_either(group: Group) -> None:
-    shown = group.repository.tip().commit
+    shown = group.repository.tip()
     leak(group)
-    bad = group.repository.tip().commit
+    bad = group.repository.tip()
     commit(group, "state.md", "# State\n\nclean\n")
 
     for since in (shown, bad):
@@ -170,7 +170,7 @@ def test_the_next_version_through_us_is_masked_too(group: Group) -> None:
     move(group, "state.md", "old.md")
     move(group, "old.md", "state.md")
 
-    assert read_scanned(group.gitdir).tip == group.repository.tip().commit
+    assert read_scanned(group.gitdir).tip == group.repository.tip()
     assert "[redacted: github-token] now\none more line" in inject(group).text
     assert len(open_ids(group)) == 1, "one value, one finding"
 
@@ -276,7 +276,7 @@ def test_what_is_allowed_in_a_file_is_not_allowed_beside_it(group: Group) -> Non
 
 
 def test_what_is_allowed_goes_with_its_file(group: Group) -> None:
-    before = group.repository.tip().commit
+    before = group.repository.tip()
     edit(group, "state.md", f"key {TOKEN}\n")
     capture(group)
     held_accept(group, "state.md")
@@ -375,7 +375,7 @@ def test_a_name_that_stands_is_no_history(group: Group) -> None:
 
 
 def test_no_commit_is_named_that_is_gone(group: Group) -> None:
-    base = group.repository.tip().commit
+    base = group.repository.tip()
     leak(group)
     status(group)
     by_hand(group, "reset", "-q", "--hard", base)
@@ -422,19 +422,19 @@ def test_kept_commits_that_hold_it_are_not_merged(
     group: Group, leaked: tuple[str, str, str]
 ) -> None:
     top = kept_with(group, *leaked)
-    before = group.repository.tip().commit
+    before = group.repository.tip()
 
     with pytest.raises(SecretFound) as caught:
         kept_restore(group, top[:10])
 
-    assert group.repository.tip().commit == before
+    assert group.repository.tip() == before
     assert [each.commit for each in kept_list(group)] == [top]
     assert caught.value.facts["rule"] == "github-token"
     assert TOKEN not in repr((str(caught.value), caught.value.hint, caught.value.facts))
     assert f"gitmem restore PATH --at {top[:10]}" in caught.value.hint
     assert "--allow-secret github-token" in caught.value.hint
     done = kept_restore(group, top[:10], allow_secret=["github-token"])
-    assert done.commit == group.repository.tip().commit != before
+    assert done.commit == group.repository.tip() != before
     assert status(group).secrets == ()
 
 
@@ -449,7 +449,7 @@ def test_kept_commits_without_it_are_merged_as_before(group: Group) -> None:
 
 def test_what_was_restored_with_leave_is_no_finding(group: Group) -> None:
     leak(group)
-    bad = group.repository.tip().commit
+    bad = group.repository.tip()
     put(group, "state.md", "# State\n\nclean\n")
     restore(group, "state.md", at=bad, allowed=Allowed(("github-token",), policy=True))
 
@@ -492,7 +492,7 @@ def test_a_merge_and_an_amend_are_searched(group: Group) -> None:
 
 
 def test_what_was_removed_from_history_is_no_notice_any_more(group: Group) -> None:
-    base = group.repository.tip().commit
+    base = group.repository.tip()
     leak(group)
     status(group)
     by_hand(group, "reset", "-q", "--hard", base)
@@ -542,7 +542,7 @@ def test_a_large_file_is_left_to_maintenance_and_searched_to_its_end(group: Grou
     commit(group, "large.md", text)
 
     put(group, "other.md", "x\n")
-    assert read_scanned(group.gitdir).tip != group.repository.tip().commit
+    assert read_scanned(group.gitdir).tip != group.repository.tip()
     assert len(open_ids(group)) == 1, "history is left to maintenance, no file is"
     scan_commits(group)
 
@@ -649,7 +649,7 @@ def test_no_door_of_a_model_shows_it(group: Group, look: Callable[[Group], objec
 def test_no_door_of_a_model_shows_it_in_a_name(
     group: Group, look: Callable[[Group], object]
 ) -> None:
-    shown = group.repository.tip().commit
+    shown = group.repository.tip()
     put(group, "gitmem.yaml", LAYOUT + "  log: {path: log/*.md, kind: notes, load: always}\n")
     commit(group, f"notes/{TOKEN}.md", f"# About {OTHER}\n\notters pay no tax\n")
     commit(group, f"log/{TOKEN}.md", "badgers\n")
@@ -698,7 +698,7 @@ def stored(group: Group) -> bytes:
 
 
 def searched(group: Group) -> bool:
-    return scanned_in(group.gitdir)[0].tip == group.repository.tip().commit
+    return scanned_in(group.gitdir)[0].tip == group.repository.tip()
 
 
 def test_writes_of_ours_count_as_searched_and_write_nothing_down(group: Group) -> None:
@@ -854,7 +854,7 @@ def test_a_hook_that_captures_nothing_keeps_what_the_run_vouched_for(
     group: Group, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few(group, monkeypatch)
-    ours = group.repository.tip().commit
+    ours = group.repository.tip()
     bad = leak(group)
 
     stop_hook(group)
@@ -922,7 +922,7 @@ def test_the_commit_that_brought_it_is_named_once_history_is_searched(
     few(group, monkeypatch)
     lost_cache(group)
     (glanced,) = status(group).secrets
-    assert glanced.commit == group.repository.tip().commit, "it has the file, and was looked at"
+    assert glanced.commit == group.repository.tip(), "it has the file, and was looked at"
 
     check(group)
 
@@ -940,7 +940,7 @@ def acknowledged(group: Group) -> None:
 
 
 def removed(group: Group) -> None:
-    base = group.repository.tip().commit
+    base = group.repository.tip()
     leak(group)
     status(group)
     by_hand(group, "reset", "-q", "--hard", base)
@@ -1026,7 +1026,7 @@ def test_damage_in_history_hides_no_secret_in_a_file(group: Group, what: str) ->
 
 def off_the_branch(group: Group) -> str:
     """A commit with a credential that nobody searched while the branch had it."""
-    base = group.repository.tip().commit
+    base = group.repository.tip()
     bad = leak(group)
     by_hand(group, "reset", "-q", "--hard", base)
     return bad
@@ -1047,7 +1047,7 @@ def kept_by_a_writer(group: Group) -> str:
 
 
 def left_just_now(group: Group) -> str:
-    base = group.repository.tip().commit
+    base = group.repository.tip()
     bad = leak(group)
     put(group, "state.md", "# State\n\nclean\n")
     by_hand(group, "reset", "-q", "--hard", base)

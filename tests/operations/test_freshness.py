@@ -684,7 +684,7 @@ def test_a_long_walk_that_is_cut_short_is_not_begun_anew(
     whole = freshness(old)
     os.unlink(cache_of(old))
     monkeypatch.setattr(dating, "LONG", 10)
-    last, taken = old.repository.tip().commit, []
+    last, taken = old.repository.tip(), []
     take = dating._Walk._take
 
     def cut_short(walk: dating._Walk, step: dating.Step) -> None:
@@ -704,7 +704,7 @@ def test_a_long_walk_that_is_cut_short_is_not_begun_anew(
 
 
 def test_a_cache_of_another_branch_is_not_believed(old: Group) -> None:
-    side = old.repository.tip().commit
+    side = old.repository.tip()
     put(old, DECISIONS, TEXT.replace("twice", "thrice"))
     freshness(old)
     git(old.gitdir, "update-ref", "refs/heads/main", side)

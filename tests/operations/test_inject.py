@@ -197,7 +197,7 @@ def test_the_manifest_names_every_piece_with_its_pin(
 
     found = inject(small)
 
-    assert found.pins == {"main": written.commit, "global": shared.repository.tip().commit}
+    assert found.pins == {"main": written.commit, "global": shared.repository.tip()}
     tip = small.repository.snapshot()
     assert [
         (each.group, each.address, each.commit, each.blob) for each in found.manifest.pieces
@@ -308,7 +308,7 @@ def test_a_link_or_a_repository_in_git_is_no_memory(small: Group) -> None:
     put(small, "facts/a.md", "A.\n")
     (small.worktree / "facts" / "link.md").symlink_to("/etc/passwd")
     by_hand(small, "add", "facts/link.md")
-    cacheinfo = f"160000,{small.repository.tip().commit},facts/sub.md"
+    cacheinfo = f"160000,{small.repository.tip()},facts/sub.md"
     by_hand(small, "update-index", "--add", "--cacheinfo", cacheinfo)
     by_hand(small, "commit", "-qm", "by hand")
 
@@ -673,9 +673,7 @@ def test_a_moment_shows_what_was_shown_then(
         found = inject(main)
         if name == "main":
             shown.setdefault(found.pins["main"], (clock.time, found))
-        last[clock.time] = {
-            each: Group(store, each).repository.tip().commit for each in store.names()
-        }
+        last[clock.time] = {each: Group(store, each).repository.tip() for each in store.names()}
     clock.time += timedelta(days=100)
 
     for commit, (time, then) in shown.items():

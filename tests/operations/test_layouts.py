@@ -144,7 +144,7 @@ def test_a_broken_layout_of_your_own_is_named_by_its_file(store: Store, tmp_path
 
 
 def test_no_operation_puts_a_broken_layout_in_place(zylos: Group) -> None:
-    good = zylos.repository.tip().commit
+    good = zylos.repository.tip()
     (zylos.worktree / FILE).write_text("gitmem: [\n")
     broken = capture(zylos).captured[0].commit
     write(zylos, [Edit("x.md", "no layout\n"), Edit(FILE, read(zylos, FILE, at=good).text)])

@@ -75,7 +75,7 @@ def test_a_group_with_nothing_wrong_is_clean(memory: Group) -> None:
 
     assert found.clean
     assert found.checked == 2
-    assert found.commit == memory.repository.tip().commit
+    assert found.commit == memory.repository.tip()
 
 
 def test_a_credential_in_a_layer_that_wants_none_is_found_without_its_value(memory: Group) -> None:

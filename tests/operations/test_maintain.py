@@ -99,7 +99,7 @@ def test_all_that_is_due_is_done_once(group: Group) -> None:
     assert (group.worktree / CURRENT).read_text() == header("2026-02-08")
     assert git(
         group.gitdir, "rev-parse", "main", "snapshot/2026-02-08^{commit}", VERIFIED
-    ).split() == 3 * [group.repository.tip().commit]
+    ).split() == 3 * [group.repository.tip()]
 
     before = refs(group)
     again = maintain(group)
@@ -409,7 +409,7 @@ DISTURBANCES: dict[str, tuple[Callable[[Group, Clock], object], str]] = {
 
 def interrupted(group: Group) -> None:
     with Lock(lock_path(group.gitdir)) as lock:
-        lock.note(Record("gone", group.repository.tip().commit, 1, False, ()))
+        lock.note(Record("gone", group.repository.tip(), 1, False, ()))
 
 
 @pytest.mark.usefixtures("soon")

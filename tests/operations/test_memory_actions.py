@@ -43,7 +43,7 @@ def test_the_durable_file_is_what_is_read_by_default(nano: Group) -> None:
     found = memory_get(nano)
 
     assert (found.path, found.text) == ("MEMORY.md", "The heron of the others.\n")
-    assert found.commit == nano.repository.tip().commit
+    assert found.commit == nano.repository.tip()
     assert memory_get(nano, "memory/notes.md").text == "A heron, noted.\n"
 
 

@@ -83,7 +83,7 @@ def test_a_legacy_file_takes_its_new_name_and_the_sections_move(nano: Group) -> 
 def test_a_second_run_finds_nothing_to_do(nano: Group) -> None:
     put(nano, "CLAUDE.md", OLD)
     migrate(nano)
-    before = nano.repository.tip().commit
+    before = nano.repository.tip()
 
     assert migrate(nano) == Migrated(before)
     assert not migrate(nano).changed
@@ -124,12 +124,12 @@ def test_the_new_name_keeps_the_history(nano: Group) -> None:
 
 def test_a_dry_run_changes_nothing_and_says_what_would_be_done(nano: Group) -> None:
     put(nano, "CLAUDE.md", OLD)
-    before = nano.repository.tip().commit
+    before = nano.repository.tip()
 
     planned = migrate(nano, dry_run=True)
 
     assert (planned.dry_run, planned.commit) == (True, before)
-    assert nano.repository.tip().commit == before
+    assert nano.repository.tip() == before
     done = migrate(nano)
     assert (planned.renamed, planned.sections) == (done.renamed, done.sections)
     assert migrate(nano, dry_run=True).changed is False
@@ -137,7 +137,7 @@ def test_a_dry_run_changes_nothing_and_says_what_would_be_done(nano: Group) -> N
 
 def test_a_layout_without_migration_has_nothing_to_do(group: Group) -> None:
     put(group, "CLAUDE.md", OLD)
-    before = group.repository.tip().commit
+    before = group.repository.tip()
 
     assert migrate(group) == Migrated(before)
     assert migrate(group, dry_run=True) == Migrated(before, dry_run=True)
@@ -281,7 +281,7 @@ class TestUnasked:
 
     def test_a_restored_file_stays_after_an_edit(self, nano: Group) -> None:
         put(nano, "SOUL.md", OLD)
-        before = nano.repository.tip().commit
+        before = nano.repository.tip()
         migrate_due(nano)
         restore(nano, "SOUL.md", at=before)
         edited(nano, "SOUL.md", f"{OLD}\n\nMore.\n")
@@ -299,7 +299,7 @@ class TestUnasked:
     @pytest.mark.parametrize("way", ["mv", "gitmem mv", "git mv", "git checkout"])
     def test_who_gives_the_old_name_back_by_hand_keeps_it(self, nano: Group, way: str) -> None:
         put(nano, "CLAUDE.md", OLD)
-        before = nano.repository.tip().commit
+        before = nano.repository.tip()
         migrate_due(nano)
         soul, claude = nano.worktree / "SOUL.md", nano.worktree / "CLAUDE.md"
         if way == "mv":
@@ -349,18 +349,18 @@ class TestUnasked:
     ) -> None:
         loose = Allowed(markers=True)
         write(nano, [Edit(path, text) for path, text in files.items()], allowed=loose)
-        before = nano.repository.tip().commit
+        before = nano.repository.tip()
 
         done = migrate_due(nano)
 
         assert (done.changed, done.left) == (False, why)
         assert status(nano).migration.endswith(why)
-        assert nano.repository.tip().commit == before
+        assert nano.repository.tip() == before
 
     def test_a_file_that_is_held_is_left(self, nano: Group) -> None:
         put(nano, "CLAUDE.md", OLD)
         edit(nano, "MEMORY.md", f"- {SECRET}\n")
-        before = nano.repository.tip().commit
+        before = nano.repository.tip()
 
         done = migrate_due(nano)
 
@@ -368,7 +368,7 @@ class TestUnasked:
             False,
             "MEMORY.md is held (secret: aws-key-id, line 1)",
         )
-        assert nano.repository.tip().commit == before
+        assert nano.repository.tip() == before
         assert (nano.worktree / "MEMORY.md").read_text() == f"- {SECRET}\n"
 
     def test_one_that_cannot_be_is_told_and_no_failure(self, nano: Group) -> None:

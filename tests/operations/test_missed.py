@@ -303,7 +303,7 @@ class TestASync:
         commits = []
         for number in range(3):
             assert self.sync(group, number) == name
-            commits.append(group.repository.tip().commit)
+            commits.append(group.repository.tip())
 
         assert tags(group) == [name, f"{name}-1", f"{name}-2"]
         assert [each.commit for each in snapshots(group)] == commits[::-1]

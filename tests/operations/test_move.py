@@ -128,11 +128,11 @@ def test_what_cannot_be_moved_stays(
 ) -> None:
     for path in ("a.md", "b.md", "notes/c.md"):
         put(group, path, f"{path}\n")
-    head = group.repository.tip().commit
+    head = group.repository.tip()
 
     with pytest.raises(error):
         move(group, source, target)
-    assert group.repository.tip().commit == head
+    assert group.repository.tip() == head
     assert is_clean(group)
 
 

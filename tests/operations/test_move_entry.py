@@ -96,7 +96,7 @@ def test_a_ripe_idea_becomes_a_decision_in_one_commit(memory: Group) -> None:
     )
 
     assert count(memory) == before + 1
-    assert moved.commit == memory.repository.tip().commit
+    assert moved.commit == memory.repository.tip()
     assert moved.source == "reference/ideas.md#use-esm-only"
     assert moved.address == "reference/decisions.md#use-esm-only"
     assert moved.warnings == ()
@@ -145,23 +145,23 @@ def test_a_status_that_the_target_does_not_know_is_a_warning(memory: Group) -> N
 def test_a_strict_target_refuses_such_a_status(memory: Group) -> None:
     strict = LAYOUT.replace("types: [strategic", "strict: true\n    types: [strategic")
     put(memory, "gitmem.yaml", strict)
-    before = memory.repository.tip().commit
+    before = memory.repository.tip()
 
     with pytest.raises(EntryRefused, match="'raw' is none of"):
         move_entry(memory, "ideas#try-gleam", "decisions")
 
-    assert memory.repository.tip().commit == before
+    assert memory.repository.tip() == before
     assert move_entry(memory, "ideas#try-gleam", "decisions", fields={"Status": "active"}).commit
 
 
 def test_another_entry_of_that_title_is_a_conflict(memory: Group) -> None:
     put(memory, "reference/decisions.md", "### use  ESM only\n- **Date:** 2025-01-01\n")
-    before = memory.repository.tip().commit
+    before = memory.repository.tip()
 
     with pytest.raises(Conflict, match="has an entry 'use  ESM only' already"):
         move_entry(memory, "ideas#use-esm-only", "decisions")
 
-    assert memory.repository.tip().commit == before
+    assert memory.repository.tip() == before
 
 
 def test_the_same_entry_is_only_taken_out_where_it_was(memory: Group) -> None:

@@ -44,7 +44,7 @@ def test_a_group_as_it_was_written_has_no_edits(group: Group) -> None:
 
     scan = pending_edits(group)
 
-    assert scan == Scan((), (), 0, group.repository.tip().commit)
+    assert scan == Scan((), (), 0, group.repository.tip())
 
 
 def test_each_kind_of_edit_is_found(group: Group) -> None:
@@ -140,7 +140,7 @@ def test_what_only_plain_git_keeps_is_not_missed(group: Group) -> None:
     by_hand(group, "commit", "-q", "-m", "x")
     hidden.unlink()
 
-    assert pending_edits(group) == Scan((), (), 0, group.repository.tip().commit)
+    assert pending_edits(group) == Scan((), (), 0, group.repository.tip())
 
 
 def test_a_planted_gitignore_hides_nothing(group: Group) -> None:
@@ -161,7 +161,7 @@ def test_dot_names_are_counted_and_not_looked_at(group: Group) -> None:
     edit(group, "sub/.git/config", "x\n")
     edit(group, "sub/.gitmem-0123456789abcdef-0", "ours, on its way\n")
 
-    assert pending_edits(group) == Scan((), (), 3, group.repository.tip().commit)
+    assert pending_edits(group) == Scan((), (), 3, group.repository.tip())
     assert pending_edits(group, ["sub"]).ignored == 2
     assert pending_edits(group, ["sub/a.md"]).ignored == 0
 
@@ -501,7 +501,7 @@ def test_a_work_tree_that_was_removed_holds_no_deletions(group: Group) -> None:
     assert found(pending_edits(group)) == [("b.md", "changed")]
 
     shutil.rmtree(group.worktree)
-    assert pending_edits(group) == Scan((), (), 0, group.repository.tip().commit)
+    assert pending_edits(group) == Scan((), (), 0, group.repository.tip())
 
 
 def test_a_work_tree_elsewhere_that_is_not_there_is_said_to_be_so(

@@ -191,7 +191,7 @@ def test_bringing_back_what_is_there_is_no_commit(group: Group) -> None:
     done = restore(group, "a.md", at="HEAD")
 
     assert (done.commit, done.changes, done.captured) == (head, (), ())
-    assert group.repository.tip().commit == head
+    assert group.repository.tip() == head
 
 
 def test_a_folder_comes_back_and_newer_files_stay(group: Group) -> None:
@@ -314,7 +314,7 @@ def test_a_file_does_not_come_back_on_top_of_a_folder_or_below_a_file(group: Gro
     move(group, "a", "b")
     put(group, "a/inner.md", "in a folder now\n")
     put(group, "c/inner.md", "one\n")
-    inner = group.repository.tip().commit
+    inner = group.repository.tip()
     move(group, "c/inner.md", "d.md")
     put(group, "c", "a file now\n")
 

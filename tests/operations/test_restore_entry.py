@@ -132,7 +132,7 @@ def test_an_entry_whose_file_was_archived_whole_comes_back_alone(memory: Group) 
 
 
 def test_an_entry_that_was_deleted_comes_back_from_the_history(memory: Group) -> None:
-    head = memory.repository.tip().commit
+    head = memory.repository.tip()
     put(memory, HOME, WITHOUT)
     put(memory, "state.md", "Later.\n")
 
@@ -224,7 +224,7 @@ def test_what_never_was_different_is_told(memory: Group) -> None:
 
 
 def test_a_version_replaces_the_lines_of_the_entry_alone(memory: Group) -> None:
-    first = memory.repository.tip().commit
+    first = memory.repository.tip()
     write(memory, [Edit(HOME, "It was time.", entry="Use ESM only")])
     write(memory, [Edit(HOME, "Other.", entry="Keep tea")])
     write(memory, [Edit(HOME, "It will be time.", entry="Use ESM only")])
@@ -239,7 +239,7 @@ def test_a_version_replaces_the_lines_of_the_entry_alone(memory: Group) -> None:
 
 
 def test_versions_that_never_were_are_told(memory: Group) -> None:
-    head = memory.repository.tip().commit
+    head = memory.repository.tip()
 
     with pytest.raises(NotFound, match="no earlier version"):
         restore(memory, TEA, previous=True)
@@ -256,11 +256,11 @@ def test_versions_that_never_were_are_told(memory: Group) -> None:
         restore(memory, "never.md#x")
     with pytest.raises(NotFound):
         restore(memory, f"{SHELF}#x")
-    assert memory.repository.tip().commit == head
+    assert memory.repository.tip() == head
 
 
 def test_a_version_is_restored_where_the_entry_is_gone(memory: Group) -> None:
-    first = memory.repository.tip().commit
+    first = memory.repository.tip()
     archive(memory, [OLD])
 
     restore(memory, OLD, at=first)

@@ -284,7 +284,7 @@ class TestWhatIsChosen:
             "[1] (global: memory/all.md, 2026-02-08, active) All herons are grey."
         )
         assert "soul" not in found.memory_context
-        assert found.pins["global"] == shared.repository.tip().commit
+        assert found.pins["global"] == shared.repository.tip()
         shared.close()
 
 
@@ -428,7 +428,7 @@ class TestPurity:
     def test_the_same_pins_and_prompt_give_the_same_bytes(self, make: Make, clock: Clock) -> None:
         group = make("nano", NANO)
         prompt = "Where does the heron live, and what does Ada like?"
-        first = inject(group, prompt=prompt, at=group.repository.tip().commit)
+        first = inject(group, prompt=prompt, at=group.repository.tip())
         put(group, "memory/later.md", "A heron, and Ada, and the canal.\n")
         now = inject(group, prompt=prompt)
         (group.gitdir / "gitmem" / NAME).unlink()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import gitmem.git.publish
+import gitmem.git.fault_points
 from gitmem.core.plainfields import read_fields
 from gitmem.errors import BadInput, Conflict, GitmemError, NotFound, SecretFound, TooBig
 from gitmem.operations.group import Group, Store
@@ -116,7 +116,7 @@ def test_the_page_of_a_week_is_written_and_its_days_go_to_the_archive(weeks: Gro
 
 
 def test_it_is_one_commit_that_names_every_source(weeks: Group) -> None:
-    before = weeks.repository.tip().commit
+    before = weeks.repository.tip()
 
     done = roll(weeks, reason="a new week")
 
@@ -269,10 +269,10 @@ def test_an_edit_that_may_not_enter_git_is_not_lost(weeks: Group) -> None:
 
 def refused(group: Group, kind: type[GitmemError], *args: str, **more: str) -> GitmemError:
     """The error of a roll-up that changes nothing at all."""
-    before = group.repository.tip().commit
+    before = group.repository.tip()
     with pytest.raises(kind) as caught:
         roll(group, *args, **more)
-    assert group.repository.tip().commit == before
+    assert group.repository.tip() == before
     assert_in_order(group)
     return caught.value
 
@@ -411,13 +411,13 @@ def test_a_retry_with_the_same_id_is_recognised(weeks: Group) -> None:
 
 
 def test_a_dry_run_says_all_of_it_and_does_nothing(weeks: Group) -> None:
-    before, head = files(weeks), weeks.repository.tip().commit
+    before, head = files(weeks), weeks.repository.tip()
 
     done = rollup(weeks, "week", WEEK, "text", summary="s", dry_run=True)
 
     assert (done.outcome, done.dry_run, done.commit) == ("ready", True, head)
     assert [old for old, _ in done.moved] == [f"episodes/{day}.md" for day in DAYS]
-    assert (files(weeks), weeks.repository.tip().commit) == (before, head)
+    assert (files(weeks), weeks.repository.tip()) == (before, head)
 
 
 @pytest.mark.parametrize(
@@ -450,13 +450,13 @@ def test_bad_input_is_refused_and_nothing_moves(
 
 def test_a_page_that_cannot_be_read_stops_it(weeks: Group) -> None:
     truncate(weeks.repository, weeks.repository.snapshot().oid("episodes/2026-02-05.md") or "")
-    before = weeks.repository.tip().commit
+    before = weeks.repository.tip()
 
     (_, found) = rollups_due(weeks).due
     assert [each.readable for each in found.sources] == [True, False, True]
     with pytest.raises(GitmemError):
         roll(weeks)
-    assert weeks.repository.tip().commit == before
+    assert weeks.repository.tip() == before
 
 
 def test_without_a_layer_that_is_rolled_up_it_says_what_to_write(group: Group) -> None:
@@ -553,10 +553,10 @@ def test_what_is_due_has_the_texts_for_a_model(weeks: Group) -> None:
 
 def test_to_ask_what_is_due_changes_nothing(weeks: Group) -> None:
     edit(weeks, "episodes/2026-02-04.md", "not captured\n")
-    before = weeks.repository.tip().commit
+    before = weeks.repository.tip()
 
     assert len(rollups_due(weeks, layer="episodes").due[0].sources) == 3
-    assert weeks.repository.tip().commit == before
+    assert weeks.repository.tip() == before
     assert git(weeks.worktree, "status", "--porcelain") == "?? episodes/2026-02-04.md\n"
 
 
@@ -572,7 +572,7 @@ def test_a_commit_by_hand_in_between_is_planned_anew(
             by_hand(weeks, "add", "episodes/2026-02-06.md")
             by_hand(weeks, "commit", "-qm", "by a person")
 
-    monkeypatch.setattr(gitmem.git.publish, "reached", reached)
+    monkeypatch.setattr(gitmem.git.fault_points, "reached", reached)
 
     done = roll(weeks)
 

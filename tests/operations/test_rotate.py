@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import gitmem.git.publish
+import gitmem.git.fault_points
 from gitmem.core.daylog import header_day
 from gitmem.errors import Conflict, PathRefused
 from gitmem.operations.capture import capture
@@ -71,7 +71,7 @@ def test_without_a_log_only_a_fresh_one_is_made(days: Group) -> None:
 def test_a_log_of_today_stays(days: Group) -> None:
     rotate(days)
     log_is(days, header("2026-02-08") + "- one\n")
-    before = days.repository.tip().commit
+    before = days.repository.tip()
 
     done = rotate(days)
 
@@ -94,7 +94,7 @@ def test_yesterdays_log_goes_to_its_date_and_a_fresh_one_is_made(days: Group, cl
 
 def test_it_is_two_commits_with_one_move_of_the_branch(days: Group, clock: Clock) -> None:
     log_is(days, header("2026-02-08") + "- one\n")
-    before = days.repository.tip().commit
+    before = days.repository.tip()
     clock.set("2026-02-09T08:00:00Z")
 
     done = rotate(days, reason="a new day")
@@ -167,12 +167,12 @@ def test_names_that_are_taken_are_counted_on_and_the_hundred_and_first_is_an_err
     assert rotate(days).rotated == ((CURRENT, "sessions/2026-02-07-100.md"),)
     log_is(days, header("2026-02-07") + "- two\n")
     capture(days)
-    before = days.repository.tip().commit
+    before = days.repository.tip()
 
     with pytest.raises(Conflict, match="too many logs for 2026-02-07"):
         rotate(days)
 
-    assert days.repository.tip().commit == before
+    assert days.repository.tip() == before
     assert text(days) == header("2026-02-07") + "- two\n"
 
 
@@ -371,7 +371,7 @@ def test_a_rotation_can_be_taken_back(days: Group, clock: Clock) -> None:
 
 
 def test_a_group_without_a_log_has_nothing_to_do(group: Group) -> None:
-    before = group.repository.tip().commit
+    before = group.repository.tip()
 
     assert rotate(group) == Rotated(before, date(2026, 2, 8), ())
 
@@ -436,7 +436,7 @@ def test_what_an_agent_does_meanwhile_stands_under_the_new_header(
             waiting.clear()
             RACES[deed](days.worktree / CURRENT)
 
-    monkeypatch.setattr(gitmem.git.publish, "reached", reached)
+    monkeypatch.setattr(gitmem.git.fault_points, "reached", reached)
     rotate(days)
     capture(days)
     rotate(days)
@@ -463,7 +463,7 @@ def test_a_person_who_commits_meanwhile_makes_it_planned_anew(
             by_hand(days, "add", "sessions/2026-02-07.md")
             by_hand(days, "commit", "-qm", "meanwhile")
 
-    monkeypatch.setattr(gitmem.git.publish, "reached", reached)
+    monkeypatch.setattr(gitmem.git.fault_points, "reached", reached)
     done = rotate(days)
 
     assert not waiting
@@ -488,7 +488,7 @@ def test_a_person_who_rotates_meanwhile_leaves_nothing_to_do(
             by_hand(days, "add", ".")
             by_hand(days, "commit", "-qm", "meanwhile")
 
-    monkeypatch.setattr(gitmem.git.publish, "reached", reached)
+    monkeypatch.setattr(gitmem.git.fault_points, "reached", reached)
     done = rotate(days)
 
     assert not waiting

@@ -569,7 +569,7 @@ class TestCheckout:
 
     @pytest.mark.parametrize("keys", ["ignore: [users/, state.md]", 'ignore: ["**/*e.md"]'])
     def test_refuses_for_what_ignore_names(self, group: Group, zylos: Path, keys: str) -> None:
-        old = group.repository.tip().commit
+        old = group.repository.tip()
         relayout(group, keys)
         git(zylos, "rm", "-q", "--cached", "state.md", "users/ada/profile.md")
         git(zylos, "commit", "-qm", "Ignore it")

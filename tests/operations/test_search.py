@@ -66,7 +66,7 @@ class TestAHit:
         self, group: Group, clock: Clock
     ) -> None:
         entry(group, "Use ESM only", "The bundler drops CommonJS.", Importance="2")
-        touched = group.repository.tip().commit
+        touched = group.repository.tip()
         clock.advance(days=10)
         put(group, "notes/other.md", "Something else.\n")
 
@@ -501,7 +501,7 @@ class TestTheIndex:
 
     def test_a_branch_that_was_moved_elsewhere_is_followed(self, group: Group) -> None:
         put(group, "facts/x.md", "A heron.\n")
-        here = group.repository.tip().commit
+        here = group.repository.tip()
         put(group, "facts/y.md", "A stork.\n")
         assert found_in(group, "stork") == ["facts/y.md"]
 

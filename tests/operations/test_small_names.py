@@ -119,7 +119,7 @@ def test_a_small_file_that_another_layer_shows_is_not_silenced(store: Store, clo
 
 def test_a_file_that_gets_the_name_of_the_layout_counts_from_then_on(folder: Folder) -> None:
     group = folder({"memory.md": TEA})
-    before = group.repository.tip().commit
+    before = group.repository.tip()
 
     move(group, "memory.md", "MEMORY.md")
 

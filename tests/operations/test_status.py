@@ -25,7 +25,7 @@ def test_a_fresh_group_is_well_and_empty(group: Group) -> None:
     assert (found.group, found.health, found.files) == ("main", "ok", 0)
     assert (found.last, found.edits, found.held, found.violations) == (None, (), (), ())
     assert found.worktree == str(group.worktree)
-    assert found.commit == group.repository.tip().commit
+    assert found.commit == group.repository.tip()
 
 
 def test_it_tells_what_was_written_last(group: Group) -> None:
@@ -58,7 +58,7 @@ def test_it_lists_edits_and_changes_nothing(group: Group) -> None:
     }
     assert (found.health, found.ignored) == ("edited", 1)
     assert sorted(path.name for path in group.worktree.iterdir()) == before
-    assert found.commit == group.repository.tip().commit
+    assert found.commit == group.repository.tip()
 
 
 def test_what_is_held_is_said_first(group: Group) -> None:

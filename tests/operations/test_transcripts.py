@@ -11,7 +11,7 @@ import pytest
 
 from gitmem.core.transcripts import REF
 from gitmem.errors import BadInput, Damaged, GroupRefused, NotFound, SecretFound, TooBig
-from gitmem.git import publish
+from gitmem.git import fault_points
 from gitmem.operations.callers import Holder, this_process
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.init import init
@@ -448,7 +448,7 @@ class TestPending:
         assert (done.begin, done.end, done.messages) == (1, 2, 2)
         assert texts(transcript_pending(group)) == ["came in between"]
         (entry,) = log(group, op="checkpoint")
-        assert entry.commit == done.commit == group.repository.tip().commit
+        assert entry.commit == done.commit == group.repository.tip()
         assert entry.title == "2 messages: They counted."
         assert entry.reason == "They counted.\n\nTo two."
         assert entry.paths == ()
@@ -696,7 +696,7 @@ class TestUndo:
         say(mine, "one")
         transcript_pending(mine)
         write(mine, [Edit("facts/a.md", "A heron.\n"), Edit("facts/b.md", "A stork.\n")])
-        written = mine.repository.tip().commit
+        written = mine.repository.tip()
         close(mine)
         put(mine, "facts/a.md", "No heron at all.\n")
 
@@ -958,7 +958,7 @@ class TestPruning:
                 raise KeyboardInterrupt
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(publish, "reached", die)
+            patch.setattr(fault_points, "reached", die)
             with pytest.raises(KeyboardInterrupt):
                 say(said, "a word that nobody shall find")
         put(said, "notes/x.md", "kept\n")

@@ -349,19 +349,19 @@ class TestRedact:
         """What came out of the work tree is not what was masked: it stays held."""
         edit(group, "a.md", f"{SECRET}\n")
         other = SECRET[:-1] + ("A" if SECRET[-1] != "A" else "B")
-        from gitmem.git import publish
+        from gitmem.git import fault_points
 
-        before = publish.reached
+        before = fault_points.reached
 
         def reached(step: str) -> None:
             if step == "branch":
                 edit(group, "a.md", f"{other}\n")
 
-        publish.reached = reached
+        fault_points.reached = reached
         try:
             done = held_accept(group, "a.md", mask=True)
         finally:
-            publish.reached = before
+            fault_points.reached = before
 
         assert done.trash == ""
         (thing,) = held_list(group)

@@ -392,7 +392,7 @@ def test_what_goes_to_the_archive_says_its_own_age(twins: Group) -> None:
 
 
 def only_date(group: Group) -> str:
-    commits = list(group.repository.history(group.repository.tip().commit))
+    commits = list(group.repository.history(group.repository.tip()))
     (made,) = [each for each in commits if f"write({COPY})" in each.message]
     return f"{made.time.date()}"
 
@@ -417,7 +417,7 @@ def test_a_prompt_is_not_kept_waiting_where_dates_were_kept_otherwise(
 def test_the_order_of_files_in_a_tree_makes_no_difference(twins: Group) -> None:
     """Sets of names have another order in each process."""
     archive(twins, [TEA, COPY])
-    undo(twins, [twins.repository.tip().commit])
+    undo(twins, [twins.repository.tip()])
     script = (
         "import sys; from pathlib import Path\n"
         "from gitmem.operations.freshness import freshness\n"

@@ -132,7 +132,7 @@ def test_nothing_but_conflicts_is_no_commit(group: Group) -> None:
     done = undo(group, [bad])
 
     assert (done.commit, done.changed, len(done.left)) == (head, False, 1)
-    assert group.repository.tip().commit == head
+    assert group.repository.tip() == head
 
 
 @pytest.mark.parametrize("gone", ["deleted", "rewritten"])
@@ -165,12 +165,12 @@ def test_what_is_undone_already_is_no_commit(group: Group) -> None:
     put(group, "a.md", "one\n")
     bad = put(group, "a.md", "one\ntwo\n").commit
     undo(group, [bad])
-    head = group.repository.tip().commit
+    head = group.repository.tip()
 
     done = undo(group, [bad])
 
     assert (done.changed, done.undone, done.left) == (False, (), ())
-    assert group.repository.tip().commit == head
+    assert group.repository.tip() == head
 
 
 def test_edits_that_nobody_captured_are_taken_in_and_stay(group: Group) -> None:
@@ -315,7 +315,7 @@ def test_a_persons_commit_and_merge_can_be_undone(group: Group) -> None:
 def test_there_is_nothing_before_the_beginning(group: Group) -> None:
     with pytest.raises(NotFound, match="nothing to undo"):
         undo(group)
-    root = group.repository.tip().commit
+    root = group.repository.tip()
     assert not undo(group, [root]).changed
     put(group, "a.md", "one\n")
     assert len(undo(group, last=99).undone) == 1
@@ -336,7 +336,7 @@ def test_it_wants_to_know_one_thing(group: Group) -> None:
         undo(group, ["0123456789"])
     with pytest.raises(SecretFound):
         undo(group, reason=f"because {SECRET}")
-    assert group.repository.tip().commit == head
+    assert group.repository.tip() == head
 
 
 def test_nothing_is_undone_while_head_is_elsewhere(group: Group) -> None:
@@ -375,7 +375,7 @@ def test_what_came_through_a_merge_is_taken_back(group: Group, whose: dict[str, 
 
 def test_what_was_put_back_by_a_merge_is_taken_back_by_session(group: Group) -> None:
     put(group, "a.md", "one\n")
-    before = group.repository.tip().commit
+    before = group.repository.tip()
     write(group, [Edit("lost.md", "lost\n")])
     whose = {"agent": group.who.agent}
     how = "reset: moving to HEAD"

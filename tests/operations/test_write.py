@@ -601,7 +601,7 @@ def test_writes_wait_while_a_person_has_head_elsewhere(group: Group, where: str)
     ) as caught:
         put(group, "b.md", "three\n")
     assert "git switch main" in caught.value.hint
-    assert group.repository.tip().commit == head
+    assert group.repository.tip() == head
     assert log(group)[0].commit == head
 
     by_hand(group, "switch", "-q", "main")

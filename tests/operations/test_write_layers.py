@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-import gitmem.git.publish
+import gitmem.git.fault_points
 from gitmem.errors import (
     BadInput,
     Conflict,
@@ -194,7 +194,7 @@ def test_a_page_that_a_person_commits_meanwhile_is_not_replaced(
             by_hand(group, "add", "diary")
             by_hand(group, "commit", "-qm", "meanwhile")
 
-    monkeypatch.setattr(gitmem.git.publish, "reached", reached)
+    monkeypatch.setattr(gitmem.git.fault_points, "reached", reached)
     path = put(group, Edit("diary", "Mine.\n")).changes[0].path
 
     assert not waiting

@@ -88,7 +88,7 @@ def test_a_commit_by_plain_git_after_it_is_found_by_its_date(
     dates = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date}
     git(group.worktree, "commit", "-qm", "by hand", env=dates)
 
-    assert resolve(group, "2026-03-06") == group.repository.tip().commit
+    assert resolve(group, "2026-03-06") == group.repository.tip()
     assert resolve(group, "2026-03-05") == glitch["fifth"]
 
 
@@ -118,7 +118,7 @@ def test_once_that_future_has_come_the_days_before_it_are_still_told_apart(
 def test_a_clock_that_was_behind_makes_nothing_older_than_what_it_builds_on(
     group: Group, clock: Clock
 ) -> None:
-    root = group.repository.tip().commit
+    root = group.repository.tip()
     put_on(group, clock, 1, "first")
     clock.set("1999-01-01T00:00:00Z")
     behind = put(group, "a.md", "behind\n").commit
@@ -155,7 +155,7 @@ def test_days_before_an_adoption_are_those_of_the_adopted_history(
     on(clock, 1)
     notes = adopted(store, clock, "2020-01-01", "2020-01-05", "2020-01-03", "2020-01-09")
     on(clock, 3)
-    tip = notes.repository.tip().commit
+    tip = notes.repository.tip()
 
     for asked, there in (
         ("2020-01-01", "2020-01-01"),

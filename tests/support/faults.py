@@ -13,7 +13,7 @@ from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
-import gitmem.git.publish
+import gitmem.git.fault_points
 from gitmem.git.lock import decode, lock_path
 from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.init import init
@@ -21,6 +21,10 @@ from gitmem.operations.write import Allowed, Edit, Written, write
 from tests.support.git import git, git_bytes
 from tests.support.processes import Voice
 
+UNACKNOWLEDGED = ("recorded", "objects", "held", "logged")
+"""The points of a write before its branch has moved."""
+POINTS = {*UNACKNOWLEDGED, "branch", "placed", "staged", "dropped"}
+"""All points of a write."""
 ANYTHING_GOES = Allowed(shrink=True)
 LEFTOVER = re.compile(r"(^|/)(\.gitmem-[^/]*|[^/]+\.lock|index\.new|tmp_obj[^/]*)$")
 TOKEN = re.compile(rb"\btoken-[\w.-]+")
@@ -168,7 +172,7 @@ def dying_at(voice: Voice, point: int | str) -> None:
             voice.say("dies", step)
             os.kill(os.getpid(), signal.SIGKILL)
 
-    gitmem.git.publish.reached = reached
+    gitmem.git.fault_points.reached = reached
 
 
 def fixed_clock() -> datetime:

@@ -73,7 +73,7 @@ def edit(group: Group, path: str, text: str | bytes) -> Path:
 
 def dropped_by_stash(group: Group, path: str, text: str) -> str:
     """A write that a `git stash`, which had read HEAD before, takes off the branch; its commit."""
-    before = group.repository.tip().commit
+    before = group.repository.tip()
     commit = put(group, path, text).commit
     how = "reset: moving to HEAD"
     git(group.gitdir, "update-ref", "-m", how, "refs/heads/main", before)

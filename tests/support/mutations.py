@@ -523,9 +523,7 @@ SLOW = [
         )
         for row in ("M14", "C30")
     ),
-    Mutation(
-        "V1", "gitmem/git/repository.py", "enable_fsync_gitdir(True)", "enable_fsync_gitdir(False)"
-    ),
+    Mutation("V1", "gitmem/git/refs.py", "        os.fsync(fd)\n\n\ndef _held", "\n\ndef _held"),
     Mutation(
         "V55",
         "gitmem/git/commits.py",

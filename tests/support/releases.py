@@ -20,7 +20,10 @@ _CHECKOUT = Path(__file__).parents[2]
 _PARTS = ("gitmem", "templates", "hooks", "pyproject.toml")
 _KILLED = """
 import os, sys
-import gitmem.git.publish as protocol
+try:
+    import gitmem.git.fault_points as protocol
+except ImportError:  # the previous release has them elsewhere
+    import gitmem.git.publish as protocol
 point = sys.argv[1]
 def reached(step):
     if step == point:

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 ZERO = "0" * 40
+_LINKS = 5
+"""How many names in a row may lead to each other, as in git."""
 OURS = "gitmem <gitmem@gitmem.invalid> "
 _ID = r"[0-9a-f]{40}"
 _SYMBOLIC = r"ref: (refs/[^\x00-\x20]+)\s*"
@@ -49,9 +51,9 @@ class LogLine(NamedTuple):
         return self.who.startswith(OURS)
 
 
-def loose_refs(gitdir: Path) -> Iterator[RefFile]:
-    """Every ref that has a file of its own, in order of name."""
-    for folder, folders, files in os.walk(gitdir / "refs"):
+def loose_refs(gitdir: Path, under: str = "refs/") -> Iterator[RefFile]:
+    """Every ref below UNDER that has a file of its own, in order of name."""
+    for folder, folders, files in os.walk(gitdir / under):
         folders.sort()
         below = os.path.relpath(folder, gitdir)  # once: a year of snapshots is in one folder
         for file in sorted(files):
@@ -60,12 +62,27 @@ def loose_refs(gitdir: Path) -> Iterator[RefFile]:
                     yield _read_ref(f"{folder}/{file}", f"{below}/{file}")
 
 
+def resolve(gitdir: Path, name: str) -> RefFile:
+    """The object that the ref NAME leads to; no target where there is none, or none can be read."""
+    for _ in range(_LINKS):
+        try:
+            found = _read_ref(f"{gitdir}/{name}", name)
+        except (FileNotFoundError, NotADirectoryError, ValueError):
+            return RefFile(name, packed_refs(gitdir)[0].get(name, ""))
+        if found.why or is_id(found.target):
+            return found
+        name = found.target
+    return RefFile(name, "", "it leads to itself")
+
+
 def _read_ref(path: str, name: str) -> RefFile:
     try:
         with open(path, "rb", buffering=0) as opened:
             raw = opened.read()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise
+    except IsADirectoryError:
+        raise FileNotFoundError(path) from None
     except OSError as error:
         return RefFile(name, "", f"not readable ({error.strerror})")
     if not raw:

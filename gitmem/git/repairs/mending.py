@@ -59,7 +59,7 @@ class Mending:
 
     def land(self, now: datetime) -> str:
         """Commit HEAD with every lost part replaced; return the commit."""
-        tip = self._repository.commit(self._tip.commit)
+        tip = self._repository.commit(self._tip)
         root = self._node("", Node(FOLDER, tip.tree))
         if root is None:
             root = Node(FOLDER, self._repository.objects.write("tree", b""))
@@ -96,7 +96,7 @@ class Mending:
     def _earlier(self, path: str, node: Node) -> Node | None:
         since, found = None, None
         with suppress(ObjectDamaged):  # history may be cut, too
-            for commit in self._repository.history(self._tip.commit):
+            for commit in self._repository.history(self._tip):
                 found = self._version(commit, path)
                 if found:
                     since = commit
@@ -128,7 +128,7 @@ def whole_line(repository: Repository, head: str) -> Line:
     commits that lack something are written anew, each with its author, time and message. Whoever
     has put the line under a ref calls `note_rebuilt`.
     """
-    objects, tip = repository.objects, repository.tip().commit
+    objects, tip = repository.objects, repository.tip()
     if not scrub(repository, head, tip).lacks:
         return Line(head)
     root = worktree_of(repository.gitdir)

@@ -12,8 +12,6 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
-import pygit2
-
 from gitmem.core.messages import Note
 from gitmem.core.scope import Scope
 from gitmem.errors import GitmemError
@@ -189,7 +187,7 @@ class _Repair:
             yield from work.run()
             self._moved_back = work.moved_back
             if self._moved_back:  # what was published last cannot be had any more
-                self._lock.mark(repository.tip().commit)
+                self._lock.mark(repository.tip())
         finally:
             repository.close()
 
@@ -202,7 +200,7 @@ class _Repair:
         repository = self._open()
         try:
             healer = Healer(repository.objects, Sources(self._gitdir, self._root))
-            lacks = healer.heal({BRANCH: repository.tip().commit})
+            lacks = healer.heal({BRANCH: repository.tip()})
             at_head = {lack.oid for lack in lacks if lack.at_head and not is_tip(lack)}
             if at_head:
                 mending = Mending(repository, at_head)
@@ -211,7 +209,7 @@ class _Repair:
                 for each in self._mended:
                     for code in ("object-damaged", "object-missing"):
                         yield Done(code, each.story, each.path, each.lost)
-        except (GitmemError, pygit2.GitError) as error:
+        except GitmemError as error:
             raise _Hopeless from error
         finally:
             repository.close()

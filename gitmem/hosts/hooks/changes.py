@@ -40,12 +40,12 @@ class ChangedSince(NamedTuple):
 
 def present(group: Group) -> tuple[tuple[str, str], ...]:
     """The commits that a session would be shown now."""
-    own = (group.name, group.repository.tip().commit)
+    own = (group.name, group.repository.tip())
     if not has_shared(group):
         return (own,)
     shared = Group(group.store, GLOBAL, acting=group.acting)
     try:
-        return own, (GLOBAL, shared.repository.tip().commit)
+        return own, (GLOBAL, shared.repository.tip())
     finally:
         shared.close()
 
@@ -75,7 +75,7 @@ def _in_group(
     own = name == group.name
     meant = group if own else Group(group.store, name, acting=group.acting, now=group.moment)
     try:
-        tip = meant.repository.tip().commit
+        tip = meant.repository.tip()
         now.append((name, tip))
         if tip == commit:
             return []
