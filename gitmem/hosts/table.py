@@ -110,6 +110,8 @@ class Host(NamedTuple):
     """Whether it shows its user the `systemMessage` of an answer."""
     tag: str = ""
     """The tag around what its hooks added, where that stands before the prompt itself."""
+    says_compacted: bool = True
+    """Whether an event comes after a compaction; else only its transcript has the summary."""
     replays: bool = True
     """Whether a resumed session still has what its hooks added when it started."""
     server: Mapping[str, object] = {}
@@ -291,6 +293,7 @@ HOSTS: Mapping[str, Host] = {
             paths=("path",),
             answers_flat=True,
             shows_notices=False,
+            says_compacted=False,
             replays=False,
             server={"type": "local", "tools": ["*"]},
             clients=("copilot-cli",),

@@ -16,7 +16,7 @@ from gitmem.hosts.hooks.answering import (
     in_words,
     note_end,
 )
-from gitmem.hosts.hooks.dialects import Payload, prompt_in
+from gitmem.hosts.hooks.dialects import prompt_in
 from gitmem.hosts.table import HOSTS
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def compacted(asked: Asked) -> Said:
     from gitmem.operations.layouts import layout_of
     from gitmem.operations.spool import leave, withdraw
 
-    text = _summary(_with_summary(asked))
+    text = summary_of(_told(asked))
     name = asked.group
     if not text:
         return Said(notice=NO_SUMMARY if asked.payload.get("compact_summary") else "")
@@ -190,25 +190,24 @@ def compacted(asked: Asked) -> Said:
     return Said()
 
 
-def _with_summary(asked: Asked) -> Payload:
-    """What the host said, with the summary that it says or has written into its transcript."""
-    path = asked.payload.get("transcript_path")
-    if asked.payload.get("compact_summary") or not isinstance(path, str) or not path:
-        return asked.payload
+def _told(asked: Asked) -> object:
+    """The summary, as the host says it or has written it into its transcript."""
+    said, path = asked.payload.get("compact_summary"), asked.payload.get("transcript_path")
+    if said or not isinstance(path, str) or not path:
+        return said
     from gitmem.hosts.transcripts.importing import summary_in
 
-    return {**asked.payload, "compact_summary": summary_in(asked.host, path)}
+    return summary_in(asked.host, path)
 
 
-def _summary(payload: Payload) -> str:
+def summary_of(told: object) -> str:
     """The summary as it can be kept: no scratchpad, no credentials, no half characters, an end."""
-    found = payload.get("compact_summary")
-    if not isinstance(found, str) or not found.strip():
+    if not isinstance(told, str) or not told.strip():
         return ""
     from gitmem.core.compactions import summary_in
     from gitmem.core.secrets import redact
 
-    whole = summary_in(found).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    whole = summary_in(told).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     text, _ = redact(whole)
     return text if len(text) <= LONGEST_SUMMARY else f"{text[:LONGEST_SUMMARY]}\n\n{CUT}"
 
