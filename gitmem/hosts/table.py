@@ -110,6 +110,8 @@ class Host(NamedTuple):
     """Whether it shows its user the `systemMessage` of an answer."""
     tag: str = ""
     """The tag around what its hooks added, where that stands before the prompt itself."""
+    says_compacted: bool = True
+    """Whether an event comes after a compaction; else only its transcript has the summary."""
     replays: bool = True
     """Whether a resumed session still has what its hooks added when it started."""
     server: Mapping[str, object] = {}
@@ -285,12 +287,13 @@ HOSTS: Mapping[str, Host] = {
             sessions=("COPILOT_AGENT_SESSION_ID",),
             chars=9980,  # 200,000 arrived whole, and of 262,000 nothing did
             tokens=0,
-            adding=frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse")),
+            adding=frozenset(("SessionStart", "SubagentStart", "UserPromptSubmit", "PostToolUse")),
             deaf=frozenset(("PreCompact", "PostCompact", "SessionEnd")),
             project_variable="COPILOT_PROJECT_DIR",
             paths=("path",),
             answers_flat=True,
             shows_notices=False,
+            says_compacted=False,
             replays=False,
             server={"type": "local", "tools": ["*"]},
             clients=("copilot-cli",),

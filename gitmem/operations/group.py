@@ -251,6 +251,12 @@ class Group:
                 f"this group has format {found}; this gitmem reads format {FORMAT}",
                 hint="upgrade gitmem, or run `gitmem check`",
             )
+        if "core.worktree" not in self._config and not is_blank(self.gitdir):
+            # It may be elsewhere: a write would go to the wrong folder.
+            raise Damaged(
+                f"the configuration of the repository of {self.name!r} names no work tree",
+                hint="run `gitmem check --repair`",
+            )
 
     def close(self) -> None:
         """Give back file handles."""

@@ -43,6 +43,9 @@ CALL = (
     b'"params": {"name": "memory_get", "arguments": {%s}}}'
 )
 
+NO_IDS = (b"1.5", b"1.0", b"1e3", b"null", b"true", b"[]", b"{}", b"NaN")
+"""What the SDK takes for no id at all, and the request for a notification."""
+
 STRAY = """
 import os, subprocess, sys
 from gitmem.hosts.mcp.stdio import claimed
@@ -288,12 +291,14 @@ class TestTheWire:
             (CALL % b'"path": "byte \xff"', -32700, 7),
             (CALL % (b'"offset": ' + b"9" * 5000), -32700, 7),
             (CALL.replace(b"7", b'"seven"') % rb'"path": "\udc00"', -32700, "seven"),
+            (CALL.replace(b"7", b"9" * 20) % rb'"path": "\udc00"', -32700, 10**20 - 1),
             (b"not json", -32700, None),
             (b"[" * 99_999, -32700, None),
             (b"[]", -32600, None),
             (b'{"id": 7}', -32600, 7),
             (b'{"jsonrpc": "2.0", "id": 7, "method": "ping", "params": [1]}', -32600, 7),
             (CALL.replace(b"{%s}", b"[1]"), -32602, 7),
+            *((CALL.replace(b"7", each) % b"", -32600, None) for each in NO_IDS),
         ],
     )
     def test_whoever_asks_is_answered_also_when_it_cannot_be_read(

@@ -101,6 +101,45 @@ def test_a_real_compaction_becomes_an_episode_without_its_scratchpad(store: Path
     assert "Primary Request" not in shown
 
 
+def test_a_compaction_of_copilot_becomes_an_episode_when_a_session_starts(store: Path) -> None:
+    """No event of it has the summary: it stands in the transcript."""
+    path = FIXTURES / "transcripts" / "copilot-1.0.102-compact.jsonl"
+    ends = payload_of("copilot-Stop") | {"transcript_path": str(path)}
+
+    for _ in range(2):  # the second time, it is there already
+        asked(store, "copilot", ends)
+        asked(store, "copilot", payload_of("copilot-SessionStart-startup"))
+
+    (page,) = (store / "groups" / "main" / "episodes").glob("*.md")
+    assert page.read_text().count("The user tested a fake model.") == 2, "and its one-line summary"
+    assert "looked at it" not in page.read_text()
+    assert newest(store)["session"] == ends["session_id"]
+
+
+@pytest.mark.parametrize("record", [True, False])
+def test_a_compaction_of_copilot_is_kept_whether_messages_are_or_not(
+    store: Path, record: bool
+) -> None:
+    layout = store / "groups" / "main" / "gitmem.yaml"
+    layout.write_text(f"{layout.read_text()}\ntranscripts: {{record: {str(record).lower()}}}\n")
+    path = FIXTURES / "transcripts" / "copilot-1.0.102-compact.jsonl"
+
+    asked(store, "copilot", payload_of("copilot-Stop") | {"transcript_path": str(path)})
+    asked(store, "copilot", payload_of("copilot-SessionStart-startup"))
+
+    assert list((store / "groups" / "main" / "episodes").glob("*.md"))
+
+
+def test_a_subagent_of_copilot_starts_with_memory(store: Path) -> None:
+    """This payload names no event; the command does."""
+    remember(store)
+    said = (FIXTURES / "hooks" / "copilot-SubagentStart.json").read_bytes()
+
+    done = gitmem(store, "hook", "subagent-start", "--host", "copilot", said=said)
+
+    assert "<knowledge" in json.loads(done.stdout)["additionalContext"]
+
+
 @pytest.mark.parametrize("name", TRANSCRIPTS)
 def test_every_line_of_a_real_transcript_is_accounted_for(store: Path, name: str) -> None:
     """Each line is a message or passed over for a reason, and a second import adds nothing."""

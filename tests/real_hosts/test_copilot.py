@@ -76,6 +76,7 @@ def test_doctor_finds_nothing_after_install_and_link(bench: Bench) -> None:
         "PostToolUse",
         "PreCompact",
         "Stop",
+        "SubagentStart",
         "SubagentStop",
         "SessionEnd",
     ],
@@ -178,6 +179,13 @@ def aside(bench: Bench, asked: Run) -> Run:
     """A session with a subagent."""
     task = {"agent_type": "explore", "description": "d", "name": "helper", "mode": "sync"}
     return bench.copilot(script(call("task", prompt="a task aside\n@@say done", **task)))
+
+
+def test_a_subagent_starts_with_memory(bench: Bench, aside: Run) -> None:
+    theirs = [each for each in aside.requests if "task" not in tools(each)]
+
+    assert theirs
+    assert all(bench.seen(each).count("zebra-quartz") == 1 for each in theirs)
 
 
 def test_a_subagent_leaves_no_session_of_its_own(bench: Bench, aside: Run) -> None:

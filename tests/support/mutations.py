@@ -539,7 +539,7 @@ SLOW = [
     Mutation(
         "V66",
         "gitmem/git/publish.py",
-        "            self._note(plan.steps[-1].note.id, tip.commit, items)\n",
+        "            self._note(plan.steps[-1].note.id, tip, items)\n",
     ),
     Mutation(
         "V67",

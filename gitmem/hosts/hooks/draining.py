@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from gitmem.core.access import MAIN
 from gitmem.errors import GroupNotFound, GroupRefused
 from gitmem.hosts.hooks.answering import DRAIN, Asked, in_words
+from gitmem.hosts.table import HOSTS
 from gitmem.operations.spool import Ended, Taken, done, put_back, take
 
 if TYPE_CHECKING:
@@ -104,12 +105,27 @@ class _Work:
         from gitmem.hosts.transcripts.importing import import_transcripts, unread_bytes
         from gitmem.operations.layouts import layout_of
 
-        if not layout_of(group).transcripts.record:
+        records, has_summary = layout_of(group).transcripts.record, not HOSTS[host].says_compacted
+        if not records and not has_summary:
             return True
         size = unread_bytes(group, host, path)
         if self._most and size > self._most:
             self.left = True
             return False
         self._most = max(1, self._most - size) if self._most else 0
-        import_transcripts(group, host, environ={}, paths=[path], wait=WAIT)
+        if has_summary:
+            _keep_summary_in(group, host, path)
+        if records:
+            import_transcripts(group, host, environ={}, paths=[path], wait=WAIT)
         return True
+
+
+def _keep_summary_in(group: Group, host: str, path: str) -> None:
+    """Keep the summary of the last compaction in a transcript, where the layout has a place."""
+    from gitmem.hosts.hooks.turns import keep_summary, summary_of
+    from gitmem.hosts.transcripts.importing import summary_in
+    from gitmem.operations.layouts import layout_of
+
+    text = summary_of(summary_in(host, path, ""))
+    if text and layout_of(group).summaries:
+        keep_summary(group, text)

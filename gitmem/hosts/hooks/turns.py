@@ -16,7 +16,7 @@ from gitmem.hosts.hooks.answering import (
     in_words,
     note_end,
 )
-from gitmem.hosts.hooks.dialects import Payload, prompt_in
+from gitmem.hosts.hooks.dialects import prompt_in
 from gitmem.hosts.table import HOSTS
 
 if TYPE_CHECKING:
@@ -175,10 +175,10 @@ def compacted(asked: Asked) -> Said:
     from gitmem.operations.layouts import layout_of
     from gitmem.operations.spool import leave, withdraw
 
-    said = _with_summary(asked)
-    if said.get("compact_summary") is UNREAD:
+    told = _told(asked)
+    if told is None:
         return Said(notice=UNREAD)
-    text = _summary(said)
+    text = summary_of(told)
     name = asked.group
     if not text:
         return Said(notice=NO_SUMMARY if asked.payload.get("compact_summary") else "")
@@ -196,26 +196,27 @@ def compacted(asked: Asked) -> Said:
     return Said()
 
 
-def _with_summary(asked: Asked) -> Payload:
-    """What the host said, with the summary that it says or has written into its transcript."""
-    path = asked.payload.get("transcript_path")
-    if asked.payload.get("compact_summary") or not isinstance(path, str) or not path:
-        return asked.payload
+def _told(asked: Asked) -> object:
+    """The summary, as the host says it or has written it into its transcript.
+
+    None where it is in the transcript and cannot be read.
+    """
+    said, path = asked.payload.get("compact_summary") or "", asked.payload.get("transcript_path")
+    if said or not isinstance(path, str) or not path:
+        return said
     from gitmem.hosts.transcripts.importing import summary_in
 
-    found = summary_in(asked.host, path, asked.turn)
-    return {**asked.payload, "compact_summary": UNREAD if found is None else found}
+    return summary_in(asked.host, path, asked.turn)
 
 
-def _summary(payload: Payload) -> str:
+def summary_of(told: object) -> str:
     """The summary as it can be kept: no scratchpad, no credentials, no half characters, an end."""
-    found = payload.get("compact_summary")
-    if not isinstance(found, str) or not found.strip():
+    if not isinstance(told, str) or not told.strip():
         return ""
     from gitmem.core.scratchpads import summary_in
     from gitmem.core.secrets import redact
 
-    whole = summary_in(found).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    whole = summary_in(told).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     text, _ = redact(whole)
     return text if len(text) <= LONGEST_SUMMARY else f"{text[:LONGEST_SUMMARY]}\n\n{CUT}"
 

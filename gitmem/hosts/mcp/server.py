@@ -17,6 +17,7 @@ from gitmem.core.escaping import worded
 from gitmem.errors import BadInput, ExtraMissing
 from gitmem.hosts.mcp.desk import Desk, Kept, called
 from gitmem.hosts.mcp.documents import TEMPLATE, kind, list_documents, read_document
+from gitmem.hosts.mcp.faults import has_id
 from gitmem.hosts.mcp.handshake import INSTRUCTIONS
 from gitmem.hosts.mcp.params import schema
 from gitmem.hosts.mcp.stdio import Messages, Sense, Words
@@ -63,6 +64,9 @@ def _sense(line: bytes) -> Sense:
     message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
     if isinstance(message, types.JSONRPCRequest):
         return Sense(request=message.id)
+    # The SDK takes a request for a notification where its id is null, true or 1.5.
+    if isinstance(message, types.JSONRPCNotification) and has_id(line):
+        raise ValueError("its id is neither a string nor a whole number")
     if isinstance(message, types.JSONRPCNotification) and message.method == CANCELLED:
         number = (message.params or {}).get("requestId")
         return Sense(cancelled=number if isinstance(number, str | int) else None)

@@ -7,8 +7,10 @@ What subagents do stands in the same file, with their id in `agentId`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
+from gitmem.errors import BadInput, NotFound
 from gitmem.hosts.transcripts.readers import (
     NO_TEXT,
     NOT_CONVERSATION,
@@ -18,6 +20,7 @@ from gitmem.hosts.transcripts.readers import (
     first_row,
     folder_named,
     heard,
+    read_lines,
     row_of,
     started_in,
     unknown,
@@ -30,6 +33,7 @@ _NOTES = (
     "tool.",
 )
 _FROM_AGENT = "agent-"
+_COMPACTED = "session.compaction_complete"
 
 
 def read_line(raw: bytes, chat: str) -> Reading:
@@ -50,6 +54,18 @@ def read_line(raw: bytes, chat: str) -> Reading:
     if not text.strip():
         return NO_TEXT
     return heard(row.get("id"), chat, _SENDERS[kind], row.get("timestamp"), [text])
+
+
+def summary_in(path: Path, _turn: str = "") -> str:
+    """The summary of the last compaction in a session; empty where none can be read."""
+    newest: object = ""
+    with suppress(BadInput, NotFound):  # gone or closed to us by now
+        for raw, _ in read_lines(path, 0):
+            row = row_of(raw) if _COMPACTED.encode() in raw else None
+            data = row.get("data") if row and row.get("type") == _COMPACTED else None
+            if isinstance(data, dict) and data.get("success"):
+                newest = data.get("summaryContent")
+    return newest.strip() if isinstance(newest, str) else ""
 
 
 def chat_of(path: Path) -> str:

@@ -105,7 +105,7 @@ HOSTS = {
     table.CLAUDE: _kept_in_lines(table.CLAUDE, claude_code),
     table.CODEX: _kept_in_lines(table.CODEX, codex)._replace(summary_in=codex.summary_in),
     table.GEMINI: _kept_in_lines(table.GEMINI, gemini),
-    table.COPILOT: _kept_in_lines(table.COPILOT, copilot),
+    table.COPILOT: _kept_in_lines(table.COPILOT, copilot)._replace(summary_in=copilot.summary_in),
     **{name: _kept_in_database(each) for name, each in DATABASES.items()},
 }
 
