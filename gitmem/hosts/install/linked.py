@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from gitmem.core.access import MAIN
 from gitmem.errors import GitmemError, JsonRefused, Refused
 from gitmem.hosts.host_memory.wanted import CHOICE
+from gitmem.hosts.install.claims import Claims
 from gitmem.hosts.install.excludes import EXCLUDE, put_lines, take_lines
 from gitmem.hosts.install.hooks import Merged, events_wired
 from gitmem.hosts.install.host_memory import KIND, Moved, memory_part, moved_for, take_memory
@@ -149,21 +150,22 @@ def _worktree(store: Store, name: str) -> Path:
     return store.default_worktree(name)
 
 
-def linked_parts(linking: Linking, known: Install) -> Iterator[Shared]:
+def linked_parts(linking: Linking, claims: Claims) -> Iterator[Shared]:
     """The files in which folders have a part of ours by the group that they use."""
-    parts = list(_folder_parts(linking, known))
+    parts = list(_folder_parts(linking, claims))
     yield from parts
-    yield from _exclude_parts(linking, [each.path for each in parts], known)
+    yield from _exclude_parts(linking, [each.path for each in parts], claims)
     if linking.permissions and linking.places.roots:
         path, roots = linking.places.roots, roots_of(linking)
-        yield _roots_part(path, roots, _ours(linking, path, ROOTS, roots, known))
+        yield _roots_part(path, roots, _ours(linking, path, ROOTS, roots, claims))
 
 
-def _folder_parts(linking: Linking, known: Install) -> Iterator[Shared]:
+def _folder_parts(linking: Linking, claims: Claims) -> Iterator[Shared]:
     for path, rules in wanted_rules(linking) if linking.permissions else ():
-        yield _rules_part(path, rules, _ours(linking, path, ALLOW, rules, known))
+        yield _rules_part(path, rules, _ours(linking, path, ALLOW, rules, claims))
     for each in linking.memory:
-        ours = known.given.get(str(each.settings), {}).get(KIND, {})
+        own = claims.own.given.get(str(each.settings), {}).get(KIND)
+        ours: dict[str, str] = own or next(iter(claims.of_others(each.settings, KIND)), {})
         # What is set stays, whatever somebody tries for an hour; only another link changes it.
         wanted = each if each.directory or not ours else Moved(each.settings, **ours)
         if ours or not each.problem:
@@ -193,23 +195,22 @@ def unmoved(linking: Linking) -> Iterator[str]:
             yield f"the host's own memory of {folder} is not in group {each.group}: {each.problem}"
 
 
-def _exclude_parts(linking: Linking, paths: Sequence[Path], known: Install) -> Iterator[Shared]:
+def _exclude_parts(linking: Linking, paths: Sequence[Path], claims: Claims) -> Iterator[Shared]:
     """The exclude files of projects in which a file of PATHS is our making."""
     wanted: dict[Path, list[str]] = {}
     for path in dict.fromkeys(paths):
         if not any(path == each / linking.local for each in linking.projects):
             continue
-        kept = known.files.get(str(path))
+        kept = claims.kept(path)
         is_made = kept.before is None if kept else not path.exists()
         rule = exclusion(Store(linking.store), path) if is_made else None
         if rule:
             wanted.setdefault(rule.file, []).append(rule.line)
     for file, lines in wanted.items():
-        yield _exclude_part(file, lines, known)
+        yield _exclude_part(file, lines, claims.ours(file, EXCLUDE, lines))
 
 
-def _exclude_part(file: Path, lines: Sequence[str], known: Install) -> Shared:
-    ours = known.given.get(str(file), {}).get(EXCLUDE, ())
+def _exclude_part(file: Path, lines: Sequence[str], ours: Sequence[str]) -> Shared:
     return Shared(
         file,
         lambda text: put_lines(text, lines, ours),
@@ -237,12 +238,12 @@ def roots_of(linking: Linking) -> tuple[str, ...]:
 
 
 def _ours(
-    linking: Linking, path: Path, kind: str, wanted: tuple[str, ...], known: Install
+    linking: Linking, path: Path, kind: str, wanted: tuple[str, ...], claims: Claims
 ) -> tuple[str, ...]:
     """What of KIND at PATH is ours; where the record was lost, that which we would put there."""
-    if not known.gitmem and events_wired(settings_in(linking.places.hooks)):
+    if not claims.own.gitmem and events_wired(settings_in(linking.places.hooks)):
         return wanted
-    return tuple(known.given.get(str(path), {}).get(kind, ()))
+    return claims.ours(path, kind, wanted)
 
 
 def _rules_part(path: Path, wanted: tuple[str, ...], ours: tuple[str, ...]) -> Shared:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gitmem.errors import Refused
+from gitmem.hosts.install.claims import Claims, claims_of
 from gitmem.hosts.install.files import Change, digest, read_file, text_of
 from gitmem.hosts.install.former import (
     former_sections,
@@ -37,7 +38,6 @@ from gitmem.hosts.install.record import (
     Kept,
     after,
     as_replaced,
-    installs,
     replaced_paths,
     replaced_skills,
 )
@@ -87,6 +87,8 @@ class Plan(NamedTuple):
     remarks: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
     """Why some file keeps its part of ours, where all shall go."""
+    kept: Mapping[str, Kept] = {}
+    """How each shared file will be, for the other installations that have a part in it."""
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -138,7 +140,8 @@ def plan_install(wish: Wish, known: Install, version: str) -> Plan:
     if not wish.has_plugin:
         names = skill_names(skills.known)
         wish = wish._replace(linking=wish.linking._replace(skills=names))
-    put = _put_all(_parts(wish, known), wish.store, known, replace=wish.replace)
+    claims = claims_of(wish.store, known)
+    put = _put_all(_parts(wish, claims), wish.store, claims, replace=wish.replace)
     files = dict(put.record.files)
     for path in {*theirs} - {*skills.known}:  # it came back, or is somebody's own by now
         del files[as_replaced(places.skills / path)]
@@ -161,7 +164,8 @@ def plan_install(wish: Wish, known: Install, version: str) -> Plan:
 
 def plan_links(linking: Linking, known: Install) -> Plan:
     """What brings the linked folders to where they should be, and nothing else."""
-    return _put_all(linked_parts(linking, known), linking.store, known, stays=PROGRAM)
+    claims = claims_of(linking.store, known)
+    return _put_all(linked_parts(linking, claims), linking.store, claims, stays=PROGRAM)
 
 
 def choices_of(known: Install, **asked: bool | None) -> dict[str, bool]:
@@ -173,7 +177,7 @@ def choices_of(known: Install, **asked: bool | None) -> dict[str, bool]:
 def _put_all(
     parts: Iterable[Shared],
     store: Path,
-    known: Install,
+    claims: Claims,
     *,
     replace: bool = False,
     stays: str = "",
@@ -182,6 +186,7 @@ def _put_all(
 
     A part of the kind STAYS is not asked for, and stays all the same.
     """
+    known = claims.own
     changes, files, remarks = [], dict(known.files), []
     given: dict[str, Mapping[str, Any]] = {}
     for part in joined(parts):
@@ -190,27 +195,37 @@ def _put_all(
         over = {
             kind: x for kind, x in known.given.get(path, {}).items() if kind not in merged.given
         }
+        over = claims.unclaimed(part.path, over)
         if over and change.after is not None:
             before = text_before(store, known, part.path)
             text = given_part(part.path, over).take(merged.text, before, "")
             change = change._replace(after=text.encode())
         changes.append(change)
-        files[path] = after(known.files.get(path), change)
+        files[path] = after(claims.kept(part.path), change)
         given |= {path: merged.given} if merged.given else {}
         if replace and part.has_former(text_of(part.path, change.before)):
             files[as_replaced(part.path)] = _exchanged(change)
         remarks += [f"{path}: {each}" for each in merged.remarks]
-    done = {str(change.path) for change in changes}
+    done, kept = {str(change.path) for change in changes}, dict(files)
     for path in known.given.keys() - done:
         # A project that is not there now may be there tomorrow.
         if stays in known.given[path] or not Path(path).parent.is_dir():
             given[path] = known.given[path]
             continue
-        changes.append(take_part(given_part(Path(path), known.given[path]), store, known))
-        del files[path]
+        changes.append(_taken(_given_part(path, claims), store, claims))
+        kept[path] = after(files.pop(path), changes[-1])
     record = known._replace(files=files, given=given)
     skills = SkillPlan((), known.skills, known.skills_version)
-    return Plan(tuple(changes), (), skills, record, tuple(remarks))
+    return Plan(tuple(changes), (), skills, record, tuple(remarks), kept=kept)
+
+
+def _taken(part: Shared, store: Path, claims: Claims) -> Change:
+    return take_part(part, store, claims.own, is_last=not claims.is_shared(part.path))
+
+
+def _given_part(path: str, claims: Claims) -> Shared:
+    """A file from which all goes that it was given, and that no other installation needs."""
+    return given_part(Path(path), claims.unclaimed(Path(path), claims.own.given[path]))
 
 
 def _given(places: Places, known: Install) -> Mapping[str, str]:
@@ -223,9 +238,9 @@ def _exchanged(change: Change) -> Kept:
     return Kept(digest(change.before or b""), digest(change.after or b""))
 
 
-def _parts(wish: Wish, known: Install) -> Iterator[Shared]:
+def _parts(wish: Wish, claims: Claims) -> Iterator[Shared]:
     """The files in which we have a part, or shall have, or had one."""
-    places = wish.places
+    places, known = wish.places, claims.own
     yield _hooks_part(places, wish.handlers, known, wish.replace)
     yield _memory_part(places, wish.section, wish.replace)
     if wish.replace:
@@ -234,7 +249,7 @@ def _parts(wish: Wish, known: Install) -> Iterator[Shared]:
         yield _mcp_part(places, places.mcp, wish.mcp, known)
     if places.policy:
         yield _policy_part(places.policy, known, wish.linking.permissions)
-    yield from linked_parts(wish.linking, known)
+    yield from linked_parts(wish.linking, claims)
     if wish.launcher:
         yield launcher_part(wish.launcher, wish.program.place)
 
@@ -335,22 +350,15 @@ def plan_uninstall(linking: Linking, known: Install) -> Plan:
     done = {part.path for part in parts}
     left_alone = (x for x in replaced_paths(known) if places.skills not in x.parents)
     parts += [_left_part(each) for each in left_alone if each not in done]
-    needed = {
-        path
-        for each in installs(store)
-        for path, kinds in each.given.items()
-        if PROGRAM in kinds and each[:3] != known[:3]
-    }
-    parts += [
-        given_part(Path(path), each) for path, each in known.given.items() if path not in needed
-    ]
+    claims = claims_of(store, known)
+    parts += [_given_part(path, claims) for path in known.given]
     if not known.gitmem:  # the record was lost, or there never was one
         linking = linking._replace(skills=skill_names(_given(places, known)))
-        parts += linked_parts(linking, known)
+        parts += linked_parts(linking, claims)
     changes, left = [], {}
     for part in joined(parts):
         try:
-            changes.append(take_part(part, store, known))
+            changes.append(_taken(part, store, claims))
         except Refused as error:  # one such file keeps no other from being as it was
             left[str(part.path)] = f"{error.message}; {error.hint}"
     given, theirs = _given(places, known), replaced_skills(store, known)
@@ -361,7 +369,12 @@ def plan_uninstall(linking: Linking, known: Install) -> Plan:
         mcp=known.mcp if str(places.mcp) in left else None,
         given={path: each for path, each in known.given.items() if path in left},
     )
-    return Plan(tuple(changes), (), skills, record, left=tuple(left.values()))
+    kept = {
+        str(each.path): after(known.files[str(each.path)], each)
+        for each in changes
+        if str(each.path) in known.files
+    }
+    return Plan(tuple(changes), (), skills, record, left=tuple(left.values()), kept=kept)
 
 
 def _ended_as(text: str, before: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -100,10 +100,17 @@ def install_of(store: Path, places: Places) -> Install:
     return known or Install(places.host, places.scope, str(places.root))
 
 
-def remember(store: Path, done: Install, *, gone: bool = False) -> None:
-    """Keep DONE in place of what was known; or forget it, where it is GONE."""
-    key = done[:3]
-    others = [each for each in installs(store) if each[:3] != key]
+def remember(
+    store: Path, done: Install, kept: Mapping[str, Kept] = {}, *, gone: bool = False
+) -> None:
+    """Keep DONE in place of what was known; or forget it, where it is GONE.
+
+    KEPT are the files as they are now, for the installations that have a part in them, too. One
+    that is gone leaves the folders it made to those that use them.
+    """
+    now = {os.path.realpath(path): each for path, each in kept.items()}
+    folders = done.folders if gone else ()
+    others = [_informed(x, now, folders) for x in installs(store) if x[:3] != done[:3]]
     rows = [each._asdict() for each in (*others, *(() if gone else (done,)))]
     names = (*Install._fields[:3], *_LATER)
     later = [{name: row[name] for name in names} for row in rows if any(map(row.get, _LATER))]
@@ -114,6 +121,18 @@ def remember(store: Path, done: Install, *, gone: bool = False) -> None:
     change = Change(path, read_file(path), data.encode() if rows else None)
     if change.action != "nothing":
         make(change, mode=0o600)
+
+
+def _informed(known: Install, now: Mapping[str, Kept], folders: Iterable[str]) -> Install:
+    """An installation that knows how its files are NOW, and has those of FOLDERS that it uses."""
+    files, used = dict(known.files), [os.path.realpath(known.skills_folder)]
+    for path, kept in known.files.items():
+        used.append(real := os.path.realpath(path))
+        if real in now:
+            exact = kept.exact and now[real].exact
+            files[path] = kept._replace(after=now[real].after, exact=exact)
+    more = (x for x in folders if any(f"{each}/".startswith(f"{x}/") for each in used))
+    return known._replace(files=files, folders=tuple(dict.fromkeys((*known.folders, *more))))
 
 
 def begun(wanted: Install, known: Install) -> Install:

@@ -88,15 +88,18 @@ def text_before(store: Path, known: Install, path: Path) -> str:
     return text_of(path, data)
 
 
-def take_part(part: Shared, store: Path, known: Install) -> Change:
-    """The file as it was: byte for byte where nobody touched it since, else without our part."""
+def take_part(part: Shared, store: Path, known: Install, *, is_last: bool = True) -> Change:
+    """The file as it was: byte for byte where nobody touched it since, else without our part.
+
+    Unless this IS_LAST, another installation has a part in it, which stays.
+    """
     now, kept = read_file(part.path), known.files.get(str(part.path))
     if now is None:
         return Change(part.path, None, None)
     before = read_file(backup_of(store, part.path, kept.before)) if kept and kept.before else None
     is_new = kept is not None and kept.before is None
     is_known = before is not None or (is_new and not part.path.is_symlink())
-    if kept and kept.exact and digest(now) == kept.after and is_known:
+    if is_last and kept and kept.exact and digest(now) == kept.after and is_known:
         return Change(part.path, now, before)
     replaced = text_of(part.path, replaced_bytes(store, known, part.path))
     with _naming(part.path):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from shutil import which
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitmem import __version__
 from gitmem.core.access import MAIN
@@ -24,6 +24,7 @@ from gitmem.hosts.install.advice import (
     still_there,
     unloaded,
 )
+from gitmem.hosts.install.claims import claims_of
 from gitmem.hosts.install.files import (
     back_up,
     backup_of,
@@ -265,7 +266,7 @@ def uninstall(
     with alone(store.root) if is_there else nullcontext():
         known = install_of(store.root, where)
         memory = MemoryWork(store, HOSTS[host], environ, dry_run=dry_run)
-        memory.move(known.given, {})
+        memory.move(known.given, _needed_by_others(store.root, known))
         plan = plan_uninstall(_linking_left(store, where, known), known)
         files = tuple(_told(plan, store.root, where.skills))
         if not dry_run:
@@ -337,10 +338,17 @@ def _rewired(
     linking = linking.without(failed)
     plan = plan_links(linking, known) if failed else plan
     files = tuple(_told(plan, store.root, where.skills))
-    if files:
+    if files or plan.record != known:  # another installation may have made the change already
         _carry_out(plan, store.root, where)
     remarks = (*done.remarks, *plan.remarks, *memory.remarks, *unmoved(linking))
     return done._replace(files=(*done.files, *files), remarks=remarks)
+
+
+def _needed_by_others(store: Path, known: Install) -> dict[str, dict[str, Any]]:
+    """The settings of KNOWN that move the host's own memory, and that stay for others."""
+    claims = claims_of(store, known)
+    found = {path: claims.of_others(Path(path), CHOICE) for path in known.given}
+    return {path: {CHOICE: each[0]} for path, each in found.items() if each}
 
 
 def _linking_left(store: Store, where: Places, known: Install) -> Linking:
@@ -397,12 +405,13 @@ def _carry_out(plan: Plan, store: Path, where: Places) -> None:
     folders = (*plan.record.folders, *missing_folders(plan.changes))
     record = plan.record._replace(folders=tuple(dict.fromkeys(folders)))
     _prepare(plan, store, where)
-    remember(store, begun(record, install_of(store, where)))
+    remember(store, begun(record, install_of(store, where)), plan.kept)
     _make(plan, where)
     removed = [each.path for each in plan.shared if each.action == "removed"]
     inside = [x for x in record.folders if any(Path(x) in each.parents for each in removed)]
     gone = _remove_empty(inside)
-    remember(store, record._replace(folders=tuple(x for x in record.folders if x not in gone)))
+    folders = tuple(each for each in record.folders if each not in gone)
+    remember(store, record._replace(folders=folders), plan.kept)
 
 
 def _remove_empty(folders: Iterable[str]) -> list[str]:
@@ -444,10 +453,11 @@ def _take_out(plan: Plan, store: Path, where: Places) -> None:
         if change.action != "nothing":
             make(change, mode=_mode(where))
     make_skills(plan.skills, where.skills, mode=_mode(where))
-    _remove_empty(plan.record.folders)
+    gone = _remove_empty(plan.record.folders)
     if installs(store):
-        record = plan.record._replace(skills={}, skills_begun={}, handlers={})
-        remember(store, record, gone=not plan.left)
+        folders = tuple(each for each in plan.record.folders if each not in gone)
+        record = plan.record._replace(skills={}, skills_begun={}, handlers={}, folders=folders)
+        remember(store, record, plan.kept, gone=not plan.left)
 
 
 def _plugin(where: Places, environ: Mapping[str, str], project: Path) -> str:
