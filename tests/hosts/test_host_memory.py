@@ -20,6 +20,7 @@ from gitmem.hosts.host_memory.folders import folder_names, main_checkout, used_f
 from gitmem.hosts.host_memory.projects import group_name, own_folders, project_of
 from gitmem.hosts.install import wiring
 from gitmem.hosts.install.places import Program
+from gitmem.hosts.install.rewiring import rewire
 from gitmem.hosts.install.wiring import Installed
 from gitmem.hosts.table import HOSTS
 from gitmem.operations.group import Group, Store, Who
@@ -683,12 +684,12 @@ def test_a_link_that_is_made_after_install_moves_it_too(machine: Machine) -> Non
     machine.memory()
     tree = linked(machine)
 
-    done = wiring.rewire(machine.store, machine.environ)
+    done = rewire(machine.store, machine.environ)
 
     assert directory(machine) == str(tree / "memory")
     assert (tree / "memory" / "MEMORY.md").read_text() == INDEX
     assert [each for each in done.remarks if "2 files" in each]
-    assert wiring.rewire(machine.store, machine.environ).files == ()
+    assert rewire(machine.store, machine.environ).files == ()
 
 
 def test_a_write_into_the_group_is_a_commit_of_its_session(machine: Machine) -> None:
@@ -749,7 +750,7 @@ def test_a_folder_that_is_linked_no_more_has_its_memory_back(machine: Machine) -
     (tree / "memory" / "new.md").write_text("written since\n")
     unlink(machine.store, machine.project)
 
-    wiring.rewire(machine.store, machine.environ)
+    rewire(machine.store, machine.environ)
 
     assert directory(machine) == ""
     assert (folder / "new.md").read_text() == "written since\n"
@@ -763,7 +764,7 @@ def test_another_link_takes_the_memory_along(machine: Machine) -> None:
     init(machine.store, "shed", layout="standard")
     link(machine.store, machine.project, "shed")
 
-    wiring.rewire(machine.store, machine.environ)
+    rewire(machine.store, machine.environ)
 
     shed = machine.opened("shed").worktree
     assert directory(machine) == str(shed / "memory")
@@ -777,7 +778,7 @@ def test_a_group_that_is_renamed_is_followed(machine: Machine) -> None:
     (tree / "memory" / "new.md").write_text("written since\n")
     rename_group(machine.store, "till", "desk")
 
-    wiring.rewire(machine.store, machine.environ)
+    rewire(machine.store, machine.environ)
 
     desk = machine.opened("desk").worktree
     assert directory(machine) == str(desk / "memory")
@@ -858,7 +859,7 @@ def test_notes_whose_folder_is_gone_are_named(machine: Machine) -> None:
     installed(machine)
     remove_group(machine.store, "till")
 
-    done = wiring.rewire(machine.store, machine.environ)
+    done = rewire(machine.store, machine.environ)
 
     assert directory(machine) == ""
     [said] = [each for each in done.remarks if str(tree / "memory") in each]
@@ -918,7 +919,7 @@ def test_a_link_does_not_hide_an_index_with_a_secret(machine: Machine) -> None:
     folder = machine.memory(MEMORY=INDEX + SECRET)
     linked(machine)
 
-    done = wiring.rewire(machine.store, machine.environ)
+    done = rewire(machine.store, machine.environ)
 
     assert used(machine) == str(folder)
     assert [each for each in done.remarks if "MEMORY.md" in each and "secret" in each]
@@ -944,7 +945,7 @@ def test_a_secret_that_another_group_refuses_leaves_the_setting(machine: Machine
     init(machine.store, "shed", layout="standard")
     link(machine.store, machine.project, "shed")
 
-    done = wiring.rewire(machine.store, machine.environ)
+    done = rewire(machine.store, machine.environ)
 
     assert directory(machine) == str(tree / "memory")
     assert [each for each in done.remarks if "MEMORY.md" in each and "secret" in each]
@@ -957,7 +958,7 @@ def test_a_group_that_is_renamed_is_followed_in_spite_of_a_secret(machine: Machi
     (folder / "late.md").write_text(SECRET)
     rename_group(machine.store, "till", "desk")
 
-    wiring.rewire(machine.store, machine.environ)
+    rewire(machine.store, machine.environ)
 
     assert directory(machine) == str(machine.opened("desk").worktree / "memory")
     [found] = findings(machine)
@@ -1016,7 +1017,7 @@ def test_a_damaged_group_keeps_its_setting_and_stops_nothing_else(machine: Machi
     installed(machine)
     (machine.store.gitdir("till") / "config").write_text("[gitmem]\n\tformat = 99\n")
 
-    wiring.rewire(machine.store, machine.environ)
+    rewire(machine.store, machine.environ)
 
     assert directory(machine) == str(tree / "memory")
 

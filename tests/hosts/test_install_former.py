@@ -12,7 +12,7 @@ import pytest
 
 from gitmem.core import frontmatter, skill_rules
 from gitmem.errors import Refused
-from gitmem.hosts.install import wiring
+from gitmem.hosts.install import carrying_out
 from gitmem.hosts.install.files import digest
 from gitmem.hosts.install.plugin import plugin_files
 from gitmem.hosts.install.record import installs
@@ -211,7 +211,7 @@ def test_a_replacement_that_broke_off_goes_on_and_has_its_way_back(
 ) -> None:
     before = tree(zylos.project)
     with monkeypatch.context() as patched:
-        patched.setattr(wiring, "make_skills", _interrupt)
+        patched.setattr(carrying_out, "make_skills", _interrupt)
         with pytest.raises(KeyboardInterrupt):
             zylos.replaced()
     assert tree(zylos.project) == before

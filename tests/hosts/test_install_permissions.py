@@ -15,8 +15,8 @@ from gitmem.core import frontmatter
 from gitmem.hosts.install import files
 from gitmem.hosts.install.permissions import VERBS, put_rules, take_rules
 from gitmem.hosts.install.record import installs
+from gitmem.hosts.install.rewiring import Rewired, rewire
 from gitmem.hosts.install.skills import alias_layouts, shipped_folder, skill_files
-from gitmem.hosts.install.wiring import Rewired, rewire
 from gitmem.operations.group import Store
 from gitmem.operations.groups import remove_group, rename_group
 from gitmem.operations.init import init

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts.install import wiring as hosts
 from gitmem.hosts.install.places import find_program
 from gitmem.hosts.install.record import installs
+from gitmem.hosts.install.rewiring import rewire
 from gitmem.hosts.install.wiring import Installed
 from gitmem.hosts.login import login_environ
 from tests.hosts.test_install import Machine, tree
@@ -74,7 +74,7 @@ def test_hooks_and_a_launcher_work_without_the_virtual_environment(venv: Venv) -
     assert os.access(venv.launcher, os.X_OK)
     assert venv.found().startswith("gitmem ")
     assert venv.set_up().files == ()
-    hosts.rewire(venv.store, venv.environ)
+    rewire(venv.store, venv.environ)
     assert venv.launcher.exists()
     venv.uninstall()
     assert tree(venv.home) == before

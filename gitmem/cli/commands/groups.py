@@ -18,7 +18,7 @@ from gitmem.core.quoting import quoted
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gitmem.hosts.install.wiring import GivenBack
+    from gitmem.hosts.install.rewiring import GivenBack
     from gitmem.operations.groups import GroupRemoved, GroupRow
 
 
@@ -112,7 +112,7 @@ def remove(call: Invocation, name: str, yes: bool) -> None:
       gitmem groups remove scratch
       gitmem groups remove scratch --yes
     """
-    from gitmem.hosts.install.wiring import give_back
+    from gitmem.hosts.install.rewiring import give_back
     from gitmem.operations.groups import remove_group
 
     if not yes and not call.confirm(

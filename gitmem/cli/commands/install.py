@@ -21,7 +21,8 @@ from gitmem.errors import BadInput
 from gitmem.hosts.table import HOSTS
 
 if TYPE_CHECKING:
-    from gitmem.hosts.install.wiring import FileDone, Installed
+    from gitmem.hosts.install.carrying_out import FileDone
+    from gitmem.hosts.install.wiring import Installed
 
 GIT_HOOK = "git-hook"
 LEAVE = "leave it out"

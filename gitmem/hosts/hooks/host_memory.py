@@ -86,7 +86,7 @@ def _adopted(asked: Asked, folder: str, known: str) -> str:
             who=Who(asked.agent or asked.host, asked.session, asked.host),
         )
     if done.linked:
-        from gitmem.hosts.install.wiring import rewire
+        from gitmem.hosts.install.rewiring import rewire
 
         rewire(Store(Path(asked.store)), asked.environ)
     return done.group
