@@ -19,7 +19,7 @@ from gitmem.hosts.host_memory.adopting import adopt_own
 from gitmem.hosts.host_memory.folders import folder_names, main_checkout, used_for
 from gitmem.hosts.host_memory.projects import group_name, own_folders, project_of
 from gitmem.hosts.install import wiring
-from gitmem.hosts.install.places import Program
+from gitmem.hosts.install.places import SCOPES, Program
 from gitmem.hosts.install.rewiring import rewire
 from gitmem.hosts.install.wiring import Installed
 from gitmem.hosts.table import HOSTS
@@ -475,6 +475,41 @@ def test_install_for_one_project_leaves_the_others_alone(machine: Machine) -> No
     done = installed(machine, "project")
 
     assert [each.group for each in done.adopted] == ["shop"]
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+def test_one_install_is_enough_where_it_adopts_and_links(machine: Machine, scope: str) -> None:
+    machine.session(machine.project)
+    folder = machine.memory()
+    would = installed(machine, scope, dry_run=True)
+
+    done = installed(machine, scope)
+
+    assert machine.links() == {str(machine.project): "shop"}
+    assert f"Edit(/{folder}/**)" in local_settings(machine).read_text()
+    assert [each.diff for each in would.files] == [each.diff for each in done.files]
+    assert [each for each in done.next if "gitmem link" in each] == []
+    group = "shop" if scope == "project" else "main"
+    again = installed(machine, scope, group=group, dry_run=True)
+    assert [each.diff for each in again.files] == []
+    assert "permissions-missing" not in {each.code for each in all_findings(machine)}
+
+
+def test_a_group_that_was_named_for_a_project_waits_for_its_link(machine: Machine) -> None:
+    for name in ("main", "blog"):
+        init(machine.store, name)
+    machine.session(machine.project)
+    machine.memory()
+
+    done = installed(machine, "project", group="blog")
+
+    assert (done.adopted, machine.links()) == ((), {})
+    assert done.next[0] == f"gitmem link {machine.project} -g blog"
+    group = machine.store.default_worktree("blog")
+    assert f"Edit(/{group}/**)" in local_settings(machine).read_text()
+    link(machine.store, machine.project, "blog")
+    rewire(Store(machine.store.root), machine.environ)
+    assert directory(machine) == str(group / "memory")
 
 
 def test_a_repository_of_the_users_own_is_named_and_left(machine: Machine) -> None:
@@ -1070,14 +1105,17 @@ def test_two_projects_of_one_group_share_its_index(machine: Machine) -> None:
 
 
 def findings(machine: Machine) -> list[Finding]:
-    found = doctor(
+    return [each for each in all_findings(machine) if each.code == "host-memory"]
+
+
+def all_findings(machine: Machine) -> tuple[Finding, ...]:
+    return doctor(
         machine.store,
         "main",
         environ=machine.environ,
         project=machine.project,
         running=Running(("gitmem",), (3, 11), True),
-    )
-    return [each for each in found.findings if each.code == "host-memory"]
+    ).findings
 
 
 def test_the_doctor_finds_nothing_in_what_is_under_history(machine: Machine) -> None:

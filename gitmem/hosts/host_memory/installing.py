@@ -65,8 +65,8 @@ class MemoryWork:
             self.remarks.append(f"{folder} is not under history: {error.message}; {error.hint}")
 
     @property
-    def would_link(self) -> list[LinkedFolder]:
-        """The folders that a dry run has left without a link."""
+    def linked(self) -> list[LinkedFolder]:
+        """The folders that got a link; in a dry run, those that would."""
         return [
             LinkedFolder(
                 Path(each.project),
@@ -75,7 +75,7 @@ class MemoryWork:
                 self._store.gitdir(each.group),
             )
             for each in self.adopted
-            if each.linked and self._dry_run
+            if each.linked
         ]
 
     def give_back(self, before: Given, group: str) -> list[str]:

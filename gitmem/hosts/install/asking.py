@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem import __version__
 from gitmem.hosts.host_memory.wanted import CHOICE
-from gitmem.hosts.install.linked import LinkedFolder, linking_of, with_memory
-from gitmem.hosts.install.places import USER, Places, Program, places
+from gitmem.hosts.install.linked import LinkedFolder, Linking, linking_of, with_memory
+from gitmem.hosts.install.places import PROJECT, USER, Places, Program, places
 from gitmem.hosts.install.plan import Plan, Wish, choices_of, handlers_for, mcp_for, plan_install
 from gitmem.hosts.install.record import install_of
 from gitmem.hosts.install.sections import section
@@ -40,18 +42,27 @@ class Asked(NamedTuple):
     launcher: Path | None
     host_memory: bool | None
     environ: Mapping[str, str]
+    would_link: tuple[LinkedFolder, ...] = ()
+    """The folders that this very call links to a group, if it is a dry run."""
 
-    def planned(
-        self, failed: Mapping[str, str] = {}, more: Iterable[LinkedFolder] = ()
-    ) -> tuple[Wish, Plan]:
+    def linked(self, folders: Sequence[LinkedFolder], *, dry_run: bool) -> Asked:
+        """The same after FOLDERS were linked: a project that is one of them uses its group."""
+        asked = self._replace(would_link=tuple(folders) if dry_run else ())
+        own = next((each.group for each in folders if self._is_own(each)), self.group)
+        return asked._replace(group=own)
+
+    def _is_own(self, linked: LinkedFolder) -> bool:
+        is_same = os.path.realpath(linked.folder) == os.path.realpath(self.where.root)
+        return self.where.scope == PROJECT and is_same
+
+    def planned(self, failed: Mapping[str, str] = {}) -> tuple[Wish, Plan]:
         """What that means here and now; refuses what cannot be.
 
-        FAILED are settings that have to stay as they are, with the reason; MORE are folders that a
-        dry run would link.
+        FAILED are settings that have to stay as they are, with the reason.
         """
         where, program, has_plugin = self.where, self.program, self.has_plugin
         known = install_of(self.store.root, where)
-        layout = _layout(self.store, self.group)
+        layout = self._layout()
         asked = {"permissions": self.permissions, "mcp": self.mcp, CHOICE: self.host_memory}
         choices = choices_of(known, **asked)
         if HOSTS[where.host].own_memory:
@@ -74,21 +85,26 @@ class Asked(NamedTuple):
             self.other,
         )
         linking = with_memory(wish.linking, choices, self.environ).without(failed)
-        linking = linking._replace(folders=(*linking.folders, *more))
-        wish = wish._replace(linking=linking)
+        wish = wish._replace(linking=self._with_links(linking))
         return wish, plan_install(wish, known, __version__)
 
+    def _with_links(self, linking: Linking) -> Linking:
+        """LINKING with the folders that a dry run has not linked."""
+        if self.where.scope == USER:
+            return linking._replace(folders=(*linking.folders, *self.would_link))
+        own = next(filter(self._is_own, self.would_link), linking.own)
+        return linking._replace(own=own._replace(folder=self.where.root))
 
-def _layout(store: Store, name: str) -> Layout:
-    from gitmem.operations.layouts import layout_of, shipped_layout
+    def _layout(self) -> Layout:
+        """The layout of the group, or the one that it will get."""
+        from gitmem.operations.layouts import layout_of, shipped_layout
 
-    if name not in store.names():
-        return shipped_layout(LAYOUT)
-    group = Group(store, name)
-    try:
-        return layout_of(group)
-    finally:
-        group.close()
+        if self.group in self.store.names():
+            with closing(Group(self.store, self.group)) as group:
+                return layout_of(group)
+        memory = HOSTS[self.where.host].own_memory
+        is_adopted = memory and any(each.group == self.group for each in self.would_link)
+        return shipped_layout(memory.layout if memory and is_adopted else LAYOUT)
 
 
 def plugin_for(where: Places, environ: Mapping[str, str], project: Path) -> str:

@@ -108,9 +108,11 @@ def install(
     made = None if dry_run else _ensured(store, group)
     with nullcontext() if dry_run else alone(store.root):
         memory = MemoryWork(store, HOSTS[host], environ, dry_run=dry_run)
-        if wish.choices.get(CHOICE):
+        # A project for which a group was named waits for that link.
+        if wish.choices.get(CHOICE) and (scope == USER or group == MAIN):
             memory.adopt("" if scope == USER else str(where.root))
-        wish, plan = asked.planned(more=memory.would_link if scope == USER else ())
+        asked = asked.linked(memory.linked, dry_run=dry_run)
+        wish, plan = asked.planned()
         failed = memory.move(install_of(store.root, where).given, plan.record.given)
         wish, plan = asked.planned(failed) if failed else (wish, plan)
         files = tuple(told(plan, store.root, where.skills))
