@@ -12,6 +12,7 @@ from click import Context, Group
 
 from gitmem.cli.app import COMMANDS, app
 from gitmem.core import frontmatter
+from gitmem.errors import JsonRefused
 from gitmem.hosts.install import files
 from gitmem.hosts.install.permissions import VERBS, put_rules, take_rules
 from gitmem.hosts.install.record import installs
@@ -440,3 +441,48 @@ def dying(step: int) -> Callable[..., None]:
         raise Died
 
     return replace
+
+
+@pytest.mark.parametrize("text", [b'{"permissions": ', b"[]", b'{"permissions": {"allow": "x"}}'])
+def test_rules_of_a_project_that_nobody_can_read_stop_it_before_anything_is_touched(
+    tmp_path: Path, text: bytes
+) -> None:
+    machine = Machine(tmp_path)
+    broken = machine.write(machine.project / ".claude" / "settings.local.json", text)
+    before = tree(tmp_path)
+
+    for dry_run in (True, False):
+        with pytest.raises(JsonRefused) as caught:
+            machine.install(scope="project", dry_run=dry_run)
+        assert caught.value.message.startswith(f"{broken}: ")
+
+    assert tree(tmp_path) == before
+
+
+def test_rules_of_a_linked_folder_that_nobody_can_read_are_named_there_too(linked: Linked) -> None:
+    broken = linked.write(linked.local, b'{"permissions": ')
+    linked.link("shop")
+
+    done = linked.install()  # in the very folder: its hooks are looked at, too
+
+    assert [each for each in done.remarks if each.startswith(f"{broken}: ")]
+    assert linked.install().files == ()
+    assert broken.read_bytes() == b'{"permissions": '
+
+
+def test_rules_of_a_project_that_broke_since_stop_no_other_installation(linked: Linked) -> None:
+    linked.link("shop")
+    linked.install()
+    linked.install(scope="project", group="shop")
+    whole = linked.local.read_bytes()
+    broken = linked.write(linked.local, b'{"permissions": ')
+
+    done = linked.link("blog")
+
+    assert [each for each in done.left if each.startswith(f"{broken}: ")]
+    assert [x for x in linked.uninstall(scope="project").left if x.startswith(f"{broken}: ")]
+    linked.uninstall()
+    assert broken.read_bytes() == b'{"permissions": '
+    linked.write(linked.local, whole)
+    assert linked.uninstall(scope="project").left == ()
+    assert not linked.local.exists()

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from gitmem.core import jsontext
-from gitmem.errors import GitmemError
+from gitmem.errors import GitmemError, JsonRefused
 from gitmem.hosts.install.files import read_file, text_of
 from gitmem.hosts.install.hooks import HOOKS, Spot, handlers_in, without_handler
 from gitmem.hosts.install.places import Places
@@ -309,7 +309,10 @@ def _settings(path: Path, texts: Mapping[Path, str]) -> object:
     text = texts.get(real := Path(os.path.realpath(path)))
     if text is None:
         return settings_in(real)
-    return {} if jsontext.is_blank(text) else jsontext.read(text)
+    try:
+        return {} if jsontext.is_blank(text) else jsontext.read(text)
+    except JsonRefused:  # told by who has to write it
+        return {}
 
 
 def _text(path: Path, texts: Mapping[Path, str]) -> str:

@@ -162,14 +162,15 @@ def linked_parts(linking: Linking, claims: Claims) -> Iterator[Shared]:
 
 def _folder_parts(linking: Linking, claims: Claims) -> Iterator[Shared]:
     for path, rules in wanted_rules(linking) if linking.permissions else ():
-        yield _rules_part(path, rules, _ours(linking, path, ALLOW, rules, claims))
+        ours = _ours(linking, path, ALLOW, rules, claims)
+        yield _rules_part(path, rules, ours, is_needed=path == linking.places.rules)
     for each in linking.memory:
         own = claims.own.given.get(str(each.settings), {}).get(KIND)
-        ours: dict[str, str] = own or next(iter(claims.of_others(each.settings, KIND)), {})
+        given: dict[str, str] = own or next(iter(claims.of_others(each.settings, KIND)), {})
         # What is set stays, whatever somebody tries for an hour; only another link changes it.
-        wanted = each if each.directory or not ours else Moved(each.settings, **ours)
-        if ours or not each.problem:
-            yield memory_part(HOSTS[linking.places.host], wanted, ours)
+        wanted = each if each.directory or not given else Moved(each.settings, **given)
+        if given or not each.problem:
+            yield memory_part(HOSTS[linking.places.host], wanted, given)
 
 
 def with_memory(
@@ -246,13 +247,21 @@ def _ours(
     return claims.ours(path, kind, wanted)
 
 
-def _rules_part(path: Path, wanted: tuple[str, ...], ours: tuple[str, ...]) -> Shared:
-    """A file that allows what is WANTED; one that nobody can read keeps nothing else back."""
+def _rules_part(
+    path: Path, wanted: tuple[str, ...], ours: tuple[str, ...], *, is_needed: bool
+) -> Shared:
+    """A file that allows what is WANTED.
+
+    One that nobody can read keeps nothing else back, unless it IS_NEEDED: the rules of an
+    installation itself, without which a model can use nothing of it.
+    """
 
     def put(text: str) -> Merged:
         try:
             return put_rules(text, wanted, ours)
         except JsonRefused as error:
+            if is_needed:
+                raise
             said = f"{error.message}; no permission rules were put there"
             return Merged(text, (said,), {ALLOW: list(ours)})
 
