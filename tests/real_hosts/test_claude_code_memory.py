@@ -209,3 +209,58 @@ def test_uninstalling_gives_the_host_its_files_back(linked: Bench, moved: Run) -
     assert linked.seen(run.first).count("quokka-lantern") == 1
     local = linked.project / ".claude" / "settings.local.json"
     assert not local.exists() or "autoMemoryDirectory" not in json.loads(local.read_text())
+
+
+# ---- a project without a link, and an installation for it alone
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    """The same as the first, with one `gitmem install --scope project`."""
+    with a_bench(tmp_path_factory.mktemp("project-scope")) as bench:
+        folder = named(bench, bench.claude("hello"))
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "MEMORY.md").write_text(INDEX)
+        bench.gitmem("install", "claude-code", "--scope", "project")
+        yield bench
+
+
+def test_one_install_for_a_project_is_enough(alone: Bench) -> None:
+    codes = [each["code"] for each in alone.gitmem_json("doctor")["findings"]]
+    again = alone.gitmem_json("install", "claude-code", "--scope", "project", "--dry-run")
+
+    assert "permissions-missing" not in codes
+    assert (again["files"], again["adopted"]) == ([], [])
+
+
+def test_the_model_may_use_the_group_that_it_adopted(alone: Bench) -> None:
+    folder = named(alone, alone.claude("hello"))
+    run = alone.claude(
+        script(
+            call("Write", file_path=str(folder / "oslo.md"), content="Kroner.\n"),
+            call("Bash", command="gitmem write bergen.md 'Rain.'"),
+            call("Skill", skill="facts"),
+        )
+    )
+
+    assert run.denied == []
+    assert {each.name for each in folder.glob("*.md")} >= {"oslo.md", "bergen.md"}
+    assert newest(alone, "project", "oslo.md").get("session") == run.session != ""
+
+
+@pytest.mark.parametrize("goes", [("user", "project"), ("project", "user")], ids=", ".join)
+def test_uninstalling_both_scopes_leaves_the_project_as_it_was(
+    tmp_path: Path, goes: tuple[str, ...]
+) -> None:
+    with a_bench(tmp_path) as bench:
+        first, last = goes
+        bench.begin("claude-code")
+        bench.gitmem("install", "claude-code", "--scope", "project")
+        bench.gitmem("install", "claude-code", "--scope", first, "--uninstall")
+
+        run = bench.claude(script(call("Bash", command="gitmem write facts/oslo.md 'Kroner.'")))
+        assert bench.commit_of("facts/oslo.md").get("session") == run.session != ""
+
+        bench.gitmem("install", "claude-code", "--scope", last, "--uninstall")
+        assert bench.run("git", "status", "--porcelain", "--ignored").stdout == ""
+        assert [each.name for each in bench.project.iterdir()] == [".git"]
