@@ -93,9 +93,12 @@ class Machine:
 
     def removed(self, name: str) -> str:
         """What `groups remove` answers."""
-        removal = ("groups", "remove", name, "--yes")
+        return self.run("groups", "remove", name, "--yes")
+
+    def run(self, *arguments: str) -> str:
+        """What a command answers."""
         done = subprocess.run(
-            (*(sys.executable, "-m", "gitmem", "--store", self.store.root), *removal),
+            [sys.executable, "-m", "gitmem", "--store", self.store.root, *arguments],
             env={**os.environ, **self.environ, "PYTHONPATH": str(ROOT)},
             capture_output=True,
             text=True,
@@ -555,6 +558,45 @@ def test_a_note_that_the_host_deletes_is_captured_when_the_turn_ends(
     assert (newest.op, newest.paths) == ("capture", ("mascot.md",))
     undo(machine.opened("shop"), [newest.commit])
     assert (folder / "mascot.md").read_text() == TOPIC
+
+
+def busy_main(machine: Machine) -> None:
+    """The group of folders without a link holds memory, so no project is linked by itself."""
+    installed(machine)
+    write(machine.opened("main"), [Edit("facts/oslo.md", b"Kroner.\n")])
+
+
+@pytest.mark.parametrize("door", ["write", "stop"])
+def test_the_user_is_told_once_of_a_group_that_the_project_does_not_use(
+    machine: Machine, door: str
+) -> None:
+    busy_main(machine)
+    folder = machine.memory()
+
+    def hook() -> dict[str, Any]:
+        if door == "write":
+            return written(machine, folder / "mascot.md")
+        return machine.hook("stop", "Stop")
+
+    said = hook()["systemMessage"]
+
+    assert "shop" in said
+    assert str(folder) in said
+    assert f"`gitmem link {machine.project} -g shop`" in said
+    assert f"`gitmem link {machine.project} --remove`" in said
+    (folder / "mascot.md").write_text(TOPIC + "It hops.\n")
+    assert hook() == {}
+    assert machine.hook("stop", "Stop") == {}
+
+
+def test_a_group_that_nobody_can_link_is_told_without_a_command(machine: Machine) -> None:
+    installed(machine)
+    folder = machine.memory(machine.home)
+
+    said = written(machine, folder / "mascot.md", cwd=str(machine.home))["systemMessage"]
+
+    assert str(folder) in said
+    assert "gitmem link" not in said
 
 
 @pytest.mark.parametrize("wanted", [False, None])
@@ -1097,6 +1139,65 @@ def test_the_doctor_names_memory_that_came_later(machine: Machine) -> None:
     assert found.hint == "`gitmem install claude-code`"
     installed(machine)
     assert findings(machine) == []
+
+
+@pytest.fixture
+def apart(machine: Machine) -> Path:
+    """The host's own memory of the project is a group that the project does not use."""
+    busy_main(machine)
+    folder = machine.memory()
+    machine.session(machine.project)
+    written(machine, folder / "mascot.md")
+    return folder
+
+
+def test_the_doctor_names_a_group_that_the_project_does_not_use(
+    machine: Machine, apart: Path
+) -> None:
+    [found] = findings(machine)
+
+    assert "group shop" in found.message
+    assert str(apart) in found.message
+    assert str(machine.project) in found.message
+    assert f"`gitmem link {machine.project} -g shop`" in found.hint
+    machine.run("link", str(machine.project), "-g", "shop")
+    assert findings(machine) == []
+
+
+def test_the_doctor_says_no_more_of_a_link_that_was_declined(machine: Machine, apart: Path) -> None:
+    machine.run("link", str(machine.project), "--remove")
+
+    assert findings(machine) == []
+    assert machine.links() == {}
+    assert machine.started().count("Kroner") == 1
+    installed(machine)
+    assert machine.links() == {}
+
+
+def test_who_takes_the_link_out_is_not_asked_for_it(machine: Machine) -> None:
+    machine.session(machine.project)
+    machine.memory()
+    installed(machine)
+    assert machine.links() == {str(machine.project): "shop"}
+
+    machine.run("link", str(machine.project), "--remove")
+
+    assert findings(machine) == []
+    machine.run("link", str(machine.project), "-g", "shop")
+    assert machine.links() == {str(machine.project): "shop"}
+
+
+def test_memory_of_a_project_that_declined_is_adopted_without_a_link(machine: Machine) -> None:
+    machine.session(machine.project)
+    folder = machine.memory()
+    installed(machine)
+    machine.run("link", str(machine.project), "--remove")
+    machine.run("groups", "remove", "shop", "--yes")
+
+    written(machine, folder / "mascot.md")
+
+    assert "shop" in machine.store.names()
+    assert machine.links() == {}
 
 
 def test_the_doctor_says_nothing_to_who_keeps_it_as_it_is(machine: Machine) -> None:

@@ -12,9 +12,10 @@ from gitmem.core.numbers import counted
 from gitmem.errors import GitmemError
 from gitmem.hosts.doctor.told import Finding, Wiring
 from gitmem.hosts.hooks.files import group_at
+from gitmem.hosts.host_memory.adopting import is_home
 from gitmem.hosts.host_memory.folders import used_for
 from gitmem.hosts.host_memory.moving import bring_in
-from gitmem.hosts.host_memory.projects import has_memory, own_folders
+from gitmem.hosts.host_memory.projects import has_memory, own_folders, project_of
 from gitmem.hosts.host_memory.wanted import CHOICE, choice_for, is_moved
 from gitmem.hosts.install.host_memory import moved_for
 from gitmem.hosts.install.record import installs
@@ -38,6 +39,7 @@ def host_memory_findings(
             refused = _refused(store, host, environ)
             yield from (Finding(CODE, *each) for each in refused.values())
             yield from _outside(store, host, environ, refused)
+            yield from _unused(store, host, environ)
             yield from _left_behind(store, host)
         yield from _here(store, host, environ, str(project), is_all=bool(choice))
 
@@ -78,6 +80,26 @@ def _outside(
             yield Finding(CODE, f"{said}: it is a git repository of its own", way)
         else:
             yield Finding(CODE, said, f"`gitmem install {host.name}`")
+
+
+def _unused(store: Store, host: Host, environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Folders of the host that are a group in place, and whose project has no link to any."""
+    now = Store(store.root)
+    for folder in own_folders(host, environ):
+        name = group_at(str(folder / "x"), str(store.root))
+        if not name or not os.path.lexists(folder / ".git"):
+            continue
+        project = project_of(folder)
+        if not project or is_home(project, environ) or project in now.declined:
+            continue
+        if not now.linked(project):
+            said = f"the memory of {host.title} in {folder} is group {name}"
+            link = f"gitmem link {quote(project)}"
+            yield Finding(
+                CODE,
+                f"{said}, and sessions in {project} do not use that group",
+                f"`{link} -g {quote(name)}` links them, `{link} --remove` leaves it so",
+            )
 
 
 def _left_behind(store: Store, host: Host) -> Iterator[Finding]:
