@@ -830,6 +830,86 @@ def test_a_group_that_is_renamed_is_followed(machine: Machine) -> None:
     ]
 
 
+@pytest.fixture(params=["worktree", "subfolder"])
+def beside(machine: Machine, request: pytest.FixtureRequest) -> Path:
+    """A worktree or a subfolder of the project, which is linked to the group `feature`."""
+    git(machine.project, "commit", "-q", "--allow-empty", "-m", "x")
+    if request.param == "worktree":
+        folder = machine.home / "tree"
+        git(machine.project, "worktree", "add", "-q", str(folder))
+    else:
+        folder = machine.project / "src"
+        folder.mkdir()
+    init(machine.store, "feature", layout="standard")
+    write(machine.opened("feature"), [Edit("state.md", b"# State\n\nOn the feature.\n")])
+    link(machine.store, folder, "feature")
+    return folder
+
+
+def of_feature(machine: Machine) -> list[str]:
+    """The notes of the host that the group `feature` has."""
+    tree = machine.opened("feature").worktree
+    return sorted(each.name for each in (tree / "memory").glob("*"))
+
+
+@pytest.mark.parametrize("is_linked", [True, False])
+def test_a_link_of_a_worktree_or_a_subfolder_copies_no_notes(
+    machine: Machine, beside: Path, is_linked: bool
+) -> None:
+    """The host has one memory for the repository; what a session is shown is the link's."""
+    machine.session(machine.project)
+    folder = machine.memory()
+    group = "shop"
+    if is_linked:
+        folder, group = linked(machine) / "memory", "till"
+    installed(machine)
+    wiring.rewire(machine.store, machine.environ)
+
+    assert of_feature(machine) == []
+    local = beside / ".claude" / "settings.local.json"
+    assert "autoMemoryDirectory" not in local.read_text()
+    assert used(machine, beside) == str(folder)
+    assert findings(machine, beside) == findings(machine) == []
+    assert machine.started(cwd=str(beside)).count("On the feature.") == 1
+    (folder / "mascot.md").write_text(TOPIC + "It hops.\n")
+    written(machine, folder / "mascot.md", cwd=str(beside))
+    assert log(machine.opened(group), path_of(machine, group))[0].op == "capture"
+
+
+def path_of(machine: Machine, group: str) -> str:
+    return "mascot.md" if group == "shop" else "memory/mascot.md"
+
+
+def test_memory_of_a_folder_that_became_a_part_of_a_repository_is_adopted(
+    machine: Machine,
+) -> None:
+    """It moves nowhere, so nothing else would put it under history."""
+    inner = machine.project / "src"
+    inner.mkdir()
+    init(machine.store, "feature", layout="standard")
+    link(machine.store, inner, "feature")
+    machine.memory(inner)
+    machine.session(inner, inner)
+
+    installed(machine)
+
+    assert "src" in machine.store.names()
+    assert findings(machine) == []
+
+
+def test_memory_of_a_project_below_a_linked_folder_is_adopted(machine: Machine) -> None:
+    init(machine.store, "work", layout="standard")
+    link(machine.store, machine.project.parent, "work")
+    machine.memory()
+    machine.session(machine.project)
+
+    installed(machine)
+
+    assert machine.store.names() == ["main", "shop", "work"]
+    assert machine.links() == {str(machine.project.parent): "work"}
+    assert findings(machine) == []
+
+
 def trashed(machine: Machine) -> Path:
     """The work tree of the one group in the trash."""
     [folder] = (machine.store.root / "trash").iterdir()
@@ -1110,12 +1190,12 @@ def test_two_projects_of_one_group_share_its_index(machine: Machine) -> None:
 # ---- doctor
 
 
-def findings(machine: Machine) -> list[Finding]:
+def findings(machine: Machine, project: Path | None = None) -> list[Finding]:
     found = doctor(
         machine.store,
         "main",
         environ=machine.environ,
-        project=machine.project,
+        project=project or machine.project,
         running=Running(("gitmem",), (3, 11), True),
     )
     return [each for each in found.findings if each.code == "host-memory"]

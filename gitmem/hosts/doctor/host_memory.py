@@ -13,7 +13,7 @@ from gitmem.errors import GitmemError
 from gitmem.hosts.doctor.told import Finding, Wiring
 from gitmem.hosts.hooks.files import group_at
 from gitmem.hosts.host_memory.adopting import is_home
-from gitmem.hosts.host_memory.folders import used_for
+from gitmem.hosts.host_memory.folders import main_checkout, used_for
 from gitmem.hosts.host_memory.moving import bring_in
 from gitmem.hosts.host_memory.projects import has_memory, own_folders, project_of
 from gitmem.hosts.host_memory.wanted import CHOICE, choice_for, is_moved
@@ -135,6 +135,7 @@ def _here(
     if not used.folder or (is_all and not used.named_by):
         return
     name = group_at(os.path.join(used.folder, "x"), str(store.root))
+    project = main_checkout(project)  # whose memory it is, whatever group a worktree is linked to
     linked = Store(store.root).linked(project)
     if name and linked and name != linked:
         yield Finding(
