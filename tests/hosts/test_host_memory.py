@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
+import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,16 +11,11 @@ from typing import Any
 
 import pytest
 
-import gitmem as package
 from gitmem.hosts.doctor.looking import Finding, Running, doctor
-from gitmem.hosts.host_memory.adopting import adopt_own
-from gitmem.hosts.host_memory.folders import folder_names, main_checkout, used_for
+from gitmem.hosts.host_memory.folders import main_checkout, used_for
 from gitmem.hosts.host_memory.projects import group_name, own_folders, project_of
 from gitmem.hosts.install import wiring
-from gitmem.hosts.install.places import Program
-from gitmem.hosts.install.wiring import Installed
-from gitmem.hosts.table import HOSTS
-from gitmem.operations.group import Group, Store, Who
+from gitmem.operations.capture import capture
 from gitmem.operations.groups import remove_group, rename_group
 from gitmem.operations.init import init
 from gitmem.operations.layouts import layout_of
@@ -30,95 +23,8 @@ from gitmem.operations.link import link, unlink
 from gitmem.operations.log import log
 from gitmem.operations.undo import undo
 from gitmem.operations.write import Edit, write
+from tests.support.claude import CLAUDE, INDEX, TOPIC, Machine, installed, uninstalled
 from tests.support.git import git
-
-CLAUDE = HOSTS["claude-code"]
-FIXTURES = Path(__file__).parents[1] / "fixtures" / "hosts"
-ROOT = Path(package.__file__).parents[1]
-INDEX = "- [Mascot](mascot.md) - it is called quokka-lantern\n"
-TOPIC = "---\nname: mascot\ndescription: who the mascot is\n---\nA quokka.\n"
-
-
-class Machine:
-    """A home with Claude Code's files, a store, and a project that is a repository."""
-
-    def __init__(self, folder: Path) -> None:
-        self.home, self.project = folder / "home", folder / "home" / "work" / "shop"
-        self.project.mkdir(parents=True)
-        git(self.project, "init", "-q", ".")
-        self.store = Store(folder / "store")
-        self.environ = {"HOME": str(self.home)}
-
-    def folder(self, project: Path | None = None) -> Path:
-        """The folder that Claude Code has for PROJECT."""
-        [name] = folder_names(os.path.realpath(project or self.project))
-        return self.home / ".claude" / "projects" / name
-
-    def memory(self, project: Path | None = None, **files: str) -> Path:
-        """The memory that Claude Code wrote there, with FILES more."""
-        folder = self.folder(project) / "memory"
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in {"MEMORY": INDEX, "mascot": TOPIC, **files}.items():
-            (folder / f"{name}.md").write_text(text)
-        return folder
-
-    def session(self, cwd: Path, project: Path | None = None) -> Path:
-        """A transcript as Claude Code 2.1.325 wrote it, of a session in CWD."""
-        recorded = FIXTURES / "transcripts" / "claude-code-2.1.325-tools-compact.jsonl"
-        path = self.folder(project) / "5c2b3bb2-6fc7-44ef-97c4-8b3e32fb7330.jsonl"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(recorded.read_text().replace("/home/ada/shop", str(cwd)))
-        return path
-
-    def adopt(self, folder: Path, **options: Any) -> Any:
-        return adopt_own(self.store, CLAUDE, folder, environ=self.environ, **options)
-
-    def hook(self, event: str, recorded: str, **said: Any) -> dict[str, Any]:
-        """Call a hook with a RECORDED payload, in which SAID stands in place of the same keys."""
-        row = json.loads((FIXTURES / "hooks" / f"claude-code-{recorded}.json").read_text())
-        transcript = str(self.folder() / "5c2b3bb2-6fc7-44ef-97c4-8b3e32fb7330.jsonl")
-        row |= {"cwd": str(self.project), "transcript_path": transcript, **said}
-        env = {**os.environ, **self.environ, "PYTHONPATH": str(ROOT)}
-        done = subprocess.run(
-            [sys.executable, "-m", "gitmem", "--store", self.store.root, "hook", event],
-            env=env,
-            input=json.dumps(row),
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout) if done.stdout else {}
-
-    def removed(self, name: str) -> str:
-        """What `groups remove` answers."""
-        return self.run("groups", "remove", name, "--yes")
-
-    def run(self, *arguments: str) -> str:
-        """What a command answers."""
-        done = subprocess.run(
-            [sys.executable, "-m", "gitmem", "--store", self.store.root, *arguments],
-            env={**os.environ, **self.environ, "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    def started(self, recorded: str = "SessionStart-startup", **said: Any) -> str:
-        """What a session start shows to the model."""
-        inner = self.hook("session-start", recorded, **said).get("hookSpecificOutput", {})
-        return str(inner.get("additionalContext", ""))
-
-    def links(self) -> dict[str, str]:
-        """The folders that use a group, as the store knows them by now."""
-        return Store(self.store.root).links
-
-    def opened(self, name: str) -> Group:
-        return Group(self.store, name, who=Who("ada"))
 
 
 @pytest.fixture
@@ -382,30 +288,6 @@ def test_the_command_inject_shows_the_index_as_ever(machine: Machine) -> None:
 
 
 # ---- install
-
-
-def installed(machine: Machine, scope: str = "user", **wishes: Any) -> Installed:
-    return wiring.install(
-        machine.store,
-        wishes.pop("group", "main"),
-        "claude-code",
-        scope,
-        program=Program(("gitmem",)),
-        environ=machine.environ,
-        project=machine.project,
-        **wishes,
-    )
-
-
-def uninstalled(machine: Machine, **options: Any) -> Installed:
-    return wiring.uninstall(
-        machine.store,
-        "claude-code",
-        "user",
-        environ=machine.environ,
-        project=machine.project,
-        **options,
-    )
 
 
 def local_settings(machine: Machine) -> Path:
@@ -960,6 +842,63 @@ def test_a_group_can_be_removed_where_no_note_can_come_back(machine: Machine) ->
     assert "till" not in machine.store.names()
     assert str(folder / "mascot.md") in told
     assert str(trashed(machine) / "memory") in told
+
+
+def in_the_way(folder: Path, elsewhere: Path, what: str) -> None:
+    """Let something stand where notes of FOLDER would be copied to."""
+    elsewhere.mkdir()
+    if what.startswith("folder"):
+        shutil.rmtree(folder)
+        folder.symlink_to(elsewhere) if what == "folder is a link" else folder.write_text("x")
+    else:
+        (folder / "mascot.md").unlink()
+        place = elsewhere / "none.md"
+        link = what == "note is a link"
+        (folder / "mascot.md").symlink_to(place) if link else (folder / "mascot.md").mkdir()
+
+
+@pytest.mark.parametrize(
+    "what", ["folder is a link", "folder is a file", "note is a link", "note is a folder"]
+)
+def test_what_is_in_the_way_costs_no_other_note(machine: Machine, what: str) -> None:
+    tree, folder = linked(machine), machine.memory()
+    installed(machine)
+    (tree / "memory" / "mascot.md").write_text("A newer quokka.\n")
+    (tree / "memory" / "new.md").write_text("written since\n")
+    elsewhere = machine.home / "elsewhere"
+    in_the_way(folder, elsewhere, what)
+
+    told = machine.removed("till")
+
+    assert list(elsewhere.iterdir()) == []
+    assert "not copied" in told
+    assert str(trashed(machine) / "memory") in told
+    assert (trashed(machine) / "memory" / "mascot.md").read_text() == "A newer quokka.\n"
+    if what.startswith("note"):
+        assert (folder / "new.md").read_text() == "written since\n"
+
+
+@pytest.mark.parametrize("door", ["remove", "uninstall", "link"])
+def test_a_note_that_the_group_deleted_does_not_come_back(machine: Machine, door: str) -> None:
+    tree, folder = linked(machine), machine.memory(kept=TOPIC)
+    installed(machine)
+    (tree / "memory" / "mascot.md").unlink()
+    capture(machine.opened("till"))
+    (folder / "late.md").write_text("by a session that began earlier\n")
+
+    if door == "remove":
+        assert "mascot.md" in machine.removed("till")
+    elif door == "uninstall":
+        uninstalled(machine)
+    else:
+        init(machine.store, "shed", layout="standard")
+        link(machine.store, machine.project, "shed")
+        wiring.rewire(machine.store, machine.environ)
+
+    assert sorted(each.name for each in folder.glob("*.md")) == ["MEMORY.md", "kept.md", "late.md"]
+    assert not (Path(used(machine)) / "mascot.md").exists()
+    [copy] = (machine.store.root / "backups").glob("mascot.md.*")
+    assert copy.read_text() == TOPIC
 
 
 def test_a_removal_that_is_refused_copies_nothing(machine: Machine) -> None:

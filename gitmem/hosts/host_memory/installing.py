@@ -46,7 +46,8 @@ class MemoryWork:
             project = project_of(folder, only)
             if only and project != os.path.realpath(only):
                 continue
-            if project in Store(self._store.root).links and has_own(project):
+            linked = Store(self._store.root).links.get(project)
+            if linked in self._store.names() and has_own(project):
                 continue  # its memory moves into that group
             self._adopt(folder, project, known)
 
