@@ -127,6 +127,10 @@ def begun(wanted: Install, known: Install) -> Install:
         skills_version=known.skills_version,
         skills_begun=wanted.skills,
         given=given,
+        files={
+            **{path: known.files[path] for path in given if path in known.files},
+            **wanted.files,
+        },
     )
 
 
