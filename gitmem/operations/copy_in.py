@@ -95,10 +95,14 @@ def _is_note(path: str) -> bool:
 
 
 def _line(group: Group, note: Note, files: Mapping[str, Taken]) -> Iterator[Remade]:
-    """A commit for each day on which files were last changed, the oldest first."""
-    last = ROOT
-    for when, day in by_day(files, group.now()):
-        each = note._replace(id=new_id(), paths=tuple(day))
+    """A commit for each day on which files were last changed, the oldest first.
+
+    The last one has the id of NOTE: by that, whoever recovers knows that the line has landed.
+    """
+    last, days = ROOT, list(by_day(files, group.now()))
+    for number, (when, day) in enumerate(days, 1):
+        known = note.id if number == len(days) else new_id()
+        each = note._replace(id=known, paths=tuple(day))
         yield Remade(f"{when}", (last,), day, each.agent, when, compose(each))
         last = f"{when}"
 

@@ -148,9 +148,17 @@ class Store:
     @property
     def links(self) -> dict[str, str]:
         """Which group each project folder uses, by its real path."""
+        return {path: name for path, name in self._link_rows() if name is not None}
+
+    @property
+    def declined(self) -> frozenset[str]:
+        """The project folders that shall use no group of their own, by their real paths."""
+        return frozenset(path for path, name in self._link_rows() if name is None)
+
+    def _link_rows(self) -> Iterator[tuple[str, str | None]]:
         found = self.settings.get(LINKS)
         rows = found.items() if isinstance(found, dict) else ()
-        return {path: name for path, name in rows if isinstance(path, str) and path[:1] == "/"}
+        return ((path, name) for path, name in rows if isinstance(path, str) and path[:1] == "/")
 
     def linked(self, folder: str) -> str:
         """The group that FOLDER uses, or the nearest one above it that uses any; else nothing."""

@@ -59,16 +59,21 @@ def link(store: Store, folder: Path, group: str, *, acting: str | None = None) -
     return _put(store, place, group)
 
 
-def unlink(store: Store, folder: Path, *, acting: str | None = None) -> Linked:
-    """FOLDER uses no group of its own any more."""
+def unlink(
+    store: Store, folder: Path, *, acting: str | None = None, declines: bool = False
+) -> Linked:
+    """FOLDER uses no group of its own any more; DECLINES: and shall get none by itself."""
     place = os.path.realpath(folder)
     known = store.links.get(place, "")
-    if not known:
+    if declines and not known:
+        check_access(acting, MAIN, write=True)
+    elif not known:
         near = store.linked(place)
         above = f"; a folder above it uses {near!r}" if near else ""
         raise NotFound(f"{place} is linked to no group{above}", hint="see `gitmem link`")
-    check_access(acting, known, write=True)
-    return _put(store, place, "")
+    else:
+        check_access(acting, known, write=True)
+    return _put(store, place, "", declines=declines)
 
 
 def relink(store: Store, old: str, new: str) -> tuple[str, ...]:
@@ -88,17 +93,16 @@ def exclusion(store: Store, path: Path) -> ExcludeRule | None:
     return None if found and store.root / "repos" in found.file.parents else found
 
 
-def _put(store: Store, folder: str, group: str) -> Linked:
+def _put(store: Store, folder: str, group: str, *, declines: bool = False) -> Linked:
     with _alone(store):
         now = Store(store.root)  # as it is by now
-        known = now.links
-        before = known.get(folder, "")
-        wanted = {**known, folder: group} if group else {**known}
-        if not group:
-            wanted.pop(folder, None)
+        known: dict[str, str | None] = {**dict.fromkeys(now.declined), **now.links}
+        wanted = {path: name for path, name in known.items() if path != folder}
+        if group or declines:
+            wanted[folder] = group or None
         if wanted != known:
             _write(now, wanted)
-    return Linked(folder, group, before, wanted != known)
+    return Linked(folder, group, known.get(folder) or "", wanted != known)
 
 
 @contextmanager
@@ -114,7 +118,7 @@ def _alone(store: Store) -> Iterator[None]:
         ) from error
 
 
-def _write(store: Store, wanted: Mapping[str, str]) -> None:
+def _write(store: Store, wanted: Mapping[str, str | None]) -> None:
     """Put the links into the settings; every other line stays as it is."""
     import yaml
 
@@ -131,7 +135,7 @@ def _write(store: Store, wanted: Mapping[str, str]) -> None:
     write_durably(path, new.encode("utf-8", "surrogatepass"))
 
 
-def with_links(text: str, wanted: Mapping[str, str]) -> str:
+def with_links(text: str, wanted: Mapping[str, str | None]) -> str:
     """The settings TEXT with these links in the place of those that it has."""
     end = "\r\n" if "\r\n" in text else "\n"
     rows = "".join(f"  {_quoted(each)}: {_quoted(wanted[each])}{end}" for each in sorted(wanted))
@@ -143,10 +147,12 @@ def with_links(text: str, wanted: Mapping[str, str]) -> str:
     return f"{text}{gap}{block}"
 
 
-def _quoted(text: str) -> str:
+def _quoted(text: str | None) -> str:
     """TEXT in quotes, as YAML takes it: like JSON, but a character is never two halves."""
     import json
 
+    if text is None:
+        return "null"
     return '"{}"'.format(
         "".join(
             json.dumps(char)[1:-1] if ord(char) < _WIDE else f"\\U{ord(char):08x}" for char in text

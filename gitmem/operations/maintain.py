@@ -29,6 +29,7 @@ from gitmem.index.maintained import Quiet, keep_quiet, quiet
 from gitmem.operations.clock import ENV, Clock
 from gitmem.operations.group import Group, Store, Who, is_where_left, not_found, time_now
 from gitmem.operations.jobs import Told, last_jobs, log_job, why
+from gitmem.operations.quiet import prune
 from gitmem.operations.upkeep import STEPS, Limits, Step
 
 __all__ = ["Limits", "Maintained", "Stepped", "maintain", "maintain_all"]
@@ -75,6 +76,15 @@ def maintain(
     progress: Progress | None = None,
 ) -> Maintained:
     """Do what is due; with DRY_RUN, only say what that is."""
+    done = _maintained(group, dry_run, limits, progress)
+    if not dry_run:
+        prune(str(group.store.root))
+    return done
+
+
+def _maintained(
+    group: Group, dry_run: bool, limits: Limits | None, progress: Progress | None = None
+) -> Maintained:
     check_access(group.acting, group.name, write=True)
     began = perf_counter()
     known = None if limits else _quiet_now(group)
@@ -104,7 +114,7 @@ def maintain_all(
         try:
             group = Group(store, name, who=who, acting=acting, now=now)
             try:
-                done.append(maintain(group, dry_run=dry_run, limits=limits))
+                done.append(_maintained(group, dry_run, limits))
             finally:
                 group.close()
         except (GitmemError, OSError) as error:
@@ -114,6 +124,8 @@ def maintain_all(
                 append_job(store.gitdir(name), job)
         if progress:
             progress(len(done), len(names))
+    if not dry_run:
+        prune(str(store.root))
     return tuple(done)
 
 

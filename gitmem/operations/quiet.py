@@ -12,7 +12,7 @@ import os
 import time
 from contextlib import suppress
 from hashlib import sha1
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 FOLDER = "quiet"
 FORM = 1
@@ -22,6 +22,10 @@ MOST = 5000
 MARGIN = 3_000_000_000
 """Nanoseconds for which nothing may have changed: an edit within one tick of a disk's clock leaves
 no trace, and some clocks tick every two seconds."""
+KEPT = 30 * 86_400.0
+"""Seconds after which a record goes: a project that is still open costs one look more."""
+ABANDONED = 600.0
+"""Seconds after which whoever wrote a record must have died over it."""
 _OURS = ("HEAD", "index", "config", "packed-refs", "refs/heads/main", "info/exclude")
 _STATE = ("gitmem/lock", "gitmem/ignored")
 
@@ -49,8 +53,7 @@ class State(NamedTuple):
 def quiet_group(asking: Asking) -> str:
     """The group of ASKING if nothing of it was touched since a look; else nothing."""
     with suppress(OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        with open(_path(asking), "rb") as file:
-            row = json.loads(file.read(65_536))
+        row = _row(_path(asking))
         name, worktree = str(row["group"]), str(row["worktree"])
         state = state_of(asking.store, name, worktree)
         if state and (row["form"], row["digest"]) == (FORM, state.digest):
@@ -70,6 +73,38 @@ def keep_quiet(asking: Asking, group: str, worktree: str, state: State | None) -
         with open(os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             json.dump(row, file)
         os.replace(temp, path)
+
+
+def prune(store: str) -> None:
+    """Remove records that are old, that nobody can read, or whose group or files are gone."""
+    folder = f"{store}/{FOLDER}"
+    with suppress(OSError):
+        for name in os.listdir(folder):
+            with suppress(OSError):  # whoever else prunes, or writes it anew, is welcome to
+                if not _counts(store, f"{folder}/{name}"):
+                    os.unlink(f"{folder}/{name}")
+
+
+def _counts(store: str, path: str) -> bool:
+    age = time.time() - os.stat(path).st_mtime
+    if _is_half(path):
+        return age < ABANDONED
+    with suppress(ValueError, TypeError, KeyError, RecursionError):
+        row = _row(path)
+        places = (f"{store}/repos/{row['group']}.git", str(row["worktree"]))
+        return age < KEPT and row["form"] == FORM and all(map(os.path.isdir, places))
+    return False
+
+
+def _is_half(path: str) -> bool:
+    """Whether somebody is writing it, or died over it."""
+    return "." in os.path.basename(path)
+
+
+def _row(path: str) -> dict[str, Any]:
+    with open(path, "rb") as file:
+        found: dict[str, Any] = json.loads(file.read(65_536))
+    return found
 
 
 def state_of(store: str, group: str, worktree: str) -> State | None:

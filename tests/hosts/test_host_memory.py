@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
+import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,17 +11,14 @@ from typing import Any
 
 import pytest
 
-import gitmem as package
 from gitmem.hosts.doctor.looking import Finding, Running, doctor
-from gitmem.hosts.host_memory.adopting import adopt_own
-from gitmem.hosts.host_memory.folders import folder_names, main_checkout, used_for
+from gitmem.hosts.host_memory.folders import main_checkout, used_for
 from gitmem.hosts.host_memory.projects import group_name, own_folders, project_of
 from gitmem.hosts.install import wiring
-from gitmem.hosts.install.places import SCOPES, Program
+from gitmem.hosts.install.places import SCOPES
 from gitmem.hosts.install.rewiring import rewire
-from gitmem.hosts.install.wiring import Installed
-from gitmem.hosts.table import HOSTS
-from gitmem.operations.group import Group, Store, Who
+from gitmem.operations.capture import capture
+from gitmem.operations.group import Store
 from gitmem.operations.groups import remove_group, rename_group
 from gitmem.operations.init import init
 from gitmem.operations.layouts import layout_of
@@ -31,92 +26,8 @@ from gitmem.operations.link import link, unlink
 from gitmem.operations.log import log
 from gitmem.operations.undo import undo
 from gitmem.operations.write import Edit, write
+from tests.support.claude import CLAUDE, INDEX, TOPIC, Machine, installed, uninstalled
 from tests.support.git import git
-
-CLAUDE = HOSTS["claude-code"]
-FIXTURES = Path(__file__).parents[1] / "fixtures" / "hosts"
-ROOT = Path(package.__file__).parents[1]
-INDEX = "- [Mascot](mascot.md) - it is called quokka-lantern\n"
-TOPIC = "---\nname: mascot\ndescription: who the mascot is\n---\nA quokka.\n"
-
-
-class Machine:
-    """A home with Claude Code's files, a store, and a project that is a repository."""
-
-    def __init__(self, folder: Path) -> None:
-        self.home, self.project = folder / "home", folder / "home" / "work" / "shop"
-        self.project.mkdir(parents=True)
-        git(self.project, "init", "-q", ".")
-        self.store = Store(folder / "store")
-        self.environ = {"HOME": str(self.home)}
-
-    def folder(self, project: Path | None = None) -> Path:
-        """The folder that Claude Code has for PROJECT."""
-        [name] = folder_names(os.path.realpath(project or self.project))
-        return self.home / ".claude" / "projects" / name
-
-    def memory(self, project: Path | None = None, **files: str) -> Path:
-        """The memory that Claude Code wrote there, with FILES more."""
-        folder = self.folder(project) / "memory"
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in {"MEMORY": INDEX, "mascot": TOPIC, **files}.items():
-            (folder / f"{name}.md").write_text(text)
-        return folder
-
-    def session(self, cwd: Path, project: Path | None = None) -> Path:
-        """A transcript as Claude Code 2.1.325 wrote it, of a session in CWD."""
-        recorded = FIXTURES / "transcripts" / "claude-code-2.1.325-tools-compact.jsonl"
-        path = self.folder(project) / "5c2b3bb2-6fc7-44ef-97c4-8b3e32fb7330.jsonl"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(recorded.read_text().replace("/home/ada/shop", str(cwd)))
-        return path
-
-    def adopt(self, folder: Path, **options: Any) -> Any:
-        return adopt_own(self.store, CLAUDE, folder, environ=self.environ, **options)
-
-    def hook(self, event: str, recorded: str, **said: Any) -> dict[str, Any]:
-        """Call a hook with a RECORDED payload, in which SAID stands in place of the same keys."""
-        row = json.loads((FIXTURES / "hooks" / f"claude-code-{recorded}.json").read_text())
-        transcript = str(self.folder() / "5c2b3bb2-6fc7-44ef-97c4-8b3e32fb7330.jsonl")
-        row |= {"cwd": str(self.project), "transcript_path": transcript, **said}
-        env = {**os.environ, **self.environ, "PYTHONPATH": str(ROOT)}
-        done = subprocess.run(
-            [sys.executable, "-m", "gitmem", "--store", self.store.root, "hook", event],
-            env=env,
-            input=json.dumps(row),
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout) if done.stdout else {}
-
-    def removed(self, name: str) -> str:
-        """What `groups remove` answers."""
-        removal = ("groups", "remove", name, "--yes")
-        done = subprocess.run(
-            (*(sys.executable, "-m", "gitmem", "--store", self.store.root), *removal),
-            env={**os.environ, **self.environ, "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    def started(self, recorded: str = "SessionStart-startup", **said: Any) -> str:
-        """What a session start shows to the model."""
-        inner = self.hook("session-start", recorded, **said).get("hookSpecificOutput", {})
-        return str(inner.get("additionalContext", ""))
-
-    def links(self) -> dict[str, str]:
-        """The folders that use a group, as the store knows them by now."""
-        return Store(self.store.root).links
-
-    def opened(self, name: str) -> Group:
-        return Group(self.store, name, who=Who("ada"))
 
 
 @pytest.fixture
@@ -382,30 +293,6 @@ def test_the_command_inject_shows_the_index_as_ever(machine: Machine) -> None:
 # ---- install
 
 
-def installed(machine: Machine, scope: str = "user", **wishes: Any) -> Installed:
-    return wiring.install(
-        machine.store,
-        wishes.pop("group", "main"),
-        "claude-code",
-        scope,
-        program=Program(("gitmem",)),
-        environ=machine.environ,
-        project=machine.project,
-        **wishes,
-    )
-
-
-def uninstalled(machine: Machine, **options: Any) -> Installed:
-    return wiring.uninstall(
-        machine.store,
-        "claude-code",
-        "user",
-        environ=machine.environ,
-        project=machine.project,
-        **options,
-    )
-
-
 def local_settings(machine: Machine) -> Path:
     return machine.project / ".claude" / "settings.local.json"
 
@@ -591,6 +478,45 @@ def test_a_note_that_the_host_deletes_is_captured_when_the_turn_ends(
     assert (newest.op, newest.paths) == ("capture", ("mascot.md",))
     undo(machine.opened("shop"), [newest.commit])
     assert (folder / "mascot.md").read_text() == TOPIC
+
+
+def busy_main(machine: Machine) -> None:
+    """The group of folders without a link holds memory, so no project is linked by itself."""
+    installed(machine)
+    write(machine.opened("main"), [Edit("facts/oslo.md", b"Kroner.\n")])
+
+
+@pytest.mark.parametrize("door", ["write", "stop"])
+def test_the_user_is_told_once_of_a_group_that_the_project_does_not_use(
+    machine: Machine, door: str
+) -> None:
+    busy_main(machine)
+    folder = machine.memory()
+
+    def hook() -> dict[str, Any]:
+        if door == "write":
+            return written(machine, folder / "mascot.md")
+        return machine.hook("stop", "Stop")
+
+    said = hook()["systemMessage"]
+
+    assert "shop" in said
+    assert str(folder) in said
+    assert f"`gitmem link {machine.project} -g shop`" in said
+    assert f"`gitmem link {machine.project} --remove`" in said
+    (folder / "mascot.md").write_text(TOPIC + "It hops.\n")
+    assert hook() == {}
+    assert machine.hook("stop", "Stop") == {}
+
+
+def test_a_group_that_nobody_can_link_is_told_without_a_command(machine: Machine) -> None:
+    installed(machine)
+    folder = machine.memory(machine.home)
+
+    said = written(machine, folder / "mascot.md", cwd=str(machine.home))["systemMessage"]
+
+    assert str(folder) in said
+    assert "gitmem link" not in said
 
 
 @pytest.mark.parametrize("wanted", [False, None])
@@ -824,6 +750,86 @@ def test_a_group_that_is_renamed_is_followed(machine: Machine) -> None:
     ]
 
 
+@pytest.fixture(params=["worktree", "subfolder"])
+def beside(machine: Machine, request: pytest.FixtureRequest) -> Path:
+    """A worktree or a subfolder of the project, which is linked to the group `feature`."""
+    git(machine.project, "commit", "-q", "--allow-empty", "-m", "x")
+    if request.param == "worktree":
+        folder = machine.home / "tree"
+        git(machine.project, "worktree", "add", "-q", str(folder))
+    else:
+        folder = machine.project / "src"
+        folder.mkdir()
+    init(machine.store, "feature", layout="standard")
+    write(machine.opened("feature"), [Edit("state.md", b"# State\n\nOn the feature.\n")])
+    link(machine.store, folder, "feature")
+    return folder
+
+
+def of_feature(machine: Machine) -> list[str]:
+    """The notes of the host that the group `feature` has."""
+    tree = machine.opened("feature").worktree
+    return sorted(each.name for each in (tree / "memory").glob("*"))
+
+
+@pytest.mark.parametrize("is_linked", [True, False])
+def test_a_link_of_a_worktree_or_a_subfolder_copies_no_notes(
+    machine: Machine, beside: Path, is_linked: bool
+) -> None:
+    """The host has one memory for the repository; what a session is shown is the link's."""
+    machine.session(machine.project)
+    folder = machine.memory()
+    group = "shop"
+    if is_linked:
+        folder, group = linked(machine) / "memory", "till"
+    installed(machine)
+    wiring.rewire(machine.store, machine.environ)
+
+    assert of_feature(machine) == []
+    local = beside / ".claude" / "settings.local.json"
+    assert "autoMemoryDirectory" not in local.read_text()
+    assert used(machine, beside) == str(folder)
+    assert findings(machine, beside) == findings(machine) == []
+    assert machine.started(cwd=str(beside)).count("On the feature.") == 1
+    (folder / "mascot.md").write_text(TOPIC + "It hops.\n")
+    written(machine, folder / "mascot.md", cwd=str(beside))
+    assert log(machine.opened(group), path_of(machine, group))[0].op == "capture"
+
+
+def path_of(machine: Machine, group: str) -> str:
+    return "mascot.md" if group == "shop" else "memory/mascot.md"
+
+
+def test_memory_of_a_folder_that_became_a_part_of_a_repository_is_adopted(
+    machine: Machine,
+) -> None:
+    """It moves nowhere, so nothing else would put it under history."""
+    inner = machine.project / "src"
+    inner.mkdir()
+    init(machine.store, "feature", layout="standard")
+    link(machine.store, inner, "feature")
+    machine.memory(inner)
+    machine.session(inner, inner)
+
+    installed(machine)
+
+    assert "src" in machine.store.names()
+    assert findings(machine) == []
+
+
+def test_memory_of_a_project_below_a_linked_folder_is_adopted(machine: Machine) -> None:
+    init(machine.store, "work", layout="standard")
+    link(machine.store, machine.project.parent, "work")
+    machine.memory()
+    machine.session(machine.project)
+
+    installed(machine)
+
+    assert machine.store.names() == ["main", "shop", "work"]
+    assert machine.links() == {str(machine.project.parent): "work"}
+    assert findings(machine) == []
+
+
 def trashed(machine: Machine) -> Path:
     """The work tree of the one group in the trash."""
     [folder] = (machine.store.root / "trash").iterdir()
@@ -874,6 +880,63 @@ def test_a_group_can_be_removed_where_no_note_can_come_back(machine: Machine) ->
     assert "till" not in machine.store.names()
     assert str(folder / "mascot.md") in told
     assert str(trashed(machine) / "memory") in told
+
+
+def in_the_way(folder: Path, elsewhere: Path, what: str) -> None:
+    """Let something stand where notes of FOLDER would be copied to."""
+    elsewhere.mkdir()
+    if what.startswith("folder"):
+        shutil.rmtree(folder)
+        folder.symlink_to(elsewhere) if what == "folder is a link" else folder.write_text("x")
+    else:
+        (folder / "mascot.md").unlink()
+        place = elsewhere / "none.md"
+        link = what == "note is a link"
+        (folder / "mascot.md").symlink_to(place) if link else (folder / "mascot.md").mkdir()
+
+
+@pytest.mark.parametrize(
+    "what", ["folder is a link", "folder is a file", "note is a link", "note is a folder"]
+)
+def test_what_is_in_the_way_costs_no_other_note(machine: Machine, what: str) -> None:
+    tree, folder = linked(machine), machine.memory()
+    installed(machine)
+    (tree / "memory" / "mascot.md").write_text("A newer quokka.\n")
+    (tree / "memory" / "new.md").write_text("written since\n")
+    elsewhere = machine.home / "elsewhere"
+    in_the_way(folder, elsewhere, what)
+
+    told = machine.removed("till")
+
+    assert list(elsewhere.iterdir()) == []
+    assert "not copied" in told
+    assert str(trashed(machine) / "memory") in told
+    assert (trashed(machine) / "memory" / "mascot.md").read_text() == "A newer quokka.\n"
+    if what.startswith("note"):
+        assert (folder / "new.md").read_text() == "written since\n"
+
+
+@pytest.mark.parametrize("door", ["remove", "uninstall", "link"])
+def test_a_note_that_the_group_deleted_does_not_come_back(machine: Machine, door: str) -> None:
+    tree, folder = linked(machine), machine.memory(kept=TOPIC)
+    installed(machine)
+    (tree / "memory" / "mascot.md").unlink()
+    capture(machine.opened("till"))
+    (folder / "late.md").write_text("by a session that began earlier\n")
+
+    if door == "remove":
+        assert "mascot.md" in machine.removed("till")
+    elif door == "uninstall":
+        uninstalled(machine)
+    else:
+        init(machine.store, "shed", layout="standard")
+        link(machine.store, machine.project, "shed")
+        wiring.rewire(machine.store, machine.environ)
+
+    assert sorted(each.name for each in folder.glob("*.md")) == ["MEMORY.md", "kept.md", "late.md"]
+    assert not (Path(used(machine)) / "mascot.md").exists()
+    [copy] = (machine.store.root / "backups").glob("mascot.md.*")
+    assert copy.read_text() == TOPIC
 
 
 def test_a_removal_that_is_refused_copies_nothing(machine: Machine) -> None:
@@ -1104,16 +1167,16 @@ def test_two_projects_of_one_group_share_its_index(machine: Machine) -> None:
 # ---- doctor
 
 
-def findings(machine: Machine) -> list[Finding]:
-    return [each for each in all_findings(machine) if each.code == "host-memory"]
+def findings(machine: Machine, project: Path | None = None) -> list[Finding]:
+    return [each for each in all_findings(machine, project) if each.code == "host-memory"]
 
 
-def all_findings(machine: Machine) -> tuple[Finding, ...]:
+def all_findings(machine: Machine, project: Path | None = None) -> tuple[Finding, ...]:
     return doctor(
         machine.store,
         "main",
         environ=machine.environ,
-        project=machine.project,
+        project=project or machine.project,
         running=Running(("gitmem",), (3, 11), True),
     ).findings
 
@@ -1136,6 +1199,65 @@ def test_the_doctor_names_memory_that_came_later(machine: Machine) -> None:
     assert found.hint == "`gitmem install claude-code`"
     installed(machine)
     assert findings(machine) == []
+
+
+@pytest.fixture
+def apart(machine: Machine) -> Path:
+    """The host's own memory of the project is a group that the project does not use."""
+    busy_main(machine)
+    folder = machine.memory()
+    machine.session(machine.project)
+    written(machine, folder / "mascot.md")
+    return folder
+
+
+def test_the_doctor_names_a_group_that_the_project_does_not_use(
+    machine: Machine, apart: Path
+) -> None:
+    [found] = findings(machine)
+
+    assert "group shop" in found.message
+    assert str(apart) in found.message
+    assert str(machine.project) in found.message
+    assert f"`gitmem link {machine.project} -g shop`" in found.hint
+    machine.run("link", str(machine.project), "-g", "shop")
+    assert findings(machine) == []
+
+
+def test_the_doctor_says_no_more_of_a_link_that_was_declined(machine: Machine, apart: Path) -> None:
+    machine.run("link", str(machine.project), "--remove")
+
+    assert findings(machine) == []
+    assert machine.links() == {}
+    assert machine.started().count("Kroner") == 1
+    installed(machine)
+    assert machine.links() == {}
+
+
+def test_who_takes_the_link_out_is_not_asked_for_it(machine: Machine) -> None:
+    machine.session(machine.project)
+    machine.memory()
+    installed(machine)
+    assert machine.links() == {str(machine.project): "shop"}
+
+    machine.run("link", str(machine.project), "--remove")
+
+    assert findings(machine) == []
+    machine.run("link", str(machine.project), "-g", "shop")
+    assert machine.links() == {str(machine.project): "shop"}
+
+
+def test_memory_of_a_project_that_declined_is_adopted_without_a_link(machine: Machine) -> None:
+    machine.session(machine.project)
+    folder = machine.memory()
+    installed(machine)
+    machine.run("link", str(machine.project), "--remove")
+    machine.run("groups", "remove", "shop", "--yes")
+
+    written(machine, folder / "mascot.md")
+
+    assert "shop" in machine.store.names()
+    assert machine.links() == {}
 
 
 def test_the_doctor_says_nothing_to_who_keeps_it_as_it_is(machine: Machine) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from gitmem.operations.group import Group, Store, Who
 from gitmem.operations.init import init
 from gitmem.operations.link import link
 from gitmem.operations.live import live_sessions
+from gitmem.operations.maintain import maintain, maintain_all
 from gitmem.operations.sessions import Session, keep_session, read_session
 from tests.support.git import git
 from tests.support.histories import edit, put
@@ -185,6 +187,30 @@ def test_what_was_just_written_is_looked_at_again(
     desk.hook("stop")
 
     assert not desk.is_quiet
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+@pytest.mark.parametrize("why", ["gone", "torn", "half", "old"])
+def test_maintenance_removes_records_that_are_of_no_use(
+    calm: Desk, why: str, everywhere: bool
+) -> None:
+    (record,) = (calm.store.root / "quiet").iterdir()
+    useless = record.with_name("0123456789abcdef" + (".77" if why == "half" else ""))
+    row = json.loads(record.read_text()) | ({"group": "nobody"} if why == "gone" else {})
+    useless.write_text("{" if why == "torn" else json.dumps(row))
+    if why in ("half", "old"):
+        then = time.time() - (quiet.KEPT if why == "old" else quiet.ABANDONED)
+        os.utime(useless, (then, then))
+
+    for dry_run in (True, False):
+        if everywhere:
+            maintain_all(calm.store, dry_run=dry_run)
+        else:
+            with closing(calm.group()) as group:
+                maintain(group, dry_run=dry_run)
+        assert useless.exists() == dry_run
+
+    assert record.exists()
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"group": 5}', "\0" * 100, "[" * 60_000])

@@ -15,7 +15,9 @@ from gitmem.operations.init import init
 from gitmem.operations.log import log
 from gitmem.operations.read import read
 from gitmem.operations.write import Edit, write
+from tests.support.faults import dying_at
 from tests.support.git import git
+from tests.support.processes import Voice, alone
 
 OLD = datetime(2026, 10, 3, 12, tzinfo=UTC)
 
@@ -52,6 +54,24 @@ def test_the_files_are_in_the_group_and_still_in_the_folder(group: Group, notes:
     assert dict(done.taken) == {path: f"memory/{path}" for path in before}
     assert git(group.worktree, "status", "--porcelain") == ""
     assert git(group.worktree, "fsck", "--strict", "--no-dangling") == ""
+
+
+def dying_copy(voice: Voice, root: str, folder: str, point: str) -> None:
+    dying_at(voice, point)
+    copy_in(Group(Store(Path(root)), "shop", who=Who("claude-code")), Path(folder), "memory")
+
+
+@pytest.mark.parametrize("point", ["recorded", "objects", "branch", "placed", "staged"])
+def test_a_copy_that_was_killed_is_no_deletion(group: Group, notes: Path, point: str) -> None:
+    said = alone(dying_copy, str(group.store.root), str(notes), point)
+    assert said[0][0] == "dies"
+
+    capture(group)
+    copy_in(group, notes, "memory")
+
+    assert files_of(group.worktree / "memory") == files_of(notes)
+    assert [each for each in log(group) if each.op == "capture"] == []
+    assert git(group.worktree, "status", "--porcelain") == ""
 
 
 def test_they_keep_their_dates(group: Group, notes: Path) -> None:

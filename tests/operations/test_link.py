@@ -139,6 +139,30 @@ def test_mistakes_are_told(two: Store, tmp_path: Path) -> None:
         link(two, tmp_path, "main", acting="shop")
 
 
+def test_a_folder_that_declined_a_link_is_known_until_it_gets_one(
+    two: Store, tmp_path: Path
+) -> None:
+    folder, other = tmp_path / "a", tmp_path / "b"
+    for each in (folder, other):
+        each.mkdir()
+    two.config.write_text(SETTINGS)
+
+    done = unlink(fresh(two), folder, declines=True)
+    link(fresh(two), other, "shop")
+
+    assert (done.group, done.before, done.changed) == ("", "", True)
+    assert fresh(two).declined == {str(folder)}
+    assert fresh(two).links == {str(other): "shop"}
+    assert fresh(two).linked(str(folder)) == ""
+    link(fresh(two), folder, "shop")
+    assert fresh(two).declined == set()
+    for each in (folder, other):
+        unlink(fresh(two), each)
+    assert two.config.read_text() == SETTINGS
+    with pytest.raises(GroupRefused):
+        unlink(fresh(two), folder, acting="shop", declines=True)
+
+
 def _link_many(root: str, folder: str, name: str, start: int) -> None:
     for number in range(start, start + 20):
         link(Store(Path(root)), Path(folder) / str(number), name)

@@ -29,6 +29,7 @@ def command(call: Invocation, *, folder: Path | None, remove: bool) -> None:
     A command without -g, in that folder or below it, then acts on that group, and so do the hooks
     of an agent that works there. GITMEM_GROUP still comes first. Without -g this shows all links.
     Agent hosts that gitmem is installed in learn of it: the answer names the files that change.
+    --remove also declines a link to the group of an agent host's own memory.
 
     \b
     Examples:
@@ -40,7 +41,11 @@ def command(call: Invocation, *, folder: Path | None, remove: bool) -> None:
 
     acting, named = call.settings.acting, call.flags.group
     if remove:
-        done = unlink(call.store, folder or Path(), acting=acting)
+        from gitmem.hosts.host_memory.adopting import own_group
+
+        place = folder or Path()
+        declines = bool(own_group(call.store, call.environ, place))
+        done = unlink(call.store, place, acting=acting, declines=declines)
         answer_rewired(call, done, [_said(done)])
     elif named:
         done = link(call.store, folder or Path(), named, acting=acting)
@@ -59,6 +64,8 @@ def command(call: Invocation, *, folder: Path | None, remove: bool) -> None:
 def _said(done: Linked) -> str:
     folder = visible(done.folder)
     if not done.group:
+        if not done.before:
+            return f"{folder} uses no group of its own, and gets none by itself"
         return f"{folder} uses no group of its own any more; it used {done.before}"
     was = f" in place of {done.before}" if done.before and done.changed else ""
     return f"{folder} uses {done.group}{was}{'' if done.changed else ' already'}"

@@ -12,11 +12,14 @@ from gitmem.core.numbers import counted
 from gitmem.errors import GitmemError
 from gitmem.hosts.doctor.told import Finding, Wiring
 from gitmem.hosts.hooks.files import group_at
-from gitmem.hosts.host_memory.folders import used_for
+from gitmem.hosts.host_memory.adopting import is_home
+from gitmem.hosts.host_memory.folders import main_checkout, used_for
 from gitmem.hosts.host_memory.moving import bring_in
-from gitmem.hosts.host_memory.projects import has_memory, own_folders
+from gitmem.hosts.host_memory.projects import has_memory, own_folders, project_of
 from gitmem.hosts.host_memory.wanted import CHOICE, choice_for, is_moved
 from gitmem.hosts.install.host_memory import moved_for
+from gitmem.hosts.install.linked import linking_of, own_group, with_memory
+from gitmem.hosts.install.places import places
 from gitmem.hosts.install.record import installs
 from gitmem.hosts.install.settings import settings_in
 from gitmem.hosts.table import HOSTS, Host
@@ -38,6 +41,8 @@ def host_memory_findings(
             refused = _refused(store, host, environ)
             yield from (Finding(CODE, *each) for each in refused.values())
             yield from _outside(store, host, environ, refused)
+            yield from _unused(store, host, environ)
+            yield from _interrupted(store, host, environ, refused)
             yield from _left_behind(store, host)
         yield from _here(store, host, environ, str(project), is_all=bool(choice))
 
@@ -80,6 +85,54 @@ def _outside(
             yield Finding(CODE, said, f"`gitmem install {host.name}`")
 
 
+def _unused(store: Store, host: Host, environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Folders of the host that are a group in place, and whose project has no link to any."""
+    now = Store(store.root)
+    for folder in own_folders(host, environ):
+        name = group_at(str(folder / "x"), str(store.root))
+        if not name or not os.path.lexists(folder / ".git"):
+            continue
+        project = project_of(folder)
+        if not project or is_home(project, environ) or project in now.declined:
+            continue
+        if not now.linked(project):
+            said = f"the memory of {host.title} in {folder} is group {name}"
+            link = f"gitmem link {quote(project)}"
+            yield Finding(
+                CODE,
+                f"{said}, and sessions in {project} do not use that group",
+                f"`{link} -g {quote(name)}` links them, `{link} --remove` leaves it so",
+            )
+
+
+def _interrupted(
+    store: Store, host: Host, environ: Mapping[str, str], told: Container[str]
+) -> Iterator[Finding]:
+    """Settings that do not follow the links: whoever changed a link was interrupted."""
+    for known in (each for each in installs(store.root) if each.host == host.name):
+        where = places(host.name, known.scope, environ, Path(known.root))
+        if not known.is_of(where):
+            continue
+        linking = linking_of(store, where, own_group(store, where, known), known)
+        wanted = {str(x.settings): x for x in with_memory(linking, known.choices, environ).memory}
+        given = {path: kinds[CHOICE] for path, kinds in known.given.items() if CHOICE in kinds}
+        again = f"`gitmem install {host.name} --scope {known.scope}` brings it up to date"
+        for path in given.keys() - wanted.keys():
+            said = f"{path} names group {given[path]['group']}, which {Path(path).parents[1]} does"
+            yield Finding(CODE, f"{said} not use any more", again)
+        for path, moved in wanted.items():
+            is_told = moved.problem or os.path.realpath(moved.own) in told
+            if not is_told and given.get(path) != moved.given and not _is_users(host, path, given):
+                said = f"sessions in {Path(path).parents[1]} use group {moved.group}"
+                yield Finding(CODE, f"{said}, and {path} does not name it yet", again)
+
+
+def _is_users(host: Host, path: str, given: Mapping[str, Mapping[str, str]]) -> bool:
+    """Whether the setting in PATH is somebody's own."""
+    named = settings_in(Path(path)).get(host.own_memory.directory) if host.own_memory else None
+    return named not in (None, given.get(path, {}).get("directory"))
+
+
 def _left_behind(store: Store, host: Host) -> Iterator[Finding]:
     """Settings of ours that somebody took out, and notes that went to the host's own folder."""
     own = host.own_memory
@@ -113,6 +166,7 @@ def _here(
     if not used.folder or (is_all and not used.named_by):
         return
     name = group_at(os.path.join(used.folder, "x"), str(store.root))
+    project = main_checkout(project)  # whose memory it is, whatever group a worktree is linked to
     linked = Store(store.root).linked(project)
     if name and linked and name != linked:
         yield Finding(

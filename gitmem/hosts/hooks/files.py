@@ -32,17 +32,19 @@ TOLD = 5
 def written(asked: Asked) -> Said:
     """Commit those files of memory that a tool has just written."""
     groups: dict[str, list[str]] = {}
+    news: list[str] = []
     for path in _meant(files_written(HOSTS[asked.host], asked.payload)):
         name = group_at(path, asked.store)
         if may_be_own(HOSTS[asked.host], path):
             from gitmem.hosts.hooks.host_memory import adopted_at
 
-            name = adopted_at(asked, path, name)
+            name = adopted_at(asked, path, name, news.append)
         if name:
             groups.setdefault(name, []).append(path)
     if not groups:
         return Said()
-    return _captured(asked, groups)
+    said = _captured(asked, groups)
+    return said._replace(notice="\n".join(filter(None, (*news, said.notice))))
 
 
 def _meant(paths: Iterable[str]) -> Iterator[str]:

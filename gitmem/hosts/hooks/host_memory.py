@@ -6,7 +6,9 @@ It is adopted only where `gitmem install` has been told to, which its record say
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gitmem.core.access import MAIN
 from gitmem.core.escaping import NOTHING, ForModel
@@ -18,22 +20,38 @@ from gitmem.hosts.host_memory.folders import own_folder_at, used_for
 from gitmem.hosts.table import HOSTS
 from gitmem.operations.quiet import quiet_group
 
+if TYPE_CHECKING:
+    from gitmem.hosts.host_memory.adopting import OwnAdopted
 
-def adopted_at(asked: Asked, path: str, known: str) -> str:
-    """The group that the host's own memory at PATH becomes; the one that is KNOWN elsewhere."""
+
+APART = (
+    "gitmem: the memory of {host} in {folder} is under history now, as group {group!r}. Sessions "
+    "in {project} do not use it: `{link}` links them, `gitmem link {quoted} --remove` leaves it so"
+)
+UNLINKED = "gitmem: the memory of {host} in {folder} is under history now, as group {group!r}"
+
+
+def adopted_at(asked: Asked, path: str, known: str, tell: Callable[[str], None]) -> str:
+    """The group that the host's own memory at PATH becomes; the one that is KNOWN elsewhere.
+
+    The user is to be TOLD of a group that no session uses: nothing else shows it.
+    """
     folder = own_folder_at(HOSTS[asked.host], asked.environ, path)
-    return _adopted(asked, folder, known) if folder else known
+    return _adopted(asked, folder, known, tell) if folder else known
 
 
-def take_in_own(asked: Asked, group: str, room: Room) -> ForModel:
-    """Commit what happened in the host's own memory, where that is not the session's GROUP."""
+def take_in_own(asked: Asked, group: str, room: Room, news: list[str]) -> ForModel:
+    """Commit what happened in the host's own memory, where that is not the session's GROUP.
+
+    NEWS gets what the user is to be told.
+    """
     host = HOSTS[asked.host]
     folder = used_for(host, asked.environ, asked.project).folder if host.own_memory else ""
     if not folder or not os.path.isdir(folder):
         return NOTHING
     inside = os.path.join(folder, "x")
     known = group_at(inside, asked.store)
-    name = known if known == group else adopted_at(asked, inside, known)
+    name = known if known == group else adopted_at(asked, inside, known, news.append)
     if not name or name == group or asked.acting not in (None, MAIN, name):
         return NOTHING
     from gitmem.hosts.hooks.groups import opened, take_in
@@ -53,7 +71,7 @@ def is_own_quiet(asked: Asked, group: str) -> bool:
     return known == group or quiet_group(asking(asked._replace(group=known))) == known
 
 
-def _adopted(asked: Asked, folder: str, known: str) -> str:
+def _adopted(asked: Asked, folder: str, known: str, tell: Callable[[str], None]) -> str:
     """The group that FOLDER becomes, once, however many hooks see it at the same time."""
     if known and not _is_unfinished(asked.store, known):
         return known
@@ -89,7 +107,19 @@ def _adopted(asked: Asked, folder: str, known: str) -> str:
         from gitmem.hosts.install.rewiring import rewire
 
         rewire(Store(Path(asked.store)), asked.environ)
+    else:
+        tell(_news(asked, done))
     return done.group
+
+
+def _news(asked: Asked, done: OwnAdopted) -> str:
+    from gitmem.core.quoting import quoted
+
+    facts = {"host": HOSTS[asked.host].title, "folder": done.folder, "group": done.group}
+    if not done.next:
+        return UNLINKED.format(**facts)
+    way = {"project": done.project, "link": done.next, "quoted": quoted(done.project)}
+    return APART.format(**facts, **way)
 
 
 def _is_unfinished(store: str, name: str) -> bool:

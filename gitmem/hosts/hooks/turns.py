@@ -83,6 +83,7 @@ def _is_command(prompt: str) -> bool:
 def turned(asked: Asked) -> Said:
     """Keep edits made through a shell; every so many turns, a word on the diary."""
     parts, nudge = Parts(), NOTHING
+    news: list[str] = []
     if _was_quiet(asked, parts):
         return Said(notice=parts.notice)
     from gitmem.hosts.hooks.groups import opened, take_in
@@ -97,11 +98,11 @@ def turned(asked: Asked) -> Said:
         words = parts.tried("edits wait for the next turn", lambda: take_in(asked, group, room))
         parts.tell(group.damage)
         name = group.name
-    own = parts.tried("the host's own memory waits", lambda: take_in_own(asked, name, room))
+    own = parts.tried("the host's own memory waits", lambda: take_in_own(asked, name, room, news))
     # What a hook adds keeps a turn going: not while one does so already.
     is_going = asked.payload.get("stop_hook_active")
     told = NOTHING if is_going else joined((words, own, nudge))
-    return Said(told, parts.notice)
+    return Said(told, "\n".join(filter(None, (*news, parts.notice))))
 
 
 def _was_quiet(asked: Asked, parts: Parts) -> bool:

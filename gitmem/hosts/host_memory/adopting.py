@@ -11,8 +11,10 @@ from typing import NamedTuple
 from gitmem.core.access import MAIN
 from gitmem.core.quoting import quoted
 from gitmem.errors import GitmemError
+from gitmem.hosts.hooks.files import group_at
+from gitmem.hosts.host_memory.folders import main_checkout, usual_folder
 from gitmem.hosts.host_memory.projects import group_name, project_of
-from gitmem.hosts.table import Host
+from gitmem.hosts.table import HOSTS, Host
 from gitmem.operations.group import Group, Store, Who
 
 
@@ -68,10 +70,10 @@ def adopt_own(
     )
     held = tuple(each.path for each in done.left if each.path not in done.taken)
     adopted = OwnAdopted(str(folder), name, project, len(done.taken), held)
-    if not project or _is_home(project, environ) or store.linked(project):
-        return adopted._replace(next=_way(store, adopted, environ))
-    if not is_unused(store, MAIN):
-        return adopted._replace(next=_way(store, adopted, environ))
+    if not project or is_home(project, environ) or project in store.declined:
+        return adopted
+    if store.linked(project) or not is_unused(store, MAIN):
+        return adopted._replace(next=f"gitmem link {quoted(project)} -g {quoted(name)}")
     if not dry_run:
         from gitmem.operations.link import link
 
@@ -79,14 +81,20 @@ def adopt_own(
     return adopted._replace(linked=True)
 
 
-def _way(store: Store, adopted: OwnAdopted, environ: Mapping[str, str]) -> str:
-    """How to link the project; nothing for the home folder, in which all others are."""
-    if not adopted.project or _is_home(adopted.project, environ):
-        return ""
-    return f"gitmem link {quoted(adopted.project)} -g {quoted(adopted.group)}"
+def own_group(store: Store, environ: Mapping[str, str], project: Path) -> str:
+    """The group that a host's own memory of PROJECT became in place; nothing where none did."""
+    root = main_checkout(str(project))
+    for host in HOSTS.values():
+        folder = usual_folder(host, environ, root)
+        if folder and os.path.lexists(os.path.join(folder, ".git")):
+            name = group_at(os.path.join(folder, "x"), str(store.root))
+            if name:
+                return name
+    return ""
 
 
-def _is_home(project: str, environ: Mapping[str, str]) -> bool:
+def is_home(project: str, environ: Mapping[str, str]) -> bool:
+    """Whether PROJECT is the home folder, in which all others are, and which is never linked."""
     home = environ.get("HOME") or os.path.expanduser("~")
     return os.path.realpath(project) in (os.path.realpath(home), "/")
 

@@ -153,6 +153,11 @@ def main_checkout(project: str) -> str:
         place = os.path.dirname(place)
 
 
+def has_own(project: str) -> bool:
+    """Whether hosts keep a memory for PROJECT itself: it is no part of another checkout."""
+    return os.path.realpath(project) == main_checkout(project)
+
+
 def _main_of(place: str, marker: str) -> str:
     """The main checkout that a worktree in PLACE belongs to; a submodule is one of its own."""
     with suppress(OSError, ValueError), open(marker, encoding="utf-8") as file:

@@ -11,6 +11,7 @@ from typing import Any
 from gitmem.errors import GitmemError
 from gitmem.hosts.hooks.files import group_at
 from gitmem.hosts.host_memory.adopting import OwnAdopted, adopt_own
+from gitmem.hosts.host_memory.folders import has_own
 from gitmem.hosts.host_memory.moving import Brought, bring_back, bring_in, refusal, said_of
 from gitmem.hosts.host_memory.projects import own_folders, project_of
 from gitmem.hosts.host_memory.wanted import CHOICE
@@ -45,7 +46,8 @@ class MemoryWork:
             project = project_of(folder, only)
             if only and project != os.path.realpath(only):
                 continue
-            if project and Store(self._store.root).linked(project):
+            linked = Store(self._store.root).links.get(project)
+            if linked in self._store.names() and has_own(project):
                 continue  # its memory moves into that group
             self._adopt(folder, project, known)
 

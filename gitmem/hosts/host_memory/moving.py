@@ -1,13 +1,14 @@
 """The files of a host's own memory, when that memory moves into a group, and out of it again.
 
-They are copied: neither side loses one.
+They are copied: neither side loses one. A file of the host that is replaced or deleted is kept in
+the store's `backups`.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,6 +32,8 @@ class Brought(NamedTuple):
     """By their names there."""
     left: tuple[str, ...] = ()
     """Those that were not copied, each with the reason."""
+    deleted: tuple[str, ...] = ()
+    """Those that were deleted, because the group has deleted them."""
 
 
 def bring_in(
@@ -59,26 +62,38 @@ def bring_back(store: Store, given: Mapping[str, str], *, dry_run: bool = False)
     """Copy what was written since back into the host's own folder, over nothing but old versions.
 
     A file there is replaced only by a newer version of itself: where the group once held exactly
-    its bytes. None where there is nothing to copy; NotFound where the notes are gone.
+    its bytes. So is one deleted that the group deleted: else it would be remembered again. A note
+    that cannot be copied keeps no other from it. None where there is nothing to copy; NotFound
+    where the notes are gone.
     """
     own, directory = Path(given["own"]), Path(given["directory"])
     if os.path.realpath(own) == os.path.realpath(directory):
         return None
-    if not directory.is_dir():
+    if directory.is_symlink() or not directory.is_dir():
         _check_never_written(store, given)
-        return None
-    files, left = [], []
-    for path, change in _changes(store, given, directory, own):
-        if change is None:
-            left.append(f"{directory / path} differs from {own / path}")
-            continue
-        if not dry_run:
-            back_up(store.root, change)
-            make(change, mode=0o600)
-        files.append(path)
-    if not files and not left:
-        return None
-    return Brought(str(directory), str(own), given["group"], tuple(files), tuple(left))
+    done = Brought(str(directory), str(own), given["group"], ())
+    changes = [*_changes(store, given, directory, own), *_deletions(store, given, directory, own)]
+    for path, change in changes:
+        why = change if isinstance(change, str) else "" if dry_run else _made(store, change)
+        if why:
+            done = done._replace(left=(*done.left, f"{directory / path}: {why}"))
+        elif isinstance(change, Change) and change.after is None:
+            done = done._replace(deleted=(*done.deleted, path))
+        else:
+            done = done._replace(files=(*done.files, path))
+    return done if done.files or done.left or done.deleted else None
+
+
+def _made(store: Store, change: Change) -> str:
+    """Make CHANGE; why it could not be made."""
+    try:
+        back_up(store.root, change)
+        make(change, mode=0o600)
+    except GitmemError as error:
+        return error.message
+    except OSError as error:
+        return f"{error.strerror} ({error.filename})"
+    return ""
 
 
 def _check_never_written(store: Store, given: Mapping[str, str]) -> None:
@@ -95,17 +110,50 @@ def _check_never_written(store: Store, given: Mapping[str, str]) -> None:
 
 def _changes(
     store: Store, given: Mapping[str, str], directory: Path, own: Path
-) -> Iterator[tuple[str, Change | None]]:
-    """For each file that the host's own folder lacks, what puts it there; None where that would
-    overwrite something else."""
+) -> Iterator[tuple[str, Change | str]]:
+    """For each file that the host's own folder lacks, what puts it there, or why nothing may."""
+    if directory.is_symlink() or not directory.is_dir():
+        return
     for path in _notes(directory):
-        data, there = read_file(directory / path), read_file(own / path)
-        if data is None or data == there:
+        try:
+            link = _link_to(own, path)
+            data, there = read_file(directory / path), read_file(own / path)
+        except GitmemError as error:
+            yield path, error.message
             continue
-        if there is None or _was_held(store, given["group"], directory / path, there):
+        if link:
+            yield path, f"{link} is a link"
+        elif data is None or data == there:
+            continue
+        elif there is None or _was_held(store, given["group"], directory / path, there):
             yield path, Change(own / path, there, data)
         else:
-            yield path, None
+            yield path, f"it differs from {own / path}"
+
+
+def _link_to(own: Path, path: str) -> str:
+    """The link through which a file PATH of the host's own folder would be written elsewhere."""
+    places = [own, *reversed((own / path).relative_to(own).parents), Path(path)]
+    return next((str(own / each) for each in places if (own / each).is_symlink()), "")
+
+
+def _deletions(
+    store: Store, given: Mapping[str, str], directory: Path, own: Path
+) -> Iterator[tuple[str, Change]]:
+    """The files of the host's own folder that are as the group had them, and that it deleted."""
+    from gitmem.operations.copy_in import has_held
+
+    if own.is_symlink() or not own.is_dir():
+        return
+    with suppress(GitmemError), closing(Group(store, given["group"])) as group:
+        head = group.repository.snapshot()
+        for path in _notes(own):
+            place = os.path.relpath(directory / path, group.worktree)
+            if os.path.lexists(directory / path) or head.node(place) is not None:
+                continue
+            data = read_file(own / path)
+            if data is not None and has_held(group, place, data):
+                yield path, Change(own / path, data, None)
 
 
 def _notes(directory: Path) -> Iterator[str]:
@@ -113,8 +161,9 @@ def _notes(directory: Path) -> Iterator[str]:
     for each in sorted(directory.rglob("*")):
         inside = each.relative_to(directory)
         is_hidden = any(part.startswith(".") for part in inside.parts)
+        is_note = not is_hidden or (inside.suffix == ".md" and len(inside.parts) == 1)
         is_plain = each.is_file() and not each.is_symlink()
-        if is_plain and not is_hidden and inside.as_posix() != FILE:
+        if is_plain and is_note and inside.as_posix() != FILE:
             yield inside.as_posix()
 
 
@@ -143,5 +192,9 @@ def said_of(done: Brought, *, back: bool, dry_run: bool) -> Iterator[str]:
         way = "back from" if back else "into"
         said = f"{counted(len(done.files), 'file')} of the host's memory {verb} {way}"
         yield f"{said} group {done.group}: {done.source} to {done.target}"
+    if done.deleted:
+        verb = "would be deleted" if dry_run else "deleted"
+        names = ", ".join(done.deleted)
+        yield f"{verb} in {done.target}, as group {done.group} has deleted them: {names}"
     for each in done.left:
         yield f"not copied: {each}"

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from gitmem.core import jsontext
 from gitmem.errors import GitmemError, JsonRefused
-from gitmem.hosts.host_memory.folders import main_checkout, settings_files, turned_off, usual_folder
+from gitmem.hosts.host_memory.folders import has_own, settings_files, turned_off, usual_folder
 from gitmem.hosts.host_memory.wanted import CHOICE
 from gitmem.hosts.install.hooks import Merged
 from gitmem.hosts.install.shared import Shared
@@ -49,11 +49,15 @@ class Moved(NamedTuple):
 def moved_for(
     store: Store, host: Host, environ: Mapping[str, str], folder: Path, group: str
 ) -> Moved | None:
-    """Where HOST shall keep memory for sessions in FOLDER; None where it does so by itself."""
+    """Where HOST shall keep memory for sessions in FOLDER; None where it does so by itself.
+
+    A worktree or a subfolder has no memory of its own: its host uses that of the repository,
+    whatever group its sessions are shown.
+    """
     own = host.own_memory
-    if own is None or not host.project.local:
+    if own is None or not host.project.local or not has_own(str(folder)):
         return None
-    usual = usual_folder(host, environ, main_checkout(str(folder)))
+    usual = usual_folder(host, environ, str(folder))
     settings = folder / host.project.local
     try:
         return _moved(store, host, environ, folder, Moved(settings, "", usual, group))

@@ -39,7 +39,8 @@ from gitmem.hosts.install.shared import Shared
 from gitmem.hosts.install.skills import SKILL, shipped_folder, skill_files
 from gitmem.hosts.table import HOSTS
 from gitmem.operations.group import Group, Store
-from gitmem.operations.link import exclusion, links
+from gitmem.operations.link import Link, exclusion, links
+from gitmem.operations.renaming import finish_rename
 
 
 class LinkedFolder(NamedTuple):
@@ -109,7 +110,7 @@ def linking_of(
 
     GROUP is that of the project, or of all folders without a link.
     """
-    rows = links(Store(store.root)) if where.scope == USER else ()  # as they are by now
+    rows = _links(store) if where.scope == USER else ()
     found = (
         _linked_folder(store, Path(each.folder), each.group)
         for each in rows
@@ -125,6 +126,13 @@ def linking_of(
         known.mcp is not None or known.choices.get("mcp", False),
         is_plugin,
     )
+
+
+def _links(store: Store) -> tuple[Link, ...]:
+    """The links as they are by now; a group that was being renamed gets its new name first."""
+    for name in set(Store(store.root).links.values()):
+        finish_rename(store, name)
+    return links(Store(store.root))
 
 
 def own_group(store: Store, where: Places, known: Install) -> str:

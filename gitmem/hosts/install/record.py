@@ -136,10 +136,30 @@ def _informed(known: Install, now: Mapping[str, Kept], folders: Iterable[str]) -
 
 
 def begun(wanted: Install, known: Install) -> Install:
-    """What to remember before anything is made: of the skills both, how they are and shall be."""
+    """What to remember before anything is made: what is ours by now, and what shall be."""
+    given = {
+        path: _both(known.given.get(path, {}), wanted.given.get(path, {}))
+        for path in dict.fromkeys((*known.given, *wanted.given))
+    }
     return wanted._replace(
-        skills=known.skills, skills_version=known.skills_version, skills_begun=wanted.skills
+        skills=known.skills,
+        skills_version=known.skills_version,
+        skills_begun=wanted.skills,
+        given=given,
+        files={
+            **{path: known.files[path] for path in given if path in known.files},
+            **wanted.files,
+        },
     )
+
+
+def _both(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """What is ours in a file that is still as it was, and in one that is changed already."""
+    both = {**new, **old}
+    for kind in old.keys() & new.keys():
+        if isinstance(old[kind], list) and isinstance(new[kind], list):
+            both[kind] = list(dict.fromkeys((*old[kind], *new[kind])))
+    return both
 
 
 def after(known: Kept | None, change: Change) -> Kept:
