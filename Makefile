@@ -59,11 +59,11 @@ docs: $(INSTALLED)
 
 # The first answers of `gitmem mcp`, which it gives before it loads the SDK.
 handshake: $(INSTALLED)
-	$(RUN) -m gitmem.hosts.mcp.generate
+	$(RUN) -m gitmem.integrations.mcp.generate
 
 # What is in templates/plugin is made of hooks/hooks.json and templates/skills.
 plugin: $(INSTALLED)
-	$(RUN) -m gitmem.hosts.install.plugin
+	$(RUN) -m gitmem.integrations.install.skills.plugin
 
 clean:
 	rm -rf $(VENV) $(HOSTS) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache docs/cli.md.new

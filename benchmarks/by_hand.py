@@ -15,13 +15,14 @@ import pygit2
 
 from benchmarks.stores import build
 from benchmarks.table import Row, interleaved
-from gitmem.core import plainfields
-from gitmem.git import ancestry, trees
-from gitmem.git.indexfile import IndexFile
-from gitmem.git.objects import Objects
-from gitmem.git.repository import Repository, differences
-from gitmem.git.setup import read_config
-from gitmem.operations.pending import pending_edits
+from gitmem.memory.write.open_edits import pending_edits
+from gitmem.model.text import plain_frontmatter as plainfields
+from gitmem.store.history import ancestry
+from gitmem.store.index.file import IndexFile
+from gitmem.store.objects import trees
+from gitmem.store.objects.database import Objects
+from gitmem.store.repository import Repository, differences
+from gitmem.store.setup import read_config
 
 FILES, COMMITS, NAMES = 5_000, 2_000, 500
 PAGE = "---\nsummary: The import is done\ndate: 2026-02-08\n---\n\n" + "- a line of the page\n" * 40
@@ -202,8 +203,8 @@ def _started(code: str) -> Callable[[], object]:
 
 
 def _start_up(_: Path) -> Row:
-    ours = _started("import gitmem.core.plainfields")
-    theirs = _started("import gitmem.core.plainfields, frontmatter")
+    ours = _started("import gitmem.model.text.plain_frontmatter")
+    theirs = _started("import gitmem.model.text.plain_frontmatter, frontmatter")
     return Row("start-up: without / with python-frontmatter", *interleaved(ours, theirs, 15))
 
 

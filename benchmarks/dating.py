@@ -12,10 +12,10 @@ from random import Random
 
 from benchmarks.commands import ENVIRONMENT
 from benchmarks.table import Row, interleaved
-from gitmem.operations.freshness import freshness
-from gitmem.operations.group import Group, Store
-from gitmem.operations.init import init
-from gitmem.operations.write import Edit, write
+from gitmem.memory.admin.init import init
+from gitmem.memory.entries.freshness import freshness
+from gitmem.memory.group import Group, Store
+from gitmem.memory.write.write import Edit, write
 
 FILES, ENTRIES = 20, 50
 LONG, SHORT = 20_000, 200
@@ -25,8 +25,8 @@ LAYER = "  part{0}: {{kind: entries, path: reference/part{0}.md, ages: true}}\n"
 PEAK = r"""
 import re, sys
 from pathlib import Path
-from gitmem.operations.freshness import freshness
-from gitmem.operations.group import Group, Store
+from gitmem.memory.entries.freshness import freshness
+from gitmem.memory.group import Group, Store
 assert len(freshness(Group(Store(Path(sys.argv[1])), "main")).entries) > 900
 # Not ru_maxrss: that remembers how large the process was from which this one was forked.
 print(re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())[1])

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from benchmarks.commands import ENVIRONMENT, imports
 from benchmarks.table import Row, interleaved
-from gitmem.operations.group import Group, Store
-from gitmem.operations.init import init
-from gitmem.operations.transcript_add import Spoken, transcript_add
-from gitmem.operations.transcript_status import transcript_status
-from gitmem.operations.write import Edit, write
+from gitmem.memory.admin.init import init
+from gitmem.memory.group import Group, Store
+from gitmem.memory.transcripts.add import Spoken, transcript_add
+from gitmem.memory.transcripts.status import transcript_status
+from gitmem.memory.write.write import Edit, write
 
 ROUNDS = 25
 GITMEM = str(Path(sys.executable).with_name("gitmem"))

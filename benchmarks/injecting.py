@@ -10,9 +10,9 @@ from pathlib import Path
 
 from benchmarks.commands import ENVIRONMENT, GITMEM, imports, run
 from benchmarks.table import Row, interleaved
-from gitmem.operations.group import Group, Store
-from gitmem.operations.init import init
-from gitmem.operations.inject import inject
+from gitmem.memory.admin.init import init
+from gitmem.memory.context.inject import inject
+from gitmem.memory.group import Group, Store
 
 ROUNDS = 20
 CALLS = 30

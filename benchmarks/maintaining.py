@@ -17,11 +17,11 @@ import pygit2
 from benchmarks.commands import ENVIRONMENT
 from benchmarks.stores import build
 from benchmarks.table import Row, interleaved
-from gitmem.git.packing import pack
-from gitmem.operations.group import Group, Store
-from gitmem.operations.log import log
-from gitmem.operations.maintain import maintain_all
-from gitmem.operations.read import read
+from gitmem.memory.days.maintain import maintain_all
+from gitmem.memory.group import Group, Store
+from gitmem.memory.read.log import log
+from gitmem.memory.read.read import read
+from gitmem.store.fsck.packing import pack
 
 GROUPS = 1000
 COMMITS = 5000
@@ -33,9 +33,9 @@ import os, sys, time
 os.fsync = os.fdatasync = lambda fd: None
 import pygit2
 from pathlib import Path
-from gitmem.operations.group import Store
-from gitmem.operations.init import init
-from gitmem.operations.maintain import maintain_all
+from gitmem.memory.group import Store
+from gitmem.memory.admin.init import init
+from gitmem.memory.days.maintain import maintain_all
 pygit2.settings.enable_fsync_gitdir(False)
 store = Store(Path(sys.argv[1]))
 for number in range(int(sys.argv[2])):

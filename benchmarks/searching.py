@@ -20,18 +20,18 @@ from time import perf_counter
 from benchmarks.commands import ENVIRONMENT, GITMEM, imports, run
 from benchmarks.injecting import commit_text, quietly
 from benchmarks.table import Row, interleaved
-from gitmem.core.asking import sentences_asked
-from gitmem.core.entry_blocks import parse
-from gitmem.core.passages import beginning, ending, parted, passages, without_comments
-from gitmem.core.sentences import sentences as split
-from gitmem.core.words import asked, marked, terms_of
-from gitmem.index.database import ask
-from gitmem.index.passages import FORM
-from gitmem.operations.finding import NAME, at_commits
-from gitmem.operations.group import Group, Store
-from gitmem.operations.init import init
-from gitmem.operations.search import search
-from gitmem.operations.write import Edit, write
+from gitmem.cache.database import ask
+from gitmem.cache.passages import FORM
+from gitmem.memory.admin.init import init
+from gitmem.memory.group import Group, Store
+from gitmem.memory.search.passages import NAME, at_commits
+from gitmem.memory.search.search import search
+from gitmem.memory.write.write import Edit, write
+from gitmem.model.entries.blocks import parse
+from gitmem.model.language.passages import beginning, ending, parted, passages, without_comments
+from gitmem.model.language.prompts import sentences_asked
+from gitmem.model.language.sentences import sentences as split
+from gitmem.model.language.words import asked, marked, terms_of
 
 ROUNDS = 20
 TRAPS = [
@@ -50,8 +50,8 @@ PAGES = sorted(Path(__file__).parents[1].glob("docs/*.md"))
 IMPORT = """
 import sys
 from pathlib import Path
-from gitmem.hosts.transcripts.importing import import_transcripts
-from gitmem.operations.group import Group, Store
+from gitmem.integrations.transcripts.import_files import import_transcripts
+from gitmem.memory.group import Group, Store
 group = Group(Store(Path(sys.argv[1])), "main")
 print(import_transcripts(group, "claude-code", paths=[sys.argv[2]], environ={}).added)
 """

@@ -23,13 +23,13 @@ from typing import Any, NamedTuple
 from benchmarks.commands import ENVIRONMENT, GITMEM
 from benchmarks.searching import build, questions, sentences
 from benchmarks.table import Row, interleaved
-from gitmem.operations.group import Group, Store
-from gitmem.operations.listing import list_files
-from gitmem.operations.log import log
-from gitmem.operations.memory_actions import memory_get, memory_search
-from gitmem.operations.restore import restore
-from gitmem.operations.status import status
-from gitmem.operations.write import Edit, write
+from gitmem.memory.group import Group, Store
+from gitmem.memory.read.listing import list_files
+from gitmem.memory.read.log import log
+from gitmem.memory.read.memory_actions import memory_get, memory_search
+from gitmem.memory.read.status import status
+from gitmem.memory.recover.restore import restore
+from gitmem.memory.write.write import Edit, write
 
 ROUNDS = 60
 WARM = 5

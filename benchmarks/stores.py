@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from gitmem.operations.group import Group, Store
+from gitmem.memory.group import Group, Store
 
 # In a process of its own: once a repository was opened without fsync, its refs stay unsynced.
 BUILDER = """
@@ -15,9 +15,9 @@ import os, sys
 os.fsync = os.fdatasync = lambda fd: None
 import pygit2
 from pathlib import Path
-from gitmem.operations.group import Group, Store
-from gitmem.operations.init import init
-from gitmem.operations.write import Edit, write
+from gitmem.memory.group import Group, Store
+from gitmem.memory.admin.init import init
+from gitmem.memory.write.write import Edit, write
 pygit2.settings.enable_fsync_gitdir(False)
 root, files, folders, commits = sys.argv[1], *map(int, sys.argv[2:])
 store = Store(Path(root))

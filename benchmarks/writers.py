@@ -11,8 +11,8 @@ from pathlib import Path
 from time import perf_counter
 
 from benchmarks.table import Row
-from gitmem.operations.group import Store
-from gitmem.operations.init import init
+from gitmem.memory.admin.init import init
+from gitmem.memory.group import Store
 
 WRITES = 400
 EIGHT = 8
@@ -21,8 +21,8 @@ EIGHT = 8
 WRITER = """
 import sys
 from pathlib import Path
-from gitmem.operations.group import Group, Store
-from gitmem.operations.write import Edit, write
+from gitmem.memory.group import Group, Store
+from gitmem.memory.write.write import Edit, write
 root, name, many = sys.argv[1], sys.argv[2], int(sys.argv[3])
 group = Group(Store(Path(root)), "main")
 write(group, [Edit(f"notes/{name}.md", "warm")])

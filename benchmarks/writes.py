@@ -12,8 +12,8 @@ import pygit2
 
 from benchmarks.stores import build
 from benchmarks.table import Row, interleaved
-from gitmem.operations.group import Group
-from gitmem.operations.write import Edit, write
+from gitmem.memory.group import Group
+from gitmem.memory.write.write import Edit, write
 
 ROUNDS = 150
 

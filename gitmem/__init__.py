@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from gitmem.api import Group
     from gitmem.api import open_group as open
     from gitmem.errors import GitmemError
-    from gitmem.operations.transcript_add import Spoken
-    from gitmem.operations.write import Edit
+    from gitmem.memory.transcripts.add import Spoken
+    from gitmem.memory.write.write import Edit
 
 __all__ = ["Edit", "GitmemError", "Group", "Spoken", "__version__", "open"]
 
 _HOMES = {
     "open": ("gitmem.api", "open_group"),
     "Group": ("gitmem.api", "Group"),
-    "Edit": ("gitmem.operations.write", "Edit"),
-    "Spoken": ("gitmem.operations.transcript_add", "Spoken"),
+    "Edit": ("gitmem.memory.write.write", "Edit"),
+    "Spoken": ("gitmem.memory.transcripts.add", "Spoken"),
     "GitmemError": ("gitmem.errors", "GitmemError"),
 }
 

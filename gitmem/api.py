@@ -1,6 +1,6 @@
 """The Python API: a group with a method for each verb.
 
-Every method is one operation of `gitmem.operations`; the command line calls the same ones.
+Every method is one operation of `gitmem.memory`; the command line calls the same ones.
 """
 
 from __future__ import annotations
@@ -9,57 +9,57 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gitmem.core.access import MAIN
 from gitmem.errors import BadInput
-from gitmem.operations.clock import Clock
-from gitmem.operations.group import Group as OpenedGroup
-from gitmem.operations.group import Store, Who
+from gitmem.memory.clock import Clock
+from gitmem.memory.group import Group as OpenedGroup
+from gitmem.memory.group import Store, Who
+from gitmem.model.access import MAIN
 
 if TYPE_CHECKING:
-    from gitmem.operations.archive import Archived
-    from gitmem.operations.archived import ArchivedList
-    from gitmem.operations.capture import CapturedAll
-    from gitmem.operations.check import Checked
-    from gitmem.operations.compact import Compacted
-    from gitmem.operations.confirm import Confirmed
-    from gitmem.operations.consolidate import Consolidated
-    from gitmem.operations.decided import Decided
-    from gitmem.operations.departed import Dropped as KeptDropped
-    from gitmem.operations.departed import Kept
-    from gitmem.operations.departed import Restored as KeptRestored
-    from gitmem.operations.diff import Diffed
-    from gitmem.operations.entries import ListedEntries
-    from gitmem.operations.exposed import Acknowledgement
-    from gitmem.operations.freshness import Freshness, LineDates
-    from gitmem.operations.held import HeldAccepted, HeldShown, HeldThing
-    from gitmem.operations.ignore import HeldAsked, HeldIgnored, IgnoredRow
-    from gitmem.operations.inject import Injected
-    from gitmem.operations.lint import Linted
-    from gitmem.operations.listing import Listed
-    from gitmem.operations.log import Entry
-    from gitmem.operations.maintain import Maintained
-    from gitmem.operations.migrate import Migrated
-    from gitmem.operations.move import Moved
-    from gitmem.operations.move_entry import EntryMoved
-    from gitmem.operations.read import Read
-    from gitmem.operations.reported import Report
-    from gitmem.operations.restore import Restored
-    from gitmem.operations.rollup import RolledUp
-    from gitmem.operations.rollups_due import RollupsDue
-    from gitmem.operations.rotate import Rotated
-    from gitmem.operations.search import Searched
-    from gitmem.operations.show import Shown
-    from gitmem.operations.snapshot import SnapshotRow, Snapshotted
-    from gitmem.operations.status import Status
-    from gitmem.operations.transcript_add import Spoken, TranscriptAdded
-    from gitmem.operations.transcript_checkpoint import TranscriptCheckpointed
-    from gitmem.operations.transcript_pending import TranscriptPending
-    from gitmem.operations.transcript_prune import TranscriptPruned
-    from gitmem.operations.transcript_show import TranscriptList, TranscriptShown
-    from gitmem.operations.transcript_status import TranscriptStatus
-    from gitmem.operations.trash import Dropped, HeldDropped, HeldEmptied, HeldRestored
-    from gitmem.operations.undo import Undone
-    from gitmem.operations.write import Edit, Written
+    from gitmem.memory.admin.check import Checked
+    from gitmem.memory.context.exposed import Acknowledgement
+    from gitmem.memory.context.inject import Injected
+    from gitmem.memory.curate.archive import Archived
+    from gitmem.memory.curate.consolidate import Consolidated
+    from gitmem.memory.curate.decided import Decided
+    from gitmem.memory.curate.lint import Linted
+    from gitmem.memory.curate.migrate import Migrated
+    from gitmem.memory.curate.reported import Report
+    from gitmem.memory.days.compact import Compacted
+    from gitmem.memory.days.maintain import Maintained
+    from gitmem.memory.days.rollup import RolledUp
+    from gitmem.memory.days.rollups_due import RollupsDue
+    from gitmem.memory.days.rotate import Rotated
+    from gitmem.memory.days.snapshot import SnapshotRow, Snapshotted
+    from gitmem.memory.entries.confirm import Confirmed
+    from gitmem.memory.entries.entries import ListedEntries
+    from gitmem.memory.entries.freshness import Freshness, LineDates
+    from gitmem.memory.entries.move_entry import EntryMoved
+    from gitmem.memory.read.diff import Diffed
+    from gitmem.memory.read.listing import Listed
+    from gitmem.memory.read.log import Entry
+    from gitmem.memory.read.read import Read
+    from gitmem.memory.read.show import Shown
+    from gitmem.memory.read.status import Status
+    from gitmem.memory.recover.archived import ArchivedList
+    from gitmem.memory.recover.held import HeldAccepted, HeldShown, HeldThing
+    from gitmem.memory.recover.ignore import HeldAsked, HeldIgnored, IgnoredRow
+    from gitmem.memory.recover.kept import Dropped as KeptDropped
+    from gitmem.memory.recover.kept import Kept
+    from gitmem.memory.recover.kept import Restored as KeptRestored
+    from gitmem.memory.recover.restore import Restored
+    from gitmem.memory.recover.trash import Dropped, HeldDropped, HeldEmptied, HeldRestored
+    from gitmem.memory.recover.undo import Undone
+    from gitmem.memory.search.search import Searched
+    from gitmem.memory.transcripts.add import Spoken, TranscriptAdded
+    from gitmem.memory.transcripts.checkpoint import TranscriptCheckpointed
+    from gitmem.memory.transcripts.pending import TranscriptPending
+    from gitmem.memory.transcripts.prune import TranscriptPruned
+    from gitmem.memory.transcripts.show import TranscriptList, TranscriptShown
+    from gitmem.memory.transcripts.status import TranscriptStatus
+    from gitmem.memory.write.capture import CapturedAll
+    from gitmem.memory.write.move import Moved
+    from gitmem.memory.write.write import Edit, Written
 
 Several = str | Iterable[str]
 """Names, or one of them alone."""
@@ -124,7 +124,7 @@ class Group:
 
         PATH may be the name of a layer. FIELDS belong to ENTRY, or to the file's frontmatter.
         """
-        from gitmem.operations.write import Allowed, Edit, write
+        from gitmem.memory.write.write import Allowed, Edit, write
 
         if text is None and not fields and not entry:
             raise BadInput("there is nothing to write", hint="give a text, fields or an entry")
@@ -152,7 +152,7 @@ class Group:
         allow_markers: bool = False,
     ) -> Written:
         """Apply several edits as one commit, all or nothing."""
-        from gitmem.operations.write import Allowed, write
+        from gitmem.memory.write.write import Allowed, write
 
         return write(
             self._group,
@@ -165,13 +165,13 @@ class Group:
 
     def read(self, path: str, at: str | None = None) -> Read:
         """A file as it is, or was at a moment: a commit, tag or date."""
-        from gitmem.operations.read import read
+        from gitmem.memory.read.read import read
 
         return read(self._group, path, at=at)
 
     def list(self, glob: str = "", at: str | None = None) -> Listed:
         """The files, or those that match a pattern."""
-        from gitmem.operations.listing import list_files
+        from gitmem.memory.read.listing import list_files
 
         return list_files(self._group, glob, at=at)
 
@@ -186,19 +186,19 @@ class Group:
         limit: int = 0,
     ) -> tuple[Entry, ...]:
         """Who changed what, when and why, newest first; follows moves."""
-        from gitmem.operations.log import log
+        from gitmem.memory.read.log import log
 
         return log(self._group, path, session=session, agent=agent, since=since, op=op, limit=limit)
 
     def show(self, commit: str) -> Shown:
         """One commit with its changes."""
-        from gitmem.operations.show import show
+        from gitmem.memory.read.show import show
 
         return show(self._group, commit)
 
     def diff(self, a: str = "", b: str = "", path: str = "") -> Diffed:
         """What changed between two moments, or since one, or is not committed yet."""
-        from gitmem.operations.diff import diff
+        from gitmem.memory.read.diff import diff
 
         return diff(self._group, a, b, path)
 
@@ -206,7 +206,7 @@ class Group:
         self, paths: Several = (), *, reason: str | None = None, allow_markers: bool = False
     ) -> CapturedAll:
         """Commit edits that were made with ordinary tools."""
-        from gitmem.operations.capture import capture
+        from gitmem.memory.write.capture import capture
 
         named = _tuple(paths)
         return capture(self._group, named, reason=reason or "", allow_markers=allow_markers)
@@ -221,7 +221,7 @@ class Group:
         allow_secret: Several = (),
     ) -> Restored:
         """Bring back a file, a folder, an entry by its address, or everything, as a new commit."""
-        from gitmem.operations.restore import WAY_BACK, restore
+        from gitmem.memory.recover.restore import WAY_BACK, restore
 
         allowed = WAY_BACK._replace(secrets=_tuple(allow_secret))
         return restore(
@@ -243,7 +243,7 @@ class Group:
         reason: str | None = None,
     ) -> Undone:
         """Take back commits, and leave alone what others did since."""
-        from gitmem.operations.undo import undo
+        from gitmem.memory.recover.undo import undo
 
         return undo(
             self._group,
@@ -258,13 +258,13 @@ class Group:
         self, source: str, target: str, *, reason: str = "", allow_policy: bool = False
     ) -> Moved:
         """Move a file or a folder."""
-        from gitmem.operations.move import move
+        from gitmem.memory.write.move import move
 
         return move(self._group, source, target, reason=reason, allow_policy=allow_policy)
 
     def remove(self, path: str, *, reason: str = "", allow_policy: bool = False) -> Moved:
         """Move a file or a folder to the archive."""
-        from gitmem.operations.move import remove
+        from gitmem.memory.write.move import remove
 
         return remove(self._group, path, reason=reason, allow_policy=allow_policy)
 
@@ -277,7 +277,7 @@ class Group:
         dry_run: bool = False,
     ) -> Archived:
         """Move entries by address, and files, to the archive, as one commit."""
-        from gitmem.operations.archive import archive
+        from gitmem.memory.curate.archive import archive
 
         return archive(
             self._group,
@@ -289,19 +289,19 @@ class Group:
 
     def archived(self) -> ArchivedList:
         """What stands in the archive, from where, since when and why."""
-        from gitmem.operations.archived import archived
+        from gitmem.memory.recover.archived import archived
 
         return archived(self._group)
 
     def confirm(self, things: Several, *, reason: str | None = None) -> Confirmed:
         """Write into entries, by address, that they are true today, as one commit."""
-        from gitmem.operations.confirm import confirm
+        from gitmem.memory.entries.confirm import confirm
 
         return confirm(self._group, _tuple(things), reason=reason or "")
 
     def entries(self, path: str = "", *, status: str = "", at: str | None = None) -> ListedEntries:
         """The entries of all layers, or of a layer, file, folder, pattern or address."""
-        from gitmem.operations.entries import entries
+        from gitmem.memory.entries.entries import entries
 
         return entries(self._group, path, status=status, at=at)
 
@@ -309,25 +309,25 @@ class Group:
         self, path: str = "", *, states: Collection[str] = (), at: str | None = None
     ) -> Freshness:
         """How long ago each entry of the layers that age was last touched, oldest first."""
-        from gitmem.operations.freshness import freshness
+        from gitmem.memory.entries.freshness import freshness
 
         return freshness(self._group, path, states=states, at=at)
 
     def line_dates(self, path: str, *, at: str | None = None) -> LineDates:
         """The commit of every line of a file, as `git blame -w` has it."""
-        from gitmem.operations.freshness import line_dates
+        from gitmem.memory.entries.freshness import line_dates
 
         return line_dates(self._group, path, at=at)
 
     def report(self, *, at: str | None = None) -> Report:
         """What a look at all of memory finds: too big, faded, past its time, twice."""
-        from gitmem.operations.report import report
+        from gitmem.memory.curate.report import report
 
         return report(self._group, at=at)
 
     def consolidate(self, *, reason: str = "", dry_run: bool = False) -> Consolidated:
         """Archive logs of more than a month ago, and entries that had their time and faded."""
-        from gitmem.operations.consolidate import consolidate
+        from gitmem.memory.curate.consolidate import consolidate
 
         return consolidate(self._group, reason=reason, dry_run=dry_run)
 
@@ -341,7 +341,7 @@ class Group:
         dry_run: bool = False,
     ) -> Decided:
         """Carry out a plan, NDJSON with one decision in each line, as one commit."""
-        from gitmem.operations.decide import decide
+        from gitmem.memory.curate.decide import decide
 
         data = plan.encode() if isinstance(plan, str) else plan
         return decide(
@@ -363,7 +363,7 @@ class Group:
         allow_policy: bool = False,
     ) -> EntryMoved:
         """Move an entry to another file or layer, with FIELDS set on the way."""
-        from gitmem.operations.move_entry import move_entry
+        from gitmem.memory.entries.move_entry import move_entry
 
         return move_entry(
             self._group, address, target, fields=fields, reason=reason, allow_policy=allow_policy
@@ -371,37 +371,37 @@ class Group:
 
     def lint(self) -> Linted:
         """What the last commit says that it should not say, or not there, or not like this."""
-        from gitmem.operations.lint import lint
+        from gitmem.memory.curate.lint import lint
 
         return lint(self._group)
 
     def kept(self) -> tuple[Kept, ...]:
         """Commits that left the branch and are kept."""
-        from gitmem.operations.departed import kept_list
+        from gitmem.memory.recover.kept import kept_list
 
         return kept_list(self._group)
 
     def kept_restore(self, commit: str, *, allow_secret: Several = ()) -> KeptRestored:
         """Merge kept commits into the branch."""
-        from gitmem.operations.departed import kept_restore
+        from gitmem.memory.recover.kept import kept_restore
 
         return kept_restore(self._group, commit, allow_secret=_tuple(allow_secret))
 
     def kept_drop(self, commit: str) -> KeptDropped:
         """Keep commits no longer."""
-        from gitmem.operations.departed import kept_drop
+        from gitmem.memory.recover.kept import kept_drop
 
         return kept_drop(self._group, commit)
 
     def held(self) -> tuple[HeldThing, ...]:
         """Edits that may not enter git, in the work tree and set aside."""
-        from gitmem.operations.held import held_list
+        from gitmem.memory.recover.held import held_list
 
         return held_list(self._group)
 
     def held_show(self, what: str) -> HeldShown:
         """A held version by path or id, with credentials blanked out."""
-        from gitmem.operations.held import held_show
+        from gitmem.memory.recover.held import held_show
 
         return held_show(self._group, what)
 
@@ -409,25 +409,25 @@ class Group:
         self, what: str, *, reason: str | None = None, mask: bool = False
     ) -> HeldAccepted:
         """Commit a held version as it is, or with its credentials masked."""
-        from gitmem.operations.held import held_accept
+        from gitmem.memory.recover.held import held_accept
 
         return held_accept(self._group, what, reason=reason or "", mask=mask)
 
     def held_drop(self, what: str, *, reason: str | None = None) -> HeldDropped:
         """Move a held version to the trash."""
-        from gitmem.operations.trash import held_drop
+        from gitmem.memory.recover.trash import held_drop
 
         return held_drop(self._group, what, reason=reason or "")
 
     def held_trash(self) -> tuple[Dropped, ...]:
         """The held versions that were dropped."""
-        from gitmem.operations.trash import held_trash
+        from gitmem.memory.recover.trash import held_trash
 
         return held_trash(self._group)
 
     def held_restore(self, what: str) -> HeldRestored:
         """Bring a version back from the trash, by id or path."""
-        from gitmem.operations.trash import held_restore
+        from gitmem.memory.recover.trash import held_restore
 
         return held_restore(self._group, what)
 
@@ -435,7 +435,7 @@ class Group:
         self, ids: Sequence[str] = (), *, before: str | None = None, dry_run: bool = False
     ) -> HeldEmptied:
         """Delete versions from the trash for good."""
-        from gitmem.operations.trash import held_empty
+        from gitmem.memory.recover.trash import held_empty
 
         return held_empty(self._group, ids, before=before or "", dry_run=dry_run)
 
@@ -443,19 +443,19 @@ class Group:
         self, what: str, *, reason: str | None = None, dry_run: bool = False
     ) -> HeldIgnored:
         """Leave a file, or all that fit a pattern, on disk and out of memory."""
-        from gitmem.operations.ignore import held_ignore
+        from gitmem.memory.recover.ignore import held_ignore
 
         return held_ignore(self._group, what, reason=reason or "", dry_run=dry_run)
 
     def held_ask(self, what: str) -> HeldAsked:
         """Stop ignoring a path or a pattern."""
-        from gitmem.operations.ignore import held_ask
+        from gitmem.memory.recover.ignore import held_ask
 
         return held_ask(self._group, what)
 
     def held_ignored(self) -> tuple[IgnoredRow, ...]:
         """The patterns of files that are ignored."""
-        from gitmem.operations.ignore import held_ignored
+        from gitmem.memory.recover.ignore import held_ignored
 
         return held_ignored(self._group)
 
@@ -474,7 +474,7 @@ class Group:
         annotate: bool | None = None,
     ) -> Injected:
         """What the model should see, now or as it was at a moment; the text and its manifest."""
-        from gitmem.operations.inject import inject
+        from gitmem.memory.context.inject import inject
 
         return inject(
             self._group,
@@ -501,7 +501,7 @@ class Group:
         include_archive: bool = False,
     ) -> Searched:
         """What fits a question best, in memory and in what was said."""
-        from gitmem.operations.search import search
+        from gitmem.memory.search.search import search
 
         return search(
             self._group,
@@ -515,7 +515,7 @@ class Group:
 
     def memory_get(self, path: str = "MEMORY.md", *, group_folder: str = "") -> Read:
         """A file that the layout allows to be read by this name; `main` may name a group."""
-        from gitmem.operations.memory_actions import memory_get
+        from gitmem.memory.read.memory_actions import memory_get
 
         return memory_get(self._group, path, group_folder=group_folder)
 
@@ -523,7 +523,7 @@ class Group:
         self, query: str, *, top_k: int = 8, sources: str = "all", group_folder: str = ""
     ) -> Searched:
         """What fits a question best, in such files and in what was said."""
-        from gitmem.operations.memory_actions import memory_search
+        from gitmem.memory.read.memory_actions import memory_search
 
         return memory_search(
             self._group, query, top_k=top_k, sources=sources, group_folder=group_folder
@@ -531,19 +531,19 @@ class Group:
 
     def transcript_add(self, messages: Sequence[Spoken]) -> TranscriptAdded:
         """Keep what was said as one commit; messages whose ids are known are passed over."""
-        from gitmem.operations.transcript_add import transcript_add
+        from gitmem.memory.transcripts.add import transcript_add
 
         return transcript_add(self._group, messages)
 
     def transcript_list(self) -> TranscriptList:
         """The chats."""
-        from gitmem.operations.transcript_show import transcript_list
+        from gitmem.memory.transcripts.show import transcript_list
 
         return transcript_list(self._group)
 
     def transcript_show(self, chat: str, *, last: int = 0) -> TranscriptShown:
         """The messages of a chat, or the last ones."""
-        from gitmem.operations.transcript_show import transcript_show
+        from gitmem.memory.transcripts.show import transcript_show
 
         return transcript_show(self._group, chat, last=last)
 
@@ -551,7 +551,7 @@ class Group:
         self, *, chat: str = "", chars: int | None = None, take_over: bool = False
     ) -> TranscriptPending:
         """The oldest range that is not summarised, for this process alone until it is closed."""
-        from gitmem.operations.transcript_pending import CHARS, transcript_pending
+        from gitmem.memory.transcripts.pending import CHARS, transcript_pending
 
         size = CHARS if chars is None else chars
         return transcript_pending(self._group, chat=chat, chars=size, take_over=take_over)
@@ -560,37 +560,37 @@ class Group:
         self, summary: str, *, token: str = "", covers: Several = ()
     ) -> TranscriptCheckpointed:
         """Close the range that was handed out, as one commit."""
-        from gitmem.operations.transcript_checkpoint import transcript_checkpoint
+        from gitmem.memory.transcripts.checkpoint import transcript_checkpoint
 
         return transcript_checkpoint(self._group, summary, token=token, covers=_tuple(covers))
 
     def transcript_status(self) -> TranscriptStatus:
         """What is summarised, what is not, and whether somebody is at it."""
-        from gitmem.operations.transcript_status import transcript_status
+        from gitmem.memory.transcripts.status import transcript_status
 
         return transcript_status(self._group)
 
     def transcript_prune(self, before: str, *, dry_run: bool = False) -> TranscriptPruned:
         """Drop what was said before a date, where it is summarised: for good."""
-        from gitmem.operations.transcript_prune import transcript_prune
+        from gitmem.memory.transcripts.prune import transcript_prune
 
         return transcript_prune(self._group, before, dry_run=dry_run)
 
     def rotate(self, *, reason: str | None = None) -> Rotated:
         """Begin the log of a new day, where one has begun."""
-        from gitmem.operations.rotate import rotate
+        from gitmem.memory.days.rotate import rotate
 
         return rotate(self._group, reason=reason or "")
 
     def snapshot(self, *, force: bool = False, reason: str | None = None) -> Snapshotted:
         """Tag what memory holds today, once a day unless forced."""
-        from gitmem.operations.snapshot import snapshot
+        from gitmem.memory.days.snapshot import snapshot
 
         return snapshot(self._group, force=force, reason=reason or "")
 
     def snapshots(self, *, limit: int = 0) -> tuple[SnapshotRow, ...]:
         """The snapshots, newest first."""
-        from gitmem.operations.snapshot import snapshots
+        from gitmem.memory.days.snapshot import snapshots
 
         return snapshots(self._group, limit=limit)
 
@@ -606,8 +606,8 @@ class Group:
         allow_markers: bool = False,
     ) -> Compacted:
         """Keep the summary of a session, so that the next can start fresh."""
-        from gitmem.operations.compact import compact
-        from gitmem.operations.write import Allowed
+        from gitmem.memory.days.compact import compact
+        from gitmem.memory.write.write import Allowed
 
         return compact(
             self._group,
@@ -621,7 +621,7 @@ class Group:
 
     def rollups_due(self, *, layer: str = "", texts: bool = True) -> RollupsDue:
         """The weeks and months that are over and have no summary yet, with their pages."""
-        from gitmem.operations.rollups_due import rollups_due
+        from gitmem.memory.days.rollups_due import rollups_due
 
         return rollups_due(self._group, layer=layer, texts=texts)
 
@@ -641,7 +641,7 @@ class Group:
         dry_run: bool = False,
     ) -> RolledUp:
         """Write the page of a week or month, and let the pages it sums up go to the archive."""
-        from gitmem.operations.rollup import rollup
+        from gitmem.memory.days.rollup import rollup
 
         return rollup(
             self._group,
@@ -660,31 +660,31 @@ class Group:
 
     def migrate(self, *, dry_run: bool = False, reason: str | None = None) -> Migrated:
         """Bring old files into the form that the layout wants."""
-        from gitmem.operations.migrate import migrate
+        from gitmem.memory.curate.migrate import migrate
 
         return migrate(self._group, dry_run=dry_run, reason=reason or "")
 
     def status(self) -> Status:
         """How the group is."""
-        from gitmem.operations.status import status
+        from gitmem.memory.read.status import status
 
         return status(self._group)
 
     def maintain(self, *, dry_run: bool = False) -> Maintained:
         """Do what is due: capture, rotate, snapshot, verify, pack; or only say what that is."""
-        from gitmem.operations.maintain import maintain
+        from gitmem.memory.days.maintain import maintain
 
         return maintain(self._group, dry_run=dry_run)
 
     def check(self, *, repair: bool = False) -> Checked:
         """Verify the repository, and mend it if asked."""
-        from gitmem.operations.check import check
+        from gitmem.memory.admin.check import check
 
         return check(self._group, repair=repair)
 
     def acknowledge(self, ids: Several) -> Acknowledgement:
         """End the notice about secrets in git, by the ids that `check` gives."""
-        from gitmem.operations.exposed import acknowledge
+        from gitmem.memory.context.exposed import acknowledge
 
         return acknowledge(self._group, _tuple(ids))
 
@@ -713,7 +713,7 @@ def open_group(
         raise BadInput("this store wants its group to be named", hint='gitmem.open("NAME", ...)')
     name, who = MAIN if group is None else group, Who(agent, session, source)
     if create:
-        from gitmem.operations.init import init
+        from gitmem.memory.admin.init import init
 
         init(place, name, layout=layout, who=who, acting=acting, now=now)
     return Group(OpenedGroup(place, name, who=who, acting=acting, now=now))

@@ -23,7 +23,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from gitmem.errors import ExtraMissing
-from gitmem.hosts.memory_tool.commands import COMMANDS, Answer, MemoryCommands, reopened
+from gitmem.integrations.memory_tool.commands import COMMANDS, Answer, MemoryCommands, reopened
 
 try:
     from anthropic.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError

@@ -17,24 +17,24 @@ MODULES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "gitmem")
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "resources": {"errors"},
-    "core": {"errors"},
-    "git": {"errors", "core"},
-    "index": {"errors", "core"},
-    "operations": {"errors", "core", "git", "index", "resources"},
-    "api": {"errors", "core", "operations"},
-    "gitmem": {"errors", "core", "operations", "api"},
-    "hosts": {"errors", "core", "operations", "resources", "api", "gitmem"},
-    # Commands such as `gitmem hook` open a host's door, so cli sees hosts and never the reverse.
-    "cli": {"errors", "core", "operations", "resources", "api", "gitmem", "hosts"},
+    "model": {"errors"},
+    "store": {"errors", "model"},
+    "cache": {"errors", "model"},
+    "memory": {"errors", "model", "store", "cache", "resources"},
+    "api": {"errors", "model", "memory"},
+    "gitmem": {"errors", "model", "memory", "api"},
+    "integrations": {"errors", "model", "memory", "resources", "api", "gitmem"},
+    # Commands such as `gitmem hook` open a door, so cli sees integrations, never the reverse.
+    "cli": {"errors", "model", "memory", "resources", "api", "gitmem", "integrations"},
     # The same door as `gitmem memory-tool`, for Python; it alone knows the Anthropic SDK.
-    "memory_tool": {"errors", "api", "hosts"},
+    "memory_tool": {"errors", "api", "integrations"},
     "__main__": {"cli"},
 }
 
-ONE_ROOM = {"pygit2": "git", "click": "cli"}
+ONE_ROOM = {"pygit2": "store", "click": "cli"}
 IMPURE = {"fcntl", "os", "random", "shutil", "socket", "sqlite3", "subprocess", "tempfile", "time"}
 ENVIRONMENT = {"environ", "environb", "getenv", "getenvb"}
-EDGE = {"api", "cli", "gitmem", "hosts"}
+EDGE = {"api", "cli", "gitmem", "integrations"}
 NAMES_THAT_SAY_NOTHING = {"helper", "helpers", "manager", "managers", "util", "utils"}
 
 
@@ -86,8 +86,8 @@ def wrong_import(room: str, name: str) -> Iterator[str]:
         yield f"{room} imports {name}"
     if top in ONE_ROOM and room != ONE_ROOM[top]:
         yield f"{room} imports {top}, which only {ONE_ROOM[top]} may"
-    if top in IMPURE and room == "core":
-        yield f"core imports {top}, and core is pure"
+    if top in IMPURE and room == "model":
+        yield f"model imports {top}, and model is pure"
     if top == "os" and name.rsplit(".", maxsplit=1)[-1] in ENVIRONMENT and room not in EDGE:
         yield f"{room} reads the environment"
 
@@ -96,13 +96,13 @@ def wrong_deed(room: str, node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Attribute):
         if node.attr in ENVIRONMENT and room not in EDGE:
             yield f"{room} reads the environment"
-        if room == "core" and node.attr in {"now", "today", "utcnow"} and is_clock(node.value):
-            yield "core reads the clock"
+        if room == "model" and node.attr in {"now", "today", "utcnow"} and is_clock(node.value):
+            yield "model reads the clock"
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         if node.func.id == "print" and room != "cli":
             yield f"{room} prints"
-        if node.func.id in {"open", "input"} and room == "core":
-            yield "core reads or writes files"
+        if node.func.id in {"open", "input"} and room == "model":
+            yield "model reads or writes files"
 
 
 def is_clock(node: ast.expr) -> bool:
@@ -121,7 +121,7 @@ def test_every_module_keeps_to_its_room(path: str) -> None:
 def test_every_room_of_the_design_is_walked() -> None:
     walked = {room_of(".".join(PurePosixPath(path).with_suffix("").parts)) for path in MODULES}
 
-    assert walked >= {"errors", "resources", "core", "git", "index", "operations", "hosts"}
+    assert walked >= {"errors", "resources", "model", "store", "cache", "memory", "integrations"}
 
 
 FUTURE = "from __future__ import annotations\n"
@@ -130,32 +130,40 @@ FUTURE = "from __future__ import annotations\n"
 @pytest.mark.parametrize(
     ("path", "source", "said"),
     [
-        ("gitmem/errors.py", "import gitmem.core.paths", "errors imports gitmem.core.paths"),
-        ("gitmem/core/paths.py", "from gitmem.git import store", "core imports gitmem.git.store"),
-        ("gitmem/core/paths.py", "from ..git.store import Store", "core imports gitmem.git.store."),
-        ("gitmem/core/paths.py", "from .. import operations", "core imports gitmem.operations"),
-        ("gitmem/core/paths.py", "from gitmem import __version__", "core imports gitmem."),
-        ("gitmem/core/paths.py", "import pygit2", "core imports pygit2, which only git may"),
-        ("gitmem/core/paths.py", "import os.path", "core imports os, and core is pure"),
-        ("gitmem/core/paths.py", "def f():\n    import gitmem.cli", "core imports gitmem.cli"),
-        ("gitmem/core/paths.py", "open('x')", "core reads or writes files"),
-        ("gitmem/core/clock.py", "datetime.datetime.now(UTC)", "core reads the clock"),
-        ("gitmem/git/store.py", "from gitmem.index import search", "git imports gitmem.index."),
-        ("gitmem/index/search.py", "from gitmem.git import store", "index imports gitmem.git."),
-        ("gitmem/operations/write.py", "import click", "operations imports click, which only cli"),
-        ("gitmem/operations/write.py", "from pygit2 import Oid", "operations imports pygit2"),
-        ("gitmem/operations/write.py", "os.environ['X']", "operations reads the environment"),
-        ("gitmem/operations/write.py", "os.getenv('X')", "operations reads the environment"),
-        ("gitmem/git/store.py", "from os import environ", "git reads the environment"),
-        ("gitmem/operations/write.py", "print('x')", "operations prints"),
+        ("gitmem/errors.py", "import gitmem.model.paths", "errors imports gitmem.model.paths"),
         (
-            "gitmem/hosts/hooks/answering.py",
-            "from gitmem.cli import main",
-            "hosts imports gitmem.cli.main",
+            "gitmem/model/paths.py",
+            "from gitmem.store import refs",
+            "model imports gitmem.store.refs",
         ),
-        ("gitmem/cli/write.py", "from gitmem.git import store", "cli imports gitmem.git.store"),
-        ("gitmem/cli/write.py", "import_module('gitmem.git')", "cli imports gitmem.git"),
-        ("gitmem/resources.py", "from gitmem.core import paths", "resources imports gitmem.core"),
+        (
+            "gitmem/model/paths.py",
+            "from ..store.refs import Move",
+            "model imports gitmem.store.refs.",
+        ),
+        ("gitmem/model/paths.py", "from .. import memory", "model imports gitmem.memory"),
+        ("gitmem/model/paths.py", "from gitmem import __version__", "model imports gitmem."),
+        ("gitmem/model/paths.py", "import pygit2", "model imports pygit2, which only store may"),
+        ("gitmem/model/paths.py", "import os.path", "model imports os, and model is pure"),
+        ("gitmem/model/paths.py", "def f():\n    import gitmem.cli", "model imports gitmem.cli"),
+        ("gitmem/model/paths.py", "open('x')", "model reads or writes files"),
+        ("gitmem/model/clock.py", "datetime.datetime.now(UTC)", "model reads the clock"),
+        ("gitmem/store/refs.py", "from gitmem.cache import search", "store imports gitmem.cache."),
+        ("gitmem/cache/search.py", "from gitmem.store import refs", "cache imports gitmem.store."),
+        ("gitmem/memory/write.py", "import click", "memory imports click, which only cli"),
+        ("gitmem/memory/write.py", "from pygit2 import Oid", "memory imports pygit2"),
+        ("gitmem/memory/write.py", "os.environ['X']", "memory reads the environment"),
+        ("gitmem/memory/write.py", "os.getenv('X')", "memory reads the environment"),
+        ("gitmem/store/refs.py", "from os import environ", "store reads the environment"),
+        ("gitmem/memory/write.py", "print('x')", "memory prints"),
+        (
+            "gitmem/integrations/hooks/answer.py",
+            "from gitmem.cli import main",
+            "integrations imports gitmem.cli.main",
+        ),
+        ("gitmem/cli/write.py", "from gitmem.store import refs", "cli imports gitmem.store.refs"),
+        ("gitmem/cli/write.py", "import_module('gitmem.store')", "cli imports gitmem.store"),
+        ("gitmem/resources.py", "from gitmem.model import paths", "resources imports gitmem.model"),
         ("gitmem/cli/utils.py", "", "its name says nothing"),
         ("gitmem/helpers/text.py", "", "its name says nothing"),
         ("gitmem/extra.py", "", "extra.py belongs to no room"),
@@ -166,7 +174,7 @@ def test_the_walk_catches(path: str, source: str, said: str) -> None:
 
 
 def test_the_walk_misses_no_absent_future_import() -> None:
-    assert list(violations("gitmem/core/paths.py", "x = 1")) == [
+    assert list(violations("gitmem/model/paths.py", "x = 1")) == [
         "lacks `from __future__ import annotations`"
     ]
 
@@ -174,14 +182,14 @@ def test_the_walk_misses_no_absent_future_import() -> None:
 @pytest.mark.parametrize(
     ("path", "source"),
     [
-        ("gitmem/core/__init__.py", '"""A room with nothing in it."""'),
-        ("gitmem/core/paths.py", FUTURE + "from gitmem.core import entries"),
-        ("gitmem/core/paths.py", FUTURE + "from .entries import Entry\nclock.now()"),
-        ("gitmem/git/store.py", FUTURE + "import pygit2, os\nfrom gitmem.errors import Busy"),
-        ("gitmem/operations/write.py", FUTURE + "from gitmem.git import store\nopen('x')"),
+        ("gitmem/model/__init__.py", '"""A room with nothing in it."""'),
+        ("gitmem/model/paths.py", FUTURE + "from gitmem.model import entries"),
+        ("gitmem/model/paths.py", FUTURE + "from .entries import Entry\nclock.now()"),
+        ("gitmem/store/refs.py", FUTURE + "import pygit2, os\nfrom gitmem.errors import Busy"),
+        ("gitmem/memory/write.py", FUTURE + "from gitmem.store import refs\nopen('x')"),
         ("gitmem/cli/__init__.py", FUTURE + "import click\nos.environ['X']\nprint('x')"),
         ("gitmem/cli/__init__.py", FUTURE + "from gitmem import __version__"),
-        ("gitmem/__init__.py", FUTURE + "from gitmem.operations.write import write"),
+        ("gitmem/__init__.py", FUTURE + "from gitmem.memory.write import write"),
     ],
 )
 def test_the_walk_lets_through_what_is_allowed(path: str, source: str) -> None:
@@ -191,10 +199,10 @@ def test_the_walk_lets_through_what_is_allowed(path: str, source: str) -> None:
 # Text for a model is made where everything is escaped, and by nobody else. What a model asked for
 # by name is the one exception: it has to write back what it reads.
 MAKERS = {
-    "ForModel": {"gitmem/core/escaping.py", "gitmem/core/rendering.py"},
-    "exact": {"gitmem/hosts/mcp/texts.py"},
-    "additionalContext": {"gitmem/hosts/hooks/dialects.py"},
-    "TextContent": {"gitmem/hosts/mcp/server.py"},
+    "ForModel": {"gitmem/model/context/escape.py", "gitmem/model/context/render.py"},
+    "exact": {"gitmem/integrations/mcp/tools/texts.py"},
+    "additionalContext": {"gitmem/integrations/hooks/dialects.py"},
+    "TextContent": {"gitmem/integrations/mcp/server.py"},
 }
 
 
@@ -249,20 +257,22 @@ def test_text_for_a_model_is_made_in_one_place(path: str) -> None:
     ],
 )
 def test_no_other_place_passes(source: str) -> None:
-    assert list(makes_text("gitmem/hosts/hooks/start.py", source)) != []
+    assert list(makes_text("gitmem/integrations/hooks/session_start.py", source)) != []
 
 
 def test_a_type_says_what_is_for_a_model() -> None:
     """mypy, which is strict here, holds the rest: nothing else is taken there."""
     doors = {
-        "gitmem/hosts/hooks/answering.py": "context: ForModel",
-        "gitmem/hosts/hooks/dialects.py": "context: ForModel",
-        "gitmem/hosts/mcp/texts.py": "text: ForModel",
-        "gitmem/operations/inject.py": "memory_context: ForModel",
+        "gitmem/integrations/hooks/answer.py": "context: ForModel",
+        "gitmem/integrations/hooks/dialects.py": "context: ForModel",
+        "gitmem/integrations/mcp/tools/texts.py": "text: ForModel",
+        "gitmem/memory/context/inject.py": "memory_context: ForModel",
     }
     for path, said in doors.items():
         assert said in (ROOT / path).read_text("utf-8")
-    unchecked = [each for each in MODULES if "hosts/hooks" in each or "hosts/mcp" in each]
+    unchecked = [
+        each for each in MODULES if "integrations/hooks" in each or "integrations/mcp" in each
+    ]
     assert not any(
         "type: ignore[arg-type]" in (ROOT / each).read_text("utf-8") for each in unchecked
     )

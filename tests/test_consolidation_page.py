@@ -7,10 +7,10 @@ import re
 from pathlib import Path
 
 import gitmem
-from gitmem.core.consolidation import Condition, suggest
-from gitmem.core.decisions import ACTIONS, read_plan
-from gitmem.core.freshness import STATES, state_of
-from gitmem.operations import reported
+from gitmem.memory.curate import reported
+from gitmem.model.curate.plan import ACTIONS, read_plan
+from gitmem.model.curate.suggestions import Condition, suggest
+from gitmem.model.entries.freshness import STATES, state_of
 
 PAGE = (Path(gitmem.__file__).parents[1] / "docs" / "consolidation.md").read_text("utf-8")
 

@@ -9,11 +9,11 @@ import re
 from pathlib import Path
 
 import gitmem
-from gitmem.core.guards import MAX_FILE
-from gitmem.core.messages import STANDARD
-from gitmem.core.paths import MAX_DEPTH, MAX_GROUP_BYTES, MAX_PART_BYTES
-from gitmem.git.setup import FORMAT, new_config_text
-from gitmem.operations.retries import RECOGNISED_WITHIN
+from gitmem.memory.write.retries import RECOGNISED_WITHIN
+from gitmem.model.commit_messages import STANDARD
+from gitmem.model.guards import MAX_FILE
+from gitmem.model.paths import MAX_DEPTH, MAX_GROUP_BYTES, MAX_PART_BYTES
+from gitmem.store.setup import FORMAT, new_config_text
 from tests.support.git import git
 
 ROOT = Path(gitmem.__file__).parents[1]

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.core import frontmatter, secrets
-from gitmem.core.layout import FORMATS, KINDS, LOADS, POLICIES, VARIABLES, Layer, Layout
-from gitmem.core.layout_file import _LAYER, _LAYOUT, LINT_RULES, parse
-from gitmem.operations.layouts import folder_of, shipped, shipped_layout, starter_files
+from gitmem.memory.layouts import folder_of, shipped, shipped_layout, starter_files
+from gitmem.model.layout.layout import FORMATS, KINDS, LOADS, POLICIES, VARIABLES, Layer, Layout
+from gitmem.model.layout.parse import _LAYER, _LAYOUT, LINT_RULES, parse
+from gitmem.model.secrets import find as secrets
+from gitmem.model.text import frontmatter
 from gitmem.resources import templates
 from tests.support.cli import Run, run_gitmem
 from tests.support.git import git

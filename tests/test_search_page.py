@@ -6,12 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.core import asking, passages, ranking
-from gitmem.core.layout import Retrieval, Saying
-from gitmem.index import scoring
-from gitmem.operations import leases, memory_actions, transcript_add, transcript_pending
-from gitmem.operations.retrieving import HALF, PER_FILE, RETRIEVED
-from gitmem.operations.search import Hit
+from gitmem.cache import scoring
+from gitmem.memory.context.retrieve import HALF, PER_FILE, RETRIEVED
+from gitmem.memory.read import memory_actions
+from gitmem.memory.search.search import Hit
+from gitmem.memory.transcripts import add as transcript_add
+from gitmem.memory.transcripts import leases
+from gitmem.memory.transcripts import pending as transcript_pending
+from gitmem.model.language import passages, ranking
+from gitmem.model.language import prompts as asking
+from gitmem.model.layout.layout import Retrieval, Saying
 
 DOCS = Path(__file__).parents[1] / "docs"
 SEARCH = " ".join((DOCS / "search.md").read_text("utf-8").split())

@@ -13,21 +13,21 @@ from pathlib import Path
 import pytest
 
 import gitmem
-from gitmem.git import fault_points
-from gitmem.git.held import HeldFolder
-from gitmem.operations.check import check
-from gitmem.operations.departed import kept_list
-from gitmem.operations.exposed import MOST_BYTES, MOST_COMMITS
-from gitmem.operations.group import Group, Store
-from gitmem.operations.held import held_list
-from gitmem.operations.init import init
-from gitmem.operations.inject import inject
-from gitmem.operations.search import search
-from gitmem.operations.snapshot import snapshot
-from gitmem.operations.status import status
-from gitmem.operations.transcript_add import Spoken, transcript_add
-from gitmem.operations.transcript_show import transcript_show
-from gitmem.operations.trash import held_drop
+from gitmem.memory.admin.check import check
+from gitmem.memory.admin.init import init
+from gitmem.memory.context.exposed import MOST_BYTES, MOST_COMMITS
+from gitmem.memory.context.inject import inject
+from gitmem.memory.days.snapshot import snapshot
+from gitmem.memory.group import Group, Store
+from gitmem.memory.read.status import status
+from gitmem.memory.recover.held import held_list
+from gitmem.memory.recover.kept import kept_list
+from gitmem.memory.recover.trash import held_drop
+from gitmem.memory.search.search import search
+from gitmem.memory.transcripts.add import Spoken, transcript_add
+from gitmem.memory.transcripts.show import transcript_show
+from gitmem.store import fault_points
+from gitmem.store.worktree.held import HeldFolder
 from tests.support.git import git_bytes
 from tests.support.histories import by_hand, edit, put
 from tests.support.processes import Crowd, Voice

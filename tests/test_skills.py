@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gitmem.core import frontmatter, secrets
-from gitmem.core.skill_rules import KEYS, problems
-from gitmem.hosts.install.permissions import command_rules
-from gitmem.hosts.install.sections import section
-from gitmem.hosts.install.skills import skill_files, version
-from gitmem.operations.layouts import shipped_layout, starter_files
+from gitmem.integrations.install.parts.permissions import command_rules
+from gitmem.integrations.install.parts.sections import section
+from gitmem.integrations.install.skills.files import skill_files, version
+from gitmem.memory.layouts import shipped_layout, starter_files
+from gitmem.model.secrets import find as secrets
+from gitmem.model.skill_rules import KEYS, problems
+from gitmem.model.text import frontmatter
 from tests.support.cli import run_gitmem
 from tests.support.skills import (
     NOW,

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from gitmem.errors import BadInput
 
 if TYPE_CHECKING:
-    from gitmem.operations.transcript_add import Spoken
-    from gitmem.operations.write import Edit
+    from gitmem.memory.transcripts.add import Spoken
+    from gitmem.memory.write.write import Edit
 
 OPERATIONS = ("write", "append", "create")
 TEXTS = ("op", "path", "text", "if_match", "entry", "user", "date")
@@ -40,8 +40,8 @@ def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _message(number: int, line: bytes) -> Spoken:
-    from gitmem.core.secrets import repeated
-    from gitmem.operations.transcript_add import Spoken
+    from gitmem.memory.transcripts.add import Spoken
+    from gitmem.model.secrets.find import repeated
 
     given = _parsed(number, line, SAID)
     unknown = [key for key in given if key not in MESSAGE]
@@ -63,13 +63,13 @@ def _moment(number: int, text: str) -> datetime:
     try:
         return datetime.fromisoformat(text)
     except ValueError as error:
-        from gitmem.core.secrets import repeated
+        from gitmem.model.secrets.find import repeated
 
         raise _bad(number, f"'at' is {repeated(text)}, which is no ISO time", SAID) from error
 
 
 def _edit(number: int, line: bytes) -> Edit:
-    from gitmem.operations.write import Edit
+    from gitmem.memory.write.write import Edit
 
     given = _parsed(number, line)
     fields = _fields(number, given.pop("set", {}))

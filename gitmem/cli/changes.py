@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from gitmem.cli.style import Style, delta, short, visible
-from gitmem.core.numbers import counted
+from gitmem.model.text.numbers import counted
 
 if TYPE_CHECKING:
     from gitmem.cli.invocation import Invocation
-    from gitmem.operations.write import Change
+    from gitmem.memory.write.write import Change
 
 
 def change_lines(

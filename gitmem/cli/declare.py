@@ -71,7 +71,7 @@ def _complete_path(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[str]:
     from gitmem.errors import GitmemError
-    from gitmem.operations.listing import list_files
+    from gitmem.memory.read.listing import list_files
 
     try:
         with context.ensure_object(Invocation).group() as group:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gitmem.cli.style import Style, delta, short, visible
 
 if TYPE_CHECKING:
-    from gitmem.operations.show import FileChange, Unreadable
+    from gitmem.memory.read.show import FileChange, Unreadable
 
 
 def file_lines(

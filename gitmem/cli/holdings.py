@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from gitmem.cli.invocation import ago
 from gitmem.cli.style import Paint, columns, plain
-from gitmem.core.numbers import counted
+from gitmem.model.text.numbers import counted
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from gitmem.cli.invocation import Invocation
-    from gitmem.operations.inventory import CoreFile, EntryCount, Inventory, LayerFiles, LogDay
+    from gitmem.memory.read.inventory import CoreFile, EntryCount, Inventory, LayerFiles, LogDay
 
 INDENT = "  "
 
@@ -38,7 +38,7 @@ def holding_lines(call: Invocation, found: Inventory, now: datetime) -> Iterator
 
 
 def _core(file: CoreFile, now: datetime) -> tuple[str, str, str, str]:
-    from gitmem.core.budgets import human
+    from gitmem.model.layout.budgets import human
 
     if file.state in ("missing", "damaged"):
         return file.path, "", file.state, ""

@@ -18,8 +18,8 @@ from gitmem.cli.style import Style, visible
 from gitmem.errors import BadInput
 
 if TYPE_CHECKING:
-    from gitmem.operations.clock import Clock
-    from gitmem.operations.group import Group, Store, Who
+    from gitmem.memory.clock import Clock
+    from gitmem.memory.group import Group, Store, Who
 
 Progress = Callable[[int, int], None]
 
@@ -54,7 +54,7 @@ class Invocation:
     @cached_property
     def store(self) -> Store:
         """The store, whether it exists or not."""
-        from gitmem.operations.group import Store, isolate
+        from gitmem.memory.group import Store, isolate
 
         isolate()
         return Store(self.settings.store)
@@ -62,7 +62,7 @@ class Invocation:
     @property
     def who(self) -> Who:
         """In whose name we act."""
-        from gitmem.operations.group import Who
+        from gitmem.memory.group import Who
 
         return Who(self.settings.agent, self.settings.session, self.settings.source)
 
@@ -99,7 +99,7 @@ class Invocation:
     @contextmanager
     def group(self, who: Who | None = None) -> Iterator[Group]:
         """The group to act on, opened; in the name of WHO, where that is not the caller."""
-        from gitmem.operations.group import Group
+        from gitmem.memory.group import Group
 
         group = Group(
             self.store,
@@ -233,7 +233,7 @@ def _draw(text: str) -> None:
 
 def ago(then: datetime, now: datetime) -> str:
     """How long ago THEN was, in the time zone of NOW."""
-    from gitmem.core.moments import age
+    from gitmem.model.moments import age
 
     return age(then, now, now.tzinfo or UTC)
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gitmem.cli.style import Style, columns, short
-from gitmem.core.numbers import counted
-from gitmem.core.quoting import quoted
+from gitmem.model.text.numbers import counted
+from gitmem.model.text.quoting import quoted
 
 if TYPE_CHECKING:
-    from gitmem.operations.reported import Considered, Report
+    from gitmem.memory.curate.reported import Considered, Report
 
 Rows = Sequence[Sequence[str]]
 

@@ -9,7 +9,7 @@ from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import visible
 
 if TYPE_CHECKING:
-    from gitmem.hosts.install.rewiring import Rewired
+    from gitmem.integrations.install.rewire import Rewired
 
 
 def answer_rewired(
@@ -24,7 +24,7 @@ def answer_rewired(
 
     SETTLED is a group that was renamed or removed; REMARKS tell of its notes.
     """
-    from gitmem.hosts.install.rewiring import rewire
+    from gitmem.integrations.install.rewire import rewire
 
     done = rewire(call.store, call.environ, settled)
     done = done._replace(remarks=(*remarks, *done.remarks))

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import BadInput
-from gitmem.hosts.table import host_in, session_in
+from gitmem.integrations.hosts.table import host_in, session_in
 
 if TYPE_CHECKING:
     from pathlib import Path

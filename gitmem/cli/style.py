@@ -86,7 +86,7 @@ def visible(text: str) -> str:
     """TEXT on one line: what breaks, hides, moves or reorders text is written as `\\u{XXXX}`."""
     if text.isprintable():
         return text
-    from gitmem.core.messages import visible as one_line
+    from gitmem.model.commit_messages import visible as one_line
 
     return one_line(text)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.cli.boundary import DAMAGED
-from gitmem.core.transcripts import REF
+from gitmem.model.transcripts.batches import REF
 from tests.support.cli import Run
 from tests.support.damage import WOUNDS
 from tests.support.git import git

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.core.budgets import human
+from gitmem.model.layout.budgets import human
 from tests.support.cli import Run
 from tests.support.days import LAYOUT, header
 from tests.support.git import git

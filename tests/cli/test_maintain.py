@@ -120,7 +120,7 @@ def test_the_worst_failure_counts(gitmem: Run, files: Path) -> None:
     ],
 )
 def test_an_error_that_was_told_by_its_slug_has_the_code_of_its_kind(slug: str, code: int) -> None:
-    import gitmem.git.program  # noqa: F401 - a kind is known when its module is
+    import gitmem.store.program  # noqa: F401 - a kind is known when its module is
 
     assert boundary.slug_code(slug) == code
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts.mcp.hints import for_models
-from gitmem.hosts.memory_tool.commands import MemoryCommands
-from gitmem.operations.group import Group, Store
+from gitmem.integrations.mcp.tools.hints import for_models
+from gitmem.integrations.memory_tool.commands import MemoryCommands
+from gitmem.memory.group import Group, Store
 from tests.cli.test_editing import editor
 from tests.support.cli import Run
 from tests.support.git import git

@@ -59,7 +59,7 @@ def test_version_and_help_import_nothing_heavy(args: list[str]) -> None:
     heavy = {"pygit2", "yaml", "json", "difflib", "sqlite3", "dataclasses", "importlib.metadata"}
     assert "gitmem.cli.app" in modules
     assert modules & heavy == set()
-    assert not any(each.startswith(("gitmem.operations", "gitmem.git")) for each in modules)
+    assert not any(each.startswith(("gitmem.memory", "gitmem.store")) for each in modules)
 
 
 def test_help_of_the_whole_loads_no_command() -> None:
@@ -77,11 +77,16 @@ HEAVY = {
         "importlib.metadata",
         "random",
     ),
-    "gitmem.core.merging",
+    "gitmem.model.text.merge",
 }
 WRITER = {
-    *("gitmem.git.writer", "gitmem.git.publish", "gitmem.git.intake", "gitmem.git.held"),
-    *("gitmem.core.guards", "gitmem.core.secrets"),
+    *(
+        "gitmem.store.transaction.writer",
+        "gitmem.store.transaction.publish",
+        "gitmem.store.transaction.capture",
+        "gitmem.store.worktree.held",
+    ),
+    *("gitmem.model.guards", "gitmem.model.secrets.find"),
 }
 
 
@@ -110,7 +115,7 @@ def test_a_question_imports_nothing_that_writes(store: Path, args: list[str]) ->
 
     assert "sqlite3" in modules
     assert modules & ((HEAVY - {"sqlite3"}) | WRITER | {"json"}) == set()
-    assert not any(each.startswith("gitmem.operations.transcript") for each in modules)
+    assert not any(each.startswith("gitmem.memory.transcript") for each in modules)
 
 
 def test_the_status_imports_only_what_it_needs(store: Path) -> None:

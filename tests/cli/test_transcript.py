@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts.transcripts.readers import LONGEST
-from gitmem.operations.transcript_import import PART_MESSAGES
+from gitmem.integrations.transcripts.readers import LONGEST
+from gitmem.memory.transcripts.import_file import PART_MESSAGES
 from tests.support.cli import Run
 
 LINES = (

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts.transcripts.databases import DATABASES, PORTION
+from gitmem.integrations.transcripts.databases import DATABASES, PORTION
 from tests.support.cli import Run
 from tests.support.samples import narrow
 

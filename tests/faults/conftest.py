@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.operations.group import Group, Store, Who
-from gitmem.operations.init import init
+from gitmem.memory.admin.init import init
+from gitmem.memory.group import Group, Store, Who
 from tests.support.damage import clone, rich_scene
 from tests.support.faults import Scene
 from tests.support.histories import put

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import GitmemError
-from gitmem.operations.archive import archive
-from gitmem.operations.capture import capture
-from gitmem.operations.confirm import confirm
-from gitmem.operations.group import Group
-from gitmem.operations.restore import restore
+from gitmem.memory.curate.archive import archive
+from gitmem.memory.entries.confirm import confirm
+from gitmem.memory.group import Group
+from gitmem.memory.recover.restore import restore
+from gitmem.memory.write.capture import capture
 from tests.faults.test_rotate_faults import POINTS, dying_at, opened
 from tests.support.editors import STYLES
 from tests.support.faults import Scene, assert_sound, copied, line, new_scene, tokens_in_history

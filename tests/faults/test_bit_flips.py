@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import pytest
 
-from gitmem.core.exposure import Exposed
-from gitmem.core.transcripts import REF
-from gitmem.index.scanned import NOTHING, Scanned, keep_scanned, read_scanned
+from gitmem.cache.scanned import NOTHING, Scanned, keep_scanned, read_scanned
+from gitmem.model.secrets.exposure import Exposed
+from gitmem.model.transcripts.batches import REF
 from tests.support.damage import clone
 from tests.support.faults import Scene
 from tests.support.flips import (

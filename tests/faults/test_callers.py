@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.operations.group import Group, Store
-from gitmem.operations.init import init
-from gitmem.operations.transcript_add import Spoken, transcript_add
-from gitmem.operations.transcript_status import transcript_status
+from gitmem.memory.admin.init import init
+from gitmem.memory.group import Group, Store
+from gitmem.memory.transcripts.add import Spoken, transcript_add
+from gitmem.memory.transcripts.status import transcript_status
 
 ROOT = Path(__file__).parents[2]
 PENDING = '"$PYTHON" -m gitmem transcript pending --chat "$1"'

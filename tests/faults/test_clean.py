@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-import gitmem.git.fault_points
-import gitmem.git.publish
-from gitmem.git.swapping import SWAPPED, path_of, swapped
-from gitmem.operations.capture import capture
-from gitmem.operations.check import check
-from gitmem.operations.group import Group, Store, Who
-from gitmem.operations.init import init
-from gitmem.operations.maintain import maintain
-from gitmem.operations.status import status
-from gitmem.operations.write import Edit, write
+import gitmem.store.fault_points
+import gitmem.store.transaction.publish
+from gitmem.memory.admin.check import check
+from gitmem.memory.admin.init import init
+from gitmem.memory.days.maintain import maintain
+from gitmem.memory.group import Group, Store, Who
+from gitmem.memory.read.status import status
+from gitmem.memory.write.capture import capture
+from gitmem.memory.write.write import Edit, write
+from gitmem.store.worktree.swap import SWAPPED, path_of, swapped
 from tests.faults.test_kill import die_at
 from tests.support.disks import other_disk
 from tests.support.faults import (
@@ -76,7 +76,7 @@ def tokens_anywhere(scene: Scene) -> str:
 def test_a_late_edit_survives_whatever_a_person_cleans_up_with(
     scene: Scene, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gitmem.git.publish, "PATIENCE", 0.01)
+    monkeypatch.setattr(gitmem.store.transaction.publish, "PATIENCE", 0.01)
     with (scene.worktree / "a.md").open("a") as file:
         assert scene.write(Edit("a.md", line("ours"), append=True)).pending
         file.write(line("late"))
@@ -126,7 +126,7 @@ def test_a_new_file_that_git_removes_before_it_is_staged_stands_again(
             for words in taken:
                 git(scene.worktree, *PERSON, *words, check=False)
 
-    monkeypatch.setattr(gitmem.git.fault_points, "reached", clean_once)
+    monkeypatch.setattr(gitmem.store.fault_points, "reached", clean_once)
     scene.write(Edit("new/d.md", line("new")), Edit("e.md", line("e")))
     monkeypatch.undo()
     with scene.opened() as group:
@@ -141,7 +141,7 @@ def test_a_new_file_that_git_removes_before_it_is_staged_stands_again(
 def test_a_file_that_waits_is_no_finding_of_check(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gitmem.git.publish, "PATIENCE", 0.01)
+    monkeypatch.setattr(gitmem.store.transaction.publish, "PATIENCE", 0.01)
     (scene.worktree / "a.md").chmod(0o644)
     with (scene.worktree / "a.md").open("a"), scene.opened() as group:
         scene.write(Edit("a.md", line("ours"), append=True))
@@ -157,7 +157,7 @@ def test_what_came_out_never_has_a_name_in_the_work_tree(scene: Scene) -> None:
         seen.extend(path.name for path in scene.worktree.rglob(".gitmem-*"))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gitmem.git.fault_points, "reached", look)
+        patch.setattr(gitmem.store.fault_points, "reached", look)
         scene.write(Edit("a.md", "new\n"), Edit("new/b.md", "b\n"))
     assert seen == []
 
@@ -226,7 +226,7 @@ def elsewhere(tmp_path: Path) -> Iterator[Path]:
 def test_on_another_file_system_a_late_edit_waits_beside_its_file(
     tmp_path: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gitmem.git.publish, "PATIENCE", 0.01)
+    monkeypatch.setattr(gitmem.store.transaction.publish, "PATIENCE", 0.01)
     store = Store(tmp_path / "store")
     init(store, "main", worktree=elsewhere)
     group = Group(store, "main", who=Who("agent"))

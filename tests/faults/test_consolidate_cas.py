@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import Conflict
-from gitmem.operations.consolidate import consolidate
-from gitmem.operations.decide import decide
-from gitmem.operations.group import Group, Store
-from gitmem.operations.report import report
-from gitmem.operations.write import Edit, write
+from gitmem.memory.curate.consolidate import consolidate
+from gitmem.memory.curate.decide import decide
+from gitmem.memory.curate.report import report
+from gitmem.memory.group import Group, Store
+from gitmem.memory.write.write import Edit, write
 from tests.faults.test_rotate_faults import POINTS, dying_at
 from tests.support.days import said_lines
 from tests.support.faults import (

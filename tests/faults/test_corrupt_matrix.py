@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.operations.write import Edit
+from gitmem.memory.write.write import Edit
 from tests.support.damage import (
     FILES,
     WOUNDS,

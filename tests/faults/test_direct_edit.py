@@ -18,15 +18,15 @@ from pathlib import Path
 
 import pytest
 
-import gitmem.git.fault_points
-import gitmem.git.publish
+import gitmem.store.fault_points
+import gitmem.store.transaction.publish
 from gitmem.errors import Conflict, NotFound, Refused
-from gitmem.operations.capture import capture
-from gitmem.operations.group import Group
-from gitmem.operations.move import move
-from gitmem.operations.restore import ChooseVersion, restore
-from gitmem.operations.undo import undo
-from gitmem.operations.write import Edit, write
+from gitmem.memory.group import Group
+from gitmem.memory.recover.restore import ChooseVersion, restore
+from gitmem.memory.recover.undo import undo
+from gitmem.memory.write.capture import capture
+from gitmem.memory.write.move import move
+from gitmem.memory.write.write import Edit, write
 from tests.support.editors import STYLES, by_rename, pause
 from tests.support.faults import (
     ANYTHING_GOES,
@@ -196,7 +196,7 @@ def edited_at(
 
     by_rename(scene.worktree / "one.md", "\n" + line("before"))
     with pytest.MonkeyPatch.context() as patch, scene.opened() as group:
-        patch.setattr(gitmem.git.fault_points, "reached", edit)
+        patch.setattr(gitmem.store.fault_points, "reached", edit)
         work(group)
     return reached
 
@@ -238,7 +238,7 @@ def test_two_edits_of_any_style_at_any_two_points_are_both_kept(
 def test_what_is_written_to_a_file_that_was_swapped_out_is_taken_in(
     tmp_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gitmem.git.publish, "PATIENCE", 0.01)
+    monkeypatch.setattr(gitmem.store.transaction.publish, "PATIENCE", 0.01)
     scene = new_scene(tmp_path / "store", BEFORE)
     with (scene.worktree / "one.md").open(mode) as file:
         file.seek(0, os.SEEK_END)
@@ -261,7 +261,7 @@ def test_what_is_written_to_a_file_that_was_swapped_out_is_taken_in(
 def test_two_handles_on_two_old_versions_are_both_taken_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gitmem.git.publish, "PATIENCE", 0.01)
+    monkeypatch.setattr(gitmem.store.transaction.publish, "PATIENCE", 0.01)
     scene = new_scene(tmp_path / "store", BEFORE)
     with (scene.worktree / "one.md").open("a") as first:
         scene.write(Edit("one.md", line("ours.0"), append=True))
@@ -312,7 +312,7 @@ def test_an_edit_too_big_to_be_merged_is_in_history_whole(tmp_path: Path) -> Non
             (scene.worktree / "one.md").write_text(theirs)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gitmem.git.fault_points, "reached", edit)
+        patch.setattr(gitmem.store.fault_points, "reached", edit)
         scene.write(Edit("one.md", ours))
 
     assert scene.files()["one.md"] == ours.encode()

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.core.guards import check_message_text, check_secrets, hold_rule
-from gitmem.core.secrets import find, found_in, redact
 from gitmem.errors import SecretFound
-from gitmem.operations.adopt import adopt
-from gitmem.operations.capture import capture
-from gitmem.operations.group import Group, Store, Who
-from gitmem.operations.held import held_show
-from gitmem.operations.staged import guard_message, guard_staged
-from gitmem.operations.transcript_add import Spoken, transcript_add
-from gitmem.operations.transcript_show import transcript_show
-from gitmem.operations.write import Edit, write
+from gitmem.memory.adopt.adopt import adopt
+from gitmem.memory.group import Group, Store, Who
+from gitmem.memory.recover.held import held_show
+from gitmem.memory.transcripts.add import Spoken, transcript_add
+from gitmem.memory.transcripts.show import transcript_show
+from gitmem.memory.write.capture import capture
+from gitmem.memory.write.staged import guard_message, guard_staged
+from gitmem.memory.write.write import Edit, write
+from gitmem.model.guards import check_message_text, check_secrets, hold_rule
+from gitmem.model.secrets.find import find, found_in, redact
 from tests.support.disguises import DISGUISES, ENCODINGS, Disguise
 from tests.support.git import git_bytes
 from tests.support.histories import by_hand

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-import gitmem.git.staging
+import gitmem.store.index.staging
 from gitmem.errors import GitmemError, StorageFailed
-from gitmem.operations.adopt import adopt
-from gitmem.operations.check import check_group
-from gitmem.operations.group import Store
-from gitmem.operations.init import init
-from gitmem.operations.read import read
-from gitmem.operations.write import Edit
+from gitmem.memory.admin.check import check_group
+from gitmem.memory.admin.init import init
+from gitmem.memory.adopt.adopt import adopt
+from gitmem.memory.group import Store
+from gitmem.memory.read.read import read
+from gitmem.memory.write.write import Edit
 from tests.support.damage import object_file
 from tests.support.faults import Scene, assert_sound, commits_of, files_on_disk, line, new_scene
 from tests.support.git import git
@@ -221,7 +221,7 @@ def test_an_edit_of_a_file_that_is_behind_is_merged(small_disk: Path, tmp_path: 
 
 def write_with_short_files(voice: Voice, root: str, edits: list[list[object]]) -> None:
     """A process whose files may have 600 bytes: a longer write is cut short without an error."""
-    gitmem.git.staging.PATIENCE = 0.01
+    gitmem.store.index.staging.PATIENCE = 0.01
     resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600))
     voice.say(answer_to(Scene(Path(root)), [Edit(*each) for each in edits]))  # type: ignore[arg-type]
 
@@ -243,7 +243,7 @@ def test_a_record_that_is_cut_short_is_not_believed(tmp_path: Path) -> None:
 def test_pending_work_outlives_a_record_that_is_cut_short(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gitmem.git.staging, "PATIENCE", 0.01)
+    monkeypatch.setattr(gitmem.store.index.staging, "PATIENCE", 0.01)
     scene = new_scene(tmp_path / "store", {"a.md": b"first\n"})
     theirs = scene.gitdir / "index.lock"
     theirs.touch()

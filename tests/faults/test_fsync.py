@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.git.publish import Publisher
-from gitmem.git.rejoining import Rejoiner
-from gitmem.git.repository import BRANCH, Repository
-from gitmem.operations.group import Group, Store
-from gitmem.operations.write import Edit, write
+from gitmem.memory.group import Group, Store
+from gitmem.memory.write.write import Edit, write
+from gitmem.store.left.rejoin import Rejoiner
+from gitmem.store.repository import BRANCH, Repository
+from gitmem.store.transaction.publish import Publisher
 from tests.support.faults import Scene, copied, fixed_clock, line, new_scene, prepared_write
 from tests.support.processes import Call, Crowd, Voice, calls_in, need_strace, traced
 

@@ -16,26 +16,67 @@ from typing import NamedTuple
 
 import pytest
 
-import gitmem.operations
+import gitmem.memory
 from gitmem.api import Group as Memory
 from gitmem.api import open_group
-from gitmem.core.asking import sentences_asked
-from gitmem.core.layout import EMPTY
-from gitmem.core.transcripts import REF
+from gitmem.cache import messages as said
 from gitmem.errors import Damaged, GitmemError, GroupNotFound, GroupRefused
-from gitmem.hosts.transcripts.importing import import_transcripts
-from gitmem.index import said
-from gitmem.operations.adopt import adopt
-from gitmem.operations.archive import archive
-from gitmem.operations.archived import archived
-from gitmem.operations.capture import capture
-from gitmem.operations.check import check, check_group
-from gitmem.operations.compact import compact
-from gitmem.operations.confirm import confirm
-from gitmem.operations.consolidate import consolidate
-from gitmem.operations.copy_in import copy_in
-from gitmem.operations.decide import decide
-from gitmem.operations.departed import (
+from gitmem.integrations.transcripts.import_files import import_transcripts
+from gitmem.memory.admin.check import check, check_group
+from gitmem.memory.admin.git_hook import put_git_hook, take_git_hook
+from gitmem.memory.admin.groups import groups, remove_group, rename_group
+from gitmem.memory.admin.init import init
+from gitmem.memory.admin.link import link, links, unlink
+from gitmem.memory.adopt.adopt import adopt
+from gitmem.memory.adopt.copy_in import copy_in
+from gitmem.memory.context.exposed import (
+    acknowledge,
+    open_secrets,
+    scan_beside,
+    scan_commits,
+    waits_beside,
+)
+from gitmem.memory.context.inject import inject
+from gitmem.memory.context.pins import moment_at
+from gitmem.memory.context.readiness import is_ready, make_ready
+from gitmem.memory.context.sources import has_shared, has_transcripts, sources_at
+from gitmem.memory.curate.archive import archive
+from gitmem.memory.curate.consolidate import consolidate
+from gitmem.memory.curate.decide import decide
+from gitmem.memory.curate.lint import lint
+from gitmem.memory.curate.migrate import due_migration, migrate, migrate_due
+from gitmem.memory.curate.report import made_report, report
+from gitmem.memory.days.compact import compact
+from gitmem.memory.days.jobs import Told, last_jobs, log_job, traced
+from gitmem.memory.days.maintain import Limits, maintain, maintain_all
+from gitmem.memory.days.missed_snapshots import (
+    catch_up,
+    look,
+    missed_days,
+    note_gap,
+    snapshot_missed,
+)
+from gitmem.memory.days.rollup import rollup
+from gitmem.memory.days.rollups_due import rollups_due
+from gitmem.memory.days.rotate import rotate
+from gitmem.memory.days.snapshot import has_grown, snapshot, snapshots
+from gitmem.memory.entries.confirm import confirm
+from gitmem.memory.entries.entries import address_parts, entries, file_of, locate_entry
+from gitmem.memory.entries.freshness import freshness, line_dates
+from gitmem.memory.entries.move_entry import move_entry
+from gitmem.memory.entries.targets import all_meant, movable
+from gitmem.memory.group import Group, Store, Who
+from gitmem.memory.read.diff import diff
+from gitmem.memory.read.listing import list_files
+from gitmem.memory.read.log import iter_log, log, start_of
+from gitmem.memory.read.memory_actions import memory_get, memory_search
+from gitmem.memory.read.read import known_path, missing, read
+from gitmem.memory.read.show import show
+from gitmem.memory.read.status import health_of, status
+from gitmem.memory.recover.archived import archived
+from gitmem.memory.recover.held import find_held, held_accept, held_list, held_show
+from gitmem.memory.recover.ignore import held_ask, held_ignore, held_ignored
+from gitmem.memory.recover.kept import (
     find_kept,
     is_where_left,
     kept_drop,
@@ -43,69 +84,40 @@ from gitmem.operations.departed import (
     kept_restore,
     waiting,
 )
-from gitmem.operations.diff import diff
-from gitmem.operations.entries import address_parts, entries, file_of, locate_entry
-from gitmem.operations.exposed import (
-    acknowledge,
-    open_secrets,
-    scan_beside,
-    scan_commits,
-    waits_beside,
+from gitmem.memory.recover.restore import restore
+from gitmem.memory.recover.restore_archived import archived_file, archived_home, restore_archived
+from gitmem.memory.recover.restore_entry import is_address, restore_entry
+from gitmem.memory.recover.trash import held_drop, held_empty, held_restore, held_trash
+from gitmem.memory.recover.undo import undo
+from gitmem.memory.resolve import resolve
+from gitmem.memory.scope import check_writable, ignored_memory, left_outside
+from gitmem.memory.search.messages import find_messages
+from gitmem.memory.search.passages import cache_path, find_passages
+from gitmem.memory.search.search import search
+from gitmem.memory.transcripts.add import Spoken, transcript_add
+from gitmem.memory.transcripts.checkpoint import transcript_checkpoint
+from gitmem.memory.transcripts.import_file import TranscriptImported, transcript_import
+from gitmem.memory.transcripts.pending import transcript_pending
+from gitmem.memory.transcripts.prune import transcript_prune
+from gitmem.memory.transcripts.show import transcript_list, transcript_show
+from gitmem.memory.transcripts.status import transcript_status
+from gitmem.memory.transcripts.summarised import Summarised, transcript_summarised
+from gitmem.memory.transcripts.transcripts import (
+    ask_said,
+    last_closed,
+    messages_of,
+    said_path,
+    tip_of,
 )
-from gitmem.operations.finding import cache_path, find_passages
-from gitmem.operations.freshness import freshness, line_dates
-from gitmem.operations.git_hook import put_git_hook, take_git_hook
-from gitmem.operations.group import Group, Store, Who
-from gitmem.operations.groups import groups, remove_group, rename_group
-from gitmem.operations.hearing import find_messages
-from gitmem.operations.held import find_held, held_accept, held_list, held_show
-from gitmem.operations.ignore import held_ask, held_ignore, held_ignored
-from gitmem.operations.init import init
-from gitmem.operations.inject import inject
-from gitmem.operations.jobs import Told, last_jobs, log_job, traced
-from gitmem.operations.link import link, links, unlink
-from gitmem.operations.lint import lint
-from gitmem.operations.listing import list_files
-from gitmem.operations.log import iter_log, log, start_of
-from gitmem.operations.maintain import Limits, maintain, maintain_all
-from gitmem.operations.memory_actions import memory_get, memory_search
-from gitmem.operations.migrate import due_migration, migrate, migrate_due
-from gitmem.operations.missed import catch_up, look, missed_days, note_gap, snapshot_missed
-from gitmem.operations.move import move, remove
-from gitmem.operations.move_entry import move_entry
-from gitmem.operations.pending import pending_edits
-from gitmem.operations.pinning import moment_at
-from gitmem.operations.read import known_path, missing, read
-from gitmem.operations.readiness import is_ready, make_ready
-from gitmem.operations.report import made_report, report
-from gitmem.operations.resolve import resolve
-from gitmem.operations.restore import restore
-from gitmem.operations.restore_archived import archived_file, archived_home, restore_archived
-from gitmem.operations.restore_entry import is_address, restore_entry
-from gitmem.operations.rollup import rollup
-from gitmem.operations.rollups_due import rollups_due
-from gitmem.operations.rotate import rotate
-from gitmem.operations.scope import check_writable, ignored_memory, left_outside
-from gitmem.operations.search import search
-from gitmem.operations.show import show
-from gitmem.operations.snapshot import has_grown, snapshot, snapshots
-from gitmem.operations.sources import has_shared, has_transcripts, sources_at
-from gitmem.operations.staged import guard_staged
-from gitmem.operations.status import health_of, status
-from gitmem.operations.things import all_meant, movable
-from gitmem.operations.transcript_add import Spoken, transcript_add
-from gitmem.operations.transcript_checkpoint import transcript_checkpoint
-from gitmem.operations.transcript_import import TranscriptImported, transcript_import
-from gitmem.operations.transcript_pending import transcript_pending
-from gitmem.operations.transcript_prune import transcript_prune
-from gitmem.operations.transcript_show import transcript_list, transcript_show
-from gitmem.operations.transcript_status import transcript_status
-from gitmem.operations.transcript_summarised import Summarised, transcript_summarised
-from gitmem.operations.transcripts import ask_said, last_closed, messages_of, said_path, tip_of
-from gitmem.operations.trash import held_drop, held_empty, held_restore, held_trash
-from gitmem.operations.undo import undo
-from gitmem.operations.untouched import count_edits, is_untouched
-from gitmem.operations.write import Allowed, Edit, write
+from gitmem.memory.write.capture import capture
+from gitmem.memory.write.move import move, remove
+from gitmem.memory.write.open_edits import pending_edits
+from gitmem.memory.write.staged import guard_staged
+from gitmem.memory.write.unchanged import count_edits, is_untouched
+from gitmem.memory.write.write import Allowed, Edit, write
+from gitmem.model.language.prompts import sentences_asked
+from gitmem.model.layout.layout import EMPTY
+from gitmem.model.transcripts.batches import REF
 from tests.support.git import git_bytes
 from tests.support.histories import put
 from tests.support.moulds import Moulds
@@ -774,8 +786,8 @@ def test_a_work_tree_that_is_itself_a_link_is_not_entered(scene: Scene) -> None:
 
 def test_the_tables_name_every_public_function_and_method() -> None:
     found = set()
-    for each in pkgutil.iter_modules(gitmem.operations.__path__):
-        module = importlib.import_module(f"gitmem.operations.{each.name}")
+    for each in pkgutil.iter_modules(gitmem.memory.__path__):
+        module = importlib.import_module(f"gitmem.memory.{each.name}")
         for name, function in inspect.getmembers(module, inspect.isfunction):
             if function.__module__ == module.__name__ and not name.startswith("_"):
                 found.add(name)

@@ -11,18 +11,18 @@ from pathlib import Path
 
 import pytest
 
-import gitmem.git.fault_points
+import gitmem.store.fault_points
 from gitmem.errors import Refused
-from gitmem.git.objects import ObjectDamaged, blob_id
-from gitmem.git.publish import Plan, Step
-from gitmem.operations.capture import capture
-from gitmem.operations.group import Group, Store
-from gitmem.operations.init import init
-from gitmem.operations.move import move, remove
-from gitmem.operations.read import read
-from gitmem.operations.restore import restore
-from gitmem.operations.undo import undo
-from gitmem.operations.write import Allowed, Edit, write
+from gitmem.memory.admin.init import init
+from gitmem.memory.group import Group, Store
+from gitmem.memory.read.read import read
+from gitmem.memory.recover.restore import restore
+from gitmem.memory.recover.undo import undo
+from gitmem.memory.write.capture import capture
+from gitmem.memory.write.move import move, remove
+from gitmem.memory.write.write import Allowed, Edit, write
+from gitmem.store.objects.database import ObjectDamaged, blob_id
+from gitmem.store.transaction.publish import Plan, Step
 from tests.support.damage import (
     WATCHDOG,
     WOUNDS,
@@ -230,7 +230,7 @@ def die_after_the_swap(voice: Voice, root: str) -> None:
             voice.say(point)
             os.kill(os.getpid(), signal.SIGKILL)
 
-    gitmem.git.fault_points.reached = reached
+    gitmem.store.fault_points.reached = reached
     Scene(Path(root)).write(Edit(PATH, "new\n"))
 
 

@@ -12,13 +12,13 @@ from typing import NamedTuple
 import pytest
 
 from gitmem.errors import NotFound
-from gitmem.operations.capture import capture
-from gitmem.operations.check import check_group
-from gitmem.operations.group import Group, Store, Who
-from gitmem.operations.held import held_accept, held_list
-from gitmem.operations.init import init
-from gitmem.operations.trash import held_drop, held_restore, held_trash
-from gitmem.operations.write import Edit, write
+from gitmem.memory.admin.check import check_group
+from gitmem.memory.admin.init import init
+from gitmem.memory.group import Group, Store, Who
+from gitmem.memory.recover.held import held_accept, held_list
+from gitmem.memory.recover.trash import held_drop, held_restore, held_trash
+from gitmem.memory.write.capture import capture
+from gitmem.memory.write.write import Edit, write
 from tests.support.disks import other_disk
 from tests.support.faults import dying_at
 from tests.support.git import git

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from gitmem.core.paths import is_path
-from gitmem.git.checks.rewound import BROKEN_LOG, KEPT_CODE, REWOUND
-from gitmem.git.lock import Lock, lock_path
-from gitmem.operations.check import SECRET
-from gitmem.operations.write import Edit
+from gitmem.memory.admin.check import SECRET
+from gitmem.memory.write.write import Edit
+from gitmem.model.paths import is_path
+from gitmem.store.fsck.checks.rewound import BROKEN_LOG, KEPT_CODE, REWOUND
+from gitmem.store.lock import Lock, lock_path
 from tests.support.cli import Said, run_gitmem, shell_words
 from tests.support.damage import (
     check_now,
@@ -411,7 +411,7 @@ def codes_in_source() -> Iterator[str]:
     constants = {"REWOUND": REWOUND, "KEPT_CODE": KEPT_CODE, "SECRET": SECRET}
     constants["BROKEN_LOG"] = BROKEN_LOG
     yield from ("object-damaged", "object-missing")  # one of them, by what is wrong
-    places = [*(ROOT / "gitmem/git/checks").glob("*.py"), ROOT / "gitmem/operations/check.py"]
+    places = [*(ROOT / "gitmem/git/checks").glob("*.py"), ROOT / "gitmem/memory/admin/check.py"]
     for path in places:
         for node in ast.walk(ast.parse(path.read_text())):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):

@@ -17,12 +17,12 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts.doctor.host_memory import host_memory_findings
-from gitmem.hosts.doctor.hosts import wirings
-from gitmem.hosts.host_memory.folders import used_for
-from gitmem.operations.group import Group, Store
-from gitmem.operations.init import init
-from gitmem.operations.link import link
+from gitmem.integrations.doctor.host_memory import host_memory_findings
+from gitmem.integrations.doctor.hosts import wirings
+from gitmem.integrations.host_memory.folders import used_for
+from gitmem.memory.admin.init import init
+from gitmem.memory.admin.link import link
+from gitmem.memory.group import Group, Store
 from tests.support.claude import CLAUDE, INDEX, TOPIC, Machine, installed
 from tests.support.git import git
 from tests.support.processes import Voice, alone
@@ -36,7 +36,7 @@ NEWER = INDEX + "- [New](new.md)\n"
 def dying_command(voice: Voice, arguments: list[str], home: str, step: int) -> None:
     """Run a command that dies before its STEP-th change; without a STEP it lives."""
     from gitmem.cli.app import COMMANDS, app
-    from gitmem.hosts.install import wiring
+    from gitmem.integrations.install import install as wiring
 
     del wiring  # imported now, so that no step is one of Python's own
     for name in COMMANDS:

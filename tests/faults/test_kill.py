@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import pytest
 
-import gitmem.git.exchange
-import gitmem.git.fault_points
-from gitmem.operations.read import read
-from gitmem.operations.write import Edit
+import gitmem.store.fault_points
+import gitmem.store.worktree.exchange
+from gitmem.memory.read.read import read
+from gitmem.memory.write.write import Edit
 from tests.support.faults import (
     POINTS,
     UNACKNOWLEDGED,
@@ -197,7 +197,7 @@ def interrupted(scene: Scene, case: Case, step: int) -> bool:
             raise KeyboardInterrupt(point)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gitmem.git.fault_points, "reached", reached)
+        patch.setattr(gitmem.store.fault_points, "reached", reached)
         try:
             scene.write(*(Edit(*each) for each in case.edits))
         except KeyboardInterrupt:
@@ -288,7 +288,7 @@ CALLS = (
 
 def write_clumsily(voice: Voice, root: str, edits: list[list[object]], operation: str) -> None:
     """A prepared write where the system cannot swap two names in one call."""
-    gitmem.git.exchange._system_call = lambda: None  # type: ignore[assignment]
+    gitmem.store.worktree.exchange._system_call = lambda: None  # type: ignore[assignment]
     prepared_write(voice, root, edits, operation)
 
 

@@ -15,17 +15,17 @@ from pathlib import Path
 
 import pytest
 
-import gitmem.git.fault_points
-import gitmem.git.staging
+import gitmem.store.fault_points
+import gitmem.store.index.staging
 from gitmem.errors import Busy
-from gitmem.git.lock import Lock, decode, lock_path
-from gitmem.git.refs import delete_ref
-from gitmem.git.repairs.pointing import point
-from gitmem.git.staging import Staging
-from gitmem.operations.group import Group, Store
-from gitmem.operations.maintain import maintain
-from gitmem.operations.snapshot import snapshot
-from gitmem.operations.write import Edit
+from gitmem.memory.days.maintain import maintain
+from gitmem.memory.days.snapshot import snapshot
+from gitmem.memory.group import Group, Store
+from gitmem.memory.write.write import Edit
+from gitmem.store.fsck.repairs.point_ref import point
+from gitmem.store.index.staging import Staging
+from gitmem.store.lock import Lock, decode, lock_path
+from gitmem.store.refs import delete_ref
 from tests.support.damage import check_now
 from tests.support.faults import Scene, assert_sound, fixed_clock, line, new_scene, write_once
 from tests.support.git import PERSON, git
@@ -46,7 +46,7 @@ def die_at(voice: Voice, root: str, point: str) -> None:
         if step == point:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    gitmem.git.fault_points.reached = reached
+    gitmem.store.fault_points.reached = reached
     Scene(Path(root)).write(Edit("a.md", line("dead"), append=True))
 
 
@@ -218,7 +218,7 @@ class Editor:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gitmem.git.staging, "PATIENCE", 0.1)
+    monkeypatch.setattr(gitmem.store.index.staging, "PATIENCE", 0.1)
 
 
 @pytest.mark.usefixtures("impatient")
@@ -320,7 +320,7 @@ def die_moving(voice: Voice, root: str, ref: str, step: str) -> None:
         if point == step:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    gitmem.git.fault_points.reached = reached
+    gitmem.store.fault_points.reached = reached
     with Scene(Path(root)).opened() as group:
         point(group.repository, ref, group.repository.tip(), "by hand")
 
@@ -350,7 +350,7 @@ def die_deleting(voice: Voice, root: str) -> None:
         if step == "held":
             os.kill(os.getpid(), signal.SIGKILL)
 
-    gitmem.git.fault_points.reached = reached
+    gitmem.store.fault_points.reached = reached
     scene = Scene(Path(root))
     with Lock(lock_path(scene.gitdir)):
         delete_ref(scene.gitdir, KEPT_REF)

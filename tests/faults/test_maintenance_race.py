@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import Busy
-from gitmem.git.checks import fsck, packfaults
-from gitmem.git.checks.fsck import inspect
-from gitmem.git.checks.scrub import scrub
-from gitmem.operations.read import read
-from gitmem.operations.write import Edit, write
+from gitmem.memory.read.read import read
+from gitmem.memory.write.write import Edit, write
+from gitmem.store.fsck.checks import check as fsck
+from gitmem.store.fsck.checks import packs as packfaults
+from gitmem.store.fsck.checks.check import inspect
+from gitmem.store.fsck.checks.scrub import scrub
 from tests.support.damage import check_now, object_file
 from tests.support.faults import Scene, assert_sound, commits_of, line, new_scene, tokens_in_history
 from tests.support.git import GitFailed, git

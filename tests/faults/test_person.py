@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-import gitmem.git.fault_points
+import gitmem.store.fault_points
 from gitmem.errors import Busy, Conflict
-from gitmem.git.kept import kept_refs
-from gitmem.operations.capture import capture
-from gitmem.operations.check import check
-from gitmem.operations.write import Edit, write
+from gitmem.memory.admin.check import check
+from gitmem.memory.write.capture import capture
+from gitmem.memory.write.write import Edit, write
+from gitmem.store.left.kept import kept_refs
 from tests.support.faults import (
     ANYTHING_GOES,
     TOKEN,
@@ -68,7 +68,7 @@ def die_at_point(voice: Voice, root: str, edits: list[list[object]], where: str)
             os.kill(os.getpid(), signal.SIGKILL)
 
     left = count(0)  # the first time is that of the capture
-    gitmem.git.fault_points.reached = reached
+    gitmem.store.fault_points.reached = reached
     Scene(Path(root)).write(*(Edit(*each) for each in edits))
 
 

@@ -19,26 +19,26 @@ from pathlib import Path
 
 import pytest
 
-import gitmem.git.fault_points
-import gitmem.git.fingerprint
-import gitmem.operations.transcript_prune
-from gitmem.core.transcripts import REF, Message
+import gitmem.memory.transcripts.prune
+import gitmem.store.fault_points
+import gitmem.store.worktree.fingerprint
 from gitmem.errors import Busy, Damaged, StorageFailed
-from gitmem.git.dropped import dropped
-from gitmem.git.packing import pack, packs_of
-from gitmem.git.sideline import Sideline, line_tip, sideline
-from gitmem.operations.check import check, check_group
-from gitmem.operations.group import Group, Store, Who
-from gitmem.operations.maintain import Limits, Maintained, maintain
-from gitmem.operations.search import search
-from gitmem.operations.transcript_add import Spoken, TranscriptAdded, transcript_add
-from gitmem.operations.transcript_checkpoint import StaleToken, transcript_checkpoint
-from gitmem.operations.transcript_pending import SyncInFlight, transcript_pending
-from gitmem.operations.transcript_prune import TranscriptPruned, transcript_prune
-from gitmem.operations.transcript_show import transcript_list, transcript_show
-from gitmem.operations.transcript_status import transcript_status
-from gitmem.operations.undo import undo
-from gitmem.operations.write import Edit, write
+from gitmem.memory.admin.check import check, check_group
+from gitmem.memory.days.maintain import Limits, Maintained, maintain
+from gitmem.memory.group import Group, Store, Who
+from gitmem.memory.recover.undo import undo
+from gitmem.memory.search.search import search
+from gitmem.memory.transcripts.add import Spoken, TranscriptAdded, transcript_add
+from gitmem.memory.transcripts.checkpoint import StaleToken, transcript_checkpoint
+from gitmem.memory.transcripts.pending import SyncInFlight, transcript_pending
+from gitmem.memory.transcripts.prune import TranscriptPruned, transcript_prune
+from gitmem.memory.transcripts.show import transcript_list, transcript_show
+from gitmem.memory.transcripts.status import transcript_status
+from gitmem.memory.write.write import Edit, write
+from gitmem.model.transcripts.batches import REF, Message
+from gitmem.store.fsck.packing import pack, packs_of
+from gitmem.store.fsck.prune_list import dropped
+from gitmem.store.side_branch import Sideline, line_tip, sideline
 from tests.faults.test_enospc import fill, small_disk
 from tests.faults.test_secret_every_door import traces
 from tests.faults.test_transcript_faults import is_sound, messages, write_in_turns
@@ -317,7 +317,7 @@ def test_a_checkpoint_that_is_taken_back_in_the_last_moment_saves_its_messages(
         with sideline(*args) as found:  # type: ignore[arg-type]
             yield found
 
-    monkeypatch.setattr(gitmem.operations.transcript_prune, "sideline", slowly)
+    monkeypatch.setattr(gitmem.memory.transcripts.prune, "sideline", slowly)
 
     done = prune(scene)
 
@@ -368,7 +368,7 @@ def test_whoever_dies_dropping_leaves_all_or_nothing_for_maintenance(
 def test_maintenance_that_had_nothing_to_do_wakes_up(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gitmem.git.fingerprint, "SETTLED", 0.2)
+    monkeypatch.setattr(gitmem.store.worktree.fingerprint, "SETTLED", 0.2)
     maintained(scene)
     time.sleep(0.3)
     maintained(scene)
@@ -389,7 +389,7 @@ def die_forgetting_at(voice: Voice, root: str, step: int) -> None:
             voice.say("dies", point)
             os.kill(os.getpid(), signal.SIGKILL)
 
-    gitmem.git.fault_points.reached = reached
+    gitmem.store.fault_points.reached = reached
     voice.say("done", forgotten(maintained(Scene(Path(root)))))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gitmem.operations.write import Edit, write
+from gitmem.memory.write.write import Edit, write
 from tests.support.faults import Scene, assert_sound, commits_of, files_at, line, new_scene
 from tests.support.processes import Crowd, Voice
 

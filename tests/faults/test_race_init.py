@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from gitmem.operations.group import Store
-from gitmem.operations.init import init
-from gitmem.operations.write import Edit
+from gitmem.memory.admin.init import init
+from gitmem.memory.group import Store
+from gitmem.memory.write.write import Edit
 from tests.support.faults import Scene, assert_sound, line
 from tests.support.git import git
 from tests.support.processes import Crowd, Voice

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.operations.capture import capture
-from gitmem.operations.write import Edit, write
+from gitmem.memory.write.capture import capture
+from gitmem.memory.write.write import Edit, write
 from tests.support.editors import STYLES
 from tests.support.faults import (
     ANYTHING_GOES,

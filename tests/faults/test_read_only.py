@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import StorageFailed
-from gitmem.git.publish import translated
-from gitmem.operations.group import Store
-from gitmem.operations.init import init
+from gitmem.memory.admin.init import init
+from gitmem.memory.group import Store
+from gitmem.store.transaction.publish import translated
 
 ROOT = Path(__file__).parents[2]
 MOUNTED = 'mount --bind -o ro "$0" "$0" 2> /dev/null || exit 99; "$@"'

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.git.repository import Repository
-from gitmem.operations.write import Edit
+from gitmem.memory.write.write import Edit
+from gitmem.store.repository import Repository
 from tests.support.damage import (
     WOUNDS,
     check_now,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from gitmem.errors import Conflict
-from gitmem.operations.group import Group, Store
-from gitmem.operations.rollup import rollup
+from gitmem.memory.days.rollup import rollup
+from gitmem.memory.group import Group, Store
 from tests.support.faults import (
     POINTS,
     Scene,

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.operations.capture import capture
-from gitmem.operations.group import Group, Store
-from gitmem.operations.rotate import rotate
-from gitmem.operations.snapshot import snapshot
-from gitmem.operations.write import Edit
+from gitmem.memory.days.rotate import rotate
+from gitmem.memory.days.snapshot import snapshot
+from gitmem.memory.group import Group, Store
+from gitmem.memory.write.capture import capture
+from gitmem.memory.write.write import Edit
 from tests.support.clocks import Clock
 from tests.support.days import CURRENT, LAYOUT, blamed, header, said_lines
 from tests.support.editors import STYLES

@@ -12,40 +12,40 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import BadInput, GitmemError, PlanRefused, SecretFound
-from gitmem.git.objects import blob_id
-from gitmem.operations.adopt import adopt
-from gitmem.operations.archive import archive
-from gitmem.operations.capture import capture
-from gitmem.operations.check import check
-from gitmem.operations.compact import compact
-from gitmem.operations.confirm import confirm
-from gitmem.operations.consolidate import consolidate
-from gitmem.operations.decide import decide
-from gitmem.operations.departed import kept_list
-from gitmem.operations.exposed import acknowledge
-from gitmem.operations.group import Group, Store, Who
-from gitmem.operations.groups import rename_group
-from gitmem.operations.held import held_accept, held_list, held_show
-from gitmem.operations.init import init
-from gitmem.operations.jobs import last_jobs
-from gitmem.operations.move import move, remove
-from gitmem.operations.move_entry import move_entry
-from gitmem.operations.read import read
-from gitmem.operations.restore import restore
-from gitmem.operations.rollup import rollup
-from gitmem.operations.rotate import rotate
-from gitmem.operations.search import search
-from gitmem.operations.snapshot import snapshot
-from gitmem.operations.status import status
-from gitmem.operations.transcript_add import Spoken, transcript_add
-from gitmem.operations.transcript_checkpoint import transcript_checkpoint
-from gitmem.operations.transcript_import import Line, transcript_import
-from gitmem.operations.transcript_pending import transcript_pending
-from gitmem.operations.transcript_prune import transcript_prune
-from gitmem.operations.transcript_show import transcript_show
-from gitmem.operations.trash import held_drop, held_restore, held_trash
-from gitmem.operations.undo import undo
-from gitmem.operations.write import Allowed, Edit, write
+from gitmem.memory.admin.check import check
+from gitmem.memory.admin.groups import rename_group
+from gitmem.memory.admin.init import init
+from gitmem.memory.adopt.adopt import adopt
+from gitmem.memory.context.exposed import acknowledge
+from gitmem.memory.curate.archive import archive
+from gitmem.memory.curate.consolidate import consolidate
+from gitmem.memory.curate.decide import decide
+from gitmem.memory.days.compact import compact
+from gitmem.memory.days.jobs import last_jobs
+from gitmem.memory.days.rollup import rollup
+from gitmem.memory.days.rotate import rotate
+from gitmem.memory.days.snapshot import snapshot
+from gitmem.memory.entries.confirm import confirm
+from gitmem.memory.entries.move_entry import move_entry
+from gitmem.memory.group import Group, Store, Who
+from gitmem.memory.read.read import read
+from gitmem.memory.read.status import status
+from gitmem.memory.recover.held import held_accept, held_list, held_show
+from gitmem.memory.recover.kept import kept_list
+from gitmem.memory.recover.restore import restore
+from gitmem.memory.recover.trash import held_drop, held_restore, held_trash
+from gitmem.memory.recover.undo import undo
+from gitmem.memory.search.search import search
+from gitmem.memory.transcripts.add import Spoken, transcript_add
+from gitmem.memory.transcripts.checkpoint import transcript_checkpoint
+from gitmem.memory.transcripts.import_file import Line, transcript_import
+from gitmem.memory.transcripts.pending import transcript_pending
+from gitmem.memory.transcripts.prune import transcript_prune
+from gitmem.memory.transcripts.show import transcript_show
+from gitmem.memory.write.capture import capture
+from gitmem.memory.write.move import move, remove
+from gitmem.memory.write.write import Allowed, Edit, write
+from gitmem.store.objects.database import blob_id
 from tests.support.git import git, git_bytes
 from tests.support.histories import by_hand, edit, put
 from tests.support.samples import LETTERS, UPPER, body, in_context, narrow
@@ -481,7 +481,7 @@ def test_a_writer_that_meets_it_in_the_last_moment_sets_it_aside(
     store: Store, group: Group, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The edit comes after the look at the file and before the new version is swapped in."""
-    from gitmem.git import fault_points
+    from gitmem.store import fault_points
 
     def reached(step: str) -> None:
         if step == "branch":

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import GitmemError
-from gitmem.git.exchange import Place, swap
-from gitmem.git.worktree import WorkTree
-from gitmem.operations.capture import capture
-from gitmem.operations.restore import restore
-from gitmem.operations.write import Edit, write
+from gitmem.memory.recover.restore import restore
+from gitmem.memory.write.capture import capture
+from gitmem.memory.write.write import Edit, write
+from gitmem.store.worktree.exchange import Place, swap
+from gitmem.store.worktree.worktree import WorkTree
 from tests.support.faults import (
     ANYTHING_GOES,
     Scene,

@@ -20,26 +20,26 @@ from pathlib import Path
 import pytest
 
 import gitmem as package
-import gitmem.git.fault_points
-import gitmem.operations.transcript_add
-from gitmem.core.messages import parse
-from gitmem.core.transcripts import NUMBERS, REF, Message, decode, is_batch, span
+import gitmem.memory.transcripts.add
+import gitmem.store.fault_points
 from gitmem.errors import Damaged, StorageFailed
-from gitmem.git.sideline import Sideline, sideline
-from gitmem.operations.callers import Holder, is_alive, this_process
-from gitmem.operations.group import Group, Store, Who
-from gitmem.operations.leases import read_lease
-from gitmem.operations.search import search
-from gitmem.operations.transcript_add import Spoken, TranscriptAdded, transcript_add
-from gitmem.operations.transcript_checkpoint import StaleToken, transcript_checkpoint
-from gitmem.operations.transcript_pending import (
+from gitmem.memory.group import Group, Store, Who
+from gitmem.memory.recover.undo import undo
+from gitmem.memory.search.search import search
+from gitmem.memory.transcripts.add import Spoken, TranscriptAdded, transcript_add
+from gitmem.memory.transcripts.callers import Holder, is_alive, this_process
+from gitmem.memory.transcripts.checkpoint import StaleToken, transcript_checkpoint
+from gitmem.memory.transcripts.leases import read_lease
+from gitmem.memory.transcripts.pending import (
     SyncInFlight,
     transcript_pending,
 )
-from gitmem.operations.transcript_show import transcript_list, transcript_show
-from gitmem.operations.transcript_status import transcript_status
-from gitmem.operations.undo import undo
-from gitmem.operations.write import Edit, write
+from gitmem.memory.transcripts.show import transcript_list, transcript_show
+from gitmem.memory.transcripts.status import transcript_status
+from gitmem.memory.write.write import Edit, write
+from gitmem.model.commit_messages import parse
+from gitmem.model.transcripts.batches import NUMBERS, REF, Message, decode, is_batch, span
+from gitmem.store.side_branch import Sideline, sideline
 from tests.faults.test_enospc import fill, random_text, small_disk
 from tests.faults.test_ioerr import Failure
 from tests.support.clocks import START, Clock
@@ -486,12 +486,12 @@ def test_what_another_brings_in_the_last_moment_is_known(
         with sideline(*args) as found:  # type: ignore[arg-type]
             yield found
 
-    monkeypatch.setattr(gitmem.operations.transcript_add, "sideline", slowly)
+    monkeypatch.setattr(gitmem.memory.transcripts.add, "sideline", slowly)
     done = add(scene, "1.1", "1.2")
 
     assert (done.added, done.known, done.first) == (1, 1, 4)
     judge(scene, ["0.0", "1.0", "1.1", "1.2"])
-    monkeypatch.setattr(gitmem.operations.transcript_add, "sideline", slowly)
+    monkeypatch.setattr(gitmem.memory.transcripts.add, "sideline", slowly)
     assert add(scene, "1.0", "1.1").added == 0
 
 
@@ -724,7 +724,7 @@ def die_closing_at(
         if point == step:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    gitmem.git.fault_points.reached = reached
+    gitmem.store.fault_points.reached = reached
     reached("before")
     transcript_checkpoint(group, "what was said", token=found.token)
     voice.say("survived")

@@ -14,17 +14,17 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.core.messages import Note
 from gitmem.errors import Busy, GitOperationUnderway
-from gitmem.git.publish import Plan, Step
-from gitmem.operations.capture import capture
-from gitmem.operations.check import check
-from gitmem.operations.group import Group
-from gitmem.operations.inject import inject
-from gitmem.operations.maintain import maintain
-from gitmem.operations.move import move, remove
-from gitmem.operations.status import status
-from gitmem.operations.write import Edit, write
+from gitmem.memory.admin.check import check
+from gitmem.memory.context.inject import inject
+from gitmem.memory.days.maintain import maintain
+from gitmem.memory.group import Group
+from gitmem.memory.read.status import status
+from gitmem.memory.write.capture import capture
+from gitmem.memory.write.move import move, remove
+from gitmem.memory.write.write import Edit, write
+from gitmem.model.commit_messages import Note
+from gitmem.store.transaction.publish import Plan, Step
 from tests.faults.test_kill import die_at
 from tests.support.cli import run_gitmem
 from tests.support.editors import STYLES
@@ -757,7 +757,7 @@ def test_a_file_that_git_resets_before_a_writer_has_staged_it_is_put_forward(
         merge.enter_context(merge_that_fails(scene, tmp_path))
         scene.write(Edit("other.md", line("replaced")))
         monkeypatch.setattr(
-            "gitmem.git.fault_points.reached",
+            "gitmem.store.fault_points.reached",
             lambda step: merge.close() if step == "placed" else None,
         )
         scene.write(Edit("other.md", line("appended"), append=True))

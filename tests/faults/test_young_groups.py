@@ -9,19 +9,19 @@ from pathlib import Path
 
 import pytest
 
-import gitmem.operations.renaming
+import gitmem.memory.admin.rename
 from gitmem.errors import Damaged, StorageFailed
-from gitmem.git import durable, setup
-from gitmem.operations.adopt import adopt
-from gitmem.operations.capture import capture
-from gitmem.operations.check import check_group
-from gitmem.operations.group import Group, Store
-from gitmem.operations.groups import remove_group, rename_group
-from gitmem.operations.init import init
-from gitmem.operations.link import link
-from gitmem.operations.read import read
-from gitmem.operations.status import status
-from gitmem.operations.write import Edit
+from gitmem.memory.admin.check import check_group
+from gitmem.memory.admin.groups import remove_group, rename_group
+from gitmem.memory.admin.init import init
+from gitmem.memory.admin.link import link
+from gitmem.memory.adopt.adopt import adopt
+from gitmem.memory.group import Group, Store
+from gitmem.memory.read.read import read
+from gitmem.memory.read.status import status
+from gitmem.memory.write.capture import capture
+from gitmem.memory.write.write import Edit
+from gitmem.store import durable, setup
 from tests.support.faults import Scene, assert_sound, line, new_scene
 from tests.support.git import git
 from tests.support.histories import put
@@ -88,11 +88,11 @@ def test_who_only_reads_a_group_heals_nothing_in_it(scene: Scene) -> None:
 
 
 STEPS = {
-    "noted": (gitmem.operations.renaming, "relinked"),
-    "linked": (gitmem.operations.renaming, "hand_over"),
-    "git directory": (gitmem.operations.renaming, "_move_worktree"),
-    "work tree": (gitmem.operations.renaming, "tie"),
-    "tied": (gitmem.operations.renaming, "name_worktree"),
+    "noted": (gitmem.memory.admin.rename, "relinked"),
+    "linked": (gitmem.memory.admin.rename, "hand_over"),
+    "git directory": (gitmem.memory.admin.rename, "_move_worktree"),
+    "work tree": (gitmem.memory.admin.rename, "tie"),
+    "tied": (gitmem.memory.admin.rename, "name_worktree"),
 }
 
 
@@ -178,7 +178,7 @@ def test_a_removal_that_died_is_taken_back_with_its_edits(
         renamed(source, target)
 
     with monkeypatch.context() as patch:
-        patch.setattr("gitmem.operations.groups.rename_durably", die_second)
+        patch.setattr("gitmem.memory.admin.groups.rename_durably", die_second)
         with pytest.raises(Died):
             remove_group(Store(scene.root), "main")
     assert not scene.worktree.exists()
@@ -329,7 +329,7 @@ def test_init_that_died_before_its_layout_is_finished_by_the_next(
         raise Died
 
     with monkeypatch.context() as patch:
-        patch.setattr("gitmem.operations.init.tie", die)
+        patch.setattr("gitmem.memory.admin.init.tie", die)
         with pytest.raises(Died):
             init(store, "main", worktree=place, layout="standard")
     done = init(store, "main", layout="standard")
@@ -346,7 +346,7 @@ def test_a_full_disk_leaves_no_draft_and_says_so(
 
     store = Store(tmp_path / "store")
     with monkeypatch.context() as patch:
-        patch.setattr("gitmem.git.setup._write_root", full)
+        patch.setattr("gitmem.store.setup._write_root", full)
         with pytest.raises(StorageFailed, match="the disk is full") as failed:
             init(store, "main")
     assert "free some space" in failed.value.hint

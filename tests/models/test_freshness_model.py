@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitmem.operations.freshness import freshness
-from gitmem.operations.group import Group, Store, Who
-from gitmem.operations.init import init
-from gitmem.operations.move_entry import move_entry
-from gitmem.operations.restore import restore
-from gitmem.operations.undo import undo
+from gitmem.memory.admin.init import init
+from gitmem.memory.entries.freshness import freshness
+from gitmem.memory.entries.move_entry import move_entry
+from gitmem.memory.group import Group, Store, Who
+from gitmem.memory.recover.restore import restore
+from gitmem.memory.recover.undo import undo
 from tests.support.clocks import Clock
 from tests.support.histories import put
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from gitmem.errors import Conflict, PathRefused
-from gitmem.operations.capture import capture
-from gitmem.operations.group import Group, Store
-from gitmem.operations.listing import list_files
-from gitmem.operations.read import read
-from gitmem.operations.write import Edit, Written, write
+from gitmem.memory.group import Group, Store
+from gitmem.memory.read.listing import list_files
+from gitmem.memory.read.read import read
+from gitmem.memory.write.capture import capture
+from gitmem.memory.write.write import Edit, Written, write
 from tests.support.faults import (
     ANYTHING_GOES,
     Scene,

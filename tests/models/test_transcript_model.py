@@ -12,17 +12,17 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from gitmem.operations.group import Group, Store, Who
-from gitmem.operations.init import init
-from gitmem.operations.search import search
-from gitmem.operations.transcript_add import Spoken, transcript_add
-from gitmem.operations.transcript_checkpoint import transcript_checkpoint
-from gitmem.operations.transcript_pending import transcript_pending
-from gitmem.operations.transcript_prune import transcript_prune
-from gitmem.operations.transcript_show import transcript_list, transcript_show
-from gitmem.operations.transcripts import NAME, ask_said, pending_numbers, standing, tip_of
-from gitmem.operations.undo import undo
-from gitmem.operations.write import Edit, write
+from gitmem.memory.admin.init import init
+from gitmem.memory.group import Group, Store, Who
+from gitmem.memory.recover.undo import undo
+from gitmem.memory.search.search import search
+from gitmem.memory.transcripts.add import Spoken, transcript_add
+from gitmem.memory.transcripts.checkpoint import transcript_checkpoint
+from gitmem.memory.transcripts.pending import transcript_pending
+from gitmem.memory.transcripts.prune import transcript_prune
+from gitmem.memory.transcripts.show import transcript_list, transcript_show
+from gitmem.memory.transcripts.transcripts import NAME, ask_said, pending_numbers, standing, tip_of
+from gitmem.memory.write.write import Edit, write
 from tests.support.clocks import Clock
 from tests.support.git import git
 

@@ -9,8 +9,8 @@ import jsonschema
 import pytest
 from mcp import types
 
-from gitmem.operations.group import Store
-from gitmem.operations.init import init
+from gitmem.memory.admin.init import init
+from gitmem.memory.group import Store
 from tests.real_hosts.bench import password
 from tests.support.serving import Server, serving
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gitmem.operations.check import check
-from gitmem.operations.group import Group, Store, Who
+from gitmem.memory.admin.check import check
+from gitmem.memory.group import Group, Store, Who
 from tests.support.git import git
 from tests.support.memories import history
 from tests.support.samples import LETTERS, UPPER, body

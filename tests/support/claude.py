@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import gitmem as package
-from gitmem.hosts.host_memory.adopting import adopt_own
-from gitmem.hosts.host_memory.folders import folder_names
-from gitmem.hosts.install import wiring
-from gitmem.hosts.install.places import Program
-from gitmem.hosts.install.wiring import Installed
-from gitmem.hosts.table import HOSTS
-from gitmem.operations.group import Group, Store, Who
+from gitmem.integrations.host_memory.adopt import adopt_own
+from gitmem.integrations.host_memory.folders import folder_names
+from gitmem.integrations.hosts.table import HOSTS
+from gitmem.integrations.install import install as wiring
+from gitmem.integrations.install.install import Installed
+from gitmem.integrations.install.locations import Program
+from gitmem.memory.group import Group, Store, Who
 from tests.support.git import git
 
 CLAUDE = HOSTS["claude-code"]

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gitmem.errors import GitmemError
-from gitmem.git.checks.findings import Finding
-from gitmem.operations.check import Checked, check_group
-from gitmem.operations.group import Group, Store
-from gitmem.operations.log import log
-from gitmem.operations.read import read
-from gitmem.operations.write import Edit, write
+from gitmem.memory.admin.check import Checked, check_group
+from gitmem.memory.group import Group, Store
+from gitmem.memory.read.log import log
+from gitmem.memory.read.read import read
+from gitmem.memory.write.write import Edit, write
+from gitmem.store.fsck.checks.findings import Finding
 from tests.support.faults import Scene, new_scene
 from tests.support.git import git
 from tests.support.processes import Crowd, Program, Said, Voice

@@ -6,9 +6,9 @@ from collections import Counter
 from datetime import date
 from pathlib import Path
 
-from gitmem.core.layout import Layer
-from gitmem.git.repository import Repository
-from gitmem.operations.group import Group
+from gitmem.memory.group import Group
+from gitmem.model.layout.layout import Layer
+from gitmem.store.repository import Repository
 from tests.support.git import git
 from tests.support.histories import put
 

@@ -83,7 +83,10 @@ DEEDS: Mapping[str, Deed] = {
     "check": Deed(("check", "--repair")),
     "maintain": Deed(("maintain",)),
 }
-ELSEWHERE = {"schedule": "systemd or cron, which are the machine's: tests/hosts", "mcp": "a server"}
+ELSEWHERE = {
+    "schedule": "systemd or cron, which are the machine's: tests/integrations",
+    "mcp": "a server",
+}
 READ_ONLY = frozenset(
     (
         *("completion", "inject", "search", "read", "list", "entries", "freshness", "status"),

@@ -1,4 +1,6 @@
-"""The dates of entries, worked out slowly and plainly: a second opinion on `gitmem.git.touches`.
+"""The dates of entries, worked out slowly and plainly.
+
+A second opinion on `gitmem.store.history.entry_dates`.
 
 A text is a title and a status. A file of entries has several of them, a note is one.
 """

@@ -13,11 +13,11 @@ from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
-import gitmem.git.fault_points
-from gitmem.git.lock import decode, lock_path
-from gitmem.operations.group import Group, Store, Who
-from gitmem.operations.init import init
-from gitmem.operations.write import Allowed, Edit, Written, write
+import gitmem.store.fault_points
+from gitmem.memory.admin.init import init
+from gitmem.memory.group import Group, Store, Who
+from gitmem.memory.write.write import Allowed, Edit, Written, write
+from gitmem.store.lock import decode, lock_path
 from tests.support.git import git, git_bytes
 from tests.support.processes import Voice
 
@@ -172,7 +172,7 @@ def dying_at(voice: Voice, point: int | str) -> None:
             voice.say("dies", step)
             os.kill(os.getpid(), signal.SIGKILL)
 
-    gitmem.git.fault_points.reached = reached
+    gitmem.store.fault_points.reached = reached
 
 
 def fixed_clock() -> datetime:

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from gitmem.git.repository import Repository
-from gitmem.operations.group import Group
-from gitmem.operations.write import Allowed, Edit, Written, write
+from gitmem.memory.group import Group
+from gitmem.memory.write.write import Allowed, Edit, Written, write
+from gitmem.store.repository import Repository
 from tests.support.git import git, git_bytes
 
 

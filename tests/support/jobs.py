@@ -6,7 +6,7 @@ import json
 from datetime import datetime
 from pathlib import Path
 
-from gitmem.git.jobs import Job, jobs_path
+from gitmem.store.job_log import Job, jobs_path
 
 
 def read_jobs(gitdir: Path) -> list[Job]:

@@ -8,9 +8,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from gitmem.operations.capture import capture
-from gitmem.operations.group import Group, Store, Who
-from gitmem.operations.init import init
+from gitmem.memory.admin.init import init
+from gitmem.memory.group import Group, Store, Who
+from gitmem.memory.write.capture import capture
 from tests.support.clocks import Clock
 from tests.support.git import git
 

@@ -32,9 +32,9 @@ FAST = [
     # A sentence of a skill.
     Mutation("V50", f"{SYNC}/SKILL.md", "- The log is only added to until its day is over.\n"),
     # A constant.
-    Mutation("Z42", "gitmem/core/freshness.py", "7, 30, 91", "7, 31, 91"),
+    Mutation("Z42", "gitmem/model/entries/freshness.py", "7, 30, 91", "7, 31, 91"),
     # The shape of a prompt.
-    Mutation("V52", "gitmem/core/rendering.py", '"=== {} ==="', '"== {} =="'),
+    Mutation("V52", "gitmem/model/context/render.py", '"=== {} ==="', '"== {} =="'),
 ]
 ARIZUKO = f"{LAYOUTS}/arizuko/layout.yaml"
 ZYLOS = f"{LAYOUTS}/zylos"
@@ -276,57 +276,68 @@ SLOW = [
     Mutation("V11", "templates/skills/claude-code.yaml", "  context: fork\n"),
     Mutation("Z7", "templates/skills/claude-code.yaml", "  context: fork\n"),
     # Constants.
-    Mutation("A12", "gitmem/hosts/hooks/turns.py", "TURNS = 100", "TURNS = 90"),
-    Mutation("Z9", "gitmem/core/layout.py", "threshold: int = 30", "threshold: int = 29"),
-    Mutation("C14", "gitmem/core/layout.py", "threshold: int = 30", "threshold: int = 31"),
-    Mutation("V63", "gitmem/core/layout.py", "threshold: int = 30", "threshold: int = 40"),
-    Mutation("Z37", "gitmem/core/consolidation.py", "LOG_DAYS = 30", "LOG_DAYS = 31"),
-    Mutation("Z40", "gitmem/core/freshness.py", "7, 30, 91", "8, 30, 91"),
-    Mutation("Z41", "gitmem/core/freshness.py", "7, 30, 91", "7, 29, 91"),
-    Mutation("Z43", "gitmem/core/freshness.py", "7, 30, 91", "7, 30, 92"),
-    Mutation("C8", "gitmem/core/freshness.py", "7, 30, 91", "7, 30, 90"),
-    Mutation("V40", "gitmem/core/freshness.py", '"stale")', '"old")'),
-    Mutation("Z44", "gitmem/core/freshness.py", "IMMUNE = 2", "IMMUNE = 1"),
-    Mutation("V42", "gitmem/core/freshness.py", "IMMUNE = 2", "IMMUNE = 1"),
-    Mutation("C6", "gitmem/core/freshness.py", "IMMUNE = 2", "IMMUNE = 3"),
-    Mutation("Z6", "gitmem/core/archives.py", 'ARCHIVE = "archive"', 'ARCHIVE = "attic"'),
-    Mutation("Z46", "gitmem/core/archives.py", 'ARCHIVE = "archive"', 'ARCHIVE = "attic"'),
-    Mutation("V51", "gitmem/core/budgets.py", "size > layer.budget", "size >= layer.budget"),
-    Mutation("V53", "gitmem/core/daylog.py", "MOST = 100", "MOST = 99"),
-    Mutation("Z31", "gitmem/operations/snapshot.py", "memory: daily snapshot", "memory: snapshot"),
-    Mutation("V65", "gitmem/operations/snapshot.py", "memory: daily snapshot", "daily snapshot"),
-    Mutation("F7", "gitmem/core/compactions.py", '"## Session Compaction"', '"## Compaction"'),
-    Mutation("F8", "gitmem/core/layout.py", "top: int = 8", "top: int = 9"),
-    Mutation("F8", "gitmem/core/layout.py", "chars: int = 6000", "chars: int = 7000"),
-    Mutation("F17", "gitmem/operations/compact.py", "PREVIEW = 1200", "PREVIEW = 12"),
-    Mutation("F13", "gitmem/core/access.py", "target == GLOBAL and not write", "not write"),
+    Mutation("A12", "gitmem/integrations/hooks/turns.py", "TURNS = 100", "TURNS = 90"),
+    Mutation("Z9", "gitmem/model/layout/layout.py", "threshold: int = 30", "threshold: int = 29"),
+    Mutation("C14", "gitmem/model/layout/layout.py", "threshold: int = 30", "threshold: int = 31"),
+    Mutation("V63", "gitmem/model/layout/layout.py", "threshold: int = 30", "threshold: int = 40"),
+    Mutation("Z37", "gitmem/model/curate/suggestions.py", "LOG_DAYS = 30", "LOG_DAYS = 31"),
+    Mutation("Z40", "gitmem/model/entries/freshness.py", "7, 30, 91", "8, 30, 91"),
+    Mutation("Z41", "gitmem/model/entries/freshness.py", "7, 30, 91", "7, 29, 91"),
+    Mutation("Z43", "gitmem/model/entries/freshness.py", "7, 30, 91", "7, 30, 92"),
+    Mutation("C8", "gitmem/model/entries/freshness.py", "7, 30, 91", "7, 30, 90"),
+    Mutation("V40", "gitmem/model/entries/freshness.py", '"stale")', '"old")'),
+    Mutation("Z44", "gitmem/model/entries/freshness.py", "IMMUNE = 2", "IMMUNE = 1"),
+    Mutation("V42", "gitmem/model/entries/freshness.py", "IMMUNE = 2", "IMMUNE = 1"),
+    Mutation("C6", "gitmem/model/entries/freshness.py", "IMMUNE = 2", "IMMUNE = 3"),
+    Mutation("Z6", "gitmem/model/layout/archives.py", 'ARCHIVE = "archive"', 'ARCHIVE = "attic"'),
+    Mutation("Z46", "gitmem/model/layout/archives.py", 'ARCHIVE = "archive"', 'ARCHIVE = "attic"'),
+    Mutation(
+        "V51", "gitmem/model/layout/budgets.py", "size > layer.budget", "size >= layer.budget"
+    ),
+    Mutation("V53", "gitmem/model/layout/daylog.py", "MOST = 100", "MOST = 99"),
+    Mutation("Z31", "gitmem/memory/days/snapshot.py", "memory: daily snapshot", "memory: snapshot"),
+    Mutation("V65", "gitmem/memory/days/snapshot.py", "memory: daily snapshot", "daily snapshot"),
+    Mutation(
+        "F7",
+        "gitmem/model/transcripts/compactions.py",
+        '"## Session Compaction"',
+        '"## Compaction"',
+    ),
+    Mutation("F8", "gitmem/model/layout/layout.py", "top: int = 8", "top: int = 9"),
+    Mutation("F8", "gitmem/model/layout/layout.py", "chars: int = 6000", "chars: int = 7000"),
+    Mutation("F17", "gitmem/memory/days/compact.py", "PREVIEW = 1200", "PREVIEW = 12"),
+    Mutation("F13", "gitmem/model/access.py", "target == GLOBAL and not write", "not write"),
     Mutation("V75", "templates/env.example", "TZ=UTC\n"),
-    Mutation("V61", "gitmem/operations/clock.py", 'ENV = ".env"', 'ENV = ".environment"'),
+    Mutation("V61", "gitmem/memory/clock.py", 'ENV = ".env"', 'ENV = ".environment"'),
     Mutation("A29", "templates/skills/users/SKILL.md", 'version: "1"', 'version: "7"'),
-    Mutation("C31", "gitmem/core/entry_blocks.py", '"Date observed", '),
+    Mutation("C31", "gitmem/model/entries/blocks.py", '"Date observed", '),
     Mutation("V58", "hooks/hooks.json", '"timeout": 10', '"timeout": 1'),
     # What a prompt and a message look like.
     Mutation(
         "A7",
-        "gitmem/core/rendering.py",
+        "gitmem/model/context/render.py",
         'piece.render == "summary" and not piece.lack:\n        entry',
         'piece.render == "none" and not piece.lack:\n        entry',
     ),
-    Mutation("A8", "gitmem/core/journal.py", '"yesterday" if', '"1 day ago" if'),
-    Mutation("A8", "gitmem/core/journal.py", "} weeks ago", "} weeks"),
-    Mutation("A20", "gitmem/core/rendering.py", '"jid": piece.user', '"id": piece.user'),
+    Mutation("A8", "gitmem/model/layout/journal.py", '"yesterday" if', '"1 day ago" if'),
+    Mutation("A8", "gitmem/model/layout/journal.py", "} weeks ago", "} weeks"),
+    Mutation("A20", "gitmem/model/context/render.py", '"jid": piece.user', '"id": piece.user'),
     Mutation(
         "A20",
-        "gitmem/core/rendering.py",
+        "gitmem/model/context/render.py",
         'f"<knowledge{_attributes(place | more)}>"',
         'f"<fact{_attributes(place | more)}>"',
     ),
-    Mutation("V52", "gitmem/core/escaping.py", 'MISSING = "(missing)"', 'MISSING = "(none)"'),
-    Mutation("C16", "gitmem/core/escaping.py", 'MISSING = "(missing)"', 'MISSING = "(none)"'),
-    Mutation("M7", "gitmem/core/rendering.py", '"## {}"', '"# {}"'),
+    Mutation(
+        "V52", "gitmem/model/context/escape.py", 'MISSING = "(missing)"', 'MISSING = "(none)"'
+    ),
+    Mutation(
+        "C16", "gitmem/model/context/escape.py", 'MISSING = "(missing)"', 'MISSING = "(none)"'
+    ),
+    Mutation("M7", "gitmem/model/context/render.py", '"## {}"', '"# {}"'),
     Mutation(
         "Z13",
-        "gitmem/operations/transcript_pending.py",
+        "gitmem/memory/transcripts/pending.py",
         '"No unsummarized conversations."',
         '"Nothing."',
     ),
@@ -349,32 +360,35 @@ SLOW = [
     ),
     Mutation("M9", "docs/injection.md", "; no conversation"),
     # Where memory lies, and who sees it.
-    Mutation("A2", "gitmem/operations/group.py", '/ "groups" /', '/ "memory" /'),
-    Mutation("F3", "gitmem/operations/group.py", '/ "groups" /', '/ "memory" /'),
-    Mutation("A3", "gitmem/git/setup.py", 'f"gitdir: {target}\\n"', 'f"gitmem: {target}\\n"'),
-    Mutation("A4", "gitmem/core/access.py", "    raise GroupRefused(", "    GroupRefused("),
+    Mutation("A2", "gitmem/memory/group.py", '/ "groups" /', '/ "memory" /'),
+    Mutation("F3", "gitmem/memory/group.py", '/ "groups" /', '/ "memory" /'),
+    Mutation("A3", "gitmem/store/setup.py", 'f"gitdir: {target}\\n"', 'f"gitmem: {target}\\n"'),
+    Mutation("A4", "gitmem/model/access.py", "    raise GroupRefused(", "    GroupRefused("),
     Mutation(
         "A4",
-        "gitmem/core/paths.py",
+        "gitmem/model/paths.py",
         "    broken = _broken_path(path)\n    if broken is not None:\n",
         "    broken = _broken_path(path)\n    if False:\n",
     ),
     Mutation(
         "F15",
-        "gitmem/core/paths.py",
+        "gitmem/model/paths.py",
         "    broken = _broken_path(path)\n    if broken is not None:\n",
         "    broken = _broken_path(path)\n    if False:\n",
     ),
     *(
         Mutation(
-            row, "gitmem/operations/init.py", "worktree.resolve() if worktree", "known if worktree"
+            row,
+            "gitmem/memory/admin/init.py",
+            "worktree.resolve() if worktree",
+            "known if worktree",
         )
         for row in ("Z1", "F2")
     ),
     *(
         Mutation(
             row,
-            "gitmem/git/setup.py",
+            "gitmem/store/setup.py",
             'os.fsencode(f"{found.line}/")',
             'os.fsencode(f"{found.line}.bak/")',
         )
@@ -382,27 +396,32 @@ SLOW = [
     ),
     Mutation(
         "C11",
-        "gitmem/operations/group.py",
+        "gitmem/memory/group.py",
         'return self.root / "repos" / f"{group}.git"',
         'return self.root / "groups" / group / ".git"',
     ),
     # Starter files, skills and sections.
-    Mutation("V46", "gitmem/operations/init.py", "snapshot.node(path) is None", "True"),
+    Mutation("V46", "gitmem/memory/admin/init.py", "snapshot.node(path) is None", "True"),
     Mutation(
         "A14", ARIZUKO, "compact:\n  into: episodes/{date}.md", "compact:\n  into: diary/{date}.md"
     ),
-    Mutation("A14", "gitmem/hosts/hooks/turns.py", "            keep_summary(group, text)\n"),
+    Mutation(
+        "A14", "gitmem/integrations/hooks/turns.py", "            keep_summary(group, text)\n"
+    ),
     Mutation(
         "A15", "templates/skills/aliases/arizuko/recall/SKILL.md", "name: recall", "name: find"
     ),
-    Mutation("A15", "gitmem/operations/retrieving.py", '"recent", "query")', '"query")'),
+    Mutation("A15", "gitmem/memory/context/retrieve.py", '"recent", "query")', '"query")'),
     Mutation(
-        "A17", "gitmem/core/rollups.py", "(week, month), WEEK: (month,)", "(week,), WEEK: (month,)"
+        "A17",
+        "gitmem/model/layout/rollups.py",
+        "(week, month), WEEK: (month,)",
+        "(week,), WEEK: (month,)",
     ),
     Mutation("A24", ARIZUKO, "    names: literal\n"),
-    Mutation("A24", "gitmem/core/rendering.py", '"jid": piece.user, '),
+    Mutation("A24", "gitmem/model/context/render.py", '"jid": piece.user, '),
     Mutation("A26", "templates/skills/facts/SKILL.md", "name: facts", "name: fact"),
-    Mutation("A28", "gitmem/hosts/install/plan.py", "*self.skills.changes, "),
+    Mutation("A28", "gitmem/integrations/install/plan.py", "*self.skills.changes, "),
     Mutation(
         "Z8", SECTION, "The sync comes before everything else, also before", "It can wait for"
     ),
@@ -410,7 +429,7 @@ SLOW = [
     Mutation("V77", "templates/sections/layers.yaml", "closes its alternatives", "was made"),
     Mutation(
         "V77",
-        "gitmem/hosts/install/sections.py",
+        "gitmem/integrations/install/parts/sections.py",
         'for kind in ("log", "journal")',
         'for kind in ("journal",)',
     ),
@@ -418,286 +437,312 @@ SLOW = [
     Mutation("V77", SECTION, "**Write at once.**", "**Write later.**"),
     # What a prompt holds.
     Mutation(
-        "A6", "gitmem/core/frontmatter.py", "data = YAMLHandler().load(block.raw)", "data = {}"
+        "A6",
+        "gitmem/model/text/frontmatter.py",
+        "data = YAMLHandler().load(block.raw)",
+        "data = {}",
     ),
     Mutation("A30", ARIZUKO, EPISODES + FACTS, FACTS + EPISODES),
-    Mutation("A31", "gitmem/operations/inject.py", "system_prompt", "prompt_text"),
+    Mutation("A31", "gitmem/memory/context/inject.py", "system_prompt", "prompt_text"),
     Mutation("V8", NANO, "load: query", "load: always"),
     *(
         Mutation(
             row,
-            "gitmem/operations/gathering.py",
+            "gitmem/memory/context/gather.py",
             'layer.load == "always"',
             'layer.load in ("always", "query")',
         )
         for row in ("V71", "F9")
     ),
-    Mutation("F9", "gitmem/operations/inject.py", "page.text(read.kept)", "page.text(_all(read))"),
     Mutation(
-        "F9", "gitmem/core/rendering.py", "if number == 0 and each.opening == _OWN", "if False"
+        "F9", "gitmem/memory/context/inject.py", "page.text(read.kept)", "page.text(_all(read))"
+    ),
+    Mutation(
+        "F9",
+        "gitmem/model/context/render.py",
+        "if number == 0 and each.opening == _OWN",
+        "if False",
     ),
     Mutation("V43", TIERS, "    load: user\n"),
     Mutation("V43", TIERS, "label: REFERENCES\n    load: always", "label: REFERENCES"),
     Mutation("C4", SOUL, "policy: write-once", "policy: write-once\n    load: recent 3"),
     Mutation("C4", ARIZUKO, "load: recent 14", "load: never"),
     Mutation("C17", ARIZUKO, "facts/*.md\n    load: always", "facts/*.md\n    load: query"),
-    Mutation("C17", "gitmem/core/fitting.py", "if size(pieces) <= budget:", "if True:"),
-    Mutation("M16", "gitmem/core/fitting.py", "if size(pieces) <= budget:", "if True:"),
+    Mutation("C17", "gitmem/model/context/fit.py", "if size(pieces) <= budget:", "if True:"),
+    Mutation("M16", "gitmem/model/context/fit.py", "if size(pieces) <= budget:", "if True:"),
     Mutation(
-        "C15", "gitmem/operations/inject.py", "Page(format or layout.format", "Page(layout.format"
+        "C15",
+        "gitmem/memory/context/inject.py",
+        "Page(format or layout.format",
+        "Page(layout.format",
     ),
     Mutation(
         "C20",
-        "gitmem/operations/gathering.py",
+        "gitmem/memory/context/gather.py",
         'if mode == "pointer" else',
         'if mode == "arrow" else',
     ),
-    Mutation("C20", "gitmem/operations/gathering.py", 'self._wanted.user_mode == "none"', "False"),
-    Mutation("C25", "gitmem/core/journal.py", 'return "week"', 'return "day"'),
+    Mutation("C20", "gitmem/memory/context/gather.py", 'self._wanted.user_mode == "none"', "False"),
+    Mutation("C25", "gitmem/model/layout/journal.py", 'return "week"', 'return "day"'),
     Mutation(
-        "C26", "gitmem/operations/gathering.py", "pages = filter(None, map(", "pages = iter(map("
+        "C26", "gitmem/memory/context/gather.py", "pages = filter(None, map(", "pages = iter(map("
     ),
-    Mutation("C2", "gitmem/core/journal.py", "(?P<dash>-?)", "(?P<dash>-)"),
-    Mutation("C2", "gitmem/core/journal.py", "(?:T(?P<time>", "(?:t(?P<time>"),
+    Mutation("C2", "gitmem/model/layout/journal.py", "(?P<dash>-?)", "(?P<dash>-)"),
+    Mutation("C2", "gitmem/model/layout/journal.py", "(?:T(?P<time>", "(?:t(?P<time>"),
     Mutation(
         "C19",
-        "gitmem/core/users.py",
+        "gitmem/model/users.py",
         'before + name + after.replace("{user}", name)',
         "before + name",
     ),
     # Writing, and the policies of layers.
     Mutation("C3", SOUL, "policy: write-once", "policy: free"),
-    Mutation("C3", "gitmem/core/daylog.py", 'if layer.header else b""', 'if False else b""'),
-    Mutation("C9", "gitmem/operations/group.py", "agent=check_agent(who.agent)", 'agent="agent"'),
     Mutation(
-        "C22", "gitmem/operations/applying.py", "return ended(before, newline) +", "return before +"
+        "C3", "gitmem/model/layout/daylog.py", 'if layer.header else b""', 'if False else b""'
+    ),
+    Mutation("C9", "gitmem/memory/group.py", "agent=check_agent(who.agent)", 'agent="agent"'),
+    Mutation(
+        "C22", "gitmem/memory/write/apply.py", "return ended(before, newline) +", "return before +"
     ),
     Mutation(
         "C29",
-        "gitmem/operations/group.py",
+        "gitmem/memory/group.py",
         "return time_now(self._now, self.zone)",
         "return time_now(self._now, UTC)",
     ),
     Mutation(
         "C32",
-        "gitmem/operations/write.py",
+        "gitmem/memory/write/write.py",
         "Plan((Step(changed, self._said(changed, before)),))",
         "Plan(tuple(Step({x: y}, self._said({x: y}, before)) for x, y in changed.items()))",
     ),
     Mutation(
         "V17",
-        "gitmem/operations/write.py",
+        "gitmem/memory/write/write.py",
         "Step(changed, ",
         'Step({**changed, "log.md": b"x\\n"}, ',
     ),
-    Mutation("V22", "gitmem/core/secret_wallets.py", "        finder=phrases_in,\n"),
+    Mutation("V22", "gitmem/model/secrets/wallets.py", "        finder=phrases_in,\n"),
     Mutation("V22", f"{ZYLOS}/layout.yaml", "    lint: [no-secrets]\n"),
-    Mutation("V35", "gitmem/core/entry_rules.py", '("Type", layer.types)', '("Type", ())'),
-    Mutation("Z48", "gitmem/core/entry_rules.py", "if entry.date is None and", "if False and"),
+    Mutation("V35", "gitmem/model/entries/rules.py", '("Type", layer.types)', '("Type", ())'),
+    Mutation("Z48", "gitmem/model/entries/rules.py", "if entry.date is None and", "if False and"),
     # Edits, commits and crashes.
     *(
         Mutation(
-            row, "gitmem/operations/pending.py", 'made.append(PendingEdit(path, "new"))', "continue"
+            row,
+            "gitmem/memory/write/open_edits.py",
+            'made.append(PendingEdit(path, "new"))',
+            "continue",
         )
         for row in ("M1", "M10", "C10")
     ),
     Mutation(
         "M2",
-        "gitmem/core/transcripts.py",
+        "gitmem/model/transcripts/batches.py",
         'REF = "refs/gitmem/transcripts"',
         'REF = "refs/heads/talk"',
     ),
     Mutation(
         "M11",
-        "gitmem/operations/inject.py",
+        "gitmem/memory/context/inject.py",
         "    moment = moment_at(group, at)\n",
-        "    from gitmem.operations.capture import capture\n\n"
+        "    from gitmem.memory.write.capture import capture\n\n"
         "    capture(group)\n    moment = moment_at(group, at)\n",
     ),
     *(
         Mutation(
             row,
-            "gitmem/git/lock.py",
+            "gitmem/store/lock.py",
             "fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)",
             "fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)",
         )
         for row in ("M14", "C30")
     ),
-    Mutation("V1", "gitmem/git/refs.py", "        os.fsync(fd)\n\n\ndef _held", "\n\ndef _held"),
+    Mutation("V1", "gitmem/store/refs.py", "        os.fsync(fd)\n\n\ndef _held", "\n\ndef _held"),
     Mutation(
         "V55",
-        "gitmem/git/commits.py",
+        "gitmem/store/objects/commits.py",
         "signature_name(agent)}",
         "__import__('pygit2').Config.get_global_config()['user.name']}",
     ),
     Mutation(
         "V66",
-        "gitmem/git/intake.py",
+        "gitmem/store/transaction/capture.py",
         "steps = [Step({path: seen.data}, note)]",
         "steps = [Step({path: before}, note)]",
     ),
     Mutation(
         "V66",
-        "gitmem/git/publish.py",
+        "gitmem/store/transaction/publish.py",
         "            self._note(plan.steps[-1].note.id, tip, items)\n",
     ),
     Mutation(
         "V67",
-        "gitmem/git/swapping.py",
+        "gitmem/store/worktree/swap.py",
         "            (swap if swapping else rename_onto_nothing)(source, target)\n",
         "            os.unlink(target.name, dir_fd=target.folder)\n"
         "            rename_onto_nothing(source, target)\n",
     ),
     # Freshness and consolidation.
-    Mutation("Z39", "gitmem/core/freshness.py", 'WHITE = b" \\t\\n\\r"', 'WHITE = b"\\v"'),
+    Mutation("Z39", "gitmem/model/entries/freshness.py", 'WHITE = b" \\t\\n\\r"', 'WHITE = b"\\v"'),
     Mutation(
         "C7",
-        "gitmem/core/freshness.py",
+        "gitmem/model/entries/freshness.py",
         "_digest(text.removeprefix(BOM).translate(None, WHITE))",
         '_digest(b"")',
     ),
-    Mutation("C5", "gitmem/core/freshness.py", '"stale")', '"archived")'),
-    Mutation("C5", "gitmem/core/consolidation.py", "    if entry.retired:\n", "    if True:\n"),
+    Mutation("C5", "gitmem/model/entries/freshness.py", '"stale")', '"archived")'),
+    Mutation(
+        "C5", "gitmem/model/curate/suggestions.py", "    if entry.retired:\n", "    if True:\n"
+    ),
     Mutation(
         "Z32",
-        "gitmem/operations/seed_report.py",
+        "gitmem/memory/curate/seed_report.py",
         '"archiveCandidatesOlderThan30Days"',
         '"archiveCandidates"',
     ),
-    Mutation("V56", "gitmem/operations/seed_report.py", '"largestFiles"', '"biggestFiles"'),
-    Mutation("V56", "gitmem/core/consolidation.py", "MOST = 10", "MOST = 9"),
-    Mutation("Z35", "gitmem/core/consolidation.py", "is over its budget", "is long"),
+    Mutation("V56", "gitmem/memory/curate/seed_report.py", '"largestFiles"', '"biggestFiles"'),
+    Mutation("V56", "gitmem/model/curate/suggestions.py", "MOST = 10", "MOST = 9"),
+    Mutation("Z35", "gitmem/model/curate/suggestions.py", "is over its budget", "is long"),
     Mutation(
         "Z47",
-        "gitmem/operations/consolidate.py",
+        "gitmem/memory/curate/consolidate.py",
         "return Plan((*logged, ",
         "return Plan((*logged[:0], ",
     ),
     Mutation(
         "V39",
-        "gitmem/operations/upkeep.py",
+        "gitmem/memory/days/steps.py",
         '    Step("rotate", _rotate_due, _rotate, has_trace=True),\n',
     ),
-    Mutation("V39", "gitmem/core/consolidation.py", "LOG_DAYS = 30", "LOG_DAYS = 300"),
-    Mutation("V41", "gitmem/operations/upkeep.py", "WEEK = 7", "WEEK = 8"),
-    Mutation("C23", "gitmem/core/archives.py", 'ARCHIVE = "archive"', 'ARCHIVE = "attic"'),
+    Mutation("V39", "gitmem/model/curate/suggestions.py", "LOG_DAYS = 30", "LOG_DAYS = 300"),
+    Mutation("V41", "gitmem/memory/days/steps.py", "WEEK = 7", "WEEK = 8"),
+    Mutation("C23", "gitmem/model/layout/archives.py", 'ARCHIVE = "archive"', 'ARCHIVE = "attic"'),
     Mutation(
         "C24",
-        "gitmem/operations/rollups_due.py",
+        "gitmem/memory/days/rollups_due.py",
         "    layers = rolled_layers(layout, layer)\n",
         "    layers = rolled_layers(layout, layer)\n    (group.worktree / 'x.md').touch()\n",
     ),
     # The rhythm of the day.
-    Mutation("Z30", "gitmem/operations/rotate.py", "if day == self._today or", "if True or"),
-    Mutation("V2", "gitmem/operations/snapshot.py", 'PREFIX = "snapshot/"', 'PREFIX = "day/"'),
-    Mutation("C13", "gitmem/operations/snapshot.py", "if before and not force:", "if before:"),
+    Mutation("Z30", "gitmem/memory/days/rotate.py", "if day == self._today or", "if True or"),
+    Mutation("V2", "gitmem/memory/days/snapshot.py", 'PREFIX = "snapshot/"', 'PREFIX = "day/"'),
+    Mutation("C13", "gitmem/memory/days/snapshot.py", "if before and not force:", "if before:"),
     Mutation(
         "V4",
-        "gitmem/operations/group.py",
+        "gitmem/memory/group.py",
         "return time_now(self._now, self.zone)",
         "return time_now(None, self.zone)",
     ),
     Mutation("V6", "pyproject.toml", '    "click",\n', '    "anthropic",\n    "click",\n'),
-    Mutation("V68", "gitmem/hosts/schedule/times.py", "Time(23, 0)", "Time(3, 0)"),
-    Mutation("V68", "gitmem/hosts/schedule/tasks.py", "EVERY = 30", "EVERY = 60"),
-    Mutation("V69", "gitmem/hosts/schedule/tasks.py", "{CONTEXT: 1, ", "{CONTEXT: 2, "),
+    Mutation("V68", "gitmem/integrations/schedule/times.py", "Time(23, 0)", "Time(3, 0)"),
+    Mutation("V68", "gitmem/integrations/schedule/tasks.py", "EVERY = 30", "EVERY = 60"),
+    Mutation("V69", "gitmem/integrations/schedule/tasks.py", "{CONTEXT: 1, ", "{CONTEXT: 2, "),
     Mutation("Z10", CHECK, "3. From 70 % on", "3. From 90 % on"),
     Mutation("V78", CHECK, "2. Below 70 %", "2. Below 50 %"),
     Mutation("V78", CHECK, '"Context OK: X%"', '"fine"'),
     Mutation("V78", CHECK, "then start a new session", "then go on"),
-    Mutation("Z33", "gitmem/core/budgets.py", 'return "over"', 'return "ok"'),
-    Mutation("V74", "gitmem/operations/status.py", 'health = "attention"', 'health = "ok"'),
-    Mutation("V57", "gitmem/operations/status.py", "size += len(", "size = len("),
+    Mutation("Z33", "gitmem/model/layout/budgets.py", 'return "over"', 'return "ok"'),
+    Mutation("V74", "gitmem/memory/read/status.py", 'health = "attention"', 'health = "ok"'),
+    Mutation("V57", "gitmem/memory/read/status.py", "size += len(", "size = len("),
     # Conversations.
-    Mutation("Z34", "gitmem/hosts/transcripts/databases.py", 'return f"c4:{number}"', 'return ""'),
+    Mutation(
+        "Z34", "gitmem/integrations/transcripts/databases.py", 'return f"c4:{number}"', 'return ""'
+    ),
     Mutation(
         "Z34",
-        "gitmem/hosts/transcripts/databases.py",
+        "gitmem/integrations/transcripts/databases.py",
         "found.append(Summarised(",
         "list(Summarised(",
     ),
     Mutation(
-        "V54", "gitmem/operations/transcript_pending.py", "        write_lease(group.gitdir, out)\n"
+        "V54", "gitmem/memory/transcripts/pending.py", "        write_lease(group.gitdir, out)\n"
     ),
     Mutation(
         "V64",
-        "gitmem/operations/transcript_pending.py",
+        "gitmem/memory/transcripts/pending.py",
         "again is None or again.has(number, name)",
         "True",
     ),
-    Mutation("V59", "gitmem/operations/transcript_pending.py", "[Action Required] ", ""),
+    Mutation("V59", "gitmem/memory/transcripts/pending.py", "[Action Required] ", ""),
     Mutation(
         "V59",
-        "gitmem/core/transcripts.py",
+        "gitmem/model/transcripts/batches.py",
         '"No new conversations since last checkpoint."',
         '"Nothing new."',
     ),
-    Mutation("V59", "gitmem/core/transcripts.py", '{"zylos": "zylos-memory"}', "{}"),
+    Mutation("V59", "gitmem/model/transcripts/batches.py", '{"zylos": "zylos-memory"}', "{}"),
     Mutation(
         "V60",
-        "gitmem/hosts/hooks/start.py",
+        "gitmem/integrations/hooks/session_start.py",
         'CARRIED_ON = ("resume", "fork")',
         'CARRIED_ON = ("resume", "fork", "compact")',
     ),
     Mutation(
         "V81",
-        "gitmem/hosts/hooks/answering.py",
+        "gitmem/integrations/hooks/answer.py",
         "            self.failed(error, what)\n            return NOTHING\n",
         "            raise\n",
     ),
     Mutation(
         "V81",
-        "gitmem/hosts/hooks/start.py",
+        "gitmem/integrations/hooks/session_start.py",
         "            return lambda holds: worded(UNREADABLE)\n",
         "            raise\n",
     ),
     # Search and retrieval.
-    Mutation("V70", "gitmem/operations/search.py", "                hits += said.hits\n"),
+    Mutation("V70", "gitmem/memory/search/search.py", "                hits += said.hits\n"),
     Mutation(
         "V70",
-        "gitmem/operations/retrieving.py",
+        "gitmem/memory/context/retrieve.py",
         "    gate = asked.limits.gate\n",
         "    gate = 2.0\n",
     ),
-    Mutation("V72", "gitmem/operations/search.py", "        related=tuple(related),\n"),
+    Mutation("V72", "gitmem/memory/search/search.py", "        related=tuple(related),\n"),
     Mutation(
         "C18",
-        "gitmem/operations/search.py",
+        "gitmem/memory/search/search.py",
         "hits.sort(key=lambda each: -each.score)",
         "hits.reverse()",
     ),
     Mutation(
         "C18",
-        "gitmem/operations/retrieving.py",
+        "gitmem/memory/context/retrieve.py",
         "    gate = asked.limits.gate\n",
         "    gate = 2.0\n",
     ),
     Mutation(
-        "F10", "gitmem/operations/hearing.py", "if since or chats else None", "if since else None"
+        "F10",
+        "gitmem/memory/search/messages.py",
+        "if since or chats else None",
+        "if since else None",
     ),
-    Mutation("F11", "gitmem/index/scoring.py", "-bm25(words", "bm25(words"),
+    Mutation("F11", "gitmem/cache/scoring.py", "-bm25(words", "bm25(words"),
     Mutation(
         "F12",
-        "gitmem/operations/memory_actions.py",
+        "gitmem/memory/read/memory_actions.py",
         'sources: str = "all"',
         'sources: str = "memory"',
     ),
     Mutation(
-        "F14", "gitmem/operations/memory_actions.py", "if not layout.allows(wanted):", "if False:"
+        "F14", "gitmem/memory/read/memory_actions.py", "if not layout.allows(wanted):", "if False:"
     ),
     Mutation(
-        "F14", "gitmem/operations/memory_actions.py", "allowed_only=True", "allowed_only=False"
+        "F14", "gitmem/memory/read/memory_actions.py", "allowed_only=True", "allowed_only=False"
     ),
     # Migration and compaction.
     Mutation("F5", NANO, "  from: CLAUDE.md\n", "  from: CLAUDE.txt\n"),
     Mutation(
-        "F5", "gitmem/hosts/hooks/start.py", "if any(layout_of(self._group).migrate):", "if False:"
+        "F5",
+        "gitmem/integrations/hooks/session_start.py",
+        "if any(layout_of(self._group).migrate):",
+        "if False:",
     ),
     Mutation("F6", NANO, '"## Session Compaction "', '"## Compaction "'),
-    Mutation("F6", "gitmem/operations/upkeep.py", '    Step("migrate", _migrate_due, _migrate),\n'),
+    Mutation("F6", "gitmem/memory/days/steps.py", '    Step("migrate", _migrate_due, _migrate),\n'),
     Mutation(
         "F16",
-        "gitmem/hosts/hooks/start.py",
+        "gitmem/integrations/hooks/session_start.py",
         "        return worded(GO_ON, path=path)\n",
         "        return NOTHING\n",
     ),

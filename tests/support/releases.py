@@ -21,9 +21,9 @@ _PARTS = ("gitmem", "templates", "hooks", "pyproject.toml")
 _KILLED = """
 import os, sys
 try:
-    import gitmem.git.fault_points as protocol
+    import gitmem.store.fault_points as protocol
 except ImportError:  # the previous release has them elsewhere
-    import gitmem.git.publish as protocol
+    import gitmem.store.transaction.publish as protocol
 point = sys.argv[1]
 def reached(step):
     if step == point:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from gitmem.core.messages import Parsed, parse
-from gitmem.git.repository import Repository
-from gitmem.operations.group import Group
+from gitmem.memory.group import Group
+from gitmem.model.commit_messages import Parsed, parse
+from gitmem.store.repository import Repository
 from tests.support.git import git
 from tests.support.histories import put
 

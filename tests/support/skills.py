@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from gitmem.core import frontmatter
-from gitmem.operations.layouts import shipped_layout
+from gitmem.memory.layouts import shipped_layout
+from gitmem.model.text import frontmatter
 from gitmem.resources import templates
 from tests.support.cli import Run, Said, run_gitmem
 

@@ -12,12 +12,12 @@ from gitmem.cli.declare import as_somebody, named, not_empty
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import visible
-from gitmem.core.numbers import counted
-from gitmem.core.quoting import quoted
+from gitmem.model.text.numbers import counted
+from gitmem.model.text.quoting import quoted
 
 if TYPE_CHECKING:
-    from gitmem.operations.adopt import Adopted
-    from gitmem.operations.adopt_folder import Left
+    from gitmem.memory.adopt.adopt import Adopted
+    from gitmem.memory.adopt.folder import Left
 
 NAMED = 3
 """How many names outside memory are listed."""
@@ -54,7 +54,7 @@ def command(
       gitmem adopt ~/.claude/projects/my-project/memory -g coder --in-place
       gitmem adopt ./memories -g bot --layout soul --dry-run
     """
-    from gitmem.operations.adopt import adopt
+    from gitmem.memory.adopt.adopt import adopt
 
     with call.progress("adopting") as progress:
         done = adopt(

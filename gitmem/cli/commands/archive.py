@@ -13,12 +13,12 @@ from gitmem.cli.declare import allow_policy, as_somebody, path_argument, reason
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation, ago
 from gitmem.cli.style import columns, short, visible
-from gitmem.core.quoting import quoted
 from gitmem.errors import BadInput
+from gitmem.model.text.quoting import quoted
 
 if TYPE_CHECKING:
-    from gitmem.operations.archive import Archived
-    from gitmem.operations.archived import ArchivedList, ArchivedThing
+    from gitmem.memory.curate.archive import Archived
+    from gitmem.memory.recover.archived import ArchivedList, ArchivedThing
 
 
 @declare("archive")
@@ -54,7 +54,7 @@ def command(
     if listing:
         _list(call, things, dry_run)
         return
-    from gitmem.operations.archive import archive
+    from gitmem.memory.curate.archive import archive
 
     with call.group() as group:
         done = archive(group, things, reason=reason, allow_policy=allow_policy, dry_run=dry_run)
@@ -78,7 +78,7 @@ def _list(call: Invocation, things: tuple[str, ...], dry_run: bool) -> None:
             "--list shows the whole archive, and moves nothing",
             hint="run `gitmem archive --list` alone",
         )
-    from gitmem.operations.archived import archived
+    from gitmem.memory.recover.archived import archived
 
     with call.group() as group:
         found = archived(group)

@@ -11,12 +11,12 @@ from gitmem.cli.declare import allow_markers, as_somebody, path_argument, reason
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import short, visible
-from gitmem.core.numbers import counted
-from gitmem.core.quoting import quoted
+from gitmem.model.text.numbers import counted
+from gitmem.model.text.quoting import quoted
 
 if TYPE_CHECKING:
-    from gitmem.operations.capture import CapturedAll
-    from gitmem.operations.status import Status
+    from gitmem.memory.read.status import Status
+    from gitmem.memory.write.capture import CapturedAll
 
 SHOWN = 20
 
@@ -40,7 +40,7 @@ def command(call: Invocation, paths: tuple[str, ...], reason: str, allow_markers
       gitmem capture state.md --agent ada --reason "edited by hand"
       gitmem capture && gitmem status
     """
-    from gitmem.operations.capture import capture
+    from gitmem.memory.write.capture import capture
 
     with call.group() as group, call.progress("capturing") as progress:
         done = capture(

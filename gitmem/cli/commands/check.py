@@ -12,11 +12,11 @@ from gitmem.cli import boundary
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import visible
-from gitmem.core.numbers import counted
+from gitmem.model.text.numbers import counted
 
 if TYPE_CHECKING:
-    from gitmem.operations.check import Checked, Finding
-    from gitmem.operations.staged import Staged
+    from gitmem.memory.admin.check import Checked, Finding
+    from gitmem.memory.write.staged import Staged
 
 REPAIR = "gitmem check --repair"
 
@@ -62,7 +62,7 @@ def command(
         return _acknowledge(call, acknowledge)
     if staged or message:
         return _staged(call, Path(index) if index else None, message)
-    from gitmem.operations.check import check_group  # also of a group that cannot be opened
+    from gitmem.memory.admin.check import check_group  # also of a group that cannot be opened
 
     with call.progress("checking") as progress:
         checked = check_group(
@@ -107,7 +107,7 @@ def _finding(call: Invocation, finding: Finding) -> Iterator[str]:
 
 
 def _acknowledge(call: Invocation, ids: tuple[str, ...]) -> int:
-    from gitmem.operations.exposed import acknowledge
+    from gitmem.memory.context.exposed import acknowledge
 
     with call.group() as group:
         done = acknowledge(group, ids)
@@ -119,7 +119,7 @@ def _acknowledge(call: Invocation, ids: tuple[str, ...]) -> int:
 
 
 def _staged(call: Invocation, index: Path | None, message: str | None) -> int:
-    from gitmem.operations.staged import guard_message, guard_staged
+    from gitmem.memory.write.staged import guard_message, guard_staged
 
     if message:
         found = guard_message(Path(message).read_text("utf-8", "replace"))

@@ -12,7 +12,7 @@ from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import short, visible
 
 if TYPE_CHECKING:
-    from gitmem.operations.confirm import Confirmed
+    from gitmem.memory.entries.confirm import Confirmed
 
 
 @declare("confirm")
@@ -32,7 +32,7 @@ def command(call: Invocation, things: tuple[str, ...], reason: str) -> None:
       gitmem confirm decisions#use-esm-only
       gitmem confirm reference/projects.md#billing facts/tea.md --reason "asked Ada"
     """
-    from gitmem.operations.confirm import confirm
+    from gitmem.memory.entries.confirm import confirm
 
     with call.group() as group:
         done = confirm(group, things, reason=reason)

@@ -16,12 +16,12 @@ from gitmem.cli.invocation import Invocation
 from gitmem.cli.reporting import decision_lines, report_lines
 from gitmem.cli.stdin import STDIN, read_stdin
 from gitmem.cli.style import short, visible
-from gitmem.core.secrets import repeated
 from gitmem.errors import BadInput
+from gitmem.model.secrets.find import repeated
 
 if TYPE_CHECKING:
-    from gitmem.operations.consolidate import Consolidated
-    from gitmem.operations.decided import Decided
+    from gitmem.memory.curate.consolidate import Consolidated
+    from gitmem.memory.curate.decided import Decided
 
 SEED = "seed"
 
@@ -105,13 +105,13 @@ def _check_keys(call: Invocation, keys: str | None, *, report: bool) -> None:
 
 
 def _report(call: Invocation, at: str | None, keys: str | None) -> None:
-    from gitmem.operations.report import made_report, report
+    from gitmem.memory.curate.report import made_report, report
 
     with call.group() as group:
         found = report(group, at=at) if at else made_report(group)
         now = group.now()
     if keys:
-        from gitmem.operations.seed_report import seed_report
+        from gitmem.memory.curate.seed_report import seed_report
 
         # Our own report is about a day; who reads these keys expects the time of the run.
         found = found if at else found._replace(timestamp=now)
@@ -121,7 +121,7 @@ def _report(call: Invocation, at: str | None, keys: str | None) -> None:
 
 
 def _apply(call: Invocation, **options: Any) -> None:
-    from gitmem.operations.consolidate import consolidate
+    from gitmem.memory.curate.consolidate import consolidate
 
     with call.group() as group:
         done = consolidate(group, **options)
@@ -148,7 +148,7 @@ def _consolidated(call: Invocation, done: Consolidated) -> Iterator[str]:
 
 
 def _decide(call: Invocation, plan: str, **options: Any) -> None:
-    from gitmem.operations.decide import decide
+    from gitmem.memory.curate.decide import decide
 
     data = _plan_text(plan)
     with call.group() as group:

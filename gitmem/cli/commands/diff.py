@@ -15,8 +15,8 @@ from gitmem.cli.style import short
 from gitmem.errors import BadInput, MomentNotFound, PathNotFound
 
 if TYPE_CHECKING:
-    from gitmem.operations.diff import Diffed
-    from gitmem.operations.group import Group
+    from gitmem.memory.group import Group
+    from gitmem.memory.read.diff import Diffed
 
 AFTER_DASHES = "gitmem.diff.paths"
 MOMENTS = 2
@@ -47,7 +47,7 @@ def command(context: click.Context, call: Invocation, what: tuple[str, ...]) -> 
       gitmem diff yesterday state.md
       gitmem diff 2026-02-01 2026-02-08 -- reference
     """
-    from gitmem.operations.diff import diff
+    from gitmem.memory.read.diff import diff
 
     after = context.meta[AFTER_DASHES]
     with call.group() as group:
@@ -63,7 +63,7 @@ def command(context: click.Context, call: Invocation, what: tuple[str, ...]) -> 
 
 
 def _is_no_moment(group: Group, text: str) -> bool:
-    from gitmem.operations.resolve import resolve
+    from gitmem.memory.resolve import resolve
 
     try:
         resolve(group, text)

@@ -12,11 +12,11 @@ from gitmem.cli import boundary
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import columns, visible
-from gitmem.core.numbers import counted
 from gitmem.errors import BadInput
+from gitmem.model.text.numbers import counted
 
 if TYPE_CHECKING:
-    from gitmem.hosts.doctor.looking import Doctored, Wiring
+    from gitmem.integrations.doctor.doctor import Doctored, Wiring
 
 MANAGED = {
     "darwin": "/Library/Application Support/ClaudeCode/managed-settings.json",
@@ -40,8 +40,8 @@ def command(call: Invocation) -> int:
     """
     from importlib.util import find_spec
 
-    from gitmem.hosts.doctor.looking import Running, doctor
-    from gitmem.hosts.program import own_program
+    from gitmem.integrations.doctor.doctor import Running, doctor
+    from gitmem.integrations.hosts.program import own_program
 
     words = own_program(sys.argv[0], sys.executable)
     rules = MANAGED.get(sys.platform)

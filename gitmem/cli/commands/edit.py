@@ -17,7 +17,7 @@ from gitmem.cli.style import visible
 from gitmem.errors import BadInput, PathRefused
 
 if TYPE_CHECKING:
-    from gitmem.operations.group import Group
+    from gitmem.memory.group import Group
 
 FALLBACKS = ("editor", "vi", "nano")
 HINT = 'set VISUAL or EDITOR, for example `EDITOR="code --wait"`'
@@ -38,8 +38,8 @@ def command(call: Invocation, path: str, reason: str, allow_markers: bool) -> in
       gitmem edit state.md
       EDITOR="code --wait" gitmem edit diary/today.md --reason "notes of the day"
     """
-    from gitmem.operations.capture import capture
-    from gitmem.operations.group import FINDER, Who
+    from gitmem.memory.group import FINDER, Who
+    from gitmem.memory.write.capture import capture
 
     editor = _editor(call.environ)
     with call.group(who=Who(FINDER.agent)) as group:

@@ -11,10 +11,10 @@ from gitmem.cli.declare import at, named
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import columns
-from gitmem.core.quoting import quoted
+from gitmem.model.text.quoting import quoted
 
 if TYPE_CHECKING:
-    from gitmem.operations.entries import ListedEntries, ListedEntry
+    from gitmem.memory.entries.entries import ListedEntries, ListedEntry
 
 WRITE = 'gitmem write {path} --entry "TITLE" --set Status=active'
 
@@ -36,7 +36,7 @@ def command(call: Invocation, path: str, status: str | None, at: str | None) -> 
       gitmem entries decisions --status active
       gitmem entries reference/ideas.md --at 2026-02-08
     """
-    from gitmem.operations.entries import entries
+    from gitmem.memory.entries.entries import entries
 
     with call.group() as group:
         found = entries(group, path, status=status or "", at=at)

@@ -11,11 +11,11 @@ from gitmem.cli.declare import at, named
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import Paint, columns, plain, short, visible
-from gitmem.core.numbers import counted
 from gitmem.errors import BadInput
+from gitmem.model.text.numbers import counted
 
 if TYPE_CHECKING:
-    from gitmem.operations.freshness import AgedEntry, Freshness, LineDates
+    from gitmem.memory.entries.freshness import AgedEntry, Freshness, LineDates
 
 FADED = ("fading", "stale")
 BARS = {"active": "####", "aging": "###.", "fading": "##..", "stale": "#..."}
@@ -42,7 +42,7 @@ def command(call: Invocation, path: str, state: str | None, lines: bool, at: str
       gitmem freshness reference/projects.md --lines
       gitmem freshness --at 2026-02-08 --json
     """
-    from gitmem.operations.freshness import freshness, line_dates
+    from gitmem.memory.entries.freshness import freshness, line_dates
 
     if lines:
         if not path or state:

@@ -12,14 +12,14 @@ from gitmem.cli.declare import group
 from gitmem.cli.invocation import Invocation, ago
 from gitmem.cli.rewiring import answer_rewired
 from gitmem.cli.style import columns, plain, visible
-from gitmem.core.numbers import counted
-from gitmem.core.quoting import quoted
+from gitmem.model.text.numbers import counted
+from gitmem.model.text.quoting import quoted
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gitmem.hosts.install.rewiring import GivenBack
-    from gitmem.operations.groups import GroupRemoved, GroupRow
+    from gitmem.integrations.install.rewire import GivenBack
+    from gitmem.memory.admin.groups import GroupRemoved, GroupRow
 
 
 @group("groups")
@@ -38,9 +38,9 @@ def command(context: click.Context, call: Invocation) -> None:
 
 
 def _list(call: Invocation) -> None:
-    from gitmem.operations.clock import zone_of
-    from gitmem.operations.group import time_now
-    from gitmem.operations.groups import groups
+    from gitmem.memory.admin.groups import groups
+    from gitmem.memory.clock import zone_of
+    from gitmem.memory.group import time_now
 
     rows = groups(call.store, acting=call.settings.acting)
     now = time_now(call.clock, zone_of(call.store.root))
@@ -93,7 +93,7 @@ def rename(call: Invocation, old: str, new: str) -> None:
     Examples:
       gitmem groups rename research library
     """
-    from gitmem.operations.groups import rename_group
+    from gitmem.memory.admin.groups import rename_group
 
     renamed = rename_group(call.store, old, new, acting=call.settings.acting)
     line = f"renamed {renamed.old} to {renamed.new}; its files are in {visible(renamed.worktree)}"
@@ -112,8 +112,8 @@ def remove(call: Invocation, name: str, yes: bool) -> None:
       gitmem groups remove scratch
       gitmem groups remove scratch --yes
     """
-    from gitmem.hosts.install.rewiring import give_back
-    from gitmem.operations.groups import remove_group
+    from gitmem.integrations.install.rewire import give_back
+    from gitmem.memory.admin.groups import remove_group
 
     if not yes and not call.confirm(
         f"Move the group {name!r}, files and history, to the trash?",
@@ -140,7 +140,7 @@ def remove(call: Invocation, name: str, yes: bool) -> None:
 
 def _now_at(call: Invocation, removed: GroupRemoved, folder: str) -> str:
     """Where a folder of a group is after its removal; a work tree outside the store stays."""
-    from gitmem.operations.group import Store
+    from gitmem.memory.group import Store
 
     usual = call.store.default_worktree(removed.name)
     if not Path(folder).is_relative_to(usual):

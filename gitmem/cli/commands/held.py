@@ -10,16 +10,16 @@ import click
 from gitmem.cli.declare import as_somebody, group, named, reason
 from gitmem.cli.invocation import Invocation, ago
 from gitmem.cli.style import columns, short, text_lines, visible
-from gitmem.core.numbers import counted
-from gitmem.core.quoting import quoted
 from gitmem.errors import BadInput
+from gitmem.model.text.numbers import counted
+from gitmem.model.text.quoting import quoted
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gitmem.operations.held import HeldAccepted, HeldShown, HeldThing
-    from gitmem.operations.ignore import HeldIgnored, IgnoredRow
-    from gitmem.operations.trash import Dropped, HeldEmptied
+    from gitmem.memory.recover.held import HeldAccepted, HeldShown, HeldThing
+    from gitmem.memory.recover.ignore import HeldIgnored, IgnoredRow
+    from gitmem.memory.recover.trash import Dropped, HeldEmptied
 
 SECRET = "secret:"
 """How the rule of a version begins that holds one."""
@@ -48,8 +48,8 @@ def command(context: click.Context, call: Invocation) -> None:
 
 
 def _list(call: Invocation, *, trash: bool = False) -> None:
-    from gitmem.operations.held import held_list
-    from gitmem.operations.trash import held_trash
+    from gitmem.memory.recover.held import held_list
+    from gitmem.memory.recover.trash import held_trash
 
     with call.group() as group:
         things = () if trash else held_list(group)
@@ -128,7 +128,7 @@ def show(call: Invocation, what: str) -> None:
       gitmem held show notes.md
       gitmem held show 20260208T143000-a1b2c3
     """
-    from gitmem.operations.held import held_show
+    from gitmem.memory.recover.held import held_show
 
     with call.group() as group:
         shown = held_show(group, what)
@@ -185,7 +185,7 @@ def accept(call: Invocation, *, what: str, redact: bool, yes: bool, reason: str)
       gitmem held accept notes.md --redact
       gitmem held accept notes.md --yes --reason "an example key from the manual"
     """
-    from gitmem.operations.held import find_held, held_accept
+    from gitmem.memory.recover.held import find_held, held_accept
 
     with call.group() as group:
         thing = find_held(group, what)
@@ -227,8 +227,8 @@ def drop(call: Invocation, what: str, yes: bool, reason: str) -> None:
       gitmem held drop notes.md
       gitmem held drop notes.md --yes --reason "copied by mistake"
     """
-    from gitmem.operations.held import find_held
-    from gitmem.operations.trash import held_drop
+    from gitmem.memory.recover.held import find_held
+    from gitmem.memory.recover.trash import held_drop
 
     with call.group() as group:
         thing = find_held(group, what)
@@ -258,7 +258,7 @@ def restore(call: Invocation, what: str) -> None:
       gitmem held list --trash
       gitmem held restore 20260208T143000-a1b2c3
     """
-    from gitmem.operations.trash import held_restore
+    from gitmem.memory.recover.trash import held_restore
 
     with call.group() as group:
         back = held_restore(group, what)
@@ -291,7 +291,7 @@ def empty(
       gitmem held empty --before "90 days ago"
       gitmem held empty 20260208T143000-a1b2c3 --yes
     """
-    from gitmem.operations.trash import held_empty
+    from gitmem.memory.recover.trash import held_empty
 
     with call.group() as group:
         done = held_empty(group, ids, before=before or "", dry_run=True)
@@ -350,7 +350,7 @@ def ignore(
       gitmem held ignore --list
       gitmem held ignore --remove "*.pdf"
     """
-    from gitmem.operations import ignore as ignoring
+    from gitmem.memory.recover import ignore as ignoring
 
     if listing == bool(what):
         raise BadInput(

@@ -10,7 +10,7 @@ from gitmem.cli.declare import CONTEXT
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import text_lines
-from gitmem.hosts.table import CLAUDE, HOSTS
+from gitmem.integrations.hosts.table import CLAUDE, HOSTS
 
 SILENCE = 1.0
 """Seconds after which a host has said all, though it has not closed its end ..."""
@@ -45,7 +45,7 @@ def command(call: Invocation, *, event: str, host: str) -> int:
       echo '{"session_id": "s", "source": "startup"}' | gitmem hook session-start
       echo '{"prompt": "when do we deploy?"}' | gitmem hook user-prompt-submit --host codex
     """
-    from gitmem.hosts.hooks.answering import LARGEST, UNWATCHED, Asked, read_payload, respond
+    from gitmem.integrations.hooks.answer import LARGEST, UNWATCHED, Asked, read_payload, respond
 
     settings = call.settings
     who = call.flags.agent or call.environ.get("GITMEM_AGENT") or ""
@@ -67,7 +67,7 @@ def command(call: Invocation, *, event: str, host: str) -> int:
     if sys.stdin is None or sys.stdin.isatty():
         click.echo("gitmem hook reads the JSON object of a host on standard input", err=True)
         return 1
-    from gitmem.hosts.hooks.deadline import limited
+    from gitmem.integrations.hooks.deadline import limited
 
     with limited(asked):
         payload = read_payload(_heard(sys.stdin.fileno(), LARGEST + 1))

@@ -12,10 +12,10 @@ from gitmem.cli.declare import as_somebody
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import visible
-from gitmem.core.numbers import counted
+from gitmem.model.text.numbers import counted
 
 if TYPE_CHECKING:
-    from gitmem.operations.init import Initialised
+    from gitmem.memory.admin.init import Initialised
 
 
 STANDARD = "standard"
@@ -46,7 +46,7 @@ def command(call: Invocation, worktree: str | None, layout: str | None) -> None:
       gitmem init -g research
       gitmem init -g coder --worktree ~/project/.memory
     """
-    from gitmem.operations.init import init
+    from gitmem.memory.admin.init import init
 
     place = Path(worktree).expanduser() if worktree else None
     made = init(

@@ -13,10 +13,10 @@ from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.stdin import STDIN, read_stdin
 from gitmem.cli.style import columns, plain, short
-from gitmem.core.numbers import counted
+from gitmem.model.text.numbers import counted
 
 if TYPE_CHECKING:
-    from gitmem.operations.inject import Injected
+    from gitmem.memory.context.inject import Injected
 
 UNCAPTURED = "not shown, because not committed: {}; commit with: gitmem capture"
 HELD = "not shown, because it may not enter git: {}; decide with: gitmem held"
@@ -66,7 +66,7 @@ def command(
       gitmem inject --prompt "Why did we choose ESM?" --explain
       gitmem inject --at yesterday --explain
     """
-    from gitmem.operations.inject import inject
+    from gitmem.memory.context.inject import inject
 
     with call.group() as group:
         found = inject(
@@ -117,16 +117,16 @@ def _remark(call: Invocation, found: Injected, at: str | None) -> None:
 
 
 def _dropped(found: Injected) -> int:
-    from gitmem.operations.inject import OVER_BUDGET
+    from gitmem.memory.context.inject import OVER_BUDGET
 
     return sum(each.why == OVER_BUDGET for each in found.manifest.left_out)
 
 
 def _why_nothing(found: Injected, at: str | None) -> str:
-    from gitmem.operations.gathering import BY_PROMPT
+    from gitmem.memory.context.gather import BY_PROMPT
 
     if not found.layout_blob and at:
-        from gitmem.core.quoting import quoted
+        from gitmem.model.text.quoting import quoted
 
         return (
             f"nothing is shown: this group had no layout then; see: gitmem list --at {quoted(at)}"

@@ -14,15 +14,15 @@ from gitmem.cli import boundary
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import columns, visible
-from gitmem.core.access import MAIN
-from gitmem.core.numbers import counted
-from gitmem.core.quoting import quoted
 from gitmem.errors import BadInput
-from gitmem.hosts.table import HOSTS
+from gitmem.integrations.hosts.table import HOSTS
+from gitmem.model.access import MAIN
+from gitmem.model.text.numbers import counted
+from gitmem.model.text.quoting import quoted
 
 if TYPE_CHECKING:
-    from gitmem.hosts.install.carrying_out import FileDone
-    from gitmem.hosts.install.wiring import Installed
+    from gitmem.integrations.install.apply import FileDone
+    from gitmem.integrations.install.install import Installed
 
 GIT_HOOK = "git-hook"
 LEAVE = "leave it out"
@@ -129,7 +129,7 @@ def command(
 
 
 def _uninstalled(call: Invocation, host: str, scope: str, dry_run: bool) -> Installed:
-    from gitmem.hosts.install.wiring import uninstall
+    from gitmem.integrations.install.install import uninstall
 
     return uninstall(
         call.store, host, scope, environ=call.environ, project=Path.cwd(), dry_run=dry_run
@@ -139,9 +139,9 @@ def _uninstalled(call: Invocation, host: str, scope: str, dry_run: bool) -> Inst
 def _installed(
     call: Invocation, host: str, scope: str, dry_run: bool, replace: bool, **wishes: bool | None
 ) -> Installed:
-    from gitmem.hosts.install.places import find_program
-    from gitmem.hosts.install.wiring import install
-    from gitmem.hosts.login import login_environ
+    from gitmem.integrations.hosts.login import login_environ
+    from gitmem.integrations.install.install import install
+    from gitmem.integrations.install.locations import find_program
 
     # A host may be started where the variable is not set. What a project shares names no place.
     is_named = call.flags.store or (scope == "user" and call.environ.get("GITMEM_HOME"))
@@ -233,10 +233,10 @@ def _diff_lines(call: Invocation, file: FileDone) -> Iterator[str]:
 
 
 def _git_hook(call: Invocation, uninstall: bool, dry_run: bool) -> None:
-    from gitmem.hosts.install.git_hook import install_git_hook
-    from gitmem.hosts.install.places import find_program
-    from gitmem.hosts.login import login_environ
-    from gitmem.operations.git_hook import take_git_hook
+    from gitmem.integrations.hosts.login import login_environ
+    from gitmem.integrations.install.locations import find_program
+    from gitmem.integrations.install.parts.git_hook import install_git_hook
+    from gitmem.memory.admin.git_hook import take_git_hook
 
     path = login_environ(call.environ)["PATH"]
     program = find_program(sys.argv[0], sys.executable, path)

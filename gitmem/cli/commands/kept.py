@@ -15,7 +15,7 @@ from gitmem.cli.style import columns, short, visible
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gitmem.operations.departed import Kept, Restored
+    from gitmem.memory.recover.kept import Kept, Restored
 
 
 @group("kept")
@@ -38,7 +38,7 @@ def command(context: click.Context, call: Invocation) -> None:
 
 
 def _list(call: Invocation) -> None:
-    from gitmem.operations.departed import kept_list
+    from gitmem.memory.recover.kept import kept_list
 
     with call.group() as group:
         found = kept_list(group)
@@ -93,7 +93,7 @@ def restore(call: Invocation, commit: str, allow_secret: tuple[str, ...]) -> Non
       gitmem kept restore 51cc3e5
       gitmem kept restore 51cc3e5 --allow-secret secret-assignment
     """
-    from gitmem.operations.departed import kept_restore
+    from gitmem.memory.recover.kept import kept_restore
 
     with call.group() as group:
         done = kept_restore(group, commit, allow_secret=allow_secret)
@@ -119,7 +119,7 @@ def drop(call: Invocation, commit: str, *, yes: bool) -> None:
     Examples:
       gitmem kept drop 51cc3e5 --yes
     """
-    from gitmem.operations.departed import find_kept, kept_drop
+    from gitmem.memory.recover.kept import find_kept, kept_drop
 
     with call.group() as group:
         found = short(find_kept(group, commit))

@@ -13,11 +13,11 @@ from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.rewiring import answer_rewired
 from gitmem.cli.style import columns, plain, visible
-from gitmem.core.quoting import quoted
 from gitmem.errors import BadInput
+from gitmem.model.text.quoting import quoted
 
 if TYPE_CHECKING:
-    from gitmem.operations.link import Link, Linked
+    from gitmem.memory.admin.link import Link, Linked
 
 
 @declare("link")
@@ -37,11 +37,11 @@ def command(call: Invocation, *, folder: Path | None, remove: bool) -> None:
       gitmem link
       gitmem link ~/work/shop --remove
     """
-    from gitmem.operations.link import link, links, unlink
+    from gitmem.memory.admin.link import link, links, unlink
 
     acting, named = call.settings.acting, call.flags.group
     if remove:
-        from gitmem.hosts.host_memory.adopting import own_group
+        from gitmem.integrations.host_memory.adopt import own_group
 
         place = folder or Path()
         declines = bool(own_group(call.store, call.environ, place))

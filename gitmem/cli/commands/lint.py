@@ -9,10 +9,10 @@ from gitmem.cli import boundary
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import visible
-from gitmem.core.numbers import counted
+from gitmem.model.text.numbers import counted
 
 if TYPE_CHECKING:
-    from gitmem.operations.lint import Linted
+    from gitmem.memory.curate.lint import Linted
 
 
 @declare("lint")
@@ -28,7 +28,7 @@ def command(call: Invocation) -> int:
       gitmem lint
       gitmem lint -g research --json
     """
-    from gitmem.operations.lint import lint
+    from gitmem.memory.curate.lint import lint
 
     with call.group() as group:
         linted = lint(group)

@@ -25,7 +25,7 @@ def command(call: Invocation, glob: str, long: bool, at: str | None) -> None:
       gitmem list "diary/*.md"
       gitmem list reference --at 2026-02-08
     """
-    from gitmem.operations.listing import list_files
+    from gitmem.memory.read.listing import list_files
 
     with call.group() as group:
         found = list_files(group, glob, at=at)

@@ -16,7 +16,7 @@ from gitmem.cli.style import columns, plain, short, text_lines, visible
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gitmem.operations.log import Entry
+    from gitmem.memory.read.log import Entry
 
 INDENT = " " * 9
 WHY = "why: "
@@ -56,7 +56,7 @@ def command(
       gitmem log reference/decisions.md
       gitmem log --agent ada --since yesterday
     """
-    from gitmem.operations.log import log
+    from gitmem.memory.read.log import log
 
     cut = limit is None and sys.stdout.isatty() and not call.settings.json
     wanted = SCREENFUL + 1 if cut else limit or 0

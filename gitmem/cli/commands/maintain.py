@@ -13,11 +13,11 @@ from gitmem.cli.declare import as_somebody
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import columns, plain, visible
-from gitmem.core.numbers import counted
+from gitmem.model.text.numbers import counted
 
 if TYPE_CHECKING:
-    from gitmem.hosts.install.skills_installed import SkillsUpdated
-    from gitmem.operations.maintain import Maintained
+    from gitmem.integrations.install.skills.installed import SkillsUpdated
+    from gitmem.memory.days.maintain import Maintained
 
 
 @declare("maintain")
@@ -52,14 +52,14 @@ def command(call: Invocation, everywhere: bool, dry_run: bool) -> int:
 
 
 def _maintained(call: Invocation, dry_run: bool) -> Maintained:
-    from gitmem.operations.maintain import maintain
+    from gitmem.memory.days.maintain import maintain
 
     with call.group() as group, call.progress("maintaining") as progress:
         return maintain(group, dry_run=dry_run, progress=progress)
 
 
 def _all_maintained(call: Invocation, dry_run: bool) -> tuple[Maintained, ...]:
-    from gitmem.operations.maintain import maintain_all
+    from gitmem.memory.days.maintain import maintain_all
 
     with call.progress("maintaining groups") as progress:
         return maintain_all(
@@ -76,7 +76,7 @@ def _skills(call: Invocation) -> tuple[SkillsUpdated, ...]:
     """Installed skills, brought up to date; most stores have no record of any."""
     if not os.path.exists(call.settings.store / "installs.json"):
         return ()
-    from gitmem.hosts.install.skills_installed import update_installed
+    from gitmem.integrations.install.skills.installed import update_installed
 
     return update_installed(call.settings.store)
 

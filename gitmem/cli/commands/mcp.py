@@ -11,7 +11,7 @@ from gitmem.cli.invocation import Invocation
 from gitmem.errors import Damaged, GroupNotFound
 
 if TYPE_CHECKING:
-    from gitmem.hosts.mcp.desk import Desk
+    from gitmem.integrations.mcp.desk import Desk
 
 EXAMPLE = "claude mcp add gitmem -- gitmem mcp"
 
@@ -38,7 +38,7 @@ def command(call: Invocation) -> None:
     """
     desk = _desk(call)
     _look(call, desk)
-    from gitmem.hosts.mcp.session import serve
+    from gitmem.integrations.mcp.session import serve
 
     if sys.stdin.isatty():
         call.remark(f"this talks to programs; a host starts it, for example `{EXAMPLE}`")
@@ -47,8 +47,8 @@ def command(call: Invocation) -> None:
 
 def _desk(call: Invocation) -> Desk:
     """Where the server stands; who is not told in whose name to act takes the client's name."""
-    from gitmem.hosts.mcp.desk import SOURCE, Desk, Kept
-    from gitmem.operations.group import Who
+    from gitmem.integrations.mcp.desk import SOURCE, Desk, Kept
+    from gitmem.memory.group import Who
 
     group, settings = call.group_name(), call.settings
     agent = call.flags.agent or call.environ.get("GITMEM_AGENT", "")
@@ -58,7 +58,7 @@ def _desk(call: Invocation) -> Desk:
 
 def _look(call: Invocation, desk: Desk) -> None:
     """Stop here if the group is not ours to serve; one that is missing may yet be made."""
-    from gitmem.hosts.mcp.desk import opened
+    from gitmem.integrations.mcp.desk import opened
 
     try:
         with opened(desk):

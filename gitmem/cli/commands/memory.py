@@ -46,7 +46,7 @@ def get(call: Invocation, path: str) -> None:
       gitmem memory get
       gitmem memory get memory/billing.md --json
     """
-    from gitmem.operations.memory_actions import memory_get
+    from gitmem.memory.read.memory_actions import memory_get
 
     with call.group() as group:
         found = memory_get(group, path)
@@ -67,7 +67,7 @@ def search(call: Invocation, *, query: tuple[str, ...], source: str, limit: int)
       gitmem memory search billing
       gitmem memory search "when do we deploy?" --source sessions -n 3 --json
     """
-    from gitmem.operations.memory_actions import memory_search
+    from gitmem.memory.read.memory_actions import memory_search
 
     with call.group() as group:
         found = memory_search(group, " ".join(query), top_k=limit, sources=source)

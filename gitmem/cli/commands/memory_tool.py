@@ -34,7 +34,7 @@ def command(call: Invocation, overwrite: bool, allow_shrink: bool) -> None:
       echo '{"command": "view", "path": "/memories"}' | gitmem memory-tool
       gitmem memory-tool -g research --agent claude < command.json
     """
-    from gitmem.hosts.memory_tool.commands import MemoryCommands
+    from gitmem.integrations.memory_tool.commands import MemoryCommands
 
     given = _object(read_stdin("memory command", EXAMPLE))
     who = call.who

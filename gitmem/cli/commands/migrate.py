@@ -12,10 +12,10 @@ from gitmem.cli.declare import as_somebody, reason
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import short, visible
-from gitmem.core.numbers import counted
+from gitmem.model.text.numbers import counted
 
 if TYPE_CHECKING:
-    from gitmem.operations.migrate import Migrated
+    from gitmem.memory.curate.migrate import Migrated
 
 
 @declare("migrate")
@@ -34,7 +34,7 @@ def command(call: Invocation, dry_run: bool, reason: str) -> None:
       gitmem migrate --dry-run
       gitmem migrate
     """
-    from gitmem.operations.migrate import migrate
+    from gitmem.memory.curate.migrate import migrate
 
     with call.group() as group:
         done = migrate(group, dry_run=dry_run, reason=reason)

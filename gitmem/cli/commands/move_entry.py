@@ -14,7 +14,7 @@ from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import short, visible
 
 if TYPE_CHECKING:
-    from gitmem.operations.move_entry import EntryMoved
+    from gitmem.memory.entries.move_entry import EntryMoved
 
 
 @declare("move-entry")
@@ -43,7 +43,7 @@ def command(
       gitmem move-entry reference/ideas.md#use-esm-only decisions --set Status=active
       gitmem move-entry decisions#old-plan archive/decisions.md --reason "superseded in May"
     """
-    from gitmem.operations.move_entry import move_entry
+    from gitmem.memory.entries.move_entry import move_entry
 
     with call.group() as group:
         moved = move_entry(

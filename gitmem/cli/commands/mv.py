@@ -14,7 +14,7 @@ from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import short, visible
 
 if TYPE_CHECKING:
-    from gitmem.operations.move import Moved
+    from gitmem.memory.write.move import Moved
 
 
 @declare("mv")
@@ -33,7 +33,7 @@ def command(call: Invocation, old: str, new: str, reason: str, allow_policy: boo
       gitmem mv todo.md plans/todo.md
       gitmem mv drafts/ archive/
     """
-    from gitmem.operations.move import move
+    from gitmem.memory.write.move import move
 
     with call.group() as group:
         moved = move(group, old, new, reason=reason, allow_policy=allow_policy)

@@ -10,7 +10,7 @@ from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 
 if TYPE_CHECKING:
-    from gitmem.operations.read import Read
+    from gitmem.memory.read.read import Read
 
 
 @declare("read")
@@ -29,7 +29,7 @@ def command(call: Invocation, path: str, at: str | None) -> None:
       gitmem read state.md --at yesterday
       gitmem read state.md --at 51cc3e5 --json
     """
-    from gitmem.operations.read import read
+    from gitmem.memory.read.read import read
 
     with call.group() as group:
         found = read(group, path, at=at)

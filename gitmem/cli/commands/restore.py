@@ -13,11 +13,11 @@ from gitmem.cli.declare import as_somebody, at, path_argument, reason
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation, ago
 from gitmem.cli.style import columns, short, visible
-from gitmem.core.numbers import counted
 from gitmem.errors import BadInput
+from gitmem.model.text.numbers import counted
 
 if TYPE_CHECKING:
-    from gitmem.operations.restore import Restored
+    from gitmem.memory.recover.restore import Restored
 
 
 @declare("restore")
@@ -60,7 +60,7 @@ def command(
       gitmem restore decisions#old-plan
       gitmem restore --all --at 2026-02-08
     """
-    from gitmem.operations.restore import WAY_BACK, restore
+    from gitmem.memory.recover.restore import WAY_BACK, restore
 
     _check(path, at, previous, everything)
     with call.group() as group:

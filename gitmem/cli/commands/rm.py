@@ -24,7 +24,7 @@ def command(call: Invocation, path: str, reason: str, allow_policy: bool) -> Non
       gitmem rm scratch.md
       gitmem rm drafts --reason "all of it is in the report now"
     """
-    from gitmem.operations.move import remove
+    from gitmem.memory.write.move import remove
 
     with call.group() as group:
         moved = remove(group, path, reason=reason, allow_policy=allow_policy)

@@ -13,14 +13,14 @@ from gitmem.cli.declare import as_somebody, group
 from gitmem.cli.invocation import Invocation, ago
 from gitmem.cli.settings import Flags, resolve
 from gitmem.cli.style import columns, plain, text_lines, visible
-from gitmem.hosts.schedule.times import NAMES, TASKS
+from gitmem.integrations.schedule.times import NAMES, TASKS
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gitmem.hosts.schedule.plan import Plan, Scheduled
-    from gitmem.hosts.schedule.run import Ran
-    from gitmem.hosts.schedule.schedules import LastRun, Scheduler, ScheduleStatus
+    from gitmem.integrations.schedule.plan import Plan, Scheduled
+    from gitmem.integrations.schedule.run import Ran
+    from gitmem.integrations.schedule.schedule import LastRun, Scheduler, ScheduleStatus
 
 backend_option = click.option(
     "--backend",
@@ -64,7 +64,7 @@ def print_(call: Invocation, backend: str | None) -> None:
       gitmem schedule print --backend cron
       gitmem schedule print --backend systemd --json
     """
-    from gitmem.hosts.schedule.schedules import schedule_print
+    from gitmem.integrations.schedule.schedule import schedule_print
 
     found = schedule_print(_plan(call), backend)
     several = len(found.parts) > 1
@@ -90,7 +90,7 @@ def install(call: Invocation, backend: str | None, dry_run: bool) -> None:
       gitmem schedule install
       gitmem schedule install --backend cron
     """
-    from gitmem.hosts.schedule.schedules import schedule_install
+    from gitmem.integrations.schedule.schedule import schedule_install
 
     done = schedule_install(_plan(call), backend, dry_run=dry_run)
     call.answer(done, _changes(call, [done], "nothing to do: the schedule is in place"))
@@ -111,7 +111,7 @@ def remove(call: Invocation, backend: str | None, dry_run: bool) -> None:
       gitmem schedule remove --dry-run
       gitmem schedule remove
     """
-    from gitmem.hosts.schedule.schedules import schedule_remove
+    from gitmem.integrations.schedule.schedule import schedule_remove
 
     done = schedule_remove(_plan(call), backend, dry_run=dry_run)
     changed = any(each.changed for each in done)
@@ -149,7 +149,7 @@ def tasks(call: Invocation, name: str | None) -> None:
       gitmem schedule tasks context-check
       gitmem schedule tasks --json
     """
-    from gitmem.hosts.schedule.tasks import schedule_tasks
+    from gitmem.integrations.schedule.tasks import schedule_tasks
 
     tasks = schedule_tasks(_plan(call), _layout(call))
     found = [each for each in tasks if name in (None, each.name)]
@@ -184,7 +184,7 @@ def run(call: Invocation, job: str) -> int:
       gitmem schedule run rotation
       gitmem schedule run snapshot --quiet
     """
-    from gitmem.hosts.schedule.run import schedule_run
+    from gitmem.integrations.schedule.run import schedule_run
 
     acting = call.settings.acting
     done = schedule_run(call.store, job, who=call.who, acting=acting, now=call.clock)
@@ -197,7 +197,7 @@ def run(call: Invocation, job: str) -> int:
 
 def _layout(call: Invocation) -> str:
     """The name of the group's layout; a task needs no group, and then none."""
-    from gitmem.operations.layouts import layout_of
+    from gitmem.memory.layouts import layout_of
 
     store, named = call.store, call.settings.group_named
     if not named and (store.requires_group or call.group_name() not in store.names()):
@@ -207,10 +207,10 @@ def _layout(call: Invocation) -> str:
 
 
 def _plan(call: Invocation) -> Plan:
-    from gitmem.hosts.program import own_program
-    from gitmem.hosts.schedule.plan import planned
-    from gitmem.operations.clock import SystemZone
-    from gitmem.operations.group import time_now
+    from gitmem.integrations.hosts.program import own_program
+    from gitmem.integrations.schedule.plan import planned
+    from gitmem.memory.clock import SystemZone
+    from gitmem.memory.group import time_now
 
     unnamed = {key: value for key, value in call.environ.items() if key != "GITMEM_HOME"}
     return planned(
@@ -249,7 +249,7 @@ def _ran(call: Invocation, done: Sequence[Ran]) -> Iterator[str]:
 
 
 def _status(call: Invocation, backend: str | None) -> None:
-    from gitmem.hosts.schedule.schedules import schedule_status
+    from gitmem.integrations.schedule.schedule import schedule_status
 
     plan = _plan(call)
     found = schedule_status(plan, call.store, backend)

@@ -14,7 +14,7 @@ from gitmem.cli.style import visible, visible_text
 from gitmem.cli.texts import TextCommand
 
 if TYPE_CHECKING:
-    from gitmem.operations.search import Hit, Searched
+    from gitmem.memory.search.search import Hit, Searched
 
 INDENT = "  "
 
@@ -60,7 +60,7 @@ def command(
       gitmem search "what did Ada say about the invoice" --source transcripts --json
       gitmem search invoice --chat telegram:1
     """
-    from gitmem.operations.search import search
+    from gitmem.memory.search.search import search
 
     with call.group() as group:
         found = search(
@@ -106,7 +106,7 @@ def _headline(call: Invocation, hit: Hit) -> str:
 
 def _marked(call: Invocation, hit: Hit) -> str:
     """The passage with the words marked that were looked for."""
-    from gitmem.core.words import marked
+    from gitmem.model.language.words import marked
 
     parts, at = [], 0
     for start, end in marked(hit.text, hit.terms):

@@ -15,7 +15,7 @@ from gitmem.cli.style import columns, short, text_lines, visible
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gitmem.operations.show import Shown
+    from gitmem.memory.read.show import Shown
 
 
 LONGER = 12
@@ -35,7 +35,7 @@ def command(call: Invocation, commit: str) -> None:
       gitmem show
       gitmem show 51cc3e5
     """
-    from gitmem.operations.show import show
+    from gitmem.memory.read.show import show
 
     with call.group() as group:
         shown = show(group, commit)
@@ -76,7 +76,7 @@ def draw_details(call: Invocation, facts: Mapping[str, Any]) -> None:
 
 def _closes(text: str) -> str:
     """What a checkpoint closes; the document has all parts of the range."""
-    from gitmem.core.intervals import brief
+    from gitmem.model.transcripts.intervals import brief
 
     numbers, of, chat = text.partition(" of ")
     return f"{brief(numbers)}{of}{chat}"

@@ -11,10 +11,10 @@ from gitmem.cli.declare import as_somebody, reason
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import short
-from gitmem.core.numbers import counted
+from gitmem.model.text.numbers import counted
 
 if TYPE_CHECKING:
-    from gitmem.operations.snapshot import Snapshotted
+    from gitmem.memory.days.snapshot import Snapshotted
 
 
 @declare("snapshot")
@@ -33,7 +33,7 @@ def command(call: Invocation, force: bool, reason: str) -> None:
       gitmem diff snapshot/2026-02-07
       gitmem restore state.md --at snapshot/2026-02-07
     """
-    from gitmem.operations.snapshot import snapshot
+    from gitmem.memory.days.snapshot import snapshot
 
     with call.group() as group:
         done = snapshot(group, force=force, reason=reason)

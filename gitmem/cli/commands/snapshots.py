@@ -10,12 +10,12 @@ import click
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation, ago
 from gitmem.cli.style import columns, plain, short
-from gitmem.core.numbers import counted
+from gitmem.model.text.numbers import counted
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gitmem.operations.snapshot import SnapshotRow
+    from gitmem.memory.days.snapshot import SnapshotRow
 
 
 @declare("snapshots")
@@ -32,7 +32,7 @@ def command(call: Invocation, limit: int) -> None:
       gitmem snapshots
       gitmem snapshots -n 7 --json
     """
-    from gitmem.operations.snapshot import snapshots
+    from gitmem.memory.days.snapshot import snapshots
 
     with call.group() as group:
         rows = snapshots(group, limit=limit)

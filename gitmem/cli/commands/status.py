@@ -11,14 +11,14 @@ from gitmem.cli.declare import command as declare
 from gitmem.cli.holdings import holding_lines
 from gitmem.cli.invocation import Invocation, ago
 from gitmem.cli.style import columns, short, visible
-from gitmem.core.budgets import human
-from gitmem.core.numbers import counted
-from gitmem.core.quoting import quoted
+from gitmem.model.layout.budgets import human
+from gitmem.model.text.numbers import counted
+from gitmem.model.text.quoting import quoted
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gitmem.operations.status import Status
+    from gitmem.memory.read.status import Status
 
 CAPTURE = "(see: gitmem diff; commit: gitmem capture)"
 SHOWN = 20
@@ -40,7 +40,7 @@ def command(call: Invocation) -> None:
       gitmem status
       gitmem status -g research --json
     """
-    from gitmem.operations.status import status
+    from gitmem.memory.read.status import status
 
     with call.group() as group:
         found = status(group)
@@ -235,7 +235,7 @@ def _violations(call: Invocation, found: Status) -> Iterator[str]:
 
 
 def _secrets(call: Invocation, found: Status) -> Iterator[str]:
-    from gitmem.operations.exposed import secret_words
+    from gitmem.memory.context.exposed import secret_words
 
     if found.secrets:
         yield from ("", "secrets in git, masked for models")

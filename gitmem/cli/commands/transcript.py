@@ -15,16 +15,16 @@ from gitmem.cli.invocation import Invocation
 from gitmem.cli.stdin import STDIN, read_stdin, text_or_stdin
 from gitmem.cli.style import columns, short, visible, visible_text
 from gitmem.cli.texts import TextCommand
-from gitmem.core.numbers import counted
 from gitmem.errors import BadInput
+from gitmem.model.text.numbers import counted
 
 if TYPE_CHECKING:
-    from gitmem.operations.transcript_add import Spoken, TranscriptAdded
-    from gitmem.operations.transcript_import import TranscriptImported
-    from gitmem.operations.transcript_pending import SaidRow, TranscriptPending
-    from gitmem.operations.transcript_prune import TranscriptPruned
-    from gitmem.operations.transcript_show import TranscriptShown
-    from gitmem.operations.transcript_status import TranscriptStatus
+    from gitmem.memory.transcripts.add import Spoken, TranscriptAdded
+    from gitmem.memory.transcripts.import_file import TranscriptImported
+    from gitmem.memory.transcripts.pending import SaidRow, TranscriptPending
+    from gitmem.memory.transcripts.prune import TranscriptPruned
+    from gitmem.memory.transcripts.show import TranscriptShown
+    from gitmem.memory.transcripts.status import TranscriptStatus
 
 SHOWN = 20
 """Numbers of lost messages that are named."""
@@ -79,7 +79,7 @@ def add(
       gitmem transcript add --chat telegram:1 --from ada "We deploy on Monday"
       some-gateway | gitmem transcript add --batch -
     """
-    from gitmem.operations.transcript_add import Spoken, transcript_add
+    from gitmem.memory.transcripts.add import Spoken, transcript_add
 
     if batch is not None:
         if any((text, chat, sender, at, id)):
@@ -113,8 +113,8 @@ def _batch(source: str) -> list[Spoken]:
 
 
 def _time(text: str, now: datetime) -> datetime:
-    from gitmem.core.moments import FORMS, parse_moment
-    from gitmem.core.secrets import repeated
+    from gitmem.model.moments import FORMS, parse_moment
+    from gitmem.model.secrets.find import repeated
 
     found = parse_moment(text, now, now.tzinfo)  # type: ignore[arg-type]
     if found is None:
@@ -169,8 +169,8 @@ def import_(
       gitmem transcript import c4 ~/zylos/comm-bridge/c4.db
       gitmem transcript import nano store/messages.db --chat 49123@s.whatsapp.net
     """
-    from gitmem.hosts.transcripts.databases import DATABASES
-    from gitmem.hosts.transcripts.importing import import_transcripts
+    from gitmem.integrations.transcripts.databases import DATABASES
+    from gitmem.integrations.transcripts.import_files import import_transcripts
 
     with call.group() as group, call.progress("reading", "bytes") as progress:
         done = import_transcripts(
@@ -217,7 +217,7 @@ def list_(call: Invocation) -> None:
       gitmem transcript list
       gitmem transcript list --json
     """
-    from gitmem.operations.transcript_show import transcript_list
+    from gitmem.memory.transcripts.show import transcript_list
 
     with call.group() as group:
         found = transcript_list(group)
@@ -249,7 +249,7 @@ def show(call: Invocation, chat: str, last: int) -> None:
     Examples:
       gitmem transcript show telegram:1 --last 20
     """
-    from gitmem.operations.transcript_show import transcript_show
+    from gitmem.memory.transcripts.show import transcript_show
 
     with call.group() as group:
         shown = transcript_show(group, chat, last=last)
@@ -303,8 +303,8 @@ def pending(call: Invocation, *, chat: str | None, chars: int | None, take_over:
       gitmem transcript pending
       gitmem transcript pending --chat telegram:1 --json
     """
-    from gitmem.operations.callers import calling_process
-    from gitmem.operations.transcript_pending import CHARS, transcript_pending
+    from gitmem.memory.transcripts.callers import calling_process
+    from gitmem.memory.transcripts.pending import CHARS, transcript_pending
 
     with call.group() as group:
         found = transcript_pending(
@@ -327,7 +327,7 @@ def pending(call: Invocation, *, chat: str | None, chars: int | None, take_over:
 
 
 def _pending(call: Invocation, found: TranscriptPending, now: datetime) -> Iterator[str]:
-    from gitmem.operations.transcript_pending import NONE
+    from gitmem.memory.transcripts.pending import NONE
 
     if found.action:
         yield found.action
@@ -360,8 +360,8 @@ def checkpoint(
     Examples:
       gitmem transcript checkpoint --summary "Deploys moved to Monday; Ada is away until June"
     """
-    from gitmem.operations.callers import calling_process
-    from gitmem.operations.transcript_checkpoint import transcript_checkpoint
+    from gitmem.memory.transcripts.callers import calling_process
+    from gitmem.memory.transcripts.checkpoint import transcript_checkpoint
 
     example = 'for example `gitmem transcript checkpoint --summary "what was said"`'
     if summary is None:
@@ -393,7 +393,7 @@ def status(call: Invocation) -> None:
 
 
 def _status(call: Invocation) -> None:
-    from gitmem.operations.transcript_status import transcript_status
+    from gitmem.memory.transcripts.status import transcript_status
 
     with call.group() as group:
         found = transcript_status(group)
@@ -402,7 +402,7 @@ def _status(call: Invocation) -> None:
 
 
 def _status_lines(call: Invocation, found: TranscriptStatus, now: datetime) -> Iterator[str]:
-    from gitmem.core.transcripts import NONE_NEW
+    from gitmem.model.transcripts.batches import NONE_NEW
 
     if not found.messages and not found.last:
         yield "nothing was said yet"
@@ -454,7 +454,7 @@ def prune(call: Invocation, *, before: str, dry_run: bool, yes: bool) -> None:
       gitmem transcript prune --before 2026-01-01 --dry-run
       gitmem transcript prune --before "90 days ago" --yes
     """
-    from gitmem.operations.transcript_prune import transcript_prune
+    from gitmem.memory.transcripts.prune import transcript_prune
 
     with call.group() as group:
         if not dry_run and not yes and sys.stdin is not None and sys.stdin.isatty():

@@ -13,10 +13,10 @@ from gitmem.cli.declare import command as declare
 from gitmem.cli.declare import named, reason
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import short, visible
-from gitmem.core.numbers import counted
+from gitmem.model.text.numbers import counted
 
 if TYPE_CHECKING:
-    from gitmem.operations.undo import Undone
+    from gitmem.memory.recover.undo import Undone
 
 
 @declare("undo")
@@ -45,7 +45,7 @@ def command(
       gitmem undo 51cc3e5
       gitmem undo --session 4f2a --reason "it misread the brief"
     """
-    from gitmem.operations.undo import undo
+    from gitmem.memory.recover.undo import undo
 
     with call.group() as group:
         undone = undo(

@@ -26,7 +26,7 @@ from gitmem.cli.texts import TextCommand
 from gitmem.errors import BadInput
 
 if TYPE_CHECKING:
-    from gitmem.operations.write import Edit, Written
+    from gitmem.memory.write.write import Edit, Written
 
 EXAMPLES = 'for example `gitmem write notes.md "Ada likes tea"`, or `... | gitmem write notes.md -`'
 
@@ -111,7 +111,7 @@ def command(
       gitmem write user --user telegram:123456 --append "- prefers short answers"
       gitmem write decisions --entry "Use ESM only" --set Status=active --set Importance=2
     """
-    from gitmem.operations.write import Allowed, Edit, write
+    from gitmem.memory.write.write import Allowed, Edit, write
 
     if batch is not None:
         mixed = (path, append, create, if_match, entry, settings, summary, user, date)

@@ -1,0 +1,170 @@
+"""How well passages fit what is asked: one way for files and for what was said.
+
+Each sentence is looked for by itself, any of its terms will do, and a passage counts by its best
+one. Scores are shares of what a passage could reach that had all of the terms: so they can be
+compared between tables of very different size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import log
+
+from gitmem.cache.database import Connection, portions
+from gitmem.model.language.prompts import Sentence
+from gitmem.model.language.ranking import Found
+from gitmem.model.language.words import is_unspaced
+
+WEIGHTS = {"text": 1.0, "before": 0.5, "after": 0.25, "head": 1.0}
+"""How much a term counts: in a passage, in what stands before and behind it, and above it."""
+FILLING, FILLED = 32, 60
+"""In a memory of three notes, a term that two of them have would count nothing: so many rows, of so
+many terms that nobody can ask for, stand beside them."""
+FILLER = "\ue000"
+_WEIGHTS = ", ".join(map(str, WEIGHTS.values()))
+HELD = 16 * 1024 * 1024
+"""Bytes of terms that a table gathers before it writes them: to merge small parts is slower."""
+WORDS = (
+    f"CREATE VIRTUAL TABLE words USING fts5({', '.join(WEIGHTS)}, tokenize = 'ascii');"
+    f" INSERT INTO words(words, rank) VALUES ('hashsize', {HELD})"
+)
+BALLAST = (
+    f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {FILLING})"
+    f" INSERT INTO words(rowid, text) SELECT -i, '{f'{FILLER} ' * FILLED}' FROM n"
+)
+REACH = 2.2
+"""What bm25 gives at most for a term, in units of how rare it is (k1 is 1.2)."""
+SAME = 1e-9
+ENOUGH = 6
+"""Words that nothing has: what has as much of a sentence as they weigh has all of it."""
+HALVES = 0.5
+MORE = 64
+"""By how much more is looked at, where too little of what was found is wanted."""
+ALIKE = 1000
+"""Passages that fit equally well, beyond which nobody looks for more of them."""
+
+Wanted = Callable[[int, int], bool]
+"""Whether a passage counts: its number, and that of its document."""
+
+
+class Rarity:
+    """How rare each term is in one table."""
+
+    def __init__(self, connection: Connection, sentences: Iterable[Sentence]) -> None:
+        self._total = connection.execute("SELECT count(*) FROM passages").fetchone()[0] + FILLING
+        self._counts: dict[str, int] = {}
+        for term in {term for each in sentences for term in each.terms}:
+            row = connection.execute(
+                "SELECT count(*) FROM words WHERE words MATCH ?", (match(term),)
+            )
+            self._counts[term] = row.fetchone()[0]
+
+    def of(self, term: str) -> float:
+        """The rarity of TERM; the greatest for one that nothing has."""
+        return self._of_count(self._counts[term])
+
+    @property
+    def of_nothing(self) -> float:
+        """The rarity of a term that nothing has."""
+        return self._of_count(0)
+
+    def _of_count(self, count: int) -> float:
+        return log(1 + (self._total - count + 0.5) / (count + 0.5))
+
+    def reach(self, sentence: Sentence) -> float:
+        """The score of a passage that has all of SENTENCE, as often as it likes."""
+        return sentence.weight * REACH * sum(map(self.of, sentence.terms))
+
+    def coverage(self, sentence: Sentence, terms: Iterable[str]) -> float:
+        """How much of SENTENCE stands among TERMS, by how rare its parts are: 0 to 1.
+
+        Nobody answers each word of a long sentence: it counts as one of a few rare words. And one
+        of nothing but words that all passages have asks for none of them: it counts as half of a
+        rare word.
+        """
+        there, rare = set(terms), self.of_nothing
+        whole = max(rare / 2, min(sum(map(self._weight, sentence.terms)), ENOUGH * rare))
+        met = sum(self.of(each) for each in sentence.terms if _stands(each, there))
+        return min(1.0, met / whole)
+
+    def _weight(self, term: str) -> float:
+        """What TERM is of a sentence: a pair that nothing has may be two halves of words."""
+        halves = not self._counts[term] and is_unspaced(term)
+        return self.of(term) * (HALVES if halves else 1)
+
+
+def match(*terms: str) -> str:
+    """The expression that finds any of TERMS, which hold no signs."""
+    parts = (f'"{each[:-1]}"*' if each.endswith("*") else f'"{each}"' for each in terms)
+    return " OR ".join(parts)
+
+
+def find(
+    connection: Connection,
+    sentences: Sequence[Sentence],
+    rarity: Rarity,
+    *,
+    limit: int,
+    wanted: Wanted | None = None,
+) -> list[Found]:
+    """The passages that fit best, about LIMIT for each sentence, the best first."""
+    best: dict[int, Found] = {}
+    reach = max(map(rarity.reach, sentences), default=0.0)
+    for number, sentence in enumerate(sentences):
+        for found in _matching(connection, sentence, number, limit, wanted):
+            score = found.score * sentence.weight / reach
+            known = best.get(found.id)
+            if known is None or score > known.score:
+                best[found.id] = found._replace(score=score)
+    return sorted(best.values(), key=lambda each: -each.score)
+
+
+def _matching(
+    connection: Connection, sentence: Sentence, number: int, limit: int, wanted: Wanted | None
+) -> list[Found]:
+    """The passages that have any term of one sentence, with what bm25 makes of them."""
+    most = limit
+    while True:
+        rows = _rows(connection, match(*sentence.terms), most)
+        found = [
+            Found(row, document, score, number)
+            for row, score, document in rows
+            if wanted is None or wanted(row, document)
+        ]
+        if len(rows) < most:
+            return found
+        # Which of several that fit equally well come last is chance: then none of them does.
+        apart = [each for each in found if each.score > rows[-1][1] + SAME]
+        if len(apart) >= max(limit // 2, 1):
+            return apart
+        # Unless there are so many that it makes no difference: each round ranks all that match,
+        # and a file may have 150,000 headings of one word.
+        if len(found) >= ALIKE:
+            return found
+        most *= MORE
+
+
+def _rows(connection: Connection, expression: str, most: int) -> list[tuple[int, float, int]]:
+    rows = connection.execute(
+        "SELECT id, score, (SELECT document FROM passages WHERE passages.id = found.id) FROM"
+        f" (SELECT rowid AS id, -bm25(words, {_WEIGHTS}) AS score FROM words"
+        "  WHERE words MATCH ? ORDER BY score DESC LIMIT ?) AS found",
+        (expression, most),
+    )
+    return rows.fetchall()
+
+
+def terms_in(connection: Connection, ids: Sequence[int]) -> Mapping[int, set[str]]:
+    """The terms of passages, and of what stands above them."""
+    found: dict[int, set[str]] = {}
+    for part, marks in portions(ids):
+        query = f"SELECT rowid, text, head FROM words WHERE rowid IN ({marks})"
+        for row, text, head in connection.execute(query, part):
+            found[row] = {*text.split(), *head.split()}
+    return found
+
+
+def _stands(term: str, there: set[str]) -> bool:
+    if term.endswith("*"):
+        return any(each.startswith(term[:-1]) for each in there)
+    return term in there

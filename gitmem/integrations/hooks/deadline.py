@@ -1,0 +1,131 @@
+"""The time that a hook has: one that would be late says nothing, and ends before its host ends it.
+
+A host that loses patience kills its hook, discards what it said and may show an error. So a timer
+ends the process itself, as SIGKILL would, which every write survives; but with exit code 0, nothing
+on standard output and a line for `gitmem doctor`. Python handles a signal between two steps of its
+own, and inside of `re`. For a step in C that takes longer there is a thread that needs no
+interpreter: it ends the process a little later, with exit code 1.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from math import inf
+from types import FrameType
+
+from gitmem.integrations.hooks.answer import Asked
+
+SECONDS = {"UserPromptSubmit": 4.0, "SessionEnd": 4.0}
+"""What `gitmem install` gives these is 5 seconds ..."""
+USUAL = 8.0
+"""... and all others 10."""
+GRACE = 0.5
+"""Seconds after which a process that cannot handle a signal is ended without being asked."""
+VARIABLE = "GITMEM_HOOK_SECONDS"
+"""Another time for all events, where a host was told to wait longer; 0 for no end."""
+NAME = "late-hooks.jsonl"
+"""The file of the store with a line for each hook that was late."""
+LARGEST = 64 * 1024
+A_WEEK = 7 * 86_400.0
+_STARTED = 19
+"""The place of a process's start in its line of /proc, counted behind its name."""
+
+
+_instead: list[Callable[[], None]] = []
+"""What a late hook still does, the last one first."""
+
+
+@contextmanager
+def limited(asked: Asked) -> Iterator[None]:
+    """End this process if what follows takes longer than the event of ASKED has time for."""
+    seconds = _seconds(asked)
+    if not seconds:
+        yield
+        return
+    seconds = max(seconds - _age(), seconds / 2)
+    import faulthandler
+
+    def ring(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        _end(asked)
+
+    before = signal.signal(signal.SIGALRM, ring)
+    with open(os.devnull, "wb") as nowhere:
+        faulthandler.dump_traceback_later(seconds + GRACE, exit=True, file=nowhere)
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+            faulthandler.cancel_dump_traceback_later()
+
+
+@contextmanager
+def instead(deed: Callable[[], None]) -> Iterator[None]:
+    """Let a hook do DEED where what follows would make it late: something short."""
+    _instead.append(deed)
+    try:
+        yield
+    finally:
+        _instead.pop()
+
+
+def time_left() -> float:
+    """Seconds until this hook would be late; infinite where nothing ends it."""
+    return signal.getitimer(signal.ITIMER_REAL)[0] or inf
+
+
+def late_hooks(store: str, now: float) -> list[tuple[str, float]]:
+    """The hooks that were late in the last week by event and time, the oldest first."""
+    found = []
+    with suppress(OSError), open(os.path.join(store, NAME), "rb") as file:
+        for line in file.read(2 * LARGEST).splitlines():
+            with suppress(ValueError, KeyError, TypeError):
+                row = json.loads(line)
+                found.append((str(row["event"]), float(row["time"])))
+    return [each for each in found if now - each[1] < A_WEEK]
+
+
+def _seconds(asked: Asked) -> float:
+    with suppress(ValueError):
+        said = float(asked.environ.get(VARIABLE) or "none")
+        return said if 0 <= said < A_WEEK else USUAL
+    return SECONDS.get(asked.name, USUAL)
+
+
+def _age() -> float:
+    """Seconds since this process was started: its host counts from there, and so do we.
+
+    A busy machine may take one of them to start Python. Where the system does not tell, it is 0.
+    """
+    with suppress(OSError, ValueError, IndexError, AttributeError):
+        with open("/proc/self/stat", "rb", buffering=0) as file:
+            started = int(file.read().rpartition(b")")[2].split()[_STARTED])
+        now = time.clock_gettime(time.CLOCK_BOOTTIME)
+        return max(0.0, now - started / os.sysconf("SC_CLK_TCK"))
+    return 0.0
+
+
+def _end(asked: Asked) -> None:
+    for deed in reversed(_instead):
+        with suppress(Exception):
+            deed()
+    with suppress(Exception):
+        _note(asked)
+    os._exit(0)
+
+
+def _note(asked: Asked) -> None:
+    """Leave a line; where there are too many of them, that one alone."""
+    path = os.path.join(asked.store, NAME)
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    fd = os.open(path, flags, 0o600)
+    if os.fstat(fd).st_size > LARGEST:
+        os.ftruncate(fd, 0)
+    os.write(fd, json.dumps({"event": asked.name, "time": round(time.time(), 3)}).encode() + b"\n")

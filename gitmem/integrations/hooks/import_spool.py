@@ -1,0 +1,131 @@
+"""What sessions have left behind becomes transcripts.
+
+A host waits for the start of a session: so much is read at once, and the rest in a process of its
+own. A note that cannot be done is put back, and stops no other.
+"""
+
+from __future__ import annotations
+
+import os
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from gitmem.errors import GroupNotFound, GroupRefused
+from gitmem.integrations.hooks.answer import DRAIN, Asked, in_words
+from gitmem.integrations.hosts.table import HOSTS
+from gitmem.memory.transcripts.spool import Ended, Taken, done, put_back, take
+from gitmem.model.access import MAIN
+
+if TYPE_CHECKING:
+    from gitmem.memory.group import Group
+
+AT_ONCE = 4 * 1024 * 1024
+"""Bytes of transcripts that a start waits for, all in all ..."""
+SECONDS = 2.0
+"""... and how long it does."""
+
+
+def drain(asked: Asked, group: str = "", *, at_once: bool = True) -> list[str]:
+    """Take in what was said in sessions that ended; what went wrong with those of GROUP.
+
+    AT_ONCE: no more than a start has time for.
+    """
+    work = _Work(asked, group, AT_ONCE if at_once else 0)
+    for each in take(asked.store):
+        work.do(each)
+    if work.left:
+        from gitmem.integrations.hooks.detached import detach
+
+        detach(asked, DRAIN)
+    return work.trouble
+
+
+class _Work:
+    """One round through the notes."""
+
+    def __init__(self, asked: Asked, group: str, most: int) -> None:
+        self._asked, self._group = asked, group
+        self._most, self._until = most, monotonic() + SECONDS
+        self.left = False
+        self.trouble: list[str] = []
+
+    def do(self, taken: Taken) -> None:
+        """Do what one note asks for, and put it back if that cannot be."""
+        try:
+            is_done = self._done(taken.ended)
+        except GroupRefused:
+            is_done = False  # for a session that may
+        except Exception as error:  # noqa: BLE001 - one note never costs another
+            is_done = False
+            told = f"{in_words(error)}; what was said could not be kept"
+            if self._concerns(taken.ended, error) and told not in self.trouble:
+                self.trouble.append(told)
+        if is_done:
+            done(taken)
+        else:
+            put_back(taken)
+
+    def _concerns(self, ended: Ended, error: Exception) -> bool:
+        """Whether this session tells of it; of a group that is gone, who sees all of them.
+
+        Then only of a summary, which stands nowhere else.
+        """
+        if isinstance(error, GroupNotFound):
+            return bool(ended.summary) and self._asked.acting in (None, MAIN)
+        return ended.group in ("", self._group)
+
+    def _done(self, ended: Ended) -> bool:
+        path = os.path.expanduser(ended.transcript)
+        if not ended.summary and not os.path.isfile(path):
+            return True  # its host has removed it
+        if self._most and monotonic() > self._until:
+            self.left = True
+            return False
+        from gitmem.integrations.hooks.groups import heir_of, opened
+
+        asked = self._whose(ended)
+        with opened(asked, heir_of(asked)) as group:
+            if ended.summary:
+                from gitmem.integrations.hooks.turns import keep_summary
+
+                keep_summary(group, ended.summary)
+                return True
+            return self._imported(group, ended.host, path)
+
+    def _whose(self, ended: Ended) -> Asked:
+        return self._asked._replace(
+            host=ended.host,
+            group=ended.group,
+            payload={"session_id": ended.session, "cwd": ended.folder},
+            environ={},
+        )
+
+    def _imported(self, group: Group, host: str, path: str) -> bool:
+        from gitmem.integrations.hooks.groups import WAIT
+        from gitmem.integrations.transcripts.import_files import import_transcripts, unread_bytes
+        from gitmem.memory.layouts import layout_of
+
+        records, has_summary = layout_of(group).transcripts.record, not HOSTS[host].says_compacted
+        if not records and not has_summary:
+            return True
+        size = unread_bytes(group, host, path)
+        if self._most and size > self._most:
+            self.left = True
+            return False
+        self._most = max(1, self._most - size) if self._most else 0
+        if has_summary:
+            _keep_summary_in(group, host, path)
+        if records:
+            import_transcripts(group, host, environ={}, paths=[path], wait=WAIT)
+        return True
+
+
+def _keep_summary_in(group: Group, host: str, path: str) -> None:
+    """Keep the summary of the last compaction in a transcript, where the layout has a place."""
+    from gitmem.integrations.hooks.turns import keep_summary, summary_of
+    from gitmem.integrations.transcripts.import_files import summary_in
+    from gitmem.memory.layouts import layout_of
+
+    text = summary_of(summary_in(host, path, ""))
+    if text and layout_of(group).summaries:
+        keep_summary(group, text)

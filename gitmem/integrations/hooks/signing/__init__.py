@@ -1,0 +1,1 @@
+"""Which session made an edit that a hook finds."""

@@ -1,0 +1,261 @@
+"""A prompt comes, a turn ends, the context was compacted."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from gitmem.integrations.hooks.answer import (
+    READY,
+    Asked,
+    Parts,
+    Said,
+    damage_words,
+    in_words,
+    note_end,
+)
+from gitmem.integrations.hooks.dialects import prompt_in
+from gitmem.integrations.hosts.table import HOSTS
+from gitmem.model.context.escape import NOTHING, ForModel, joined
+
+if TYPE_CHECKING:
+    from gitmem.memory.group import Group
+    from gitmem.memory.transcripts.sessions import Session
+    from gitmem.memory.transcripts.spool import Ended
+
+RECALLED = 1500
+"""Characters of memory that a prompt may call for."""
+_COMMAND = re.compile(r"(/[a-zA-Z][\w:-]*)(?:\s|\Z)")
+"""What a command of the host looks like."""
+TURNS = 100
+"""After so many a session is reminded of the diary."""
+LONGEST_SUMMARY = 100_000
+"""Characters of a summary: one is a few thousand, and a file of memory has an end."""
+NO_PLACE = (
+    "the summary of this session was not kept: the layout of group {} has no place for it; "
+    "add `compact: {{into: FILE}}` to its gitmem.yaml"
+)
+NO_SUMMARY = "gitmem: no summary of this session was kept: the host's text has none"
+UNREAD = "gitmem: no summary of this session was kept: it cannot be read in the host's transcript"
+CUT = "[The summary was longer; gitmem has cut it here.]"
+
+
+def prompted(asked: Asked) -> Said:
+    """The passages of memory that fit a prompt; nothing where none does."""
+    host = HOSTS[asked.host]
+    prompt = prompt_in(host, asked.payload)
+    if not prompt.strip() or _is_command(prompt):
+        return Said()
+    if asked.payload.get("agent_id"):
+        return Said()  # a subagent has its task
+    from gitmem.model.language.prompts import sentences_asked
+
+    if not sentences_asked(prompt):
+        return Said()  # nothing that it says could be looked up
+    from gitmem.integrations.hooks.deadline import instead
+    from gitmem.integrations.hooks.groups import opened
+    from gitmem.memory.context.inject import inject
+    from gitmem.memory.context.readiness import is_ready
+
+    with opened(asked) as group, instead(lambda: _make_ready(asked, group)):
+        if is_ready(group):
+            found = inject(group, prompt=prompt, chars=RECALLED, format=host.format)
+            context = found.memory_context
+            return Said(context, damage_words(group.damage))
+        _make_ready(asked, group)
+    return Said()
+
+
+def _make_ready(asked: Asked, group: Group) -> None:
+    """Let a process that nobody waits for bring caches up to date, for the next prompt."""
+    from gitmem.integrations.hooks.detached import detach
+
+    detach(asked, READY, group.name)
+
+
+def _is_command(prompt: str) -> bool:
+    """Whether it is for the host, and no question; `/tmp is full` is one."""
+    found = _COMMAND.match(prompt)
+    return found is not None and not os.path.exists(found[1])
+
+
+def turned(asked: Asked) -> Said:
+    """Keep edits made through a shell; every so many turns, a word on the diary."""
+    parts, nudge = Parts(), NOTHING
+    news: list[str] = []
+    if _was_quiet(asked, parts):
+        return Said(notice=parts.notice)
+    from gitmem.integrations.hooks.groups import opened, take_in
+    from gitmem.integrations.hooks.host_memory import take_in_own
+    from gitmem.integrations.hooks.limits import room_of
+
+    room = room_of(asked.host).part(0.5)
+    with opened(asked) as group:
+        if asked.name != "SubagentStop" and not asked.payload.get("agent_id"):
+            parts.tried("what was said may be missed", lambda: note_end(asked, group.name))
+            nudge = parts.tried("the turn does not count", lambda: _remembered(asked, group))
+        words = parts.tried("edits wait for the next turn", lambda: take_in(asked, group, room))
+        parts.tell(group.damage)
+        name = group.name
+    own = parts.tried("the host's own memory waits", lambda: take_in_own(asked, name, room, news))
+    # What a hook adds keeps a turn going: not while one does so already.
+    is_going = asked.payload.get("stop_hook_active")
+    told = NOTHING if is_going else joined((words, own, nudge))
+    return Said(told, "\n".join(filter(None, (*news, parts.notice))))
+
+
+def _was_quiet(asked: Asked, parts: Parts) -> bool:
+    """Whether nothing was touched since somebody looked; then the turn is counted, and that is all.
+
+    Nothing of git is opened for it. A compaction is no such turn: its edits are looked for.
+    """
+    from gitmem.integrations.hooks.sessions import asking, note_session
+    from gitmem.memory.write.quiet import quiet_group
+
+    name = "" if asked.name == "PreCompact" else quiet_group(asking(asked))
+    if not name:
+        return False
+    if HOSTS[asked.host].own_memory:
+        from gitmem.integrations.hooks.host_memory import is_own_quiet
+
+        if not is_own_quiet(asked, name):
+            return False
+    if asked.name == "SubagentStop":
+        return True
+    from pathlib import Path
+
+    from gitmem.memory.transcripts.sessions import keep_session, read_session
+
+    gitdir = Path(asked.store, "repos", f"{name}.git")
+    known = read_session(gitdir, asked.session)
+    if known.turns + 1 >= TURNS:
+        return False  # something is to be said
+    parts.tried("what was said may be missed", lambda: note_end(asked, name))
+    note_session(asked)
+    if asked.session:
+        keep_session(gitdir, asked.session, known._replace(turns=known.turns + 1))
+    return True
+
+
+def _remembered(asked: Asked, group: Group) -> ForModel:
+    """Remember that the session was compacted, or has had one turn more; what is to be said."""
+    from gitmem.integrations.hooks.sessions import note_session
+    from gitmem.memory.transcripts.sessions import keep_session, read_session
+
+    if not asked.session:
+        return NOTHING
+    note_session(asked)
+    known, words = read_session(group.gitdir, asked.session), NOTHING
+    if asked.name == "PreCompact":
+        known = known._replace(nudge=True)
+    else:
+        known, words = _counted(asked, group, known._replace(turns=known.turns + 1))
+    keep_session(group.gitdir, asked.session, known)
+    return words
+
+
+def _counted(asked: Asked, group: Group, known: Session) -> tuple[Session, ForModel]:
+    """After so many turns a word on the diary, as soon as that can be said."""
+    if known.turns < TURNS or asked.payload.get("stop_hook_active"):
+        return known, NOTHING
+    from gitmem.integrations.hooks.session_start import nudge_of
+
+    can_say = "Stop" in HOSTS[asked.host].adding
+    words = nudge_of(group) if can_say else NOTHING
+    return known._replace(turns=0, nudge=not can_say), words
+
+
+def compacted(asked: Asked) -> Said:
+    """Keep the summary that the host made, or tell that the layout has no place for it.
+
+    It is said once and stands nowhere else: what cannot be kept now waits, whatever the reason, and
+    also where this very process ends before it is kept.
+    """
+    from gitmem.integrations.hooks.groups import opened
+    from gitmem.memory.layouts import layout_of
+    from gitmem.memory.transcripts.spool import leave, withdraw
+
+    told = _told(asked)
+    if told is None:
+        return Said(notice=UNREAD)
+    text = summary_of(told)
+    name = asked.group
+    if not text:
+        return Said(notice=NO_SUMMARY if asked.payload.get("compact_summary") else "")
+    try:
+        with opened(asked) as group:
+            name = group.name
+            if not layout_of(group).summaries:
+                return Said(notice=NO_PLACE.format(name))
+            waits = _waiting(asked, name, text)
+            leave(asked.store, waits)
+            keep_summary(group, text)
+            withdraw(asked.store, waits)
+    except Exception as error:  # noqa: BLE001 - a group may be damaged in any way
+        return _left_for_later(asked, name, text, in_words(error))
+    return Said()
+
+
+def _told(asked: Asked) -> object:
+    """The summary, as the host says it or has written it into its transcript.
+
+    None where it is in the transcript and cannot be read.
+    """
+    said, path = asked.payload.get("compact_summary") or "", asked.payload.get("transcript_path")
+    if said or not isinstance(path, str) or not path:
+        return said
+    from gitmem.integrations.transcripts.import_files import summary_in
+
+    return summary_in(asked.host, path, asked.turn)
+
+
+def summary_of(told: object) -> str:
+    """The summary as it can be kept: no scratchpad, no credentials, no half characters, an end."""
+    if not isinstance(told, str) or not told.strip():
+        return ""
+    from gitmem.model.secrets.find import redact
+    from gitmem.model.transcripts.scratchpads import summary_in
+
+    whole = summary_in(told).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    text, _ = redact(whole)
+    return text if len(text) <= LONGEST_SUMMARY else f"{text[:LONGEST_SUMMARY]}\n\n{CUT}"
+
+
+def _left_for_later(asked: Asked, group: str, text: str, why: str) -> Said:
+    """Leave TEXT for who starts next, and tell that."""
+    from gitmem.memory.transcripts.spool import leave
+
+    if not leave(asked.store, _waiting(asked, group, text)):
+        return Said()
+    return Said(notice=f"{why}; a summary waits to be kept")
+
+
+def _waiting(asked: Asked, group: str, text: str) -> Ended:
+    from gitmem.memory.transcripts.spool import Ended
+
+    return Ended(asked.host, asked.session, "", asked.project, group, text)
+
+
+def keep_summary(group: Group, text: str) -> None:
+    """Keep the summary of a session, once; where the layout has no place for it, BadInput."""
+    from hashlib import sha1
+
+    from gitmem.integrations.hooks.groups import WAIT
+    from gitmem.memory.days.compact import compact
+    from gitmem.memory.write.write import Allowed
+    from gitmem.model.transcripts.scratchpads import summary_in
+
+    text = summary_in(text)  # what an earlier release left in the spool is raw
+    if not text:
+        return
+    facts = f"{group.who.session}\n{text}".encode("utf-8", "surrogatepass")
+    compact(
+        group,
+        text,
+        reason="the host's own summary of a session, as it is",
+        allowed=Allowed(markers=True),  # it may speak of a merge, and there is nobody to ask
+        operation=f"compact-{sha1(facts, usedforsecurity=False).hexdigest()[:16]}",
+        goes_on=True,
+        wait=WAIT,
+    )

@@ -1,0 +1,1 @@
+"""What gitmem knows about each agent host."""

@@ -1,0 +1,1 @@
+"""The parts of an installation: hooks, permissions, sections, MCP, sandbox roots."""

@@ -1,0 +1,258 @@
+"""Our handlers in a host's settings: put in, brought up to date, taken out; all else stays.
+
+A handler is known by what it calls, not by where it stands, so that one of an older version or of
+another path is replaced and not doubled.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from gitmem.integrations.hosts.table import HOSTS
+from gitmem.integrations.install.locations import Program
+from gitmem.model.text import jsontext
+from gitmem.model.text.jsontext import wrong_kind
+from gitmem.resources import hooks as hooks_folder
+
+HOOKS = "hooks"
+PROMPT = "UserPromptSubmit"
+"""The event that is answered only where somebody asked for it ..."""
+PROMPTS = frozenset(each.named(PROMPT) for each in HOSTS.values())
+"""... and its names in all hosts."""
+PROMPT_SECONDS = 5
+_CALLS = r"""(?<![\w.-])gitmem['"]?\s.*\bhook\b"""
+_JOINTS = frozenset("();<>|&")
+"""What joins commands, or leads their output elsewhere: a line of somebody's own making."""
+_OWN_WAYS = frozenset(("-g", "--group", "--agent", "--session"))
+"""What we never write into a call: who has put it there means just that."""
+_NEW = "{}\n"
+MATCHER = "matcher"
+
+Handlers = Mapping[str, dict[str, Any]]
+"""For each event the group of handlers with which we answer it."""
+Spot = tuple[int, int]
+"""Which group of an event, and which handler of it."""
+
+
+class Merged(NamedTuple):
+    """A file of a host with our part in it."""
+
+    text: str
+    remarks: tuple[str, ...] = ()
+    given: Mapping[str, Any] = {}
+    """What of it is ours, by a name for each kind: remembered, and handed to the next `put`."""
+
+
+def wanted_handlers(host: str, program: Program, *, on_prompt: bool = False) -> Handlers:
+    """The handlers for HOST, from the file that it would read."""
+    shipped = json.loads((hooks_folder() / HOSTS[host].handlers).read_text("utf-8"))
+    found = {event: groups[0] for event, groups in shipped[HOOKS].items()}
+    if on_prompt:
+        row = HOSTS[host]
+        handler = {
+            **found["SessionStart"]["hooks"][0],
+            "command": f"gitmem hook user-prompt-submit --host {host}",
+            "timeout": PROMPT_SECONDS * row.second,
+        }
+        found[row.named(PROMPT)] = {"hooks": [handler]}
+    for group in found.values():
+        for handler in group["hooks"]:
+            handler["command"] = program.line(handler["command"])
+    return found
+
+
+def put_hooks(text: str, wanted: Handlers, known: Handlers) -> Merged:
+    """TEXT with the handlers WANTED; KNOWN are those that we put there the last time."""
+    if jsontext.is_blank(text):
+        return put_hooks(_NEW, wanted, known) if wanted else Merged(text)
+    root = _checked(jsontext.read(text), wanted)
+    if HOOKS not in root and wanted:
+        text = jsontext.insert(text, (), HOOKS, {})
+    remarks: list[str] = []
+    for event, group in wanted.items():
+        text, remark = _put(text, event, group, known.get(event))
+        remarks += [remark] if remark else []
+    for event in jsontext.read(text).get(HOOKS, {}):
+        if event not in wanted and (event in known or event in PROMPTS):
+            text = _as_before(text, event, {})
+    return Merged(text, tuple(remarks))
+
+
+def take_hooks(text: str, before: str) -> str:
+    """TEXT in which hooks are as they were BEFORE us; what somebody did to the rest since stays."""
+    root = {} if jsontext.is_blank(text) else jsontext.read(text)
+    events = root.get(HOOKS) if isinstance(root, dict) else None
+    if not isinstance(events, dict):
+        return text
+    old = {} if jsontext.is_blank(before) else jsontext.read(before)
+    kept = old.get(HOOKS) if isinstance(old, dict) else None
+    had_ours = False
+    for event in events:
+        had_ours |= bool(_plain_in(events[event]))
+        text = _as_before(text, event, kept if isinstance(kept, dict) else {})
+    emptied = had_ours and jsontext.read(text)[HOOKS] == {}
+    return jsontext.remove(text, [HOOKS]) if emptied and kept is None else text
+
+
+def events_wired(settings: object) -> dict[str, tuple[str, ...]]:
+    """The events that SETTINGS lets us answer, each with the words of its command."""
+    events = settings.get(HOOKS) if isinstance(settings, dict) else None
+    found: dict[str, tuple[str, ...]] = {}
+    for event, groups in events.items() if isinstance(events, dict) else ():
+        for group, handler in _ours_in(groups):
+            found.setdefault(str(event), tuple(_words(groups[group][HOOKS][handler])))
+    return found
+
+
+def is_ours(handler: object) -> bool:
+    """Whether a handler calls `gitmem hook` and nothing besides, from wherever, of whatever age."""
+    words = _words(handler)
+    if re.fullmatch(r"(?:.*/)?python[0-9.]*", words[0] if words else ""):
+        words = words[2:] if words[1:2] == ["-m"] else words[1:]
+    if not words or words[0].rpartition("/")[2] != "gitmem":
+        return False
+    rest = iter(words[1:])
+    for word in rest:
+        if word in ("--store", "-g", "--group"):
+            next(rest, "")
+        elif not word.startswith("-"):
+            return word == "hook" and not any(set(each) <= _JOINTS for each in words if each)
+    return False
+
+
+def _words(handler: object) -> list[str]:
+    command = handler.get("command") if isinstance(handler, dict) else None
+    more = handler.get("args") if isinstance(handler, dict) else None
+    scanner = shlex.shlex(command if isinstance(command, str) else "", None, True, True)
+    scanner.whitespace_split = True
+    try:
+        words = list(scanner)
+    except ValueError:  # a quote that does not end
+        return []
+    return [*words, *map(str, more if isinstance(more, list) else ())]
+
+
+def _ours_in(groups: object) -> list[Spot]:
+    """Where our handlers stand among the GROUPS of an event."""
+    return [spot for spot, handler in handlers_in(groups) if is_ours(handler)]
+
+
+def handlers_in(groups: object) -> list[tuple[Spot, dict[str, Any]]]:
+    """Every handler among the GROUPS of an event, and where it stands."""
+    return [
+        ((number, at), handler)
+        for number, group in enumerate(groups if isinstance(groups, list) else ())
+        for at, handler in enumerate(_handlers(group))
+        if isinstance(handler, dict)
+    ]
+
+
+def _plain_in(groups: Any) -> list[Spot]:
+    """Those of them that call us as we write it, from wherever: with no group of their own, say."""
+    return [
+        (number, at)
+        for number, at in _ours_in(groups)
+        if not _OWN_WAYS.intersection(_words(groups[number][HOOKS][at]))
+    ]
+
+
+def _handlers(group: object) -> list[object]:
+    found = group.get(HOOKS) if isinstance(group, dict) else None
+    return found if isinstance(found, list) else []
+
+
+def _checked(root: object, wanted: Handlers) -> dict[str, Any]:
+    """ROOT, if everything that we have to write into is what it should be."""
+    if not isinstance(root, dict):
+        raise wrong_kind(root, dict, ())
+    events = root.get(HOOKS, {})
+    if not isinstance(events, dict):
+        raise wrong_kind(events, dict, [HOOKS])
+    for event in wanted:
+        groups = events.get(event, [])
+        if not isinstance(groups, list):
+            raise wrong_kind(groups, list, [HOOKS, event])
+        for number, group in enumerate(groups):
+            if not isinstance(group, dict):
+                raise wrong_kind(group, dict, [HOOKS, event, number])
+            if not isinstance(group.get(HOOKS, []), list):
+                raise wrong_kind(group[HOOKS], list, [HOOKS, event, number, HOOKS])
+    return root
+
+
+def _put(
+    text: str, event: str, group: dict[str, Any], known: dict[str, Any] | None
+) -> tuple[str, str]:
+    """TEXT with our one group for EVENT, and what there is to say about it."""
+    events = jsontext.read(text)[HOOKS]
+    if event not in events:
+        return jsontext.insert(text, [HOOKS], event, [group]), ""
+    groups = events[event]
+    spots = _plain_in(groups)
+    if not spots:
+        if any(_calls_us(each) for each in groups):
+            return text, f"{event} already calls gitmem in a way of your own: it was left so"
+        return jsontext.append(text, [HOOKS, event], group), ""
+    first = groups[spots[0][0]].get(MATCHER)
+    for spot in reversed(spots[1:]):
+        if groups[spot[0]].get(MATCHER) == first:  # for other sources or tools it is no double
+            text = without_handler(text, event, spot)
+    return _renewed(text, event, spots[0], group, known), ""
+
+
+def _calls_us(group: object) -> bool:
+    found = (each.get("command") for each in _handlers(group) if isinstance(each, dict))
+    return any(re.search(_CALLS, str(each), re.DOTALL) for each in found)
+
+
+def _renewed(
+    text: str, event: str, spot: Spot, group: dict[str, Any], known: dict[str, Any] | None
+) -> str:
+    """TEXT with our handler at SPOT as it should be; what somebody changed about it stays."""
+    number, at = spot
+    there = jsontext.read(text)[HOOKS][event][number]
+    if there == group:
+        return text
+    if there == known:
+        return jsontext.replace(text, [HOOKS, event, number], group)
+    return _calling(text, [HOOKS, event, number, HOOKS, at], group[HOOKS][0])
+
+
+def _calling(text: str, place: list[str | int], fresh: dict[str, Any]) -> str:
+    """TEXT in which the handler at PLACE calls what FRESH does; its timeout, say, stays."""
+    handler = jsontext.read(text)
+    for step in place:
+        handler = handler[step]
+    if "args" in handler or "args" in fresh:
+        return jsontext.replace(text, place, fresh)
+    if handler["command"] == fresh["command"]:
+        return text
+    return jsontext.replace(text, [*place, "command"], fresh["command"])
+
+
+def _as_before(text: str, event: str, kept: Mapping[str, Any]) -> str:
+    """TEXT in which nothing of ours answers EVENT, but what called us in KEPT does so again."""
+    groups, old = jsontext.read(text)[HOOKS][event], kept.get(event, [])
+    now = [groups[number][HOOKS][at] for number, at in _plain_in(groups)]
+    then = [old[number][HOOKS][at] for number, at in _plain_in(old)]
+    ours = [spot for spot in _plain_in(groups) if groups[spot[0]][HOOKS][spot[1]] not in then]
+    replaced = [each for each in then if each not in now]
+    for (number, at), handler in zip(ours, replaced, strict=False):
+        text = _calling(text, [HOOKS, event, number, HOOKS, at], handler)
+    for spot in reversed(ours[len(replaced) :]):
+        text = without_handler(text, event, spot)
+    if ours and jsontext.read(text)[HOOKS][event] == [] and event not in kept:
+        text = jsontext.remove(text, [HOOKS, event])
+    return text
+
+
+def without_handler(text: str, event: str, spot: Spot) -> str:
+    """TEXT without the handler at SPOT, and without its group where it was the only one."""
+    number, at = spot
+    text = jsontext.remove(text, [HOOKS, event, number, HOOKS, at])
+    is_empty = jsontext.read(text)[HOOKS][event][number][HOOKS] == []
+    return jsontext.remove(text, [HOOKS, event, number]) if is_empty else text

@@ -1,0 +1,1 @@
+"""The skills that come with gitmem, installed and kept up to date."""

@@ -1,0 +1,130 @@
+"""Memory as resources: every file has an address, `memory://GROUP/PATH`, that a person can attach.
+
+What a tool may not read is no resource either. The text is escaped as in a prompt: nobody writes
+back what they attach, which is why `memory_get` is exact.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote, unquote
+
+from gitmem.errors import BadInput
+from gitmem.integrations.mcp.desk import Desk, opened
+from gitmem.integrations.mcp.tools.calls import file_text
+from gitmem.integrations.mcp.tools.paths import local
+from gitmem.integrations.mcp.tools.texts import Answer, part_of, sound
+from gitmem.memory.context.mask import Masks
+from gitmem.model.access import GLOBAL
+from gitmem.model.context.escape import NOTHING, joined, on_a_line, on_lines
+
+if TYPE_CHECKING:
+    from gitmem.memory.group import Group
+    from gitmem.memory.read.listing import Listing
+
+TEMPLATE = "memory://{group}/{path}"
+PAGE = 100
+_URI = r"(?i:memory)://([^/?#]+)/(.+)"
+
+
+class Place(NamedTuple):
+    """What an address names."""
+
+    group: str
+    path: str
+
+
+def uri(place: Place) -> str:
+    """The address of a file."""
+    return f"memory://{quote(place.group, safe='')}/{quote(place.path)}"
+
+
+def place_of(address: str) -> Place:
+    """What ADDRESS names; `#` and a slug behind the path name one entry."""
+    found = re.fullmatch(_URI, address, re.DOTALL)
+    if found is None:
+        raise BadInput(
+            f"{address!r} is not the address of a memory file",
+            hint="an address is memory://GROUP/PATH, such as memory://main/notes/ada.md",
+        )
+    try:
+        return Place(*(unquote(each, errors="strict") for each in found.groups()))
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{address!r} is not UTF-8 when decoded", hint="use UTF-8") from error
+
+
+def kind(path: str) -> str:
+    """The media type of a file."""
+    return "text/markdown" if path.partition("#")[0].lower().endswith(".md") else "text/plain"
+
+
+def read_document(desk: Desk, address: str) -> Answer:
+    """The text at ADDRESS, as much of it as one answer holds."""
+    group, path = place_of(address)
+    with opened(desk, group) as found:
+        got = file_text(found, local(path))
+    part = part_of(got.text, 0)
+    if part.is_all:
+        return Answer(on_lines(part.text))
+    rest = f"[cut here; the rest: `memory_get` of {path} with offset={part.stop}]"
+    return Answer(joined((on_lines(part.text), on_a_line(rest)), "\n"))
+
+
+def list_documents(desk: Desk, cursor: str) -> Answer:
+    """A page of what there is: the files of the group, then those of `global`.
+
+    CURSOR is the address of the last file before it: what is written meanwhile shifts no page.
+    """
+    after, there = place_of(cursor) if cursor else None, desk.store.names()
+    names = [each for each in dict.fromkeys((desk.group, GLOBAL)) if each in there]
+    if after and after.group not in names:
+        raise BadInput(f"there is no page after {cursor!r}", hint="begin without a cursor")
+    rows: list[dict[str, Any]] = []
+    for name in names[names.index(after.group) if after else 0 :]:
+        start = after.path if after and after.group == name else ""
+        with opened(desk, name) as group:
+            rows += _rows(group, start, PAGE + 1 - len(rows), is_other=name != desk.group)
+        if len(rows) > PAGE:
+            return Answer(NOTHING, {"rows": rows[:PAGE], "next": rows[PAGE - 1]["uri"]})
+    return Answer(NOTHING, {"rows": rows})
+
+
+def first_page(desk: Desk) -> dict[str, Any] | None:
+    """The first page as the protocol writes it; None if it cannot be listed."""
+    from gitmem.integrations.mcp.tools.table import guarded
+
+    answer = guarded(desk, lambda: list_documents(desk, ""))
+    if answer.failed or answer.facts is None:
+        return None
+    rows = [_on_the_wire(each) for each in answer.facts["rows"]]
+    after = {"nextCursor": answer.facts["next"]} if "next" in answer.facts else {}
+    return {**after, "resources": rows}
+
+
+def _on_the_wire(row: dict[str, Any]) -> dict[str, Any]:
+    size = {} if row["size"] is None else {"size": row["size"]}
+    return {"mimeType": row["kind"], "name": sound(row["name"]), **size, "uri": row["uri"]}
+
+
+def _rows(group: Group, start: str, most: int, *, is_other: bool) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for each in _files(group, start):
+        if len(found) == most:
+            break
+        name = f"{group.name}: {each.path}" if is_other else each.path
+        at = uri(Place(group.name, each.path))
+        found.append({"uri": at, "name": name, "kind": kind(at), "size": each.bytes})
+    return found
+
+
+def _files(group: Group, start: str) -> Iterator[Listing]:
+    """The files behind START that the layout allows, but those whose very name is a credential."""
+    from gitmem.memory.layouts import layout_of
+    from gitmem.memory.read.listing import list_files
+
+    allows, masks = layout_of(group).allows, Masks({"": group.repository.snapshot()})
+    for each in sorted(list_files(group).files):
+        if each.path > start and allows(each.path) and masks.name("", each.path) == each.path:
+            yield each

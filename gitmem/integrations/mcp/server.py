@@ -1,0 +1,233 @@
+"""The MCP server: tools, resources and prompts, spoken by the official SDK.
+
+The SDK is an extra and slow to import, so only `session` comes here, when it has to. Calls
+are made one after the other, in the event loop: each takes milliseconds, and none has to wait for
+a thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterable, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from gitmem import __version__
+from gitmem.errors import BadInput, ExtraMissing
+from gitmem.integrations.mcp.bad_lines import has_id
+from gitmem.integrations.mcp.desk import Desk, Kept, called
+from gitmem.integrations.mcp.handshake import INSTRUCTIONS
+from gitmem.integrations.mcp.resources import TEMPLATE, kind, list_documents, read_document
+from gitmem.integrations.mcp.stdio import Messages, Sense, Words
+from gitmem.integrations.mcp.tools.params import schema
+from gitmem.integrations.mcp.tools.table import TOOLS, Tool, answered, guarded
+from gitmem.integrations.mcp.tools.texts import Answer, sound
+from gitmem.model.context.escape import worded
+
+try:
+    from mcp import types
+    from mcp.server import CacheHint, Server, ServerRequestContext
+    from mcp.server.caching import CacheableMethod
+    from mcp.server.stdio import stdio_server
+    from mcp.shared.exceptions import MCPError
+except ImportError as error:
+    raise ExtraMissing(
+        f"`gitmem mcp` needs the package mcp, 2.3 or newer, which cannot be imported: {error}",
+        hint="install it: pip install 'gitmem-cli[mcp]'",
+        extra="mcp",
+    ) from error
+
+if TYPE_CHECKING:
+    from anyio import AsyncFile
+
+FRESH = 3_600_000
+"""Milliseconds for which a host may keep a list that changes with gitmem's version."""
+LASTING: tuple[CacheableMethod, ...] = ("tools/list", "prompts/list", "resources/templates/list")
+"""Such lists."""
+CANCELLED = "notifications/cancelled"
+IDLE = 60.0
+"""Seconds after which a server that nobody calls closes its files."""
+
+
+async def converse(
+    desk: Desk, lines: AsyncIterable[bytes], words: Words, opening: Sequence[bytes] = ()
+) -> None:
+    """Answer LINES until they end; what is in OPENING was answered before."""
+    logging.getLogger("mcp").setLevel(logging.CRITICAL)  # what is wrong is answered, and no news
+    server, messages = _server(desk), Messages(lines, words, _sense, opening)
+    async with stdio_server(_as_file(messages), _as_file(words)) as (read, write):
+        await server.run(read, write, server.create_initialization_options())
+
+
+def _sense(line: bytes) -> Sense:
+    """What a message asks; what the SDK will not take for one, by its own judgement, is refused."""
+    message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+    if isinstance(message, types.JSONRPCRequest):
+        return Sense(request=message.id)
+    # The SDK takes a request for a notification where its id is null, true or 1.5.
+    if isinstance(message, types.JSONRPCNotification) and has_id(line):
+        raise ValueError("its id is neither a string nor a whole number")
+    if isinstance(message, types.JSONRPCNotification) and message.method == CANCELLED:
+        number = (message.params or {}).get("requestId")
+        return Sense(cancelled=number if isinstance(number, str | int) else None)
+    return Sense()
+
+
+def _as_file(end: Messages | Words) -> AsyncFile[str]:
+    """An end of the wire, by the type that the SDK asks for."""
+    return cast("AsyncFile[str]", end)
+
+
+class Rest:
+    """Closes what is open when nothing was asked for a while."""
+
+    def __init__(self, kept: Kept, seconds: float = IDLE) -> None:
+        self._kept, self._seconds = kept, seconds
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begin(self) -> None:
+        """Begin to wait, from now on."""
+        if self._timer:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(self._seconds, self._kept.close)
+
+
+def _server(desk: Desk) -> Server[Any]:
+    rest = Rest(desk.kept)
+
+    async def list_tools(
+        context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_declared(tool) for tool in TOOLS])
+
+    async def call_tool(
+        context: ServerRequestContext[Any], params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        rest.begin()
+        return _result(called(desk, _client(context)), params)
+
+    async def list_resources(
+        context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        rest.begin()
+        return _listed(called(desk, _client(context)), (params and params.cursor) or "")
+
+    async def read_resource(
+        context: ServerRequestContext[Any], params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        rest.begin()
+        return _read(called(desk, _client(context)), params.uri)
+
+    return Server(
+        "gitmem",
+        version=__version__,
+        title="gitmem",
+        instructions=worded(INSTRUCTIONS, group=desk.group),
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_list_resource_templates=_list_templates,
+        on_read_resource=read_resource,
+        on_list_prompts=_list_prompts,
+        on_get_prompt=_get_prompt,
+        cache_hints=dict.fromkeys(LASTING, CacheHint(ttl_ms=FRESH, scope="public")),
+    )
+
+
+async def _list_templates(
+    context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
+) -> types.ListResourceTemplatesResult:
+    template = types.ResourceTemplate(
+        uri_template=TEMPLATE,
+        name="memory",
+        title="A memory file",
+        description="A file of a group; `#` and the slug of an entry behind it name that entry",
+    )
+    return types.ListResourceTemplatesResult(resource_templates=[template])
+
+
+async def _list_prompts(
+    context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
+) -> types.ListPromptsResult:
+    from gitmem.integrations.mcp.prompts import ABOUT, ARGUMENT, prompts
+
+    argument = types.PromptArgument(name=ARGUMENT, description=ABOUT, required=False)
+    found = [
+        types.Prompt(name=each.name, description=each.about, arguments=[argument])
+        for each in prompts().values()
+    ]
+    return types.ListPromptsResult(prompts=found)
+
+
+async def _get_prompt(
+    context: ServerRequestContext[Any], params: types.GetPromptRequestParams
+) -> types.GetPromptResult:
+    from gitmem.integrations.mcp.prompts import ARGUMENT, prompted, prompts
+
+    try:
+        text = prompted(params.name, (params.arguments or {}).get(ARGUMENT, ""))
+    except BadInput as error:
+        message = f"{error.message}; {error.hint}"
+        raise MCPError(code=types.INVALID_PARAMS, message=message) from error
+    content = types.TextContent(type="text", text=sound(text))
+    return types.GetPromptResult(
+        description=prompts()[params.name].about,
+        messages=[types.PromptMessage(role="user", content=content)],
+    )
+
+
+def _listed(desk: Desk, cursor: str) -> types.ListResourcesResult:
+    facts = _done(guarded(desk, lambda: list_documents(desk, cursor))).facts or {}
+    rows = [
+        types.Resource(
+            uri=each["uri"], name=sound(each["name"]), mime_type=each["kind"], size=each["size"]
+        )
+        for each in facts["rows"]
+    ]
+    return types.ListResourcesResult(resources=rows, next_cursor=facts.get("next"))
+
+
+def _read(desk: Desk, uri: str) -> types.ReadResourceResult:
+    text = sound(_done(guarded(desk, lambda: read_document(desk, uri))).text)
+    return types.ReadResourceResult(
+        contents=[types.TextResourceContents(uri=uri, mime_type=kind(uri), text=text)]
+    )
+
+
+def _done(answer: Answer) -> Answer:
+    """ANSWER; one that failed becomes an error of the protocol, which has no other word for it."""
+    if not answer.failed:
+        return answer
+    code = types.INTERNAL_ERROR if answer.by_us else types.INVALID_PARAMS
+    raise MCPError(code=code, message=sound(answer.text))
+
+
+def _declared(tool: Tool) -> types.Tool:
+    return types.Tool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.about,
+        input_schema=schema(tool.params),
+        annotations=types.ToolAnnotations(
+            title=tool.title,
+            read_only_hint=tool.reads,
+            destructive_hint=False,  # whatever is overwritten stays in the history
+            idempotent_hint=tool.reads,  # a journal takes the same page twice
+            open_world_hint=False,
+        ),
+    )
+
+
+def _client(context: ServerRequestContext[Any]) -> str:
+    """What the client calls itself."""
+    said = context.session.client_params
+    return said.client_info.name if said else ""
+
+
+def _result(desk: Desk, params: types.CallToolRequestParams) -> types.CallToolResult:
+    answer = answered(desk, params.name, params.arguments or {})
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=sound(answer.text))],
+        structured_content=sound(answer.facts),
+        is_error=answer.failed,
+    )

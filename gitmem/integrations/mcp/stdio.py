@@ -1,0 +1,255 @@
+"""Standard input and output as a wire: whole lines, and nothing else on it.
+
+The SDK reads and writes by way of threads, which doubles what a short call costs and keeps a
+process from ending while one of them waits for a line. Here the event loop waits itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections import deque
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import NamedTuple
+
+from gitmem.integrations.mcp.bad_lines import fault
+
+CHUNK = 1 << 16
+STDIN, STDOUT, STDERR = 0, 1, 2
+GRACE = 60.0
+"""Seconds for the last answers, when nothing more comes in; a call waits ten for the lock."""
+
+Id = str | int
+"""What a request is known by."""
+
+
+@contextmanager
+def claimed() -> Iterator[tuple[int, int]]:
+    """Input and output on descriptors of our own.
+
+    Meanwhile, whatever else prints in this process does so on stderr, and whatever else reads finds
+    nothing.
+    """
+    source, target = os.dup(STDIN), os.dup(STDOUT)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, STDIN)
+    try:
+        os.dup2(STDERR, STDOUT)
+    except OSError:  # there is no stderr
+        os.dup2(nothing, STDOUT)
+    os.close(nothing)
+    try:
+        yield source, target
+    finally:
+        os.dup2(source, STDIN)
+        os.dup2(target, STDOUT)
+        os.close(source)
+        os.close(target)
+
+
+class Lines:
+    """What comes in, line by line, until the other side closes it or somebody interrupts us."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._wake = asyncio.Event()
+        self._whole: deque[bytes] = deque()
+        self._rest = bytearray()
+        self._is_closed = False
+        self.interrupted = 0
+        """The signal that ended it, if one did."""
+
+    def interrupt(self, signal: int) -> None:
+        """Take nothing more in; what is at work is finished and answered."""
+        self.interrupted = signal
+        self._wake.set()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether no line is left, and none will come."""
+        return self._is_closed and not self._whole
+
+    def put_back(self, lines: Sequence[bytes]) -> None:
+        """Let LINES be the next ones."""
+        self._whole.extendleft(reversed(lines))
+
+    async def is_quiet(self, seconds: float) -> bool:
+        """Wait for the next line, or its beginning, but no longer: whether nothing came."""
+        if self._whole or self._is_closed or self.interrupted:
+            return False
+        try:
+            async with asyncio.timeout(seconds):
+                await self._wait()
+        except TimeoutError:
+            return True
+        return False
+
+    def __aiter__(self) -> Lines:
+        return self
+
+    async def __anext__(self) -> bytes:
+        while not self._whole and not self._is_closed:
+            await self._fill()
+        if not self._whole:
+            raise StopAsyncIteration
+        return self._whole.popleft()
+
+    async def _fill(self) -> None:
+        data = b"" if self.interrupted else await self._read()
+        self._rest += data
+        if not data:
+            self._is_closed = True
+            self._whole += [bytes(self._rest)] if self._rest else []
+        elif b"\n" in data:
+            *lines, rest = self._rest.split(b"\n")
+            self._rest = bytearray(rest)
+            self._whole += map(bytes, lines)
+
+    async def _read(self) -> bytes:
+        await self._wait()
+        try:
+            return b"" if self.interrupted else os.read(self._fd, CHUNK)
+        except ConnectionError:  # whoever asked is gone: the same as the end
+            return b""
+
+    async def _wait(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._wake.clear()
+        await _ready(self._wake, loop.add_reader, loop.remove_reader, self._fd)
+
+
+class Words:
+    """What goes out; one who speaks is not interrupted."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._turn = asyncio.Lock()
+        self._asked: set[Id] = set()
+        """The requests that have no answer yet."""
+        self._answered = asyncio.Event()
+        self._repeated: Id | None = None
+        """A request whose answer went out before."""
+
+    async def write(self, text: str) -> None:
+        """Send TEXT, all of it, unless it answers what was answered before."""
+        if self._repeated is not None and _answered_by(text) == self._repeated:
+            self._repeated = None
+            self._answered.set()
+            return
+        async with self._turn:
+            await self._write(memoryview(text.encode("utf-8", "backslashreplace")))
+        if self._asked:
+            self.drop(_answered_by(text))
+
+    def expect(self, request: Id) -> None:
+        """An answer to REQUEST will go out."""
+        self._asked.add(request)
+
+    def drop(self, request: Id | None) -> None:
+        """It went out, or nobody wants it any more."""
+        if request is not None:
+            self._asked.discard(request)
+            self._answered.set()
+
+    def expect_again(self, request: Id | None) -> None:
+        """The next answer to REQUEST is not sent: it went out already."""
+        self._repeated = request
+
+    async def answered_again(self) -> None:
+        """Wait for that answer."""
+        while self._repeated is not None:
+            self._answered.clear()
+            await self._answered.wait()
+
+    async def all_answered(self) -> None:
+        """Wait until every answer went out, or for as long as a call can take."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(GRACE):
+                while self._asked:
+                    self._answered.clear()
+                    await self._answered.wait()
+
+    async def _write(self, left: memoryview) -> None:
+        loop = asyncio.get_running_loop()
+        while left:
+            try:
+                left = left[os.write(self._fd, left) :]
+            except BlockingIOError:
+                await _ready(asyncio.Event(), loop.add_writer, loop.remove_writer, self._fd)
+            except ConnectionError:  # nobody listens any more; what was asked for is done
+                return
+
+    async def flush(self) -> None:
+        """Nothing waits here."""
+
+
+class Sense(NamedTuple):
+    """What a line is about, as far as answers go."""
+
+    request: Id | None = None
+    """The request that it is; it gets an answer ..."""
+    cancelled: Id | None = None
+    """... unless it is cancelled by another line before."""
+
+
+class Messages:
+    """The lines that READ takes for messages; whoever sent another one is told.
+
+    They begin with OPENING, lines that were answered before: each is told again, and its answer is
+    not sent a second time. They end when all of them are answered: the SDK drops what is at work
+    when its input ends, and whoever sends a request and closes the pipe wants to know what became
+    of it.
+    """
+
+    def __init__(
+        self,
+        lines: AsyncIterable[bytes],
+        words: Words,
+        read: Callable[[bytes], Sense],
+        opening: Sequence[bytes] = (),
+    ) -> None:
+        self._lines, self._words, self._read, self._opening = lines, words, read, opening
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for line in self._opening:
+            self._words.expect_again(self._read(line).request)
+            yield line
+            await self._words.answered_again()
+        async for line in self._lines:
+            try:
+                sense = self._read(line)
+            except ValueError:
+                await self._words.write(fault(line))
+                continue
+            if sense.request is not None:
+                self._words.expect(sense.request)
+            if sense.cancelled is not None:
+                self._words.drop(sense.cancelled)
+            yield line
+        await self._words.all_answered()
+
+
+def _answered_by(text: str) -> Id | None:
+    """The request that a message answers."""
+    found = json.loads(text) if text.strip() else {}
+    number = found.get("id") if "method" not in found else None
+    return number if isinstance(number, str | int) else None
+
+
+async def _ready(
+    ready: asyncio.Event,
+    add: Callable[..., object],
+    remove: Callable[[int], object],
+    descriptor: int,
+) -> None:
+    """Wait until DESCRIPTOR can be used without waiting; a plain file always can."""
+    try:
+        add(descriptor, ready.set)
+    except PermissionError:
+        return
+    try:
+        await ready.wait()
+    finally:
+        remove(descriptor)

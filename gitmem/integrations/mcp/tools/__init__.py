@@ -1,0 +1,1 @@
+"""The tools of the MCP server: their table, parameters, calls and answers."""

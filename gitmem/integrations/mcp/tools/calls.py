@@ -1,0 +1,250 @@
+"""What each tool does: one operation on the group that is meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gitmem.errors import BadInput, Damaged
+from gitmem.integrations.mcp.desk import Desk, opened
+from gitmem.integrations.mcp.tools.paths import (
+    check_edit,
+    check_entries,
+    check_read,
+    check_restore,
+    file_named,
+    file_part,
+    pattern_named,
+)
+from gitmem.integrations.mcp.tools.status import state
+from gitmem.integrations.mcp.tools.texts import (
+    Answer,
+    changed,
+    found,
+    history,
+    listed_entries,
+    listed_files,
+    part_of,
+    shown_file,
+)
+from gitmem.memory.context.mask import Masks, masked
+from gitmem.memory.group import Group
+from gitmem.memory.read.memory_actions import DEFAULT_PATH
+from gitmem.memory.write.apply import Edit
+from gitmem.model.access import MAIN
+
+if TYPE_CHECKING:
+    from gitmem.memory.read.log import Entry
+
+Arguments = dict[str, Any]
+
+
+def memory_search(desk: Desk, given: Arguments) -> Answer:
+    """Look for something in memory and in what was said."""
+    from gitmem.memory.read import memory_actions
+
+    with opened(desk, given["group"]) as group:
+        searched = memory_actions.memory_search(
+            group,
+            given["query"],
+            sources=given["source"],
+            top_k=given["limit"],
+            since=given["since"],
+            layers=(given["layer"],) if given["layer"] else (),
+            include_archive=given["archive"],
+        )
+        return Answer(found(group.name, searched))
+
+
+def memory_get(desk: Desk, given: Arguments) -> Answer:
+    """A file, or an entry of one, as it is or was."""
+    with opened(desk, given["group"]) as group:
+        got = file_text(group, given["path"] or DEFAULT_PATH, given["at"])
+        edited = not given["at"] and _is_edited(group, got.path)
+        part = part_of(got.text, given["offset"])
+        return Answer(shown_file(got.name, got.version, got.commit, part, edited))
+
+
+class Text(NamedTuple):
+    """What stands in a file, or in an entry of it, as a model may see it."""
+
+    name: str
+    """The path of the file, or the address of the entry."""
+    path: str
+    version: str
+    commit: str
+    text: str
+
+
+def file_text(group: Group, path: str, at: str = "") -> Text:
+    """A file, or an entry by its address, as it is or was."""
+    from gitmem.memory.recover.restore_entry import is_address
+
+    if is_address(group, path):
+        return _entry(group, path, at)
+    return _file(group, file_named(group, path), at)
+
+
+def _file(group: Group, path: str, at: str) -> Text:
+    from gitmem.memory.read import memory_actions
+    from gitmem.memory.read.read import read
+
+    check_read(group, path)
+    if at:
+        got = read(group, path.replace("\\", "/"), at=at)
+    else:
+        got = memory_actions.memory_get(group, path)
+    text = masked(group.repository.snapshot(got.commit), got.path, got.text)
+    return Text(got.path, got.path, got.blob, got.commit, text)
+
+
+def _is_edited(group: Group, path: str) -> bool:
+    """Whether a file stands there in another version; a work tree that is lost says nothing."""
+    from gitmem.memory.write.open_edits import pending_edits
+
+    with suppress(Damaged, OSError):
+        return bool(pending_edits(group, [path]).edits)
+    return False
+
+
+def _entry(group: Group, address: str, at: str) -> Text:
+    from gitmem.memory.entries.entries import locate_entry
+    from gitmem.memory.layouts import layout_at
+    from gitmem.memory.resolve import resolve
+
+    check_read(group, address)
+    snapshot = group.repository.snapshot(resolve(group, at or None))
+    path, entry = locate_entry(group, snapshot, layout_at(group, snapshot).layout, address)
+    name, version = f"{path}#{entry.slug}", snapshot.oid(path) or ""
+    text = masked(snapshot, path, entry.block)
+    return Text(name, path, version, snapshot.commit, text)
+
+
+def memory_write(desk: Desk, given: Arguments) -> Answer:
+    """Replace a file."""
+    return _written(desk, given, _edit(given, create=given["create"]))
+
+
+def memory_append(desk: Desk, given: Arguments) -> Answer:
+    """Add to a file."""
+    return _written(desk, given, _edit(given, append=True))
+
+
+def memory_entry(desk: Desk, given: Arguments) -> Answer:
+    """Create or change one entry of a file."""
+    edit = _edit(given, entry=given["title"])
+    if given["text"] == "":
+        edit = edit._replace(text=None)  # only fields change, or a bare title comes into being
+    return _written(desk, given, edit)
+
+
+def _edit(given: Arguments, **more: Any) -> Edit:
+    text = given["text"]
+    return Edit(
+        given["path"],
+        text if not text or text.endswith("\n") else f"{text}\n",
+        if_match=given.get("if_match", ""),
+        fields=tuple(given.get("fields", {}).items()),
+        user=given.get("user", ""),
+        date=given.get("date", ""),
+        **more,
+    )
+
+
+def _written(desk: Desk, given: Arguments, edit: Edit) -> Answer:
+    from gitmem.memory.write.write import Allowed, write
+
+    allowed = Allowed(shrink=given.get("allow_shrink", False))
+    with opened(desk, given["group"]) as group:
+        check_edit(group, edit)
+        done = write(group, [edit], reason=given["reason"], allowed=allowed)
+        return changed("written", done, group.take_rejoined())
+
+
+def memory_list(desk: Desk, given: Arguments) -> Answer:
+    """The files, or the entries, of the group."""
+    from gitmem.memory.entries.entries import entries
+    from gitmem.memory.layouts import layout_of
+    from gitmem.memory.read.listing import list_files
+
+    path, at, offset = given["path"], given["at"] or None, given["offset"]
+    with opened(desk, given["group"]) as group:
+        allows = layout_of(group).allows
+        if given["entries"]:
+            check_entries(group, path)
+            listed = entries(group, path, at=at)
+            kept = tuple(each for each in listed.entries if allows(each.path))
+            return listed_entries(listed._replace(entries=kept), offset)
+        files = list_files(group, pattern_named(group, path), at=at).files
+        return listed_files([each for each in files if allows(each.path)], offset)
+
+
+def memory_history(desk: Desk, given: Arguments) -> Answer:
+    """Who changed a file, or anything, when and why."""
+    from itertools import islice
+
+    from gitmem.memory.read.log import iter_log, log
+
+    offset, limit = given["offset"], given["limit"]
+    with opened(desk, given["group"]) as group:
+        path = file_part(group, file_named(group, given["path"]))
+        if path:
+            check_read(group, path)
+        every = iter_log(group, path, since=given["since"], agent=given["agent"])
+        rows = list(islice(_allowed(group, every), offset, offset + limit + 1))
+        if path and not rows:
+            log(group, path, limit=1)  # who asks for what never was is told so
+        masks = Masks({"": group.repository.snapshot()})
+        shown = [_without_secrets(masks, each) for each in rows[:limit]]
+        return history(shown, offset, len(rows) > limit, group.zone)
+
+
+def _without_secrets(masks: Masks, entry: Entry) -> Entry:
+    """A commit whose words, which its author chose, are such as a model may see."""
+    title, subject, reason = (
+        masks.mixed("", each) for each in (entry.title, entry.subject, entry.reason)
+    )
+    return entry._replace(title=title, subject=subject, reason=reason)
+
+
+def _allowed(group: Group, entries: Iterable[Entry]) -> Iterator[Entry]:
+    """Those of ENTRIES that are about files these tools may touch, and of those only these."""
+    from gitmem.memory.layouts import layout_of
+
+    layout = layout_of(group)
+    for each in entries:
+        paths = tuple(filter(layout.allows, each.paths)) if layout.allow else each.paths
+        if paths or not each.paths:
+            yield each._replace(paths=paths)
+
+
+def memory_restore(desk: Desk, given: Arguments) -> Answer:
+    """Bring back a file or an entry as it was."""
+    from gitmem.memory.recover.restore import restore
+    from gitmem.memory.write.write import Allowed
+
+    at, previous = given["at"], given["previous"]
+    if at and previous:
+        raise BadInput("`at` and `previous` name two versions", hint="give one of them")
+    with opened(desk, given["group"]) as group:
+        path = file_named(group, given["path"])
+        if path.strip("./") == "":
+            raise BadInput(
+                "a file or an entry has to be named",
+                hint="the whole group is for a person to bring back: `gitmem restore --all`",
+            )
+        check_restore(group, path, older=bool(at or previous))
+        reason = given["reason"]
+        done = restore(group, path, at=at, previous=previous, reason=reason, allowed=Allowed())
+        return changed("restored", done, group.take_rejoined())
+
+
+def memory_status(desk: Desk, given: Arguments) -> Answer:
+    """How the group is."""
+    from gitmem.memory.layouts import layout_of
+    from gitmem.memory.read.status import status
+
+    with opened(desk, given["group"]) as group:
+        groups = desk.store.names() if desk.acting == MAIN else ()
+        return state(status(group), layout_of(group), groups, group.zone)

@@ -1,0 +1,117 @@
+"""How a group is, for a model: what there is to write to, what was last done, what needs a look."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from gitmem.integrations.mcp.tools.texts import COMMIT, UNSEEN, Answer
+from gitmem.model.context.escape import joined, on_a_line
+from gitmem.model.layout.layout import Layout
+from gitmem.model.text.numbers import counted
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+    from gitmem.memory.read.status import Status
+
+SHOWN, ROOM = 20, 4000
+"""So many names are shown of a kind, of so many characters together."""
+
+
+def state(found: Status, layout: Layout, groups: Sequence[str], zone: tzinfo) -> Answer:
+    """The state of a group; of files, only those that LAYOUT allows these tools to touch."""
+    facts = _facts(found, layout, groups)
+    size = counted(found.files, "file")
+    lines = [
+        f"group {found.group}: {size}, layout {found.layout or 'none'}, health {found.health}",
+        *_last(found, zone),
+        *_layers(facts["layers"]),
+        *_listed("needs a look", facts["concerns"]),
+        *_listed(f"edited with other tools, {UNSEEN}", facts["edited"]),
+        *_listed("held out of git, for a person to decide: `gitmem held`", facts["held"]),
+        *_listed("other groups, by the argument `group`", facts.get("groups", ())),
+    ]
+    return Answer(joined(map(on_a_line, lines), "\n"), facts)
+
+
+def _facts(found: Status, layout: Layout, groups: Sequence[str]) -> dict[str, Any]:
+    last, allows = found.last, layout.allows
+    facts = {
+        "group": found.group,
+        "layout": found.layout,
+        "files": found.files,
+        "health": found.health,
+        "concerns": list(_concerns(found, layout)),
+        "layers": list(_layer_facts(found, layout)),
+        "edited": _few(each.path for each in found.edits if allows(each.path)),
+        "held": _few(f"{each.path} ({each.rule})" for each in found.held if allows(each.path)),
+    }
+    if last is not None:
+        facts["last"] = {
+            "commit": last.commit,
+            "op": last.op or "git",
+            "agent": last.agent,
+            "time": last.time.isoformat(),
+        }
+    others = [each for each in groups if each != found.group]
+    return {**facts, "groups": others} if others else facts
+
+
+def _few(things: Iterable[str]) -> list[str]:
+    """The first of THINGS, as many as an answer has room for beside the rest."""
+    found = list(islice(things, SHOWN))
+    while len(found) > 1 and sum(map(len, found)) > ROOM:
+        found.pop()
+    return found
+
+
+def _concerns(found: Status, layout: Layout) -> Iterator[str]:
+    yield from found.concerns
+    yield from filter(None, (found.layout_problem, found.zone_problem))
+    for core in found.holdings.core:
+        if core.state != "ok" and core.budget and layout.allows(core.path):
+            yield f"{core.path} is {core.state}: {core.bytes:,} of {core.budget:,} bytes"
+
+
+def _layer_facts(found: Status, layout: Layout) -> Iterator[dict[str, Any]]:
+    counts = {
+        **{each.layer: f"{each.bytes:,} bytes" for each in found.holdings.core},
+        **{each.layer: counted(each.entries, "entry") for each in found.holdings.entries},
+        **{each.layer: counted(each.files, "file") for each in found.holdings.layers},
+    }
+    for layer in layout.layers:
+        if not layout.allows(re.sub(r"\*+|\{\w+\}", "x", layer.path)):
+            continue
+        yield {
+            "name": layer.name,
+            "kind": layer.kind,
+            "path": layer.path,
+            "policy": layer.policy,
+            "holds": counts.get(layer.name, ""),
+        }
+
+
+def _last(found: Status, zone: tzinfo) -> Iterator[str]:
+    last = found.last
+    if last is None:
+        yield "nothing was written yet"
+        return
+    when = f"{last.time.astimezone(zone):%Y-%m-%d %H:%M}"
+    yield f"last: {last.op or 'git'} by {last.agent}, {when} (commit {last.commit[:COMMIT]})"
+
+
+def _layers(layers: Sequence[dict[str, Any]]) -> Iterator[str]:
+    if layers:
+        yield "layers (name, kind, path), each a path that can be written to:"
+    for each in layers:
+        policy = "" if each["policy"] == "free" else f", {each['policy']}"
+        holds = f": {each['holds']}" if each["holds"] else ""
+        yield f"- {each['name']}, {each['kind']}{policy}, {each['path']}{holds}"
+
+
+def _listed(what: str, things: Sequence[str]) -> Iterator[str]:
+    if things:
+        yield f"{what}: {'; '.join(things)}"

@@ -1,0 +1,279 @@
+"""The six commands of the Anthropic memory tool (`memory_20250818`), done on a group.
+
+Every answer is the text that the tool's documentation gives for it. A change is one commit, a
+deletion a move to the archive. Nothing here knows the SDK.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from typing import NamedTuple
+
+from gitmem.errors import Conflict, GitmemError, PathNotFound, PolicyRefused
+from gitmem.integrations.memory_tool.fields import Command, integer, line_range, text
+from gitmem.integrations.memory_tool.paths import ROOT, NotDone, check_links, inside
+from gitmem.integrations.memory_tool.views import change_view, file_view, folder_view
+from gitmem.integrations.memory_tool.visible_files import Sight, take_in
+from gitmem.memory.context.mask import hidden, masked
+from gitmem.memory.group import Group
+from gitmem.memory.read.read import Read, read
+from gitmem.memory.write.apply import BlobMismatch
+
+ATTEMPTS = 20
+"""How often a change is made anew because somebody else was quicker."""
+
+COMMANDS = ("view", "create", "str_replace", "insert", "delete", "rename")
+Changed = tuple[str, str]
+"""The new text of a file, and what is said of it."""
+
+# A model cannot add options to its call: these refusals tell it what it can do.
+HINTS = {
+    "secret-found": "keep the value elsewhere and write where it is kept",
+    "markers-found": "write the text without them, or put an example into fenced code",
+    "shrink-refused": "change it in smaller steps, or delete it (the archive keeps it) and create "
+    "it anew",
+    "append-only": "add to its end with insert",
+    "write-once": "what was written stays: create a new file",
+    "protected": "it is for people to change",
+}
+
+
+class Answer(NamedTuple):
+    """What the model reads."""
+
+    content: str
+    is_error: bool = False
+
+
+@contextmanager
+def reopened(group: Group) -> Iterator[Group]:
+    """GROUP opened once more, for a thread whose caller may use or close theirs meanwhile."""
+    ours = Group(group.store, group.name, who=group.who, acting=group.acting, now=group._now)
+    with closing(ours):
+        yield ours
+
+
+class MemoryCommands:
+    """The commands, on one group.
+
+    OVERWRITE: create may replace a file. ALLOW_SHRINK: a change may remove most of one.
+    """
+
+    def __init__(
+        self, group: Group, *, overwrite: bool = False, allow_shrink: bool = False
+    ) -> None:
+        self._group = group
+        self._overwrite, self._allow_shrink = overwrite, allow_shrink
+
+    def answer(self, command: Command) -> Answer:
+        """Do one command; a refusal is an answer, too."""
+        name = command.get("command")
+        if name not in COMMANDS:
+            known = ", ".join(COMMANDS)
+            return Answer(f"Error: Unknown command: {name}. There are: {known}", True)
+        do: Callable[[Command], str] = getattr(self, f"_{name}")
+        answer = _answered(lambda: do(command))
+        return answer._replace(content=hidden([self._group.gitdir], answer.content))
+
+    def clear(self) -> Answer:
+        """Move all of memory to the archive, as one commit."""
+        return _answered(self._clear)
+
+    def _view(self, command: Command) -> str:
+        given, lines = text(command, "path"), line_range(command)
+        [path], sight = self._settled(given)
+        if sight.is_folder(path):
+            start = f"{path}/" if path else ""
+            files = sight.files(path)
+            return folder_view(given, [(x.path.removeprefix(start), x.bytes or 0) for x in files])
+        if not sight.is_file(path):
+            raise NotDone(f"The path {given} does not exist. Please provide a valid path.")
+        found = read(self._group, path)
+        snapshot = self._group.repository.snapshot(found.commit)
+        return file_view(given, masked(snapshot, path, _text_of(found, given)), lines)
+
+    def _create(self, command: Command) -> str:
+        given, content = text(command, "path"), text(command, "file_text")
+        [path], sight = self._settled(given)
+        sight.check_writable(path, given)
+        if sight.is_taken(path) and not (self._overwrite and path):
+            raise NotDone(f"Error: File {given} already exists")
+        try:
+            self._write(path, content, create=not self._overwrite)
+        except Conflict as error:
+            if "blob" not in error.facts:
+                raise
+            raise NotDone(f"Error: File {given} already exists") from error
+        return f"File created successfully at: {given}"
+
+    def _str_replace(self, command: Command) -> str:
+        given, old = text(command, "path"), text(command, "old_str")
+        new = text(command, "new_str", default="")
+
+        def replaced(content: str) -> Changed:
+            at = _only_place(content, old, given)
+            changed = content[:at] + new + content[at + len(old) :]
+            return changed, change_view(changed, at)
+
+        absent = f"Error: The path {given} does not exist. Please provide a valid path."
+        return self._changed(given, replaced, absent)
+
+    def _insert(self, command: Command) -> str:
+        given, added = text(command, "path"), text(command, "insert_text")
+        line = integer(command, "insert_line")
+
+        def inserted(content: str) -> Changed:
+            lines = content.removesuffix("\n").split("\n") if content else []
+            if not 0 <= line <= len(lines):
+                raise NotDone(
+                    f"Error: Invalid `insert_line` parameter: {line}. It should be within the "
+                    f"range of lines of the file: [0, {len(lines)}]"
+                )
+            lines.insert(line, added.rstrip("\n"))
+            joined = "\n".join(lines)
+            done = f"The file {given} has been edited."
+            return joined if joined.endswith("\n") else f"{joined}\n", done
+
+        return self._changed(given, inserted, f"Error: The path {given} does not exist")
+
+    def _delete(self, command: Command) -> str:
+        from gitmem.memory.write.move import remove
+
+        given = text(command, "path")
+        [path], sight = self._settled(given)
+        if not path:
+            raise NotDone(f"Cannot delete the {ROOT} directory itself")
+        _check_there(sight, path, given)
+        if sight.is_archived(path):
+            raise NotDone(f"Error: {given} is in the archive already, where nothing is deleted")
+        try:
+            remove(self._group, path)
+        except PathNotFound as error:
+            raise _absent(given) from error
+        return f"Successfully deleted {given}"
+
+    def _rename(self, command: Command) -> str:
+        from gitmem.memory.write.move import move
+
+        given, wanted = text(command, "old_path"), text(command, "new_path")
+        [old, new], sight = self._settled(given, wanted)
+        if not old:
+            raise NotDone(f"Cannot rename the {ROOT} directory itself")
+        sight.check_writable(new, wanted)
+        if sight.is_taken(new):
+            raise NotDone(f"Error: The destination {wanted} already exists")
+        _check_there(sight, old, given)
+        try:
+            moved = move(self._group, old, new).moved
+        except PathNotFound as error:
+            raise _absent(given) from error
+        source, target = moved[0]
+        # Where a folder came to stand at the new name in this very moment, it is in there.
+        real = target.removesuffix(source.removeprefix(old))
+        return f"Successfully renamed {given} to {wanted if real == new else f'{ROOT}/{real}'}"
+
+    def _clear(self) -> str:
+        from gitmem.memory.curate.archive import archive
+        from gitmem.memory.entries.targets import Thing
+
+        [_], sight = self._settled(ROOT)
+        things = [Thing(each.path) for each in sight.files("")]
+        if things:
+            archive(self._group, things)
+        return "All memory cleared"
+
+    def _settled(self, *given: str) -> tuple[list[str], Sight]:
+        """The paths in the group, and what is there once edits made by others are in git."""
+        paths = [inside(each) for each in given]
+        for path, said in zip(paths, given, strict=True):
+            check_links(self._group.worktree, path, said)
+        take_in(self._group, paths)
+        return paths, Sight(self._group)
+
+    def _changed(self, given: str, change: Callable[[str], Changed], absent: str) -> str:
+        """Change a file on top of the version that was read, however often that moves on."""
+        for attempt in range(ATTEMPTS):
+            [path], sight = self._settled(given)
+            if not sight.is_file(path):
+                no_file = f"Error: The path {given} is not a file."
+                raise NotDone(no_file if sight.is_folder(path) else absent)
+            sight.check_writable(path, given)
+            found = read(self._group, path)
+            changed, said = change(_text_of(found, given))
+            try:
+                self._write(path, changed, if_match=found.blob)
+            except BlobMismatch:
+                if attempt + 1 == ATTEMPTS:
+                    raise
+            else:
+                break
+        return said
+
+    def _write(self, path: str, content: str, *, create: bool = False, if_match: str = "") -> None:
+        from gitmem.memory.write.write import Allowed, Edit, write
+
+        edit = Edit(f"./{path}", content, create=create, if_match=if_match)
+        write(self._group, [edit], allowed=Allowed(shrink=self._allow_shrink))
+
+
+def _answered(do: Callable[[], str]) -> Answer:
+    try:
+        return Answer(do())
+    except NotDone as error:
+        return Answer(error.message, True)
+    except GitmemError as error:
+        return Answer(_told(error), True)
+
+
+def _told(error: GitmemError) -> str:
+    """A refusal in words that help a model."""
+    kind = str(error.facts.get("policy")) if isinstance(error, PolicyRefused) else error.code
+    hint = HINTS.get(kind, error.hint)
+    return f"Error: {error.message}\nHint: {hint}" if hint else f"Error: {error.message}"
+
+
+def _text_of(found: Read, given: str) -> str:
+    try:
+        return found.data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise NotDone(f"Error: {given} is no text: not UTF-8 at byte {error.start}") from error
+
+
+def _only_place(content: str, old: str, given: str) -> int:
+    """Where OLD stands in CONTENT, if that can be told."""
+    if not old:
+        raise NotDone("No replacement was performed, old_str is empty. Use insert to add text")
+    count = content.count(old)
+    if not count:
+        raise NotDone(
+            f"No replacement was performed, old_str `{old}` did not appear verbatim in {given}."
+        )
+    if count > 1:
+        raise NotDone(
+            f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: "
+            f"{', '.join(map(str, _lines_with(content, old)))}. Please ensure it is unique"
+        )
+    return content.index(old)
+
+
+def _lines_with(content: str, old: str) -> list[int]:
+    """The line of each place where OLD begins."""
+    found, line, at, place = [], 1, 0, content.find(old)
+    while place != -1:
+        line, at = line + content.count("\n", at, place), place
+        found.append(line)
+        place = content.find(old, place + 1)
+    return found
+
+
+def _check_there(sight: Sight, path: str, given: str) -> None:
+    """Refuse to move what is not there, or what has something in it that has to stay."""
+    if not (sight.is_file(path) or sight.is_folder(path)):
+        raise _absent(given)
+    if not sight.is_whole(path):
+        raise NotDone(f"Error: {given} also holds what is no memory; name the files in it")
+
+
+def _absent(given: str) -> NotDone:
+    return NotDone(f"Error: The path {given} does not exist")

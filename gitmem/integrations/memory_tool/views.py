@@ -1,0 +1,70 @@
+"""What the memory tool shows: files with line numbers, folders with sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from gitmem.integrations.memory_tool.paths import NotDone
+
+MOST_LINES = 999_999
+DEPTH = 2
+AROUND = 2
+"""Lines shown before and after a change."""
+UNSEEN = "node_modules"
+STEP = 1024
+HEADER = "Here're the files and directories up to 2 levels deep in"
+
+
+def file_view(path: str, text: str, view_range: tuple[int, int]) -> str:
+    """A file, or the lines from the first to the last of VIEW_RANGE, where -1 is the end."""
+    lines = text.split("\n")
+    if len(lines) > MOST_LINES:
+        raise NotDone(f"File {path} exceeds maximum line limit of {MOST_LINES:,} lines.")
+    first, last = view_range
+    start = max(1, first) - 1
+    shown = lines[start : None if last == -1 else last]
+    return f"Here's the content of {path} with line numbers:\n{_numbered(shown, start)}"
+
+
+def change_view(text: str, at: int) -> str:
+    """The lines of TEXT around the character AT, where it was changed."""
+    lines = text.split("\n")
+    changed = text.count("\n", 0, at)
+    start = max(0, changed - AROUND)
+    said = "The memory file has been edited. Here is the snippet showing the change"
+    return f"{said} (with line numbers):\n{_numbered(lines[start : changed + AROUND + 1], start)}"
+
+
+def folder_view(path: str, files: Iterable[tuple[str, int]]) -> str:
+    """A folder: FILES are the paths in it, with their bytes."""
+    sizes: dict[tuple[str, ...], int] = {(): 0}
+    folders: set[tuple[str, ...]] = set()
+    for parts, size in _seen(files):
+        for end in range(min(len(parts), DEPTH) + 1):
+            sizes[parts[:end]] = sizes.get(parts[:end], 0) + size
+            if end < len(parts):
+                folders.add(parts[:end])
+    top = path.rstrip("/")
+    rows = [f"{human(sizes.pop(()))}\t{path}"]
+    for parts in sorted(sizes):
+        slash = "/" if parts in folders else ""
+        rows.append(f"{human(sizes[parts])}\t{'/'.join((top, *parts))}{slash}")
+    return "\n".join([f"{HEADER} {path}, excluding hidden items and {UNSEEN}:", *rows])
+
+
+def _seen(files: Iterable[tuple[str, int]]) -> Iterator[tuple[tuple[str, ...], int]]:
+    for path, size in files:
+        parts = tuple(path.split("/"))
+        if not any(part == UNSEEN or part.startswith(".") for part in parts):
+            yield parts, size
+
+
+def human(size: int) -> str:
+    """SIZE for people: 17B, 1.5K, 4.0K."""
+    if size < STEP:
+        return f"{size}B"
+    return f"{size / STEP:.1f}K" if size < STEP * STEP else f"{size / STEP / STEP:.1f}M"
+
+
+def _numbered(lines: Iterable[str], behind: int) -> str:
+    return "\n".join(f"{number:>6}\t{line}" for number, line in enumerate(lines, behind + 1))

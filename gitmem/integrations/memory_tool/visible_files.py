@@ -1,0 +1,94 @@
+"""What the memory tool sees of a group: memory, and nothing of gitmem's own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+from gitmem.errors import Busy, Conflict, GroupRefused
+from gitmem.integrations.memory_tool.paths import NotDone
+from gitmem.memory.group import Group
+from gitmem.memory.layouts import layout_at
+from gitmem.memory.read.listing import Listing, list_files
+from gitmem.memory.write.open_edits import pending_edits, scan_edits
+from gitmem.model.layout.archives import archive_of, is_archived
+from gitmem.model.layout.layout import FILE
+from gitmem.model.paths import fold
+
+BRIEF = 0.5
+"""Seconds for which a lock is waited for before a look; who writes waits longer anyway."""
+
+
+def take_in(group: Group, places: Sequence[str]) -> None:
+    """Commit what somebody did to PLACES with ordinary tools, so that the tool sees it, too."""
+    if not pending_edits(group, places).edits:
+        return  # the usual case needs no lock
+    from gitmem.memory.write.capture import adopt_all
+
+    # Where that cannot be done the last commit is what there is to see; a write will say why.
+    with suppress(Busy, Conflict, GroupRefused), group.writing(BRIEF) as writer:
+        adopt_all(writer, scan_edits(writer.repository, writer.worktree, places))
+
+
+class Sight:
+    """The files of one commit that are for the tool."""
+
+    def __init__(self, group: Group) -> None:
+        self._group = group
+        self._snapshot = group.repository.snapshot()
+        self._layout = layout_at(group, self._snapshot).layout
+
+    def is_taken(self, path: str) -> bool:
+        """Whether anything stands at PATH, shown or not."""
+        return self._snapshot.node(path) is not None
+
+    def is_file(self, path: str) -> bool:
+        """Whether PATH is a file that the tool may see."""
+        node = self._snapshot.node(path)
+        return node is not None and not node.is_folder and self._shows(path)
+
+    def is_folder(self, path: str) -> bool:
+        """Whether PATH is the root, or a folder with something in it that the tool may see."""
+        node = self._snapshot.node(path)
+        if not path or node is None or not node.is_folder:
+            return not path
+        return any(self._shows(each) for each, _ in self._snapshot.files(path))
+
+    def is_archived(self, path: str) -> bool:
+        """Whether PATH is in the archive: the tool may view it there, and rename it away."""
+        return is_archived(self._layout, path)
+
+    def files(self, folder: str) -> Iterator[Listing]:
+        """The files in FOLDER; those in the archive only where that was asked for."""
+        for each in list_files(self._group, _pattern(folder)).files:
+            if self._shows(each.path) and self.is_archived(each.path) <= self.is_archived(folder):
+                yield each
+
+    def is_whole(self, folder: str) -> bool:
+        """Whether all of a folder can be moved: nothing hidden, no archive inside."""
+        within = self.is_archived(folder)
+        found = (each for each, _ in self._snapshot.files(folder))
+        return all(self._shows(each) and self.is_archived(each) == within for each in found)
+
+    def check_writable(self, path: str, given: str) -> None:
+        """Refuse a path where the tool has nothing to write."""
+        if not path:
+            return
+        if fold(path.partition("/")[0]) == FILE:
+            raise NotDone(f"Error: {given} is no memory, it says how memory is laid out")
+        if self.is_archived(path):
+            raise NotDone(f"Error: {given} is in the archive, where nothing is changed")
+        if not self._layout.allows(path):
+            known = ", ".join(self._layout.allow)
+            raise NotDone(f"Error: {given} is no file of this memory, which has: {known}")
+
+    def _shows(self, path: str) -> bool:
+        if path == FILE:
+            return False
+        return self._layout.allows(path.removeprefix(f"{archive_of(self._layout, path)}/"))
+
+
+def _pattern(folder: str) -> str:
+    """A glob for what is in FOLDER, whatever characters its name has."""
+    return re.sub(r"([*?[])", r"[\1]", folder) + "/" if folder else ""

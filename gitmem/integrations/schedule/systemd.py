@@ -1,0 +1,251 @@
+"""A schedule as timers and services of the user's systemd; files of others stay as they are."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from stat import S_ISREG
+from typing import NamedTuple
+
+from gitmem.errors import Conflict, ProgramFailed, ProgramMissing
+from gitmem.integrations.schedule.plan import (
+    Altered,
+    Entry,
+    Plan,
+    Scheduled,
+    template,
+    unified_diff,
+)
+from gitmem.integrations.schedule.programs import run, run_well
+from gitmem.integrations.schedule.times import Job
+
+SYSTEMCTL = ("systemctl", "--user")
+ASK = (*SYSTEMCTL, "show-environment")
+RELOAD = (*SYSTEMCTL, "daemon-reload")
+MARK = "# Made by `gitmem schedule install`"
+"""How the first line of a file begins that is ours; `schedule print` puts its path before it."""
+READABLE = 0o644
+"""systemd complains of unit files that not all may read."""
+Commands = tuple[tuple[str, ...], ...]
+BY_SHELL = ("/bin/sh", "-c", 'exec "$0" "$@"')
+"""For a program with quotes or backslashes in its path, which systemd does not call itself."""
+LINGER = Path("/var/lib/systemd/linger")
+LOGGED_IN = (
+    "timers of a user run only while that user is logged in; "
+    "`loginctl enable-linger` lets them run always"
+)
+
+
+class Unit(NamedTuple):
+    """One file as it should be, and as it is."""
+
+    path: str
+    text: str
+    before: str | None
+    """None where there is no such file."""
+
+    @property
+    def is_foreign(self) -> bool:
+        """True where somebody else made it."""
+        first = (self.before or "").splitlines()[:2]
+        return self.before is not None and not any(each.startswith(MARK) for each in first)
+
+
+def works(environ: Mapping[str, str]) -> bool:
+    """True where a systemd answers that runs things for this user."""
+    with suppress(ProgramMissing, ProgramFailed):
+        return run(ASK, environ).returncode == 0
+    return False
+
+
+def place(plan: Plan) -> str:
+    """The folder of the user's units."""
+    config = plan.environ.get("XDG_CONFIG_HOME", "")
+    home = plan.environ.get("HOME") or os.path.expanduser("~")
+    return f"{config if config.startswith('/') else f'{home}/.config'}/systemd/user"
+
+
+def printed(plan: Plan) -> tuple[tuple[str, str], ...]:
+    """What to put where."""
+    return tuple((each.path, each.text) for each in _units(plan))
+
+
+def by_hand(plan: Plan) -> str:
+    """What to do with what is printed."""
+    commands = " && ".join(" ".join(each) for each in (RELOAD, _enable(plan)))
+    return f"put each part into the file it names, then run `{commands}`; {LOGGED_IN}"
+
+
+def install(plan: Plan, *, dry_run: bool) -> Scheduled:
+    """Write the units, and let their timers run."""
+    units = _units(plan)
+    _refuse_foreign(units)
+    stale = [each for each in units if each.text != each.before]
+    commands: Commands = (RELOAD, _enable(plan)) if stale or not all(_active(plan)) else ()
+    if not dry_run and commands:
+        run_well(ASK, plan.environ)  # before a file is written
+        for each in stale:
+            _write(each)
+        for command in commands:
+            run_well(command, plan.environ, so_far=f"the units are written to {place(plan)}")
+    return _scheduled([(each, each.text) for each in units], commands, dry_run)
+
+
+def remove(plan: Plan, *, dry_run: bool) -> Scheduled:
+    """Stop the timers, and remove the units that are ours."""
+    units = [each for each in _units(plan) if each.before is not None and not each.is_foreign]
+    timers = [os.path.basename(each.path) for each in units if each.path.endswith(".timer")]
+    disable = [(*SYSTEMCTL, "disable", "--now", *timers)] if timers else []
+    commands: Commands = (*disable, RELOAD) if units else ()
+    if not dry_run:
+        for command in disable:
+            run_well(command, plan.environ)
+        for each in units:
+            with suppress(FileNotFoundError):
+                os.unlink(each.path)
+        if units:
+            run_well(RELOAD, plan.environ, so_far="the units are removed")
+    return _scheduled([(each, None) for each in units], commands, dry_run)
+
+
+def is_there(plan: Plan) -> bool:
+    """True where there is a unit of ours for this store."""
+    return any(each.before is not None and not each.is_foreign for each in _units(plan))
+
+
+def entries(plan: Plan) -> tuple[Entry, ...]:
+    """Each job, as systemd has it."""
+    units, active = _units(plan), _active(plan)
+    return tuple(
+        Entry(job.name, job.time.words, _state(units[2 * at : 2 * at + 2]), active[at])
+        for at, job in enumerate(plan.jobs)
+    )
+
+
+def _state(pair: Sequence[Unit]) -> str:
+    if any(each.is_foreign for each in pair):
+        return "foreign"
+    if all(each.before is None for each in pair):
+        return "missing"
+    return "present" if all(each.before == each.text for each in pair) else "outdated"
+
+
+def lingers() -> bool:
+    """True where the timers of this user run also while nobody is logged in."""
+    from pwd import getpwuid
+
+    with suppress(KeyError, OSError):
+        return (LINGER / getpwuid(os.getuid()).pw_name).exists()
+    return False
+
+
+def _units(plan: Plan) -> list[Unit]:
+    """The service and the timer of each job, in this order."""
+    folder = place(plan)
+    wanted = [
+        (f"{folder}/{_name(plan, job)}.{kind}", made(plan, job))
+        for job in plan.jobs
+        for kind, made in (("service", _service), ("timer", _timer))
+    ]
+    return [Unit(path, text, _standing(path)) for path, text in wanted]
+
+
+def _name(plan: Plan, job: Job) -> str:
+    return "-".join(filter(None, ("gitmem", job.name, plan.label)))
+
+
+def _service(plan: Plan, job: Job) -> str:
+    words = plan.command(job)
+    if re.search(r"[\"'\\]", words[0]):
+        words = (*BY_SHELL, *words)
+    program, *rest = words
+    command = " ".join((unit_word(program), *(unit_word(each, is_program=False) for each in rest)))
+    return template("gitmem.service").substitute(
+        about=job.about, store=_plain(plan.store), command=command
+    )
+
+
+def _timer(plan: Plan, job: Job) -> str:
+    times = "\n".join(f"OnCalendar={job.time.calendar(each)}" for each in plan.zones)
+    return template("gitmem.timer").substitute(
+        about=job.about, store=_plain(plan.store), times=times
+    )
+
+
+def _plain(text: str) -> str:
+    """TEXT without what systemd would expand."""
+    return text.replace("%", "%%")
+
+
+def unit_word(text: str, *, is_program: bool = True) -> str:
+    """TEXT as one word of `ExecStart=`; variables are expanded in all words but the program."""
+    word = _plain(text if is_program else text.replace("$", "$$"))
+    if re.fullmatch(r"[\w/.,:@%+=-]+", word, re.ASCII):
+        return word
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _standing(path: str) -> str | None:
+    """What a file holds; what is no plain file is nobody's that we know."""
+    try:
+        if not S_ISREG(os.lstat(path).st_mode):
+            return ""
+        return Path(path).read_bytes().decode("utf-8", "surrogateescape")
+    except FileNotFoundError:
+        return None
+
+
+def _refuse_foreign(units: Sequence[Unit]) -> None:
+    foreign = [each.path for each in units if each.is_foreign]
+    if foreign:
+        raise Conflict(
+            f"{', '.join(foreign)}: not made by gitmem; nothing was changed",
+            hint="move it away, or take --backend cron",
+            paths=foreign,
+        )
+
+
+def _write(unit: Unit) -> None:
+    os.makedirs(os.path.dirname(unit.path), exist_ok=True)
+    temp = f"{unit.path}.new"
+    with open(os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW), "wb") as file:
+        os.fchmod(file.fileno(), READABLE)
+        file.write(unit.text.encode())
+    os.replace(temp, unit.path)
+
+
+def _enable(plan: Plan) -> tuple[str, ...]:
+    timers = [f"{_name(plan, each)}.timer" for each in plan.jobs]
+    return (*SYSTEMCTL, "enable", "--now", *timers)
+
+
+def _active(plan: Plan) -> list[bool]:
+    """Of each job, whether its timer runs now and after the next start of the machine."""
+    timers = [f"{_name(plan, each)}.timer" for each in plan.jobs]
+    if not works(plan.environ):
+        return [False for _ in timers]
+    properties = "--property=Id,ActiveState,UnitFileState"
+    told = run_well((*SYSTEMCTL, "show", properties, *timers), plan.environ)
+    running = {"ActiveState=active", "UnitFileState=enabled"}
+    states = [set(each.splitlines()) for each in told.split("\n\n")]
+    return [any({f"Id={each}", *running} <= state for state in states) for each in timers]
+
+
+def _scheduled(
+    wanted: Sequence[tuple[Unit, str | None]], commands: Commands, dry_run: bool
+) -> Scheduled:
+    files = tuple(Altered(each.path, _change(each, text)) for each, text in wanted)
+    diff = "".join(unified_diff(each.path, each.before, text) for each, text in wanted)
+    return Scheduled("systemd", bool(commands), dry_run, files, commands, diff)
+
+
+def _change(unit: Unit, text: str | None) -> str:
+    if text is None:
+        return "removed"
+    if unit.before is None:
+        return "created"
+    return "kept" if unit.before == text else "changed"

@@ -1,0 +1,184 @@
+"""The conversations that memory systems keep in SQLite: the C4 bridge of zylos, and nano.
+
+A database is known by its tables and their columns, and read by row, a portion at a time: between
+two portions nobody has to wait for us.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from hashlib import sha1
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from gitmem.errors import BadInput
+from gitmem.integrations.transcripts.readers import (
+    NO_TEXT,
+    Reading,
+    files_among,
+    heard,
+    home_in,
+    moment_of,
+    unknown,
+)
+from gitmem.integrations.transcripts.sqlite_files import reading
+from gitmem.memory.transcripts.summarised import Summarised
+from gitmem.model.text.quoting import quoted
+
+if TYPE_CHECKING:
+    import sqlite3
+
+PORTION = 500
+"""Rows that are read at once."""
+_DIRECTIONS = {"in": "user", "out": "assistant"}
+
+Row = tuple[object, ...]
+
+
+class Database(NamedTuple):
+    """How the messages of one system are found and read."""
+
+    system: str
+    places: tuple[str, ...]
+    """Where its file lies in the folder of the system, the usual place first."""
+    home: Callable[[Mapping[str, str]], Path]
+    table: str
+    columns: tuple[tuple[str, ...], ...]
+    """What is read of each row, each with the names that it may have."""
+    optional: tuple[str, ...]
+    read_row: Callable[[Row], Reading]
+
+    def rows(self, path: Path, offset: int) -> Iterator[tuple[Reading, int]]:
+        """What became of each row of PATH behind OFFSET, with its number."""
+        with reading(path) as connection:
+            names = self._names(connection, path)
+            query = f"SELECT rowid, {', '.join(names)} FROM {self.table} WHERE rowid > ?"
+            query += f" ORDER BY rowid LIMIT {PORTION}"
+            while rows := connection.execute(query, (offset,)).fetchall():
+                for number, *values in rows:
+                    offset = number
+                    yield self.read_row(tuple(values)), number
+
+    def mark(self, path: Path, number: int) -> str:
+        """A digest of the row NUMBER of PATH; empty where it is gone or cannot be read.
+
+        SQLite gives the number of a deleted row again, so a number alone says nothing.
+        """
+        with suppress(BadInput, OSError), reading(path) as connection:
+            names = ", ".join(self._names(connection, path))
+            query = f"SELECT {names} FROM {self.table} WHERE rowid = ?"
+            row = connection.execute(query, (number,)).fetchone()
+            data = repr(row).encode("utf-8", "backslashreplace")
+            return sha1(data, usedforsecurity=False).hexdigest()[:16] if row else ""
+        return ""
+
+    def _names(self, connection: sqlite3.Connection, path: Path) -> list[str]:
+        """The columns to read, by the names that they have there."""
+        there = columns_of(connection, self.table)
+        named = [next((name for name in names if name in there), "") for names in self.columns]
+        if all(named):
+            return [*named, *(each if each in there else "NULL" for each in self.optional)]
+        raise BadInput(_not_of(self, connection, path), hint="give the path of the database")
+
+    def is_there(self, connection: sqlite3.Connection) -> bool:
+        """Whether these are the tables of this system."""
+        there = columns_of(connection, self.table)
+        return all(there.intersection(names) for names in self.columns)
+
+    def files(self, folder: Path) -> list[Path]:
+        """The database in the folder of the system."""
+        return files_among(folder / each for each in self.places)[:1]
+
+
+def columns_of(connection: sqlite3.Connection, table: str) -> set[str]:
+    """The columns of a table; none where there is no such table."""
+    return {str(row[1]) for row in connection.execute(f"PRAGMA table_info({table})")}
+
+
+def _not_of(wanted: Database, connection: sqlite3.Connection, path: Path) -> str:
+    """Why a database cannot be read as the one that somebody named, and what to do."""
+    for name, each in DATABASES.items():
+        if each.is_there(connection):
+            command = f"gitmem transcript import {name} {quoted(str(path))}"
+            return f"{path} is a database of {each.system}: run `{command}`"
+    return (
+        f"{path} has no conversations of {wanted.system}: no table {wanted.table!r} that is known"
+    )
+
+
+def _said_in_c4(row: Row) -> Reading:
+    number, at, direction, channel, content, endpoint = row
+    if not isinstance(content, str) or not content.strip():
+        return NO_TEXT
+    sender = _DIRECTIONS.get(str(direction))
+    if sender is None:
+        return unknown(str(direction))
+    return heard(_id_in_c4(number), _chat_in_c4(channel, endpoint), sender, at, [content])
+
+
+def _id_in_c4(number: object) -> str:
+    """The bridge counts all chats together, and so do others: in a chat its number is its own."""
+    return f"c4:{number}"
+
+
+def _chat_in_c4(channel: object, endpoint: object) -> str:
+    return f"{channel}:{endpoint}" if endpoint not in (None, "") else str(channel)
+
+
+def _said_in_nano(row: Row) -> Reading:
+    id, chat, at, content, mine, sender, name, bot = row
+    if not isinstance(content, str) or not content.strip():
+        return NO_TEXT
+    who = "assistant" if mine or bot else str(name or sender or "user")
+    return heard(id, str(chat), who, at, [content])
+
+
+def summarised_in_c4(path: Path) -> list[Summarised]:
+    """The checkpoints of a bridge, each with the messages that it covers; none of an old schema."""
+    found: list[Summarised] = []
+    with reading(path) as connection:
+        wanted = {"summary", "start_conversation_id", "end_conversation_id"}
+        if not wanted <= columns_of(connection, "checkpoints"):
+            return []
+        channel = "channel" if "channel" in columns_of(connection, "conversations") else "source"
+        covered = f"SELECT id, {channel}, endpoint_id FROM conversations WHERE id BETWEEN ? AND ?"
+        at = "timestamp" if "timestamp" in columns_of(connection, "checkpoints") else "NULL"
+        checkpoints = connection.execute(
+            f"SELECT start_conversation_id, end_conversation_id, summary, {at} FROM checkpoints"
+            " WHERE end_conversation_id IS NOT NULL ORDER BY end_conversation_id, id"
+        ).fetchall()
+        after = 0
+        for start, end, summary, made in checkpoints:
+            rows = connection.execute(covered, (start or after + 1, end)).fetchall()
+            messages = [(_chat_in_c4(*where), _id_in_c4(number)) for number, *where in rows]
+            found.append(Summarised(messages, str(summary or ""), moment_of(made)))
+            after = end
+    return found
+
+
+def _zylos(environ: Mapping[str, str]) -> Path:
+    chosen = environ.get("ZYLOS_DIR")
+    return Path(chosen) if chosen else home_in(environ) / "zylos"
+
+
+DATABASES = {
+    "c4": Database(
+        "C4",
+        ("comm-bridge/c4.db", "c4.db"),
+        _zylos,
+        "conversations",
+        (("id",), ("timestamp",), ("direction",), ("channel", "source"), ("content",)),
+        ("endpoint_id",),
+        _said_in_c4,
+    ),
+    "nano": Database(
+        "nano",
+        ("store/messages.db", "messages.db"),
+        lambda environ: home_in(environ) / "nano",
+        "messages",
+        (("id",), ("chat_jid",), ("timestamp",), ("content",), ("is_from_me",)),
+        ("sender", "sender_name", "is_bot_message"),
+        _said_in_nano,
+    ),
+}

@@ -1,0 +1,208 @@
+"""The conversations that an agent's host keeps, taken in as what was said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from gitmem.errors import BadInput, GitmemError, NotFound
+from gitmem.integrations.hosts import table
+from gitmem.integrations.transcripts import claude_code, codex, copilot, gemini
+from gitmem.integrations.transcripts.databases import DATABASES, summarised_in_c4
+from gitmem.integrations.transcripts.readers import (
+    NOT_CONVERSATION,
+    OVERLONG,
+    TOO_LONG,
+    home_of,
+    read_lines,
+)
+from gitmem.memory.transcripts.add import Spoken
+from gitmem.memory.transcripts.import_file import (
+    PATIENCE,
+    Line,
+    TranscriptImported,
+    transcript_import,
+    unread,
+)
+from gitmem.memory.transcripts.summarised import Summarised, transcript_summarised
+from gitmem.model.secrets.find import repeated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gitmem.integrations.transcripts.databases import Database
+    from gitmem.integrations.transcripts.readers import Reading
+    from gitmem.memory.group import Group
+    from gitmem.memory.transcripts.import_file import Lines, Mark, Progress
+
+SUFFIX = ".jsonl"
+
+
+class Host(NamedTuple):
+    """Where a host keeps its conversations, and how they are read."""
+
+    lines: Lines
+    default_home: Callable[[Mapping[str, str]], Path]
+    transcript_files: Callable[[Path], Iterable[Path]]
+    project_files: Callable[[Path, Path], Iterable[Path]]
+    in_folder: Callable[[Path], list[Path]]
+    mark: Mark | None = None
+    """By what a file is known again, where its offsets are not bytes."""
+    summary_in: Callable[[Path, str], str | None] | None = None
+    """The summary of a compaction in a turn, where only the transcript has it."""
+
+
+class Reader(Protocol):
+    """A module that reads the transcripts of one host."""
+
+    def chat_of(self, path: Path) -> str: ...
+    def is_aside(self, path: Path) -> bool: ...
+    def read_line(self, raw: bytes, chat: str) -> Reading: ...
+    def transcript_files(self, root: Path) -> Iterable[Path]: ...
+    def project_files(self, home: Path, project: Path) -> Iterable[Path]: ...
+
+
+def _kept_in_lines(name: str, host: Reader) -> Host:
+    """A host that writes a file of JSON lines for each session."""
+
+    def lines(path: Path, offset: int) -> Iterator[Line]:
+        chat, is_aside = host.chat_of(path), host.is_aside(path)
+        for raw, behind in read_lines(path, offset):
+            found = OVERLONG if raw == TOO_LONG else host.read_line(raw, chat)
+            yield _line(NOT_CONVERSATION if is_aside and found.said else found, behind, chat)
+
+    def home(environ: Mapping[str, str]) -> Path:
+        return home_of(table.HOSTS[name], environ)
+
+    def in_folder(folder: Path) -> list[Path]:
+        return [each for each in sorted(folder.rglob(f"*{SUFFIX}")) if not host.is_aside(each)]
+
+    return Host(lines, home, host.transcript_files, host.project_files, in_folder)
+
+
+def _kept_in_database(host: Database) -> Host:
+    """A system that has one database for all chats."""
+
+    def lines(path: Path, offset: int) -> Iterator[Line]:
+        return (_line(found, number) for found, number in host.rows(path, offset))
+
+    def of_project(home: Path, project: Path) -> list[Path]:
+        return host.files(project)
+
+    return Host(lines, host.home, host.files, of_project, host.files, host.mark)
+
+
+def _line(found: Reading, behind: int, chat: str = "") -> Line:
+    said = found.said
+    if said is None:
+        return Line(None, found.passed, behind)
+    return Line(Spoken(said.chat or chat, said.sender, said.text, said.at, said.id), "", behind)
+
+
+HOSTS = {
+    table.CLAUDE: _kept_in_lines(table.CLAUDE, claude_code),
+    table.CODEX: _kept_in_lines(table.CODEX, codex)._replace(summary_in=codex.summary_in),
+    table.GEMINI: _kept_in_lines(table.GEMINI, gemini),
+    table.COPILOT: _kept_in_lines(table.COPILOT, copilot)._replace(summary_in=copilot.summary_in),
+    **{name: _kept_in_database(each) for name, each in DATABASES.items()},
+}
+
+
+def summary_in(host: str, path: str, turn: str) -> str | None:
+    """The summary of the last compaction in a transcript of HOST, which was in TURN.
+
+    Empty where it has none, None where it cannot be read.
+    """
+    known = HOSTS.get(host)
+    return known.summary_in(Path(path).expanduser(), turn) if known and known.summary_in else ""
+
+
+def import_transcripts(
+    group: Group,
+    host: str,
+    *,
+    environ: Mapping[str, str],
+    paths: Sequence[str] = (),
+    project: str = "",
+    everything: bool = False,
+    since: str = "",
+    chats: Sequence[str] = (),
+    dry_run: bool = False,
+    progress: Progress | None = None,
+    wait: float = PATIENCE,
+) -> TranscriptImported:
+    """Take in files, the conversations of a project, or all that a host has kept.
+
+    CHATS: only messages of these.
+    """
+    known = HOSTS.get(host)
+    if known is None:
+        raise BadInput(f"there is no host {repeated(host)}", hint=f"take one of {', '.join(HOSTS)}")
+    if sum((bool(paths), bool(project), everything)) != 1:
+        text = "say which conversations: PATH..., --project DIR or --all, and one of them alone"
+        raise BadInput(text, hint=_example(host))
+    home = known.default_home(environ)
+    if paths:
+        files = [each for path in paths for each in _files(known, Path(path).expanduser())]
+    elif project:
+        files = list(known.project_files(home, Path(project).expanduser()))
+    else:
+        files = list(known.transcript_files(home))
+    if not files:
+        raise _none_found(host, home, paths, project)
+    done = transcript_import(
+        group,
+        files,
+        known.lines,
+        form=host,
+        mark=known.mark,
+        since=since,
+        chats=chats,
+        dry_run=dry_run,
+        progress=progress,
+        wait=wait,
+    )
+    if dry_run:
+        return done
+    parts = [part for path in files for part in _summarised(host, path)]
+    return done._replace(summarised=transcript_summarised(group, parts))
+
+
+def _example(host: str, tried: str = "") -> str:
+    """A call that may find conversations of HOST; never the one that was TRIED."""
+    if host in DATABASES:
+        return (
+            f"name the file, such as `gitmem transcript import {host} {DATABASES[host].places[0]}`"
+        )
+    which = "--all" if tried == "--project" else "--project ."
+    return f"for example `gitmem transcript import {host} {which}`"
+
+
+def _none_found(host: str, home: Path, paths: Sequence[str], project: str) -> NotFound:
+    if host in DATABASES:
+        folder = ", ".join(paths) or project or str(home)
+        places = " or ".join(DATABASES[host].places)
+        return NotFound(f"no {places} in {repeated(folder)}", hint=_example(host))
+    where = "those paths" if paths else f"{home}"
+    of = f" of {project}" if project else ""
+    tried = "--project" if project else ""
+    return NotFound(f"there are no conversations{of} in {where}", hint=_example(host, tried))
+
+
+def unread_bytes(group: Group, host: str, path: str) -> int:
+    """How much of a file of HOST is still to be read."""
+    return unread(group, Path(path), host)
+
+
+def _files(host: Host, path: Path) -> list[Path]:
+    """A file, or the conversations in a folder."""
+    return host.in_folder(path) if path.is_dir() else [path]
+
+
+def _summarised(host: str, path: Path) -> list[Summarised]:
+    """What a file says is summarised; one that cannot be read has been named by then."""
+    with suppress(GitmemError, OSError):
+        return summarised_in_c4(path) if host == "c4" else []
+    return []

@@ -1,0 +1,243 @@
+"""What the readers of all hosts share: what a line became, and how a file that grows is read.
+
+A host writes one JSON object in each line and goes on writing while we read. Its format is its own
+and changes, so nothing in a line is trusted: what cannot be used is passed over with the reason,
+and the reasons can be counted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+
+from gitmem.errors import BadInput, NotFound
+from gitmem.model.commit_messages import visible
+from gitmem.model.transcripts.batches import blanked
+
+if TYPE_CHECKING:
+    from gitmem.integrations.hosts.table import Host
+
+LONGEST = 6 * 1024 * 1024
+"""How many bytes a line may have; a longer one is not looked at.
+
+A picture beside a question fits. As text a line may take four times as much, and its parts again.
+"""
+TOO_LONG = b""
+"""What stands for such a line: no other is empty."""
+_BLOCK = 64 * 1024
+_HALVES = "[\ud800-\udfff]"
+_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_HINT = "give the path of a transcript: a .jsonl file or a database"
+
+
+class Said(NamedTuple):
+    """One thing that somebody said, as a host has it."""
+
+    id: str
+    chat: str
+    """Nothing where neither the line nor its file names one."""
+    sender: str
+    at: datetime
+    """In UTC."""
+    text: str
+
+
+class Reading(NamedTuple):
+    """What became of one line."""
+
+    said: Said | None = None
+    passed: str = ""
+    """Why it was passed over, in a fixed word or two; nothing for what was said."""
+
+
+NO_TEXT = Reading(passed="no text")
+"""Tools, thoughts, images, and messages without a word."""
+NOT_CONVERSATION = Reading(passed="not conversation")
+"""What a host notes for itself, puts in its user's mouth, or keeps beside the conversation."""
+OVERLONG = Reading(passed="too long")
+"""More than is looked at."""
+UNREADABLE = Reading(passed="unreadable")
+"""No JSON object, or one without what its kind must have."""
+
+_KIND = 40
+"""Characters of a kind that are told."""
+
+ReadLine = Callable[[bytes, str], Reading]
+"""How a host's line is read: its bytes, and the chat for which its file stands."""
+
+
+def read_lines(path: Path, offset: int, *, longest: int = LONGEST) -> Iterator[tuple[bytes, int]]:
+    """The lines of a file from OFFSET on, each with the offset behind it, and TOO_LONG for some.
+
+    They come without the white space around them, and blank ones not at all. A last line that
+    has no end is taken only if it is a whole JSON object: anything else is still being written.
+    """
+    for head, is_whole, behind in _lines(path, offset, longest):
+        if is_whole is None:
+            return
+        line = head.strip() if is_whole else TOO_LONG
+        if line or not is_whole:
+            yield line, behind
+
+
+def read_heads(path: Path, *, longest: int = LONGEST) -> Iterator[tuple[bytes, bool | None]]:
+    """The lines of a file, and whether each is whole; of one that is too long only the head.
+
+    None for one that is still being written.
+    """
+    return ((head, is_whole) for head, is_whole, _ in _lines(path, 0, longest))
+
+
+def _lines(path: Path, offset: int, longest: int) -> Iterator[tuple[bytes, bool | None, int]]:
+    """The heads of lines, each with the offset behind the line, and whether it is all of it.
+
+    None instead for one that is still being written.
+    """
+    with opened(path) as file:
+        file.seek(offset)
+        while head := file.readline(longest + 1):
+            is_whole = len(head) <= longest or head.endswith(b"\n")
+            end = head if is_whole else _end_of_line(file)
+            is_ended = end.endswith(b"\n") or row_of(end) is not None
+            yield head, is_whole if is_ended else None, file.tell()
+
+
+def opened(path: Path) -> BinaryIO:
+    """A regular file, open; nothing else is waited for or read."""
+    try:
+        fd = os.open(path, _FLAGS)
+    except FileNotFoundError as error:
+        raise NotFound(f"there is no file {path}", hint=_HINT, path=str(path)) from error
+    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+        why = error.strerror if isinstance(error, OSError) else error
+        raise BadInput(f"{path} cannot be read: {why}", hint=_HINT, path=str(path)) from error
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        return os.fdopen(fd, "rb")
+    os.close(fd)
+    raise BadInput(f"{path} is no regular file", hint=_HINT, path=str(path))
+
+
+def _end_of_line(file: BinaryIO) -> bytes:
+    """The last piece of a line that is too long to keep; nothing where the file ends first."""
+    while (piece := file.readline(_BLOCK)) and not piece.endswith(b"\n"):
+        pass
+    return piece
+
+
+def row_of(raw: bytes) -> dict[str, object] | None:
+    """The JSON object that a line is; None for any other line.
+
+    A byte that is no text becomes a replacement character: it costs a letter, not the message.
+    """
+    try:
+        row = json.loads(raw.decode("utf-8-sig", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    return row if isinstance(row, dict) else None
+
+
+def unknown(kind: str) -> Reading:
+    """The reading of a kind of line that nobody has told us of."""
+    named = visible(blanked(kind)[0])[:_KIND]
+    return Reading(passed=f"unknown: {named}" if named else "unknown")
+
+
+def texts_in(content: object, kinds: tuple[str, ...]) -> list[str] | None:
+    """The texts of a message, which is a text or a list of blocks; None where it is neither.
+
+    Only blocks of one of KINDS count. If there are such and none of them has a text, that is None,
+    too: a format that has changed must not look like silence.
+    """
+    if isinstance(content, str):
+        content = [{"type": kinds[0], "text": content}]
+    if not isinstance(content, list):
+        return None
+    blocks = [each for each in content if isinstance(each, dict) and each.get("type") in kinds]
+    texts = [each["text"] for each in blocks if isinstance(each.get("text"), str)]
+    return [each for each in texts if each.strip()] if texts or not blocks else None
+
+
+def without(texts: list[str], beginnings: tuple[str, ...]) -> list[str]:
+    """Those of TEXTS that do not begin like what a host writes in its user's name."""
+    return [each for each in texts if each.strip() and not each.lstrip().startswith(beginnings)]
+
+
+def heard(id: object, chat: str, sender: str, at: object, texts: list[str]) -> Reading:
+    """The reading of a message, its TEXTS parted by blank lines; it must have an id and a time."""
+    moment = moment_of(at)
+    if not isinstance(id, str) or not id or moment is None:
+        return UNREADABLE
+    text = "\n\n".join(texts)
+    return Reading(Said(_sound(id), _sound(chat), sender, moment, _sound(text)))
+
+
+def moment_of(value: object) -> datetime | None:
+    """The time that VALUE says, in UTC, which is also meant where it names no zone."""
+    if not isinstance(value, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(value)
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):  # no time, or in UTC before the first year of all
+        return None
+
+
+def _sound(text: str) -> str:
+    """TEXT without halves of characters, which JSON can spell and UTF-8 cannot."""
+    return re.sub(_HALVES, "\ufffd", text)
+
+
+def home_in(environ: Mapping[str, str]) -> Path:
+    """The home folder of the person."""
+    return Path(environ.get("HOME") or os.path.expanduser("~"))
+
+
+def home_of(host: Host, environ: Mapping[str, str]) -> Path:
+    """The folder in which HOST keeps its files."""
+    from gitmem.integrations.host_memory.folders import home_of as named
+
+    return Path(named(host, environ))
+
+
+def first_row(path: Path, kind: str, part: str) -> Mapping[str, object]:
+    """PART of the first line of a transcript if that is of KIND; nothing where there is none."""
+    with suppress(BadInput, NotFound):  # gone or closed to us by now
+        first, _ = next(read_lines(path, 0), (b"", 0))
+        row = row_of(first) or {}
+        found = row.get(part) if row.get("type") == kind else None
+        return found if isinstance(found, dict) else {}
+    return {}
+
+
+def folder_named(named: object) -> str:
+    """The one name of the folder that a transcript names; nothing where it names none."""
+    with suppress(ValueError):  # no name for a file
+        return real_name(named) if isinstance(named, str) and os.path.isabs(named) else ""
+    return ""
+
+
+def started_in(
+    files: Iterable[Path], folder_of: Callable[[Path], str], project: Path
+) -> Iterator[Path]:
+    """Those of FILES whose session was started in the directory PROJECT."""
+    wanted = real_name(project)
+    return (each for each in files if folder_of(each) == wanted)
+
+
+def files_among(paths: Iterable[Path]) -> list[Path]:
+    """Those of PATHS that are regular files, in order."""
+    return sorted(each for each in paths if os.path.isfile(each))
+
+
+def real_name(folder: str | Path) -> str:
+    """The one name of a folder, through all links and in one form of Unicode."""
+    from unicodedata import normalize  # a megabyte that few calls need
+
+    return normalize("NFC", os.path.realpath(folder))

@@ -1,0 +1,1 @@
+"""Make, rename, link, check and remove groups."""

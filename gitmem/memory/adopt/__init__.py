@@ -1,0 +1,1 @@
+"""Import a folder that already holds memory, with its history."""

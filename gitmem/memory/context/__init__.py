@@ -1,0 +1,1 @@
+"""What a model is given: pin commits, gather, retrieve, mask, render."""

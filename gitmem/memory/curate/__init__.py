@@ -1,0 +1,1 @@
+"""Keep memory small and true: archive, lint, report, consolidate, migrate."""

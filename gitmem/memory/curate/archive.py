@@ -1,0 +1,284 @@
+"""Move entries and files to the archive, which is what removing means here.
+
+An archive collects: an entry goes behind those that its file has sent there before, a file to its
+own path below the archive, with a number where that name is taken. Nothing is ever deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from gitmem.errors import BadInput, Conflict, PathNotFound, TooBig
+from gitmem.memory.curate.provenance import Provenance
+from gitmem.memory.entries.targets import Thing, all_meant
+from gitmem.memory.group import Group
+from gitmem.memory.layouts import layout_at
+from gitmem.memory.read.read import missing
+from gitmem.memory.write.capture import adopt_all
+from gitmem.memory.write.draft import Changes, Draft
+from gitmem.memory.write.landing import landing
+from gitmem.memory.write.open_edits import scan_edits
+from gitmem.model.commit_messages import Note, title_of_change
+from gitmem.model.entries.edit import add, add_all, find, parse, split_address, take_all
+from gitmem.model.guards import check_message_text
+from gitmem.model.layout.archives import archive_of, archive_path, is_archived
+from gitmem.model.layout.layout import Layout
+from gitmem.model.paths import check_path, is_path
+from gitmem.store.repository import Snapshot
+from gitmem.store.transaction.capture import Captured
+from gitmem.store.transaction.publish import Plan, Step
+from gitmem.store.worktree.held import SetAside
+
+OP = "archive"
+
+
+class Shelved(NamedTuple):
+    """An entry or a file that stands in the archive now."""
+
+    source: str
+    """The address or path it had."""
+    address: str
+    """The address or path it has."""
+    path: str
+    """The file it was, or was in."""
+    title: str = ""
+    """The title of an entry."""
+
+    @property
+    def is_entry(self) -> bool:
+        """False for a file."""
+        return self.source != self.path
+
+
+class Archived(NamedTuple):
+    """What was moved to the archive, or would be."""
+
+    commit: str
+    archived: tuple[Shelved, ...]
+    dry_run: bool = False
+    captured: tuple[Captured, ...] = ()
+    pending: bool = False
+    set_aside: tuple[SetAside, ...] = ()
+
+
+class Filed(NamedTuple):
+    """The files of a commit after something was archived, and what moved."""
+
+    changes: dict[str, bytes | None]
+    moves: tuple[Shelved, ...]
+
+
+def archive(
+    group: Group,
+    things: Sequence[str | Thing],
+    *,
+    reason: str = "",
+    allow_policy: bool = False,
+    dry_run: bool = False,
+) -> Archived:
+    """Move THINGS, addresses of entries and paths, to the archive: one commit, all or nothing."""
+    if not things:
+        raise BadInput(
+            "there is nothing to archive",
+            hint="name entries or files: `gitmem entries` lists addresses, `gitmem list` paths",
+        )
+    work = _Work(group, things, group.note(OP, reason=reason), allow_policy)
+    if dry_run:
+        snapshot = group.repository.snapshot()
+        work.plan(snapshot)
+        return Archived(snapshot.commit, work.moves, dry_run=True)
+    with group.writing() as writer:
+        # What somebody did to the files comes along, and so does what stands in their way.
+        places = work.places(writer.repository.snapshot())
+        adopt_all(writer, scan_edits(writer.repository, writer.worktree, places))
+        published = writer.publish(work.plan)
+        return Archived(archived=work.moves, **landing(writer, published))
+
+
+def archive_files(
+    layout: Layout, snapshot: Snapshot, things: Sequence[Thing], changed: Changes | None = None
+) -> Filed:
+    """The files of SNAPSHOT, of which CHANGED are different already, once THINGS are archived.
+
+    It writes nothing, so that others can archive as a part of a commit of their own.
+    """
+    draft = Draft(snapshot, changed)
+    chosen = _without_repeats(things)
+    for each in chosen:
+        _check_outside(layout, each.path)
+    for each in set(things).difference(chosen):
+        if each.name:  # it goes along with its file; a name that is none is still a mistake
+            find(parse(draft.text(each.path)), each.name)
+    names: dict[str, list[str]] = {}
+    for each in chosen:
+        if each.name:
+            names.setdefault(each.path, []).append(each.name)
+    moves = [move for path in names for move in _entries_filed(draft, layout, path, names[path])]
+    for each in chosen:
+        if not each.name:
+            for path in _apart(draft, layout, each.path):
+                target = _free(draft, layout, path)
+                moves += [Shelved(old, new, old) for old, new in draft.move(path, target)]
+    return Filed(draft.changes, tuple(moves))
+
+
+def shelves(snapshot: Snapshot, layout: Layout, path: str) -> Iterator[str]:
+    """The places that PATH may have in the archive: all that are taken, and the next one."""
+    draft = Draft(snapshot)
+    return (each for each, _ in draft.places(_shelf(draft, layout, path)))
+
+
+def _shelf(draft: Draft, layout: Layout, path: str) -> str:
+    """Where PATH goes; the folders above it step aside for files and twins of their names."""
+    wanted = archive_path(layout, path, next(iter(draft.files(path)), ""))
+    place = archive_of(layout, wanted)
+    *folders, name = wanted.removeprefix(f"{place}/").split("/")
+    for each in folders:
+        place = draft.folder_in(place, each)
+    return f"{place}/{name}"
+
+
+def _free(draft: Draft, layout: Layout, path: str) -> str:
+    *_, (target, _) = draft.places(_shelf(draft, layout, path))
+    return target
+
+
+def _apart(draft: Draft, layout: Layout, path: str) -> list[str]:
+    """PATH; of a folder too deep to fit into the archive as a whole, each file in it."""
+    target, files = _free(draft, layout, path), draft.files(path)
+    fits = all(is_path(target + each.removeprefix(path)) for each in files)
+    return [path] if fits else files
+
+
+def _without_repeats(things: Sequence[Thing]) -> list[Thing]:
+    """THINGS, each once; what goes along with a file or folder needs no mention of its own."""
+    wholes = {each.path for each in things if not each.name}
+
+    def is_covered(thing: Thing) -> bool:
+        parts = thing.path.split("/")
+        above = {"/".join(parts[:at]) for at in range(1, len(parts))}
+        return bool(above & wholes) or bool(thing.name and thing.path in wholes)
+
+    return [each for each in dict.fromkeys(things) if not is_covered(each)]
+
+
+def _check_outside(layout: Layout, path: str) -> None:
+    if is_archived(layout, path):
+        raise Conflict(
+            f"{path} is in the archive already, where nothing is deleted",
+            hint="move it with `gitmem mv` if it stands in the way",
+            path=path,
+        )
+
+
+def _entries_filed(draft: Draft, layout: Layout, path: str, names: list[str]) -> list[Shelved]:
+    """Take the entries NAMES of one file out of it; they are found before the first is gone."""
+    if not draft.is_file(path):
+        raise PathNotFound(f"there is no {path}", hint="see `gitmem entries`", path=path)
+    text = draft.text(path)
+    known = parse(text)
+    found = list(dict.fromkeys(find(known, name) for name in names))
+    rest, blocks = take_all(text, found)
+    draft.put(path, rest.encode())
+    wanted = _shelf(draft, layout, path)
+    places = _shelved_together(draft, wanted, blocks)
+    places = places or [_shelved(draft, wanted, block) for block in blocks]
+    slugs = {each: [x.slug for x in parse(draft.text(each))] for each in {x for x, _ in places}}
+    return [
+        Shelved(f"{path}#{entry.slug}", f"{target}#{slugs[target][number]}", path, entry.title)
+        for entry, (target, number) in zip(found, places, strict=True)
+    ]
+
+
+def _shelved_together(draft: Draft, wanted: str, blocks: Sequence[str]) -> list[tuple[str, int]]:
+    """Add BLOCKS to one file in one go, as one would each; nowhere where it cannot take all."""
+    _, is_free = next(draft.places(wanted))
+    if is_free or draft.is_file(wanted):
+        with suppress(BadInput, TooBig):
+            before = draft.text(wanted)
+            draft.put(wanted, add_all(before, blocks).encode())
+            first = len(parse(before))
+            return [(wanted, first + number) for number in range(len(blocks))]
+    return []
+
+
+def _shelved(draft: Draft, wanted: str, block: str) -> tuple[str, int]:
+    """Add BLOCK to the archived entries of a file; tell where it is, by file and number.
+
+    Where that file cannot take it, being full or broken, the next number can.
+    """
+    for path, is_free in draft.places(wanted):
+        if is_free or not draft.is_file(path):
+            continue
+        with suppress(BadInput, TooBig):
+            before = draft.text(path)
+            draft.put(path, add(before, block).encode())
+            return path, len(parse(before))
+    draft.put(path, add("", block).encode())
+    return path, 0
+
+
+class _Work:
+    """What shall be archived, in one snapshot; planned again when the branch moves in between."""
+
+    def __init__(
+        self, group: Group, things: Sequence[str | Thing], note: Note, allow_policy: bool
+    ) -> None:
+        self._group, self._given = group, things
+        self._note, self._allow_policy = note, allow_policy
+        self._provenance = Provenance(group)
+        self.moves: tuple[Shelved, ...] = ()
+
+    def places(self, snapshot: Snapshot) -> list[str]:
+        """The files that may change: the things, and where they may go."""
+        layout = layout_at(self._group, snapshot).layout
+        things = all_meant(self._group, snapshot, layout, self._given)
+        draft = Draft(snapshot)
+        paths = [path for each in things for path in _apart(draft, layout, each.path)]
+        shelved = [place for path in paths for place in shelves(snapshot, layout, path)]
+        return list(dict.fromkeys([*(each.path for each in things), *map(check_path, shelved)]))
+
+    def plan(self, snapshot: Snapshot) -> Plan:
+        """The files as they will be."""
+        layout = layout_at(self._group, snapshot).layout
+        things = all_meant(self._group, snapshot, layout, self._given)
+        for each in things:
+            if each.name and not is_archived(layout, each.path) and not snapshot.oid(each.path):
+                raise missing(self._group, snapshot, each.path)
+        filed = archive_files(layout, snapshot, things)
+        self.moves = filed.moves
+        for move in filed.moves:
+            check_message_text("path", f"{move.source}\n{move.address}")
+        if not self._allow_policy:
+            Draft(snapshot, filed.changes).check_policies(layout)
+        return Plan((Step(filed.changes, self._noted(snapshot, things)),))
+
+    def _noted(self, snapshot: Snapshot, things: Sequence[Thing]) -> Note:
+        sources = [each.source for each in self.moves]
+        return self._note._replace(
+            title=_title(things, self.moves),
+            paths=tuple(sorted({each.path for each in self.moves})),
+            extra=(
+                *(("Gitmem-From", each) for each in sources),
+                *self._provenance.trailers(snapshot, sources),
+            ),
+        )
+
+
+def _title(things: Sequence[Thing], moves: Sequence[Shelved]) -> str:
+    """What a subject says: from where to where for one thing, else what it is about."""
+    first = moves[0]
+    if len(things) > 1:
+        return f"{', '.join(_name(each) for each in moves)} -> archive"
+    if first.is_entry:
+        return f"{_name(first)} -> {split_address(first.address)[0]}"
+    path = things[0].path
+    return f"{path} -> {first.address.removesuffix(first.source.removeprefix(path))}"
+
+
+def _name(move: Shelved) -> str:
+    """What something is called in a subject; a credential in a title is not for all to see."""
+    said = title_of_change(None, f"### {move.title}".encode()) if move.is_entry else ""
+    return said or move.source

@@ -1,0 +1,267 @@
+"""A report on all that memory holds: what is too big, what faded, what had its time.
+
+It says what a weekly look at memory should see, and changes nothing. It is made of one commit, its
+layout and a day: two of the same say the same, byte for byte, and a clone changes nothing about it,
+since dates are those of the history and not of files on a disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date, datetime, time
+
+from gitmem.errors import Damaged
+from gitmem.memory.context.pins import Pinned, moment_at
+from gitmem.memory.curate.lint import duplicates
+from gitmem.memory.curate.reported import (
+    BudgetCheck,
+    Budgets,
+    ByFreshness,
+    Considered,
+    Duplicate,
+    FileSize,
+    LongProfile,
+    ReferenceFile,
+    Report,
+    Sessions,
+    Totals,
+)
+from gitmem.memory.days.jobs import Told, traced
+from gitmem.memory.entries.confirm import KINDS as CONFIRMABLE
+from gitmem.memory.entries.dates import Dates, Touched, age_of, dates_of
+from gitmem.memory.entries.entries import entries_in, entry_files
+from gitmem.memory.entries.freshness import AgedEntry, aged_entries, ageing_files
+from gitmem.memory.group import Group
+from gitmem.memory.layer_files import layer_files
+from gitmem.memory.read.inventory import CoreFile, inventory, past_logs
+from gitmem.model.curate.lint import Placed
+from gitmem.model.curate.suggestions import (
+    MOST,
+    PROFILE,
+    Condition,
+    Findings,
+    is_old_log,
+    recommendations,
+    suggest,
+)
+from gitmem.model.entries.freshness import STATES, state_of
+from gitmem.model.entries.rules import one_of
+from gitmem.model.layout.archives import is_archived
+from gitmem.model.layout.layout import Layer, Layout
+from gitmem.store.history.moves import SUBMODULE
+from gitmem.store.repository import Snapshot
+
+JOB = "report"
+SAID = 3
+MORE = "see `gitmem consolidate`"
+
+
+def report(group: Group, *, at: str | None = None) -> Report:
+    """Look at all that the group holds, now or AT a moment; nothing is written."""
+    return report_on(group, moment_at(group, at))
+
+
+def made_report(group: Group) -> Report:
+    """The report of now, with a trace of its having been made."""
+    return traced(group, JOB, lambda: report(group), told)
+
+
+def told(found: Report) -> Told:
+    """What a report comes to, in a line."""
+    words = [*found.recommendations[:SAID], *([MORE] if found.recommendations else [])]
+    return Told("done", "; ".join(words) or "nothing to do", len(found.recommendations))
+
+
+def report_on(group: Group, moment: Pinned) -> Report:
+    """The report on one commit and one day."""
+    return _Look(group, moment).report()
+
+
+class _Look:
+    """One commit with its dates, as a report sees it."""
+
+    def __init__(self, group: Group, moment: Pinned) -> None:
+        self._group, self._moment = group, moment
+        self._snapshot, self._layout = moment.snapshot, moment.loaded.layout
+        self._dates = dates_of(group, moment)
+        self._held = inventory(self._snapshot, self._layout, moment.time.date())
+        self._files = {each.file: each for each in _sizes(self._snapshot, self._dates, moment.time)}
+
+    def report(self) -> Report:
+        """All that there is to say."""
+        aged = self._considered()
+        entries = self._by_state([each for each, immune, _ in aged if not immune])
+        today = self._moment.time
+        current = [x for x in self._files.values() if not is_archived(self._layout, x.file)]
+        found = Report(
+            self._snapshot.commit,
+            datetime.combine(today.date(), time.min, today.tzinfo),
+            str(self._group.worktree),
+            self._totals([each for each, _, _ in aged]),
+            self._budgets(),
+            tuple(self._reference_files()),
+            entries,
+            tuple(each for each, immune, _ in aged if immune),
+            tuple(each for each, _, retired in aged if retired),
+            Sessions(tuple(old_logs(self._snapshot, self._layout, today.date()))),
+            tuple(self._long_profiles()),
+            tuple(self._duplicates()),
+            _first(current, lambda each: (-each.age_days, each.file)),
+            _first(current, lambda each: (-each.size_bytes, each.file)),
+            (),
+        )
+        return found._replace(recommendations=tuple(recommendations(findings_of(found))))
+
+    def _considered(self) -> list[tuple[Considered, bool, bool]]:
+        """Every entry that ages, whether it is immune, and whether it had its time."""
+        files = ageing_files(self._snapshot, self._layout)
+        aged = sorted(
+            aged_entries(self._moment, self._dates, files),
+            key=lambda each: (-each.age_days, each.address),
+        )
+        layers = {each.name: each for each in self._layout.layers}
+        return [(_considered(x, layers[x.layer]), x.immune, x.retired) for x in aged]
+
+    def _by_state(self, entries: Sequence[Considered]) -> ByFreshness:
+        return ByFreshness(*(tuple(x for x in entries if x.state == state) for state in STATES))
+
+    def _totals(self, entries: Sequence[Considered]) -> Totals:
+        states = [each.state for each in entries]
+        size = sum(each.size_bytes for each in self._files.values())
+        return Totals(len(self._files), size, len(entries), *map(states.count, STATES))
+
+    def _budgets(self) -> Budgets:
+        layers = {each.name: each for each in self._layout.layers}
+        checks = tuple(self._check(each, layers[each.layer]) for each in self._held.core)
+        return Budgets(
+            {each.path: each.budget for each in self._layout.layers if each.budget},
+            {each.path: each.warn for each in self._layout.layers if each.warn},
+            checks,
+            tuple(each.file for each in checks if each.over_budget),
+            tuple(each.file for each in checks if each.near_budget),
+            tuple(each.file for each in checks if each.missing),
+        )
+
+    def _check(self, core: CoreFile, layer: Layer) -> BudgetCheck:
+        known = self._files.get(core.path)
+        return BudgetCheck(
+            core.path,
+            core.layer,
+            core.state != "missing",
+            core.bytes,
+            core.budget,
+            layer.warn,
+            core.state == "over",
+            core.state == "near",
+            core.state == "missing",
+            core.percent,
+            known.modified_at if known else None,
+        )
+
+    def _reference_files(self) -> Iterator[ReferenceFile]:
+        for each in self._held.entries:
+            known = self._files.get(each.path)
+            if known is None:
+                yield ReferenceFile(each.path, False, 0, None, 0, "", 0, 0)
+                continue
+            state = state_of(known.age_days) if known.modified_at else ""
+            yield ReferenceFile(each.path, True, *known[1:], state, each.entries, each.retired)
+
+    def _long_profiles(self) -> Iterator[LongProfile]:
+        for layer in self._layout.layers:
+            if layer.kind != "profile":
+                continue
+            most = layer.budget or PROFILE
+            for path, _ in layer_files(self._snapshot, layer, self._layout.before(layer)):
+                size = self._files[path].size_bytes
+                if size > most and path != layer.default:
+                    yield LongProfile(path, size, most)
+
+    def _duplicates(self) -> Iterator[Duplicate]:
+        placed = [
+            Placed(path, layer, each)
+            for path, layer in entry_files(self._snapshot, self._layout)
+            for each in entries_in(self._snapshot, path, layer)
+        ]
+        titles = {each.address: each.entry.title for each in placed}
+        for found in duplicates(placed, self._layout):
+            yield Duplicate(found.address, titles[found.address], found.message, found.hint)
+
+
+def old_logs(snapshot: Snapshot, layout: Layout, today: date) -> Iterator[str]:
+    """The logs of days that are more than a month ago and not in the archive, by day."""
+    for layer in layout.layers:
+        if layer.kind == "log":
+            for day, _, path in sorted(past_logs(snapshot, layer)):
+                if is_old_log(day, today) and not is_archived(layout, path):
+                    yield path
+
+
+def _sizes(snapshot: Snapshot, dates: Dates, now: datetime) -> Iterator[FileSize]:
+    for path, node in snapshot.files():
+        if node.mode == SUBMODULE:
+            continue
+        try:
+            size = len(snapshot.read(path) or b"")
+        except Damaged:
+            size = 0  # `gitmem check` is who speaks about damage
+        newest = max(dates.lines(path), key=_seconds, default=None)
+        when, days = age_of(newest, now) if newest else (None, 0)
+        yield FileSize(path, size, when, days)
+
+
+def _seconds(touched: Touched) -> int:
+    return touched.seconds
+
+
+def _considered(aged: AgedEntry, layer: Layer) -> Considered:
+    living = [each for each in layer.statuses if each not in layer.retired]
+    confirmable = layer.kind in CONFIRMABLE and one_of(aged.status, living) != ""
+    said = suggest(
+        Condition(
+            aged.state,
+            aged.age_days,
+            aged.status,
+            aged.retired,
+            aged.immune,
+            aged.confirmed,
+            confirmable,
+        )
+    )
+    return Considered(
+        aged.address,
+        aged.title,
+        aged.layer,
+        aged.state,
+        aged.age_days,
+        aged.touched,
+        aged.status,
+        aged.importance,
+        aged.confirmed,
+        aged.bytes,
+        *said,
+    )
+
+
+def _first(
+    files: Sequence[FileSize], key: Callable[[FileSize], tuple[int, str]]
+) -> tuple[FileSize, ...]:
+    return tuple(sorted(files, key=key)[:MOST])
+
+
+def findings_of(found: Report) -> Findings:
+    """What the recommendations of a report are made of."""
+    looks = [each for each in found.suggested if each.action != "archive"]
+    profiles = [each.file for each in found.profiles]
+    over = [each for each in found.budgets.checks if each.over_budget]
+    return Findings(
+        [(x.file, x.size_bytes, x.budget_bytes) for x in over if x.file not in profiles],
+        found.budgets.near_budget,
+        [each.file for each in found.budgets.checks if each.missing and each.budget_bytes],
+        found.sessions.archive_candidates_older_than_30_days,
+        [each.address for each in found.suggested if each.action == "archive"],
+        [each.address for each in looks if each.state == "stale"],
+        [each.address for each in looks if each.state == "fading"],
+        profiles,
+        [each.address for each in found.duplicates],
+    )

@@ -1,0 +1,1 @@
+"""What a day brings: rotation, snapshots, rollups, compactions, maintenance."""

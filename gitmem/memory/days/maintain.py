@@ -1,0 +1,260 @@
+"""Everything that is due: safe to run at any time, from cron, a hook or by hand, and to repeat.
+
+Each step is looked at by itself: one that fails is told and stops no other. Where nothing has
+changed since nothing was due, that is seen at little more than the cost of opening the group.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, time, timedelta
+from hashlib import sha1
+from pathlib import Path
+from time import perf_counter
+from time import time as clock_time
+from typing import NamedTuple
+
+from gitmem.cache.maintained import Quiet, keep_quiet, quiet
+from gitmem.errors import GitmemError, StorageFailed
+from gitmem.memory.clock import ENV, Clock
+from gitmem.memory.days.jobs import Told, last_jobs, log_job, why
+from gitmem.memory.days.steps import STEPS, Limits, Step
+from gitmem.memory.group import Group, Store, Who, is_where_left, not_found, time_now
+from gitmem.memory.write.quiet import prune
+from gitmem.model.access import MAIN, check_access
+from gitmem.model.paths import check_group
+from gitmem.model.transcripts.batches import REF
+from gitmem.store.fsck.prune_list import list_path
+from gitmem.store.job_log import Job, append_job
+from gitmem.store.lock import Lock, lock_path
+from gitmem.store.refs import ref_tip
+from gitmem.store.repository import BRANCH
+from gitmem.store.worktree.fingerprint import Fingerprint, fingerprint
+
+__all__ = ["Limits", "Maintained", "Stepped", "maintain", "maintain_all"]
+
+Progress = Callable[[int, int], None]
+JOB = "maintain"
+OUTCOMES = ("failed", "done", "due", "skipped", "nothing")
+"""Of several steps the first of these is the outcome of all."""
+
+
+class Stepped(NamedTuple):
+    """What became of one step."""
+
+    step: str
+    outcome: str
+    """done, nothing (was due), skipped (though it was), failed, or due (in a dry run)"""
+    detail: str
+    """What was done, or why it was not."""
+    code: str = ""
+    """Of a step that failed, the slug of the error ..."""
+    hint: str = ""
+    """... and what to type next."""
+
+
+class Maintained(NamedTuple):
+    """What became of one group."""
+
+    group: str
+    outcome: str
+    steps: tuple[Stepped, ...]
+    seconds: float = 0.0
+
+    @property
+    def failed(self) -> tuple[Stepped, ...]:
+        """The steps that failed."""
+        return tuple(each for each in self.steps if each.outcome == "failed")
+
+
+def maintain(
+    group: Group,
+    *,
+    dry_run: bool = False,
+    limits: Limits | None = None,
+    progress: Progress | None = None,
+) -> Maintained:
+    """Do what is due; with DRY_RUN, only say what that is."""
+    done = _maintained(group, dry_run, limits, progress)
+    if not dry_run:
+        prune(str(group.store.root))
+    return done
+
+
+def _maintained(
+    group: Group, dry_run: bool, limits: Limits | None, progress: Progress | None = None
+) -> Maintained:
+    check_access(group.acting, group.name, write=True)
+    began = perf_counter()
+    known = None if limits else _quiet_now(group)
+    steps = _all_quiet(known) if known else _walked(group, dry_run, limits, progress)
+    done = Maintained(group.name, _worst(steps), steps, perf_counter() - began)
+    if not dry_run:
+        _log(group, done)
+    return done
+
+
+def maintain_all(
+    store: Store,
+    *,
+    who: Who | None = None,
+    acting: str | None = None,
+    now: Clock | None = None,
+    dry_run: bool = False,
+    limits: Limits | None = None,
+    progress: Progress | None = None,
+) -> tuple[Maintained, ...]:
+    """The same for every group on which ACTING may act; one that is damaged stops no other."""
+    names = [name for name in store.names() if acting in (None, MAIN, name)]
+    if acting is not None and not names:
+        raise not_found(store, check_group(acting), acting)
+    done = []
+    for name in names:
+        try:
+            group = Group(store, name, who=who, acting=acting, now=now)
+            try:
+                done.append(_maintained(group, dry_run, limits))
+            finally:
+                group.close()
+        except (GitmemError, OSError) as error:
+            done.append(Maintained(name, "failed", (_failure("open", error),)))
+            if not dry_run:
+                job = Job(time_now(now, UTC), JOB, "failed", detail=why(error))
+                append_job(store.gitdir(name), job)
+        if progress:
+            progress(len(done), len(names))
+    if not dry_run:
+        prune(str(store.root))
+    return tuple(done)
+
+
+def _walked(
+    group: Group, dry_run: bool, limits: Limits | None, progress: Progress | None
+) -> tuple[Stepped, ...]:
+    """Look at each step, do what is due, and remember if nothing was."""
+    before = _state(group)  # first: what comes meanwhile has not been looked at
+    done = []
+    for step in STEPS:
+        done.append(_stepped(group, step, dry_run, limits or Limits()))
+        if progress:
+            progress(len(done), len(STEPS))
+    if not dry_run:
+        _clear_failures(group, done)
+    if before and not dry_run and not limits and all(each.outcome == "nothing" for each in done):
+        keep_quiet(group.gitdir, before)
+    return tuple(done)
+
+
+def _clear_failures(group: Group, done: Sequence[Stepped]) -> None:
+    """A step that failed once and is not due any more says so, or it would be a concern for ever.
+
+    It may have been mended by hand, with `check --repair` or by a day going by.
+    """
+    failed = {each.job for each in last_jobs(group) if each.outcome in ("failed", "skipped")}
+    for each in done:
+        if each.outcome == "nothing" and each.step in failed:
+            log_job(group, each.step, "nothing", detail=each.detail)
+
+
+def _stepped(group: Group, step: Step, dry_run: bool, limits: Limits) -> Stepped:
+    began = perf_counter()
+    try:
+        due = step.due(group, limits)
+        if dry_run or not due.is_due:
+            return Stepped(step.name, "due" if due.is_due else "nothing", due.why)
+        told = step.do(group, limits)
+        found = Stepped(step.name, told.outcome, told.detail)
+    except (GitmemError, OSError) as error:
+        found, told = _failure(step.name, error), Told("failed", why(error))
+    if found.outcome != "nothing" and not (dry_run or step.has_trace):
+        took = perf_counter() - began
+        detail = told.detail
+        log_job(group, step.name, told.outcome, found=told.found, detail=detail, seconds=took)
+    return found
+
+
+def _failure(step: str, error: GitmemError | OSError) -> Stepped:
+    if isinstance(error, GitmemError):
+        return Stepped(step, "failed", error.message, error.code, error.hint)
+    return Stepped(step, "failed", why(error), StorageFailed.code, "run `gitmem check`")
+
+
+def _worst(steps: tuple[Stepped, ...]) -> str:
+    found = {each.outcome for each in steps}
+    return next((each for each in OUTCOMES if each in found), "nothing")
+
+
+def _log(group: Group, done: Maintained) -> None:
+    """One line for the whole run, also where it did nothing."""
+    told = [f"{each.step}: {each.detail}" for each in done.steps if each.outcome != "nothing"]
+    detail = "; ".join(told) or "nothing was due"
+    log_job(group, JOB, done.outcome, found=len(told), detail=detail, seconds=done.seconds)
+
+
+def _quiet_now(group: Group) -> Quiet | None:
+    """What was remembered, if nothing can have become due since."""
+    known = quiet(group.gitdir)
+    if known is None or not known.since <= group.moment().timestamp() < known.until:
+        return None
+    try:
+        same = (
+            known.commit == group.repository.tip()
+            and known.beside == _beside(group)
+            and group.repository.head_branch() == BRANCH
+            and known.settings == _settings(group.store)
+            and known.worktree == _looks_of(group).digest
+            and not Lock(lock_path(group.gitdir)).peek()
+            and is_where_left(group)
+        )
+    except (GitmemError, OSError):
+        return None
+    return known if same else None
+
+
+def _all_quiet(known: Quiet) -> tuple[Stepped, ...]:
+    then = datetime.fromtimestamp(known.since, UTC).isoformat(" ", "minutes")
+    return tuple(Stepped(each.name, "nothing", f"nothing since {then}") for each in STEPS)
+
+
+def _state(group: Group) -> Quiet | None:
+    """What will be remembered if nothing is due; None where an edit could go unseen."""
+    try:
+        now, tip, beside = group.now(), group.repository.tip(), _beside(group)
+        tomorrow = datetime.combine(now.date() + timedelta(days=1), time.min, now.tzinfo)
+        looks = _looks_of(group)
+    except (GitmemError, OSError, OverflowError):
+        return None
+    if not looks.is_settled(clock_time()):
+        return None
+    settings = _settings(group.store)
+    return Quiet(tip, beside, looks.digest, settings, now.timestamp(), tomorrow.timestamp())
+
+
+def _looks_of(group: Group) -> Fingerprint:
+    """How the memory in the work tree looks."""
+    scope = group.repository.scope(group.repository.snapshot())
+    return fingerprint(str(group.worktree), scope.keeps if scope else None)
+
+
+def _settings(store: Store) -> str:
+    """The store's `.env` as it is: it may name the zone in which days begin."""
+    return _looks(store.root / ENV)
+
+
+def _beside(group: Group) -> str:
+    """What was said, what of it was dropped, and how refs moved: by hand also back again."""
+    said = f"{ref_tip(group.gitdir, REF) or 'none'} {_looks(list_path(group.gitdir))}"
+    # Git makes, moves and removes a ref by a rename in its folder.
+    folders = (Path(folder) for folder, _, _ in os.walk(group.gitdir / "refs"))
+    refs = sorted(map(_looks, (*folders, group.gitdir / "packed-refs")))
+    digest = sha1(" ".join(refs).encode(), usedforsecurity=False).hexdigest()
+    return f"{said} {_looks(group.gitdir / 'logs' / BRANCH)} {digest}"
+
+
+def _looks(path: Path) -> str:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return "none"
+    return f"{found.st_ino} {found.st_mtime_ns} {found.st_size}"

@@ -1,0 +1,197 @@
+"""Snapshots of days that are over and have none: nobody ran `gitmem maintain` on their evening.
+
+Cheap where nothing is missing: a start looks once a day, and reads one small file otherwise. It
+makes a few of them, the newest; maintenance makes all. Days that are left behind a newer snapshot
+are remembered (`settled_day`), because a look goes no further than the newest one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import date, datetime
+from math import inf
+from time import perf_counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from gitmem.cache.maintained import (
+    forget_settled,
+    keep_look,
+    keep_settled,
+    looked_on,
+    settled_day,
+)
+from gitmem.errors import Busy, Damaged, GroupRefused
+from gitmem.memory.days.jobs import Told, traced
+from gitmem.memory.group import Group
+from gitmem.model.commit_messages import parse
+from gitmem.store.lock import WAIT
+
+if TYPE_CHECKING:
+    from gitmem.store.repository import Commit
+
+MOST = 500
+"""Commits that a start looks at: so many take 200 ms, and somebody waits for them ..."""
+TAGS_AT_ONCE = 3
+"""... snapshots that it makes, 16 ms each ..."""
+SECONDS = 0.3
+"""... and how long it goes on with both, once it has looked at a few commits and made one."""
+LEAST = 50
+"""Commits that every look takes: a slow machine must not leave yesterday out each day."""
+ALL = 20_000
+"""Commits that maintenance looks at; days before those are left for good."""
+
+
+class Missed(NamedTuple):
+    """A day without a snapshot, and the last commit of it."""
+
+    date: date
+    commit: str
+    time: datetime
+
+
+class Look(NamedTuple):
+    """What a look for days without a snapshot found."""
+
+    days: tuple[Missed, ...]
+    """The oldest first."""
+    settled: str
+    """The day after which it looked; empty for the beginning of history."""
+    is_whole: bool
+    """False where it ended before it was there."""
+    reached: date
+    """The oldest day that it came to."""
+
+
+def missed_days(group: Group, *, most: int = MOST) -> tuple[Missed, ...]:
+    """Days since the newest snapshot on which memory changed, oldest first; today is not over.
+
+    Where a look has left some behind, also the days before it.
+    """
+    return look(group, most=most).days
+
+
+def look(group: Group, *, most: int = MOST, until: float = inf) -> Look:
+    """Look for days without a snapshot among the MOST newest commits, UNTIL a moment."""
+    from gitmem.memory.days.snapshot import PREFIX, day_of, latest_of
+    from gitmem.store.tags import TAGS
+
+    repository, today = group.repository, group.now().date()
+    settled = settled_day(group.gitdir)
+    last = latest_of(repository, f"{today}" if settled is None else settled)
+    if settled is None:
+        settled = day_of(last.name) if last else ""
+    tree = repository.commit(last.commit).tree if last else None
+    ends, is_whole = _ends(group, settled, most, until)
+    found = []
+    for each, commit in reversed(ends):
+        is_new = commit.tree != tree if tree else bool(repository.tree(commit.tree))
+        if is_new and not repository.reference(f"{TAGS}{PREFIX}{each.date}"):
+            found.append(each)
+        tree = commit.tree if is_new else tree
+    return Look(tuple(found), settled, is_whole, ends[-1][0].date if ends else today)
+
+
+def _ends(
+    group: Group, settled: str, most: int, until: float
+) -> tuple[list[tuple[Missed, Commit]], bool]:
+    """The last commit of each day after SETTLED and before today, newest first; whether of all."""
+    from gitmem.store.history.timeline import made_by
+
+    now = group.now()
+    present = made = now.timestamp()
+    day = now.date()
+    found: list[tuple[Missed, Commit]] = []
+    with suppress(Damaged):  # `check` tells of it; the days on top of it are known
+        for count, commit in enumerate(group.repository.history(group.repository.tip())):
+            if count == most or (count >= LEAST and perf_counter() > until):
+                return found, False
+            made = min(made, made_by(commit, present, made))
+            then = datetime.fromtimestamp(made, group.zone)
+            if f"{then.date()}" <= settled or parse(commit.message).op == "init":
+                break  # the files that a group begins with are in its layout
+            if then.date() < day:
+                day = then.date()
+                found.append((Missed(day, commit.oid, then), commit))
+    return found, True
+
+
+def snapshot_missed(
+    group: Group,
+    *,
+    wait: float = WAIT,
+    most: int = ALL,
+    tags: int | None = None,
+    seconds: float = inf,
+) -> tuple[str, ...]:
+    """Make the snapshots that are missing; tell their names. No other one moves.
+
+    TAGS: so many at most, the newest; SECONDS: no longer than that. The rest is for a later call.
+    """
+    until = perf_counter() + seconds
+    found = look(group, most=most, until=until)
+    chosen = found.days[-tags:] if tags else found.days
+    is_all = chosen == found.days and (found.is_whole or most >= ALL)
+    names: tuple[str, ...] = ()
+    if chosen:
+        refusals = (GroupRefused,) if wait else (Busy, GroupRefused)
+        left = None if is_all else found.settled
+        made = lambda: _made(group, chosen, wait, left, until)  # noqa: E731
+        names = traced(group, "snapshot", made, told, refusals)
+    if is_all and perf_counter() <= until:
+        forget_settled(group.gitdir)
+    return names
+
+
+def note_gap(group: Group) -> None:
+    """Before a snapshot of today is made: remember days before it that have none."""
+    from gitmem.memory.days.snapshot import RECENT
+
+    if settled_day(group.gitdir) is None:
+        found = look(group, most=RECENT)
+        if found.days or not found.is_whole:
+            keep_settled(group.gitdir, found.settled)
+
+
+def told(names: tuple[str, ...]) -> Told:
+    """What this leaves as its trace."""
+    return Told("done" if names else "nothing", f"{', '.join(names)} made late", len(names))
+
+
+def _made(
+    group: Group, missed: Sequence[Missed], wait: float, settled: str | None, until: float
+) -> tuple[str, ...]:
+    """Tag the days MISSED, the oldest first, UNTIL a moment; SETTLED is kept where others wait."""
+    from gitmem.memory.days.snapshot import MESSAGE, PREFIX
+    from gitmem.store.tags import TAGS, Tag, write_tag
+
+    agent = group.note("snapshot").agent
+    names: list[str] = []
+    with group.writing(wait) as writer:
+        if settled is not None:
+            keep_settled(group.gitdir, settled)
+        for day, commit, time in missed:
+            if names and perf_counter() > until:
+                break
+            name = f"{PREFIX}{day}"
+            if not writer.repository.reference(TAGS + name):  # nobody else made it meanwhile
+                message = MESSAGE.format(date=day)
+                write_tag(writer.repository, Tag(name, commit, agent, time, message))
+                names.append(name)
+    return tuple(names)
+
+
+def catch_up(group: Group) -> tuple[str, ...]:
+    """The same, once a day and a few, for a session that starts: it waits for no other writer."""
+    today = f"{group.now().date()}"
+    if looked_on(group.gitdir) == today:
+        return ()
+    try:
+        made = snapshot_missed(group, wait=0.0, most=MOST, tags=TAGS_AT_ONCE, seconds=SECONDS)
+    except (Busy, GroupRefused):
+        return ()  # the next start looks again, or one that may write
+    except Exception:
+        keep_look(group.gitdir, today)  # what fails is told once a day, not at every start
+        raise
+    keep_look(group.gitdir, today)
+    return made

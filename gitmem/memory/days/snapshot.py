@@ -1,0 +1,181 @@
+"""Snapshots: one annotated tag for each local day on which memory changed."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime
+from itertools import count, pairwise
+from typing import NamedTuple
+
+from gitmem.errors import BadInput
+from gitmem.memory.days.jobs import Told, traced
+from gitmem.memory.group import Group
+from gitmem.memory.write.capture import capture
+from gitmem.model.commit_messages import visible
+from gitmem.store.repository import Repository, differences
+from gitmem.store.tags import Tag, read_tag, replace_tag, sound_tags, tag_names, write_tag
+from gitmem.store.transaction.capture import Captured, Holding
+
+PREFIX = "snapshot/"
+MESSAGE = "memory: daily snapshot {date}"
+RECENT = 50
+"""Commits among which days without a snapshot are looked for before one is made."""
+
+
+class Snapshotted(NamedTuple):
+    """What became of a snapshot."""
+
+    name: str
+    date: date
+    commit: str
+    """What the tag of that name is on; where there is none, what the group holds."""
+    outcome: str
+    """made, exists (there is one of today already) or unchanged (since the last one)"""
+    kept: str = ""
+    """The name that the one before it has now, where it was forced."""
+    since: str = ""
+    """The one before, empty for the first ..."""
+    changes: int = 0
+    """... and how many files differ from it."""
+    captured: tuple[Captured, ...] = ()
+    held: tuple[Holding, ...] = ()
+    """Edits that may not enter git, and so are not in it."""
+
+    @property
+    def made(self) -> bool:
+        """True when there is a new one."""
+        return self.outcome == "made"
+
+
+class SnapshotRow(NamedTuple):
+    """One snapshot of a list."""
+
+    name: str
+    date: str
+    """Empty where the name, which somebody else gave, holds none."""
+    commit: str
+    message: str
+    agent: str
+    time: datetime | None
+    changes: int
+    """How many files differ from the one before; of the first, how many there are."""
+
+
+def snapshot(group: Group, *, force: bool = False, reason: str = "") -> Snapshotted:
+    """Capture what was edited, then tag what the group holds; once a day unless FORCE."""
+    return traced(group, "snapshot", lambda: _snapshot(group, force, reason), told)
+
+
+def told(done: Snapshotted) -> Told:
+    """What a snapshot leaves as its trace."""
+    if done.outcome == "exists":
+        return Told("nothing", f"{done.name} was made before")
+    if done.outcome == "unchanged":
+        return Told("nothing", "no memory changes since the last one")
+    return Told("done", f"{done.name}, {done.changes:,} changed", done.changes)
+
+
+def _snapshot(group: Group, force: bool, reason: str) -> Snapshotted:
+    from gitmem.memory.days.missed_snapshots import note_gap
+
+    note = group.note("snapshot", reason=reason)
+    found = capture(group, reason=reason)
+    with group.writing() as writer:
+        repository, now = writer.repository, group.now()
+        commit, day = repository.tip(), now.date()
+        last = latest(repository, day)
+        name = f"{PREFIX}{day}"
+        made = Tag(name, commit, note.agent, now, _message(day, reason))
+        done = Snapshotted(name, day, commit, "made", captured=found.captured, held=found.held)
+        before = read_tag(repository, name)
+        if before and not force:
+            return done._replace(outcome="exists", commit=before.commit)
+        changes = _changes(repository, last.commit if last else None, commit)
+        if not changes:
+            return done._replace(outcome="unchanged")
+        kept = _kept_name(repository, before) if before else ""
+        if before:
+            replace_tag(repository, made, "" if read_tag(repository, kept) else kept)
+        else:
+            note_gap(group)
+            write_tag(repository, made)
+        since = kept or (last.name if last else "")
+        return done._replace(kept=kept, since=since, changes=changes)
+
+
+def _message(day: date, reason: str) -> str:
+    lines = [visible(line.rstrip()) for line in reason.strip().splitlines()]
+    return "\n\n".join(filter(None, (MESSAGE.format(date=day), "\n".join(lines))))
+
+
+def _changes(repository: Repository, before: str | None, after: str) -> int:
+    """How many files differ between two commits."""
+    old = repository.commit(before).tree if before else None
+    return sum(1 for _ in differences(repository, "", old, repository.commit(after).tree))
+
+
+def _kept_name(repository: Repository, tag: Tag) -> str:
+    """Where a snapshot goes that is replaced; where it has gone already, if that was cut short."""
+    names = set(tag_names(repository, tag.name))
+    number = next(each for each in count(1) if f"{tag.name}-{each}" not in names)
+    last = f"{tag.name}-{number - 1}"
+    known = read_tag(repository, last) if number > 1 else None
+    return last if known == tag._replace(name=last) else f"{tag.name}-{number}"
+
+
+def latest(repository: Repository, today: date) -> Tag | None:
+    """The newest snapshot; the cost does not grow with the history."""
+    return next(sound_tags(repository, _newest_first(repository, today)), None)
+
+
+def latest_of(repository: Repository, day: str) -> Tag | None:
+    """The newest snapshot of DAY or a day before it."""
+    names = [each for each in tag_names(repository, PREFIX) if "" < day_of(each) <= day]
+    return next(sound_tags(repository, sorted(names, key=_order, reverse=True)), None)
+
+
+def has_grown(group: Group) -> bool:
+    """Whether memory has changed since the snapshot of today, if there is one."""
+    repository = group.repository
+    made = read_tag(repository, f"{PREFIX}{group.now().date()}")
+    now = repository.tip()
+    return made is not None and repository.commit(made.commit).tree != repository.commit(now).tree
+
+
+def snapshots(group: Group, *, limit: int = 0) -> tuple[SnapshotRow, ...]:
+    """The snapshots, newest first."""
+    if limit < 0:
+        raise BadInput("a list cannot have fewer than 0 entries", hint="leave out the limit")
+    repository = group.repository
+    names = _newest_first(repository, group.now().date())
+    tags = list(sound_tags(repository, names[: limit + 1] if limit else names))
+    rows = [_row(repository, tag, before) for tag, before in pairwise((*tags, None)) if tag]
+    return tuple(rows[:limit] if limit else rows)
+
+
+def _row(repository: Repository, tag: Tag, before: Tag | None) -> SnapshotRow:
+    changes = _changes(repository, before.commit if before else None, tag.commit)
+    day = day_of(tag.name)
+    return SnapshotRow(tag.name, day, tag.commit, tag.message, tag.tagger, tag.time, changes)
+
+
+def _newest_first(repository: Repository, today: date) -> list[str]:
+    """Snapshots of days to come, by a clock that was ahead, last: else they would be the newest."""
+
+    def order(name: str) -> tuple[bool, tuple[str, float, str]]:
+        return day_of(name) <= str(today), _order(name)
+
+    return sorted(tag_names(repository, PREFIX), key=order, reverse=True)
+
+
+def day_of(name: str) -> str:
+    """The day that the name of a snapshot holds; empty where somebody else gave it."""
+    return _order(name)[0]
+
+
+def _order(name: str) -> tuple[str, float, str]:
+    """Of a day, the one without a number is the newest."""
+    found = re.fullmatch(rf"{PREFIX}(\d{{4}}-\d\d-\d\d)(?:-(\d{{1,6}}))?", name, re.ASCII)
+    if not found:
+        return "", 0, name
+    return found[1], int(found[2]) if found[2] else float("inf"), name

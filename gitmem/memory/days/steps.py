@@ -1,0 +1,373 @@
+"""The steps of maintenance: when each is due, and what it does.
+
+To look whether a step is due changes nothing and takes no lock.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from gitmem.errors import Busy, Damaged
+from gitmem.memory.days.jobs import Told, last_jobs
+from gitmem.memory.group import Group, is_where_left, scanned_in
+from gitmem.model.text.numbers import counted
+from gitmem.store.fsck.acknowledged import read_acknowledged
+from gitmem.store.fsck.checks.check import VERIFIED, losses
+from gitmem.store.lock import Lock, lock_path
+from gitmem.store.worktree.swap import swapped_folder
+
+if TYPE_CHECKING:
+    from gitmem.memory.write.capture import CapturedAll
+    from gitmem.memory.write.open_edits import Scan
+
+WEEK = 7
+
+
+class Limits(NamedTuple):
+    """From where on something is too much."""
+
+    loose: int = 6000
+    """Objects that lie by themselves, about: from here they are packed."""
+    packs: int = 20
+    """Packs: from here they become one."""
+    seconds: float = 600.0
+    """How long packing may take."""
+
+
+class Due(NamedTuple):
+    """Whether a step is due, and why, or why not."""
+
+    is_due: bool
+    why: str
+
+
+class Step(NamedTuple):
+    """One thing that maintenance looks after."""
+
+    name: str
+    due: Callable[[Group, Limits], Due]
+    do: Callable[[Group, Limits], Told]
+    has_trace: bool = False
+    """True when it is a job of its own, which leaves its own trace."""
+
+
+def _recover_due(group: Group, limits: Limits) -> Due:
+    record = Lock(lock_path(group.gitdir)).peek()
+    if record is None and not is_where_left(group):
+        return Due(True, "the branch is not where gitmem left it")
+    if record is None:
+        left = _swapped_out(group)
+        why = f"a write that left {counted(left, 'replaced version')} is not finished"
+        return Due(bool(left), why if left else "no write was interrupted")
+    paths = ", ".join(item.path for item in record.items)
+    return Due(True, f"a write to {paths or 'the group'} is not finished")
+
+
+def _swapped_out(group: Group) -> int:
+    """Files that came out of the work tree and have no writer and no record any more."""
+    with suppress(OSError):
+        return len(os.listdir(swapped_folder(group.gitdir)))
+    return 0
+
+
+def _recover(group: Group, limits: Limits) -> Told:
+    before = _recover_due(group, limits)
+    with group.writing() as writer:  # taking the lock is what does it
+        writer.sweep()
+        found, mended = len(writer.captured), [each.told for each in writer.rejoined]
+        mended += [each.told for each in writer.put_forward]
+        pending = writer.pending
+    if mended:
+        return Told("done", "; ".join(mended), len(mended))
+    if pending:
+        return Told("skipped", f"{before.why}: somebody still has a file open")
+    done = before.why.replace("is not finished", "was finished")
+    return Told("done" if before.why != done else "nothing", done, found)
+
+
+def _keep_due(group: Group, limits: Limits) -> Due:
+    from gitmem.store.left.reflog import may_be_lost
+
+    if may_be_lost(group.gitdir):
+        return Due(True, "the branch was moved by hand")
+    return Due(False, "nobody moved the branch back")
+
+
+def _keep(group: Group, limits: Limits) -> Told:
+    from gitmem.store.left.reflog import keep_lost
+
+    with group.writing() as writer:  # which puts back what nobody meant to drop
+        found = list(keep_lost(writer.repository))
+    if not found:
+        return Told("nothing", "no commit has left the branch")
+    return Told("done", "; ".join(f"{oid[:10]}: {what}" for oid, what in found), len(found))
+
+
+def _capture_due(group: Group, limits: Limits) -> Due:
+    from gitmem.memory.write.open_edits import pending_edits
+
+    scan = pending_edits(group)
+    words = counted(len(scan.edits), "edit") if scan.edits else "no edits"
+    return Due(bool(scan.edits), words + _held(len(scan.held)) + _claimed(scan))
+
+
+def _capture(group: Group, limits: Limits) -> Told:
+    from gitmem.memory.write.capture import capture
+
+    done = capture(group)
+    paths = ", ".join(each.path for each in done.captured)
+    outcome = "done" if done.captured else "nothing"
+    found = len(done.captured) + len(done.held)
+    return Told(outcome, (paths or "no edits") + _held(len(done.held)) + _claimed(done), found)
+
+
+def _claimed(found: Scan | CapturedAll) -> str:
+    if not found.claimed or found.operation is None:
+        return ""
+    return f", {len(found.claimed):,} left to {found.operation.title} begun with git"
+
+
+def _held(number: int) -> str:
+    return f", {number:,} held" if number else ""
+
+
+def _migrate_due(group: Group, limits: Limits) -> Due:
+    from gitmem.memory.curate.migrate import due_migration
+
+    due = due_migration(group)
+    return Due(due.changed, due.told or due.left or "all files have the form of the layout")
+
+
+def _migrate(group: Group, limits: Limits) -> Told:
+    from gitmem.memory.curate.migrate import migrate_due
+
+    done = migrate_due(group)
+    if not done.changed:
+        return Told("skipped", done.left)
+    return Told("done", done.told, len(done.renamed) + done.sections)
+
+
+def _rotate_due(group: Group, limits: Limits) -> Due:
+    from gitmem.memory.layouts import layout_of
+    from gitmem.model.layout.daylog import header_day
+
+    snapshot, today = group.repository.snapshot(), group.now().date()
+    logs = [each for each in layout_of(group).layers if each.kind == "log"]
+    if not logs:
+        return Due(False, "the layout has no log")
+    for layer in logs:
+        data = snapshot.read(layer.path)
+        if data is None:
+            return Due(True, f"there is no {layer.path} yet")
+        if header_day(layer, data) != today:
+            return Due(True, f"{layer.path} is not known to be of today")
+    return Due(False, f"{', '.join(each.path for each in logs)} is of today, {today}")
+
+
+def _rotate(group: Group, limits: Limits) -> Told:
+    from gitmem.memory.days.rotate import rotate, told
+
+    return told(rotate(group))
+
+
+def _snapshot_due(group: Group, limits: Limits) -> Due:
+    from gitmem.cache.maintained import settled_day
+    from gitmem.memory.days.missed_snapshots import ALL, missed_days
+    from gitmem.memory.days.snapshot import PREFIX, latest
+    from gitmem.store.tags import read_tag
+
+    missed = missed_days(group, most=ALL)
+    if missed:
+        return Due(True, f"there is none of {', '.join(str(each.date) for each in missed)}")
+    if settled_day(group.gitdir) is not None:
+        return Due(True, "older days are not looked at yet")
+    repository, today = group.repository, group.now().date()
+    if read_tag(repository, f"{PREFIX}{today}"):
+        return Due(False, f"{PREFIX}{today} was made before")
+    last, tree = latest(repository, today), repository.commit(repository.tip()).tree
+    if last is None:
+        return Due(bool(repository.tree(tree)), "there is none yet")
+    if repository.commit(last.commit).tree == tree:
+        return Due(False, f"no memory changes since {last.name}")
+    return Due(True, f"memory changed since {last.name}")
+
+
+def _snapshot(group: Group, limits: Limits) -> Told:
+    from gitmem.memory.days.missed_snapshots import snapshot_missed
+    from gitmem.memory.days.snapshot import snapshot, told
+
+    late, done = snapshot_missed(group), told(snapshot(group))
+    if not late:
+        return done
+    today = [done.detail] if done.outcome == "done" else []
+    return Told("done", "; ".join([f"{', '.join(late)} made late", *today]), done.found + len(late))
+
+
+def _report_due(group: Group, limits: Limits) -> Due:
+    from gitmem.memory.curate.report import JOB
+
+    last = next((each for each in last_jobs(group) if each.job == JOB), None)
+    if last is None or last.outcome != "done":
+        return Due(True, "there is none yet" if last is None else f"the last one {last.outcome}")
+    days = (group.now().date() - last.time.astimezone(group.zone).date()).days
+    return Due(days >= WEEK, f"the last one was made {counted(days, 'day')} ago")
+
+
+def _report(group: Group, limits: Limits) -> Told:
+    from gitmem.memory.curate.report import made_report, told
+
+    return told(made_report(group))
+
+
+def _scrub_due(group: Group, limits: Limits) -> Due:
+    tip = group.repository.tip()
+    if group.repository.reference(VERIFIED) == tip:
+        return Due(False, "everything was read before")
+    return Due(True, "there are commits that nobody has read back")
+
+
+def _scrub(group: Group, limits: Limits) -> Told:
+    from gitmem.store.fsck.checks.scrub import scrub
+    from gitmem.store.fsck.repairs.point_ref import point_if_free
+
+    _read_caches_back(group)
+    tip = group.repository.tip()
+    found = scrub(group.repository, tip, group.repository.reference(VERIFIED))
+    if found.lacks and not _known_losses(group, found.lost):
+        more = f", and {len(found.lacks) - 1} more" if len(found.lacks) > 1 else ""
+        raise Damaged(found.lacks[0] + more, hint="run `gitmem check --repair`")
+    if found.rewound:  # the ref that is about to move may be all that leads there
+        _keep(group, limits)
+    words = f"{counted(found.commits, 'commit')} and {counted(found.files, 'file')} are sound"
+    lost = f"{counted(len(found.lost), 'lost version')} acknowledged" if found.lost else ""
+    # Nobody watches: what was healed is noted.
+    words = "; ".join(filter(None, (words, lost, *group.damage)))
+    if not point_if_free(group.gitdir, VERIFIED, tip, "sound"):
+        return Told("skipped", f"{words}, but a writer was at work: they will be read again")
+    return Told("done", words, found.commits + found.files)
+
+
+def _known_losses(group: Group, lost: frozenset[str]) -> bool:
+    """Whether somebody has acknowledged all of LOST, and the branch lacks nothing else."""
+    if not read_acknowledged(group.gitdir).ids:
+        return False
+    known = losses(group.gitdir)
+    return lost <= known.acknowledged and not known.open
+
+
+def _read_caches_back(group: Group) -> None:
+    """What is derived from git may be damaged as well, and then it finds less than there is."""
+    from gitmem.cache import messages as said
+    from gitmem.cache import passages
+    from gitmem.cache.database import read_back
+    from gitmem.memory.search.passages import cache_path
+    from gitmem.memory.transcripts.transcripts import said_path
+
+    for path, form in ((cache_path(group), passages.FORM), (said_path(group), said.FORM)):
+        if path:
+            read_back(path, form)
+
+
+def _secrets_due(group: Group, limits: Limits) -> Due:
+    from gitmem.memory.context.exposed import waits_beside
+
+    tip, known = group.repository.tip(), scanned_in(group.gitdir)[0].tip
+    is_due = tip != known or waits_beside(group)
+    return Due(is_due, "commits by plain git are not searched yet" if is_due else "all searched")
+
+
+def _secrets(group: Group, limits: Limits) -> Told:
+    from gitmem.memory.context.exposed import open_secrets, scan_beside, scan_commits
+
+    beside = scan_beside(group).found
+    found = len(open_secrets(group, scan_commits(group), beside))
+    words = f"{counted(found, 'secret')} found, see `gitmem check`" if found else "no secrets found"
+    return Told("done", words, found)
+
+
+def _forget_due(group: Group, limits: Limits) -> Due:
+    from gitmem.store.fsck.prune_list import dropped
+
+    found = bool(dropped(group.gitdir))
+    return Due(found, "what was dropped is still on the disk" if found else "nothing was dropped")
+
+
+def _forget(group: Group, limits: Limits) -> Told:
+    from gitmem.memory.transcripts.transcripts import ask_said, is_of_the_line, tip_of
+    from gitmem.store.fsck.prune import forget_dropped
+    from gitmem.store.program import find_git
+
+    if find_git() is None:
+        return Told("skipped", "to write packs anew needs git, which is not installed")
+    # Whoever had the cache open while it was thrown away has kept its words.
+    ask_said(group, tip_of(group), lambda _: None)
+    try:
+        gone = forget_dropped(group.gitdir, seconds=limits.seconds, stray=is_of_the_line)
+    except Busy as error:
+        return Told("skipped", error.message)
+    return Told("done", f"{counted(gone.objects, 'object')} removed for good", gone.objects)
+
+
+def _pack_due(group: Group, limits: Limits) -> Due:
+    from gitmem.store.fsck.packing import loose_estimate, packs_of
+
+    loose, packs = loose_estimate(group.gitdir), len(packs_of(group.gitdir))
+    is_due = loose >= limits.loose or packs >= limits.packs
+    return Due(is_due, f"about {counted(loose, 'loose object')}, {counted(packs, 'pack')}")
+
+
+def _pack(group: Group, limits: Limits) -> Told:
+    from gitmem.store.fsck.packing import pack
+    from gitmem.store.program import find_git
+
+    if find_git() is None:
+        why = f"{_pack_due(group, limits).why}; packing needs git, which is not installed"
+        return Told("skipped", why)
+    try:
+        done = pack(group.gitdir, seconds=limits.seconds, most_packs=limits.packs)
+    except Busy as error:
+        return Told("skipped", error.message)
+    words = [f"{counted(done.objects, 'object')} packed"] if done.objects else []
+    words += [f"{counted(done.packs, 'pack')} became one"] if done.packs else []
+    return Told("done", "; ".join([*words, *filter(None, [done.remark])]), done.objects)
+
+
+def _graph_due(group: Group, limits: Limits) -> Due:
+    from gitmem.store.fsck.packing import has_graph, packs_of
+
+    if has_graph(group.gitdir):
+        return Due(False, "there is one, and packing makes it anew")
+    return Due(bool(packs_of(group.gitdir)), "there is none yet")
+
+
+def _graph(group: Group, limits: Limits) -> Told:
+    from gitmem.store.fsck.packing import write_graph
+    from gitmem.store.program import find_git
+
+    if find_git() is None:
+        return Told("skipped", "the commit-graph needs git, which is not installed")
+    try:
+        problem = write_graph(group.gitdir, seconds=limits.seconds)
+    except Busy as error:
+        problem = error.message
+    return Told("skipped", problem) if problem else Told("done", "the commit-graph was written")
+
+
+STEPS = (
+    Step("recover", _recover_due, _recover),
+    Step("keep", _keep_due, _keep),
+    Step("capture", _capture_due, _capture),
+    Step("migrate", _migrate_due, _migrate),
+    Step("rotate", _rotate_due, _rotate, has_trace=True),
+    Step("snapshot", _snapshot_due, _snapshot, has_trace=True),
+    Step("report", _report_due, _report, has_trace=True),
+    Step("secrets", _secrets_due, _secrets),
+    Step("scrub", _scrub_due, _scrub),
+    Step("forget", _forget_due, _forget),
+    Step("pack", _pack_due, _pack),
+    Step("commit-graph", _graph_due, _graph),
+)
+"""In the order in which they are done: what one brings, the next ones see."""

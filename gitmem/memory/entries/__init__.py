@@ -1,0 +1,1 @@
+"""List, move, confirm and date entries."""

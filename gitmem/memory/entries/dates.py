@@ -1,0 +1,218 @@
+"""The dates of what a commit holds: how its files are read for that, and what is kept of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import date, datetime, time, tzinfo
+from functools import lru_cache
+from hashlib import sha1
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from gitmem.cache.dates import NAME, is_kept, load, save
+from gitmem.model.entries.dates import Chronicle, Forgotten
+from gitmem.model.entries.freshness import blocks, key_of, key_of_file
+from gitmem.model.layout.layout import Layer, Layout
+from gitmem.store.history.dating import bring_up
+from gitmem.store.history.regained_dates import Reading
+from gitmem.store.repository import Snapshot
+
+if TYPE_CHECKING:
+    from gitmem.memory.context.pins import Pinned
+    from gitmem.memory.group import Group
+
+FILE_ITSELF = "/"
+"""What a file is called that is an entry: no title can be like that."""
+AGELESS = ("append-only", "write-once", "protected")
+"""Policies of layers whose things do not age: nobody could write into them that they are true."""
+HELD = 10_000
+FEW = 16
+"""Fewer new commits than these are gone over again next time: that costs less than to keep them."""
+
+
+class Touched(NamedTuple):
+    """By which commit something was last touched, and when."""
+
+    commit: str
+    agent: str
+    seconds: int
+    day: int = 0
+    """The day that an adopted entry names itself, as an ordinal: it counts instead of the time."""
+
+    def time(self, zone: tzinfo) -> datetime:
+        """The moment, in ZONE."""
+        if self.day:
+            return datetime.combine(date.fromordinal(self.day), time.min, zone)
+        return datetime.fromtimestamp(self.seconds, zone)
+
+
+class Dates:
+    """The dates of what one commit holds; a text has its own in each file that it stands in."""
+
+    def __init__(self, known: Chronicle) -> None:
+        self._known = known
+
+    def of_entries(self, path: str, entries: Iterable[str]) -> Iterator[Touched | None]:
+        """When each of the entries of a file was touched, by their lines, in their order."""
+        seen: dict[bytes, int] = {}
+        for block in entries:
+            key = key_of(block.encode("utf-8", "surrogateescape"))
+            nth = seen[key] = seen.get(key, -1) + 1
+            yield self._of_key(path, key, nth)
+
+    def of_file(self, path: str, data: bytes) -> Touched | None:
+        """When the file with this content was touched."""
+        return self._of_key(path, key_of_file(data))
+
+    def of_address(self, snapshot: Snapshot, path: str, slug: str, key: bytes) -> Touched | None:
+        """When the entry at an address, or the file at a path, was touched: what KEY is of."""
+        is_repeated = slug and len(self._known.touched(path, key)) > 1
+        return self._of_key(path, key, _nth(snapshot, path, slug) if is_repeated else 0)
+
+    def _of_key(self, path: str, key: bytes, nth: int = 0) -> Touched | None:
+        found = self._known.touched(path, key)
+        if not found:
+            return None
+        (oid, seconds, agent), day = found[min(nth, len(found) - 1)]
+        return Touched(oid, agent, seconds, day)
+
+    def lines(self, path: str, start: int = 0, stop: int | None = None) -> list[Touched]:
+        """When each line of a file was touched: by the same commit as `git blame -w` says.
+
+        From START to STOP, counted from 0, where only these are asked for.
+        """
+        rows = self._known.lines(path, start, stop)
+        return [Touched(oid, agent, seconds) for oid, seconds, agent in rows]
+
+
+def _nth(snapshot: Snapshot, path: str, slug: str) -> int:
+    """The how manieth of those that say the same an entry is, counted from 0."""
+    from gitmem.model.entries.blocks import parse
+
+    entries = parse((snapshot.read(path) or b"").decode("utf-8", "surrogateescape"))
+    keys = {each.slug: key_of(each.block.encode("utf-8", "surrogateescape")) for each in entries}
+    same = [each for each, key in keys.items() if key == keys.get(slug)]
+    return same.index(slug) if slug in same else 0
+
+
+def dates_at(group: Group, snapshot: Snapshot, layout: Layout, of: str = "") -> Dates:
+    """The dates of what a commit holds: of GROUP, or of another group OF, whose it is.
+
+    What was found out before serves where it is of an ancestor.
+    """
+    cache, signature = cache_of(group, of), _signature(layout)
+    known = load(cache, signature)
+
+    def keep(found: Chronicle) -> None:
+        if group.keeps:
+            save(cache, signature, found)
+
+    try:
+        return _brought_up(known, snapshot, reading_of(layout), keep)
+    except Forgotten:  # somebody replaced or tore it meanwhile
+        return _brought_up(None, snapshot, reading_of(layout), keep)
+
+
+def has_dates(group: Group, layout: Layout, of: str = "") -> bool:
+    """Whether there is something to go on from: a version that counted otherwise leaves nothing."""
+    return is_kept(cache_of(group, of), _signature(layout))
+
+
+def cache_of(group: Group, of: str = "") -> Path:
+    """Where dates are kept: those of another group OF, too, since only its own writes there."""
+    return group.gitdir / "gitmem" / (f"{NAME}-{of}" if of else NAME)
+
+
+def _brought_up(
+    known: Chronicle | None,
+    snapshot: Snapshot,
+    reading: Reading,
+    keep: Callable[[Chronicle], None],
+) -> Dates:
+    """Go on from KNOWN, and keep what is new if that is much; a look at the past keeps nothing."""
+    repository, commit = snapshot.repository, snapshot.commit
+    is_new = commit == repository.tip()
+
+    def keep_half(found: Chronicle) -> None:
+        if is_new:
+            keep(found)
+
+    found, steps = bring_up(known, repository, commit, reading, keep_half)
+    if steps >= FEW if found is known else is_new:
+        keep(found)
+    return Dates(found)
+
+
+def dates_of(group: Group, moment: Pinned) -> Dates:
+    """The dates of what the group holds at a moment."""
+    return dates_at(group, moment.snapshot, moment.loaded.layout)
+
+
+def age_of(touched: Touched, now: datetime) -> tuple[datetime, int]:
+    """When something was touched, where the clock NOW hangs, and how many days ago that is."""
+    when = touched.time(now.tzinfo or now.astimezone().tzinfo)  # type: ignore[arg-type]
+    return when, max(0, (now.date() - when.date()).days)
+
+
+def does_age(layer: Layer) -> bool:
+    """Whether the things of LAYER age."""
+    return layer.ages and layer.policy not in AGELESS
+
+
+def _signature(layout: Layout) -> str:
+    """What of a layout decides how files are read: of several layers, the first one counts."""
+    rows = [(_is_no_entry(each.kind), each.path, each.rotated) for each in layout.layers]
+    return sha1(repr(rows).encode(), usedforsecurity=False).hexdigest()[:16]
+
+
+def _is_no_entry(kind: str) -> bool:
+    """Whether a file of this kind holds entries, or grows too often to be one."""
+    return kind in ("entries", "log")
+
+
+def reading_of(layout: Layout) -> Reading:
+    """How files are read for their dates, where LAYOUT counts."""
+    held: dict[bytes, bytes] = {}
+
+    def keys(data: bytes) -> list[bytes]:
+        if len(held) > HELD:
+            held.clear()
+        found = []
+        for block in blocks(data):
+            key = held.get(block)
+            if key is None:
+                key = held[block] = key_of(block)
+            found.append(key)
+        return found
+
+    @lru_cache(maxsize=HELD)
+    def is_entry(path: str) -> bool:
+        layer = layout.layer_of(path)
+        return layer is None or not _is_no_entry(layer.kind)
+
+    def whole(path: str, data: bytes) -> bytes | None:
+        return key_of_file(data) if is_entry(path) else None
+
+    return Reading(keys, whole, _texts, _days)
+
+
+def _texts(data: bytes) -> Mapping[bytes, tuple[str, bytes]]:
+    from gitmem.model.paths import fold
+
+    found = {key_of(block): (fold(title), block) for title, block, _ in _entries(data)}
+    return {key_of_file(data): (FILE_ITSELF, data), **found}
+
+
+def _days(data: bytes) -> Mapping[bytes, int]:
+    found = {key_of(block): day.toordinal() for _, block, day in _entries(data) if day}
+    from gitmem.model.entries.file_entries import own_day
+
+    own = own_day(data)
+    return {**found, key_of_file(data): own.toordinal()} if own else found
+
+
+def _entries(data: bytes) -> Iterator[tuple[str, bytes, date | None]]:
+    from gitmem.model.entries.blocks import parse
+
+    for each in parse(data.decode("utf-8", "surrogateescape")):
+        yield each.title, each.block.encode("utf-8", "surrogateescape"), each.date

@@ -1,0 +1,1 @@
+"""Read files, history and the state of a group."""

@@ -1,0 +1,178 @@
+"""What the layers of a group hold: sizes against budgets, entries, days and logs.
+
+It reads the files of one commit and no history, so its cost is that of what there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import date, datetime
+from typing import NamedTuple
+
+from gitmem.errors import Damaged
+from gitmem.memory.layer_files import dated_part, layer_files
+from gitmem.model.layout.budgets import fill, percent
+from gitmem.model.layout.daylog import DATE, header_day, past_day
+from gitmem.model.layout.layout import Layer, Layout
+from gitmem.store.repository import Snapshot
+
+ONE_FILE = ("document", "entries", "log")
+MANY_FILES = ("journal", "notes", "profile")
+
+
+class CoreFile(NamedTuple):
+    """A file that has its own place in the layout."""
+
+    path: str
+    layer: str
+    state: str
+    """ok, near (its budget), over (it), missing or damaged"""
+    bytes: int = 0
+    budget: int = 0
+    """0 is no limit."""
+    percent: int = 0
+    updated: datetime | None = None
+    """When it was changed last, if that was one of the newest commits ..."""
+    agent: str = ""
+    """... and by whom."""
+    older_than: datetime | None = None
+    """Where it was not: the time of the oldest commit that was looked at."""
+
+
+class EntryCount(NamedTuple):
+    """How many entries a file has."""
+
+    path: str
+    layer: str
+    entries: int
+    """Those that have their time."""
+    retired: int
+    """Those that have had it."""
+    updated: datetime | None = None
+    """When the file was changed last, if that was one of the newest commits ..."""
+    agent: str = ""
+    """... and by whom."""
+    older_than: datetime | None = None
+    """Where it was not: the time of the oldest commit that was looked at."""
+
+
+class LayerFiles(NamedTuple):
+    """A layer of many files."""
+
+    layer: str
+    kind: str
+    files: int
+    last: str = ""
+    """The newest day of a journal."""
+
+
+class LogDay(NamedTuple):
+    """A log, and the day it is of."""
+
+    path: str
+    layer: str
+    day: date | None
+    """By its header; None where it has none, or is not there."""
+    exists: bool
+    due: bool
+    """True when `rotate` has something to do."""
+    rotated: str = ""
+    """The newest of the logs that have rotated ..."""
+    last_rotation: date | None = None
+    """... and its day."""
+
+
+class Inventory(NamedTuple):
+    """What there is, layer by layer."""
+
+    core: tuple[CoreFile, ...] = ()
+    entries: tuple[EntryCount, ...] = ()
+    layers: tuple[LayerFiles, ...] = ()
+    logs: tuple[LogDay, ...] = ()
+
+
+def inventory(snapshot: Snapshot, layout: Layout, today: date) -> Inventory:
+    """Look at every layer of LAYOUT in SNAPSHOT."""
+    each = layout.layers
+    files = {
+        layer.name: _paths(snapshot, layer, layout.before(layer))
+        for layer in each
+        if layer.kind in MANY_FILES
+    }
+    return Inventory(
+        tuple(core for layer in each for core in _core(snapshot, layer, files.get(layer.name, ()))),
+        tuple(_entries(snapshot, layer) for layer in each if layer.kind == "entries"),
+        tuple(_counted(layer, files[layer.name]) for layer in each if layer.name in files),
+        tuple(_log(snapshot, layer, today) for layer in each if layer.kind == "log"),
+    )
+
+
+def _paths(snapshot: Snapshot, layer: Layer, before: Sequence[Layer]) -> tuple[str, ...]:
+    """The files of a layer that has many, without the one from which a profile starts."""
+    found = layer_files(snapshot, layer, before)
+    return tuple(path for path, _ in found if path != layer.default)
+
+
+def _core(snapshot: Snapshot, layer: Layer, paths: Sequence[str]) -> Iterator[CoreFile]:
+    """Each document and each file with a budget; of many files only those that need a look."""
+    if layer.kind in ONE_FILE:
+        if layer.kind == "document" or layer.budget:
+            yield _measured(snapshot, layer, layer.path)
+    elif layer.budget:
+        found = (_measured(snapshot, layer, path) for path in paths)
+        yield from (each for each in found if each.state != "ok")
+
+
+def _measured(snapshot: Snapshot, layer: Layer, path: str) -> CoreFile:
+    try:
+        data = snapshot.read(path)
+    except Damaged:
+        return CoreFile(path, layer.name, "damaged", 0, layer.budget)
+    if data is None:
+        return CoreFile(path, layer.name, "missing", 0, layer.budget)
+    size = len(data)
+    return CoreFile(path, layer.name, fill(layer, size), size, layer.budget, percent(layer, size))
+
+
+def _entries(snapshot: Snapshot, layer: Layer) -> EntryCount:
+    from gitmem.memory.entries.entries import entries_in
+    from gitmem.model.entries.rules import is_retired
+
+    with suppress(Damaged):
+        found = entries_in(snapshot, layer.path, layer)
+        retired = sum(is_retired(each, layer) for each in found)
+        return EntryCount(layer.path, layer.name, len(found) - retired, retired)
+    return EntryCount(layer.path, layer.name, 0, 0)
+
+
+def _counted(layer: Layer, paths: Sequence[str]) -> LayerFiles:
+    last = _last_day(layer, paths) if layer.kind == "journal" else ""
+    return LayerFiles(layer.name, layer.kind, len(paths), last)
+
+
+def _last_day(layer: Layer, paths: Sequence[str]) -> str:
+    from gitmem.model.layout.journal import day_of
+
+    part = dated_part(layer.path)
+    return max((day_of(part(path)).date for path in paths), default="")
+
+
+def _log(snapshot: Snapshot, layer: Layer, today: date) -> LogDay:
+    data, exists = None, snapshot.oid(layer.path) is not None
+    with suppress(Damaged):
+        data = snapshot.read(layer.path)
+    day = None if data is None else header_day(layer, data)
+    due = DATE in layer.header and day != today
+    rotated = max(past_logs(snapshot, layer), default=None)
+    if rotated is None:
+        return LogDay(layer.path, layer.name, day, exists, due)
+    return LogDay(layer.path, layer.name, day, exists, due, rotated[2], rotated[0])
+
+
+def past_logs(snapshot: Snapshot, layer: Layer) -> Iterator[tuple[date, int, str]]:
+    """Day, number and path of each log that has rotated."""
+    for path, _ in layer_files(snapshot, layer._replace(path=layer.rotated)):
+        found = past_day(layer, path)
+        if found:
+            yield *found, path

@@ -1,0 +1,47 @@
+"""List the files of a group, as they are or were."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gitmem.memory.group import Group
+from gitmem.memory.resolve import resolve
+from gitmem.model.paths import glob_match
+from gitmem.store.history.moves import SUBMODULE
+from gitmem.store.objects.database import ObjectDamaged
+from gitmem.store.repository import Repository
+
+
+class Listing(NamedTuple):
+    """One file."""
+
+    path: str
+    blob: str
+    bytes: int | None
+    """None when the file's content is damaged and its size unknown."""
+
+
+class Listed(NamedTuple):
+    """The files of one commit, in order of path."""
+
+    commit: str
+    files: tuple[Listing, ...]
+
+
+def list_files(group: Group, glob: str = "", *, at: str | None = None) -> Listed:
+    """The files whose path fits GLOB, a folder, or all; now or at a moment."""
+    snapshot = group.repository.snapshot(resolve(group, at))
+    pattern = "" if glob in (".", "./") else glob.removeprefix("./")
+    files = tuple(
+        Listing(path, node.oid, _size(group.repository, node.oid))
+        for path, node in snapshot.files()
+        if node.mode != SUBMODULE and (not pattern or glob_match(pattern, path))
+    )
+    return Listed(snapshot.commit, files)
+
+
+def _size(repository: Repository, oid: str) -> int | None:
+    try:
+        return len(repository.objects.read_as("blob", oid))
+    except ObjectDamaged:
+        return None

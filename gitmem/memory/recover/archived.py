@@ -1,0 +1,280 @@
+"""What stands in the archive, and how each thing came there.
+
+The history of the archive alone is followed, newest first, and only until everything that stands
+there now is explained: by the commit before which it did not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from datetime import datetime
+from itertools import takewhile
+from typing import NamedTuple
+
+from gitmem.memory.entries.versions import version_at
+from gitmem.memory.group import Group
+from gitmem.memory.layouts import layout_at
+from gitmem.model.commit_messages import parse as parse_message
+from gitmem.model.entries.blocks import same_title, wording
+from gitmem.model.entries.edit import Entry, parse, slug_of, split_address
+from gitmem.model.layout.archives import archive_of, archives
+from gitmem.model.layout.layout import Layout
+from gitmem.store.history.log import follow, locate
+from gitmem.store.history.moves import SUBMODULE, compare_commit
+from gitmem.store.objects.database import ObjectDamaged
+from gitmem.store.objects.trees import Node
+from gitmem.store.repository import Commit, Repository, Snapshot
+
+
+class Arrival(NamedTuple):
+    """The commit by which something came to the archive."""
+
+    commit: str
+    op: str
+    """The operation; empty for a commit that was made with plain git."""
+    time: datetime
+    agent: str
+    reason: str
+    source: str = ""
+    """The address or path it had, where the commit says so."""
+    touched: str = ""
+    """When it was last touched before, where the commit says so."""
+
+
+class ArchivedThing(NamedTuple):
+    """An entry or a file in the archive; what is not known is empty."""
+
+    address: str
+    title: str
+    """The title of an entry; empty for a file."""
+    source: str
+    commit: str = ""
+    op: str = ""
+    time: datetime | None = None
+    agent: str = ""
+    reason: str = ""
+    touched: str = ""
+
+
+class ArchivedList(NamedTuple):
+    """What stands in the archive, what came last first."""
+
+    commit: str
+    archived: tuple[ArchivedThing, ...]
+
+
+class _Present(NamedTuple):
+    """A file of the archive, or the entry with that number in it."""
+
+    path: str
+    number: int = -1
+
+
+def archived(group: Group) -> ArchivedList:
+    """The entries and files in the archive, with where they were, since when, by whom and why."""
+    snapshot = group.repository.snapshot()
+    layout = layout_at(group, snapshot).layout
+    rows = [row for each in archives(layout) for row in _rows(snapshot, layout, each)]
+    latest = sorted(rows, key=lambda row: row.time.timestamp() if row.time else 0.0, reverse=True)
+    return ArchivedList(snapshot.commit, tuple(latest))
+
+
+def arrival_of(snapshot: Snapshot, path: str, entry: Entry | None = None) -> Arrival | None:
+    """How the file at PATH came to the archive, or one ENTRY of it; the source is where it was."""
+    search = _Search(snapshot, path)
+    if entry is None:
+        return search.arrivals().get(_Present(path))
+    number = next(at for at, each in enumerate(search.entries[path]) if each.start == entry.start)
+    arrival = search.arrivals().get(_Present(path, number))
+    return arrival._replace(source=_source(arrival, entry)) if arrival else None
+
+
+def _rows(snapshot: Snapshot, layout: Layout, folder: str) -> Iterator[ArchivedThing]:
+    search = _Search(snapshot, folder)
+    found = search.arrivals()
+    for path, entries in search.entries.items():
+        arrival = found.get(_Present(path))
+        collects = _collects(layout, path, arrival)
+        if not collects:
+            yield _row(path, "", arrival, arrival.source if arrival else "")
+        for number, entry in enumerate(entries):
+            own = found.get(_Present(path, number))
+            # The others came with their file.
+            if collects or (own and _is_address(own.source)):
+                source = _source(own, entry) if own else ""
+                yield _row(f"{path}#{entry.slug}", entry.title, own, source)
+
+
+def _is_address(source: str) -> bool:
+    return split_address(source)[1] != ""
+
+
+def _row(address: str, title: str, arrival: Arrival | None, source: str) -> ArchivedThing:
+    if arrival is None:
+        return ArchivedThing(address, title, source)
+    commit, op, time, agent, reason, _, touched = arrival
+    return ArchivedThing(address, title, source, commit, op, time, agent, reason, touched)
+
+
+def _collects(layout: Layout, path: str, arrival: Arrival | None) -> bool:
+    """Whether a file of the archive is a collection of entries, or one thing."""
+    if arrival and _is_address(arrival.source):
+        return True
+    home = path.removeprefix(f"{archive_of(layout, path)}/")
+    layer = layout.layer_of(arrival.source if arrival and arrival.source else home)
+    return layer is not None and layer.kind == "entries"
+
+
+def _source(arrival: Arrival, entry: Entry) -> str:
+    """The address an entry had: its own, or in the file with which it came."""
+    if not arrival.source or _is_address(arrival.source):
+        return arrival.source
+    return f"{arrival.source}#{entry.slug}"
+
+
+class _Search:
+    """Things of an archive for whose arrival the history is searched."""
+
+    def __init__(self, snapshot: Snapshot, under: str) -> None:
+        self._repository, self._start, self._under = snapshot.repository, snapshot.commit, under
+        files = [(path, node) for path, node in snapshot.files(under) if node.mode != SUBMODULE]
+        self.entries = {path: _entries(self._repository, node) for path, node in files}
+        self._names = {path: path for path in self.entries}
+        """The name that each file had at the commit that is looked at, to its name now."""
+        self._wanted = {_Present(path) for path in self.entries}
+        for path, entries in self.entries.items():
+            self._wanted |= {_Present(path, number) for number in range(len(entries))}
+        self._found: dict[_Present, Arrival] = {}
+        self._likely: dict[_Present, Arrival] = {}
+        """For entries that were changed in the archive: when one of that title came."""
+
+    def arrivals(self) -> dict[_Present, Arrival]:
+        """How each thing came, where the history tells."""
+        visits = follow(self._repository, self._start, self._under) if self._wanted else ()
+        for visit in visits:
+            with suppress(ObjectDamaged):
+                self._look(visit.commit)
+            if not self._wanted:
+                break
+        return {**self._likely, **self._found}
+
+    def _look(self, commit: Commit) -> None:
+        """Explain by COMMIT what it brought."""
+        parents = [self._repository.commit(each) for each in commit.parents]
+        compared = compare_commit(self._repository, commit, parents[0] if parents else None)
+        bringing = _Bringing(self._repository, commit)
+        for path, _, new in compared.differences:
+            if path in self._names and new is not None:
+                origin = compared.moves.get(path, "")
+                names = dict.fromkeys((path, origin or path))
+                nodes = (locate(self._repository, x.tree, name) for x in parents for name in names)
+                self._explain(path, new, list(filter(None, nodes)), origin, bringing)
+
+    def _explain(
+        self, path: str, node: Node, before: list[Node], origin: str, bringing: _Bringing
+    ) -> None:
+        """A file that COMMIT made or changed; ORIGIN is its name before, where it was moved."""
+        present = self._names[path]
+        renamed = origin in self.entries or origin.startswith(f"{self._under}/")
+        if origin and not renamed:
+            before = []  # it came whole, with all its entries
+        known = [entry for each in before for entry in _entries(self._repository, each)]
+        new = _unknown(_entries(self._repository, node), known)
+        came = [bringing.arrival(origin or bringing.claimed(entry, path)) for entry in new]
+        for entry, arrival in zip(new, came, strict=True):
+            self._entry_came(present, entry, arrival)
+        if renamed:
+            self._names[origin] = self._names.pop(path)
+        elif not before:
+            first = next((each.source for each in came if each.source), "")
+            self._came(_Present(present), bringing.arrival(origin or first))
+
+    def _entry_came(self, path: str, entry: Entry, arrival: Arrival) -> None:
+        said = wording(entry.block)
+        for number, each in enumerate(self.entries[path]):
+            place = _Present(path, number)
+            if place in self._wanted and wording(each.block) == said:
+                self._came(place, arrival)
+                return
+        for number, each in enumerate(self.entries[path]):
+            if same_title(each.title, entry.title):
+                self._likely.setdefault(_Present(path, number), arrival)
+
+    def _came(self, place: _Present, arrival: Arrival) -> None:
+        self._found.setdefault(place, arrival)
+        self._wanted.discard(place)
+
+
+class _Bringing:
+    """A commit that brought something, and what it says about that."""
+
+    def __init__(self, repository: Repository, commit: Commit) -> None:
+        self._repository = repository
+        self._commit, self._note = commit, parse_message(commit.message)
+        self._named = [each for each in self._note.all("Gitmem-From") if _is_address(each)]
+
+    def arrival(self, source: str) -> Arrival:
+        """The arrival of what was at SOURCE."""
+        commit, note = self._commit, self._note
+        ages = (each.rpartition(" ") for each in note.all("Gitmem-Touched"))
+        touched = next((time for what, _, time in ages if what == source), "")
+        agent = note.agent or commit.author
+        return Arrival(commit.oid, note.op, commit.time, agent, note.body, source, touched)
+
+    def claimed(self, entry: Entry, shelf: str) -> str:
+        """The address that ENTRY of the file SHELF had; each is used once.
+
+        Of those of that name it is one that said the same, in the file SHELF is named after.
+        """
+        slug = re.escape(slug_of(entry.title))
+        fits = [x for x in self._named if re.fullmatch(rf"{slug}(-[0-9]+)?", split_address(x)[1])]
+        found = max(fits, key=lambda each: self._likeness(each, entry, shelf), default="")
+        if found:
+            self._named.remove(found)
+        return found
+
+    def _likeness(self, address: str, entry: Entry, shelf: str) -> tuple[bool, int]:
+        path, name = split_address(address)
+        parents = map(self._repository.snapshot, self._commit.parents)
+        before = (version_at(each, path, name) for each in parents)
+        said = wording(entry.block)
+        return any(each and each.says == said for each in before), _common_end(path, shelf)
+
+
+def _common_end(path: str, shelf: str) -> int:
+    """How many parts at the end of SHELF, its number aside, are those of PATH."""
+    bare = re.sub(r"-[0-9]+(?=(\.[^./]*)?$)", "", shelf)
+    ends = (
+        zip(reversed(path.split("/")), reversed(x.split("/")), strict=False) for x in (shelf, bare)
+    )
+    return max(sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], each)) for each in ends)
+
+
+def _entries(repository: Repository, node: Node) -> tuple[Entry, ...]:
+    if node.is_folder or node.mode == SUBMODULE:
+        return ()
+    with suppress(ObjectDamaged):
+        return parse(repository.objects.read_as("blob", node.oid).decode("utf-8", "replace"))
+    return ()
+
+
+def _unknown(entries: Iterable[Entry], known: Iterable[Entry]) -> list[Entry]:
+    """The ENTRIES that were not among KNOWN, neither word for word nor by their title."""
+    left = list(known)
+    new = []
+    for entry in entries:
+        same = next((x for x in left if wording(x.block) == wording(entry.block)), None)
+        if same:
+            left.remove(same)
+        else:
+            new.append(entry)
+    return [entry for entry in new if not _was_changed(entry, left)]
+
+
+def _was_changed(entry: Entry, left: list[Entry]) -> bool:
+    same = next((each for each in left if same_title(each.title, entry.title)), None)
+    if same:
+        left.remove(same)
+    return same is not None

@@ -1,0 +1,305 @@
+"""Edits that may not enter git: what they are, and what to do with them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from gitmem.errors import NotFound, Refused
+from gitmem.memory.group import Group
+from gitmem.memory.read.read import near_misses
+from gitmem.memory.write.free_path import check_place
+from gitmem.memory.write.open_edits import pending_edits
+from gitmem.model.commit_messages import Note, revealed
+from gitmem.model.guards import MARKERS_RULE, NAME_RULE, hold_rule
+from gitmem.model.paths import is_path
+from gitmem.model.secrets.find import find, redact
+from gitmem.model.secrets.views import decoded_text, likely_text
+from gitmem.model.text.quoting import quoted
+from gitmem.store.transaction.capture import Captured, Holding, sound
+from gitmem.store.transaction.writer import Writer
+from gitmem.store.worktree.held import HeldFolder, SetAside, size_of
+from gitmem.store.worktree.trash import Dropping, Trash
+from gitmem.store.worktree.worktree import Seen, WorkTree, obstacle_in
+
+REDACTED = "Gitmem-Redacted"
+MOST = 50
+"""Masked credentials that a commit names."""
+MOST_ENDING = 10
+"""Characters of a name's ending that a better name keeps."""
+NEVER = ("path", "too-big", NAME_RULE)
+"""Rules that nobody can waive: git, or the next reader of the log, would suffer."""
+
+
+class HeldThing(NamedTuple):
+    """A version that git does not have."""
+
+    path: str
+    rule: str
+    set_aside: bool
+    """False when it stands in the work tree, True when a write moved it to the git directory."""
+    location: str
+    id: str = ""
+    at: str = ""
+    bytes: int | None = None
+
+
+class HeldShown(NamedTuple):
+    """A held version, with what looks like a credential blanked out."""
+
+    thing: HeldThing
+    text: str
+    redacted: int
+    acceptable: bool = False
+    """Whether it can be committed as it is."""
+    trashed: bool = False
+    """True when it lies in the trash."""
+    way: str = ""
+    """What to do first, where it cannot be committed as it is."""
+    ignorable: bool = False
+    """Whether `held ignore` can leave it on disk: not so for a file that git has."""
+
+
+class Masked(NamedTuple):
+    """A credential that was masked: which rule found it, and where. Never its value."""
+
+    rule: str
+    line: int
+
+
+class HeldAccepted(NamedTuple):
+    """A held version that is in git now."""
+
+    path: str
+    commit: str
+    captured: tuple[Captured, ...] = ()
+    masked: tuple[Masked, ...] = ()
+    """What the committed text has a mask for."""
+    trash: str = ""
+    """The id under which the text with the credentials lies in the trash."""
+
+
+def held_list(group: Group) -> tuple[HeldThing, ...]:
+    """Everything that is held, in the work tree and set aside."""
+    standing = [_standing(group, each) for each in pending_edits(group).held]
+    return (*standing, *(_aside(each) for each in HeldFolder(group.gitdir)))
+
+
+def _standing(group: Group, each: Holding) -> HeldThing:
+    location = str(group.worktree / each.path)
+    return HeldThing(each.path, each.rule, False, location, bytes=size_of(location))
+
+
+def _aside(each: SetAside) -> HeldThing:
+    location = str(each.content)
+    return HeldThing(each.path, each.rule, True, location, each.id, each.at, size_of(location))
+
+
+def find_held(group: Group, what: str) -> HeldThing:
+    """By id or by path; what stands in the work tree comes before what was set aside.
+
+    A name may also be typed as it is printed, with `\\u{000A}` for what cannot be seen.
+    """
+    names = (group.inside(what), group.inside(revealed(what)))
+    things = held_list(group)
+    found = [thing for thing in things if thing.path in names or thing.id == what]
+    if found:  # what stands there comes first, then what was set aside last
+        return found[0] if not found[0].set_aside else found[-1]
+    raise _not_held(group, what, names[0], things)
+
+
+def _not_held(group: Group, what: str, path: str, things: Sequence[HeldThing]) -> NotFound:
+    """Why there is nothing to decide, and where it is instead."""
+    trash = Trash(group.gitdir)
+    trashed = trash.find(what) or trash.find(path)
+    if trashed:
+        hint = f"it is in the trash; bring it back: `gitmem held restore {trashed.id}`"
+    elif any(edit.path == path for edit in pending_edits(group).edits):
+        hint = f"no rule holds this edit; commit it: `gitmem capture {quoted(path)}`"
+    else:
+        near = near_misses(path, [thing.path for thing in things])
+        hint = "list what is held: `gitmem held`" if things else "no file of this group is held"
+        hint = f"did you mean {' or '.join(map(quoted, near))}?" if near else hint
+    return NotFound(f"nothing is held for {what!r}", hint=hint)
+
+
+def _read(group: Group, thing: HeldThing) -> Seen:
+    """The held version itself, as far as it is a plain file that nobody else has a name for."""
+    if not thing.set_aside:
+        worktree = WorkTree(group.worktree)
+        try:
+            return worktree.look(thing.path)
+        finally:
+            worktree.close()
+    found = os.lstat(thing.location)
+    obstacle = obstacle_in(found)
+    if obstacle:
+        return Seen(None, found, obstacle)
+    with open(thing.location, "rb") as file:
+        return Seen(file.read(), found)
+
+
+def held_show(group: Group, what: str) -> HeldShown:
+    """One held version, or one in the trash; what looks like a credential is blanked out."""
+    thing, trashed = _find_anywhere(group, what)
+    seen, ignorable = _read(group, thing), _can_ignore(group, thing)
+    if seen.data is None:
+        target = os.readlink(thing.location) if os.path.islink(thing.location) else ""
+        text = f"a link to {target}\n" if target else ""
+        return HeldShown(thing, text, 0, False, trashed, _way_in(group, thing), ignorable)
+    text, count = redact(likely_text(seen.data))
+    acceptable = not thing.rule.startswith(NEVER)
+    marked = thing.rule.startswith(MARKERS_RULE) and not thing.set_aside
+    way = "" if acceptable and not marked else _way_in(group, thing)
+    return HeldShown(thing, text, count, acceptable, trashed, way, ignorable)
+
+
+def _can_ignore(group: Group, thing: HeldThing) -> bool:
+    """Whether `held ignore` takes its path: git must not have it, and no list may name a secret."""
+    if thing.set_aside or thing.rule.startswith(NAME_RULE):
+        return False
+    return group.repository.snapshot().node(thing.path) is None
+
+
+def _find_anywhere(group: Group, what: str) -> tuple[HeldThing, bool]:
+    """What is held by that name, else what lies in the trash, and which of the two it is."""
+    try:
+        return find_held(group, what), False
+    except NotFound:
+        found = Trash(group.gitdir).find(what)
+        if found is None:
+            raise
+    location = str(found.content)
+    size = size_of(location)
+    thing = HeldThing(found.path, found.rule, True, location, found.id, found.dropped, size)
+    return thing, True
+
+
+def held_accept(group: Group, what: str, *, reason: str = "", mask: bool = False) -> HeldAccepted:
+    """Commit a held version: somebody looked at it and decided.
+
+    MASK: without its credentials. The text that has them then goes to the trash.
+    """
+    thing = find_held(group, what)
+    finder = group.note("capture", reason=reason)
+    with group.writing() as writer:
+        seen = _read(group, thing)
+        if seen.data is None or thing.rule.startswith(NEVER):
+            raise _cannot_enter(group, thing)
+        if thing.set_aside:
+            writer.adopt(thing.path)
+        check_place(writer.repository.snapshot(), thing.path)
+        accepted = _accept_masked if mask else _accept_whole
+        return accepted(group, writer, thing, seen, finder)
+
+
+def _accept_whole(
+    group: Group, writer: Writer, thing: HeldThing, seen: Seen, finder: Note
+) -> HeldAccepted:
+    broken = ("Gitmem-Violation", f"accepted by hand: {thing.rule}")
+    captured = writer.accept(thing.path, seen, finder._replace(extra=(broken,)))
+    if thing.set_aside:
+        _drop_aside(group, thing)  # it is in git, word for word
+    return HeldAccepted(thing.path, _commit_of(writer, captured), tuple(writer.captured))
+
+
+def _accept_masked(
+    group: Group, writer: Writer, thing: HeldThing, seen: Seen, finder: Note
+) -> HeldAccepted:
+    if not thing.set_aside:
+        writer.check_closed(thing.path, f"held accept --redact {quoted(thing.path)}")
+    before = sound(writer.repository.snapshot(), thing.path)
+    version, masked = _masked(thing, seen, before)
+    said = tuple((REDACTED, f"{each.rule}, line {each.line}") for each in masked[:MOST])
+    captured = writer.accept(thing.path, version, finder._replace(extra=said))
+    if captured is None and not thing.set_aside:
+        writer.set_out(thing.path, thing.rule)  # committed by one who died before this
+    trash = _trash_original(group, thing, seen, writer.set_aside)
+    commit = _commit_of(writer, captured)
+    return HeldAccepted(thing.path, commit, tuple(writer.captured), masked, trash)
+
+
+def _commit_of(writer: Writer, captured: Captured | None) -> str:
+    return captured.commit if captured else writer.repository.tip()
+
+
+def _masked(thing: HeldThing, seen: Seen, before: bytes | None) -> tuple[Seen, tuple[Masked, ...]]:
+    """The version without its credentials, and which they were."""
+    text, encoding, mark = decoded_text(seen.data or b"")
+    found = tuple(Masked(each.rule, each.line) for each in find(text))
+    data = mark + redact(text)[0].encode(encoding, "surrogateescape")
+    rule = hold_rule(thing.path, "", data, before)
+    if not found or rule:
+        why = f"it is still held: {rule}" if rule else "no credential was found in it"
+        name = thing.id or thing.path
+        raise Refused(
+            f"{thing.path!r} cannot be accepted with its credentials masked: {why}",
+            hint=f"look at it: `gitmem held show {quoted(name)}`; to commit it as it is: "
+            f"`gitmem held accept {quoted(name)}`",
+            rule=rule or thing.rule,
+        )
+    return Seen(data), found
+
+
+def _trash_original(
+    group: Group, thing: HeldThing, seen: Seen, set_aside: Sequence[SetAside]
+) -> str:
+    """Move the version that was masked to the trash; one that somebody changed since stays held."""
+    aside = HeldFolder(group.gitdir).find(thing.id) if thing.set_aside else None
+    for each in (aside, *reversed(set_aside)):
+        if each and each.path == thing.path and _read(group, _aside(each)).data == seen.data:
+            why = Dropping(group.who.agent, group.now(), "accepted with its credentials masked")
+            return Trash(group.gitdir).take(each, why._replace(stood=False)).id
+    return ""
+
+
+def _way_in(group: Group, thing: HeldThing) -> str:
+    """What to do before it is committed; empty where nothing is in the way, or nothing helps.
+
+    Every command works in any folder. A copy has a dot name first, which no capture looks at.
+    """
+    if thing.rule.startswith("too-big"):
+        return "split it into files of at most 1 MiB"
+    if thing.rule in ("link", "hard-link"):
+        place = Path(thing.location)
+        here, copy = quoted(str(place)), quoted(str(place.with_name(f".copy-of-{place.name}")))
+        if place.is_dir():  # `mv` would go through the link, into the folder behind it
+            return (
+                f"put a copy in its place: `cp -RL {here} {copy} && rm {here} && mv {copy} {here}`"
+            )
+        return f"put a copy in its place: `cp {here} {copy} && mv {copy} {here}`"
+    if thing.rule.startswith(("path", NAME_RULE)):
+        to = group.worktree / _better_name(thing.path)
+        return f"rename it: `mv -n {quoted(thing.location)} {quoted(str(to))}`"
+    if thing.rule.startswith(MARKERS_RULE):
+        return f"resolve the conflict: gitmem edit {quoted(thing.path)}"
+    return ""
+
+
+def _better_name(path: str) -> str:
+    """A name near PATH that breaks no rule and holds no credential."""
+    named = re.sub(r"\[redacted: [^]]*\]", "redacted", redact(path)[0])
+    legal = "".join(char if char.isprintable() and char != "\\" else "-" for char in named)
+    return legal if is_path(legal) else f"renamed{os.path.splitext(legal)[1][:MOST_ENDING]}"
+
+
+def _cannot_enter(group: Group, thing: HeldThing) -> Refused:
+    name = quoted(thing.id or thing.path)
+    stay = f"to leave it on disk: `gitmem held ignore {name}`"
+    look = f"look at it: `gitmem held show {name}`"
+    rest = stay if _can_ignore(group, thing) else look
+    return Refused(
+        f"{thing.path!r} cannot enter git: {thing.rule}",
+        hint="; ".join(filter(None, (_way_in(group, thing), rest))),
+        rule=thing.rule,
+    )
+
+
+def _drop_aside(group: Group, thing: HeldThing) -> None:
+    folder = HeldFolder(group.gitdir)
+    each = folder.find(thing.id)
+    if each:
+        folder.drop(each)

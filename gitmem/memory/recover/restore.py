@@ -1,0 +1,230 @@
+"""Bring back files as they were."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
+
+from gitmem.errors import PathNotFound, PathRefused
+from gitmem.memory.group import Group
+from gitmem.memory.layouts import layout_at
+from gitmem.memory.read.log import Entry, iter_log
+from gitmem.memory.recover.restore_archived import archived_file, archived_home, restore_archived
+from gitmem.memory.recover.restore_entry import is_address, restore_entry
+from gitmem.memory.recover.versions import (
+    SEARCHED,
+    VERSIONS_SHOWN,
+    ChooseVersion,
+    Restored,
+    command,
+    version,
+)
+from gitmem.memory.resolve import resolve
+from gitmem.memory.write.capture import adopt_all
+from gitmem.memory.write.draft import Draft
+from gitmem.memory.write.free_path import check_place
+from gitmem.memory.write.open_edits import Scan, scan_edits
+from gitmem.memory.write.write import Allowed, Change, describe
+from gitmem.model.commit_messages import Note
+from gitmem.model.guards import allowance, check_secrets
+from gitmem.model.paths import check_path
+from gitmem.store.left.kept import lost_files
+from gitmem.store.objects.database import ObjectDamaged, blob_id
+from gitmem.store.objects.trees import Node
+from gitmem.store.repository import Snapshot
+from gitmem.store.transaction.publish import Plan, Published, Step
+from gitmem.store.transaction.writer import Writer
+
+__all__ = ["WAY_BACK", "ChooseVersion", "Restored", "restore"]
+
+WAY_BACK = Allowed(policy=True)
+"""Bringing back what was is no breach of a policy, where a person does it."""
+
+
+def restore(
+    group: Group,
+    path: str,
+    *,
+    at: str = "",
+    previous: bool = False,
+    reason: str = "",
+    allowed: Allowed = WAY_BACK,
+) -> Restored:
+    """Bring PATH (a file, a folder, an entry's address, or all if empty) back, as a new commit.
+
+    Without a moment: as it is at HEAD, where the work tree differs from it; a file or an entry that
+    is gone comes out of the archive, an entry also as it last stood.
+    """
+    if is_address(group, path):
+        return restore_entry(group, path, at=at, previous=previous, reason=reason, allowed=allowed)
+    path = group.relative(path)
+    home = "" if at or previous else archived_home(group, path)
+    if home:
+        return restore_archived(group, home, path, reason=reason, allowed=allowed)
+    shelf = "" if at or previous else archived_file(group, path)
+    if shelf:
+        return restore_archived(group, path, shelf, reason=reason, allowed=allowed)
+    note = group.note("restore", reason=reason)
+    source = resolve(group, at) if at else ""
+    with group.writing(late=not (at or previous)) as writer:
+        head = group.repository.snapshot()
+        scan = scan_edits(group.repository, writer.worktree, [path])
+        held = adopt_all(writer, scan)
+        if source or previous:
+            then = group.repository.snapshot(source or _previous(group, path))
+            work = _Work(group, then, _files(then, path), note, allowed)
+            work.check_secrets(head)
+        else:
+            work = _Work(group, head, _damaged(group, head, path, scan), note, allowed)
+        published = writer.publish(work.plan)
+        for each in work.unchanged_below({holding.path for holding in held}):
+            writer.reinstate(each)
+        return work.answer(writer, published, path if source or previous else None)
+
+
+class _Work:
+    """Files on their way back from the moment THEN."""
+
+    def __init__(
+        self, group: Group, then: Snapshot, wanted: dict[str, bytes], note: Note, allowed: Allowed
+    ) -> None:
+        self._group, self._allowed = group, allowed
+        self._then, self._wanted, self._note = then, wanted, note
+        self._changes: tuple[Change, ...] = ()
+
+    def unchanged_below(self, held: set[str]) -> list[str]:
+        """The files that HEAD has like this already, but for which something else stands there."""
+        same = self._wanted.keys() - {each.path for each in self._changes}
+        return [path for path in sorted(same) if held & {path, *_above(path)}]
+
+    def check_secrets(self, head: Snapshot) -> None:
+        """Refuse to bring back a credential that the file no longer holds."""
+        for path, data in self._wanted.items():
+            if head.oid(path) != blob_id(data):
+                check_secrets(path, data, _sound(head, path), self._allowed.secrets)
+
+    def plan(self, now: Snapshot) -> Plan | None:
+        """What to publish on top of NOW."""
+        files = {
+            path: data for path, data in self._wanted.items() if now.oid(path) != blob_id(data)
+        }
+        for path in files:
+            _check_place(now, path)
+        if not self._allowed.policy:
+            Draft(now, files).check_policies(layout_at(self._group, now).layout)
+        self._changes = tuple(
+            describe(each, _sound(now, each), files[each], existed=now.oid(each) is not None)
+            for each in files
+        )
+        if not files:
+            return None
+        made = self._then.repository.commit(self._then.commit).time
+        note = self._note._replace(
+            title=f"as of {made.astimezone(self._group.zone):%Y-%m-%d %H:%M}",
+            paths=tuple(files),
+            extra=(("Gitmem-Restores", self._then.commit), *allowance(self._allowed.secrets)),
+        )
+        return Plan((Step(files, note),))
+
+    def answer(self, writer: Writer, published: Published | None, folder: str | None) -> Restored:
+        """What became of it; FOLDER is where newer files may have stayed."""
+        now = writer.repository.snapshot()
+        newer = now.files(folder) if folder is not None else ()
+        return Restored(
+            published.commit if published else now.commit,
+            self._then.commit,
+            self._changes,
+            tuple(writer.captured),
+            tuple(writer.set_aside),
+            tuple(path for path, _ in newer if path not in self._wanted),
+            writer.pending,
+        )
+
+
+def _above(path: str) -> Iterator[str]:
+    while path := path.rpartition("/")[0]:
+        yield path
+
+
+def _check_place(now: Snapshot, path: str) -> None:
+    try:
+        check_place(now, path)
+    except PathRefused as error:
+        error.hint = "move what stands there now elsewhere with `gitmem mv`, then repeat"
+        raise
+
+
+def _files(then: Snapshot, path: str) -> dict[str, bytes]:
+    """The files at or below PATH; what only plain git would put there is left out."""
+    there = {**dict(then.files(path)), **lost_files(then, path)}
+    found = {each: node for each, node in there.items() if _is_memory(each, node)}
+    if not found:
+        raise PathNotFound(
+            f"there was no {path or 'file'} at {then.commit[:10]}",
+            hint=f"see when it existed: `{command('log', path)}`",
+            path=path,
+        )
+    return {each: then.repository.objects.read_as("blob", found[each].oid) for each in found}
+
+
+def _is_memory(path: str, node: Node) -> bool:
+    with suppress(PathRefused):
+        return check_path(path) == path and stat.S_ISREG(node.mode)
+    return False
+
+
+def _damaged(group: Group, head: Snapshot, path: str, scan: Scan) -> dict[str, bytes]:
+    """The versions of HEAD that the work tree no longer has."""
+    edited = [edit.moved_from or edit.path for edit in scan.edits]
+    places = [*edited, *(each.path for each in scan.held)]
+    found = [each for place in places for each, node in head.files(place) if _is_memory(each, node)]
+    if not found:
+        raise _choose(group, path)
+    return {each: head.read(each) or b"" for each in sorted(set(found))}
+
+
+def _sound(snapshot: Snapshot, path: str) -> bytes | None:
+    """A version as far as it can be read: bringing back a sound one must not need it."""
+    with suppress(ObjectDamaged):
+        return snapshot.read(path)
+    return None
+
+
+def _previous(group: Group, path: str) -> str:
+    """The newest commit in which PATH was another version than now."""
+    current = group.repository.snapshot().node(path)
+    for entry in iter_log(group, path):
+        node = group.repository.snapshot(entry.commit).node(path)
+        if node is not None and node != current:
+            return entry.commit
+    raise PathNotFound(
+        f"{path or 'this group'} has no earlier version",
+        hint=f"see its history: `{command('log', path)}`",
+        path=path,
+    )
+
+
+def _choose(group: Group, path: str) -> ChooseVersion | PathNotFound:
+    """Say which versions there are, with the command for each."""
+    entries = ((e, group.repository.snapshot(e.commit).node(path)) for e in iter_log(group, path))
+    known = [(entry, node) for entry, node in islice(entries, SEARCHED) if node is not None]
+    if not known:
+        return PathNotFound(f"there never was a {path}", hint="see `gitmem list`", path=path)
+    now = group.repository.snapshot().node(path)
+    state = "is as it was last written" if now else "was removed"
+    return ChooseVersion(
+        f"{path or 'this group'} {state}; choose a version to bring back",
+        hint=f"take the one before with `{command('restore', path or '.', '--previous')}`",
+        path=path,
+        versions=[_version(group, path, *each) for each in known[:VERSIONS_SHOWN]],
+    )
+
+
+def _version(group: Group, path: str, entry: Entry, node: Node) -> dict[str, object]:
+    size = None
+    if not node.is_folder:
+        with suppress(ObjectDamaged):
+            size = len(group.repository.objects.read(node.oid)[1])
+    return version(path, entry, size)

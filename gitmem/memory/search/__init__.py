@@ -1,0 +1,1 @@
+"""Find passages of memory and messages of transcripts."""

@@ -1,0 +1,1 @@
+"""Record conversations, hand out what is not summarised, and close it."""

@@ -1,0 +1,223 @@
+"""Close the range that was handed out: what was said in it is summarised, once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from gitmem.cache.database import Connection
+from gitmem.errors import BadInput, Conflict, Damaged, GitmemError
+from gitmem.memory.group import Group
+from gitmem.memory.resolve import resolve
+from gitmem.memory.transcripts.callers import Holder, this_process
+from gitmem.memory.transcripts.leases import Lease, drop_lease, read_lease
+from gitmem.memory.transcripts.transcripts import (
+    CHAT,
+    CHECKPOINT,
+    COUNT,
+    COVERS,
+    RANGE,
+    ask_said,
+    is_unreadable,
+    pending_numbers,
+    read_checkpoint,
+    standing,
+    tip_of,
+)
+from gitmem.memory.write.capture import capture
+from gitmem.memory.write.retries import find_earlier
+from gitmem.model.commit_messages import parse, title_of
+from gitmem.model.guards import check_message_text
+from gitmem.model.text.numbers import counted
+from gitmem.model.transcripts.intervals import Range
+from gitmem.store.history.log import walk
+from gitmem.store.repository import Commit
+from gitmem.store.transaction.publish import Plan, Step
+from gitmem.store.transaction.writer import Writer
+
+
+class StaleToken(Conflict):
+    """The range is no longer that of who wants to close it."""
+
+    code = "stale-token"
+
+
+class TranscriptCheckpointed(NamedTuple):
+    """A range that is summarised."""
+
+    commit: str
+    begin: int
+    end: int
+    chat: str
+    messages: int
+    """How many messages that closed."""
+    summary: str
+    covers: tuple[str, ...]
+    """The commits of memory that hold what was said: to undo one of them opens the range again."""
+    recognised: bool = False
+    """True when an earlier call with the same token had closed it."""
+    snapshot: str = ""
+    """The snapshot of today, where memory has changed since the last one."""
+
+
+def transcript_checkpoint(
+    group: Group,
+    summary: str,
+    *,
+    token: str = "",
+    covers: Sequence[str] = (),
+    holder: Holder | None = None,
+) -> TranscriptCheckpointed:
+    """Close the range that TOKEN, or who asks, was given; messages that came since stay open.
+
+    That ends a memory sync, so the snapshot of today is made anew; the one before it is kept.
+    """
+    done = _closed(group, summary, token, covers, holder or this_process())
+    return done._replace(snapshot=_tagged(group))
+
+
+def _tagged(group: Group) -> str:
+    from gitmem.memory.days.snapshot import snapshot
+
+    with suppress(GitmemError, OSError):  # the range is closed: `status` tells of this
+        done = snapshot(group, force=True)
+        return done.name if done.made else ""
+    return ""
+
+
+def _closed(
+    group: Group, summary: str, token: str, covers: Sequence[str], holder: Holder
+) -> TranscriptCheckpointed:
+    if not summary.strip():
+        raise BadInput("the summary is empty", hint="say what was said, in a few lines")
+    check_message_text("summary", summary)
+    note = group.note(CHECKPOINT, reason=summary.strip())
+    named = _named(group, covers)
+    with suppress(GitmemError, OSError):  # what an editor wrote is covered, if it can be had
+        capture(group)
+    ask_said(group, tip_of(group), lambda _: None)  # before others have to wait for us
+    with group.writing() as writer:
+        lease = read_lease(group.gitdir)
+        earlier = find_earlier(group.repository, token, CHECKPOINT) if token else None
+        if earlier:
+            _check_counts(group, earlier)
+            return _recognised(group.repository.commit(earlier), summary)
+        lease = _checked(lease, group, token, holder)
+        count = _open_in(group, lease.range)
+        found = named or _since(group, lease)
+        where = ((CHAT, lease.range.chat),) if lease.range.chat else ()
+        facts = ((RANGE, str(lease.range)), *where, (COUNT, str(count)))
+        title = f"{counted(count, 'message')}: {title_of(summary)}"
+        extra = (*facts, *((COVERS, each) for each in found))
+        done = note._replace(id=lease.token, title=title, extra=extra)
+        commit = _published(writer, Step({}, done))
+        drop_lease(group.gitdir)
+    begin, end, chat, _ = lease.range
+    return TranscriptCheckpointed(commit, begin, end, chat, count, summary.strip(), found)
+
+
+def _named(group: Group, covers: Sequence[str]) -> tuple[str, ...]:
+    """The commits that were named; to undo one that is not on the branch would open nothing."""
+    found = tuple(resolve(group, each) for each in covers)
+    missing = set(found)
+    for commit in walk(group.repository, group.repository.tip()) if found else ():
+        missing.discard(commit.oid)
+        if not missing:
+            return found
+    if missing:
+        strange = min(missing)
+        text = f"{strange[:10]} is not on the branch"
+        raise BadInput(text, hint="see `gitmem log`", commit=strange)
+    return found
+
+
+def _published(writer: Writer, step: Step) -> str:
+    published = writer.publish(lambda _: Plan((step,)))
+    return published.commit if published else ""
+
+
+def _checked(lease: Lease | None, group: Group, token: str, holder: Holder) -> Lease:
+    """The lease, if it is that of who asks."""
+    hint = "ask for the range again: `gitmem transcript pending`"
+    if lease is None:
+        raise StaleToken("no range is handed out, so there is none to close", hint=hint)
+    mine = lease.belongs_to(group.who.session, holder)
+    if token == lease.token or (not token and mine):
+        return lease
+    if token:
+        text = "this token is stale: the range was handed out again, is closed, or never was out"
+        raise StaleToken(text, hint=hint)
+    raise StaleToken(
+        f"the range {lease.range.first}-{lease.range.last} was handed out to {lease.owner}",
+        hint="close it with its --token, or take it over: `gitmem transcript pending --take-over`",
+    )
+
+
+def _open_in(group: Group, wanted: Range) -> int:
+    """How many messages of a range are not summarised; raises where none can be closed."""
+
+    def answer(connection: Connection) -> tuple[int, bool]:
+        numbers = pending_numbers(connection, standing(connection).closed, wanted.chat)
+        found = sum(wanted.has(number, chat) for number, chat in numbers)
+        return found, is_unreadable(connection)
+
+    count, unread = ask_said(group, tip_of(group), answer)
+    if not count and unread:
+        raise Damaged(
+            "what was said in this range cannot be read, so it stays open",
+            hint="run `gitmem check --repair`, then close it",
+        )
+    if not count:
+        drop_lease(group.gitdir)
+        raise StaleToken(
+            f"the range {wanted.first}-{wanted.last} is summarised already",
+            hint="see `gitmem log --op checkpoint`",
+        )
+    return count
+
+
+def _since(group: Group, lease: Lease) -> tuple[str, ...]:
+    """The commits that were made for a range since it was handed out, the oldest first."""
+    found: list[Commit] = []
+    for commit in group.repository.history(group.repository.tip()):
+        if commit.oid == lease.base:
+            break
+        note = parse(commit.message)
+        if lease.wrote(note.session, note.agent) and note.op not in ("", "undo", CHECKPOINT):
+            found.append(commit)
+    else:  # the branch was rewritten by hand: only the time tells what is older
+        found = [each for each in found if each.time >= lease.begun.replace(microsecond=0)]
+    return tuple(each.oid for each in reversed(found))
+
+
+def _check_counts(group: Group, commit: str) -> None:
+    """Refuse a token whose checkpoint was taken back since: its range is open again."""
+    reopened = ask_said(group, tip_of(group), lambda connection: standing(connection).reopened)
+    if any(each.oid == commit for each in reopened):
+        raise StaleToken(
+            f"the range that this token closed in {commit[:10]} was opened again since",
+            hint="ask for the range again: `gitmem transcript pending`",
+            commit=commit,
+        )
+
+
+def _recognised(commit: Commit, summary: str) -> TranscriptCheckpointed:
+    note = parse(commit.message)
+    if note.body.split() != summary.split():
+        raise StaleToken(
+            f"this token has closed its range before, in {commit.oid[:10]}",
+            hint=f"see what was said then: `gitmem show {commit.oid[:10]}`",
+            commit=commit.oid,
+        )
+    found, count = read_checkpoint(commit), note.get(COUNT)
+    return TranscriptCheckpointed(
+        found.commit,
+        found.begin,
+        found.end,
+        found.chat,
+        int(count) if count.isdecimal() else 0,
+        found.summary,
+        note.all(COVERS),
+        recognised=True,
+    )

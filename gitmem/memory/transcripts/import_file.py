@@ -1,0 +1,320 @@
+"""Take in what another program has written down, a part at a time, and never twice."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from hashlib import sha1
+from pathlib import Path
+from stat import S_ISREG
+from typing import NamedTuple
+
+from gitmem.cache.offsets import Offset, keep_offsets, read_offsets
+from gitmem.errors import BadInput, GitmemError, TooBig
+from gitmem.memory.group import Group
+from gitmem.memory.read.log import start_of
+from gitmem.memory.transcripts.add import (
+    Spoken,
+    check_spoken,
+    transcript_add,
+)
+from gitmem.memory.transcripts.transcripts import is_chat
+from gitmem.model.access import check_access
+from gitmem.model.secrets.find import repeated
+from gitmem.model.transcripts.batches import chat_name
+from gitmem.store.lock import WAIT
+
+PART_MESSAGES = 1000
+PART_CHARS = 1024 * 1024
+"""So much is kept in one commit."""
+PATIENCE = WAIT
+"""Seconds to wait for another writer."""
+HEAD = 512
+"""Bytes at the beginning of a file by which it is known."""
+TAIL = 64
+"""Bytes before the place where it was left, by which it is known, too."""
+REASONS = 200
+"""So many reasons to pass over a line are told apart; a file can make up any number of them ..."""
+REASONS_TOLD = 8
+"""... and so many of them are told, those of most lines."""
+OTHERS = "for other reasons"
+TOO_LONG = "too long"
+NOT_KEPT = "no chat, id or time that can be kept"
+Progress = Callable[[int, int], None]
+CHATS_TOLD = 8
+"""Chats that are named to who asks for one that is not there."""
+_COUNTED = ("added", "known", "earlier", "others", "redacted", "files", "unchanged")
+
+
+class Line(NamedTuple):
+    """What a line of a file became, and the offset behind it."""
+
+    said: Spoken | None
+    passed: str
+    """Why it was passed over."""
+    offset: int
+
+
+Lines = Callable[[Path, int], Iterator[Line]]
+"""How a file is read from an offset on."""
+Mark = Callable[[Path, int], str]
+"""What tells that a file is the same up to an offset; empty where nothing does."""
+
+
+class TranscriptImported(NamedTuple):
+    """What was taken in."""
+
+    added: int
+    known: int
+    """Messages that had come before."""
+    earlier: int
+    """Messages that were said before the moment that was asked for."""
+    redacted: int
+    files: int
+    """How many files had something new in them ..."""
+    unchanged: int
+    """... and how many had no whole line or row that is new."""
+    passed: Mapping[str, int]
+    """How many lines were passed over, and why."""
+    problems: tuple[str, ...]
+    """Files that could not be read."""
+    commit: str
+    dry_run: bool
+    summarised: int = 0
+    """How many messages that program had summarised: they are not pending."""
+    others: int = 0
+    """Messages of chats that were not asked for."""
+    notes: tuple[str, ...] = ()
+    """Chats that were asked for and are not there."""
+
+
+def transcript_import(
+    group: Group,
+    files: Iterable[Path],
+    lines: Lines,
+    *,
+    form: str,
+    mark: Mark | None = None,
+    since: str = "",
+    chats: Sequence[str] = (),
+    dry_run: bool = False,
+    progress: Progress | None = None,
+    wait: float = PATIENCE,
+) -> TranscriptImported:
+    """Keep what FILES hold that is new, and remember how far each was read as one of FORM.
+
+    MARK: by what a file is known again; without it, by its beginning and the bytes before the
+    offset. CHATS: only messages of these.
+    """
+    check_access(group.acting, group.name, write=True)
+    start = start_of(group, since) if since else 0.0
+    work = _Work(
+        group, lines, mark, form=form, since=start, chats=chats, dry_run=dry_run, wait=wait
+    )
+    sizes = {path: _size(path) for path in files}
+    done, total = 0, sum(sizes.values())
+    for path, size in sizes.items():
+        work.read(path, _reporting(progress, done, total))
+        done += size
+    work.flush()
+    return work.answer()
+
+
+def unread(group: Group, path: Path, form: str) -> int:
+    """How many bytes of a file of FORM were not read yet."""
+    known = read_offsets(group.gitdir).get(_name(path, form))
+    return max(0, _size(path) - (known.offset if known else 0))
+
+
+def _name(path: Path, form: str) -> str:
+    """By what the place is remembered that was reached in a file."""
+    return f"{form} {os.path.realpath(path)}"
+
+
+def _suffix(chats: Collection[str]) -> str:
+    """What parts imports of CHATS from those of all."""
+    named = "\0".join(sorted(chats)).encode("utf-8", "surrogatepass")
+    return f"#{_digest(named)}" if chats else ""
+
+
+def _reporting(progress: Progress | None, done: int, total: int) -> Callable[[int], None]:
+    """How far a file was read, said as how far all of them were."""
+    return lambda at: progress(done + at, total) if progress else None
+
+
+class _Work:
+    """Messages on their way in."""
+
+    def __init__(
+        self,
+        group: Group,
+        lines: Lines,
+        mark: Mark | None,
+        *,
+        form: str,
+        since: float,
+        chats: Sequence[str],
+        dry_run: bool,
+        wait: float,
+    ) -> None:
+        self._group, self._lines, self._mark = group, lines, mark or _tail
+        # The first page of a database changes with every write, whatever its rows do.
+        self._head = 0 if mark else HEAD
+        self._chats, self._seen = frozenset(chats), set[str]()
+        # An import of some chats goes on from where the last one of the same chats ended.
+        self._form, self._wait = form + _suffix(self._chats), wait
+        self._since, self._dry_run = since, dry_run
+        self._offsets = read_offsets(group.gitdir)
+        self._reached: dict[str, Offset] = {}
+        self._messages: list[Spoken] = []
+        self._size = 0
+        self._counts = dict.fromkeys(_COUNTED, 0)
+        self._passed: Counter[str] = Counter()
+        self._met: set[bytes] = set()
+        self._problems: list[str] = []
+        self._commit = ""
+
+    def read(self, path: Path, report: Callable[[int], None]) -> None:
+        """Take in one file from where it was left."""
+        try:
+            self._read(path, report)
+        except (GitmemError, OSError) as error:
+            said = error.message if isinstance(error, GitmemError) else f"{path}: {error.strerror}"
+            self._problems.append(said)
+
+    def _read(self, path: Path, report: Callable[[int], None]) -> None:
+        here = _name(path, self._form)
+        known = self._known(here, path)
+        offset, earlier, fresh = known.offset, known.since, False
+        for line in self._lines(path, offset):
+            fresh, offset = True, line.offset
+            if self._take(line):
+                earlier = max(earlier, self._since)
+            self._reached[here] = known._replace(offset=offset, since=earlier)
+            report(offset)
+            if len(self._messages) >= PART_MESSAGES or self._size >= PART_CHARS:
+                self.flush()
+        self._counts["files" if fresh else "unchanged"] += 1
+
+    def _known(self, here: str, path: Path) -> Offset:
+        """How far a file was read; not at all if it is another one by now, or less was wanted."""
+        status = path.stat()
+        if not S_ISREG(status.st_mode):
+            raise BadInput(f"{path} is no regular file", hint="give the path of a transcript")
+        with path.open("rb") as file:
+            head = file.read(self._head)
+        known = self._offsets.get(here)
+        if known and known.inode == status.st_ino and known.since <= self._since:
+            size = known.head.partition(":")[0]
+            digest = _digest(head[: int(size)]) if size.isdecimal() else ""
+            mark = self._mark(path, known.offset) if known.head == digest else ""
+            if mark and mark == known.tail:
+                return known
+        return Offset(0, status.st_ino, _digest(head))
+
+    def _take(self, line: Line) -> bool:
+        """Take in one line; True where it was said too early."""
+        said = line.said
+        why = line.passed if said is None else _obstacle(said)
+        if said is None or why:
+            known = why in self._passed or len(self._passed) < REASONS
+            self._passed[why if known else OTHERS] += 1
+            return False
+        if self._chats and not self._is_wanted(said.chat):
+            self._counts["others"] += 1
+            return False
+        if self._since and said.at and said.at.timestamp() < self._since:
+            self._counts["earlier"] += 1
+            return True
+        self._messages.append(said)
+        self._size += len(said.text)
+        return False
+
+    def _is_wanted(self, chat: str) -> bool:
+        """Whether CHAT was asked for, by its name or as it is kept."""
+        if len(self._seen) < REASONS or chat in self._chats:
+            self._seen.add(chat)
+        return chat in self._chats or chat_name(chat)[0] in self._chats
+
+    def _notes(self) -> Iterator[str]:
+        """What to say about chats that were asked for and are neither here nor there."""
+        there = self._seen | {chat_name(each)[0] for each in self._seen}
+        for chat in sorted(self._chats - there):
+            if not is_chat(self._group, chat):
+                named = ", ".join(repeated(each) for each in sorted(self._seen)[:CHATS_TOLD])
+                more = ", ..." if len(self._seen) > CHATS_TOLD else ""
+                others = f"; chats there: {named}{more}" if named else ""
+                yield f"no messages in a chat {repeated(chat)}{others}"
+
+    def flush(self) -> None:
+        """Keep what has gathered, and only then remember how far the files were read."""
+        if self._messages:
+            done = transcript_add(
+                self._group,
+                self._messages,
+                dry_run=self._dry_run,
+                wait=self._wait,
+                met=self._met,
+            )
+            for name in ("added", "known", "redacted"):
+                self._counts[name] += getattr(done, name)
+            self._commit = done.commit or self._commit
+        self._messages, self._size = [], 0
+        if not self._dry_run and self._reached:
+            for name, offset in self._reached.items():
+                self._offsets.pop(name, None)  # those that were read last come last
+                path = Path(name.partition(" ")[2])
+                self._offsets[name] = offset._replace(tail=self._mark(path, offset.offset))
+            keep_offsets(self._group.gitdir, self._offsets)
+        self._reached = {}
+
+    def answer(self) -> TranscriptImported:
+        """What became of it all."""
+        return TranscriptImported(
+            passed=_told(self._passed),
+            problems=tuple(self._problems),
+            commit=self._commit,
+            dry_run=self._dry_run,
+            notes=tuple(self._notes()),
+            **self._counts,
+        )
+
+
+def _told(passed: Counter[str]) -> dict[str, int]:
+    """The reasons of most lines, by name, and how many lines have others."""
+    named = passed.most_common(REASONS_TOLD)
+    rest = passed.total() - sum(count for _, count in named)
+    return dict(sorted(named)) | ({OTHERS: rest + dict(named).get(OTHERS, 0)} if rest else {})
+
+
+def _obstacle(said: Spoken) -> str:
+    """Why a message cannot be kept; nothing where it can."""
+    try:
+        check_spoken(said)
+    except TooBig:
+        return TOO_LONG
+    except BadInput:
+        return NOT_KEPT
+    return ""
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _tail(path: Path, offset: int) -> str:
+    """A digest of what stands before OFFSET; nothing where that cannot be read."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, offset - TAIL))
+            return _digest(file.read(min(TAIL, offset)))
+    except OSError:
+        return ""
+
+
+def _digest(head: bytes) -> str:
+    return f"{len(head)}:{sha1(head, usedforsecurity=False).hexdigest()[:16]}"

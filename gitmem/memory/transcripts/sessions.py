@@ -1,0 +1,70 @@
+"""What a group remembers of an agent's session: what it was shown, and its turns.
+
+To lose it costs little: a session that is resumed is told nothing new, and a nudge comes later.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from hashlib import sha1
+from pathlib import Path
+from typing import NamedTuple
+
+from gitmem.cache.files import put
+
+FOLDER = "sessions"
+KEPT = 30 * 24 * 3600.0
+"""Seconds after which a session that was not seen again is forgotten."""
+
+
+_UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
+
+
+class Session(NamedTuple):
+    """One session, as far as it is known."""
+
+    shown: tuple[tuple[str, str], ...] = ()
+    """The commit of each group that it was shown last."""
+    turns: int = 0
+    """How many turns it has had since it was reminded of the diary."""
+    nudge: bool = False
+    """Whether it is to be reminded as soon as that can be said."""
+    compacted: str = ""
+    """The file that has its summary, where it was compacted and did not start again since."""
+
+
+def read_session(gitdir: Path, session: str) -> Session:
+    """What is remembered; nothing of a session that is new."""
+    try:
+        return _session(_path(gitdir, session).read_bytes())
+    except _UNREADABLE:
+        return Session()
+
+
+def _session(data: bytes) -> Session:
+    row = json.loads(data)
+    shown = tuple((str(name), str(commit)) for name, commit in row["shown"])
+    return Session(shown, int(row["turns"]), bool(row["nudge"]), str(row.get("compacted") or ""))
+
+
+def keep_session(gitdir: Path, session: str, known: Session) -> None:
+    """Remember it."""
+    path = _path(gitdir, session)
+    with suppress(OSError):
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+    put(path, json.dumps(known._asdict()).encode())
+
+
+def forget_sessions(gitdir: Path, now: float) -> None:
+    """Forget those that were not seen for long."""
+    with suppress(OSError):
+        for each in os.scandir(gitdir / "gitmem" / FOLDER):
+            if now - each.stat().st_mtime > KEPT:
+                os.unlink(each.path)
+
+
+def _path(gitdir: Path, session: str) -> Path:
+    name = sha1(session.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()[:16]
+    return gitdir / "gitmem" / FOLDER / name

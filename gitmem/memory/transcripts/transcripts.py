@@ -1,0 +1,303 @@
+"""What was said in a group: the messages on their own ref, and which of them are summarised.
+
+A range is closed by a checkpoint, which is a commit of the branch. Whoever takes that commit back,
+or one of the memories that it covers, opens the range again: so nothing has to be kept in step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from gitmem.cache import fill_messages as said_filling
+from gitmem.cache import messages as said
+from gitmem.cache.database import Connection, Question, Spoilt, ask
+from gitmem.cache.messages import Deed
+from gitmem.errors import Damaged
+from gitmem.memory.group import Group
+from gitmem.model.commit_messages import PARTLY, UNDOES, Parsed, parse
+from gitmem.model.transcripts.batches import (
+    BEGAN,
+    FORGOTTEN,
+    NUMBERS,
+    OP,
+    REF,
+    Message,
+    decode,
+    decode_keys,
+    first_in,
+    is_batch,
+    span,
+)
+from gitmem.model.transcripts.intervals import Closed, Range, read_range
+from gitmem.store.history.walk import Trees
+from gitmem.store.repository import Commit
+from gitmem.store.side_branch import line_tip
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Answer = TypeVar("Answer")
+
+NAME = "said.db"
+CHECKPOINT = "checkpoint"
+RANGE, CHAT, COVERS = "Gitmem-Range", "Gitmem-Chat", "Gitmem-Covers"
+COUNT = "Gitmem-Count"
+"""How many messages a checkpoint closed."""
+AT = "Gitmem-At"
+"""When another program made the checkpoint: the commit has the time of the import."""
+
+
+class Said(NamedTuple):
+    """The line of what was said, as its newest commit has it."""
+
+    commit: str
+    tree: str
+    last: int
+    """The last number that was ever given."""
+    began: str
+    """The commit of the branch at which the first message came in: no deed is older."""
+
+
+class Standing(NamedTuple):
+    """Which messages are summarised."""
+
+    closed: Closed
+    last: Deed | None
+    """The newest checkpoint that counts."""
+    reopened: tuple[Deed, ...]
+    """Checkpoints that were taken back, or whose memories were."""
+
+
+class Checkpoint(NamedTuple):
+    """A commit that closed a range."""
+
+    commit: str
+    begin: int
+    end: int
+    chat: str
+    summary: str
+    time: datetime
+    agent: str
+
+
+def read_checkpoint(commit: Commit) -> Checkpoint:
+    """What a checkpoint says."""
+    note = parse(commit.message)
+    begin, end, chat, _ = read_range(note.get(RANGE), note.get(CHAT)) or Range(0, 0)
+    agent = note.agent or commit.author
+    return Checkpoint(commit.oid, begin, end, chat, note.body, _made_at(commit, note), agent)
+
+
+def _made_at(commit: Commit, note: Parsed) -> datetime:
+    with suppress(ValueError):  # also where there is no such trailer
+        made = datetime.fromisoformat(note.get(AT))
+        return made if made.tzinfo else commit.time
+    return commit.time
+
+
+def tip_of(group: Group) -> Said | None:
+    """The newest state; None where nothing was said yet."""
+    oid = line_tip(group.repository, REF)
+    if oid is None:
+        return None
+    commit = group.repository.commit(oid)
+    note = parse(commit.message)
+    return Said(oid, commit.tree, span(note.get(NUMBERS))[1], note.get(BEGAN))
+
+
+def ask_said(group: Group, tip: Said | None, answer: Callable[[Connection], Answer]) -> Answer:
+    """What ANSWER finds at TIP and at the newest commit of the branch."""
+    branch = group.repository.tip()
+    question = Question(
+        lambda connection: _is_there(connection, group, tip, branch),
+        lambda connection: _bring(connection, group, tip, branch),
+    )
+    return ask(said_path(group), said.FORM, question, answer)
+
+
+def is_chat(group: Group, chat: str) -> bool:
+    """Whether anything was said in CHAT, as far as messages can be read."""
+    with suppress(Damaged):
+        return ask_said(
+            group, tip_of(group), lambda tables: bool(said.spans(tables, said.meant(tables, chat)))
+        )
+    return False
+
+
+def said_path(group: Group) -> Path | None:
+    """Where the tables lie; nowhere for who only reads the group."""
+    return group.gitdir / "gitmem" / NAME if group.keeps else None
+
+
+def _is_there(connection: Connection, group: Group, tip: Said | None, branch: str) -> bool:
+    tree = tip.tree if tip else ""
+    here = (said.state(connection, said.TREE), said.state(connection, said.TIP))
+    return here == (tree, branch if tip else "") and not _is_healed(connection, group)
+
+
+def _is_healed(connection: Connection, group: Group) -> bool:
+    """Whether something can be read by now that could not."""
+    return any(_read(group, blob) is not None for _, blob in said.unread(connection))
+
+
+def _read(group: Group, blob: str) -> bytes | None:
+    """A file of the line; None where it is damaged."""
+    with suppress(Damaged):
+        return group.repository.objects.read_as("blob", blob)
+    return None
+
+
+def _bring(connection: Connection, group: Group, tip: Said | None, branch: str) -> None:
+    known = said.state(connection, said.TREE)
+    if tip is None or _is_healed(connection, group):  # its messages belong between others
+        known = _cleared(connection)
+    if tip is not None and known != tip.tree:
+        _bring_messages(connection, group, known, tip)
+    _bring_deeds(connection, group, tip, branch)
+    said.set_state(connection, said.TREE, tip.tree if tip else "")
+    said.set_state(connection, said.TIP, branch if tip else "")
+
+
+def _cleared(connection: Connection) -> str:
+    said.clear(connection)
+    return ""
+
+
+def _bring_messages(connection: Connection, group: Group, known: str, tip: Said) -> None:
+    objects = group.repository.objects
+    try:
+        with objects.probing():
+            changes = Trees(objects).changes(known, tip.tree)
+    except Damaged:  # what was known may be gone for good; what is there now is healed, or told
+        _cleared(connection)
+        changes = Trees(objects).changes("", tip.tree)
+    if any(is_batch(path) and old for path, old, _ in changes):
+        raise Spoilt  # batches never change: some were dropped, and no word of theirs shall stay
+    new = sorted((path.rpartition("/")[2], path, blob) for path, _, blob in changes if blob)
+    files = [(path, blob) for _, path, blob in new]
+    for _, _, data in _readable(connection, group, [row for row in files if row[0] == FORGOTTEN]):
+        said.forget(connection, decode_keys(data))
+    batches = _readable(connection, group, [row for row in files if is_batch(row[0])])
+    said_filling.put(connection, ((path, blob, list(decode(data))) for path, blob, data in batches))
+
+
+def _readable(
+    connection: Connection, group: Group, files: Iterable[tuple[str, str]]
+) -> Iterator[tuple[str, str, bytes]]:
+    """FILES with what is in them; one that is damaged may be healed, and hides no other."""
+    for path, blob in files:
+        data = _read(group, blob)
+        if data is None:
+            said.put_unread(connection, path, blob)
+        else:
+            yield path, blob, data
+
+
+def _bring_deeds(connection: Connection, group: Group, tip: Said | None, branch: str) -> None:
+    """Look for checkpoints and for what takes back, in the commits that came since."""
+    known = said.state(connection, said.TIP)
+    if tip is None or known == branch:
+        return
+    found, met = [], False
+    for commit in group.repository.history(branch):
+        met = commit.oid == known
+        if met or commit.oid == tip.began:
+            break
+        deed = _deed(commit)
+        found += [deed] if deed else []
+    said.put_deeds(connection, reversed(found), anew=not met)
+
+
+def _deed(commit: Commit) -> Deed | None:
+    note = parse(commit.message)
+    undoes, partly = note.all(UNDOES), note.all(PARTLY)
+    closes = read_range(note.get(RANGE), note.get(CHAT)) if note.op == CHECKPOINT else None
+    if not (undoes or partly or closes):
+        return None
+    return Deed(commit.oid, undoes, partly, closes, note.all(COVERS))
+
+
+def last_closed(group: Group) -> int:
+    """The last number that a checkpoint names, where the line itself cannot tell any more.
+
+    Somebody may have removed its ref, log and all: then no number shall be given twice.
+    """
+    deeds = map(_deed, group.repository.history(group.repository.tip()))
+    return max((each.closes.last for each in deeds if each and each.closes), default=0)
+
+
+def standing(connection: Connection) -> Standing:
+    """Which ranges are closed, by the commits of the branch."""
+    gone: set[str] = set()
+    partly: set[str] = set()
+    closed: list[Range] = []
+    reopened: list[Deed] = []
+    last: Deed | None = None
+    for deed in said.deeds(connection):
+        if deed.oid not in gone:
+            gone.update(deed.undoes)  # what is taken back itself takes nothing back
+            partly.update(deed.partly)
+        if deed.closes is None:
+            continue
+        if deed.oid in gone or gone.intersection(deed.covers) or partly.intersection(deed.covers):
+            reopened.append(deed)
+        else:
+            last = last or deed
+            closed.append(deed.closes)
+    return Standing(Closed(closed), last, tuple(reopened))
+
+
+def pending_numbers(
+    connection: Connection, closed: Closed, chat: str = ""
+) -> list[tuple[int, str]]:
+    """The messages that are not summarised, each with its chat, in order."""
+    return sorted(
+        (number, name)
+        for name, first, last in said.spans(connection, chat)
+        for gap in closed.gaps(name, first, last)
+        for number in said.numbers_of(connection, name, *gap)
+    )
+
+
+def is_of_the_line(kind: str, data: bytes) -> bool:
+    """Whether an object holds what was said, or is a commit that brought it."""
+    if kind == "commit":
+        return parse(data.partition(b"\n\n")[2].decode("utf-8", "replace")).op == OP
+    lines = data.splitlines() if kind == "blob" else []
+    return bool(lines) and len(list(decode(data))) == len(lines)
+
+
+def is_unreadable(connection: Connection) -> bool:
+    """Whether something of what was said is damaged."""
+    return bool(said.unread(connection))
+
+
+def has_open_unread(connection: Connection, closed: Closed, last: int) -> bool:
+    """Whether a batch that cannot be read may hold messages up to LAST that are not summarised."""
+    for path, _ in said.unread(connection):
+        begin = first_in(path) if is_batch(path) else 0
+        end = (said.next_number(connection, begin) or last + 1) - 1
+        if begin and list(closed.gaps("", begin, max(begin, end))):
+            return True
+    return False
+
+
+def up_to_unread(connection: Connection, closed: Closed, numbers: list[int]) -> list[int]:
+    """NUMBERS as far as nothing in between cannot be read: that may be healed, and stays open."""
+    for path, _ in said.unread(connection) if numbers else ():
+        begin = first_in(path)
+        behind = said.next_number(connection, begin)
+        if numbers[0] < begin < behind and list(closed.gaps("", begin, behind - 1)):
+            return [number for number in numbers if number < begin]
+    return numbers
+
+
+def messages_of(group: Group, connection: Connection, numbers: Sequence[int]) -> Iterator[Message]:
+    """The messages with these numbers, in order; those of a damaged batch are left out."""
+    wanted = set(numbers)
+    for _, blob in said.batches_of(connection, numbers):
+        data = _read(group, blob) or b""
+        yield from (each for each in decode(data) if each.number in wanted)

@@ -1,0 +1,1 @@
+"""Write to memory: find the target, apply the edit, capture edits by others."""

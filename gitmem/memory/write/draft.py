@@ -1,0 +1,139 @@
+"""The files of a commit with what a plan has made of them so far: several deeds, one commit."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from gitmem.errors import Conflict, PathNotFound
+from gitmem.memory.write.apply import decoded
+from gitmem.memory.write.free_path import check_place
+from gitmem.model.guards import check_policy, check_size
+from gitmem.model.layout.layout import FILE, Layout
+from gitmem.model.paths import check_path, find_twin, numbered
+from gitmem.store.history.moves import SUBMODULE
+from gitmem.store.repository import Snapshot
+
+Changes = Mapping[str, bytes | None]
+"""Files with their new content; None where there is none any more."""
+
+
+class Draft:
+    """What a commit will hold. It is made anew for every plan, and nothing else sees it change."""
+
+    def __init__(self, snapshot: Snapshot, changed: Changes | None = None) -> None:
+        self.snapshot = snapshot
+        self.changes: dict[str, bytes | None] = dict(changed or {})
+
+    def is_file(self, path: str) -> bool:
+        """Whether a file stands at PATH."""
+        if path in self.changes:
+            return self.changes[path] is not None
+        node = self.snapshot.node(path)
+        return node is not None and not node.is_folder and node.mode != SUBMODULE
+
+    def places(self, wanted: str) -> Iterator[tuple[str, bool]]:
+        """WANTED, then the same with numbers, and whether each is free; the first free one ends it.
+
+        Free is where nothing stands, nor a twin of that name beside it.
+        """
+        names = self._names(wanted.rpartition("/")[0])
+        for path in numbered(wanted, 2):
+            name = path.rpartition("/")[2]
+            is_free = name not in names and not find_twin(name, names)
+            yield path, is_free
+            if is_free:
+                return
+
+    def folder_in(self, folder: str, name: str) -> str:
+        """The folder NAME in FOLDER; with a number where a file or a twin has that name."""
+        names = self._names(folder)
+        for path in numbered(f"{folder}/{name}", 2):
+            name = path.rpartition("/")[2]
+            is_taken = self.is_file(path) if name in names else bool(find_twin(name, names))
+            if not is_taken:
+                break
+        return path
+
+    def _names(self, folder: str) -> Collection[str]:
+        prefix = f"{folder}/" if folder else ""
+        names = set(self.snapshot.folder(folder))
+        for path, data in self.changes.items():
+            if path.startswith(prefix):
+                name, _, below = path[len(prefix) :].partition("/")
+                if data is not None:
+                    names.add(name)
+                elif not below:
+                    names.discard(name)
+        return names
+
+    def files(self, under: str) -> list[str]:
+        """The files at or below UNDER, in order."""
+        known = {path for path, _ in self.snapshot.files(under)}
+        known |= {path for path in self.changes if path == under or path.startswith(f"{under}/")}
+        return sorted(path for path in known if self.changes.get(path, b"") is not None)
+
+    def read(self, path: str) -> bytes | None:
+        """The bytes of the file at PATH, None when there is no file."""
+        return self.changes[path] if path in self.changes else self.snapshot.read(path)
+
+    def text(self, path: str) -> str:
+        """The file at PATH as text of which parts shall change; no file is an empty one."""
+        return decoded(path, self.read(path) or b"")
+
+    def put(self, path: str, data: bytes) -> None:
+        """Let DATA be the file at PATH, where there is room for it."""
+        check_size(path, len(data))
+        if self.changes.get(path) is None:  # else it has its place already
+            made = [each for each, new in self.changes.items() if new is not None]
+            gone = {each for each, new in self.changes.items() if new is None}
+            check_place(self.snapshot, path, made, leaving=gone)
+        self.changes[path] = data
+
+    def drop(self, path: str) -> None:
+        """Let there be no file at PATH; what it said stands elsewhere."""
+        self.changes[path] = None
+
+    def move(self, source: str, target: str) -> tuple[tuple[str, str], ...]:
+        """Move a file or all files of a folder; tell the old path and the new one of each."""
+        if target.startswith(f"{source}/"):
+            raise Conflict(f"{source} cannot be moved into itself", path=source)
+        pairs = [(old, check_path(target + old.removeprefix(source))) for old in self.files(source)]
+        if not pairs:
+            raise PathNotFound(
+                f"there is no {source} to move",
+                hint="see what there is with `gitmem list`",
+                path=source,
+            )
+        self._check_movable(pairs)
+        contents = [self.read(old) or b"" for old, _ in pairs]
+        for old, _ in pairs:
+            self.drop(old)
+        made = [each for each, new in self.changes.items() if new is not None]
+        gone = {each for each, new in self.changes.items() if new is None}
+        for (_, new), data in zip(pairs, contents, strict=True):
+            # Files that are moved together were no twins of each other before, either.
+            check_size(new, len(data))
+            check_place(self.snapshot, new, made, leaving=gone)
+            self.changes[new] = data
+        return tuple(pairs)
+
+    def _check_movable(self, pairs: list[tuple[str, str]]) -> None:
+        for old, new in pairs:
+            if old == FILE:
+                raise Conflict(
+                    f"{FILE} says what this group is, and stays: "
+                    "without it the last one would count",
+                    hint="for a group without layers: "
+                    f"`gitmem write {FILE} 'gitmem: 1' --allow-shrink`",
+                    path=FILE,
+                )
+            standing = self.changes[new] is not None if new in self.changes else None
+            if standing or (standing is None and self.snapshot.node(new)):
+                raise Conflict(f"{new} exists already", hint="choose another name", path=new)
+
+    def check_policies(self, layout: Layout) -> None:
+        """Refuse what the layers of the files do not allow."""
+        for path, data in self.changes.items():
+            policy = layout.policy_of(path)
+            if policy != "free":  # what is damaged need not be read to be replaced
+                check_policy(path, data, self.snapshot.read(path), policy)

@@ -1,0 +1,1 @@
+"""The rules of lint and consolidation, and plans that decide about entries."""

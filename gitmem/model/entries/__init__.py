@@ -1,0 +1,1 @@
+"""Entries: `### Title` blocks and files with fields, read, addressed, changed and dated."""

@@ -1,0 +1,240 @@
+"""The entries of a file, read and addressed; `edit` changes them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from gitmem.errors import NotFound
+from gitmem.model.entries.lines import BOM, ENTRY_LEVEL, KNOWN, Heading, Lines, fold, scan, spots
+from gitmem.model.language.normal_forms import normal_form
+from gitmem.model.paths import fold as path_fold
+
+DATES = ("Updated", "Confirmed", "Date", "Date observed", "Started")
+"""The fields that say when an entry was last true."""
+
+_KNOWN = frozenset(fold(each) for each in KNOWN)
+_LINK = r"\[[^\[\]\n]{0,200}\]\(<?([^()<>\s]{1,200})>?\)"
+_IMPORTANCE = r"[\s*_`\"'(\[#]*([1-5])(?:\s*/\s*5\b)?(?!\w|\.\d|\s*[-\u2013\u2014|,/]\s*\d)"
+_DAY = r"(?<![0-9])[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])"
+# A status is often followed by more: superseded by what, completed when.
+_STATUS_END = (
+    r"[.,;:!(\[\u2013\u2014\u2192\n]|\s-|\s(?=\d)"
+    r"|\s(?:by|since|until|because|as of|in favou?r|on(?=\s\d))\b"
+)
+
+
+class Entry(NamedTuple):
+    """One entry of a file."""
+
+    title: str
+    slug: str
+    """The part of its address behind the `#`; no other entry of the file has it."""
+    start: int
+    end: int
+    """Its lines are those from START up to END, counted from 0."""
+    fields: tuple[tuple[str, str], ...]
+    block: str
+    """All of it, as it stands in the file."""
+    prose: str
+    """The text that is neither title nor field."""
+    section: str = ""
+    """The `## ` heading it stands under."""
+
+    @property
+    def line(self) -> int:
+        """The line of its heading, counted from 1."""
+        return self.start + 1
+
+    def field(self, name: str) -> str:
+        """The value of the first field NAME, in any case; nothing when there is none."""
+        wanted = fold(name)
+        return next((value for key, value in self.fields if fold(key) == wanted), "")
+
+    @property
+    def importance(self) -> int | None:
+        """1 (critical) to 5 (minor), where it says so: also `2/5` and `2 (high)`."""
+        found = re.match(_IMPORTANCE, self.field("Importance"))
+        return int(found[1]) if found else None
+
+    @property
+    def status(self) -> str:
+        """The status in small letters, without remarks: `Active. (Since May)` is `active`."""
+        return _word(self.field("Status"))
+
+    @property
+    def type(self) -> str:
+        """The type in small letters, without remarks."""
+        return _word(self.field("Type"))
+
+    @property
+    def related(self) -> tuple[str, ...]:
+        """What the field `Related` names, parted by commas; of a link its target."""
+        parts = re.split("[,;]", re.sub(_LINK, r"\1", self.field("Related")))
+        return tuple(filter(None, (each.strip() for each in parts)))
+
+    @property
+    def date(self) -> dt.date | None:
+        """The newest day that one of its dates names."""
+        days = (_day(self.field(name)) for name in DATES)
+        return max(filter(None, days), default=None)
+
+    @property
+    def confirmed(self) -> dt.date | None:
+        """The day on which somebody last said that it is still true."""
+        return _day(self.field("Confirmed"))
+
+
+def parse(text: str, known: Iterable[str] = ()) -> tuple[Entry, ...]:
+    """The entries of TEXT in order; KNOWN are more names of fields that may stand without marks.
+
+    Any text can be parsed: what is no entry is left out.
+    """
+    return _parsed(text, tuple(known))
+
+
+@lru_cache(maxsize=8)
+def _parsed(text: str, known: tuple[str, ...]) -> tuple[Entry, ...]:
+    """Who changes many entries of a file asks for the same text again and again."""
+    found = scan(text)
+    names = names_known(known)
+    entries = [_entry(found, heading, end, names) for heading, end in _spans(found)]
+    sections = _sections(found)
+    slugs = _unique([slug_of(each.title) for each in entries])
+    return tuple(
+        each._replace(slug=slug, section=sections[each.start])
+        for each, slug in zip(entries, slugs, strict=True)
+    )
+
+
+def names_known(known: Iterable[str] = ()) -> Collection[str]:
+    """The names of fields that count wherever they stand, folded."""
+    return _KNOWN.union(map(fold, known)) if known else _KNOWN
+
+
+def slug_of(title: str) -> str:
+    """TITLE as a part of an address: small letters and digits of any script, joined by dashes."""
+    text = title.lower()
+    if not text.isascii():
+        import unicodedata  # a megabyte that plain titles never need
+
+        text = normal_form("NFC", text)
+        text = "".join(x if x.isalnum() or unicodedata.category(x)[0] == "M" else "-" for x in text)
+        slug = "-".join(filter(None, text.split("-")))
+    else:
+        slug = "-".join(re.findall(r"[a-z0-9]+", text))
+    if any(map(str.isalnum, slug)):
+        return slug
+    from zlib import crc32  # a title of signs alone still has the same address tomorrow
+
+    return f"entry-{crc32(title.encode('utf-8', 'surrogatepass')):08x}" if title else "entry"
+
+
+def split_address(address: str) -> tuple[str, str]:
+    """The path and the entry's name that ADDRESS is made of; no name when it is only a path."""
+    path, mark, name = address.partition(".md#")
+    if mark:
+        return f"{path}.md", name
+    path, _, name = address.rpartition("#")
+    return (path, name) if path and name and not set(name) & set("./") else (address, "")
+
+
+def same_title(one: str, other: str) -> bool:
+    """Whether two titles are one to a reader: case, Unicode form and blanks do not matter."""
+    return path_fold(one).split() == path_fold(other).split()
+
+
+def wording(block: str) -> str:
+    """What a block says, word for word: line endings and empty lines behind it do not matter."""
+    return block.replace("\r\n", "\n").removeprefix(BOM).rstrip()
+
+
+def matching(entries: Sequence[Entry], title: str) -> Entry | None:
+    """The entry that who says TITLE means: by title, exactly or nearly, then by slug."""
+    exact = next((each for each in entries if each.title == title), None)
+    near = exact or next((each for each in entries if same_title(each.title, title)), None)
+    return near or next((each for each in entries if each.slug == title), None)
+
+
+def find(entries: Sequence[Entry], name: str) -> Entry:
+    """The entry at an address, or of a slug or title; NotFound tells of similar ones."""
+    found = named(entries, name)
+    if found is None:
+        raise _unknown(entries, name)
+    return found
+
+
+def named(entries: Sequence[Entry], name: str) -> Entry | None:
+    """The entry at an address, or of a slug or title, where there is one."""
+    for wanted in dict.fromkeys((name, split_address(name)[1])):
+        by_slug = next((each for each in entries if wanted and each.slug == wanted), None)
+        found = by_slug or (matching(entries, wanted) if wanted else None)
+        if found:
+            return found
+    return None
+
+
+def _unknown(entries: Sequence[Entry], name: str) -> NotFound:
+    from difflib import get_close_matches  # only for an error
+
+    wanted = slug_of(split_address(name)[1] or name)
+    slugs = [each.slug for each in entries]
+    near = get_close_matches(wanted, slugs, 3, 0.5) or slugs[:3]
+    titles = ", ".join(f"{each.title} (#{each.slug})" for each in entries if each.slug in near)
+    hint = f"did you mean {titles}?" if near else "there is no entry at all yet"
+    return NotFound(f"there is no entry {name!r}", hint=hint, entry=name, near=near)
+
+
+def _spans(found: Lines) -> list[tuple[Heading, int]]:
+    ends = [*(each.line for each in found.headings[1:]), len(found.lines)]
+    pairs = zip(found.headings, ends, strict=False)
+    return [(each, end) for each, end in pairs if each.level == ENTRY_LEVEL]
+
+
+def _sections(found: Lines) -> dict[int, str]:
+    """The section of each entry, by the line of its heading."""
+    section, sections = "", {}
+    for each in found.headings:
+        if each.level < ENTRY_LEVEL:
+            section = each.title if each.level == ENTRY_LEVEL - 1 else ""
+        sections[each.line] = section
+    return sections
+
+
+def _entry(found: Lines, heading: Heading, end: int, known: Collection[str]) -> Entry:
+    start = heading.line
+    fields = spots(found, start, end, known)
+    taken = {at for each in fields for at in range(each.start, each.end)}
+    prose = "".join(found.lines[at] for at in range(start + 1, end) if at not in taken)
+    pairs = tuple((each.name, each.value) for each in fields)
+    block = "".join(found.lines[start:end])
+    return Entry(heading.title, "", start, end, pairs, block, prose.strip())
+
+
+def _unique(slugs: Sequence[str]) -> list[str]:
+    """SLUGS with numbers where they repeat; the first of a kind always has its own."""
+    taken, numbers, found = set(slugs), dict.fromkeys(slugs, 0), []
+    for slug in slugs:
+        numbers[slug] += 1
+        free = slug
+        while numbers[slug] > 1 and free in taken:
+            free = f"{slug}-{numbers[slug]}"
+            numbers[slug] += free in taken
+        found.append(free)
+    return found
+
+
+def _word(value: str) -> str:
+    said = re.split(_STATUS_END, value.strip("*_`\"' \t"), maxsplit=1)[0]
+    return " ".join(said.strip("*_`\"' \t").casefold().split())
+
+
+def _day(value: str) -> dt.date | None:
+    found = re.search(_DAY, value)
+    try:
+        return dt.date.fromisoformat(found[0]) if found else None
+    except ValueError:
+        return None

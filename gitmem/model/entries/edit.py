@@ -1,0 +1,260 @@
+"""Entries: the `### Title` blocks of a file, read, addressed, changed and moved.
+
+An entry goes from its heading to the next of the same level or a higher one. It has fields
+(`- **Status:** active`) and free text. Whatever is done to one entry, no other line of the file
+changes, and what was written is read back before it is given away.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
+
+from gitmem.errors import BadInput
+from gitmem.model.entries.blocks import (
+    Entry,
+    find,
+    matching,
+    parse,
+    slug_of,
+    split_address,
+    wording,
+)
+from gitmem.model.entries.files import (
+    add,
+    add_all,
+    appended,
+    ended,
+    inserted,
+    moved_to_section,
+    take,
+    take_all,
+)
+from gitmem.model.entries.input import (
+    Fields,
+    Wanted,
+    checked_title,
+    field_name,
+    free_text,
+    rank,
+    wanted,
+)
+from gitmem.model.entries.lines import (
+    NESTED,
+    Lines,
+    Spot,
+    bare,
+    column,
+    ending,
+    fold,
+    is_blank,
+    newline_before,
+    scan,
+    split_lines,
+    spots,
+    written,
+)
+from gitmem.model.entries.rules import status_of
+from gitmem.model.entries.sections import place_of_new
+from gitmem.model.layout.layout import Layer
+
+__all__ = [
+    "Entry",
+    "Put",
+    "add",
+    "add_all",
+    "field_name",
+    "find",
+    "matching",
+    "parse",
+    "put",
+    "settled",
+    "slug_of",
+    "split_address",
+    "take",
+    "take_all",
+]
+
+
+class Put(NamedTuple):
+    """A text in which one entry was put."""
+
+    text: str
+    slug: str
+    created: bool
+
+
+def put(
+    text: str,
+    name: str,
+    fields: Fields = (),
+    body: str | None = None,
+    order: Sequence[str] = (),
+    *,
+    layer: Layer | None = None,
+) -> Put:
+    """TEXT with the entry NAME, a title or the slug of one there is, saying FIELDS and BODY.
+
+    A field that is there gets its value replaced where it stands; a new one comes to its place in
+    ORDER, others behind. BODY becomes the free text after the fields; fields that stand in it count
+    as given, but FIELDS come first. Nothing is ever removed: no BODY leaves the text that is there,
+    and an empty value is BadInput. Where headings name statuses of LAYER, a new entry comes under
+    the one that fits, and one whose status changes moves there.
+    """
+    title = checked_title(name)
+    wish = wanted(title, fields, body or "", order)
+    known = matching(parse(text, order), title)
+    changed = _updated(text, known, wish) if known else _created(text, title, wish, layer)
+    done = _read_back(text, changed, known, title, wish)
+    return done if known is None else settled(done, known, layer)
+
+
+def settled(done: Put, before: Entry, layer: Layer | None) -> Put:
+    """DONE with the entry under the heading that fits, if its status is not that of BEFORE."""
+    entry = find(parse(done.text), done.slug)
+    if layer is None or status_of(entry, layer) == status_of(before, layer):
+        return done
+    text, found = moved_to_section(done.text, entry, layer)
+    return Put(text, found.slug, done.created)
+
+
+def _created(text: str, title: str, wish: Wanted, layer: Layer | None) -> str:
+    # Marks at the end of a heading are decoration, unless there are more behind them.
+    closing = " ###" if re.search(r"(^|\s)#+$", title) else ""
+    block = [f"### {title}{closing}\n"]
+    for name, value in wish.fields:
+        block += written(f"- **{name}:**", value, "\n")
+    if wish.body:
+        block += ["\n", *split_lines(f"{wish.body}\n")]
+    entries = parse("".join(block), wish.order) if layer else ()
+    at = place_of_new(text, entries[0], layer) if entries else None
+    return appended(text, block) if at is None else inserted(text, block, at)
+
+
+def _updated(text: str, entry: Entry, wish: Wanted) -> str:
+    for pair in wish.fields:
+        text = _with_field(text, entry.start, pair, wish)
+    return _with_body(text, entry.start, wish) if wish.body else text
+
+
+def _standing(text: str, start: int, known: Collection[str]) -> tuple[Lines, list[Spot], int]:
+    """The file, the fields of the entry at START, and where that entry ends."""
+    found = scan(text)
+    ends = (each.line for each in found.headings if each.line > start)
+    end = next(ends, len(found.lines))
+    return found, spots(found, start, end, known), end
+
+
+def _with_field(text: str, start: int, pair: tuple[str, str], wish: Wanted) -> str:
+    found, fields, end = _standing(text, start, wish.known)
+    lines, (name, value) = found.lines, pair
+    old = next((each for each in fields if fold(each.name) == fold(name)), None)
+    if old is None:
+        return "".join(_with_new(lines, (start, end), fields, pair, wish.order))
+    if old.value == value:
+        return text
+    newline = ending(lines[old.start]) or newline_before(lines, old.start)
+    new = written(old.prefix, value, newline)
+    if not ending(lines[old.end - 1]):
+        new[-1] = bare(new[-1])
+    return "".join([*lines[: old.start], *new, *lines[old.end :]])
+
+
+def _with_new(
+    lines: list[str],
+    span: tuple[int, int],
+    fields: Sequence[Spot],
+    pair: tuple[str, str],
+    order: Sequence[str],
+) -> list[str]:
+    if not fields:
+        return _with_first(lines, span, pair)
+    place = rank(pair[0], order)
+    before = [each for each in fields if rank(each.name, order) <= place]
+    anchor = before[-1] if before else fields[0]
+    at = anchor.end if before else anchor.start
+    newline = newline_before(lines, at)
+    new = written(_prefix(anchor, pair[0]), pair[1], newline)
+    return [*ended(lines[:at], newline), *new, *lines[at:]]
+
+
+def _with_first(lines: list[str], span: tuple[int, int], pair: tuple[str, str]) -> list[str]:
+    """A field where there is none yet: above the text, unless that would be read as its value."""
+    start, end = span
+    said = [at for at in range(start + 1, end) if not is_blank(lines[at])]
+    indented = bool(said) and column(lines[said[0]]) >= NESTED
+    at = said[-1] + 1 if indented else start + 1
+    newline = newline_before(lines, at)
+    new = written(f"- **{pair[0]}:**", pair[1], newline)
+    if indented:
+        new = [newline, *new]
+    elif said and said[0] == at:
+        new = [*new, newline]
+    return [*ended(lines[:at], newline), *new, *lines[at:]]
+
+
+def _prefix(anchor: Spot, name: str) -> str:
+    """A new field looks like its neighbour, if that one is bold and so can carry any name."""
+    before, _, after = anchor.prefix.rpartition(anchor.name)
+    return f"{before}{name}{after}" if re.search(r"\*\*|__", before) else f"- **{name}:**"
+
+
+def _with_body(text: str, start: int, wish: Wanted) -> str:
+    found, fields, end = _standing(text, start, wish.known)
+    lines = found.lines
+    first = fields[-1].end if fields else start + 1
+    if len(scan(f"{''.join(lines[start:end])}\n### \n").headings) == 1:
+        raise BadInput(
+            "the entry has a code block (```) or a comment (<!--) that is never closed, "
+            "so it cannot be told where it ends",
+            hint="close it first, with `gitmem edit`",
+        )
+    last = max([first, *(at + 1 for at in range(first, end) if not is_blank(lines[at]))])
+    if free_text("".join(lines[first:last])) == wish.body:
+        return text
+    newline = newline_before(lines, first)
+    body = [bare(each) + newline for each in split_lines(f"{wish.body}\n")]
+    apart = [newline] if last < len(lines) and not is_blank(lines[last]) else []
+    return "".join([*ended(lines[:first], newline), newline, *body, *apart, *lines[last:]])
+
+
+def _read_back(text: str, changed: str, known: Entry | None, title: str, wish: Wanted) -> Put:
+    """The judge is the reader: better no change than one that says something else."""
+    before, after = list(parse(text, wish.order)), list(parse(changed, wish.order))
+    at = before.index(known) if known else _first_new(before, after)
+    found = after[at] if at < len(after) else None
+    own = 1 if known else 0
+    others = [wording(each.block) for each in before[:at] + before[at + own :]]
+    if found is None or others != [wording(each.block) for each in after[:at] + after[at + 1 :]]:
+        raise _unreadable()
+    expected = _firsts(known.fields if known else ()) | {fold(x): value for x, value in wish.fields}
+    standing = _firsts(found.fields)
+    if any(standing.get(name, "") != value for name, value in expected.items()):
+        raise _unreadable()
+    if found.title != (known.title if known else title):
+        raise _unreadable()
+    return Put(changed, found.slug, known is None)
+
+
+def _first_new(before: Sequence[Entry], after: Sequence[Entry]) -> int:
+    """Where AFTER begins to differ from BEFORE."""
+    pairs = zip(before, after, strict=False)
+    same = (wording(one.block) == wording(other.block) for one, other in pairs)
+    return next((at for at, is_same in enumerate(same) if not is_same), len(before))
+
+
+def _firsts(fields: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """FIELDS by folded names; of several that are one, the first counts."""
+    found: dict[str, str] = {}
+    for name, value in fields:
+        found.setdefault(fold(name), value)
+    return found
+
+
+def _unreadable() -> BadInput:
+    return BadInput(
+        "the entry would not read back as it was given",
+        hint="look for a code block (```) or a comment (<!--) in the file that is never closed, "
+        "and for indented text that would go on with a field",
+    )

@@ -1,0 +1,191 @@
+"""The words of a text as they are looked for: in any language, whatever their case and form.
+
+A word is known by its term: the stem of an English word, else the word in small letters without
+accents. Scripts that put no blanks between words are taken in overlapping pairs of characters, so
+that any part of a sentence can be found. A term holds no blank and no ASCII sign.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from functools import cache
+
+from gitmem.model.language.common_words import ASKING, HIRAGANA, PARTICLES, REPLIES, STOP_WORDS
+from gitmem.model.language.normal_forms import normal_form
+from gitmem.model.language.stems import IRREGULAR, stem
+
+_UNSPACED = (
+    "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+)
+"""Thai, Lao, Tibetan, Burmese, Khmer, Japanese, Chinese; Korean, whose particles stick to words."""
+_SIGNS = "\u231a-\u23fa\u2600-\u27bf\u2b05-\u2b55\U0001f000-\U0001faff"
+"""Signs that people look for: each is a word."""
+_JAMO = "[\u1100-\u11ff]"
+"""The parts of Korean characters: macOS writes names with them."""
+# Letters and digits; the marks of Indian scripts, and accents, belong to the letters before them.
+_MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670"
+_LETTERS = rf"[^\W_{_UNSPACED}]|[{_MARKS}\u0900-\u0963\u0966-\u0dff]"
+# Strings: to compile the scripts of the world takes milliseconds that plain text never needs.
+_WORD = rf"[{_UNSPACED}]+|[{_SIGNS}]|(?:{_LETTERS})+"
+_ASCII_WORD = r"[A-Za-z0-9]+"
+_PLAIN = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
+_UNSPACED_RUN = rf"[{_UNSPACED}]+"
+_ACCENTS = f"[{_MARKS}\u0640]+"
+LONGEST = 64
+"""Characters of a word that count: what is longer is a digest or a picture."""
+HELD = 100_000
+
+
+class _Known(dict[str, str]):
+    """The terms of words that were met, each computed once."""
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= HELD:
+            self.clear()
+        found = self[word] = " ".join(_terms(word))
+        return found
+
+
+_known = _Known()
+
+
+def terms_of(text: str) -> str:
+    """The terms of TEXT in order, with blanks between them."""
+    found = map(_known.__getitem__, words_of(text))
+    # A word of nothing but accents has no term; one of ASCII always has.
+    return " ".join(found if text.isascii() else filter(None, found))
+
+
+def words_of(text: str) -> list[str]:
+    """The words of TEXT as they stand there; those of plain ASCII in small letters."""
+    if text.isascii():
+        return text.translate(_PLAIN).split()
+    if re.search(_JAMO, text):
+        text = normal_form("NFC", text)
+    return re.findall(_WORD, text)
+
+
+def telling(text: str) -> list[str]:
+    """The words of TEXT that say what it is about."""
+    return [each for each in words_of(text) if _known[each] and _tells(each)]
+
+
+def is_about_something(text: str) -> bool:
+    """Whether TEXT has a word that says what it is about, and not just what to do with it.
+
+    Replies and orders are made of the same few words: `nice work`, `try the next one`. A prompt of
+    nothing else is about what was just done, and calls for no memory.
+    """
+    idle = _idle_terms()
+    return any(not idle.issuperset(_sought(each)) for each in telling(text))
+
+
+@cache
+def _idle_terms() -> frozenset[str]:
+    return frozenset(map(stem, (*REPLIES, *STOP_WORDS)))
+
+
+def asked(text: str) -> list[str]:
+    """The terms by which to look for TEXT, each once; of common words only if it has no other.
+
+    A single character of a script without blanks ends in `*`: whatever begins so.
+    """
+    words = telling(text) or words_of(text)
+    found = dict.fromkeys(term for word in words for term in _sought(word))
+    return list(filter(_is_told, found)) or list(found)
+
+
+def _tells(word: str) -> bool:
+    if is_unspaced(word):
+        return any(map(_is_told, _sought(word)))
+    low = word.lower()
+    return low not in STOP_WORDS and IRREGULAR.get(low, "") not in STOP_WORDS
+
+
+def _is_told(term: str) -> bool:
+    """False for what a script without blanks puts between its words."""
+    if term.isascii():
+        return True
+    return term not in ASKING and PARTICLES.isdisjoint(term) and not HIRAGANA.issuperset(term)
+
+
+def marked(text: str, wanted: Collection[str]) -> Iterator[tuple[int, int]]:
+    """Where in TEXT the words stand that one of the terms WANTED means."""
+    plain = {each for each in wanted if not each.endswith("*")}
+    begin = tuple(each[:-1] for each in wanted if each.endswith("*"))
+    pattern = _ASCII_WORD if text.isascii() else _WORD
+    for found in re.finditer(pattern, text):
+        if is_unspaced(found[0]):
+            yield from _marked_run(found[0], found.start(), plain, begin)
+        elif _are_meant(_known[found[0]].split(), plain, begin):
+            yield found.span()
+
+
+def _are_meant(terms: Sequence[str], plain: set[str], begin: tuple[str, ...]) -> bool:
+    met = not plain.isdisjoint(terms)
+    return met or (bool(begin) and any(each.startswith(begin) for each in terms))
+
+
+def _terms(word: str) -> list[str]:
+    """The terms of one word as it stands in a text."""
+    if word.isascii():
+        return [stem(word.lower()[:LONGEST])]
+    plain = folded(word)
+    if is_unspaced(plain):
+        return _pairs(plain)
+    # Signs such as ligatures, fractions or full-width letters come apart.
+    parts = re.findall(_WORD, plain)
+    if parts == [plain]:
+        return [stem(plain[:LONGEST])]
+    return [each for part in parts for each in _terms(part)]
+
+
+def is_unspaced(word: str) -> bool:
+    """Whether WORD is of a script without blanks."""
+    return not word.isascii() and re.fullmatch(_UNSPACED_RUN, word) is not None
+
+
+def folded(word: str) -> str:
+    """WORD in small letters, without accents and in one Unicode form."""
+    bare = re.sub(_ACCENTS, "", normal_form("NFKD", normal_form("NFKC", word).casefold()))
+    return normal_form("NFC", bare)
+
+
+def _pairs(run: str) -> list[str]:
+    """Every two characters that follow each other, and the last one: so each begins a term."""
+    return [*(run[at : at + 2] for at in range(len(run) - 1)), run[-1]]
+
+
+def _sought(word: str) -> list[str]:
+    terms = _known[word].split()
+    if not is_unspaced(word) or not terms:
+        return terms
+    return terms[:-1] if len(terms) > 1 else [f"{terms[0]}*"]
+
+
+def _marked_run(
+    run: str, at: int, plain: set[str], begin: tuple[str, ...]
+) -> Iterator[tuple[int, int]]:
+    """The parts of a run without blanks that are meant; what overlaps is one part."""
+    terms = _known[run].split()
+    if len(terms) != len(run):  # it has another form than its terms: they cannot be told apart
+        if _are_meant(terms, plain, begin):
+            yield at, at + len(run)
+        return
+    start = end = -1
+    for offset, term in enumerate(terms):
+        if term in plain:
+            reach = offset + len(term)
+        elif begin and term.startswith(begin):
+            reach = offset + 1
+        else:
+            continue
+        if offset > end and start >= 0:
+            yield at + start, at + end
+            start = -1
+        start = offset if start < 0 else start
+        end = reach
+    if start >= 0:
+        yield at + start, at + end

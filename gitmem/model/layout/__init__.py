@@ -1,0 +1,1 @@
+"""What `gitmem.yaml` says: layers, and the rules of journals, logs and archives."""

@@ -1,0 +1,1 @@
+"""Formats of text: frontmatter, JSON, Markdown sections, conflict markers, three-way merging."""

@@ -1,0 +1,1 @@
+"""Messages in batches, which of them are summarised, and the summaries of compactions."""

@@ -1,0 +1,140 @@
+"""The summaries of sessions in a file of memory: what they are about, and what is shown of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gitmem.model.language.sentences import SENTENCE_END
+from gitmem.model.transcripts.scratchpads import summary_in
+
+HEADING = "## Session Compaction"
+GIST = 250
+"""Characters of a summary that a prompt shows."""
+BETWEEN = "; "
+"""Between the summaries of one day."""
+
+_ANALYSIS = re.compile(r"<(/?)analysis\b[^<>]*>", re.IGNORECASE)
+_BEGIN = re.compile(r"(?im)^[ \t]*<analysis\b[^<>]*>")
+# At the start of a line, or right behind `</analysis>`: elsewhere it is prose about the tag.
+_OPEN = re.compile(r"(?im)(?:^|(?<=>))[ \t]*<summary\b[^<>]*>")
+_CLOSE = re.compile(r"(?i)</summary\s*>")
+_SECTION = re.compile(rf"(?m)^{HEADING}\b.*$")
+_SUMMARY = re.compile(r"(?im)^summary:[ \t]*[\"']?<analysis\b.*$")
+_NEXT = re.compile(r"(?m)^#{1,6} ")
+_ITEM = re.compile(r"(?:[-*+]|\d{1,2}[.)])\s+")
+_LABEL = re.compile(r"(?:\d{1,2}[.)]\s+)?(?:\*\*|__)?[^.!?:]{1,80}:(?:\*\*|__)?:?")
+_LABELLED = re.compile(r"\d{1,2}[.)]\s+(?:\*\*|__)?[^.!?:]{1,80}:(?:\*\*|__)?\s+(?=\S)")
+_BOLD = re.compile(r"\*\*[^*]{1,80}\*\*|__[^_]{1,80}__")
+_FENCE = re.compile(r"`{3,}|~{3,}")
+_RULE = re.compile(r"(?:[-*_=`~]{3,}.*|</?[a-zA-Z][^<>]*>)")
+
+
+def _scratchpad_end(text: str, start: int, stop: int) -> tuple[int, bool]:
+    """Where the scratchpad that begins at START ends, and whether a summary begins there."""
+    depth, closed = 0, 0
+    for tag in _ANALYSIS.finditer(text, start, stop):
+        depth += -1 if tag[1] else 1
+        closed = tag.end() if tag[1] else closed
+        if not depth:
+            opened = _OPEN.search(text, tag.end(), stop)
+            return (opened.start(), True) if opened else (tag.end(), False)
+    opened = _OPEN.search(text, start, stop)
+    if opened:
+        return opened.start(), True
+    return closed or stop, False
+
+
+def gist(text: str) -> str:
+    """What a summary is about: its first sentences of content, on one line."""
+    said = " ".join(_first_paragraph(text))
+    if not said:
+        lines = filter(None, map(str.strip, text.splitlines()))
+        return cut(next(lines, "").strip("# "), GIST)
+    return _sentences(_ITEM.sub("", _LABELLED.sub("", said), count=1))
+
+
+def _first_paragraph(text: str) -> Iterator[str]:
+    """The lines of the first paragraph, or the first item of a list, that is no heading or code."""
+    begun, fence = False, ""
+    for each in text.splitlines():
+        line = " ".join(each.split())
+        mark = _FENCE.match(line)
+        if mark and (not fence or mark[0].startswith(fence)):
+            fence = "" if fence else mark[0]
+        is_content = bool(line) and not fence and not mark and not _is_heading(line)
+        if begun and (not is_content or _ITEM.match(line)):
+            return
+        if is_content:
+            begun = True
+            yield line
+
+
+def _is_heading(line: str) -> bool:
+    forms = (_LABEL, _RULE, _BOLD)
+    return line.startswith("#") or any(each.fullmatch(line) for each in forms)
+
+
+def _sentences(text: str) -> str:
+    """As many whole sentences of TEXT as there is room for; of one that is too long, a part."""
+    ends = [found.start() for found in SENTENCE_END.finditer(text)]
+    whole = [end for end in (*ends, len(text)) if end <= GIST]
+    return text[: whole[-1]].rstrip() if whole else cut(text, GIST)
+
+
+def cut(text: str, most: int) -> str:
+    """TEXT with at most so many characters."""
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+
+
+def gists(text: str) -> str:
+    """What the compactions in the file TEXT are about, for one that has no summary of its own."""
+    heads = list(_SECTION.finditer(text)) if HEADING in text else []
+    if not heads:
+        return ""
+    stops = [*(each.start() for each in heads[1:]), len(text)]
+    sections = (text[head.end() : stop] for head, stop in zip(heads, stops, strict=True))
+    return BETWEEN.join(filter(None, (gist(summary_in(each)) for each in sections)))
+
+
+def without_scratchpads(text: str) -> str:
+    """TEXT with blanks in the place of scratchpads that an earlier release kept with a summary.
+
+    Only right below the heading of a compaction, and in the one-line summary that was taken from
+    it; never what stands behind it. Places and lines stay the same.
+    """
+    if HEADING not in text or not _ANALYSIS.search(text) or not _SECTION.search(text):
+        return text
+    parts, at = [], 0
+    for start, stop in _scratchpads(text):
+        parts += [text[at:start], re.sub(r"[^\n]", " ", text[start:stop])]
+        at = stop
+    return "".join((*parts, text[at:]))
+
+
+def squeezed(text: str) -> str:
+    """What a reader sees of TEXT: without scratchpads, and without the gaps that they leave."""
+    plain = without_scratchpads(text)
+    return text if plain is text else re.sub(r"\n(?:[ \t]*\n){2,}", "\n\n", plain)
+
+
+def _scratchpads(text: str) -> Iterator[tuple[int, int]]:
+    heads = list(_SECTION.finditer(text))
+    above = _SUMMARY.search(text, 0, heads[0].start()) if text.startswith("---") else None
+    if above:
+        yield above.span()
+    for number, head in enumerate(heads):
+        stop = heads[number + 1].start() if number + 1 < len(heads) else len(text)
+        start = head.end() + len(text[head.end() : stop]) - len(text[head.end() : stop].lstrip())
+        if not _BEGIN.match(text, start, stop):
+            continue
+        end, opens = _scratchpad_end(text, start, stop)
+        if not opens:
+            following = _NEXT.search(text, start, stop)
+            yield start, min(end, following.start()) if following and end == stop else end
+            continue
+        opened = _OPEN.match(text, end, stop)
+        yield start, opened.end() if opened else end
+        closed = _CLOSE.search(text, end, stop)
+        if closed:
+            yield closed.span()

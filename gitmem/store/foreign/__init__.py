@@ -1,0 +1,1 @@
+"""Repositories that are not ours, read for adoption."""

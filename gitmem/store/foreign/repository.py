@@ -1,0 +1,270 @@
+"""Somebody else's repository, only read: where a folder's own history is, and what it says.
+
+Objects are read and checked by our own reader, because libgit2 loops for ever on a truncated one.
+No program, filter or hook of that repository runs, and nothing in it is written.
+
+By hand instead of pygit2's `Repository`, which opens it for its settings only.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from gitmem.store.foreign.locations import (
+    HistoryUnreadable,
+    common_of,
+    gitdir_of,
+    is_bare,
+    packed_ref,
+    small_text,
+    stores_of,
+)
+from gitmem.store.formats import unread
+from gitmem.store.isolation import seal
+from gitmem.store.objects.database import ObjectDamaged, ObjectMissing, Objects
+from gitmem.store.objects.trees import FOLDER, Node, Tree, parse
+from gitmem.store.repository import Commit, Difference, differences, parse_commit
+from gitmem.store.setup import parse_config
+
+if TYPE_CHECKING:
+    import pygit2
+
+__all__ = [
+    "Foreign",
+    "ForeignCommit",
+    "HistoryUnreadable",
+    "Past",
+    "find",
+    "is_repository",
+]
+
+LINK = 0o120000
+SUBMODULE = 0o160000
+LFS = b"version https://git-lfs.github.com/spec/v1\n"
+CACHED = 4096
+_ID = 40
+
+
+class ForeignCommit(NamedTuple):
+    """A commit of the other repository."""
+
+    commit: Commit
+    email: str
+    root: str | None
+    """The tree of the folder that is looked at; None where it was not there."""
+
+
+class Past(NamedTuple):
+    """What could be read of a history."""
+
+    commits: tuple[ForeignCommit, ...]
+    """Parents before children."""
+    problems: tuple[str, ...]
+    """Why it may be shorter than it was."""
+
+
+class Foreign:
+    """The repository to which a folder belongs."""
+
+    def __init__(self, top: Path, gitdir: Path, prefix: str, *, bare: bool = False) -> None:
+        self.top = top
+        self.gitdir = gitdir
+        self.common = common_of(gitdir)
+        self.prefix = prefix
+        """The folder's path in the repository; empty where it is the top of it."""
+        self.bare = bare
+        self._config = {
+            **parse_config(small_text(self.common / "config") or ""),
+            **parse_config(small_text(self.gitdir / "config.worktree") or ""),
+        }
+        self._check_form()
+        self._objects = [Objects(each, stand_ins=False) for each in stores_of(self.common)]
+        self._trees: dict[str, Tree] = {}
+        self._raw: pygit2.Repository | None = None
+
+    @property
+    def is_own(self) -> bool:
+        """True when the folder is a repository, not a part of one."""
+        return not self.prefix
+
+    @property
+    def is_sparse(self) -> bool:
+        """True when files may be missing from the folder and yet not deleted."""
+        return self._config.get("core.sparsecheckout", "").lower() == "true"
+
+    def places(self) -> Iterator[Path]:
+        """The folders that are read."""
+        yield from (self.gitdir, self.common)
+        yield from stores_of(self.common)
+
+    def close(self) -> None:
+        """Give back file handles."""
+        for each in self._objects:
+            each.close()
+
+    def head(self) -> str | None:
+        """The commit that is checked out; None when there is none yet."""
+        text = small_text(self.gitdir / "HEAD")
+        if text is None:
+            raise HistoryUnreadable("its HEAD cannot be read")
+        for _ in range(5):
+            if not text.startswith("ref: "):
+                break
+            name = text[5:].strip()
+            found = small_text(self.common / name) or packed_ref(self.common, name)
+            if found is None:
+                return None
+            text = found
+        oid = text.strip()
+        if len(oid) != _ID or not all(char in "0123456789abcdef" for char in oid):
+            raise HistoryUnreadable("its HEAD names no commit")
+        return oid
+
+    def tracks(self) -> bool:
+        """Whether the commit that is checked out knows the folder."""
+        with suppress(ObjectDamaged, HistoryUnreadable):
+            head = self.head()
+            return head is not None and self._commit(head, shallow=False).root is not None
+        return False
+
+    def past(self, head: str) -> Past:
+        """HEAD and its ancestors, as far back as they can be read."""
+        shallow = set((small_text(self.common / "shallow") or "").split())
+        problems = ["it is a shallow clone: what came before is not there"] if shallow else []
+        found: dict[str, ForeignCommit | None] = {}
+        order: list[ForeignCommit] = []
+        waiting = [(head, False)]
+        while waiting:
+            oid, entered = waiting.pop()
+            commit = found.get(oid)
+            if entered and commit:
+                order.append(commit)
+            if entered or oid in found:
+                continue
+            try:
+                commit = found[oid] = self._commit(oid, shallow=oid in shallow)
+            except ObjectDamaged as error:
+                found[oid] = None
+                problems.append(f"the commit {oid[:10]} cannot be read: it is {error.why}")
+                continue
+            waiting.append((oid, True))
+            waiting += [(parent, False) for parent in reversed(commit.commit.parents)]
+        known = {each.commit.oid for each in order}
+        return Past(tuple(_within(each, known) for each in order), tuple(problems))
+
+    def changes(self, before: str | None, after: str | None) -> list[Difference]:
+        """The files in which two trees differ; ObjectDamaged where one cannot be read."""
+        return list(differences(self, "", before, after))
+
+    def names(self, root: str | None) -> frozenset[str]:
+        """The path of every file below a tree."""
+        return frozenset(path for path, _, _ in self.changes(None, root))
+
+    def blob(self, oid: str) -> bytes:
+        """The bytes of a file, or ObjectDamaged."""
+        return self._read("blob", oid)
+
+    def tree(self, oid: str) -> Tree:
+        """A tree, or ObjectDamaged."""
+        tree = self._trees.get(oid)
+        if tree is None:
+            try:
+                tree = parse(self._read("tree", oid))
+            except ValueError as error:
+                raise ObjectDamaged(oid, "not a tree") from error
+            if len(self._trees) >= CACHED:
+                self._trees.clear()
+            self._trees[oid] = tree
+        return tree
+
+    def ignores(self, path: str) -> bool:
+        """Whether the repository's own rules say that PATH is none of its files."""
+        import pygit2  # only where a folder that is a repository of its own is adopted
+
+        with suppress(pygit2.GitError, OSError, KeyError, ValueError):
+            if self._raw is None:
+                seal()
+                flags = pygit2.enums.RepositoryOpenFlag.NO_SEARCH
+                self._raw = pygit2.Repository(str(self.top), flags)
+            return self._raw.path_is_ignored(path)
+        return False
+
+    def _commit(self, oid: str, *, shallow: bool) -> ForeignCommit:
+        data = _as_utf8(self._read("commit", oid))
+        commit = parse_commit(oid, data)
+        if shallow:
+            commit = commit._replace(parents=())
+        return ForeignCommit(commit, _email(data), self._root(commit.tree))
+
+    def _root(self, tree: str) -> str | None:
+        """The tree at our prefix; None where there is none, or none that can be read."""
+        node: Node | None = Node(FOLDER, tree)
+        with suppress(ObjectDamaged):
+            for part in self.prefix.split("/") if self.prefix else ():
+                node = self.tree(node.oid).get(part) if node and node.is_folder else None
+            return node.oid if node and node.is_folder else None
+        return None
+
+    def _read(self, kind: str, oid: str) -> bytes:
+        for each in self._objects:
+            with suppress(ObjectMissing):
+                return each.read_as(kind, oid)
+        raise ObjectMissing(oid)
+
+    def _check_form(self) -> None:
+        found = unread(self._config)
+        if found:
+            raise HistoryUnreadable(found.said)
+        for each in (self.gitdir / "HEAD", self.common / "objects", self.common / "refs"):
+            if each.is_symlink():
+                raise HistoryUnreadable(f"{each.name} in its git directory is a link")
+            if not each.exists():
+                raise HistoryUnreadable(f"its git directory has no {each.name}")
+
+
+def find(folder: Path, *, above_only: bool = False) -> Foreign | None:
+    """The repository that FOLDER is, or is tracked in; None when it has no history anywhere.
+
+    ABOVE_ONLY: what FOLDER itself is does not count.
+    """
+    if not above_only and is_bare(folder):
+        return Foreign(folder, folder, "", bare=True)
+    for above in folder.parents if above_only else (folder, *folder.parents):
+        if os.path.lexists(above / ".git"):
+            inside = folder.relative_to(above).as_posix()
+            found = Foreign(above, gitdir_of(above), "" if inside == "." else inside)
+            return found if found.is_own or found.tracks() else None
+    return None
+
+
+def is_repository(folder: Path) -> bool:
+    """Whether FOLDER is the top of a repository, whatever its state."""
+    return os.path.lexists(folder / ".git") or is_bare(folder)
+
+
+def _within(found: ForeignCommit, known: set[str]) -> ForeignCommit:
+    """The commit without the parents that could not be read."""
+    parents = tuple(each for each in found.commit.parents if each in known)
+    return found._replace(commit=found.commit._replace(parents=parents))
+
+
+def _as_utf8(data: bytes) -> bytes:
+    """A commit object in UTF-8, where it says that it is not."""
+    head = data.partition(b"\n\n")[0]
+    for line in head.split(b"\n"):
+        key, _, name = line.partition(b" ")
+        if key == b"encoding":
+            with suppress(LookupError):
+                return data.decode(name.decode("ascii", "replace"), "replace").encode()
+    return data
+
+
+def _email(data: bytes) -> str:
+    for line in data.partition(b"\n\n")[0].split(b"\n"):
+        if line.startswith(b"author "):
+            return line.partition(b"<")[2].partition(b">")[0].decode("utf-8", "replace")
+    return ""

@@ -1,0 +1,1 @@
+"""Checking, repairing, packing and pruning of a repository."""

@@ -1,0 +1,1 @@
+"""What commits changed: log, moves, diffs, and the dates of lines and entries."""

@@ -1,0 +1,269 @@
+"""Which date each entry of a commit has.
+
+Each path has its own provenance. An entry keeps its date where its text, white space aside, stood
+in the same file of a parent, or left another place in this commit: then it has moved. A copy of a
+text that still stands elsewhere is new where it is new; `regained_dates` says what date that is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from gitmem.model.entries.dates import Moved, State, Touch, Touches
+from gitmem.store.history.regained_dates import Commit, Regaining
+
+CAPTURE = "capture"
+SITTING = 600
+"""Seconds within which two captures can be one move, of an entry from one file to another."""
+MOST_MOVED = 4096
+"""Texts that are remembered for that."""
+
+
+class Texts(NamedTuple):
+    """The entries that a commit brings into a file or takes out of it, seen from one parent."""
+
+    path: str
+    blob: str
+    """The file as it is now; nothing where there is none."""
+    come: Sequence[bytes] = ()
+    gone: Sequence[bytes] = ()
+
+
+class Place(NamedTuple):
+    """A file, and the date of a text in it."""
+
+    path: str
+    touch: Touch
+
+
+NOWHERE = ("", 0, "")
+Left = dict[bytes, list[Place]]
+"""Texts, and the places that they left."""
+
+
+def net(come: list[bytes], gone: list[bytes]) -> tuple[list[bytes], list[bytes]]:
+    """Without the texts that come as often as they go: those stay."""
+    if not come or not gone or set(come).isdisjoint(gone):
+        return come, gone
+    counts = Counter(come)
+    counts.subtract(gone)
+    return list(counts.elements()), list((-counts).elements())
+
+
+def dated(
+    commit: Commit, changes: Sequence[Sequence[Texts]], regaining: Regaining
+) -> Mapping[str, Mapping[bytes, Touches]]:
+    """The entries of the files that differ from the first parent, by path.
+
+    CHANGES are those from each parent, in the order of their paths.
+    """
+    work = _Work(commit, changes, regaining)
+    if len(commit.parents) > 1:
+        work.merge()
+    for each in work.left:
+        work.move(each)
+    if commit.step.op == CAPTURE:
+        work.move_within_sitting()
+    work.touch()
+    for left in work.left:
+        for key, places in left.items():
+            for path, touch in places:
+                regaining.remember(key, path, touch, commit.state.run)
+    return work.texts
+
+
+class _Work:
+    """The entries of one commit on their way to a date."""
+
+    def __init__(
+        self, commit: Commit, changes: Sequence[Sequence[Texts]], regaining: Regaining
+    ) -> None:
+        self._commit, self._regaining = commit, regaining
+        self._files = changes[0]
+        self.left: list[Left] = [{} for _ in commit.parents]
+        """What left its place, seen from each parent."""
+        self.texts: dict[str, dict[bytes, Touches]] = {}
+        self._come: dict[bytes, list[str]] = {}
+        """The places to which texts came, as long as they have no date there."""
+        for at, state in enumerate(commit.parents):
+            for path, _, _, gone in changes[at]:
+                texts = _without(state, path, gone, self.left[at])
+                if not at:
+                    self.texts[path] = texts
+        for path, _, come, _ in self._files:
+            self.texts.setdefault(path, {})
+            for key in come:
+                self._come.setdefault(key, []).append(path)
+        self._gone = dict(self.left[0]) if commit.parents else {}
+        """The places that texts left in the first parent, as long as they went nowhere."""
+
+    def merge(self) -> None:
+        """Texts that stand where they stood in another parent have the date they had there."""
+        for key in list(self._come):
+            found = _merged(key, self._come[key], self._commit.parents)
+            for path, touch in found:
+                self._give(key, path, touch)
+
+    def move(self, left: Left) -> None:
+        """Texts that left a place and came to another one take their date along."""
+        for key in [each for each in left if each in self._come]:
+            pairs = self._paired(self._come[key], left[key])
+            for path, place in pairs:
+                self._give(key, path, place.touch)
+            if left is self.left[0]:
+                used = Counter(place for _, place in pairs)
+                self._gone[key] = list((Counter(left[key]) - used).elements())
+
+    def touch(self) -> None:
+        """All others are new where they are."""
+        for path, blob, come, _ in self._files:
+            keys = [key for key in dict.fromkeys(come) if path in self._come.get(key, ())]
+            if keys:
+                found = self._regaining.touches(keys, path, blob, self._commit)
+                for key, touch in found.items():
+                    for _ in range(self._come[key].count(path)):
+                        self._give(key, path, touch)
+
+    def move_within_sitting(self) -> None:
+        """What was cut out of one file and pasted into another has moved, in whatever order.
+
+        `capture` commits each file by itself: who moves an entry by hand makes two commits, and
+        which of them comes first is a matter of names. But a text that stood in both files for a
+        while is a copy, also if the first is deleted soon.
+        """
+        state, now, run = self._commit.state, self._commit.step.seconds, self._commit.step.run
+        for known in (state.cut, state.pasted):
+            _forget_old(known, now)
+        for key, places in self._gone.items():
+            if places and not self._was_pasted(key, places[-1]):
+                state.cut.pop(key, None)  # what comes last stands last
+                state.cut[key] = places[-1].path, now, run
+        for key in list(self._come):
+            if not self._was_cut(key):
+                state.pasted.pop(key, None)
+                state.pasted[key] = self._come[key][-1], now, run
+
+    def _was_cut(self, key: bytes) -> bool:
+        """Whether a text that came was cut elsewhere just before; then it has the date of that."""
+        state = self._commit.state
+        path, seconds, _ = state.cut.get(key, NOWHERE)
+        if not _is_recent(path, seconds, self._commit.step.seconds):
+            return False
+        del state.cut[key]
+        touch = self._regaining.last_at(key, path, state)
+        if touch is None or path in self._come[key]:  # it came back, and that is another question
+            return False
+        self._give(key, self._come[key][0], touch)
+        return True
+
+    def _was_pasted(self, key: bytes, place: Place) -> bool:
+        """Whether a text that left was pasted elsewhere just before; then that gets its date.
+
+        It was gone already when it was pasted if both edits were found at the same time. Captures
+        of earlier releases do not say that, so there the time decides.
+        """
+        state, when, step = self._commit.state, self._regaining.when, self._commit.step
+        path, seconds, run = state.pasted.get(key, NOWHERE)
+        if not _is_recent(path, seconds, step.seconds) or path == place.path or run != step.run:
+            return False
+        known = self._texts_of(path)
+        touches = known.get(key, ())
+        news = [at for at, each in enumerate(touches) if when(each) == seconds]
+        if not news or when(place.touch) > seconds:
+            return False
+        del state.pasted[key]
+        kept = (*touches[: news[-1]], place.touch, *touches[news[-1] + 1 :])
+        self._put(path, {**known, key: kept})
+        return True
+
+    def _texts_of(self, path: str) -> Mapping[bytes, Touches]:
+        if path in self.texts:
+            return self.texts[path]
+        found = self._commit.state.files.get(path)
+        return found.texts if found else {}
+
+    def _put(self, path: str, texts: dict[bytes, Touches]) -> None:
+        files = self._commit.state.files
+        if path in self.texts:
+            self.texts[path] = texts
+        else:
+            files[path] = files[path]._replace(texts=texts)
+
+    def _give(self, key: bytes, path: str, touch: Touch) -> None:
+        texts, waiting = self.texts[path], self._come[key]
+        texts[key] = (*texts.get(key, ()), touch)
+        waiting.remove(path)
+        if not waiting:
+            del self._come[key]
+
+    def _paired(self, come: list[str], left: list[Place]) -> list[tuple[str, Place]]:
+        """Where each of the texts that left went: of several, to where the path ends alike.
+
+        The oldest goes first.
+        """
+        if len(come) == len(left) == 1:
+            return [(come[0], left[0])]
+        when = self._regaining.when
+        left = sorted(left, key=lambda each: (when(each.touch), each.path))
+        come, found = sorted(come), []
+        for depth in range(max(path.count("/") + 1 for path in come), -1, -1):
+            waiting: dict[str, list[str]] = {}
+            for path in reversed(come):
+                waiting.setdefault(_end(path, depth), []).append(path)
+            rest = []
+            for place in left:
+                paths = waiting.get(_end(place.path, depth))
+                if paths:
+                    found.append((paths.pop(), place))
+                else:
+                    rest.append(place)
+            come, left = sorted(x for paths in waiting.values() for x in paths), rest
+        return found
+
+
+def _without(state: State, path: str, gone: Iterable[bytes], left: Left) -> dict[bytes, Touches]:
+    """The texts of a file without those that are GONE; of several that say the same the last.
+
+    LEFT gets them.
+    """
+    before = state.files.get(path)
+    found = dict(before.texts) if before else {}
+    for key in gone:
+        touches = found.pop(key, ())
+        if touches:
+            left.setdefault(key, []).append(Place(path, touches[-1]))
+        if len(touches) > 1:
+            found[key] = touches[:-1]
+    return found
+
+
+def _merged(key: bytes, come: list[str], parents: Sequence[State]) -> list[tuple[str, Touch]]:
+    """The dates of a text that came to places where it stood in another parent."""
+    found: list[tuple[str, Touch]] = []
+    for path, count in Counter(come).items():
+        known = list(parents[0].touches(path, key))
+        news: list[Touch] = []
+        for state in parents[1:]:
+            news += (Counter(state.touches(path, key)) - Counter((*known, *news))).elements()
+        found += [(path, touch) for touch in news[:count]]
+    return found
+
+
+def _forget_old(known: Moved, now: int) -> None:
+    """Let go of what is of another sitting."""
+    while known:
+        path, seconds, _ = next(iter(known.values()))
+        if len(known) <= MOST_MOVED and _is_recent(path, seconds, now):
+            return
+        del known[next(iter(known))]
+
+
+def _is_recent(path: str, seconds: int, now: int) -> bool:
+    return bool(path) and abs(now - seconds) <= SITTING  # the clock of a commit may be wrong
+
+
+def _end(path: str, depth: int) -> str:
+    """The last DEPTH parts of a path."""
+    return "/".join(path.split("/")[-depth:]) if depth else ""

@@ -1,0 +1,1 @@
+"""Git's index file, patched in place."""

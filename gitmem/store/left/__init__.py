@@ -1,0 +1,1 @@
+"""Commits that left the branch: found, put back or kept."""

@@ -1,0 +1,1 @@
+"""Objects of git, read and written by plain file access, each checked."""

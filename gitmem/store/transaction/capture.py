@@ -1,0 +1,295 @@
+"""Taking in what somebody did with ordinary tools: an edit becomes a commit.
+
+Where the branch moved meanwhile the edit is merged. Where both changed the same lines it stands in
+history whole, before the merge.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import islice
+from typing import NamedTuple
+
+from gitmem.errors import Damaged
+from gitmem.model.commit_messages import RUN, Note, title_of_change
+from gitmem.model.guards import MAX_FILE, violations
+from gitmem.model.text.quoting import quoted
+from gitmem.store.history.diff import hunks
+from gitmem.store.index.file import IndexFile
+from gitmem.store.objects.database import ObjectDamaged, blob_id
+from gitmem.store.repository import Snapshot, differences
+from gitmem.store.transaction.git_operations import failed_merge, staged
+from gitmem.store.transaction.publish import Plan, Publisher, Step
+from gitmem.store.worktree.worktree import Seen
+
+LATELY, MOST_COMMITS = 60, 16
+"""Seconds that a git command takes at most, and the commits that others make meanwhile."""
+MOMENT = 0.1
+"""Seconds in which a git that has written the index has moved the branch, too."""
+
+
+class Captured(NamedTuple):
+    """An edit, committed."""
+
+    path: str
+    commit: str
+    bytes: int | None
+    merged: bool
+    violations: tuple[str, ...] = ()
+    moved_from: str = ""
+    moved_to: str = ""
+    """Where a deleted file stands now, outside memory, as far as that was found."""
+
+
+class Holding(NamedTuple):
+    """An edit that may not enter git and stays where it is."""
+
+    path: str
+    rule: str
+
+
+class PutForward(NamedTuple):
+    """A file that a failed `git merge` had reset, and that is as last written again."""
+
+    path: str
+    before: str
+    """The commit that `git merge` began on."""
+    was_there: bool
+    """Whether that commit has the file."""
+
+    @property
+    def told(self) -> str:
+        """What became of it, in a sentence, with the way back for whoever reset it on purpose."""
+        name = quoted(self.path)
+        back = f"restore {name} --at {self.before[:10]}" if self.was_there else f"rm {name}"
+        return (
+            f"{name} is as last written again: a failed `git merge` had reset it; "
+            f"if you meant that, run `gitmem {back}`"
+        )
+
+
+Policies = Callable[[Snapshot, str], str]
+"""How the file at a path may be written, by the layout of a commit."""
+
+
+def no_policy(snapshot: Snapshot, path: str) -> str:
+    """Where no layout counts, every file may be written freely."""
+    return "free"
+
+
+class Intake:
+    """Commits edits, in the name of FINDER unless somebody else is named."""
+
+    def __init__(self, publisher: Publisher, finder: Note, policies: Policies) -> None:
+        self._publisher = publisher
+        self._repository = publisher.repository
+        self._finder = finder
+        self._run = ""
+        self._policies = policies
+        self.captured: list[Captured] = []
+        self._paused = False
+        self.put_forward: list[PutForward] = []
+        self._bases: dict[str, str | None] = {}
+        self._judged = b""
+
+    def take_in(
+        self,
+        path: str,
+        seen: Seen,
+        base: str | None,
+        finder: Note | None,
+        *,
+        elsewhere: bool = False,
+    ) -> Captured | None:
+        """Commit the edit SEEN, which somebody made to the version BASE.
+
+        It stands at its path, or ELSEWHERE: then what stands at the path may be yet another edit,
+        which must not be taken for a version that is known.
+        """
+        outcome: list[tuple[bytes | None, bool, tuple[str, ...]]] = []
+        base = base if elsewhere else self._bases.pop(path, base)
+        template = self.in_run(finder)
+
+        def plan(snapshot: Snapshot) -> Plan | None:
+            now, before = snapshot.oid(path), sound(snapshot, path)
+            # What somebody did is judged by the version it was done to, not by one made since.
+            seen_by_editor = before if now == base else self._known(base)
+            policy = self._policies(snapshot, path)
+            broken = violations(path, seen.data, seen_by_editor, policy)
+            if base and seen_by_editor is None:
+                broken = (f"damage: the version of {path} before this one cannot be read", *broken)
+            note = edit_note(template, path, before, seen.data, broken)
+            steps = [Step({path: seen.data}, note)]
+            final, merged = seen.data, False
+            if now != base and now is not None:
+                final, clean = self._merged(path, base, snapshot, seen.data)
+                merged = True
+                if clean:
+                    steps = [Step({path: final}, note)]
+                else:
+                    kept = _blob(final) != now
+                    steps.append(Step({path: final}, _merge_note(path, kept)))
+            outcome[:] = [(final, merged, broken)]
+            # By id: a version that cannot be read must not pass for a file that is gone.
+            if _blob(final) == now and len(steps) == 1:
+                return None
+            return Plan(tuple(steps), {} if elsewhere else {path: seen.oid})
+
+        published = self._publisher.publish(plan)
+        final, merged, broken = outcome[0]
+        if published is None:
+            if not elsewhere and seen.oid != self._repository.snapshot().oid(path):
+                self._publisher.forward({path: seen.oid})
+            return None
+        size = None if final is None else len(final)
+        captured = Captured(path, published.commit, size, merged, broken)
+        self.captured.append(captured)
+        return captured
+
+    def in_run(self, finder: Note | None) -> Note:
+        """What captures say of themselves, with the run to which they belong.
+
+        What one holder of the lock finds stood there at the same time; `capture`, which gives the
+        lock away between two files, names its own run.
+        """
+        note = finder or self._finder
+        if any(name == RUN for name, _ in note.extra):
+            return note
+        self._run = self._run or new_id()
+        return note._replace(extra=(*note.extra, (RUN, self._run)))
+
+    def let_git_finish(self, path: str, seen: Seen) -> bool:
+        """Give a `git reset` that has put an older version at PATH the time to move the branch.
+
+        Git writes the files first, under the lock of the index, then the index, and sets the branch
+        at the end. In between its version of a file that was published meanwhile looks like an edit
+        that takes the write back. True when commits or files came back because of that.
+        """
+        self._repository.staging.wait_for_git(self._publisher.wait)
+        if not self._paused and self.is_known(seen.oid) and seen.oid in self._stood_lately(path):
+            self._paused = True  # once: somebody may have put it there for good
+            time.sleep(MOMENT)
+        moved = self._publisher.look_again()
+        return self.roll_forward() or moved
+
+    def roll_forward(self) -> bool:
+        """Let HEAD's files stand again where a `git merge` that failed put older ones back.
+
+        The index tells, until we write it; so each one is asked once, before that.
+        """
+        staging, unseen = self._repository.staging, self._publisher.unseen
+        index, written = unseen or staging.load()
+        if unseen is None and staging.known() == self._judged:
+            return False
+        self._judged, self._publisher.unseen = staging.known(), None
+        before = failed_merge(self._repository, index, written)
+        return before is not None and self._forward_from(before, index)
+
+    def _forward_from(self, before: Snapshot, index: IndexFile | None) -> bool:
+        """Bring files to HEAD that stand as in BEFORE, and of which the INDEX of git says so.
+
+        A writer may have put a file in place just before git reset it, and told the index since.
+        """
+        head, standing = self._repository.snapshot(), dict[str, str | None]()
+        for path, _, _ in differences(self._repository, "", before.root, head.root):
+            old, seen = before.oid(path), self._publisher.worktree.look(path)
+            if self._publisher.is_claimed(path, head) or staged(index, path) != old:
+                continue
+            if seen.oid == old and not seen.obstacle:
+                standing[path] = old
+            elif seen.oid != head.oid(path) and self._repository.staging.oid(path) == old:
+                self._bases[path] = old  # its editor has not seen what was written since
+        if standing:
+            self._publisher.forward(standing)
+        found = (PutForward(path, before.commit, bool(old)) for path, old in standing.items())
+        self.put_forward += found
+        return bool(standing)
+
+    def edited_before(self) -> list[str]:
+        """Files with an edit to a version that a failed merge brought back, not captured yet."""
+        return list(self._bases)
+
+    def is_known(self, oid: str | None) -> bool:
+        """False for a text that git has never seen, as almost every edit is.
+
+        An edit is not looked for elsewhere, as a lost object is: it would be put into git unjudged.
+        """
+        return oid is None or self._repository.objects.holds(oid)
+
+    def _stood_lately(self, path: str) -> Iterator[str | None]:
+        """The versions of PATH that commits of the last minute have replaced."""
+        since = self._publisher.clock().timestamp() - LATELY
+        line = self._repository.history(self._repository.tip())
+        with suppress(Damaged):
+            for commit in islice(line, MOST_COMMITS):
+                if commit.committed < since or not commit.parents:
+                    return
+                yield self._repository.snapshot(commit.parents[0]).oid(path)
+
+    def _merged(
+        self, path: str, base: str | None, snapshot: Snapshot, theirs: bytes | None
+    ) -> tuple[bytes | None, bool]:
+        """The branch's version with the edit merged in, and whether that went without conflict."""
+        return joined(self._known(base), sound(snapshot, path), theirs)
+
+    def _known(self, blob: str | None) -> bytes | None:
+        """The version BLOB, as far as there is one and it can be read."""
+        if blob:
+            with suppress(ObjectDamaged):
+                return self._repository.objects.read_as("blob", blob)
+        return None
+
+
+def _blob(data: bytes | None) -> str | None:
+    return None if data is None else blob_id(data)
+
+
+def joined(
+    base: bytes | None, ours: bytes | None, theirs: bytes | None
+) -> tuple[bytes | None, bool]:
+    """What OURS and THEIRS made of BASE, in one; and whether that went without conflict."""
+    if ours is None or theirs is None:
+        return (theirs if ours is None else ours), True
+    from gitmem.model.text.merge import merge  # most edits meet no other
+
+    merged = merge(base, ours, theirs, hunks)
+    if len(merged.data) > MAX_FILE:
+        return ours, False  # no file may be that big: the other one stands in history before it
+    return merged.data, not merged.conflicts
+
+
+def edit_note(
+    template: Note,
+    path: str,
+    before: bytes | None,
+    after: bytes | None,
+    broken: tuple[str, ...] = (),
+) -> Note:
+    """What the commit of an edit says of itself, as TEMPLATE has it."""
+    title = title_of_change(before, after)
+    extra = tuple(("Gitmem-Violation", each) for each in broken)
+    return template._replace(
+        id=new_id(), title=title, paths=(path,), extra=(*template.extra, *extra)
+    )
+
+
+def _merge_note(path: str, kept: bool) -> Note:
+    title = "both versions of lines changed twice are kept"
+    if not kept:
+        title = "the edit before this one is too big to be merged"
+    return Note(op="merge", id=new_id(), agent="gitmem", title=title, paths=(path,))
+
+
+def sound(snapshot: Snapshot, path: str) -> bytes | None:
+    """HEAD's version, as far as it can be read: one damaged blob must not stop a group."""
+    with suppress(ObjectDamaged):
+        return snapshot.read(path)
+    return None
+
+
+def new_id() -> str:
+    """A fresh operation id."""
+    return os.urandom(8).hex()

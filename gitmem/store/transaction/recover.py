@@ -1,0 +1,330 @@
+"""Bringing work tree and index after the branch: what a dead writer left, and what came out.
+
+For each path the question is the same: does the version stand there that was believed to, the one
+that shall, or an edit?
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from gitmem.errors import GitmemError
+from gitmem.model.commit_messages import Note, parse
+from gitmem.model.guards import hold_rule
+from gitmem.store.index.staging import entry
+from gitmem.store.lock import Item, Record
+from gitmem.store.objects.database import ObjectDamaged
+from gitmem.store.repository import BRANCH, parse_commit
+from gitmem.store.transaction.capture import Intake, new_id, sound
+from gitmem.store.transaction.publish import PATIENCE, Plan, Publisher, Step, places_out
+from gitmem.store.worktree.held import HeldFolder, SetAside
+from gitmem.store.worktree.swap import SWAPPED, path_of, swapped
+from gitmem.store.worktree.worktree import InTheWay, Seen
+
+if TYPE_CHECKING:
+    from gitmem.store.left.rejoin import Rejoiner
+
+# What only recovery needs is imported there.
+
+ROUNDS = 50
+TIDYING = 1.0
+"""Seconds after which others get their turn, though somebody goes on editing all the time."""
+GLANCE = 1e-9
+LOOKED_BACK = 1000
+"""Commits in which a person may have taken back what a dead writer had landed."""
+
+
+class Finisher:
+    """Finishes what has landed."""
+
+    def __init__(
+        self,
+        publisher: Publisher,
+        intake: Intake,
+        held: HeldFolder,
+        rejoiner: Callable[[], Rejoiner],
+    ) -> None:
+        self._publisher = publisher
+        self._rejoiner = rejoiner
+        self._intake = intake
+        self._held = held
+        self._repository = publisher.repository
+        self._worktree = publisher.worktree
+        self.set_aside: list[SetAside] = []
+
+    def recover(self) -> None:
+        """Finish what a dead writer had begun: its record says what that was."""
+        record = self._publisher.lock.record()
+        if record is None:
+            if not self._publisher.begin():
+                self._rejoiner().compare(self._publisher.lock.tip())
+        else:
+            if record.left:
+                self._repository.staging.clear_dead_lock()  # of one who died while finishing it
+            else:
+                from gitmem.store.transaction.stale_locks import remove_dead_files
+
+                remove_dead_files(self._repository, record)
+            self._resume(record)
+        if self._publisher.unfinished:
+            self.tidy(patience=GLANCE)
+        if record or self._has_swapped_out():
+            self.sweep()
+        if record and not record.left:
+            self._refresh_index()
+
+    def _has_swapped_out(self) -> bool:
+        """True when a file may have come out of the work tree that no record names.
+
+        A writer empties the folder for such files before it blanks its record, so one that came
+        later is seen by the times of both: one system call. An earlier release, which leaves them
+        there, and a record that was lost, leave no tip.
+        """
+        lock = self._publisher.lock
+        return not lock.tip() or self._worktree.swapped_since(lock.left_at)
+
+    def _refresh_index(self) -> None:
+        """Tell the index what it forgot of writes before the one that died.
+
+        It is never synced, since it is a cache. After a power cut it may be older than several
+        commits, while the record names the files of the last one: a person's `git commit` would
+        take the others back.
+        """
+        from gitmem.store.fsck.checks.head_and_index import index_against_head  # only after a crash
+
+        with suppress(GitmemError, OSError):
+            index, _ = self._repository.staging.load()
+            if index is None:
+                return
+            head = list(self._repository.snapshot().files())
+            stale, _ = index_against_head(self._repository.gitdir, index, head)
+            changes = dict.fromkeys(stale)
+            for path, node in head:
+                if path in changes:
+                    changes[path] = entry(path, node.oid, self._worktree.look(path).stat)
+            self._publisher.stage(changes)
+
+    def _resume(self, record: Record) -> None:
+        """Take over what is left to do, as far as the branch still has what it belongs to."""
+        landed = self._landed(record)
+        items = [item for item in record.items if item.landed or landed]
+        # Before the branch may be moved: whatever is noted then has to name them, too.
+        self._publisher.resume(items)
+        if not self._rejoiner().compare(landed or self._publisher.lock.tip() or record.base):
+            self._publisher.resume(self._disowned(items))
+
+    def _landed(self, record: Record) -> str:
+        """The commit of a dead writer, if the branch was ever moved to it; or nothing."""
+        if not record.base:
+            return ""
+        from gitmem.store.history.ancestry import split
+        from gitmem.store.left.lineage import logged_commit
+
+        tip, objects = self._repository.tip(), self._repository.objects
+
+        def is_its(oid: str) -> bool:
+            with suppress(ObjectDamaged):
+                commit = parse_commit(oid, objects.read_as("commit", oid))
+                return parse(commit.message).id == record.id
+            return False
+
+        with suppress(ObjectDamaged):
+            found = next(filter(is_its, split(objects, tip, record.base).ours), "")
+            if found:
+                return found
+        gitdir = self._repository.gitdir
+        landed = logged_commit(gitdir, record.base, tip, is_its)
+        if not landed:
+            self._forget_logged(is_its)
+        return landed
+
+    def _forget_logged(self, is_its: Callable[[str], bool]) -> None:
+        """Its writer died between the reflog and the branch, which never had it: nobody misses it.
+
+        Else `check` would call the branch moved back.
+        """
+        from gitmem.store.fsck.checks.ref_files import read_log
+        from gitmem.store.left.kept import note_let_go
+
+        gitdir = self._repository.gitdir
+        lines, _, _ = read_log(gitdir, BRANCH)
+        if lines and is_its(lines[-1].new):
+            with suppress(OSError):
+                note_let_go(gitdir, [lines[-1].new])
+
+    def _disowned(self, items: Iterable[Item]) -> list[Item]:
+        """Somebody took the commits of ITEMS off the branch: their versions are known no more.
+
+        What lies beside a path is kept with those commits. What stands at the path is an edit of
+        what the branch has there, if it differs from it.
+        """
+        snapshot = self._repository.snapshot()
+        found = []
+        for item in items:
+            for where in (f"{place}{end}" for place in places_out(item) for end in ("", "~")):
+                seen = self._worktree.look(where)
+                known = seen.oid is not None and seen.oid == item.old
+                if known or (seen.data is not None and self._is_part_of(seen.data, item.new)):
+                    self._publisher.let_go(item, where)
+            head = snapshot.oid(item.path)
+            found.append(item._replace(old=head, new=head))
+        return found
+
+    def sweep(self) -> None:
+        """Capture what came out and no record names any more.
+
+        An earlier release that recovers a writer of this one knows no `gitmem/swapped`, and a power
+        cut may bring back what was removed.
+        """
+        awaited = {swapped(item.path, item.temp) for item in self._publisher.unfinished}
+        for name in self._worktree.swapped_names():
+            where = SWAPPED + name
+            if where.removesuffix("~") not in awaited:
+                with suppress(OSError, GitmemError):  # it can wait for a better day
+                    self._sweep(where, path_of(name))
+
+    def _sweep(self, where: str, path: str) -> None:
+        seen = self._worktree.look(where, patience=GLANCE)
+        if seen.busy:
+            return
+        if seen.oid is None or not self._repository.has_stood(path, seen.oid):
+            rule = hold_rule(path, seen.obstacle, seen.data, None)
+            if rule:
+                self._keep(where, path or where.removeprefix(SWAPPED), rule)
+                return
+            self._intake.take_in(path, seen, None, None, elsewhere=True)
+        self._worktree.drop(where)
+
+    def tidy(self, patience: float = PATIENCE) -> None:
+        """Reconcile what is unfinished, until nothing is or it has to wait for somebody."""
+        until = time.monotonic() + TIDYING
+        for _ in range(ROUNDS):
+            progress = False
+            for item in tuple(self._publisher.unfinished):
+                if time.monotonic() > until:  # here, too: each may have to wait for an editor
+                    return
+                progress = self._reconciled(item, patience) or progress
+            if not progress:
+                return
+
+    def _reconciled(self, item: Item, patience: float) -> bool:
+        """Bring one path in order; False when it has to wait."""
+        try:
+            if self._publisher.is_claimed(item.path, self._repository.snapshot()):
+                return False  # by a merge that a person has begun since
+            with suppress(FileNotFoundError), self._worktree.parent(item.path):
+                pass  # raises InTheWay
+            exchanged = False
+            for where in (f"{place}{end}" for place in places_out(item) for end in ("", "~")):
+                state = self._judge_temp(item, where, patience)
+                if state == "busy":
+                    return False
+                exchanged = exchanged or state == "exchanged"
+            return self._judge_place(item, exchanged)
+        except InTheWay as way:
+            return self._clear_way(way.path)
+        except (OSError, GitmemError):
+            return False  # what has landed has landed: the rest can wait for a better day
+
+    def _judge_temp(self, item: Item, where: str, patience: float) -> str:
+        """Look at what lies beside the path: our new version, the old one, or an edit."""
+        seen = self._worktree.look(where, patience=patience)
+        if seen.absent:
+            return "absent"
+        if seen.busy:
+            return "busy"
+        if seen.oid is not None and seen.oid == item.old:
+            if where.endswith("~"):  # of a swap in several steps, which nobody finishes any more
+                self._publisher.let_go(item, where)
+            return "exchanged"
+        if seen.data is not None and self._is_part_of(seen.data, item.new):
+            self._worktree.drop(where)
+            return "waiting"
+        before = sound(self._repository.snapshot(), item.path)
+        rule = hold_rule(item.path, seen.obstacle, seen.data, before)
+        if rule:
+            self._keep(where, item.path, rule)
+        else:
+            self._intake.take_in(item.path, seen, item.old, None, elsewhere=True)
+            self._worktree.drop(where)
+        return "exchanged"
+
+    def _is_part_of(self, data: bytes, new: str | None) -> bool:
+        """True for a new version, or the part of it that was written when its writer died."""
+        return new is not None and self._repository.objects.read_as("blob", new).startswith(data)
+
+    def _judge_place(self, item: Item, exchanged: bool) -> bool:
+        """Look at the path itself: it may be right, behind, or edited."""
+        snapshot = self._repository.snapshot()
+        head = snapshot.oid(item.path)
+        seen = self._worktree.look(item.path)
+        never_staged = seen.oid == (item.new if exchanged else item.old) and not seen.obstacle
+        if head == item.old and never_staged and self._was_taken_back(item):
+            self._land_again(item, seen)
+            return True
+        stood = exchanged or item.new in (item.old, self._repository.staging.oid(item.path))
+        edited = not seen.obstacle and seen.oid not in (head, item.old) and not seen.absent
+        held = edited and hold_rule(item.path, "", seen.data, sound(snapshot, item.path))
+        known = edited and self._intake.is_known(seen.oid)
+        if known and self._intake.let_git_finish(item.path, seen):
+            return True  # it was no edit, but git at work: look again
+        if edited and not held:
+            self._intake.take_in(item.path, seen, item.new if stood else item.old, None)
+            self._publisher.finish_items([item])
+            return True
+        forward = item._replace(old=seen.oid, new=head)
+        expected, found = True, seen.stat
+        # An obstacle that came after our version is held where it is; one before it makes room.
+        if (not stood) if seen.obstacle else (seen.oid != head and not held):
+            self._publisher.drop_out(item)
+            found, expected = self._publisher.place(forward, snapshot.read(item.path))
+        standing = None if seen.obstacle or held else found
+        new = entry(item.path, head, standing) if head else None
+        if not expected or not self._publisher.stage({item.path: new}):
+            return not expected
+        self._publisher.finish_items([item])
+        return True
+
+    def set_out(self, path: str, rule: str) -> None:
+        """Move what stands at PATH, which may not enter git, out of the work tree."""
+        self._keep(path, path, rule)
+
+    def _land_again(self, item: Item, seen: Seen) -> None:
+        """Publish a version again that did not reach the index, and then left HEAD.
+
+        A person has committed beside a dead writer: its index still had the version before.
+        """
+        new = None if item.new is None else self._repository.objects.read_as("blob", item.new)
+        title = "a write that an older index had taken back"
+        note = Note(op="merge", id=new_id(), agent="gitmem", title=title, paths=(item.path,))
+        steps = (Step({item.path: new}, note),)
+        self._publisher.publish(lambda _: Plan(steps, {item.path: seen.oid}))
+        self._publisher.finish_items([item])
+
+    def _was_taken_back(self, item: Item) -> bool:
+        """True when a commit of plain git is what put the old version in the new one's place."""
+        if item.old == item.new:
+            return False
+        history = self._repository.history(self._repository.tip())
+        for commit in islice(history, LOOKED_BACK):
+            before = commit.parents[0] if commit.parents else None
+            was = self._repository.snapshot(before).oid(item.path) if before else None
+            if was != item.old:
+                return was == item.new and not parse(commit.message).get("Gitmem-Op")
+        return False
+
+    def _clear_way(self, way: str) -> bool:
+        """A link or file stands where a folder of the path should be: set it aside."""
+        try:
+            self._keep(way, way, "in the way")
+        except OSError:
+            return False
+        return True
+
+    def _keep(self, where: str, path: str, rule: str) -> None:
+        now = self._publisher.clock()
+        self.set_aside.append(self._held.keep(self._worktree, where, path, rule=rule, now=now))

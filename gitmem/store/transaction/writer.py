@@ -1,0 +1,398 @@
+"""A writer: the holder of a group's lock, who finds things as they are and leaves none undone.
+
+Before it writes a path it takes in what somebody else did to that file with ordinary tools. When
+the writer before it died, it finishes that one's work first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gitmem.errors import Busy, Conflict, Damaged, GitmemError, GitOperationUnderway
+from gitmem.model.commit_messages import Note
+from gitmem.model.guards import hold_rule, violations
+from gitmem.store.lock import WAIT, Lock, Run, lock_path
+from gitmem.store.repository import Repository, Snapshot
+from gitmem.store.transaction.capture import (
+    Captured,
+    Holding,
+    Intake,
+    Policies,
+    PutForward,
+    edit_note,
+    no_policy,
+    sound,
+)
+from gitmem.store.transaction.publish import (
+    PATIENCE,
+    Plan,
+    Planner,
+    Published,
+    Publisher,
+    Step,
+    translated,
+)
+from gitmem.store.transaction.recover import Finisher
+from gitmem.store.worktree.held import HeldFolder, SetAside
+from gitmem.store.worktree.worktree import ABSENT, Seen, WorkTree
+
+if TYPE_CHECKING:
+    from gitmem.store.left.rejoin import Rejoined, Rejoiner
+
+GONE = ("file", "folder")
+"""Obstacles that took a file's place: the file itself is no longer there."""
+
+
+class Writer:
+    """What an operation works with while it holds the lock."""
+
+    def __init__(
+        self, publisher: Publisher, held: HeldFolder, finder: Note, policies: Policies = no_policy
+    ) -> None:
+        self.repository = publisher.repository
+        self.worktree = publisher.worktree
+        self.clock = publisher.clock
+        self.examine: Callable[[Mapping[str, bytes | None]], None] = lambda files: None
+        """Asked about what an operation publishes; an edit by others has happened already."""
+        self._publisher = publisher
+        self._policies = policies
+        self._intake = Intake(publisher, finder, policies)
+        self._rejoiner: Rejoiner | None = None
+        publisher.rejoin = self._rejoin
+        self._finisher = Finisher(publisher, self._intake, held, self._rejoining)
+
+    def _rejoin(self, tip: str) -> bool:
+        return self._rejoining()(tip)
+
+    def _rejoining(self) -> Rejoiner:
+        if self._rejoiner is None:
+            from gitmem.store.left.rejoin import (
+                Rejoiner,
+            )  # only where the branch is not where we left it
+
+            self._rejoiner = Rejoiner(self._publisher)
+        return self._rejoiner
+
+    @property
+    def captured(self) -> list[Captured]:
+        """Edits by others that were found on the way, and committed."""
+        return self._intake.captured
+
+    @property
+    def rejoined(self) -> list[Rejoined]:
+        """Commits that had left the branch, and are back or kept."""
+        return self._rejoiner.found if self._rejoiner else []
+
+    @property
+    def put_forward(self) -> list[PutForward]:
+        """Files that a failed `git merge` had reset, and that are as last written again."""
+        return self._intake.put_forward
+
+    @property
+    def set_aside(self) -> list[SetAside]:
+        """Versions that may not enter git and had to make room."""
+        return self._finisher.set_aside
+
+    @property
+    def pending(self) -> bool:
+        """True when something that has landed still waits to reach the work tree or the index."""
+        return bool(self._publisher.unfinished)
+
+    @property
+    def landed(self) -> list[tuple[str, str]]:
+        """What this writer put on the branch: the commit each began on, and its last one."""
+        return self._publisher.landed
+
+    @property
+    def replaced(self) -> set[str | None]:
+        """The blobs that stood in the branch in the place of what this writer put there."""
+        return self._publisher.replaced
+
+    @property
+    def published(self) -> str:
+        """The commit that the branch is known to be at."""
+        return self._publisher.published
+
+    @property
+    def run_before(self) -> Run:
+        """Where we found the branch, and since when nobody but us had moved it."""
+        return self._publisher.run_before
+
+    @property
+    def run(self) -> Run:
+        """The same as the lock tells it from now on."""
+        return self._publisher.run
+
+    @property
+    def strayed(self) -> bool:
+        """True where that does not continue what we found."""
+        return self._publisher.strayed
+
+    def begin_run(self) -> None:
+        """Count from here the commits that nobody but us put on the branch."""
+        self._publisher.begin_run()
+
+    def recover(self) -> None:
+        """Finish what a dead writer had begun."""
+        self._finisher.recover()
+
+    def sweep(self) -> None:
+        """Capture what came out of the work tree and no record names any more."""
+        self._finisher.sweep()
+
+    def index_changed(self) -> bool:
+        """True when a person used plain git here since the last writer; asked once."""
+        changed = self._publisher.index_changed()
+        if changed:
+            self._intake.roll_forward()  # before our own write to the index hides what git did
+        return changed
+
+    def look_back(self) -> None:
+        """Deal with a `git merge` that failed beside us, after we had looked for plain git."""
+        if self._publisher.unseen:
+            known = self._intake.edited_before()
+            self._intake.roll_forward()
+            self._finisher.tidy()
+            self._adopt_edited(known, None)
+
+    def restage(self) -> None:
+        """Tell the index of writes that a git at work has taken out of it."""
+        self._publisher.restage()
+        _exclude_temps(self.repository)  # whoever uses plain git may have changed its rules
+
+    def publish(self, planner: Planner, *, as_found: bool = False) -> Published | None:
+        """Land what PLANNER wants; edits that came out of the work tree land right after.
+
+        AS_FOUND: it is what somebody had elsewhere, and comes in as it is.
+        """
+        if as_found:
+            return self._published(planner)
+
+        def examined(snapshot: Snapshot) -> Plan | None:
+            plan = planner(snapshot)
+            for step in plan.steps if plan else ():
+                self.examine(step.files)
+            return plan
+
+        return self._published(examined)
+
+    def _published(self, planner: Planner) -> Published | None:
+        published = self._publisher.publish(planner)
+        self._finisher.tidy()
+        return published
+
+    def adopt(self, path: str, finder: Note | None = None) -> Captured | Holding | None:
+        """Commit what somebody did to PATH with ordinary tools; None when nobody did anything."""
+        seen = self.worktree.look(path)
+        snapshot = self.repository.snapshot()
+        if self._is_ours(path, seen, snapshot):
+            return None
+        # Differs, so somebody may be in the middle of it: half an edit is no good version.
+        self._let_git_finish(path, seen, finder)
+        seen, snapshot = self.worktree.look(path, patience=PATIENCE), self.repository.snapshot()
+        if self._is_ours(path, seen, snapshot):
+            return None
+        if self._publisher.check_claims([path], snapshot):
+            return self.adopt(path, finder)
+        if seen.obstacle in GONE and snapshot.oid(path):
+            seen = ABSENT
+        rule = self._left_alone(path, snapshot)
+        rule = rule or hold_rule(path, seen.obstacle, seen.data, sound(snapshot, path))
+        if rule:
+            return Holding(path, rule)
+        return self._intake.take_in(path, seen, snapshot.oid(path), finder)
+
+    def _let_git_finish(self, path: str, seen: Seen, finder: Note | None) -> None:
+        known = self._intake.edited_before()
+        self._intake.let_git_finish(path, seen)
+        self._finisher.tidy()
+        self._adopt_edited([*known, path], finder)
+
+    def _adopt_edited(self, known: list[str], finder: Note | None) -> None:
+        """Capture edits of files that a merge had reset: no later writer knows their base."""
+        for path in self._intake.edited_before():
+            if path not in known:
+                self.adopt(path, finder)
+
+    def _left_alone(self, path: str, snapshot: Snapshot) -> str:
+        """Why a file that somebody made stays as it is, and a write to it is refused."""
+        if snapshot.oid(path) is not None:
+            return ""
+        from gitmem.store.worktree.ignored import Ignored  # only where somebody made a file
+
+        if Ignored(self.repository.gitdir).fits(path):
+            return "ignored"
+        scope = self.repository.scope(snapshot)
+        return "outside-memory" if scope and not scope.keeps(path, False) else ""
+
+    def _is_ours(self, path: str, seen: Seen, snapshot: Snapshot) -> bool:
+        """True for HEAD's version, and for one of ours that still waits to be replaced by it."""
+        same = seen.oid == snapshot.oid(path) and not seen.obstacle
+        return same or self._publisher.is_behind(path, seen)
+
+    def adopt_move(self, source: str, target: str, finder: Note) -> Captured | Holding | None:
+        """Commit a file that somebody renamed, as one commit, so that git sees the move."""
+        self._let_git_finish(target, self.worktree.look(target), finder)
+        seen, before = self.worktree.look(target), self.worktree.look(source)
+        snapshot = self.repository.snapshot()
+        left = before.absent or before.obstacle in GONE
+        if seen.absent or not left or snapshot.node(target):
+            return self.adopt(target, finder)
+        rule = hold_rule(target, seen.obstacle, seen.data, sound(snapshot, source))
+        if rule or not snapshot.oid(source):
+            return Holding(target, rule) if rule else self.adopt(target, finder)
+        gone = violations(source, None, sound(snapshot, source), self._policies(snapshot, source))
+        finder = self._intake.in_run(finder)
+        note = edit_note(finder, target, sound(snapshot, source), seen.data, gone)
+        note = note._replace(extra=(*note.extra, ("Gitmem-From", source)))
+        step = Step({source: None, target: seen.data}, note)
+        standing = {source: None, target: seen.oid}
+        published = self._published(lambda _: Plan((step,), standing))
+        size = len(seen.data or b"")
+        commit = published.commit if published else ""
+        moved = Captured(target, commit, size, False, gone, source)
+        self.captured.append(moved)
+        return moved
+
+    def accept(self, path: str, seen: Seen, finder: Note) -> Captured | None:
+        """Commit a version of PATH that a guard would hold: somebody has decided."""
+        base = self.repository.snapshot().oid(path)
+        elsewhere = self.worktree.look(path).oid != seen.oid
+        captured = self._intake.take_in(path, seen, base, finder, elsewhere=elsewhere)
+        self._finisher.tidy()
+        return captured
+
+    def reinstate(self, path: str) -> None:
+        """Let HEAD's version of PATH stand; what stands there now is judged, and set aside."""
+        with suppress(OSError, GitmemError):  # it may follow a write that has landed: it can wait
+            self._publisher.forward({path: None})
+            self._finisher.tidy()
+
+    def check_closed(self, path: str, again: str) -> None:
+        """Refuse to move a file to which another program is writing; AGAIN is what to repeat."""
+        if self.worktree.look(path, patience=PATIENCE).busy:
+            raise Busy(
+                f"another program is writing to {path!r}",
+                hint=f"let it finish, then repeat `gitmem {again}`",
+            )
+
+    def set_out(self, path: str, rule: str) -> SetAside | None:
+        """Move what is held at PATH out of the work tree; what HEAD has there stands there then.
+
+        HEAD's files are noted in the inflight record before anything moves: else, after a crash,
+        their absence would look like a deletion.
+        """
+        known = len(self.set_aside)
+        files = [name for name, _ in self.repository.snapshot().files(path)]
+        for each in files:
+            self._publisher.forward({each: None})
+        if files:
+            self._finisher.tidy()
+        else:
+            self._finisher.set_out(path, rule)
+        return next((each for each in self.set_aside[known:] if each.path == path), None)
+
+    def bring_back(self, commit: str) -> str:
+        """Merge a kept line of commits into the branch; tell where that is now, or nothing."""
+        landed = self._rejoining().land(commit)
+        self._finisher.tidy()
+        return landed
+
+    def put_back(self, under: str = "") -> int:
+        """Let every file of HEAD that is missing stand in the work tree again; count them."""
+        missing, snapshot = 0, self.repository.snapshot()
+        for path, _ in snapshot.files(under):
+            claimed = self._publisher.is_claimed(path, snapshot)
+            if not claimed and self.worktree.look(path).absent:
+                self._publisher.forward({path: None})
+                missing += 1
+        return missing
+
+
+@contextmanager
+def writing(
+    repository: Repository,
+    root: Path,
+    clock: Callable[[], datetime],
+    finder: Note,
+    *,
+    wait: float = WAIT,
+    policies: Policies = no_policy,
+) -> Iterator[Writer]:
+    """Hold the group's lock, with everything that a dead writer left behind put in order."""
+    lock = Lock(lock_path(repository.gitdir))
+    with translated("working on this group"):
+        lock.acquire(wait)
+        try:
+            with holding(
+                lock, repository, root, clock, finder, policies=policies, wait=wait
+            ) as writer:
+                yield writer
+        finally:
+            lock.release()
+
+
+@contextmanager
+def holding(
+    lock: Lock,
+    repository: Repository,
+    root: Path,
+    clock: Callable[[], datetime],
+    finder: Note,
+    *,
+    policies: Policies = no_policy,
+    wait: float = WAIT,
+) -> Iterator[Writer]:
+    """A writer under a lock that is held already; WAIT so long for a git at work on the branch."""
+    _check_head(repository)
+    if not lock.tip():  # a group of an earlier release has no such rule
+        _exclude_temps(repository)
+    worktree = WorkTree(root, repository.gitdir)
+    publisher = Publisher(repository, worktree, lock, clock, wait)
+    try:
+        writer = Writer(publisher, HeldFolder(repository.gitdir), finder, policies)
+        writer.recover()
+        yield writer
+    finally:
+        with suppress(OSError):
+            publisher.leave()
+        worktree.close()
+
+
+def _exclude_temps(repository: Repository) -> None:
+    from gitmem.store.setup import exclude_temps
+
+    with suppress(OSError):  # a rule that cannot be written stops nobody
+        exclude_temps(repository.gitdir)
+
+
+def _check_head(repository: Repository) -> None:
+    where = repository.head_elsewhere()
+    if not where:
+        return
+    from gitmem.store.heads import heal_head
+    from gitmem.store.transaction.git_operations import git_operation
+
+    operation = git_operation(repository.gitdir)
+    branch = repository.head_branch()
+    if operation:
+        raise GitOperationUnderway(
+            f"{operation.title} begun with git is not finished: HEAD of this group is {where}, "
+            "and gitmem writes to 'main' only",
+            hint=operation.way_on,
+            head=branch or "",
+            operation=operation.name,
+        )
+    if branch is None and not repository.is_detached():
+        if heal_head(repository.gitdir):
+            return
+        raise Damaged("HEAD of this group cannot be read", hint="run `gitmem check --repair`")
+    raise Conflict(
+        f"HEAD of this group is {where}, put there by hand; gitmem writes to 'main' only",
+        hint="finish what you are doing there, then run `git switch main` in the group's folder",
+        head=branch or "",
+    )

@@ -1,0 +1,1 @@
+"""The folder that people and agents edit, and what is kept out of it."""

@@ -1,0 +1,166 @@
+"""What the tools of `gitmem mcp` take, and how hints meant for a shell are said to a model."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gitmem
+from gitmem.errors import BadInput
+from gitmem.integrations.mcp.handshake import INSTRUCTIONS
+from gitmem.integrations.mcp.tools.hints import for_models
+from gitmem.integrations.mcp.tools.params import BOOLEAN, FIELDS, INTEGER, Param, checked, schema
+from gitmem.integrations.mcp.tools.table import TOOLS
+
+PAGE = (Path(gitmem.__file__).parents[1] / "docs" / "mcp.md").read_text("utf-8")
+
+PARAMS = (
+    Param("text", "what", required=True),
+    Param("limit", "how many", INTEGER, 8, least=1, most=64),
+    Param("really", "whether", BOOLEAN, False),
+    Param("fields", "which", FIELDS, {}),
+    Param("source", "where", default="all", choices=("all", "some")),
+)
+
+
+class TestArguments:
+    def test_what_is_left_out_has_its_default(self) -> None:
+        assert checked("t", PARAMS, {"text": "x", "limit": None}) == {
+            "text": "x",
+            "limit": 8,
+            "really": False,
+            "fields": {},
+            "source": "all",
+        }
+
+    @pytest.mark.parametrize(
+        ("name", "given", "taken"),
+        [
+            ("limit", "12", 12),
+            ("limit", 3.0, 3),
+            ("limit", 0, 1),
+            ("limit", -5, 1),
+            ("limit", 1000, 64),
+            ("really", "true", True),
+            ("really", "False", False),
+            ("fields", {"a": 2, "b": True, "c": 0.5}, {"a": "2", "b": "true", "c": "0.5"}),
+            ("fields", '{"a": "b"}', {"a": "b"}),
+            ("text", "", ""),
+        ],
+    )
+    def test_what_can_mean_one_thing_only_is_taken(self, name: str, given: Any, taken: Any) -> None:
+        assert checked("t", PARAMS, {"text": "x", name: given})[name] == taken
+
+    @pytest.mark.parametrize(
+        ("given", "said"),
+        [
+            ({}, "t needs 'text'"),
+            ({"text": None}, "t needs 'text'"),
+            ({"text": ["x"]}, "'text' has to be a text"),
+            ({"text": "x", "limit": True}, "'limit' has to be a whole number"),
+            ({"text": "x", "limit": 2.5}, "'limit' has to be a whole number"),
+            ({"text": "x", "limit": "2.5"}, "'limit' has to be a whole number"),
+            ({"text": "x", "really": 1}, "'really' has to be true or false"),
+            ({"text": "x", "really": "yes"}, "'really' has to be true or false"),
+            ({"text": "x", "fields": "a=b"}, "'fields' has to be an object of texts"),
+            ({"text": "x", "fields": {"a": ["b"]}}, "'fields' has to be an object of texts"),
+            ({"text": "x", "fields": {" ": "b"}}, "'fields' has to be an object of texts"),
+            ({"text": "x", "source": "none"}, "'source' cannot be 'none'"),
+            ({"text": "x", "txt": "y"}, "t takes no argument 'txt'"),
+        ],
+    )
+    def test_what_cannot_is_refused_with_the_way_on(self, given: dict[str, Any], said: str) -> None:
+        with pytest.raises(BadInput) as caught:
+            checked("t", PARAMS, given)
+
+        assert caught.value.message == said
+        assert caught.value.hint
+
+    def test_the_schema_says_the_same(self) -> None:
+        found = schema(PARAMS)
+
+        assert (found["required"], found["additionalProperties"]) == (["text"], False)
+        limit = found["properties"]["limit"]
+        assert (limit["type"], limit["minimum"], limit["maximum"], limit["default"]) == (
+            "integer",
+            1,
+            64,
+            8,
+        )
+        assert found["properties"]["source"]["enum"] == ["all", "some"]
+        assert found["properties"]["fields"]["additionalProperties"] == {"type": "string"}
+
+
+class TestHints:
+    @pytest.mark.parametrize(
+        ("hint", "said"),
+        [
+            ("see `gitmem list`", "see `memory_list()`"),
+            ("see `gitmem list notes`", 'see `memory_list(path="notes")`'),
+            ("read `gitmem read 'a b.md'`", 'read `memory_get(path="a b.md")`'),
+            ("`gitmem log a.md`", '`memory_history(path="a.md")`'),
+            (
+                "`gitmem restore a.md --at 0123abc`",
+                '`memory_restore(path="a.md", at="0123abc")`',
+            ),
+            (
+                "`gitmem restore 'x.md#y' --previous`",
+                '`memory_restore(path="x.md#y", previous=true)`',
+            ),
+            ("`gitmem write a.md --append ...`", '`memory_append(path="a.md")`'),
+            (
+                "`gitmem write ideas --entry TITLE --set ...`",
+                '`memory_entry(path="ideas", title="TITLE")`',
+            ),
+            ("`gitmem entries`", "`memory_list(entries=true)`"),
+            ("`gitmem search billing`", '`memory_search(query="billing")`'),
+            ("repeat with --allow-shrink", "repeat with allow_shrink: true"),
+            ("leave out --create", "leave out `create`"),
+            ("so it is not shown: add --summary", "so it is not shown: set the field summary"),
+            (
+                "then run `git switch main` there",
+                "then a person has to run `git switch main` there",
+            ),
+            ("--user and --date go with a layer", "`user` and `date` go with a layer"),
+        ],
+    )
+    def test_a_command_becomes_the_call_of_a_tool(self, hint: str, said: str) -> None:
+        assert for_models(hint) == said
+
+    @pytest.mark.parametrize(
+        "hint",
+        [
+            "run `gitmem check --repair`",
+            "make it with `gitmem init -g later`",
+            "see `gitmem log --op checkpoint`",
+            "`gitmem restore --all`",
+            "a quote that never ends: `gitmem read 'a`",
+            "x--date.md and --user-name stay",
+            "no command at all",
+        ],
+    )
+    def test_what_no_tool_does_stays_as_it_is(self, hint: str) -> None:
+        assert for_models(hint) == hint
+
+    def test_only_a_person_waives_what_guards_secrets_and_policies(self) -> None:
+        said = for_models("if it is none, repeat with --allow-secret github-token")
+
+        assert said == (
+            "if it is none, a person can do it: `gitmem write --allow-secret github-token ...`"
+        )
+
+
+class TestThePage:
+    def test_it_names_every_tool_with_each_of_its_parameters(self) -> None:
+        rows = dict(re.findall(r"^\| `(memory_\w+)` \| (.*?) \|", PAGE, re.MULTILINE))
+
+        assert list(rows) == [tool.name for tool in TOOLS]
+        for tool in TOOLS:
+            named = re.findall(r"`(\w+)`", rows[tool.name])
+            assert named == [each.name for each in tool.params if each.name != "group"]
+
+    def test_the_instructions_name_tools_that_there_are(self) -> None:
+        assert {*re.findall(r"memory_\w+", INSTRUCTIONS)} <= {tool.name for tool in TOOLS}
