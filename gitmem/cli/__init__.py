@@ -17,6 +17,12 @@ def main() -> NoReturn:
     if isinstance(sys.stdout, TextIOWrapper):
         # A name that this terminal cannot show must not end a command that has done its work.
         sys.stdout.reconfigure(errors="backslashreplace")
+    if "hook" in sys.argv[1:6]:
+        from gitmem.cli.hook import run
+
+        code = run(sys.argv[1:], os.environ)
+        if code is not None:
+            sys.exit(code)
     from gitmem.cli.app import app
 
     app.main(prog_name="gitmem")

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from gitmem.cli.declare import CONTEXT
 from gitmem.cli.declare import command as declare
+from gitmem.cli.hook import HookCall, answer
 from gitmem.cli.invocation import Invocation
-from gitmem.cli.style import text_lines
 from gitmem.integrations.hosts.table import CLAUDE, HOSTS
-
-SILENCE = 1.0
-"""Seconds after which a host has said all, though it has not closed its end ..."""
-PATIENCE = 5
-"""... and so often while that is no whole object."""
-PART = 1 << 20
-"""Bytes that are asked for at a time: room for all of them would be made anew for each read."""
 
 
 @declare(
@@ -45,58 +36,4 @@ def command(call: Invocation, *, event: str, host: str) -> int:
       echo '{"session_id": "s", "source": "startup"}' | gitmem hook session-start
       echo '{"prompt": "when do we deploy?"}' | gitmem hook user-prompt-submit --host codex
     """
-    from gitmem.integrations.hooks.answer import LARGEST, UNWATCHED, Asked, read_payload, respond
-
-    settings = call.settings
-    who = call.flags.agent or call.environ.get("GITMEM_AGENT") or ""
-    named = settings.group if settings.group_named else ""
-    asked = Asked(
-        event,
-        host if host in HOSTS else CLAUDE,
-        {},
-        str(settings.store),
-        named,
-        settings.acting,
-        who,
-        call.environ,
-        settings.now,
-    )
-    if event in UNWATCHED:
-        UNWATCHED[event](asked)
-        return 0
-    if sys.stdin is None or sys.stdin.isatty():
-        click.echo("gitmem hook reads the JSON object of a host on standard input", err=True)
-        return 1
-    from gitmem.integrations.hooks.deadline import limited
-
-    with limited(asked):
-        payload = read_payload(_heard(sys.stdin.fileno(), LARGEST + 1))
-        reply = None if payload is None else respond(asked._replace(payload=payload))
-    if reply is None:
-        click.echo("gitmem hook: what the host said is no JSON object", err=True)
-        return 1
-    if reply.document is not None:
-        import json
-
-        click.echo(json.dumps(reply.document))
-    if reply.complaint:
-        for line in text_lines(reply.complaint):
-            click.echo(line, err=True)
-    return 1 if reply.complaint else 0
-
-
-def _heard(source: int, most: int) -> bytes:
-    """What a host says, to the end or until it is silent: a pipe may be left open for ever."""
-    import os
-    from select import select
-
-    found, patience = bytearray(), PATIENCE
-    while len(found) < most and patience:
-        if not select([source], [], [], SILENCE)[0]:
-            patience = 0 if found.rstrip().endswith(b"}") else patience - 1
-            continue
-        part = os.read(source, min(most - len(found), PART))
-        if not part:
-            break
-        found += part
-    return bytes(found)
+    return answer(HookCall(event, host, call.flags), call.environ)
