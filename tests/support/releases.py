@@ -23,7 +23,7 @@ import os, sys
 try:
     import gitmem.store.fault_points as protocol
 except ImportError:  # the previous release has them elsewhere
-    import gitmem.store.transaction.publish as protocol
+    import gitmem.git.publish as protocol
 point = sys.argv[1]
 def reached(step):
     if step == point:
