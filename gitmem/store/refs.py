@@ -38,6 +38,10 @@ PACKED = "packed-refs"
 LOG = "gitmem/log.new"
 """The log of a ref that begins, for the moment it takes to put it in place."""
 _NOBODY = "0" * 40
+_MARK = b"gitmem deletes a ref\n"
+"""In our lock of the packed refs, so that it can be told from that of a living git."""
+_LINKLESS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
+"""How a file system without hard links answers, exFAT for instance."""
 _DIGITS = frozenset("0123456789abcdef")
 
 
@@ -146,11 +150,11 @@ def _logs_of(name: str) -> tuple[str, ...]:
 def clear_dead_lock(gitdir: Path, name: str) -> bool:
     """After a crash or a failure: remove the lock of a ref if one of us made it; tell whether.
 
-    It is a hard link to a file of our own; or to the ref itself, where libgit2 made the ref and
-    could not unlink the lock, which git never does.
+    It is a hard link to a file of our own, or a copy where the disk has no links; or a link to the
+    ref itself, where libgit2 made the ref and could not unlink the lock, which git never does.
     """
     ours, lock = _ours(gitdir, name), gitdir / f"{name}.lock"
-    dead = _is_same(lock, ours) or _is_same(lock, gitdir / name)
+    dead = _is_same(lock, ours) or _is_copy(lock, ours) or _is_same(lock, gitdir / name)
     if dead:
         lock.unlink(missing_ok=True)
     ours.unlink(missing_ok=True)
@@ -165,7 +169,7 @@ def delete_ref(gitdir: Path, name: str) -> None:
     not be told from that of a living git after a crash.
     """
     clear_dead_lock(gitdir, PACKED)
-    _write(_ours(gitdir, PACKED), b"")
+    _write(_ours(gitdir, PACKED), _MARK)
     try:
         _take(gitdir, PACKED, PATIENCE)
         fault_points.reached("held")
@@ -215,6 +219,15 @@ def _is_same(one: Path, other: Path) -> bool:
         return False
 
 
+def _is_copy(lock: Path, ours: Path) -> bool:
+    """Whether the lock holds what ours does: git moves no ref to a commit that we just wrote."""
+    try:
+        content = ours.read_bytes()
+        return bool(content) and lock.read_bytes() == content
+    except OSError:
+        return False
+
+
 def _ours(gitdir: Path, name: str) -> Path:
     """The file to which the lock is a hard link: so it can be told from that of a living git."""
     return gitdir / "gitmem" / f"ref-{name.removeprefix(OURS).replace('/', '-')}.new"
@@ -241,7 +254,7 @@ def _take(gitdir: Path, name: str, wait: float) -> None:
     deadline = time.monotonic() + wait
     while True:
         try:
-            os.link(ours, lock)
+            _link(ours, lock)
             return
         except FileExistsError as error:
             if name.startswith(OURS) and is_abandoned(gitdir, lock):
@@ -249,6 +262,15 @@ def _take(gitdir: Path, name: str, wait: float) -> None:
             elif time.monotonic() >= deadline:
                 raise _held(lock, "nothing was written") from error
             time.sleep(0.005)
+
+
+def _link(ours: Path, lock: Path) -> None:
+    try:
+        os.link(ours, lock)
+    except OSError as error:
+        if error.errno not in _LINKLESS:
+            raise
+        _write(lock, ours.read_bytes())
 
 
 @contextmanager
@@ -265,11 +287,23 @@ def _logged(gitdir: Path, name: str, move: Move) -> Iterator[None]:
         else:
             _append(path, line)
         yield
-    except OSError:
+    except BaseException:
         if not move.anew:
             with suppress(OSError):
-                os.truncate(path, size)
+                _cut_back(path, size, line)
         raise
+
+
+def _cut_back(path: Path, size: int, line: bytes) -> None:
+    """Take LINE, or the part of it that was written, off a log that had SIZE before.
+
+    Not where git has written behind it meanwhile: then it stays as a move that never was.
+    """
+    with open(path, "rb") as log:
+        log.seek(size)
+        added = log.read()
+    if line.startswith(added.removeprefix(b"\n")):
+        os.truncate(path, size)
 
 
 def _append(path: Path, line: bytes) -> None:

@@ -157,9 +157,12 @@ class Repository:
         from gitmem.store.fsck.checks.ref_files import packed_refs
         from gitmem.store.left.lineage import without_file
 
-        packed = packed_refs(self.gitdir)[0].get(BRANCH, "")
-        if not packed or os.path.lexists(self._branch):
-            what = "cannot be read" if os.path.lexists(self._branch) else "is missing"
+        refs, bad = packed_refs(self.gitdir)
+        packed, there = refs.get(BRANCH, ""), os.path.lexists(self._branch)
+        if there and (now := branch_file(self.gitdir)):
+            return now  # a writer has put it there since
+        if not packed or there:
+            what = "cannot be read" if there or bad else "is missing"
             raise BranchLost(
                 f"the branch of this group {what}, though it has a history",
                 hint="run `gitmem check --repair`: it finds the last sound commit",

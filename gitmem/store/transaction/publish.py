@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import Busy, Damaged, StorageFailed
@@ -37,10 +36,6 @@ PATIENCE = 0.25
 """Seconds to wait for somebody who still has a swapped-out file open for writing."""
 
 PACKED_LOCK = "packed-refs.lock"
-
-AGAIN = 10
-"""How often the branch is tried again though no lock is to be seen: one may just have gone, and the
-next one come and gone as well."""
 
 
 class Step(NamedTuple):
@@ -470,14 +465,6 @@ def is_expected(out: Seen, item: Item) -> bool:
 def places_out(item: Item) -> tuple[str, str]:
     """Where what came out for ITEM can be; the second is where earlier releases always put it."""
     return swapped(item.path, item.temp), beside(item.path, item.temp)
-
-
-def _branch_locked(lock: Path, wait: float) -> Busy:
-    return Busy(
-        f"git holds {lock.name} and has not let go for {wait:g} s",
-        hint=f"nothing was written. If no git command is running, remove {lock}",
-        lock=str(lock),
-    )
 
 
 _SANDBOXED = (

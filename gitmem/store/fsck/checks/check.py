@@ -19,7 +19,14 @@ from gitmem.store.fsck.checks.findings import REPAIR, Finding, error, info, warn
 from gitmem.store.fsck.checks.head_and_index import date_findings, file_findings, index_findings
 from gitmem.store.fsck.checks.packs import PackFault, pack_faults
 from gitmem.store.fsck.checks.reachable import Lack, Walk, check_loose, loose_names
-from gitmem.store.fsck.checks.ref_files import ZERO, all_refs, loose_refs, packed_refs, read_log
+from gitmem.store.fsck.checks.ref_files import (
+    ZERO,
+    all_refs,
+    is_id,
+    loose_refs,
+    packed_refs,
+    read_log,
+)
 from gitmem.store.fsck.checks.rewound import (
     broken_log_findings,
     rewound_findings,
@@ -190,9 +197,12 @@ def _refs(gitdir: Path, survey: Survey) -> Iterator[Finding]:
     loose = list(loose_refs(gitdir))  # first: `git pack-refs` removes them after packing
     packed, bad = packed_refs(gitdir)
     for ref in loose:
+        what = "the branch" if ref.name == BRANCH else f"the ref {ref.name}"
         if ref.why:
-            what = "the branch" if ref.name == BRANCH else f"the ref {ref.name}"
             yield error("ref-malformed", f"{what} cannot be read: {ref.why}", path=ref.name)
+        elif ref.name == BRANCH and not is_id(ref.target):
+            text = f"the branch is no commit but another name for {ref.target}"
+            yield error("ref-malformed", text, path=ref.name)
     if bad:
         text = f"packed-refs has {len(bad)} lines that make no sense"
         yield error("packed-refs-malformed", text, path="packed-refs")

@@ -19,6 +19,7 @@ _LINKS = 5
 OURS = "gitmem <gitmem@gitmem.invalid> "
 _ID = r"[0-9a-f]{40}"
 _SYMBOLIC = r"ref: (refs/[^\x00-\x20]+)\s*"
+_NAME = r"(?:HEAD|refs/[^\x00-\x20\x7f~^:?*\[\\]+)"
 _PACKED = r"([0-9a-f]{40}) (refs/[^\x00-\x20]+)"
 _HEADER = "# pack-refs with:"
 _PEELED = r"\^[0-9a-f]{40}"
@@ -65,6 +66,8 @@ def loose_refs(gitdir: Path, under: str = "refs/") -> Iterator[RefFile]:
 def resolve(gitdir: Path, name: str) -> RefFile:
     """The object that the ref NAME leads to; no target where there is none, or none can be read."""
     for _ in range(_LINKS):
+        if not re.fullmatch(_NAME, name) or ".." in name:
+            return RefFile(name, "")  # no name that a ref could have
         try:
             found = _read_ref(f"{gitdir}/{name}", name)
         except (FileNotFoundError, NotADirectoryError, ValueError):
@@ -102,8 +105,10 @@ def packed_refs(gitdir: Path) -> tuple[dict[str, str], list[str]]:
     """The refs in `packed-refs`, and the lines there that make no sense."""
     try:
         text = (gitdir / "packed-refs").read_bytes().decode("utf-8", "replace")
-    except OSError:
+    except FileNotFoundError:
         return {}, []
+    except OSError as error:
+        return {}, [f"not readable ({error.strerror})"]
     found: dict[str, str] = {}
     *lines, last = text.split("\n")
     bad = [last] if last or not text else []  # git refuses a file without a newline at its end
