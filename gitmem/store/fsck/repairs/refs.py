@@ -15,6 +15,7 @@ from gitmem.store.fsck.checks.reachable import Lack, Wholeness
 from gitmem.store.fsck.checks.ref_files import (
     ZERO,
     all_refs,
+    is_id,
     log_names,
     loose_refs,
     packed_refs,
@@ -141,7 +142,7 @@ class RefRepair:
             return
         before = self._refs.get(BRANCH, "")
         file = next((ref for ref in loose_refs(self._gitdir) if ref.name == BRANCH), None)
-        if file and file.why:
+        if file and not is_id(file.target):
             to_quarantine(self._gitdir, self._gitdir / BRANCH, "main")
         why = f"recovered from {found.whence}"
         if not point(self._repository, BRANCH, found.commit, why):
