@@ -1,9 +1,9 @@
 """Making a group's repository, and tying it to its work tree.
 
 By hand instead of pygit2's `init_repository`, which is six folders and a file and costs an import
-of 0.18 s; and instead of its `Config`: libgit2 follows `include.path`, so another file could name the
-work tree, gives up on the whole file for one broken line, and renames a new file into place without
-an fsync. Reading takes 0.58 of its time (`python -m benchmarks by_hand`).
+of 0.18 s; and instead of its `Config`: libgit2 follows `include.path`, so another file could name
+the work tree, gives up on the whole file for one broken line, and renames a new file into place
+without an fsync. Reading takes 0.58 of its time (`python -m benchmarks by_hand`).
 """
 
 from __future__ import annotations
