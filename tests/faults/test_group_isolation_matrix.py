@@ -786,8 +786,8 @@ def test_a_work_tree_that_is_itself_a_link_is_not_entered(scene: Scene) -> None:
 
 def test_the_tables_name_every_public_function_and_method() -> None:
     found = set()
-    for each in pkgutil.iter_modules(gitmem.memory.__path__):
-        module = importlib.import_module(f"gitmem.memory.{each.name}")
+    for each in pkgutil.walk_packages(gitmem.memory.__path__, "gitmem.memory."):
+        module = importlib.import_module(each.name)
         for name, function in inspect.getmembers(module, inspect.isfunction):
             if function.__module__ == module.__name__ and not name.startswith("_"):
                 found.add(name)
