@@ -127,7 +127,7 @@ ASKED = "whose own business is it, theirs?"
 """What finds theirs, if anything does."""
 
 NO_GROUP = {
-    "file_names", "gitignored_layers", "include_fix", "is_workspace", "latest_of", "outside_memory",
+    "prune", "file_names", "gitignored_layers", "include_fix", "is_workspace", "latest_of", "outside_memory",
     "blob_text", "day_of", "is_chat", "seed_report", "spelled_at", "unmade_files",
     "adopt_all", "age_of", "aged_entries", "ageing_files", "aims", "applied", "archive_files",
     "arrival_of", "by_day", "cache_of", "changed_at", "check_no_archive", "check_place",
