@@ -127,8 +127,8 @@ ASKED = "whose own business is it, theirs?"
 """What finds theirs, if anything does."""
 
 NO_GROUP = {
-    "prune", "file_names", "gitignored_layers", "include_fix", "is_workspace", "latest_of", "outside_memory",
-    "blob_text", "day_of", "is_chat", "seed_report", "spelled_at", "unmade_files",
+    "file_names", "gitignored_layers", "include_fix", "is_workspace", "latest_of", "outside_memory",
+    "prune", "blob_text", "day_of", "is_chat", "seed_report", "spelled_at", "unmade_files",
     "adopt_all", "age_of", "aged_entries", "ageing_files", "aims", "applied", "archive_files",
     "arrival_of", "by_day", "cache_of", "changed_at", "check_no_archive", "check_place",
     "check_states", "check_target", "checked", "checked_edit", "choose", "choose_layout", "command",
