@@ -15,7 +15,7 @@ from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.support.claude_code import NotesOfClaudeCode
+from tests.support.claude_notes import NotesOfClaudeCode
 from tests.support.seal import sealed
 
 ROOT = Path(__file__).parents[2]
