@@ -31,8 +31,7 @@ def words(cell: str) -> list[str]:
 
 
 def test_the_page_documents_every_key_of_the_report_and_no_other() -> None:
-    report, _, zylos = section("The report").partition("### With the keys of zylos")
-    first, second = report.split("Inside of them:")
+    first, second, zylos = re.split(r"\n\n(?=\| key)", section("The report"))[1:]
     records = [each for each in vars(reported).values() if hasattr(each, "_fields")]
     inner = {name for each in records if each is not reported.Report for name in each._fields}
 

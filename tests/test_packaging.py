@@ -114,7 +114,7 @@ def test_the_sdist_holds_what_a_packager_needs_to_build_and_test(built: Path) ->
         "templates/README.md",
         "hooks/README.md",
         "tests/conftest.py",
-        "tests/support/store.py",
+        "tests/support/git.py",
         "Makefile",
         "LICENSE",
         "README.md",

@@ -1,73 +1,97 @@
-"""The README's transcript is what really happens."""
+"""The commands of the README and of the tutorial do what these pages print."""
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
+import click
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from gitmem.cli.app import app
+from tests.support.console import PAGES, ROOT, Reader, Terminal, comparable, rewritten, steps
+
+README = (ROOT / "README.md").read_text("utf-8")
+MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
+LEAST = {"README.md": 8, "docs/tutorial.md": 35}
 
 
-def transcript() -> list[tuple[str, str]]:
-    """Each command of the README's console blocks, with the output that is printed there."""
-    text = (ROOT / "README.md").read_text("utf-8")
-    blocks = re.findall(r"```console\n(.*?)```", text, re.DOTALL)
-    steps = []
-    for block in blocks:
-        for piece in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-            command, _, output = piece.partition("\n")
-            steps.append((command, output.strip()))
-    return steps
+@pytest.mark.parametrize("name", PAGES)
+def test_every_output_is_real(name: str, tmp_path: Path) -> None:
+    followed = 0
+    for step, real in Reader(tmp_path).follow((ROOT / name).read_text("utf-8")):
+        followed += 1
+        if step.output is None:
+            assert real.code == 0, (step.command, real.output)
+        else:
+            assert comparable(real.output) == comparable(step.output), step.command
+
+    assert followed >= LEAST[name]
 
 
-def comparable(output: str, folder: Path) -> str:
-    """Without what differs from run to run: ids, times, and where the store is."""
-    known = output.replace(str(folder), "~")
-    known = re.sub(r"\d{4}-\d\d-\d\d( \d\d:\d\d)?", "<time>", known)
-    return re.sub(r"\b[0-9a-f]{7,40}\b", "<id>", known).strip()
+def test_a_wrong_output_is_found_and_rewritten(tmp_path: Path) -> None:
+    page = "```console\n$ export WHO=ada\n$ echo $WHO\nbob\n```\n"
+
+    assert rewritten(page, tmp_path) == page.replace("bob", "ada")
 
 
-@pytest.fixture
-def shell(tmp_path: Path) -> dict[str, str]:
-    """An environment in which `gitmem` is this checkout."""
-    tools = tmp_path / "bin"
-    tools.mkdir()
-    gitmem = tools / "gitmem"
-    gitmem.write_text(f'#!/bin/sh\nexec {sys.executable} -m gitmem "$@"\n')
-    gitmem.chmod(0o755)
-    paths = {"PATH": f"{tools}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
-    return {**os.environ, **paths, "GIT_PAGER": "cat", "GITMEM_HOME": str(tmp_path / "memory")}
+def test_what_is_not_run_installs_or_builds_the_checkout() -> None:
+    skipped = {
+        step.command
+        for name in PAGES
+        for step in steps((ROOT / name).read_text("utf-8"))
+        if step.output is None and not step.command.startswith("gitmem ")
+    }
+
+    targets = {f"make {target}" for target in re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE)}
+    assert skipped <= targets | {"uv tool install ."}
+    assert {"make demo", "make test"} <= skipped
 
 
-def test_the_transcript_in_the_readme_is_real(shell: dict[str, str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", PAGES)
+def test_nothing_is_installed_from_an_index(name: str) -> None:
+    text = (ROOT / name).read_text("utf-8")
+
+    installed = re.findall(r"\b(?:uv tool|pipx?|uv pip) install (\S+?)[`\s]", text)
+    assert installed
+    assert set(installed) == {"."}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_commands_in_the_text_exist(name: str) -> None:
+    named = re.findall(r"`gitmem ([a-z-]+)", (ROOT / name).read_text("utf-8"))
+
+    assert named
+    assert {verb for verb in named if app.get_command(click.Context(app), verb) is None} == set()
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.split()) < 700
+
+
+def test_the_readme_makes_five_promises_on_its_first_screen() -> None:
+    first, *_ = README.partition("\n## ")
+
+    assert len(re.findall(r"^- \*\*.+?\*\*.*$", first, re.MULTILINE)) == 5
+    assert len(re.findall(r"^\$ gitmem ", first, re.MULTILINE)) == 4
+
+
+def test_the_readme_names_the_hosts_that_the_tests_drive() -> None:
+    driven = re.findall(
+        r"^(?:\w+_)?(?:CODE|CODEX|GEMINI|COPILOT) := (\S+)$", MAKEFILE, re.MULTILINE
+    )
+
+    assert len(driven) == 5
+    assert set(driven) == set(re.findall(r"\b\d+\.\d+\.\d+\b", README))
+
+
+def test_the_demo_runs_to_its_end(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    home.mkdir()
-    steps = transcript()
-    assert len(steps) > 8
-
-    for command, expected in steps:
-        done = subprocess.run(
-            ["bash", "-c", f"{{ {command}\n}} 2>&1"],
-            cwd=home,
-            env=shell,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        real = comparable(done.stdout, tmp_path)
-        assert real == comparable(expected, tmp_path), command
-
-
-def test_the_demo_runs_to_its_end(shell: dict[str, str], tmp_path: Path) -> None:
     done = subprocess.run(
         ["bash", str(ROOT / "docs" / "demo.sh")],
         cwd=tmp_path,
-        env=shell,
+        env=Terminal(home).env,
         capture_output=True,
         text=True,
         check=False,

@@ -1,4 +1,4 @@
-"""The pages on search and transcripts say the numbers and words of the code."""
+"""The pages on search and transcripts have the numbers and words of the code."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from gitmem.memory.transcripts import pending as transcript_pending
 from gitmem.model.language import passages, ranking
 from gitmem.model.language import prompts as asking
 from gitmem.model.layout.layout import Retrieval, Saying
+from tests.support.pages import numbers
 
 DOCS = Path(__file__).parents[1] / "docs"
-SEARCH = " ".join((DOCS / "search.md").read_text("utf-8").split())
-TRANSCRIPTS = " ".join((DOCS / "transcripts.md").read_text("utf-8").split())
+SEARCH = (DOCS / "search.md").read_text("utf-8")
+TRANSCRIPTS = (DOCS / "transcripts.md").read_text("utf-8")
 
 
 def test_every_field_of_a_hit_is_explained() -> None:
@@ -27,32 +28,41 @@ def test_every_field_of_a_hit_is_explained() -> None:
 
 
 @pytest.mark.parametrize(
-    "sentence",
+    ("words", "real"),
     [
-        f"at most about {passages.MOST} characters",
-        f"from {passages.ENOUGH} characters on",
-        f"the last {asking.LAST} of it",
-        f"counts {asking.QUESTION} times",
-        f"passage before it, {passages.NEAR} characters | {scoring.WEIGHTS['before']}",
-        f"behind it, {passages.NEAR} characters | {scoring.WEIGHTS['after']}",
-        f"the words of the passage | {scoring.WEIGHTS['text']:g}",
-        f"and when | {scoring.WEIGHTS['head']:g}",
-        f"what others said counts {ranking.NOT_NAMED}",
-        f"{ranking.FRESH['stale']} for what is stale, {ranking.IMPORTANT[5]} for importance 5",
-        f"Of the prompt's end, {asking.TAIL:,} characters, the last {asking.LAST} sentences",
-        f"a sentence of more than {scoring.ENOUGH} rare words counts as one of {scoring.ENOUGH}",
-        f"`gate: {Retrieval().gate}` is the default",
-        f"At most {Retrieval().top} passages with {Retrieval().chars:,} characters",
-        f"`retrieve: {{top: {Retrieval().top}}}`",
-        f"`retrieve: {{chars: {Retrieval().chars}}}`",
-        f"`retrieve: {{gate: {Retrieval().gate}}}`",
-        f'`memory_get(path="{memory_actions.DEFAULT_PATH}")`',
-        f"top_k={memory_actions.TOP_K}",
-        f"into {memory_actions.LEAST} to {memory_actions.MOST}",
+        (("**passages**", "characters"), passages.MOST),
+        (("no further paragraph",), passages.ENOUGH),
+        (("each sentence of your query",), asking.LAST),
+        (("is a question counts",), asking.QUESTION),
+        (("| the words of the passage |",), scoring.WEIGHTS["text"]),
+        (("| the last", "passage before it |"), scoring.WEIGHTS["before"]),
+        (("| the last", "passage before it |"), passages.NEAR),
+        (("| the first", "passage after it |"), scoring.WEIGHTS["after"]),
+        (("| the first", "passage after it |"), passages.NEAR),
+        (("| its headings", "sender and time |"), scoring.WEIGHTS["head"]),
+        (("messages of others count",), ranking.NOT_NAMED),
+        (("stale passages count",), ranking.FRESH["stale"]),
+        (("importance 5 counts",), ranking.IMPORTANT[5]),
+        (("characters of the prompt",), asking.TAIL),
+        (("characters of the prompt", "sentences"), asking.LAST),
+        (("rare words counts as one",), scoring.ENOUGH),
+        (("`gate: 0.3`, the default",), Retrieval().gate),
+        (("at most", "passages with"), Retrieval().top),
+        (("at most", "passages with", "characters"), Retrieval().chars),
+        (("| `retrieve: {top:",), Retrieval().top),
+        (("| `retrieve: {chars:",), Retrieval().chars),
+        (("| `retrieve: {gate:",), Retrieval().gate),
+        (("`memory_search(query, top_k=",), memory_actions.TOP_K),
+        (("`top_k` is limited",), memory_actions.LEAST),
+        (("`top_k` is limited",), memory_actions.MOST),
     ],
 )
-def test_the_page_on_search_has_the_numbers(sentence: str) -> None:
-    assert sentence in SEARCH
+def test_the_page_on_search_has_the_numbers(words: tuple[str, ...], real: float) -> None:
+    assert real in numbers(SEARCH, *words)
+
+
+def test_the_page_on_search_names_the_default_file() -> None:
+    assert f'memory_get(path="{memory_actions.DEFAULT_PATH}")' in SEARCH
 
 
 def test_the_halves_of_the_page_are_halves() -> None:
@@ -61,15 +71,24 @@ def test_the_halves_of_the_page_are_halves() -> None:
 
 
 @pytest.mark.parametrize(
-    "sentence",
+    "printed",
     [
         transcript_pending.NONE,
-        f"{Saying().threshold} unless the layout says",
         transcript_pending.action_required(31, 30, "/gitmem-memory"),
-        f"About {transcript_pending.CHARS:,} characters at a time",
-        f"out for {leases.LASTS.total_seconds() / 60:g} minutes",
-        f"at most {transcript_add.MAX_TEXT // 1024**2} MiB",
     ],
 )
-def test_the_page_on_transcripts_has_the_words(sentence: str) -> None:
-    assert sentence in TRANSCRIPTS
+def test_the_page_on_transcripts_has_what_is_printed(printed: str) -> None:
+    assert printed in " ".join(TRANSCRIPTS.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "real"),
+    [
+        (("`transcripts: {threshold:",), Saying().threshold),
+        (("`--chars`", "characters"), transcript_pending.CHARS),
+        (("minutes",), leases.LASTS.total_seconds() / 60),
+        (("MiB", "text"), transcript_add.MAX_TEXT / 1024**2),
+    ],
+)
+def test_the_page_on_transcripts_has_the_numbers(words: tuple[str, ...], real: float) -> None:
+    assert real in numbers(TRANSCRIPTS, *words)

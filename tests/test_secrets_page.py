@@ -30,6 +30,7 @@ from gitmem.store import fault_points
 from gitmem.store.worktree.held import HeldFolder
 from tests.support.git import git_bytes
 from tests.support.histories import by_hand, edit, put
+from tests.support.pages import numbers
 from tests.support.processes import Crowd, Voice
 from tests.support.samples import narrow
 
@@ -37,7 +38,8 @@ PAGE = (Path(gitmem.__file__).parents[1] / "docs" / "secrets.md").read_text("utf
 
 
 def test_the_limits_of_a_write_are_those_of_the_page() -> None:
-    assert f"more than {MOST_COMMITS} commits or {MOST_BYTES // 2**20} MiB" in PAGE
+    limits = numbers(PAGE, "to `maintain` and `check`", "commits", "MiB")
+    assert limits == {MOST_COMMITS, MOST_BYTES / 2**20}
 
 
 def steps() -> list[str]:

@@ -18,7 +18,6 @@ from tests.support.git import git
 from tests.support.old_folders import ARIZUKO, arizuko_folder, claude_home, soul_folder
 from tests.support.switching import DOCS, Page, Walk, bytes_of, needs, shown
 
-ROOT = DOCS.parent
 PAGES = ["from-arizuko", "from-nano", "from-soul", "from-zylos"]
 SECTIONS = [
     "What replaces what",
@@ -51,7 +50,7 @@ class TestEveryPage:
             assert unknown_words(line) == [], line
 
     def test_is_linked(self, each: Page) -> None:
-        assert f"(docs/{each.name}.md)" in (ROOT / "README.md").read_text("utf-8")
+        assert f"({each.name}.md)" in (DOCS / "README.md").read_text("utf-8")
         assert f"({each.name}.md)" in (DOCS / "layouts.md").read_text("utf-8")
 
     def test_links_to_pages_that_exist(self, each: Page) -> None:

@@ -679,7 +679,9 @@ def test_it_changes_nothing(machine: Machine) -> None:
 
 
 def test_the_page_names_every_finding() -> None:
-    sources = "".join(each.read_text() for each in (ROOT / "gitmem/hosts/doctor").glob("*.py"))
+    sources = "".join(
+        each.read_text() for each in (ROOT / "gitmem/integrations/doctor").rglob("*.py")
+    )
     codes = set(re.findall(r'Finding\(\s*"([a-z-]+)"', sources))
     codes |= {*CONVERTED, HOST_MEMORY}
     page = (ROOT / "docs" / "hosts.md").read_text("utf-8")

@@ -16,7 +16,9 @@ from gitmem.integrations.schedule.tasks import schedule_tasks
 from gitmem.integrations.schedule.times import JOBS, timetable
 from gitmem.memory.clock import SystemZone
 from gitmem.memory.group import time_now
+from gitmem.model.layout.layout import Saying
 from gitmem.resources import templates
+from tests.support.pages import numbers
 
 PAGE = (Path(gitmem.__file__).parents[1] / "docs" / "schedules.md").read_text("utf-8")
 
@@ -60,8 +62,8 @@ def check_context_check(text: str) -> None:
 def test_the_text_for_an_agent_has_its_thresholds_in_order() -> None:
     check_context_check(SHIPPED)
     assert fenced("text") == SHIPPED
-    assert "every 30 minutes" in PAGE.lower()
-    assert "More than 30 messages" in PAGE
+    assert numbers(PAGE, "| `context-check`", "minutes") == {30, 1}
+    assert numbers(PAGE, "messages", "summarised") == {Saying().threshold}
 
 
 @pytest.mark.parametrize(

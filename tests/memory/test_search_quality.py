@@ -134,7 +134,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Group]:
     opened = Group(store, "main")
     pages = {f"memory/{each.stem}.md": each.read_text("utf-8")[:20_000] for each in PAGES}
     notes = {f"memory/n{n}.md": f"{text}\n" for n, text in enumerate(NOTES.values())}
-    allowed = Allowed(secrets=("secret-assignment",))
+    allowed = Allowed(secrets=("secret-assignment", "password-in-prose"))
     write(opened, [Edit(path, text) for path, text in {**pages, **notes}.items()], allowed=allowed)
     yield opened
     opened.close()
