@@ -550,7 +550,7 @@ class Group:
     def transcript_pending(
         self, *, chat: str = "", chars: int | None = None, take_over: bool = False
     ) -> TranscriptPending:
-        """The oldest range that is not summarised, for this process alone until it is closed."""
+        """The oldest range that is not summarised, for this agent and session until closed."""
         from gitmem.memory.transcripts.pending import CHARS, transcript_pending
 
         size = CHARS if chars is None else chars

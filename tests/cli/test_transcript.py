@@ -204,7 +204,7 @@ class TestSync:
         second = said("transcript", "pending", GITMEM_SESSION="b")
 
         assert second.code == 7
-        assert "a sync is in flight: the session a has the range 1-2" in second.err
+        assert "a sync is in flight: agent (session a) has the range 1-2" in second.err
         assert said("transcript", "pending", "--json", GITMEM_SESSION="b").error["code"] == (
             "sync-in-flight"
         )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,7 +19,6 @@ from gitmem.memory.read.log import log
 from gitmem.memory.recover.undo import undo
 from gitmem.memory.search.search import search
 from gitmem.memory.transcripts.add import Spoken, TranscriptAdded, transcript_add
-from gitmem.memory.transcripts.callers import Holder, this_process
 from gitmem.memory.transcripts.checkpoint import (
     StaleToken,
     TranscriptCheckpointed,
@@ -41,7 +42,6 @@ from tests.support.histories import by_hand, edit, put, reopened, truncate
 from tests.support.samples import UPPER, body
 
 KEY = "AKIA" + body(UPPER, 16, 7)
-DEAD = Holder(2**22 + 1, "1", this_process().place)
 """A process that is none: no Linux gives out such a number."""
 
 
@@ -566,10 +566,10 @@ class TestLeases:
         first = transcript_pending(group)
         other = as_session(group, "s-2")
 
-        with pytest.raises(SyncInFlight, match="the session s-1 has the range 1-1") as caught:
+        with pytest.raises(SyncInFlight, match=r"\(session s-1\) has the range 1-1") as caught:
             transcript_pending(other)
         assert "--take-over" in caught.value.hint
-        with pytest.raises(StaleToken, match="was handed out to the session s-1"):
+        with pytest.raises(StaleToken, match=r"was handed out to .* \(session s-1\)"):
             close(other)
 
         taken = transcript_pending(other, take_over=True)
@@ -592,26 +592,50 @@ class TestLeases:
         assert texts(transcript_pending(other)) == ["one"]
         other.close()
 
-    def test_a_dead_process_loses_it(self, group: Group) -> None:
+    @pytest.mark.parametrize(
+        "other", [Who("y", "s"), Who("x", "t"), Who("x")], ids=["agent", "session", "no session"]
+    )
+    def test_another_agent_or_session_is_another_holder(
+        self, group: Group, store: Store, clock: Clock, other: Who
+    ) -> None:
         say(group, "one")
-        transcript_pending(group, holder=DEAD)
-        other = as_session(group, "s-2")
+        with closing(Group(store, "main", who=Who("x", "s"), now=clock)) as holder:
+            transcript_pending(holder)
+            with closing(Group(store, "main", who=other, now=clock)) as second:
+                with pytest.raises(SyncInFlight, match=r"x \(session s\) has the range 1-1"):
+                    transcript_pending(second)
+                with pytest.raises(StaleToken, match=r"was handed out to x \(session s\)"):
+                    close(second)
+            assert close(holder).end == 1
 
-        assert texts(transcript_pending(other)) == ["one"]
-        other.close()
-
-    def test_without_sessions_it_is_the_process_that_counts(
+    def test_without_a_session_the_name_of_the_agent_counts(
         self, group: Group, store: Store, clock: Clock
     ) -> None:
         say(group, "one")
-        nobody = Group(store, "main", who=Who("x"), now=clock)
-        init_process = Holder(1, this_process().started, "another place")
-        transcript_pending(nobody, holder=init_process)
+        with (
+            closing(Group(store, "main", who=Who("x"), now=clock)) as first,
+            closing(Group(store, "main", who=Who("x"), now=clock)) as again,
+            closing(Group(store, "main", who=Who("y"), now=clock)) as other,
+        ):
+            transcript_pending(first)
+            with pytest.raises(SyncInFlight, match="x has the range 1-1"):
+                transcript_pending(other)
+            assert texts(transcript_pending(again)) == ["one"]
+            assert close(first).end == 1
 
-        with pytest.raises(SyncInFlight, match=r"x \(pid 1\)"):
-            transcript_pending(nobody)
-        assert texts(transcript_pending(nobody, holder=init_process)) == ["one"]
-        nobody.close()
+    def test_a_lease_of_an_earlier_release_has_its_holder(self, group: Group) -> None:
+        """It names the process that asked, too."""
+        say(group, "one")
+        transcript_pending(group)
+        path = group.gitdir / "gitmem" / "sync"
+        process = {"pid": 1, "started": "1", "place": "elsewhere", "through": ""}
+        path.write_text(json.dumps(json.loads(path.read_text()) | process))
+        other = as_session(group, "s-2")
+
+        with pytest.raises(SyncInFlight):
+            transcript_pending(other)
+        assert close(group).end == 1
+        other.close()
 
     def test_a_range_that_is_closed_is_in_nobodys_way(self, group: Group) -> None:
         """The process died between the commit and forgetting the lease."""
@@ -633,7 +657,7 @@ class TestLeases:
 
         assert texts(transcript_pending(group)) == ["one"]
 
-    def test_status_tells_who_has_it(self, group: Group) -> None:
+    def test_status_tells_who_has_it(self, group: Group, clock: Clock) -> None:
         say(group, "one")
         assert transcript_status(group).in_flight is None
         transcript_pending(group)
@@ -642,10 +666,10 @@ class TestLeases:
 
         assert out is not None
         assert (out.begin, out.end, out.session, out.alive) == (1, 1, "s-1", True)
-        transcript_pending(group, holder=DEAD)
-        dead = transcript_status(group).in_flight
-        assert dead is not None
-        assert not dead.alive
+        clock.advance(minutes=30)
+        late = transcript_status(group).in_flight
+        assert late is not None
+        assert not late.alive
 
 
 class TestUndo:
@@ -776,7 +800,7 @@ class TestCoveringAfterACrash:
     def before(self, group: Group) -> str:
         """A commit that a session made for its range, before it crashed."""
         say(group, "Ada likes tea")
-        transcript_pending(group, holder=DEAD)
+        transcript_pending(group)
         return put(group, "tea.md", "Ada likes tea\n").commit
 
     def test_the_same_session_asks_again(self, group: Group, before: str) -> None:
@@ -787,12 +811,13 @@ class TestCoveringAfterACrash:
         undo(group, [before])
         assert transcript_status(group).pending == 1
 
-    @pytest.mark.parametrize("options", [{}, {"take_over": True}], ids=["dead", "taken over"])
+    @pytest.mark.parametrize("minutes", [0, 30], ids=["taken over", "over"])
     def test_another_session_gets_it(
-        self, group: Group, before: str, options: dict[str, bool]
+        self, group: Group, before: str, clock: Clock, minutes: int
     ) -> None:
         other = as_session(group, "s-2")
-        transcript_pending(other, **options)  # type: ignore[arg-type]
+        clock.advance(minutes=minutes)
+        transcript_pending(other, take_over=not minutes)
         after = put(other, "cake.md", "and cake\n").commit
 
         assert close(other).covers == (before, after)
@@ -819,7 +844,7 @@ class TestCoveringAfterACrash:
 
     def test_a_part_of_it_is_handed_out_by_its_chat(self, group: Group, before: str) -> None:
         other = as_session(group, "s-2")
-        transcript_pending(other, chat="c")
+        transcript_pending(other, chat="c", take_over=True)
 
         assert close(other).covers == (before,)
         other.close()
@@ -827,7 +852,7 @@ class TestCoveringAfterACrash:
     def test_another_range_has_nothing_to_do_with_it(self, group: Group, before: str) -> None:
         say(group, "of something else", chat="d")
         other = as_session(group, "s-2")
-        transcript_pending(other, chat="d")
+        transcript_pending(other, chat="d", take_over=True)
 
         assert close(other).covers == ()
         other.close()

@@ -414,7 +414,7 @@ def test_a_session_may_ask_for_its_range_again(bench: Bench, imported: Json) -> 
 
 
 def test_another_session_does_not_get_the_range_meanwhile(bench: Bench, imported: Json) -> None:
-    """Each command of the sandbox is process 1 of a namespace whose number is used again."""
+    """A lease belongs to a session: each command of the sandbox is process 1 of its namespace."""
     pending = shell("gitmem transcript pending --json > /dev/null; echo exit=$?")
     first = bench.codex(script(pending.replace("pending --json", "pending --take-over --json")))
     others = [bench.codex(script(pending, pending)) for _ in range(2)]

@@ -295,15 +295,14 @@ def _messages(
 def pending(call: Invocation, *, chat: str | None, chars: int | None, take_over: bool) -> None:
     """Hand out what is not summarised yet
 
-    The oldest range, to one at a time: until it is closed with `checkpoint` nobody else gets it,
-    unless who has it is dead, asks again, or has had it for 30 minutes.
+    The oldest range, to one agent and session at a time. Until `checkpoint` closes it, any other
+    is refused for 30 minutes; the same agent and session get it again, with a new token.
 
     \b
     Examples:
       gitmem transcript pending
       gitmem transcript pending --chat telegram:1 --json
     """
-    from gitmem.memory.transcripts.callers import calling_process
     from gitmem.memory.transcripts.pending import CHARS, transcript_pending
 
     with call.group() as group:
@@ -312,7 +311,6 @@ def pending(call: Invocation, *, chat: str | None, chars: int | None, take_over:
             chat=chat or "",
             chars=CHARS if chars is None else chars,
             take_over=take_over,
-            holder=calling_process(),
         )
         now = group.now()
     call.answer(found, _pending(call, found, now), data=True)
@@ -360,7 +358,6 @@ def checkpoint(
     Examples:
       gitmem transcript checkpoint --summary "Deploys moved to Monday; Ada is away until June"
     """
-    from gitmem.memory.transcripts.callers import calling_process
     from gitmem.memory.transcripts.checkpoint import transcript_checkpoint
 
     example = 'for example `gitmem transcript checkpoint --summary "what was said"`'
@@ -368,9 +365,7 @@ def checkpoint(
         raise BadInput("a checkpoint needs a --summary", hint=example)
     text = text_or_stdin(summary, "summary", example)
     with call.group() as group:
-        done = transcript_checkpoint(
-            group, text, token=token or "", covers=covers, holder=calling_process()
-        )
+        done = transcript_checkpoint(group, text, token=token or "", covers=covers)
     again = " before under this token" if done.recognised else ""
     line = (
         f"summarised {done.begin}-{done.end} ({counted(done.messages, 'message')}){again} "
@@ -426,8 +421,8 @@ def _status_rows(
     if found.in_flight:
         out = found.in_flight
         who = out.session or out.agent
-        dead = "" if out.alive else ", who may be dead"
-        yield "in flight", f"{out.begin}-{out.end}, {who} since {ago(out.since, now)}{dead}"
+        free = "" if out.alive else ", free again"
+        yield "in flight", f"{out.begin}-{out.end}, {who} since {ago(out.since, now)}{free}"
     last = found.checkpoint
     if last:
         when = ago(last.time, now)

@@ -10,8 +10,7 @@ from gitmem.cache.database import Connection
 from gitmem.errors import BadInput, Conflict, Damaged, GitmemError
 from gitmem.memory.group import Group
 from gitmem.memory.resolve import resolve
-from gitmem.memory.transcripts.callers import Holder, this_process
-from gitmem.memory.transcripts.leases import Lease, drop_lease, read_lease
+from gitmem.memory.transcripts.leases import Lease, drop_lease, hand_of, read_lease
 from gitmem.memory.transcripts.transcripts import (
     CHAT,
     CHECKPOINT,
@@ -67,13 +66,13 @@ def transcript_checkpoint(
     *,
     token: str = "",
     covers: Sequence[str] = (),
-    holder: Holder | None = None,
 ) -> TranscriptCheckpointed:
-    """Close the range that TOKEN, or who asks, was given; messages that came since stay open.
+    """Close the range of TOKEN, or else the one that this agent and session hold.
 
-    That ends a memory sync, so the snapshot of today is made anew; the one before it is kept.
+    Newer messages stay pending. A checkpoint ends a memory sync, so the snapshot of today is made
+    anew; the one before it is kept.
     """
-    done = _closed(group, summary, token, covers, holder or this_process())
+    done = _closed(group, summary, token, covers)
     return done._replace(snapshot=_tagged(group))
 
 
@@ -87,7 +86,7 @@ def _tagged(group: Group) -> str:
 
 
 def _closed(
-    group: Group, summary: str, token: str, covers: Sequence[str], holder: Holder
+    group: Group, summary: str, token: str, covers: Sequence[str]
 ) -> TranscriptCheckpointed:
     if not summary.strip():
         raise BadInput("the summary is empty", hint="say what was said, in a few lines")
@@ -103,7 +102,7 @@ def _closed(
         if earlier:
             _check_counts(group, earlier)
             return _recognised(group.repository.commit(earlier), summary)
-        lease = _checked(lease, group, token, holder)
+        lease = _checked(lease, group, token)
         count = _open_in(group, lease.range)
         found = named or _since(group, lease)
         where = ((CHAT, lease.range.chat),) if lease.range.chat else ()
@@ -137,19 +136,18 @@ def _published(writer: Writer, step: Step) -> str:
     return published.commit if published else ""
 
 
-def _checked(lease: Lease | None, group: Group, token: str, holder: Holder) -> Lease:
+def _checked(lease: Lease | None, group: Group, token: str) -> Lease:
     """The lease, if it is that of who asks."""
     hint = "ask for the range again: `gitmem transcript pending`"
     if lease is None:
         raise StaleToken("no range is handed out, so there is none to close", hint=hint)
-    mine = lease.belongs_to(group.who.session, holder)
-    if token == lease.token or (not token and mine):
+    if token == lease.token or (not token and lease.holder == hand_of(group.who)):
         return lease
     if token:
         text = "this token is stale: the range was handed out again, is closed, or never was out"
         raise StaleToken(text, hint=hint)
     raise StaleToken(
-        f"the range {lease.range.first}-{lease.range.last} was handed out to {lease.owner}",
+        f"the range {lease.range.first}-{lease.range.last} was handed out to {lease.holder}",
         hint="close it with its --token, or take it over: `gitmem transcript pending --take-over`",
     )
 

@@ -1,7 +1,6 @@
-"""Who is summarising: a range that was handed out, to whom, and whether that one still lives.
+"""The lease of a range of messages that an agent is summarising.
 
-It is kept in the git directory, as long as it lasts. To lose it costs nothing: the range is handed
-out again.
+It is a file in the git directory and disposable: without it the range is handed out again.
 """
 
 from __future__ import annotations
@@ -16,20 +15,23 @@ from typing import NamedTuple
 
 from gitmem.cache.files import put
 from gitmem.errors import StorageFailed
-from gitmem.memory.transcripts.callers import Holder
+from gitmem.memory.group import Who
 from gitmem.model.transcripts.intervals import Range, read_range
 
 NAME = "sync"
 LASTS = timedelta(minutes=30)
-"""After that whoever asks gets the range, though its holder may be alive."""
+"""After that anyone who asks gets the range: whether its holder still works is not known."""
 TOKEN_BYTES = 8
 
 
 class Hand(NamedTuple):
-    """Who writes memory for a range."""
+    """The holder of a range: the session and the agent that asked for it."""
 
     session: str
     agent: str
+
+    def __str__(self) -> str:
+        return f"{self.agent} (session {self.session})" if self.session else self.agent
 
     def wrote(self, session: str, agent: str) -> bool:
         """Whether a commit says that it is ours; without a session, only one that has none."""
@@ -42,8 +44,7 @@ class Lease(NamedTuple):
     token: str
     range: Range
     hands: tuple[Hand, ...]
-    """Who has it, and before that all who had it and did not close it."""
-    holder: Holder
+    """The holder last, and before it all who had the range and did not close it."""
     since: datetime
     base: str
     """The commit of the branch when the first of them got it: what they write comes after it."""
@@ -51,26 +52,9 @@ class Lease(NamedTuple):
     """When that was, for a branch that somebody has rewritten meanwhile."""
 
     @property
-    def session(self) -> str:
-        """The session that has it; nothing where it is of none."""
-        return self.hands[-1].session
-
-    @property
-    def agent(self) -> str:
-        """The agent that has it."""
-        return self.hands[-1].agent
-
-    @property
-    def owner(self) -> str:
-        """Who has it, in words."""
-        named = f"the session {self.session}" if self.session else ""
-        return named or f"{self.agent} (pid {self.holder.pid})"
-
-    def belongs_to(self, session: str, holder: Holder) -> bool:
-        """Whether who asks is who has it: by the session, or without any by the process."""
-        if self.session or session:
-            return self.session == session
-        return self.holder.is_asked_by(holder)
+    def holder(self) -> Hand:
+        """The session and the agent that have the range."""
+        return self.hands[-1]
 
     def following(self, before: Lease) -> Lease:
         """The same, so that what was written for it while BEFORE had it counts as well."""
@@ -90,6 +74,11 @@ class Lease(NamedTuple):
         return not timedelta() <= now - self.since < LASTS
 
 
+def hand_of(who: Who) -> Hand:
+    """The holder of a range that WHO asks for; without a session, the agent's name alone counts."""
+    return Hand(who.session, who.agent)
+
+
 def new_token() -> str:
     """A token that nobody has."""
     return os.urandom(TOKEN_BYTES).hex()
@@ -103,17 +92,12 @@ def read_lease(gitdir: Path) -> Lease | None:
             str(row["token"]),
             _range(row),
             _hands(row["hands"]),
-            _holder(row),
             _moment(row["since"]),
             str(row["base"]),
             _moment(row["begun"]),
         )
     except (OSError, ValueError, TypeError, KeyError):
         return None
-
-
-def _holder(row: dict[str, str]) -> Holder:
-    return Holder(int(row["pid"]), str(row["started"]), str(row["place"]), str(row["through"]))
 
 
 def _hands(rows: list[tuple[object, object]]) -> tuple[Hand, ...]:
@@ -144,7 +128,6 @@ def write_lease(gitdir: Path, lease: Lease) -> None:
         "range": str(lease.range),
         "chat": lease.range.chat,
         "hands": lease.hands,
-        **lease.holder._asdict(),
         "since": lease.since.isoformat(),
         "base": lease.base,
         "begun": lease.begun.isoformat(),

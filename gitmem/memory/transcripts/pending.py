@@ -11,8 +11,15 @@ from gitmem.cache.database import Connection
 from gitmem.errors import Busy, Damaged
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_of
-from gitmem.memory.transcripts.callers import Holder, is_alive, this_process
-from gitmem.memory.transcripts.leases import LASTS, Hand, Lease, new_token, read_lease, write_lease
+from gitmem.memory.transcripts.leases import (
+    LASTS,
+    Hand,
+    Lease,
+    hand_of,
+    new_token,
+    read_lease,
+    write_lease,
+)
 from gitmem.memory.transcripts.transcripts import (
     ask_said,
     has_open_unread,
@@ -100,9 +107,8 @@ def transcript_pending(
     chat: str = "",
     chars: int = CHARS,
     take_over: bool = False,
-    holder: Holder | None = None,
 ) -> TranscriptPending:
-    """The oldest range that is not summarised, for HOLDER alone until it is closed."""
+    """The oldest range that is not summarised, for this agent and session until it is closed."""
     check_access(group.acting, group.name, write=True)
     layout = layout_of(group)
     threshold = layout.transcripts.threshold
@@ -134,9 +140,9 @@ def transcript_pending(
         found = ask_said(group, tip_of(group), answer)
         pending, messages, lease = found.pending, found.messages, found.lease
         now = group.moment()
-        holder = holder or this_process()
+        asking = hand_of(group.who)
         if lease and not take_over:
-            _check_free(lease, group, holder, now)
+            _check_free(lease, asking, now)
         action = action_required(pending, threshold, f"/{sync_skill(layout.name)}")
         if found.range is None and (pending or found.unread):
             raise Damaged(
@@ -149,8 +155,7 @@ def transcript_pending(
         out = Lease(
             new_token(),
             found.range,
-            (Hand(group.who.session, group.who.agent),),
-            holder,
+            (asking,),
             now,
             group.repository.tip(),
             now,
@@ -187,19 +192,18 @@ def _first(
     return found
 
 
-def _check_free(lease: Lease, group: Group, holder: Holder, now: datetime) -> None:
+def _check_free(lease: Lease, asking: Hand, now: datetime) -> None:
     """Raise unless the range may be handed out again."""
-    same = lease.belongs_to(group.who.session, holder)
-    if same or lease.is_over(now) or not is_alive(lease.holder):
+    if lease.holder == asking or lease.is_over(now):
         return
     minutes = int((now - lease.since).total_seconds() // 60)
     until = (lease.since + LASTS).astimezone(UTC)
     raise SyncInFlight(
-        f"a sync is in flight: {lease.owner} has the range {lease.range.first}-{lease.range.last} "
+        f"a sync is in flight: {lease.holder} has the range {lease.range.first}-{lease.range.last} "
         f"since {counted(minutes, 'minute')}",
         hint=f"wait until {until:%H:%M} UTC, or take it: `gitmem transcript pending --take-over`",
-        session=lease.session,
-        agent=lease.agent,
+        session=lease.holder.session,
+        agent=lease.holder.agent,
         begin=lease.range.first,
         end=lease.range.last,
         since=lease.since,

@@ -10,7 +10,6 @@ from gitmem.cache.database import Connection
 from gitmem.cache.messages import Deed
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_of
-from gitmem.memory.transcripts.callers import is_alive
 from gitmem.memory.transcripts.leases import LASTS, read_lease
 from gitmem.memory.transcripts.pending import SaidRow, action_required
 from gitmem.memory.transcripts.transcripts import (
@@ -41,7 +40,7 @@ class InFlight(NamedTuple):
     since: datetime
     until: datetime
     alive: bool
-    """False when who has it is known to be dead, or has had it for too long."""
+    """False when its holder has had it for 30 minutes."""
 
 
 class TranscriptStatus(NamedTuple):
@@ -128,7 +127,7 @@ def _in_flight(group: Group, pending: list[tuple[int, str]]) -> InFlight | None:
     lease = read_lease(group.gitdir)
     if lease is None or not lease.is_open(pending):
         return None
-    alive = not lease.is_over(group.moment()) and is_alive(lease.holder)
+    alive = not lease.is_over(group.moment())
     until = lease.since + LASTS
     begin, end, chat, _ = lease.range
-    return InFlight(begin, end, chat, lease.session, lease.agent, lease.since, until, alive)
+    return InFlight(begin, end, chat, *lease.holder, lease.since, until, alive)
