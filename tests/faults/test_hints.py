@@ -411,7 +411,10 @@ def codes_in_source() -> Iterator[str]:
     constants = {"REWOUND": REWOUND, "KEPT_CODE": KEPT_CODE, "SECRET": SECRET}
     constants["BROKEN_LOG"] = BROKEN_LOG
     yield from ("object-damaged", "object-missing")  # one of them, by what is wrong
-    places = [*(ROOT / "gitmem/git/checks").glob("*.py"), ROOT / "gitmem/memory/admin/check.py"]
+    places = [
+        *(ROOT / "gitmem/store/fsck/checks").glob("*.py"),
+        ROOT / "gitmem/memory/admin/check.py",
+    ]
     for path in places:
         for node in ast.walk(ast.parse(path.read_text())):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
