@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     from gitmem.memory.context.inject import Injected
     from gitmem.memory.curate.archive import Archived
     from gitmem.memory.curate.consolidate import Consolidated
-    from gitmem.memory.curate.decided import Decided
+    from gitmem.memory.curate.decide import Decided
     from gitmem.memory.curate.lint import Linted
     from gitmem.memory.curate.migrate import Migrated
-    from gitmem.memory.curate.reported import Report
     from gitmem.memory.days.compact import Compacted
     from gitmem.memory.days.maintain import Maintained
     from gitmem.memory.days.rollup import RolledUp
@@ -60,6 +59,7 @@ if TYPE_CHECKING:
     from gitmem.memory.write.capture import CapturedAll
     from gitmem.memory.write.move import Moved
     from gitmem.memory.write.write import Edit, Written
+    from gitmem.model.curate.report import Report
 
 Several = str | Iterable[str]
 """Names, or one of them alone."""

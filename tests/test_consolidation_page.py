@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 
 import gitmem
-from gitmem.memory.curate import reported
+from gitmem.model.curate import report as reported
 from gitmem.model.curate.plan import ACTIONS, read_plan
-from gitmem.model.curate.suggestions import Condition, suggest
+from gitmem.model.curate.report import Condition, Findings, Suggestion, suggest
 from gitmem.model.entries.freshness import STATES, state_of
 
 PAGE = (Path(gitmem.__file__).parents[1] / "docs" / "consolidation.md").read_text("utf-8")
@@ -33,7 +33,8 @@ def words(cell: str) -> list[str]:
 def test_the_page_documents_every_key_of_the_report_and_no_other() -> None:
     first, second, zylos = re.split(r"\n\n(?=\| key)", section("The report"))[1:]
     records = [each for each in vars(reported).values() if hasattr(each, "_fields")]
-    inner = {name for each in records if each is not reported.Report for name in each._fields}
+    others = (reported.Report, Condition, Findings, Suggestion)
+    inner = {name for each in records if each not in others for name in each._fields}
 
     assert [words(row[0])[0] for row in rows(first)] == list(reported.Report._fields)
     assert {word for row in rows(second) for word in words(row[0])} == inner

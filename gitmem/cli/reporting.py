@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gitmem.cli.style import Style, columns, short
@@ -10,7 +10,13 @@ from gitmem.model.text.numbers import counted
 from gitmem.model.text.quoting import quoted
 
 if TYPE_CHECKING:
-    from gitmem.memory.curate.reported import Considered, Report
+    from gitmem.model.curate.report import (
+        BudgetCheck,
+        Considered,
+        FileSize,
+        ReferenceFile,
+        Report,
+    )
 
 Rows = Sequence[Sequence[str]]
 
@@ -51,10 +57,10 @@ def _section(style: Style, title: str, rows: Rows) -> Iterator[str]:
 
 def _sections(found: Report) -> Iterator[tuple[str, Rows]]:
     """What needs a look, the most pressing first; a section without rows is left out."""
-    past = [each for each in found.suggested if each.action == "archive"]
+    outdated = [each for each in found.suggested if each.action == "archive"]
     rest = [each for each in found.suggested if each.action != "archive"]
     logs = found.sessions.archive_candidates_older_than_30_days
-    safe = [*((each, "a log of more than 30 days ago") for each in logs), *_reasons(past)]
+    safe = [*((each, "a log of more than 30 days ago") for each in logs), *_reasons(outdated)]
     sections: tuple[tuple[str, Rows], ...] = (
         ("Over budget", list(_over(found))),
         ("Missing", [(each,) for each in found.budgets.missing]),
@@ -89,3 +95,48 @@ def _over(found: Report) -> Iterator[Sequence[str]]:
     for long in found.profiles:
         if long.file not in found.budgets.over_budget:
             yield long.file, f"{long.size_bytes:,} of {long.budget_bytes:,} bytes", "a profile"
+
+
+def seed_report(found: Report) -> Mapping[str, object]:
+    """FOUND with the keys of zylos' own script, and of each file no more than that says of it."""
+    budgets = found.budgets
+    # Core files alone: a layer of many files has a pattern for a path.
+    rules = {path: size for path, size in budgets.rules.items() if not set(path) & set("{*")}
+    logs = found.sessions.archive_candidates_older_than_30_days
+    return {
+        "timestamp": found.timestamp,
+        "memoryDir": found.memory_dir,
+        "totals": _seed_keys(found.totals, "files size_bytes"),
+        "budgets": {
+            "rules": rules,
+            "checks": [_seed_check(each) for each in budgets.checks if each.file in rules],
+            "overBudget": [each for each in budgets.over_budget if each in rules],
+        },
+        "referenceFiles": [_seed_reference(each) for each in found.reference_files],
+        # By name: the script lists one folder.
+        "sessions": {"archiveCandidatesOlderThan30Days": [x.rpartition("/")[2] for x in logs]},
+        "oldestFiles": [_seed_file(each) for each in found.oldest_files],
+        "largestFiles": [_seed_file(each) for each in found.largest_files],
+        "recommendations": found.recommendations,
+    }
+
+
+def _seed_keys(record: object, keys: str) -> dict[str, object]:
+    """The values of KEYS, whose names become camelCase."""
+    words = ((key, key.split("_")) for key in keys.split())
+    return {x + "".join(map(str.title, more)): getattr(record, key) for key, (x, *more) in words}
+
+
+def _seed_check(found: BudgetCheck) -> Mapping[str, object]:
+    known = "size_bytes budget_bytes over_budget budget_usage_pct modified_at"
+    keys = known if found.exists else "budget_bytes over_budget"
+    return _seed_keys(found, f"file exists {keys}")
+
+
+def _seed_reference(found: ReferenceFile) -> Mapping[str, object]:
+    keys = "size_bytes modified_at age_days freshness" if found.exists else ""
+    return _seed_keys(found, f"file exists {keys}")
+
+
+def _seed_file(found: FileSize) -> Mapping[str, object]:
+    return {"path": found.file, **_seed_keys(found, "size_bytes modified_at age_days")}

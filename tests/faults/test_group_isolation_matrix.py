@@ -64,7 +64,7 @@ from gitmem.memory.entries.confirm import confirm
 from gitmem.memory.entries.entries import address_parts, entries, file_of, locate_entry
 from gitmem.memory.entries.freshness import freshness, line_dates
 from gitmem.memory.entries.move_entry import move_entry
-from gitmem.memory.entries.targets import all_meant, movable
+from gitmem.memory.entries.targets import movable_path, resolve_targets
 from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.read.diff import diff
 from gitmem.memory.read.listing import list_files
@@ -128,21 +128,22 @@ ASKED = "whose own business is it, theirs?"
 
 NO_GROUP = {
     "file_names", "gitignored_layers", "include_fix", "is_workspace", "latest_of", "outside_memory",
-    "prune", "blob_text", "day_of", "is_chat", "seed_report", "spelled_at", "unmade_files",
+    "prune", "blob_text", "day_of", "is_chat", "spelled_at", "unmade_files",
     "adopt_all", "age_of", "aged_entries", "ageing_files", "aims", "applied", "archive_files",
     "arrival_of", "by_day", "cache_of", "changed_at", "check_no_archive", "check_place",
     "check_states", "check_target", "checked", "checked_edit", "choose", "choose_layout", "command",
     "confirmed_files", "dated_part", "dates_at", "dates_of", "day_log", "decoded", "describe",
     "describe_change", "digest_of", "digest_of_pages", "does_age", "draw", "duplicates",
     "effect_of", "encoded", "ended", "entries_in", "entries_with_dates", "entry_files", "entry_of",
-    "file_changes", "find_earlier", "findings_of", "folder_of", "freshened", "gather",
+    "file_changes", "find_earlier", "folder_of", "freshened", "gather",
     "guard_message", "has_content", "inventory", "is_adopted", "is_within", "isolate", "landing",
-    "latest", "layer_files", "layout_at", "layout_of", "looked_up", "make_note", "moved_within",
+    "latest", "layer_files", "layout_at", "layout_of", "make_note", "moved_within",
     "named_zone", "near_misses", "not_found", "noted", "old_logs", "open_history", "overlap",
-    "past_logs", "places", "plan_line", "problem_of", "read_folder", "read_history",
-    "refuse", "remarks_on", "report_on", "rolled_layer", "rolled_layers", "scan_edits", "seen_in",
-    "sentence", "settings_in", "shelf_of", "shelves", "shipped", "shipped_layout", "source_folder",
-    "starter_files", "still_there", "summed", "text_at", "text_bytes", "time_now", "told",
+    "past_logs", "places", "plan_line", "prune", "look_up", "apply_all", "apply_one", "problem_of",
+    "read_folder", "read_history",
+    "remarks_on", "report_on", "rolled_layer", "rolled_layers", "scan_edits", "version_in",
+    "settings_in", "shelf_of", "archive_places", "shipped", "shipped_layout", "source_folder",
+    "starter_files", "find_unchanged", "text_at", "text_bytes", "time_now", "told",
     "version", "version_at", "versions", "why", "why_not", "written_then", "zone_of",
     "zone_problem", "zone_then",
     "action_required", "at_commits", "calling_process", "check_layers", "drop_lease", "is_alive",
@@ -303,7 +304,9 @@ def all_told(group: Group) -> object:
 
 BY_PATH: dict[str, Call] = {
     "adopt": lambda g, p: adopt(g.store, g.name, g.worktree / p, layout="none", acting=g.acting),
-    "all_meant": lambda g, p: all_meant(g, g.repository.snapshot(), EMPTY, [p, f"{p}#x"]),
+    "resolve_targets": lambda g, p: resolve_targets(
+        g, g.repository.snapshot(), EMPTY, [p, f"{p}#x"]
+    ),
     "archive": lambda g, p: archive(g, [p]),
     "archive of an entry": lambda g, p: archive(g, [f"{p}#x"]),
     "capture": lambda g, p: capture(g, [p]),
@@ -344,7 +347,7 @@ BY_PATH: dict[str, Call] = {
     "list_files": list_files,
     "log": log,
     "missing": lambda g, p: missing(g, g.repository.snapshot(), p),
-    "movable": movable,
+    "movable_path": movable_path,
     "move": lambda g, p: move(g, p, "taken.md"),
     "move onto": lambda g, p: move(g, "own.md", p),
     "move into": lambda g, p: move(g, "own.md", f"{p}/"),

@@ -19,7 +19,7 @@ from gitmem.errors import (
 from gitmem.memory.curate.archive import archive, archive_files
 from gitmem.memory.entries.confirm import _signed_entries, confirm, confirmed_files
 from gitmem.memory.entries.entries import entries
-from gitmem.memory.entries.targets import Thing
+from gitmem.memory.entries.targets import Target
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_of
 from gitmem.model.entries.edit import parse
@@ -255,11 +255,11 @@ def test_archiving_can_be_part_of_another_commit(memory: Group) -> None:
     before = dict(files(memory))
     noted = {"state.md": b"All is well.\nTidied.\n"}
 
-    first = archive_files(layout, snapshot, [Thing("reference/decisions.md", "old-plan")], noted)
-    second = archive_files(layout, snapshot, [Thing("facts/tea.md")], first.changes)
+    first = archive_files(layout, snapshot, [Target("reference/decisions.md", "old-plan")], noted)
+    second = archive_files(layout, snapshot, [Target("facts/tea.md")], first.changes)
     day = memory.now().date()
     third = confirmed_files(
-        layout, snapshot, [Thing("reference/decisions.md", "keep-tea")], day, second.changes
+        layout, snapshot, [Target("reference/decisions.md", "keep-tea")], day, second.changes
     )
 
     assert set(third.changes) == {

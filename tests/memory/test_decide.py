@@ -9,10 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 from gitmem.errors import BadInput, Conflict, GitmemError, MomentNotFound, PlanRefused
-from gitmem.memory.curate.actions import DEEDS
+from gitmem.memory.curate.actions import APPLY
 from gitmem.memory.curate.archive import archive
-from gitmem.memory.curate.decide import decide
-from gitmem.memory.curate.decided import Decided
+from gitmem.memory.curate.decide import Decided, decide
 from gitmem.memory.days.jobs import last_jobs
 from gitmem.memory.entries.freshness import freshness
 from gitmem.memory.group import Group, Store, Who
@@ -471,7 +470,7 @@ def test_a_plan_without_decisions_is_refused(data: bytes) -> None:
 
 
 def test_every_action_has_a_deed() -> None:
-    assert list(DEEDS) == list(ACTIONS)
+    assert list(APPLY) == list(ACTIONS)
 
 
 @pytest.mark.parametrize(

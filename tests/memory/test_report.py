@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from gitmem.cli.render import document
 from gitmem.memory.admin.init import init
 from gitmem.memory.curate.report import report
-from gitmem.memory.curate.reported import Considered
 from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.write.move import remove
 from gitmem.memory.write.write import Edit, write
-from gitmem.model.curate.suggestions import (
+from gitmem.model.curate.report import (
     Condition,
+    Considered,
     Findings,
     is_old_log,
     recommendations,

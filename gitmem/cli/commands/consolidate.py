@@ -13,7 +13,7 @@ from gitmem.cli.declare import as_somebody, at, named, reason
 from gitmem.cli.declare import command as declare
 from gitmem.cli.filechanges import file_lines
 from gitmem.cli.invocation import Invocation
-from gitmem.cli.reporting import decision_lines, report_lines
+from gitmem.cli.reporting import decision_lines, report_lines, seed_report
 from gitmem.cli.stdin import STDIN, read_stdin
 from gitmem.cli.style import short, visible
 from gitmem.errors import BadInput
@@ -21,7 +21,7 @@ from gitmem.model.secrets.find import repeated
 
 if TYPE_CHECKING:
     from gitmem.memory.curate.consolidate import Consolidated
-    from gitmem.memory.curate.decided import Decided
+    from gitmem.memory.curate.decide import Decided
 
 SEED = "seed"
 
@@ -111,8 +111,6 @@ def _report(call: Invocation, at: str | None, keys: str | None) -> None:
         found = report(group, at=at) if at else made_report(group)
         now = group.now()
     if keys:
-        from gitmem.memory.curate.seed_report import seed_report
-
         # Our own report is about a day; who reads these keys expects the time of the run.
         found = found if at else found._replace(timestamp=now)
         call.answer(seed_report(found), data=True)

@@ -175,12 +175,12 @@ class MemoryCommands:
 
     def _clear(self) -> str:
         from gitmem.memory.curate.archive import archive
-        from gitmem.memory.entries.targets import Thing
+        from gitmem.memory.entries.targets import Target
 
         [_], sight = self._settled(ROOT)
-        things = [Thing(each.path) for each in sight.files("")]
-        if things:
-            archive(self._group, things)
+        targets = [Target(each.path) for each in sight.files("")]
+        if targets:
+            archive(self._group, targets)
         return "All memory cleared"
 
     def _settled(self, *given: str) -> tuple[list[str], Sight]:

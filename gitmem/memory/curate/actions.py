@@ -1,124 +1,240 @@
-"""What each decision of a plan does to the files: one function for each action.
+"""Find the targets of a plan, and apply its decisions to a draft: a function for each action.
 
-They change a draft and nothing else; together they are one commit.
+Actions change the draft and nothing else; together they are one commit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from gitmem.errors import BadInput, Conflict
+from gitmem.errors import BadInput, Conflict, GitmemError
 from gitmem.memory.curate.archive import archive_files
 from gitmem.memory.entries.confirm import confirmed_files
 from gitmem.memory.entries.entries import file_of
 from gitmem.memory.entries.move_entry import EntryAim, moved_within
-from gitmem.memory.entries.targets import Thing
+from gitmem.memory.entries.targets import (
+    Target,
+    TargetVersion,
+    find_unchanged,
+    resolve_targets,
+    version_in,
+)
 from gitmem.memory.group import Group
+from gitmem.memory.layouts import layout_at
+from gitmem.memory.read.read import missing
 from gitmem.memory.write.apply import Aim, Edit, applied
-from gitmem.memory.write.draft import Draft
-from gitmem.model.curate.plan import Decision
+from gitmem.memory.write.draft import Changes, Draft
+from gitmem.model.curate.plan import Decision, Problem
 from gitmem.model.entries.blocks import same_title, wording
 from gitmem.model.entries.edit import Entry, Put, parse, put, settled
 from gitmem.model.entries.lines import BOM
 from gitmem.model.entries.positions import splice_all
+from gitmem.model.guards import check_message_text, check_write
 from gitmem.model.layout.layout import Layer, Layout
 from gitmem.model.layout.remarks import judged
 from gitmem.model.paths import check_path
 from gitmem.model.text.frontmatter import set_field
+from gitmem.store.repository import Snapshot
 
 
-class Standing(NamedTuple):
-    """A thing that a decision is about, as it stands in the draft."""
+class PlanLine(NamedTuple):
+    """A decision, and its targets as they were when somebody decided."""
 
-    path: str
-    entry: Entry
-    """A file as a whole is an entry without a slug."""
-
-    @property
-    def address(self) -> str:
-        """Where it stands."""
-        return f"{self.path}#{self.entry.slug}" if self.entry.slug else self.path
+    decision: Decision
+    versions: tuple[TargetVersion, ...]
 
     @property
-    def thing(self) -> Thing:
-        """How others name it."""
-        return Thing(self.path, self.entry.slug)
+    def addresses(self) -> tuple[str, ...]:
+        """Where the targets stood."""
+        return tuple(each.address for each in self.versions)
 
 
-class Ground(NamedTuple):
-    """Where decisions are carried out."""
+class Workspace(NamedTuple):
+    """The draft that decisions are applied to."""
 
     group: Group
     layout: Layout
     draft: Draft
     now: datetime
 
-    def target(self, name: str) -> str:
+    def file(self, name: str) -> str:
         """The file that a path, or the name of a layer of entries, stands for."""
         return check_path(file_of(self.group, self.draft.snapshot, self.layout, name))
 
-    def take(self, changes: Mapping[str, bytes | None]) -> None:
+    def replace(self, changes: Changes) -> None:
         """Let CHANGES be all that differs from the commit."""
         self.draft.changes = dict(changes)
 
 
-class Deed(NamedTuple):
+class Outcome(NamedTuple):
     """What came of a decision."""
 
     address: str = ""
-    """Where it stands now; empty where it stands as before."""
+    """Where the target stands now; empty where it stands as before."""
     warnings: tuple[str, ...] = ()
 
 
-class Asked(NamedTuple):
-    """A decision, and the things that it is about."""
+class _Located(NamedTuple):
+    """A target as it stands in the draft; a file as a whole is an entry without a slug."""
+
+    path: str
+    entry: Entry
+
+    @property
+    def address(self) -> str:
+        return f"{self.path}#{self.entry.slug}" if self.entry.slug else self.path
+
+
+class _Order(NamedTuple):
+    """A decision, and its targets in the draft."""
 
     decision: Decision
-    things: Sequence[Standing]
+    located: Sequence[_Located]
 
 
-Doing = Callable[[Ground, Sequence[Asked]], list[Deed]]
+_Action = Callable[[Workspace, Sequence[_Order]], list[Outcome]]
 
 
-def _keep(ground: Ground, rows: Sequence[Asked]) -> list[Deed]:
-    return [Deed() for _ in rows]
+def look_up(
+    group: Group, base: Snapshot, decisions: Iterable[Decision]
+) -> tuple[list[PlanLine], list[Problem]]:
+    """Each decision with its targets in BASE; a target may be decided upon once."""
+    layout = layout_at(group, base).layout
+    lines: list[PlanLine] = []
+    problems: list[Problem] = []
+    decided: dict[str, int] = {}
+    for each in decisions:
+        try:
+            said = (*each.addresses, each.target, each.title, each.reason)
+            check_message_text("address, title or reason", "\n".join(said))
+            lines.append(PlanLine(each, tuple(_versions(group, base, layout, each, decided))))
+        except GitmemError as error:
+            problems.append(problem_of(each, error))
+    return lines, problems
 
 
-def _confirm(ground: Ground, rows: Sequence[Asked]) -> list[Deed]:
-    draft, named = ground.draft, [each.thing for row in rows for each in row.things]
-    day = ground.now.date()
-    ground.take(confirmed_files(ground.layout, draft.snapshot, named, day, draft.changes).changes)
-    return [Deed() for _ in rows]
+def _versions(
+    group: Group, base: Snapshot, layout: Layout, decision: Decision, decided: dict[str, int]
+) -> Iterator[TargetVersion]:
+    for target in resolve_targets(group, base, layout, decision.addresses):
+        found = version_in(base, target)
+        if found is None:
+            raise missing(group, base, target.path)
+        line = next((decided[each] for each in decided if _covers(each, found)), None)
+        if line is not None:
+            where = "here" if line == decision.line else f"in line {line}"
+            raise BadInput(f"{found.address} is decided upon {where} already")
+        decided[found.address] = decision.line
+        yield found
 
 
-def _archive(ground: Ground, rows: Sequence[Asked]) -> list[Deed]:
-    draft, named = ground.draft, [each.thing for row in rows for each in row.things]
-    filed = archive_files(ground.layout, draft.snapshot, named, draft.changes)
-    ground.take(filed.changes)
-    places = {each.source: each.address for each in filed.moves}
-    return [Deed(places[row.things[0].address]) for row in rows]
+def _covers(address: str, version: TargetVersion) -> bool:
+    """Whether a decision about ADDRESS is about VERSION, too: an entry goes with its file."""
+    within = not version.slug and address.startswith(f"{version.path}#")
+    return within or address in (version.address, version.path)
 
 
-def _update(ground: Ground, rows: Sequence[Asked]) -> list[Deed]:
+def problem_of(decision: Decision, error: GitmemError) -> Problem:
+    """The problem that ERROR is for the line of DECISION."""
+    # A plan has no options by which a guard is waived.
+    useful = error.hint and "repeat with --" not in error.hint
+    text = f"{error.message} ({error.hint})" if useful else error.message
+    return Problem(decision.line, text, error.code)
+
+
+def apply_all(work: Workspace, lines: Sequence[PlanLine]) -> list[Outcome]:
+    """Apply all decisions, those of a kind together; no two have the same target."""
+    outcomes: dict[int, Outcome] = {}
+    for action in TOGETHER:
+        chosen = {x.decision.line: x for x in lines if x.decision.action == action}
+        found = _apply(work, list(chosen.values())) if chosen else []
+        outcomes |= dict(zip(chosen, found, strict=True))
+    for line in lines:
+        if line.decision.line not in outcomes:
+            (outcomes[line.decision.line],) = _apply(work, [line])
+    _check(work, {})
+    return [outcomes[each.decision.line] for each in lines]
+
+
+def apply_one(work: Workspace, line: PlanLine) -> Outcome:
+    """Apply one decision; if that fails, the draft stays as it was."""
+    before = dict(work.draft.changes)
+    try:
+        (outcome,) = _apply(work, [line])
+        _check(work, before)
+    except GitmemError:
+        work.replace(before)
+        raise
+    return outcome
+
+
+def _apply(work: Workspace, lines: Sequence[PlanLine]) -> list[Outcome]:
+    orders = [_Order(x.decision, [_locate(work, each) for each in x.versions]) for x in lines]
+    return APPLY[lines[0].decision.action](work, orders)
+
+
+def _locate(work: Workspace, version: TargetVersion) -> _Located:
+    entry = find_unchanged(work.draft, version, work.layout.layer_of(version.path))
+    if entry is None:
+        raise Conflict(f"{version.address} is changed by an earlier line of the plan")
+    return _Located(version.path, entry)
+
+
+def _check(work: Workspace, before: Changes) -> None:
+    """Judge what decisions made of the files: what was there BEFORE may stay, whatever it is."""
+    draft = work.draft
+    then = Draft(draft.snapshot, before)
+    changed = [path for path, data in draft.changes.items() if then.read(path) != data]
+    known = b"\n".join(then.read(path) or b"" for path in changed)
+    for path in changed:
+        data = draft.changes[path]
+        if data is not None:
+            check_write(path, data, known, allow_shrink=True)
+    draft.check_policies(work.layout)
+
+
+def _targets(orders: Sequence[_Order]) -> list[Target]:
+    return [Target(each.path, each.entry.slug) for order in orders for each in order.located]
+
+
+def _keep(work: Workspace, orders: Sequence[_Order]) -> list[Outcome]:
+    return [Outcome() for _ in orders]
+
+
+def _confirm(work: Workspace, orders: Sequence[_Order]) -> list[Outcome]:
+    draft, day = work.draft, work.now.date()
+    signed = confirmed_files(work.layout, draft.snapshot, _targets(orders), day, draft.changes)
+    work.replace(signed.changes)
+    return [Outcome() for _ in orders]
+
+
+def _archive(work: Workspace, orders: Sequence[_Order]) -> list[Outcome]:
+    filed = archive_files(work.layout, work.draft.snapshot, _targets(orders), work.draft.changes)
+    work.replace(filed.changes)
+    addresses = {each.source: each.address for each in filed.moves}
+    return [Outcome(addresses[order.located[0].address]) for order in orders]
+
+
+def _update(work: Workspace, orders: Sequence[_Order]) -> list[Outcome]:
     """Entries of one file are changed together."""
-    deeds: list[Deed] = []
+    outcomes: list[Outcome] = []
     blocks: dict[str, list[tuple[Entry, str]]] = {}
-    for decision, (thing,) in rows:
-        layer = ground.layout.layer_of(thing.path)
-        if not thing.entry.slug:
-            edit = Edit(thing.path, decision.text, fields=decision.fields)
-            ground.draft.put(thing.path, applied(Aim(edit), ground.draft.read(thing.path)))
-            deeds.append(Deed())
+    for decision, ((path, entry),) in orders:
+        layer = work.layout.layer_of(path)
+        if not entry.slug:
+            edit = Edit(path, decision.text, fields=decision.fields)
+            work.draft.put(path, applied(Aim(edit), work.draft.read(path)))
+            outcomes.append(Outcome())
             continue
-        changed = _changed(thing.entry, decision, layer)
-        blocks.setdefault(thing.path, []).append((thing.entry, changed))
-        deeds.append(Deed(warnings=_judged(changed, layer)))
+        changed = _changed(entry, decision, layer)
+        blocks.setdefault(path, []).append((entry, changed))
+        outcomes.append(Outcome(warnings=_judged(changed, layer)))
     for path, pairs in blocks.items():
-        text = splice_all(ground.draft.text(path), pairs)
-        ground.draft.put(path, _settled(text, pairs, ground.layout.layer_of(path)).encode())
-    return deeds
+        text = splice_all(work.draft.text(path), pairs)
+        work.draft.put(path, _settled(text, pairs, work.layout.layer_of(path)).encode())
+    return outcomes
 
 
 def _settled(text: str, blocks: Sequence[tuple[Entry, str]], layer: Layer | None) -> str:
@@ -143,53 +259,52 @@ def _judged(block: str, layer: Layer | None) -> tuple[str, ...]:
     return judged(parse(block, layer.fields)[0], layer)
 
 
-def _move(ground: Ground, row: Asked) -> Deed:
-    decision, (thing,) = row
-    target, draft = ground.target(decision.target), ground.draft
-    if target == thing.path:
-        raise BadInput(f"{thing.path} is where it stands already", hint="to change it: update")
-    if thing.entry.slug:
-        aim = EntryAim(thing.path, thing.entry, target, ground.layout.layer_of(target))
+def _move(work: Workspace, order: _Order) -> Outcome:
+    decision, ((path, entry),) = order
+    wanted, draft = work.file(decision.target), work.draft
+    if wanted == path:
+        raise BadInput(f"{path} is where it stands already", hint="to change it: update")
+    if entry.slug:
+        aim = EntryAim(path, entry, wanted, work.layout.layer_of(wanted))
         place = moved_within(draft, aim, decision.fields)
-        return Deed(f"{target}#{place.entry.slug}", place.warnings)
-    ((_, new),) = draft.move(thing.path, target)
+        return Outcome(f"{wanted}#{place.entry.slug}", place.warnings)
+    ((_, new),) = draft.move(path, wanted)
     text = draft.text(new) if decision.fields else ""
     for name, value in decision.fields:
         text = set_field(text, name, value)
     if decision.fields:
         draft.put(new, text.encode())
-    return Deed(new)
+    return Outcome(new)
 
 
-def _merge(ground: Ground, row: Asked) -> Deed:
-    decision, _ = row
-    target, draft = ground.target(decision.target), ground.draft
-    layer = ground.layout.layer_of(target)
+def _merge(work: Workspace, order: _Order) -> Outcome:
+    decision, draft = order.decision, work.draft
+    into = work.file(decision.target)
+    layer = work.layout.layer_of(into)
     if layer is not None and layer.kind != "entries":
         raise BadInput(
-            f"{target} belongs to {layer.name}, which has no entries",
+            f"{into} belongs to {layer.name}, which has no entries",
             hint="merge into a file of entries; a note takes the new text by 'update'",
         )
-    _archive(ground, [row])
-    known = parse(draft.text(target))
+    _archive(work, [order])
+    known = parse(draft.text(into))
     twin = next((each for each in known if same_title(each.title, decision.title)), None)
     if twin:
         raise Conflict(
-            f"{target} has an entry {twin.title!r} already",
-            hint=f"name {target}#{twin.slug} among the addresses, or choose another title",
+            f"{into} has an entry {twin.title!r} already",
+            hint=f"name {into}#{twin.slug} among the addresses, or choose another title",
         )
-    edit = Edit(target, decision.text, entry=decision.title, fields=decision.fields)
-    aim = Aim(edit, layer, day=f"{ground.now.date()}")
-    draft.put(target, applied(aim, draft.read(target)))
-    entry = next(x for x in parse(draft.text(target)) if same_title(x.title, decision.title))
-    return Deed(f"{target}#{entry.slug}", _judged(entry.block, layer))
+    edit = Edit(into, decision.text, entry=decision.title, fields=decision.fields)
+    draft.put(into, applied(Aim(edit, layer, day=f"{work.now.date()}"), draft.read(into)))
+    entry = next(x for x in parse(draft.text(into)) if same_title(x.title, decision.title))
+    return Outcome(f"{into}#{entry.slug}", _judged(entry.block, layer))
 
 
-def _each(doing: Callable[[Ground, Asked], Deed]) -> Doing:
-    return lambda ground, rows: [doing(ground, row) for row in rows]
+def _each(action: Callable[[Workspace, _Order], Outcome]) -> _Action:
+    return lambda work, orders: [action(work, order) for order in orders]
 
 
-DEEDS: Mapping[str, Doing] = {
+APPLY: Mapping[str, _Action] = {
     "confirm": _confirm,
     "archive": _archive,
     "update": _update,
@@ -198,8 +313,8 @@ DEEDS: Mapping[str, Doing] = {
     "keep": _keep,
 }
 TOGETHER = ("confirm", "archive", "update")
-"""Actions that many decisions carry out at once: one after the other they read a file each time."""
-AWAY = ("archive", "move", "merge-entries")
-"""Actions after which a thing no longer stands where it stood."""
-SHELVING = ("archive", "merge-entries")
-"""Actions that bring things to the archive."""
+"""Actions that are applied to many targets at once: one by one, each would parse its file."""
+REMOVING = ("archive", "move", "merge-entries")
+"""Actions after which a target no longer stands where it stood."""
+ARCHIVING = ("archive", "merge-entries")
+"""Actions that move targets to the archive."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from gitmem.errors import BadInput, Conflict, PathNotFound, TooBig
 from gitmem.memory.curate.provenance import Provenance
-from gitmem.memory.entries.targets import Thing, all_meant
+from gitmem.memory.entries.targets import Target, resolve_targets
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_at
 from gitmem.memory.read.read import missing
@@ -34,7 +34,7 @@ from gitmem.store.worktree.held import SetAside
 OP = "archive"
 
 
-class Shelved(NamedTuple):
+class ArchiveMove(NamedTuple):
     """An entry or a file that stands in the archive now."""
 
     source: str
@@ -56,7 +56,7 @@ class Archived(NamedTuple):
     """What was moved to the archive, or would be."""
 
     commit: str
-    archived: tuple[Shelved, ...]
+    archived: tuple[ArchiveMove, ...]
     dry_run: bool = False
     captured: tuple[Captured, ...] = ()
     pending: bool = False
@@ -67,24 +67,24 @@ class Filed(NamedTuple):
     """The files of a commit after something was archived, and what moved."""
 
     changes: dict[str, bytes | None]
-    moves: tuple[Shelved, ...]
+    moves: tuple[ArchiveMove, ...]
 
 
 def archive(
     group: Group,
-    things: Sequence[str | Thing],
+    targets: Sequence[str | Target],
     *,
     reason: str = "",
     allow_policy: bool = False,
     dry_run: bool = False,
 ) -> Archived:
-    """Move THINGS, addresses of entries and paths, to the archive: one commit, all or nothing."""
-    if not things:
+    """Move TARGETS, addresses of entries and paths, to the archive: one commit, all or nothing."""
+    if not targets:
         raise BadInput(
             "there is nothing to archive",
             hint="name entries or files: `gitmem entries` lists addresses, `gitmem list` paths",
         )
-    work = _Work(group, things, group.note(OP, reason=reason), allow_policy)
+    work = _Work(group, targets, group.note(OP, reason=reason), allow_policy)
     if dry_run:
         snapshot = group.repository.snapshot()
         work.plan(snapshot)
@@ -98,17 +98,17 @@ def archive(
 
 
 def archive_files(
-    layout: Layout, snapshot: Snapshot, things: Sequence[Thing], changed: Changes | None = None
+    layout: Layout, snapshot: Snapshot, targets: Sequence[Target], changed: Changes | None = None
 ) -> Filed:
-    """The files of SNAPSHOT, of which CHANGED are different already, once THINGS are archived.
+    """The files of SNAPSHOT, of which CHANGED are different already, once TARGETS are archived.
 
     It writes nothing, so that others can archive as a part of a commit of their own.
     """
     draft = Draft(snapshot, changed)
-    chosen = _without_repeats(things)
+    chosen = _without_repeats(targets)
     for each in chosen:
         _check_outside(layout, each.path)
-    for each in set(things).difference(chosen):
+    for each in set(targets).difference(chosen):
         if each.name:  # it goes along with its file; a name that is none is still a mistake
             find(parse(draft.text(each.path)), each.name)
     names: dict[str, list[str]] = {}
@@ -120,17 +120,17 @@ def archive_files(
         if not each.name:
             for path in _apart(draft, layout, each.path):
                 target = _free(draft, layout, path)
-                moves += [Shelved(old, new, old) for old, new in draft.move(path, target)]
+                moves += [ArchiveMove(old, new, old) for old, new in draft.move(path, target)]
     return Filed(draft.changes, tuple(moves))
 
 
-def shelves(snapshot: Snapshot, layout: Layout, path: str) -> Iterator[str]:
+def archive_places(snapshot: Snapshot, layout: Layout, path: str) -> Iterator[str]:
     """The places that PATH may have in the archive: all that are taken, and the next one."""
     draft = Draft(snapshot)
-    return (each for each, _ in draft.places(_shelf(draft, layout, path)))
+    return (each for each, _ in draft.places(_archive_target(draft, layout, path)))
 
 
-def _shelf(draft: Draft, layout: Layout, path: str) -> str:
+def _archive_target(draft: Draft, layout: Layout, path: str) -> str:
     """Where PATH goes; the folders above it step aside for files and twins of their names."""
     wanted = archive_path(layout, path, next(iter(draft.files(path)), ""))
     place = archive_of(layout, wanted)
@@ -141,7 +141,7 @@ def _shelf(draft: Draft, layout: Layout, path: str) -> str:
 
 
 def _free(draft: Draft, layout: Layout, path: str) -> str:
-    *_, (target, _) = draft.places(_shelf(draft, layout, path))
+    *_, (target, _) = draft.places(_archive_target(draft, layout, path))
     return target
 
 
@@ -152,16 +152,16 @@ def _apart(draft: Draft, layout: Layout, path: str) -> list[str]:
     return [path] if fits else files
 
 
-def _without_repeats(things: Sequence[Thing]) -> list[Thing]:
-    """THINGS, each once; what goes along with a file or folder needs no mention of its own."""
-    wholes = {each.path for each in things if not each.name}
+def _without_repeats(targets: Sequence[Target]) -> list[Target]:
+    """TARGETS, each once; what goes along with a file or folder needs no mention of its own."""
+    wholes = {each.path for each in targets if not each.name}
 
-    def is_covered(thing: Thing) -> bool:
-        parts = thing.path.split("/")
+    def is_covered(target: Target) -> bool:
+        parts = target.path.split("/")
         above = {"/".join(parts[:at]) for at in range(1, len(parts))}
-        return bool(above & wholes) or bool(thing.name and thing.path in wholes)
+        return bool(above & wholes) or bool(target.name and target.path in wholes)
 
-    return [each for each in dict.fromkeys(things) if not is_covered(each)]
+    return [each for each in dict.fromkeys(targets) if not is_covered(each)]
 
 
 def _check_outside(layout: Layout, path: str) -> None:
@@ -173,7 +173,7 @@ def _check_outside(layout: Layout, path: str) -> None:
         )
 
 
-def _entries_filed(draft: Draft, layout: Layout, path: str, names: list[str]) -> list[Shelved]:
+def _entries_filed(draft: Draft, layout: Layout, path: str, names: list[str]) -> list[ArchiveMove]:
     """Take the entries NAMES of one file out of it; they are found before the first is gone."""
     if not draft.is_file(path):
         raise PathNotFound(f"there is no {path}", hint="see `gitmem entries`", path=path)
@@ -182,17 +182,17 @@ def _entries_filed(draft: Draft, layout: Layout, path: str, names: list[str]) ->
     found = list(dict.fromkeys(find(known, name) for name in names))
     rest, blocks = take_all(text, found)
     draft.put(path, rest.encode())
-    wanted = _shelf(draft, layout, path)
-    places = _shelved_together(draft, wanted, blocks)
-    places = places or [_shelved(draft, wanted, block) for block in blocks]
+    wanted = _archive_target(draft, layout, path)
+    places = _archive_together(draft, wanted, blocks)
+    places = places or [_archive_block(draft, wanted, block) for block in blocks]
     slugs = {each: [x.slug for x in parse(draft.text(each))] for each in {x for x, _ in places}}
     return [
-        Shelved(f"{path}#{entry.slug}", f"{target}#{slugs[target][number]}", path, entry.title)
+        ArchiveMove(f"{path}#{entry.slug}", f"{target}#{slugs[target][number]}", path, entry.title)
         for entry, (target, number) in zip(found, places, strict=True)
     ]
 
 
-def _shelved_together(draft: Draft, wanted: str, blocks: Sequence[str]) -> list[tuple[str, int]]:
+def _archive_together(draft: Draft, wanted: str, blocks: Sequence[str]) -> list[tuple[str, int]]:
     """Add BLOCKS to one file in one go, as one would each; nowhere where it cannot take all."""
     _, is_free = next(draft.places(wanted))
     if is_free or draft.is_file(wanted):
@@ -204,7 +204,7 @@ def _shelved_together(draft: Draft, wanted: str, blocks: Sequence[str]) -> list[
     return []
 
 
-def _shelved(draft: Draft, wanted: str, block: str) -> tuple[str, int]:
+def _archive_block(draft: Draft, wanted: str, block: str) -> tuple[str, int]:
     """Add BLOCK to the archived entries of a file; tell where it is, by file and number.
 
     Where that file cannot take it, being full or broken, the next number can.
@@ -224,41 +224,41 @@ class _Work:
     """What shall be archived, in one snapshot; planned again when the branch moves in between."""
 
     def __init__(
-        self, group: Group, things: Sequence[str | Thing], note: Note, allow_policy: bool
+        self, group: Group, targets: Sequence[str | Target], note: Note, allow_policy: bool
     ) -> None:
-        self._group, self._given = group, things
+        self._group, self._given = group, targets
         self._note, self._allow_policy = note, allow_policy
         self._provenance = Provenance(group)
-        self.moves: tuple[Shelved, ...] = ()
+        self.moves: tuple[ArchiveMove, ...] = ()
 
     def places(self, snapshot: Snapshot) -> list[str]:
-        """The files that may change: the things, and where they may go."""
+        """The files that may change: the targets, and where they may go."""
         layout = layout_at(self._group, snapshot).layout
-        things = all_meant(self._group, snapshot, layout, self._given)
+        targets = resolve_targets(self._group, snapshot, layout, self._given)
         draft = Draft(snapshot)
-        paths = [path for each in things for path in _apart(draft, layout, each.path)]
-        shelved = [place for path in paths for place in shelves(snapshot, layout, path)]
-        return list(dict.fromkeys([*(each.path for each in things), *map(check_path, shelved)]))
+        paths = [path for each in targets for path in _apart(draft, layout, each.path)]
+        shelved = [place for path in paths for place in archive_places(snapshot, layout, path)]
+        return list(dict.fromkeys([*(each.path for each in targets), *map(check_path, shelved)]))
 
     def plan(self, snapshot: Snapshot) -> Plan:
         """The files as they will be."""
         layout = layout_at(self._group, snapshot).layout
-        things = all_meant(self._group, snapshot, layout, self._given)
-        for each in things:
+        targets = resolve_targets(self._group, snapshot, layout, self._given)
+        for each in targets:
             if each.name and not is_archived(layout, each.path) and not snapshot.oid(each.path):
                 raise missing(self._group, snapshot, each.path)
-        filed = archive_files(layout, snapshot, things)
+        filed = archive_files(layout, snapshot, targets)
         self.moves = filed.moves
         for move in filed.moves:
             check_message_text("path", f"{move.source}\n{move.address}")
         if not self._allow_policy:
             Draft(snapshot, filed.changes).check_policies(layout)
-        return Plan((Step(filed.changes, self._noted(snapshot, things)),))
+        return Plan((Step(filed.changes, self._noted(snapshot, targets)),))
 
-    def _noted(self, snapshot: Snapshot, things: Sequence[Thing]) -> Note:
+    def _noted(self, snapshot: Snapshot, targets: Sequence[Target]) -> Note:
         sources = [each.source for each in self.moves]
         return self._note._replace(
-            title=_title(things, self.moves),
+            title=_title(targets, self.moves),
             paths=tuple(sorted({each.path for each in self.moves})),
             extra=(
                 *(("Gitmem-From", each) for each in sources),
@@ -267,18 +267,18 @@ class _Work:
         )
 
 
-def _title(things: Sequence[Thing], moves: Sequence[Shelved]) -> str:
-    """What a subject says: from where to where for one thing, else what it is about."""
+def _title(targets: Sequence[Target], moves: Sequence[ArchiveMove]) -> str:
+    """What a subject says: from where to where for one target, else what it is about."""
     first = moves[0]
-    if len(things) > 1:
+    if len(targets) > 1:
         return f"{', '.join(_name(each) for each in moves)} -> archive"
     if first.is_entry:
         return f"{_name(first)} -> {split_address(first.address)[0]}"
-    path = things[0].path
+    path = targets[0].path
     return f"{path} -> {first.address.removesuffix(first.source.removeprefix(path))}"
 
 
-def _name(move: Shelved) -> str:
+def _name(move: ArchiveMove) -> str:
     """What something is called in a subject; a credential in a title is not for all to see."""
     said = title_of_change(None, f"### {move.title}".encode()) if move.is_entry else ""
     return said or move.source

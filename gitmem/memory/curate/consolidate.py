@@ -1,8 +1,8 @@
 """Consolidate: do the safe part of what a report suggests, and say what is left to decide.
 
 Safe is what needs no mind: logs of more than a month ago move to the archive, and so do entries
-that say themselves that they had their time and have faded since. Each kind is one commit, and the
-log of the day tells of both.
+that are outdated by their own status and have faded since. Each kind is one commit, and the log of
+the day tells of both.
 
 A report takes its time, so it is made without the lock. When it lands, every entry is looked at
 again: one that somebody has changed in between stays.
@@ -16,14 +16,12 @@ from typing import NamedTuple
 
 from gitmem.errors import GitmemError, SecretFound
 from gitmem.memory.context.pins import moment_at
-from gitmem.memory.curate.archive import OP, Filed, Shelved, archive_files, shelves
+from gitmem.memory.curate.archive import OP, ArchiveMove, Filed, archive_files, archive_places
 from gitmem.memory.curate.provenance import Provenance
-from gitmem.memory.curate.report import findings_of, old_logs, report_on
-from gitmem.memory.curate.reported import Considered, Report
+from gitmem.memory.curate.report import old_logs, report_on
 from gitmem.memory.days.jobs import Told, traced
 from gitmem.memory.entries.dates import does_age
-from gitmem.memory.entries.relocate import Seen, seen_in, still_there
-from gitmem.memory.entries.targets import Thing
+from gitmem.memory.entries.targets import Target, TargetVersion, find_unchanged, version_in
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_at
 from gitmem.memory.write.capture import adopt_all
@@ -32,7 +30,7 @@ from gitmem.memory.write.draft import Changes, Draft
 from gitmem.memory.write.landing import landing
 from gitmem.memory.write.open_edits import scan_edits
 from gitmem.model.commit_messages import Note
-from gitmem.model.curate.suggestions import names_of, recommendations
+from gitmem.model.curate.report import Considered, Report, findings_of, names_of, recommendations
 from gitmem.model.entries.blocks import Entry, split_address
 from gitmem.model.entries.freshness import is_immune
 from gitmem.model.entries.rules import is_retired
@@ -63,8 +61,8 @@ class Consolidated(NamedTuple):
     """The commit that was looked at."""
     commits: tuple[str, ...] = ()
     """Those that archived something, the newest first."""
-    logs: tuple[Shelved, ...] = ()
-    entries: tuple[Shelved, ...] = ()
+    logs: tuple[ArchiveMove, ...] = ()
+    entries: tuple[ArchiveMove, ...] = ()
     left_alone: tuple[LeftAlone, ...] = ()
     logged: str = ""
     """The log that tells of it; empty where the commits do."""
@@ -87,13 +85,13 @@ class Consolidated(NamedTuple):
 
 
 def consolidate(group: Group, *, reason: str = "", dry_run: bool = False) -> Consolidated:
-    """Archive old logs, and entries that had their time and faded; DRY_RUN only tells."""
+    """Archive old logs, and outdated entries that faded; DRY_RUN only tells."""
     note = group.note(OP, reason=reason)
 
     def run() -> Consolidated:
         moment = moment_at(group, None)
         found = report_on(group, moment)
-        work = _Work(group, moment.snapshot, found, note)
+        work = _ConsolidationRun(group, moment.snapshot, found, note)
         return _answer(_landed(group, work, dry_run), found)
 
     return run() if dry_run else traced(group, JOB, run, _told)
@@ -106,15 +104,15 @@ def _told(done: Consolidated) -> Told:
     return Told("done", "; ".join(done.said), len(done.logs) + len(done.entries))
 
 
-def _landed(group: Group, work: _Work, dry_run: bool) -> Consolidated:
+def _landed(group: Group, work: _ConsolidationRun, dry_run: bool) -> Consolidated:
     if dry_run:
         work.plan(work.base)
         return work.done._replace(commit=work.base.commit, dry_run=True)
     with group.writing() as writer:  # also where there is nothing to do: one that died is finished
-        places = work.places(writer.repository.snapshot())
-        if places:
+        paths = work.paths(writer.repository.snapshot())
+        if paths:
             # What somebody did to the files comes along, and what they changed is left alone.
-            adopt_all(writer, scan_edits(writer.repository, writer.worktree, places))
+            adopt_all(writer, scan_edits(writer.repository, writer.worktree, paths))
         published = writer.publish(work.plan)
         done = work.done._replace(**landing(writer, published))
         made = islice(writer.repository.history(done.commit), len(done.said))
@@ -141,7 +139,7 @@ class _Kind(NamedTuple):
         return f"archived {self.what}: {names_of([each.source for each in self.filed.moves])}"
 
 
-class _Work:
+class _ConsolidationRun:
     """What is safe to do, in one snapshot; planned again when the branch moves in between."""
 
     def __init__(self, group: Group, base: Snapshot, found: Report, note: Note) -> None:
@@ -150,19 +148,19 @@ class _Work:
         self._provenance = Provenance(group)
         self._today = found.timestamp.date()
         self._logs = frozenset(found.sessions.archive_candidates_older_than_30_days)
-        past = [x.address for x in found.suggested if x.action == "archive"]
-        looked_at = (seen_in(base, Thing(*split_address(each))) for each in past)
+        outdated = [x.address for x in found.suggested if x.action == "archive"]
+        looked_at = (version_in(base, Target(*split_address(each))) for each in outdated)
         self._entries = [each for each in looked_at if each]
         self.base = base
         self.done = Consolidated("", base.commit)
 
-    def places(self, snapshot: Snapshot) -> list[str]:
+    def paths(self, snapshot: Snapshot) -> list[str]:
         """The files that may change: what moves, where it may go, and the log."""
         if not (self._logs or self._entries):
             return []
         layout = layout_at(self._group, snapshot).layout
         sources = [*sorted(self._logs), *dict.fromkeys(each.path for each in self._entries)]
-        targets = [path for x in sources for path in shelves(snapshot, layout, x)]
+        targets = [path for x in sources for path in archive_places(snapshot, layout, x)]
         log = day_log(layout)
         return list(dict.fromkeys([*sources, *targets, *([log.path] if log else [])]))
 
@@ -188,19 +186,21 @@ class _Work:
             self._leave(path, f"it is {layout.policy_of(path)} by the layout")
             old.remove(path)
         try:
-            return archive_files(layout, snapshot, [Thing(path) for path in old])
+            return archive_files(layout, snapshot, [Target(path) for path in old])
         except GitmemError:
             filed = Filed({}, ())
             for path in old:
-                filed = self._one_more(snapshot, layout, filed, path, [Thing(path)])
+                filed = self._one_more(snapshot, layout, filed, path, [Target(path)])
             return filed
 
     def _entries_filed(self, snapshot: Snapshot, layout: Layout, changed: Changes) -> Filed:
         """The entries that may go, without what CHANGED before."""
         draft, left = Draft(snapshot, changed), self.done.left_alone
-        things = [thing for each in self._entries for thing in self._movable(draft, layout, each)]
+        targets = [
+            target for each in self._entries for target in self._movable(draft, layout, each)
+        ]
         try:
-            filed = archive_files(layout, snapshot, things, changed)
+            filed = archive_files(layout, snapshot, targets, changed)
         except GitmemError:  # one of them cannot go: that one stays
             self.done = self.done._replace(left_alone=left)
             filed = Filed(dict(changed), ())
@@ -212,27 +212,27 @@ class _Work:
         return Filed(new, filed.moves)
 
     def _one_more(
-        self, snapshot: Snapshot, layout: Layout, filed: Filed, name: str, things: Iterable[Thing]
+        self, snapshot: Snapshot, layout: Layout, filed: Filed, name: str, targets: Iterable[Target]
     ) -> Filed:
-        """What was filed so far with THINGS, called NAME, if they can go."""
-        for thing in things:
+        """What was filed so far with TARGETS, called NAME, if they can go."""
+        for target in targets:
             try:
-                more = archive_files(layout, snapshot, [thing], filed.changes)
+                more = archive_files(layout, snapshot, [target], filed.changes)
             except GitmemError as error:
                 self._leave(name, error.message)
             else:
                 filed = Filed(more.changes, (*filed.moves, *more.moves))
         return filed
 
-    def _movable(self, draft: Draft, layout: Layout, each: Seen) -> Iterator[Thing]:
+    def _movable(self, draft: Draft, layout: Layout, each: TargetVersion) -> Iterator[Target]:
         """The entry as it stands there, if nothing speaks against its going."""
         layer = layout.layer_of(each.path)
-        entry = still_there(draft, each, layer)
+        entry = find_unchanged(draft, each, layer)
         why = _obstacle(entry, layer, each.address)
         if why or entry is None:
             self._leave(each.address, why)
         else:
-            yield Thing(each.path, entry.slug)
+            yield Target(each.path, entry.slug)
 
     def _leave(self, address: str, why: str) -> None:
         left = LeftAlone(address, why)
@@ -275,19 +275,12 @@ def _obstacle(entry: Entry | None, layer: Layer | None, address: str) -> str:
     """Why an entry stays where it is; empty when it may go."""
     if entry is None or layer is None:
         return "it was changed meanwhile"
-    past = is_retired(entry, layer) and does_age(layer) and not is_immune(entry.importance)
-    if not past:
+    if not is_retired(entry, layer) or not does_age(layer) or is_immune(entry.importance):
         return "by the layout of now it has its time"
     if layer.policy != "free":
         return f"{layer.name} is {layer.policy}; see `gitmem archive --allow-policy`"
-    unspeakable = _is_unspeakable(f"{address}\n{entry.title}")
-    return "its name looks like a credential" if unspeakable else ""
-
-
-def _is_unspeakable(name: str) -> bool:
-    """Whether the message of a commit may not say NAME."""
     try:
-        check_message_text("name", name)
+        check_message_text("name", f"{address}\n{entry.title}")
     except SecretFound:
-        return True
-    return False
+        return "its name looks like a credential"
+    return ""

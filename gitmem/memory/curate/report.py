@@ -1,4 +1,4 @@
-"""A report on all that memory holds: what is too big, what faded, what had its time.
+"""A report on all that memory holds: what is too big, faded or outdated.
 
 It says what a weekly look at memory should see, and changes nothing. It is made of one commit, its
 layout and a day: two of the same say the same, byte for byte, and a clone changes nothing about it,
@@ -13,19 +13,6 @@ from datetime import date, datetime, time
 from gitmem.errors import Damaged
 from gitmem.memory.context.pins import Pinned, moment_at
 from gitmem.memory.curate.lint import duplicates
-from gitmem.memory.curate.reported import (
-    BudgetCheck,
-    Budgets,
-    ByFreshness,
-    Considered,
-    Duplicate,
-    FileSize,
-    LongProfile,
-    ReferenceFile,
-    Report,
-    Sessions,
-    Totals,
-)
 from gitmem.memory.days.jobs import Told, traced
 from gitmem.memory.entries.confirm import KINDS as CONFIRMABLE
 from gitmem.memory.entries.dates import Dates, Touched, age_of, dates_of
@@ -35,11 +22,22 @@ from gitmem.memory.group import Group
 from gitmem.memory.layer_files import layer_files
 from gitmem.memory.read.inventory import CoreFile, inventory, past_logs
 from gitmem.model.curate.lint import Placed
-from gitmem.model.curate.suggestions import (
+from gitmem.model.curate.report import (
     MOST,
     PROFILE,
+    BudgetCheck,
+    Budgets,
+    ByFreshness,
     Condition,
-    Findings,
+    Considered,
+    Duplicate,
+    FileSize,
+    LongProfile,
+    ReferenceFile,
+    Report,
+    Sessions,
+    Totals,
+    findings_of,
     is_old_log,
     recommendations,
     suggest,
@@ -113,7 +111,7 @@ class _Look:
         return found._replace(recommendations=tuple(recommendations(findings_of(found))))
 
     def _considered(self) -> list[tuple[Considered, bool, bool]]:
-        """Every entry that ages, whether it is immune, and whether it had its time."""
+        """Every entry that ages, whether it is immune, and whether it is outdated."""
         files = ageing_files(self._snapshot, self._layout)
         aged = sorted(
             aged_entries(self._moment, self._dates, files),
@@ -247,21 +245,3 @@ def _first(
     files: Sequence[FileSize], key: Callable[[FileSize], tuple[int, str]]
 ) -> tuple[FileSize, ...]:
     return tuple(sorted(files, key=key)[:MOST])
-
-
-def findings_of(found: Report) -> Findings:
-    """What the recommendations of a report are made of."""
-    looks = [each for each in found.suggested if each.action != "archive"]
-    profiles = [each.file for each in found.profiles]
-    over = [each for each in found.budgets.checks if each.over_budget]
-    return Findings(
-        [(x.file, x.size_bytes, x.budget_bytes) for x in over if x.file not in profiles],
-        found.budgets.near_budget,
-        [each.file for each in found.budgets.checks if each.missing and each.budget_bytes],
-        found.sessions.archive_candidates_older_than_30_days,
-        [each.address for each in found.suggested if each.action == "archive"],
-        [each.address for each in looks if each.state == "stale"],
-        [each.address for each in looks if each.state == "fading"],
-        profiles,
-        [each.address for each in found.duplicates],
-    )

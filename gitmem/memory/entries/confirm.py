@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from gitmem.errors import BadInput, DoesNotAge, PathNotFound
 from gitmem.memory.entries.dates import does_age
-from gitmem.memory.entries.targets import Thing, all_meant
+from gitmem.memory.entries.targets import Target, resolve_targets
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_at
 from gitmem.memory.read.read import missing
@@ -35,7 +35,7 @@ from gitmem.store.worktree.held import SetAside
 OP = "confirm"
 FIELD = "Confirmed"
 KINDS = ("entries", "notes")
-"""Kinds of layers of whose things somebody can say that they are still true."""
+"""Kinds of layers of whose targets somebody can say that they are still true."""
 
 
 class Confirmed(NamedTuple):
@@ -60,14 +60,14 @@ class Signed(NamedTuple):
     already: tuple[str, ...]
 
 
-def confirm(group: Group, things: Sequence[str | Thing], *, reason: str = "") -> Confirmed:
-    """Write into each of THINGS, addresses and paths, that it is true today: one commit for all."""
-    if not things:
+def confirm(group: Group, targets: Sequence[str | Target], *, reason: str = "") -> Confirmed:
+    """Write into each of TARGETS, addresses and paths, that it is true today, as one commit."""
+    if not targets:
         raise BadInput(
             "there is nothing to confirm",
             hint="name entries by their addresses: `gitmem entries` lists them",
         )
-    work = _Work(group, things, group.note(OP, reason=reason))
+    work = _Work(group, targets, group.note(OP, reason=reason))
     with group.writing() as writer:
         places = work.places(writer.repository.snapshot())
         adopt_all(writer, scan_edits(writer.repository, writer.worktree, places))
@@ -78,21 +78,21 @@ def confirm(group: Group, things: Sequence[str | Thing], *, reason: str = "") ->
 def confirmed_files(
     layout: Layout,
     snapshot: Snapshot,
-    things: Sequence[Thing],
+    targets: Sequence[Target],
     day: date,
     changed: Changes | None = None,
 ) -> Signed:
-    """The files of SNAPSHOT, of which CHANGED are different already, with THINGS confirmed on DAY.
+    """The files of SNAPSHOT, of which CHANGED are different already, with TARGETS confirmed on DAY.
 
     It writes nothing, so that others can confirm as a part of a commit of their own.
     """
     draft = Draft(snapshot, changed)
     names: dict[str, list[str]] = {}
-    for thing in things:
-        if not draft.is_file(thing.path):
-            raise PathNotFound(f"there is no {thing.path}", hint="see `gitmem list`")
-        _check_ages(layout, thing)
-        names.setdefault(thing.path, []).append(thing.name)
+    for target in targets:
+        if not draft.is_file(target.path):
+            raise PathNotFound(f"there is no {target.path}", hint="see `gitmem list`")
+        _check_ages(layout, target)
+        names.setdefault(target.path, []).append(target.name)
     confirmed: dict[str, bool] = {}
     for path, named in names.items():
         before, layer = draft.text(path), layout.layer_of(path)
@@ -145,55 +145,56 @@ def _signed(entry: Entry, order: Sequence[str], day: date) -> str:
     return put(block, alone.slug, [(FIELD, value)], None, order).text
 
 
-def _check_ages(layout: Layout, thing: Thing) -> None:
-    """Refuse a thing that cannot grow stale, and say why."""
-    layer = layout.layer_of(thing.path)
-    if is_archived(layout, thing.path):
-        raise _refused(thing, "it is in the archive", "bring it back with `gitmem restore`")
+def _check_ages(layout: Layout, target: Target) -> None:
+    """Refuse a target that cannot grow stale, and say why."""
+    layer = layout.layer_of(target.path)
+    if is_archived(layout, target.path):
+        raise _refused(target, "it is in the archive", "bring it back with `gitmem restore`")
     if layer is None:
         hint = "things age that belong to a layer with `ages: true` in gitmem.yaml"
-        raise _refused(thing, "no layer of memory holds it", hint)
+        raise _refused(target, "no layer of memory holds it", hint)
     if layer.kind not in KINDS or not layer.ages:
         why = f"the layer {layer.name} ({layer.kind}) does not"
-        raise _refused(thing, why, "to change what it says: `gitmem write`")
+        raise _refused(target, why, "to change what it says: `gitmem write`")
     if not does_age(layer):
-        raise _refused(thing, f"the layer {layer.name} is {layer.policy}", "it stays as it is")
-    if (layer.kind == "entries") != bool(thing.name):
+        raise _refused(target, f"the layer {layer.name} is {layer.policy}", "it stays as it is")
+    if (layer.kind == "entries") != bool(target.name):
+        kind = "one note, as a whole" if target.name else "a file of entries"
         raise BadInput(
-            f"{thing.path} is {'a file of entries' if not thing.name else 'one note, as a whole'}",
-            hint=f"name one of them: `gitmem entries {quoted(thing.path)}`"
-            if not thing.name
-            else f"name the file: `gitmem confirm {quoted(thing.path)}`",
-            path=thing.path,
+            f"{target.path} is {kind}",
+            hint=f"name one of them: `gitmem entries {quoted(target.path)}`"
+            if not target.name
+            else f"name the file: `gitmem confirm {quoted(target.path)}`",
+            path=target.path,
         )
 
 
-def _refused(thing: Thing, why: str, hint: str) -> DoesNotAge:
-    what = f"{thing.path}#{thing.name}" if thing.name else thing.path
-    return DoesNotAge(f"{what} does not grow stale: {why}", hint=hint, path=thing.path)
+def _refused(target: Target, why: str, hint: str) -> DoesNotAge:
+    what = f"{target.path}#{target.name}" if target.name else target.path
+    return DoesNotAge(f"{what} does not grow stale: {why}", hint=hint, path=target.path)
 
 
 class _Work:
     """What shall be confirmed, in one snapshot; planned again when the branch moves in between."""
 
-    def __init__(self, group: Group, things: Sequence[str | Thing], note: Note) -> None:
-        self._group, self._given, self._note = group, things, note
+    def __init__(self, group: Group, targets: Sequence[str | Target], note: Note) -> None:
+        self._group, self._given, self._note = group, targets, note
         self._day = group.now().date()
         self.done = Confirmed("", self._day, ())
 
     def places(self, snapshot: Snapshot) -> list[str]:
         """The files that may change."""
         layout = layout_at(self._group, snapshot).layout
-        return [each.path for each in all_meant(self._group, snapshot, layout, self._given)]
+        return [each.path for each in resolve_targets(self._group, snapshot, layout, self._given)]
 
     def plan(self, snapshot: Snapshot) -> Plan | None:
         """The files with the day in them; nothing where all have it."""
         layout = layout_at(self._group, snapshot).layout
-        things = all_meant(self._group, snapshot, layout, self._given)
-        for each in things:
+        targets = resolve_targets(self._group, snapshot, layout, self._given)
+        for each in targets:
             if not snapshot.oid(each.path):
                 raise missing(self._group, snapshot, each.path)
-        signed = confirmed_files(layout, snapshot, things, self._day)
+        signed = confirmed_files(layout, snapshot, targets, self._day)
         self.done = Confirmed("", self._day, signed.confirmed, signed.already)
         if not signed.changes:
             return None

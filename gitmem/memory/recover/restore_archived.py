@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from gitmem.memory.curate.archive import shelves
+from gitmem.memory.curate.archive import archive_places
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_at
 from gitmem.memory.recover.archived import arrival_of
@@ -54,7 +54,7 @@ def archived_home(group: Group, path: str) -> str:
 
 def _shelves(group: Group, snapshot: Snapshot, path: str) -> list[str]:
     layout = layout_at(group, snapshot).layout
-    return [each for each in shelves(snapshot, layout, path) if each != path]
+    return [each for each in archive_places(snapshot, layout, path) if each != path]
 
 
 def restore_archived(

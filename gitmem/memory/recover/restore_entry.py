@@ -12,7 +12,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from gitmem.errors import BadInput, Conflict, Damaged, NotFound
-from gitmem.memory.curate.archive import shelves
+from gitmem.memory.curate.archive import archive_places
 from gitmem.memory.entries.entries import address_parts, locate_entry
 from gitmem.memory.entries.versions import EntryVersion, choose, version_at, versions
 from gitmem.memory.group import Group
@@ -153,7 +153,7 @@ class _Work:
         """The files that may change: its own, and those of the archive where it may be."""
         home, shelf = self._wanted.home, self._wanted.shelf
         layout = layout_at(self._group, snapshot).layout
-        return [home, *([shelf] if shelf else shelves(snapshot, layout, home))]
+        return [home, *([shelf] if shelf else archive_places(snapshot, layout, home))]
 
     def plan(self, snapshot: Snapshot) -> Plan | None:
         """The file with the entry in it, and the archive without it."""

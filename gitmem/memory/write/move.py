@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from gitmem.memory.curate.archive import archive
-from gitmem.memory.entries.targets import Thing, movable
+from gitmem.memory.entries.targets import Target, movable_path
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_at
 from gitmem.memory.write.capture import adopt_all
@@ -39,7 +39,7 @@ def move(
     group: Group, source: str, target: str, *, reason: str = "", allow_policy: bool = False
 ) -> Moved:
     """Move a file or a folder; into TARGET when that is a folder."""
-    source, into = movable(group, source), target.endswith("/")
+    source, into = movable_path(group, source), target.endswith("/")
     wanted = group.relative(target)
 
     def aim(snapshot: Snapshot) -> str:
@@ -53,8 +53,8 @@ def move(
 
 def remove(group: Group, path: str, *, reason: str = "", allow_policy: bool = False) -> Moved:
     """Move a file or a folder to the archive: nothing is ever deleted."""
-    thing = Thing(movable(group, path))
-    done = archive(group, [thing], reason=reason, allow_policy=allow_policy)
+    target = Target(movable_path(group, path))
+    done = archive(group, [target], reason=reason, allow_policy=allow_policy)
     moved = tuple((each.source, each.address) for each in done.archived)
     return Moved(done.commit, moved, done.captured, done.pending, done.set_aside)
 

@@ -1,4 +1,8 @@
-"""Whether packs, and what git keeps beside them, still have the checksum they were written with."""
+"""Whether packs, their indexes and the commit-graph still have the checksum they were written with.
+
+gitmem reads packs by their `.idx`, and maintenance writes the commit-graph. Other files that git
+may keep beside a pack (bitmap, rev, mtimes, multi-pack-index) are not ours: `git fsck` checks them.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,6 @@ from typing import NamedTuple
 
 from gitmem.store.objects.packs import CHECKSUM, INDEX_MAGIC
 
-CACHES = (".bitmap", ".rev", ".mtimes")
 PAUSE = 0.2
 _CHUNK = 1 << 20
 
@@ -49,14 +52,13 @@ def _faults(gitdir: Path) -> Iterator[PackFault]:
         yield from _faults_of(str(folder / stem), {n for n in names if n.startswith(f"{stem}.")})
     known = gitdir / "objects" / "info"
     graphs = sorted(known.glob("commit-graphs/*.graph"))
-    for path in (folder / "multi-pack-index", known / "commit-graph", *graphs):
+    for path in (known / "commit-graph", *graphs):
         why = damage_of(path)
         if why:
             yield PackFault(str(path), "pack-cache-damaged", str(path), why)
 
 
 def _faults_of(stem: str, names: set[str]) -> Iterator[PackFault]:
-    base = os.path.basename(stem)
     pack, index = Path(f"{stem}.pack"), Path(f"{stem}.idx")
     if pack.name not in names:
         if index.exists():  # else both were just removed
@@ -71,10 +73,6 @@ def _faults_of(stem: str, names: set[str]) -> Iterator[PackFault]:
         wrong = damage_of(index, INDEX_MAGIC) or ("" if why else _mismatch(pack, index))
         if wrong:
             yield PackFault(stem, "pack-index-damaged", str(index), wrong)
-    for ending in CACHES:
-        wrong = damage_of(Path(stem + ending)) if base + ending in names else ""
-        if wrong:
-            yield PackFault(stem, "pack-cache-damaged", stem + ending, wrong)
 
 
 def damage_of(path: Path, magic: bytes = b"") -> str:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from gitmem.store.fsck.acknowledged import is_withheld
 from gitmem.store.fsck.checks.reachable import Lack, Walk
 from gitmem.store.fsck.checks.ref_files import is_id
-from gitmem.store.fsck.repairs.rebuild_tree import known_objects, rebuilt_folder
+from gitmem.store.fsck.repairs.rebuild_tree import rebuilt_folder
 from gitmem.store.index.file import IndexFile
 from gitmem.store.index.format import IndexUnreadable
 from gitmem.store.objects import trees
@@ -215,10 +215,6 @@ class Healer:
         self.healed: list[Healed] = []
         self._deadline = time.monotonic() + PATIENCE
 
-    @cached_property
-    def _known(self) -> list[Node]:
-        return list(known_objects(self._sources.gitdir, self._objects))
-
     def heal(self, refs: dict[str, str], sound: Iterable[str] = ()) -> list[Lack]:
         """Heal all that REFS need and that can be; return what still lacks."""
         while True:
@@ -241,7 +237,7 @@ class Healer:
     def _heal(self, lack: Lack, refs: dict[str, str]) -> bool:
         copy = self._sources.find(lack.oid)
         if copy is None and lack.kind == "tree" and time.monotonic() < self._deadline:
-            data = rebuilt_folder(self._objects, lack, refs, lambda: self._known)
+            data = rebuilt_folder(self._objects, lack, refs)
             copy = Copy("tree", data, "its neighbours in history") if data is not None else None
         if copy is None or object_id(copy.kind, copy.data) != lack.oid:
             return False
