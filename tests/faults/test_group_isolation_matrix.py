@@ -128,7 +128,7 @@ ASKED = "whose own business is it, theirs?"
 
 NO_GROUP = {
     "file_names", "gitignored_layers", "include_fix", "is_workspace", "latest_of", "outside_memory",
-    "prune", "blob_text", "day_of", "is_chat", "spelled_at", "unmade_files",
+    "prune", "hand_of", "blob_text", "day_of", "is_chat", "spelled_at", "unmade_files",
     "adopt_all", "age_of", "aged_entries", "ageing_files", "aims", "applied", "archive_files",
     "arrival_of", "by_day", "cache_of", "changed_at", "check_no_archive", "check_place",
     "check_states", "check_target", "checked", "checked_edit", "choose", "choose_layout", "command",
