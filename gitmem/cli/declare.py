@@ -198,6 +198,15 @@ allow_policy = click.option(
 """For commands that a layer's policy can stop."""
 
 
+allow_secret = click.option(
+    "--allow-secret",
+    metavar="RULE",
+    multiple=True,
+    help="Accept this match as a false positive; repeatable",
+)
+"""For commands that a secret can stop."""
+
+
 allow_markers = click.option(
     "--allow-markers", is_flag=True, help="Accept the conflict markers of a merge as text"
 )

@@ -366,8 +366,10 @@ def test_maintenance_without_installations_knows_no_hosts(gitmem: Run) -> None:
 
     assert done.returncode == 0
     assert "gitmem.cli.commands.maintain" in done.stderr.split()
-    hosts = {each for each in done.stderr.split() if each.startswith("gitmem.integrations.")}
+    hosts = {each for each in done.stderr.split() if each.startswith("gitmem.integrations.hosts.")}
     assert hosts == {"gitmem.integrations.hosts.table"}, "who calls is told by the table alone"
+    others = {each for each in done.stderr.split() if each.startswith("gitmem.integrations.")}
+    assert others - hosts <= {"gitmem.integrations.hosts"}, "the folder of the table"
 
 
 def commit(files: Path, *args: str) -> str:

@@ -439,7 +439,7 @@ PLAIN: dict[str, Call] = {
     "kept_list": lambda g, _: kept_list(g),
     "waiting": lambda g, _: waiting(g),
     "links": lambda g, _: links(g.store, acting=g.acting),
-    "put_git_hook": lambda g, _: put_git_hook(g, b"# gitmem: a hook\n"),
+    "put_git_hook": lambda g, _: put_git_hook(g, ["gitmem"]),
     "take_git_hook": lambda g, _: take_git_hook(g),
     "last_jobs": lambda g, _: last_jobs(g),
     "lint": lambda g, _: lint(g),

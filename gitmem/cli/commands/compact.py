@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gitmem.cli.changes import remark_found
-from gitmem.cli.declare import allow_markers, as_somebody, named, reason
+from gitmem.cli.declare import allow_markers, allow_secret, as_somebody, named, reason
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.stdin import text_or_stdin
@@ -25,12 +25,7 @@ EXAMPLE = "for example `... | gitmem compact`, or `gitmem compact --summary TEXT
 @click.option("--daily", is_flag=True, help="Into the file of the day instead")
 @named("--at", metavar="TIME", help="When it was compacted, if not now")
 @named("--id", "operation", metavar="ID", help="Recognise a retry by this id")
-@click.option(
-    "--allow-secret",
-    metavar="RULE",
-    multiple=True,
-    help="Accept this match as a false positive; repeatable",
-)
+@allow_secret
 @allow_markers
 @reason
 @as_somebody

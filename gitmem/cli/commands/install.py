@@ -235,8 +235,7 @@ def _diff_lines(call: Invocation, file: FileDone) -> Iterator[str]:
 def _git_hook(call: Invocation, uninstall: bool, dry_run: bool) -> None:
     from gitmem.integrations.hosts.login import login_environ
     from gitmem.integrations.install.locations import find_program
-    from gitmem.integrations.install.parts.git_hook import install_git_hook
-    from gitmem.memory.admin.git_hook import take_git_hook
+    from gitmem.memory.admin.git_hook import put_git_hook, take_git_hook
 
     path = login_environ(call.environ)["PATH"]
     program = find_program(sys.argv[0], sys.executable, path)
@@ -244,7 +243,7 @@ def _git_hook(call: Invocation, uninstall: bool, dry_run: bool) -> None:
         if uninstall:
             done = take_git_hook(group, dry_run=dry_run)
         else:
-            done = install_git_hook(group, program, dry_run=dry_run)
+            done = put_git_hook(group, program.words, dry_run=dry_run)
     tense = "would be " if dry_run else ""
     said = f"{tense}{done.action}" if done.changed else f"already {done.action}"
     call.answer(done, [f"{said}: {visible(done.path)}"])

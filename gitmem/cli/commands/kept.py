@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gitmem.cli.declare import group, not_empty
+from gitmem.cli.declare import allow_secret, group, not_empty
 from gitmem.cli.invocation import Invocation, ago
 from gitmem.cli.style import columns, short, visible
 
@@ -76,12 +76,7 @@ def list_(call: Invocation) -> None:
 
 @command.declare("restore")
 @click.argument("commit", metavar="COMMIT", callback=not_empty)
-@click.option(
-    "--allow-secret",
-    metavar="RULE",
-    multiple=True,
-    help="Accept this match as a false positive; repeatable",
-)
+@allow_secret
 def restore(call: Invocation, commit: str, allow_secret: tuple[str, ...]) -> None:
     """Merge kept commits into the branch
 

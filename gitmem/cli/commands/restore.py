@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitmem.cli.changes import change_lines, remark_found
-from gitmem.cli.declare import as_somebody, at, path_argument, reason
+from gitmem.cli.declare import allow_secret, as_somebody, at, path_argument, reason
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation, ago
 from gitmem.cli.style import columns, short, visible
@@ -27,12 +27,7 @@ if TYPE_CHECKING:
 @click.option("--all", "everything", is_flag=True, help="The whole group; the same as .")
 @reason
 @as_somebody
-@click.option(
-    "--allow-secret",
-    metavar="RULE",
-    multiple=True,
-    help="Accept this match as a false positive; repeatable",
-)
+@allow_secret
 def command(
     call: Invocation,
     *,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitmem.cli.changes import remark_found
-from gitmem.cli.declare import allow_markers, as_somebody, named, not_empty, reason
+from gitmem.cli.declare import allow_markers, allow_secret, as_somebody, named, not_empty, reason
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.stdin import text_or_stdin
@@ -36,12 +36,7 @@ ASK = f"see what is due with `gitmem rollup --due`; {EXAMPLE}"
 @named("--if-match", metavar="DIGEST", help="Fail unless these are the pages")
 @click.option("--dry-run", is_flag=True, help="Only say what would be done")
 @named("--id", "operation", metavar="ID", help="Recognise a retry by this id")
-@click.option(
-    "--allow-secret",
-    metavar="RULE",
-    multiple=True,
-    help="Accept this match as a false positive; repeatable",
-)
+@allow_secret
 @allow_markers
 @reason
 @as_somebody

@@ -12,6 +12,7 @@ from gitmem.cli.changes import change_lines, remark_found
 from gitmem.cli.declare import (
     allow_markers,
     allow_policy,
+    allow_secret,
     as_somebody,
     fields_of,
     named,
@@ -53,12 +54,7 @@ EXAMPLES = 'for example `gitmem write notes.md "Ada likes tea"`, or `... | gitme
 @as_somebody
 @click.option("--turn", metavar="ID", default="", help="The turn of the conversation")
 @named("--id", "operation", metavar="ID", help="Recognise a retry by this id")
-@click.option(
-    "--allow-secret",
-    metavar="RULE",
-    multiple=True,
-    help="Accept this match as a false positive; repeatable",
-)
+@allow_secret
 @click.option(
     "--allow-shrink",
     is_flag=True,

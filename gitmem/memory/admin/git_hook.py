@@ -7,13 +7,15 @@ configuration includes says where it lies, so that the configuration itself stay
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import shlex
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.errors import Conflict
 from gitmem.memory.group import Group
 from gitmem.model.access import check_access
+from gitmem.resources import hooks as shipped_hooks
 from gitmem.store.durable import make_folders, write_durably
 from gitmem.store.setup import read_config
 
@@ -22,6 +24,7 @@ HOOKS = ("hooks/pre-commit", "hooks/commit-msg")
 SETTINGS = "gitmem/git-hooks.config"
 MARK = b"# gitmem:"
 """By what our hook is known, of whatever version."""
+_CALL = 'ask() { gitmem "$@"; }'
 _INCLUDE = f"[include]\n\tpath = {SETTINGS}\n"
 _ADVICE = "let yours call `gitmem check --staged`, and as commit-msg `gitmem check --message FILE`"
 
@@ -37,10 +40,10 @@ class GitHooked(NamedTuple):
     dry_run: bool = False
 
 
-def put_git_hook(group: Group, script: bytes, *, dry_run: bool = False) -> GitHooked:
-    """Let `git commit` in the group's work tree call SCRIPT first."""
+def put_git_hook(group: Group, program: Sequence[str], *, dry_run: bool = False) -> GitHooked:
+    """Let `git commit` in the group's work tree run the hook that we ship, which calls PROGRAM."""
     check_access(group.acting, group.name, write=True)
-    hooks, config = _hooks(group), _config(group)
+    hooks, config, script = _hooks(group), _config(group), _script(program)
     settings = f"[core]\n\thooksPath = {_quoted(_from_worktree(group))}\n".encode()
     before = [_read(each) for each in hooks]
     for hook, data in zip(hooks, before, strict=True):
@@ -54,6 +57,11 @@ def put_git_hook(group: Group, script: bytes, *, dry_run: bool = False) -> GitHo
             gap = "" if config.endswith("\n") else "\n"
             write_durably(group.gitdir / "config", f"{config}{gap}{_INCLUDE}".encode())
     return GitHooked(group.name, str(hooks[0]), "installed", not done, dry_run)
+
+
+def _script(program: Sequence[str]) -> bytes:
+    text = (shipped_hooks() / "git" / "pre-commit").read_text("utf-8")
+    return text.replace(_CALL, _CALL.replace("gitmem", shlex.join(program))).encode()
 
 
 def _hooks(group: Group) -> list[Path]:
