@@ -52,10 +52,12 @@ demo: $(INSTALLED)
 bench: $(INSTALLED)
 	$(RUN) -m benchmarks
 
+# The page of commands, and the outputs in the README and the tutorial.
 # By way of a second file, so that a failure does not leave an empty page behind.
 docs: $(INSTALLED)
 	$(RUN) -m gitmem.cli.reference > docs/cli.md.new
 	mv docs/cli.md.new docs/cli.md
+	$(RUN) -m tests.support.console
 
 # The first answers of `gitmem mcp`, which it gives before it loads the SDK.
 handshake: $(INSTALLED)

@@ -49,3 +49,12 @@ def test_links_resolve(page: Path) -> None:
         other = page.parent / target if target else page
         assert other.exists(), link
         assert not anchor or anchor in anchors(other), link
+
+
+def test_gitmem_is_installed_from_the_checkout_alone() -> None:
+    """Nobody has published the name yet, so an index may have somebody else's program."""
+    pages = [page for page in PAGES if page.name != "cli.md"]
+    install = re.compile(r"\b(?:pipx?|uv tool|uv pip) install ([^\s`]+)")
+    installed = {name for page in pages for name in install.findall(page.read_text("utf-8"))}
+
+    assert installed - {"git-filter-repo"} == {".", "'.[mcp]'", "'.[anthropic]'"}

@@ -50,15 +50,6 @@ def test_what_is_not_run_installs_or_builds_the_checkout() -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_nothing_is_installed_from_an_index(name: str) -> None:
-    text = (ROOT / name).read_text("utf-8")
-
-    installed = re.findall(r"\b(?:uv tool|pipx?|uv pip) install (\S+?)[`\s]", text)
-    assert installed
-    assert set(installed) == {"."}
-
-
-@pytest.mark.parametrize("name", PAGES)
 def test_commands_in_the_text_exist(name: str) -> None:
     named = re.findall(r"`gitmem ([a-z-]+)", (ROOT / name).read_text("utf-8"))
 
