@@ -140,14 +140,20 @@ def test_a_store_may_take_other_times() -> None:
         {"snapshot": "24:00"},
         {"snapshot": "23:60"},
         {"snapshot": "Sunday 02:00"},
+        {"snapshot": "Mon,Thu 02:00"},
+        {"snapshot": "0 2 * * 0"},
+        {"snapshot": "*-*-01 02:00:00"},
+        {"snapshot": "every 2 hours"},
         {"snapshot": True},
         {"snapshot": 24 * 60},
         {"snapshot": ["23:00"]},
     ],
 )
 def test_a_time_that_is_none_is_refused(said: object) -> None:
-    with pytest.raises(BadInput, match=r"config\.yaml"):
+    with pytest.raises(BadInput, match=r"config\.yaml") as caught:
         timetable({"schedule": said})
+    for each in re.findall(r'"(.+?)"', caught.value.hint):
+        assert timetable({"schedule": {"snapshot": each}}), "the hint shows forms that work"
 
 
 @pytest.mark.parametrize(

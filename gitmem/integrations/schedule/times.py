@@ -17,7 +17,7 @@ from gitmem.errors import BadInput
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 SUNDAY = DAYS.index("Sun")
 HOURS, MINUTES, WEEK, YEAR = 24, 60, 7, 366
-FORM = "write it as 23:00, or as Sun 02:00"
+FORM = 'write "23:00" for every day, or "Sun 02:00" for once a week'
 
 
 class Time(NamedTuple):
@@ -89,8 +89,8 @@ def timetable(settings: Mapping[str, object]) -> tuple[Job, ...]:
     said = settings.get("schedule") or {}
     if not isinstance(said, dict) or not set(said) <= set(NAMES):
         raise BadInput(
-            "config.yaml of the store has a `schedule` that is no list of jobs and times",
-            hint=f"name there {', '.join(NAMES)}, each with a time such as 23:00",
+            "config.yaml: `schedule` must map names of jobs to times",
+            hint=f"name {', '.join(NAMES)}, each with a time: {FORM}",
         )
     return tuple(each._replace(time=_time(each, said.get(each.name))) for each in JOBS)
 
@@ -102,7 +102,7 @@ def _time(job: Job, said: object) -> Time:
         said = f"{said // MINUTES}:{said % MINUTES:02}"  # for YAML a bare 23:00 is a number
     found = re.fullmatch(rf"(?:({'|'.join(DAYS)}) )?(\d\d?):(\d\d)", str(said))
     if not found or int(found[2]) >= HOURS or int(found[3]) >= MINUTES:
-        raise BadInput(f"config.yaml: {said!r} is no time for the {job.name}", hint=FORM)
+        raise BadInput(f"config.yaml: bad time {said!r} for {job.name}", hint=FORM)
     return Time(int(found[2]), int(found[3]), DAYS.index(found[1]) if found[1] else None)
 
 
