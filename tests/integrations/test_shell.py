@@ -64,7 +64,6 @@ SHOWN = [
     ("cd facts; mv a.md ../z.md", "facts/a.md"),
     ("cd facts && echo x > a.md", "facts/a.md"),
     ("cd ROOT/facts && cd ../other && echo x > a.md", "other/a.md"),
-    ("(cd other && true) && echo x > a.md", "a.md"),
     ("(cd facts; echo x > a.md)", "facts/a.md"),
     ("cp new/c.md facts/a.md", "facts/a.md"),
     ("cp new/c.md facts", "facts/c.md"),
@@ -78,13 +77,36 @@ SHOWN = [
     ("bash -c 'echo x > facts/a.md'", "facts/a.md"),
     ("bash -lc \"cd facts && sh -c 'echo x > a.md'\"", "facts/a.md"),
     ("A=1 B=2 command printf x > facts/a.md", "facts/a.md"),
-    ("if true; then echo x > facts/a.md; fi", "facts/a.md"),
-    ("for i in 1 2; do echo $i >> facts/a.md; done", "facts/a.md"),
     ("echo 'it''s' \"a \\\" b\" > facts/a.md # > other/a.md", "facts/a.md"),
     ("echo x \\\n > facts/a.md", "facts/a.md"),
     ("python3 -c 'print(1)' > facts/a.md", "facts/a.md"),
     ("echo x > facts/a.md 2>&1", "facts/a.md"),
+    ("for i in 1 2; do true && break; done; echo x > facts/a.md", "facts/a.md"),
+    ("cd facts && cd ../other &&\n echo x > a.md", "other/a.md"),
+    ("true | tee facts/a.md && ls", "facts/a.md"),
+]
+CONDITIONAL = [
+    ("grep -q none facts/a.md || echo x >> facts/a.md", "facts/a.md"),
     ("true && echo x > a.md || echo y > facts/a.md", "a.md"),
+    ("true &&\n echo x > facts/a.md", "facts/a.md"),
+    ("(cd other && true) && echo x > a.md", "a.md"),
+    ("true && (echo x > facts/a.md; true)", "facts/a.md"),
+    ("true && bash -c 'echo x > facts/a.md'", "facts/a.md"),
+    ("true && echo x | tee facts/a.md", "facts/a.md"),
+    ("true && rm -r facts", "facts/a.md"),
+    ("true && cp new/c.md facts", "facts/c.md"),
+    ("false && cd facts || echo x > a.md", "a.md"),
+    ("false && cd facts || echo x | tee a.md", "a.md"),
+    ("cd none || echo x > a.md", "a.md"),
+    ("true | cd facts && echo x > a.md", "a.md"),
+    ("if true; then echo x > facts/a.md; fi", "facts/a.md"),
+    ("for i in 1 2; do echo $i >> facts/a.md; done", "facts/a.md"),
+    ("while ! rm facts/a.md; do false; done", "facts/a.md"),
+    ("case x in x) echo x > facts/a.md;; esac", "facts/a.md"),
+    ("f() { echo x > facts/a.md; }; f", "facts/a.md"),
+    ("f() ( echo x > facts/a.md ); f", "facts/a.md"),
+    ("test -f none && exit; echo x > facts/a.md", "facts/a.md"),
+    ("set -e; true; echo x > facts/a.md", "facts/a.md"),
 ]
 
 
@@ -100,6 +122,17 @@ def test_a_command_shows_the_file_that_it_really_changes(command: str, path: str
     assert said.surely(str(root / path))
     assert later.surely(str(root / path)) or "link" in command
     assert all(said.maybe(each) and later.maybe(each) for each in changed if "link" not in command)
+
+
+@pytest.mark.parametrize(("command", "path"), CONDITIONAL)
+def test_a_write_under_a_condition_is_named_and_not_sure(command: str, path: str) -> None:
+    with _place() as root:
+        said = writes_of(_in(root, command), str(root))
+        changed = _changed(root, _in(root, command))
+
+    assert str(root / path) in changed
+    assert all(said.maybe(each) for each in changed)
+    assert not any(said.surely(str(root / each)) for each in (*FILES, "facts/c.md"))
 
 
 @pytest.mark.parametrize(
@@ -240,6 +273,36 @@ def test_no_command_changes_a_file_that_it_is_known_not_to_write(
         said = writes_of.__wrapped__(command, str(root))
         changed = _changed(root, command)
 
+        assert {each for each in changed if not said.maybe(each)} == set()
+
+
+_WRITES = st.builds("echo {} >> {}".format, st.integers(0, 9), st.sampled_from(FILES))
+_CHECKS = st.sampled_from(("true", "false", "grep -q none a.md", "cd facts", "cd other", "exit"))
+_LISTS = st.recursive(
+    _WRITES | _CHECKS,
+    lambda inner: st.one_of(
+        st.builds("{} {} {}".format, inner, st.sampled_from((";", "&&", "||", "|", "&&\n")), inner),
+        st.builds("( {} )".format, inner),
+        st.builds("if {}\nthen {}\nfi".format, inner, inner),
+        st.builds("for i in; do {}\ndone".format, inner),
+        st.builds("f() {{ {}\n}}".format, inner),
+    ),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(_LISTS)
+def test_a_command_changes_every_file_that_it_surely_writes(command: str) -> None:
+    """Whatever conditions its parts stand under, and whether it goes to a folder on its way."""
+    with _place() as root:
+        said = writes_of.__wrapped__(command, str(root))
+        for folder in ("facts", "other"):
+            for each in ("facts", "other"):  # a wrong folder must show, too
+                (root / folder / each).mkdir()
+        changed = _changed(root, command)
+
+        assert {each for each in said.files if each not in changed} == set()
         assert {each for each in changed if not said.maybe(each)} == set()
 
 

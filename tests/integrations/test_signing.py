@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from gitmem.integrations.hooks.signing.tool_calls import calls_in
+from gitmem.integrations.hooks.signing.tool_calls import SLACK, calls_in
 from gitmem.integrations.hosts.table import HOSTS
 from gitmem.memory.admin.init import init
 from gitmem.memory.group import Group, Store, Who
@@ -62,7 +62,6 @@ class Room:
         command: str,
         *,
         done: bool = False,
-        ago: float = 0.0,
         cwd: str = "",
         failed: bool = False,
     ) -> None:
@@ -75,7 +74,7 @@ class Room:
             rows.append(("user", result | {"is_error": failed}))
         with self.transcript(session).open("a") as file:
             for kind, block in rows:
-                stamp = datetime.fromtimestamp(time.time() - ago, UTC).isoformat()
+                stamp = datetime.fromtimestamp(time.time(), UTC).isoformat()
                 message = {"role": kind, "content": [block]}
                 row = {"type": kind, "message": message, "timestamp": stamp, "cwd": cwd}
                 file.write(json.dumps(row) + "\n")
@@ -162,10 +161,11 @@ def test_two_that_write_to_one_file_sign_nothing(room: Room) -> None:
 
 
 def test_a_session_that_did_nothing_meanwhile_is_in_nobodys_way(room: Room) -> None:
-    """An open terminal beside the one that works: its calls are long done."""
+    """An open terminal beside the one that works: its turn has ended."""
     for each in ("idle", "one"):
         room.hook("session-start", each, source="startup")
-    room.call("idle", "make notes", done=True, ago=60)
+    room.call("idle", "make notes", done=True)
+    room.hook("stop", "idle")
     room.call("one", "python notes.py", done=True)
     room.edit("a.md")
 
@@ -289,7 +289,7 @@ def test_a_line_that_is_not_written_to_its_end_may_be_a_call(room: Room) -> None
 def test_subagents_whose_transcripts_are_not_read_may_have_written(room: Room, how: str) -> None:
     for each in ("other", "one"):
         room.hook("session-start", each, source="startup")
-    room.call("other", "ls", done=True, ago=60)
+    room.call("other", "ls", done=True)
     folder = room.root / "other" / "subagents"
     folder.mkdir(parents=True)
     if how == "broken":
@@ -308,7 +308,8 @@ def test_subagents_whose_transcripts_are_not_read_may_have_written(room: Room, h
 def test_a_command_in_the_background_may_write_when_its_call_is_over(room: Room) -> None:
     for each in ("other", "one"):
         room.hook("session-start", each, source="startup")
-    room.call("other", "(sleep 60; python notes.py) &", done=True, ago=60)
+    room.call("other", "(sleep 60; python notes.py) &", done=True)
+    room.hook("stop", "other")
     room.call("one", "make notes", done=True)
     room.edit("a.md")
 
@@ -335,27 +336,29 @@ def test_a_command_that_writes_to_a_file_of_the_same_name_elsewhere_shows_nothin
 
 
 @pytest.mark.parametrize(
-    ("command", "folder", "signed"),
+    ("command", "folder", "other", "signed"),
     [
-        ("echo x > facts/a.md", "worktree", "one"),
-        ("cd facts && echo x > ./a.md", "worktree", "one"),
+        ("echo x > facts/a.md", "worktree", "ls", "one"),
+        ("cd facts && echo x > ./a.md", "worktree", "ls", "one"),
+        ("echo x > facts/a.md", "worktree", "python notes.py", ""),
         # Elsewhere, so that nobody but the script can have made the edit.
-        ("echo x > a.md", "root", "two"),
-        ("echo x > facts/a.md", "root", "two"),
+        ("echo x > a.md", "root", "python notes.py", "two"),
+        ("echo x > facts/a.md", "root", "python notes.py", "two"),
         # Perhaps there.
-        ("cd $DIR && echo x > a.md", "worktree", ""),
-        ("echo x > facts/a.md", "", ""),
+        ("cd $DIR && echo x > a.md", "worktree", "python notes.py", ""),
+        ("cd $DIR && echo x > a.md", "worktree", "ls", ""),
+        ("echo x > facts/a.md", "", "python notes.py", ""),
     ],
 )
 def test_a_name_is_followed_from_the_folder_of_the_session(
-    room: Room, command: str, folder: str, signed: str
+    room: Room, command: str, folder: str, other: str, signed: str
 ) -> None:
     for each in ("one", "two"):
         room.hook("session-start", each, source="startup")
     where = {"worktree": str(room.facts.parent), "root": str(room.root), "": ""}[folder]
     room.facts.mkdir(exist_ok=True)
     room.call("one", command, cwd=where, done=True)
-    room.call("two", "python notes.py", done=True)
+    room.call("two", other, done=True)
     room.edit("a.md")
 
     room.hook("stop", "two")
@@ -368,7 +371,7 @@ def test_a_command_that_wrote_before_does_not_sign_what_a_script_may_have_writte
 ) -> None:
     for each in ("one", "two"):
         room.hook("session-start", each, source="startup")
-    room.call("one", f"echo 1 > {room.facts}/a.md; sleep 100", ago=60)
+    room.call("one", f"echo 1 > {room.facts}/a.md; sleep 100")
     room.call("two", "python notes.py")
     room.edit("a.md")
 
@@ -380,8 +383,7 @@ def test_a_command_that_wrote_before_does_not_sign_what_a_script_may_have_writte
 def test_an_edit_on_top_of_one_that_no_commit_holds_is_of_nobody(room: Room) -> None:
     for each in ("one", "two"):
         room.hook("session-start", each, source="startup")
-    os.utime(room.store.gitdir("main") / "refs" / "heads" / "main", (time.time() - 60,) * 2)
-    room.call("one", f"echo 1 > {room.facts}/a.md", done=True, ago=30)
+    room.call("one", f"echo 1 > {room.facts}/a.md", done=True)
     room.call("two", f"echo 2 >> {room.facts}/a.md", done=True)
     room.edit("a.md", "Both.\n")
 
@@ -408,7 +410,7 @@ def test_a_file_that_is_gone_is_signed_only_for_who_says_so(room: Room) -> None:
     room.edit("b.md")
     for each in ("one", "two"):
         room.hook("session-start", each, source="startup")
-    room.call("one", "python clean.py", done=True, ago=30)
+    room.call("one", "python clean.py", done=True)
     (room.facts / "a.md").unlink()
     room.call("two", f"rm {room.facts}/b.md", done=True)
     (room.facts / "b.md").unlink()
@@ -417,6 +419,140 @@ def test_a_file_that_is_gone_is_signed_only_for_who_says_so(room: Room) -> None:
     room.hook("stop", "two")
 
     assert room.commit_of("a.md").session == ""
+
+
+# ---- edits on top of each other
+
+
+def test_a_program_that_writes_over_an_edit_of_another_session_signs_nothing(room: Room) -> None:
+    for each in ("one", "two"):
+        room.hook("session-start", each, source="startup")
+    room.call("two", f"echo 2 >> {room.facts}/a.md", done=True)
+    room.edit("a.md", "Two.\n")
+    room.call("one", "python notes.py", done=True)
+    room.edit("a.md", "Two.\nOne.\n")
+
+    room.hook("stop", "one")
+
+    assert room.commit_of("a.md").session == ""
+
+
+def test_a_commit_of_one_file_captures_no_edit_of_another(room: Room) -> None:
+    for each in ("one", "two"):
+        room.hook("session-start", each, source="startup")
+    room.call("two", f"echo 2 >> {room.facts}/a.md", done=True)
+    room.edit("a.md", "Two.\n")
+    time.sleep(SLACK + 0.1)  # until then both calls may have run at once
+    room.edit("b.md")
+    named = {"file_path": str(room.facts / "b.md")}
+    room.hook("post-tool-use", "one", tool_name="Write", tool_input=named)
+    room.call("one", f"echo 1 >> {room.facts}/a.md", done=True)
+    room.edit("a.md", "Two.\nOne.\n")
+
+    room.hook("stop", "one")
+
+    assert room.commit_of("b.md").session == "one"
+    assert room.commit_of("a.md").session == ""
+
+
+def test_a_write_that_a_condition_may_prevent_is_not_sure(room: Room) -> None:
+    for each in ("one", "two"):
+        room.hook("session-start", each, source="startup")
+    room.call("one", f"grep -q . {room.facts}/a.md || echo x >> {room.facts}/a.md", done=True)
+    room.call("two", "python notes.py")
+    room.edit("a.md")
+
+    room.hook("stop", "two")
+
+    assert room.commit_of("a.md").session == ""
+
+
+@pytest.mark.parametrize("done", [True, False])
+def test_a_program_of_another_session_may_have_written_what_a_command_shows(
+    room: Room, done: bool
+) -> None:
+    """However soon after the command began, and whether it has ended."""
+    for each in ("one", "two"):
+        room.hook("session-start", each, source="startup")
+    room.call("one", f"echo 1 >> {room.facts}/a.md", done=done)
+    room.call("two", "python notes.py")
+    room.edit("a.md")
+
+    room.hook("stop", "two")
+
+    assert room.commit_of("a.md").session == ""
+
+
+def test_a_file_that_is_moved_takes_the_edit_of_another_session_along(room: Room) -> None:
+    room.edit("a.md", "A fact.\n" * 20)
+    for each in ("one", "two"):
+        room.hook("session-start", each, source="startup")
+    room.call("two", f"echo 2 >> {room.facts}/a.md", done=True)
+    room.edit("a.md", "A fact.\n" * 20 + "Two.\n")
+    room.call("one", f"mv {room.facts}/a.md {room.facts}/b.md", done=True)
+    (room.facts / "a.md").rename(room.facts / "b.md")
+
+    room.hook("stop", "one")
+
+    assert room.commit_of("b.md").session == ""
+
+
+def test_an_edit_on_top_of_a_captured_one_is_signed(room: Room) -> None:
+    for each in ("one", "two"):
+        room.hook("session-start", each, source="startup")
+    room.call("two", f"echo 2 >> {room.facts}/a.md", done=True)
+    room.edit("a.md", "Two.\n")
+    room.hook("stop", "two")
+    room.call("one", "python notes.py", done=True)
+    room.edit("a.md", "Two.\nOne.\n")
+
+    room.hook("stop", "one")
+
+    assert room.commit_of("a.md").session == "one"
+
+
+def test_a_turn_that_finds_nothing_to_capture_rules_its_programs_out(room: Room) -> None:
+    """Also where a stat for each file told so."""
+    for each in ("one", "two"):
+        room.hook("session-start", each, source="startup")
+    for _ in range(2):
+        room.call("two", "make test", done=True)
+        room.hook("stop", "two")
+    room.call("one", "python notes.py", done=True)
+    room.edit("a.md")
+
+    room.hook("stop", "one")
+
+    assert room.commit_of("a.md").session == "one"
+
+
+def test_an_edit_on_top_of_a_held_one_is_of_nobody(room: Room) -> None:
+    for each in ("one", "two"):
+        room.hook("session-start", each, source="startup")
+    room.call("two", "python notes.py", done=True)
+    room.edit("a.md", "Two.\n<<<<<<< ours\nx\n=======\ny\n>>>>>>> theirs\n")
+    room.hook("stop", "two")
+    room.call("one", f"sed -i /=/d {room.facts}/a.md", done=True)
+    room.edit("a.md", "Two.\nOne.\n")
+
+    room.hook("stop", "one")
+
+    assert room.commit_of("a.md").session == ""
+
+
+def test_a_folder_that_is_moved_in_keeps_the_times_of_its_files(room: Room) -> None:
+    (outside := room.root / "notes").mkdir()
+    (outside / "a.md").write_text("A fact.\n")
+    for each in ("one", "two"):
+        room.hook("session-start", each, source="startup")
+    room.call("two", "python notes.py", done=True)
+    room.facts.mkdir(exist_ok=True)
+    outside.rename(room.facts / "notes")
+    room.call("one", "make notes", done=True)
+
+    room.hook("stop", "one")
+
+    assert room.commit_of("notes/a.md").session == ""
 
 
 # ---- sessions of other groups
@@ -428,7 +564,7 @@ def test_a_session_of_another_group_may_have_made_an_edit(room: Room, shows: boo
     room.hook("session-start", "shop", source="startup", group="shop")
     room.hook("session-start", "one", source="startup")
     room.call("shop", f"echo x > {room.facts}/a.md" if shows else "python notes.py", done=True)
-    room.call("one", "make notes", done=True)
+    room.call("one", "ls" if shows else "make notes", done=True)
     room.edit("a.md")
 
     room.hook("stop", "one")

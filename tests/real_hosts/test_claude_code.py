@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.integrations.hooks.signing.tool_calls import SLACK
 from tests.real_hosts.bench import (
     CHECKOUT,
     CLAUDE_CODE,
@@ -28,7 +29,7 @@ from tests.real_hosts.bench import (
     program,
     script,
 )
-from tests.real_hosts.two_sessions import Both, overlap
+from tests.real_hosts.two_sessions import WAIT, Both, overlap
 
 pytestmark = pytest.mark.hosts
 
@@ -428,15 +429,22 @@ def test_a_session_that_ends_beside_another_signs_its_own_edit(bench: Bench, bot
 
 @pytest.fixture(scope="module")
 def three(bench: Bench) -> list[Run]:
-    """Three sessions at once, each of which edits memory by commands that show it, and hide it."""
+    """Three sessions at once, each of which edits memory by commands that show it, and hide it.
+
+    No program that hides what it writes runs before all have shown their edits, by any clock: while
+    one does, no host can tell whose an edit is.
+    """
+    flags = [bench.project / f"shown-{number}.flag" for number in range(3)]
+    all_shown = "; ".join(WAIT.format(each) for each in flags)
 
     def work(number: int) -> Run:
         facts, name = bench.group / "facts", f"three-{number}"
+        shown = f"echo 1 > {facts}/{name}-shown.md; touch {flags[number]}"
         hidden = f"open('{facts}/{name}-hidden.md', 'w').write('x')"
         return bench.claude(
             script(
                 f"session {number}",
-                call("Bash", command=f"echo 1 > {facts}/{name}-shown.md; sleep 1"),
+                call("Bash", command=f"{shown}; {all_shown}; sleep {SLACK + 1}"),
                 call("Bash", command=f'python3 -c "{hidden}"; sleep 1'),
                 call("Write", file_path=f"{facts}/{name}-named.md", content="x"),
             ),

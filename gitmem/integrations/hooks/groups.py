@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -65,13 +66,15 @@ def take_in(asked: Asked, group: Group, room: Room, *, with_held: bool = False) 
     from gitmem.integrations.hooks.sessions import asking
     from gitmem.integrations.hooks.tool_use import told
     from gitmem.memory.group import is_where_left
+    from gitmem.memory.write.caught_up import note_caught_up
     from gitmem.memory.write.quiet import keep_quiet, state_of
     from gitmem.memory.write.unchanged import is_untouched
 
-    worktree = str(group.worktree)
+    worktree, began = str(group.worktree), time.time()
     state = state_of(asked.store, group.name, worktree)  # before the look: what changes is later
     if is_where_left(group) and is_untouched(group, group.repository.snapshot()):
         keep_quiet(asking(asked), group.name, worktree, state)
+        note_caught_up(group.gitdir, began, ())
         return NOTHING
     from gitmem.integrations.hooks.signing.signing import Signatures
     from gitmem.memory.write.capture import capture
@@ -80,6 +83,8 @@ def take_in(asked: Asked, group: Group, room: Room, *, with_held: bool = False) 
     done = capture(group, wait=WAIT, most=EDITS, seconds=SECONDS, whose=whose)
     if not (done.captured or done.left or done.claimed or done.operation):
         keep_quiet(asking(asked), group.name, worktree, state)  # all else is held, and stays so
+    if not (done.left or done.claimed or done.operation):
+        note_caught_up(group.gitdir, began, (each.path for each in done.held))
     told_of = done if with_held else done._replace(held=(), claimed=())
     left = [*(worded("{what}.", what=each) for each in group.take_rejoined()), *_left(done.left)]
     return joined((*told(told_of, group.name, room.without("".join(left))), *left), "\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from typing import TYPE_CHECKING
 
 from gitmem.integrations.hooks.answer import (
@@ -113,6 +114,7 @@ def _was_quiet(asked: Asked, parts: Parts) -> bool:
     from gitmem.integrations.hooks.sessions import asking, note_session
     from gitmem.memory.write.quiet import quiet_group
 
+    began = time.time()
     name = "" if asked.name == "PreCompact" else quiet_group(asking(asked))
     if not name:
         return False
@@ -121,13 +123,15 @@ def _was_quiet(asked: Asked, parts: Parts) -> bool:
 
         if not is_own_quiet(asked, name):
             return False
-    if asked.name == "SubagentStop":
-        return True
     from pathlib import Path
 
     from gitmem.memory.transcripts.sessions import keep_session, read_session
+    from gitmem.memory.write.caught_up import still_caught_up
 
     gitdir = Path(asked.store, "repos", f"{name}.git")
+    still_caught_up(gitdir, began)
+    if asked.name == "SubagentStop":
+        return True
     known = read_session(gitdir, asked.session)
     if known.turns + 1 >= TURNS:
         return False  # something is to be said

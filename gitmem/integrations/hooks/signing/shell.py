@@ -2,18 +2,19 @@
 
 A name is followed from the folder in which the command runs, through each `cd`. What cannot be
 followed (a variable, a pattern, a program that writes where its text does not say) is unsure, and
-never taken for a write to a file that merely has the same name.
+never taken for a write to a file that merely has the same name. So is what only runs under a
+condition: behind `||` or `&&`, in a branch, a loop or a function.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 from gitmem.integrations.hooks.signing.shell_words import Word, runs_inside, tokens_of, word_of
+from gitmem.integrations.hooks.signing.writes import Writes
 
 LONGEST = 100_000
 """Characters of a command that are looked at; what a longer one writes to is unsure."""
@@ -28,6 +29,10 @@ _NESTING = {
     **dict.fromkeys(("if", "while", "until", "for", "case", "select", "{"), 1),
     **dict.fromkeys(("fi", "done", "esac", "}"), -1),
 }
+_PIPES = ("|", "|&")
+_JOINTS = ("&&", "||", *_PIPES)
+_ENDING = frozenset(("exit", "return", "exec", "set", "trap"))
+"""Commands behind which the rest may not run."""
 _PREFIXES = frozenset(("sudo", "command", "builtin", "exec", "nohup", "setsid"))
 _LINGERING = frozenset(("nohup", "setsid", "tmux", "screen", "at", "batch", "disown", "coproc"))
 _SHELLS = frozenset(("bash", "sh", "zsh", "dash"))
@@ -50,39 +55,6 @@ _HARMLESS = frozenset(
 """Programs that write to no file but by a redirection."""
 
 
-class Writes(NamedTuple):
-    """What a command writes to, by real paths."""
-
-    files: frozenset[str] = frozenset()
-    trees: frozenset[str] = frozenset()
-    """Folders that it removes or moves with all that they hold."""
-    perhaps: frozenset[str] = frozenset()
-    """Folders into which it copies something, and names of files whose folder is unknown."""
-    opaque: bool = False
-    """Whether it may write to any other file, too."""
-    lingers: bool = False
-    """Whether a part of it may run on when it has ended."""
-
-    def surely(self, path: str) -> bool:
-        """Whether it says that it writes to the file at the real PATH."""
-        return path in self.files or any(each in self.trees for each in _above(path))
-
-    def names(self, path: str) -> bool:
-        """Whether it names a file that it writes to, which may be that one."""
-        is_perhaps = os.path.basename(path) in self.perhaps
-        return is_perhaps or self.surely(path) or any(each in self.perhaps for each in _above(path))
-
-    def maybe(self, path: str) -> bool:
-        """Whether it may write to it."""
-        return self.opaque or self.names(path)
-
-
-def _above(path: str) -> Iterator[str]:
-    while path not in ("", "/"):
-        yield path
-        path = os.path.dirname(path)
-
-
 @lru_cache(maxsize=4096)
 def writes_of(command: str, folder: str | None) -> Writes:
     """What COMMAND writes to when it runs in FOLDER; None where that is unknown."""
@@ -99,6 +71,17 @@ def writes_of(command: str, folder: str | None) -> Writes:
     )
 
 
+class _List:
+    """Commands that are joined to one list, as far as they are read."""
+
+    operator = joint = ""
+    """The last operator, and the same where it joins two commands."""
+    unsure = gone = False
+    """Whether one of them may have changed the folder, or has."""
+    kept: str | None = None
+    """The folder that the list leads to, while parts are read that run where it does not."""
+
+
 class _Reading:
     """One command, read from its beginning to its end."""
 
@@ -109,12 +92,15 @@ class _Reading:
         self.opaque = self.lingers = False
         self._folder = folder
         self._depth = self._nested = 0
+        self._runs = True  # the command that is read now, as far as its list tells
+        self._may_end = False  # before the rest of the text is reached
 
     def read(self, text: str, depth: int) -> None:
         self._depth = depth
-        outer: list[str | None] = []  # the folders around each `(`
+        around = self._runs
+        outer: list[tuple[str | None, bool]] = []  # the folder and the certainty around each `(`
         words: list[Word] = []
-        before, uncertain = "", False
+        line = _List()
         for kind, value in tokens_of(text):
             if kind == "word":
                 words.append(word_of(value))
@@ -122,19 +108,43 @@ class _Reading:
                 self._target(word_of(value))
             elif kind == "hidden":
                 self.opaque = True
+            elif value == "\n" and not words and line.joint:
+                continue  # the list goes on behind the end of the line
             else:
+                self._may_end |= value == ")" and line.operator == "("  # a function, run or not
                 changed = self._simple(words)
-                # Only a part of a list, of a branch or of a pipe: whether it ran is unknown.
-                uncertain |= changed and (before != "" or value in ("|", "|&", "&"))
-                words, before = [], value if value in ("&&", "||", "|", "|&") else ""
-                self.lingers |= value == "&"
-                if uncertain and not before:
-                    self._folder, uncertain = None, False
+                words = []
+                self._join(line, value, changed, around)
                 if value == "(":
-                    outer.append(self._folder)
+                    outer.append((self._folder, around))
+                    around = self._runs
                 elif value == ")" and outer:
-                    self._folder = outer.pop()
+                    self._runs = around
+                    self._folder, around = outer.pop()
         self._simple(words)
+
+    def _join(self, line: _List, value: str, changed: bool, around: bool) -> None:
+        """Go on behind the operator VALUE, where a command CHANGED the folder or not."""
+        # Only a part of a list, of a branch or of a pipe: whether it ran is unknown.
+        in_pipe = line.joint in _PIPES or value in _PIPES
+        line.unsure |= changed and (line.joint != "" or in_pipe or value == "&")
+        line.gone |= changed
+        if value == "||" and line.gone and not line.unsure:
+            line.kept, self._folder = self._folder, None  # what follows runs where `cd` has failed
+        elif line.unsure and (value != "&&" or in_pipe):
+            self._folder = None
+        if value == "&&":
+            self._runs &= changed and self._folder is not None and not in_pipe
+        elif value == "||":
+            self._runs = False
+        elif value not in (*_PIPES, "(", ")"):
+            self._runs = around
+        self.lingers |= value == "&"
+        line.operator, line.joint = value, value if value in _JOINTS else ""
+        if not line.joint:
+            if line.kept and not line.unsure:
+                self._folder = line.kept
+            line.unsure, line.gone, line.kept = False, False, None
 
     def _simple(self, words: list[Word]) -> bool:
         """Take in one simple command; whether it goes to another folder for those that follow."""
@@ -143,6 +153,7 @@ class _Reading:
             words = words[1:]
         while words and words[0].text in _PREFIXES:
             self.lingers |= words[0].text in _LINGERING
+            self._may_end |= words[0].text in _ENDING
             words = words[1:]
         if not words:
             return False
@@ -151,6 +162,7 @@ class _Reading:
         folder, name = os.path.split(words[0].text)
         given = words[1:]
         self.lingers |= name in _LINGERING
+        self._may_end |= name in _ENDING
         if words[0].text not in _KEYWORDS:
             self._nested += _NESTING.get(words[0].text, 0)
         if name in ("cd", "pushd", "popd"):
@@ -186,9 +198,9 @@ class _Reading:
         is_text = flags and all(re.fullmatch(r"-[a-z]*", each) for each in flags)
         if not is_text or "c" not in flags[-1] or not given[-1].plain or self._depth >= DEEPEST:
             return False
-        folder, depth = self._folder, self._depth
-        self.read(given[-1].text, depth + 1)
-        self._folder, self._depth = folder, depth
+        before = self._folder, self._depth, self._runs, self._may_end
+        self.read(given[-1].text, self._depth + 1)
+        self._folder, self._depth, self._runs, self._may_end = before
         return True
 
     def _moved(self, given: Sequence[Word]) -> bool:
@@ -210,7 +222,7 @@ class _Reading:
             name = os.path.basename(each.text.rstrip("/"))
             inner = f"{place}/{name}" if each.plain and name not in ("", ".", "..") else ""
             if inner:
-                self.files.add(_real(inner))
+                self._add(self.files, _real(inner))
             if not inner or not any(map(os.path.isfile, (place, inner, self._place(each) or ""))):
                 self.perhaps.add(_real(place))  # a folder, whose files get names that are not said
         return True
@@ -241,14 +253,20 @@ class _Reading:
         if place is not None:
             through = os.path.realpath(place)
             is_behind = place.endswith("/")  # of a link: then what it leads to
-            (self.trees if whole else self.files).add(through if is_behind else _real(place))
-            self.files.add(through)
+            known = self.trees if whole else self.files
+            self._add(known, through if is_behind else _real(place))
+            self._add(self.files, through)
         elif _is_fixed(name):
             self.perhaps.add(name)
         else:
             self.opaque = True
         if whole and place is None:
             self.opaque = True
+
+    def _add(self, known: set[str], path: str) -> None:
+        """Note a file in KNOWN where the command surely runs."""
+        runs = self._runs and not self._nested and not self._may_end
+        (known if runs else self.perhaps).add(path)
 
     def _place(self, word: Word) -> str | None:
         """Where WORD leads; None where the shell may make something else of it."""

@@ -12,14 +12,12 @@ import os
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.integrations.hooks.signing.tool_calls import (
     ASIDE,
     RUNNING,
-    WRITING,
+    SLACK,
     Call,
     calls_in,
     modified,
@@ -28,6 +26,7 @@ from gitmem.integrations.hooks.signing.tool_calls import (
 from gitmem.integrations.hosts.table import HOSTS
 from gitmem.memory.group import Group, Who
 from gitmem.memory.transcripts.live import LiveSession, live_sessions
+from gitmem.memory.write.caught_up import caught_up, is_among
 
 if TYPE_CHECKING:
     from gitmem.integrations.hooks.answer import Asked
@@ -35,16 +34,21 @@ if TYPE_CHECKING:
 
 MOST = 24
 """Sessions whose transcripts are read; any other that was at work may have made every edit."""
+_FIRST = ("startup", "clear")
+"""How a session starts that has no transcript yet, because it has done nothing."""
 
 
 class _Edit(NamedTuple):
     """An edit, as far as the disk tells of it."""
 
-    path: str
-    """Where the file really is."""
+    paths: tuple[str, ...]
+    """Where the file really is, and where it was if it has moved."""
+    since: float
+    """All that was written to it before is captured; 0 where nobody knows."""
     at: float
+    """When it was written to last."""
     exact: bool
-    """Whether it was made just AT that time; else then or earlier."""
+    """Whether that was just AT that time; else then or earlier."""
 
 
 class _Candidate(NamedTuple):
@@ -55,33 +59,22 @@ class _Candidate(NamedTuple):
     seen: float
     """When a hook of it was called last, or its transcript written."""
 
-    def may_have_made(self, edit: _Edit) -> bool:
-        """Whether it may have made EDIT."""
+    def may_have_written(self, edit: _Edit) -> bool:
+        """Whether any part of EDIT may be its own."""
+        if self.calls is None:
+            return edit.since <= self.seen + RUNNING
+        return any(each.may_write(edit.paths, edit.since, edit.at) for each in self.calls)
+
+    def was_at_work(self, edit: _Edit) -> bool:
+        """Whether a call that may write to the file ran when EDIT was made."""
         if self.calls is None:
             return not edit.exact or edit.at <= self.seen + RUNNING
-        return any(
-            each.covers(edit.at, exact=edit.exact) and each.may_write(edit.path)
-            for each in self.calls
-        )
+        found = (each for each in self.calls if each.may_write(edit.paths, edit.since, edit.at))
+        return any(not edit.exact or each.runs_at(edit.at) for each in found)
 
-    def shown(self, edit: _Edit) -> list[Call]:
-        """Its calls that ran when EDIT was made, and say that they write to that file."""
-        return [each for each in self.calls or () if each.shows(edit.path, edit.at)]
-
-    def wrote_since(self, edit: _Edit, commit: float) -> bool:
-        """Whether it wrote to the same file before, and no COMMIT holds that yet."""
-        shell = (each for each in self.calls or () if each.name not in WRITING)
-        return any(
-            commit <= each.ended and each.begun <= edit.at and each.writes.surely(edit.path)
-            for each in shell
-        )
-
-    def names(self, edit: _Edit) -> bool:
-        """Whether a call that ran when EDIT was made names a file that may be the same."""
-        return any(
-            each.covers(edit.at, exact=edit.exact) and each.writes.names(edit.path)
-            for each in self.calls or ()
-        )
+    def shows(self, edit: _Edit) -> bool:
+        """Whether a call that ran when EDIT was made says that it writes to that file."""
+        return any(each.shows(edit.paths[0], edit.at) for each in self.calls or ())
 
 
 class Signatures:
@@ -93,9 +86,9 @@ class Signatures:
 
     def __call__(self, edits: Sequence[PendingEdit]) -> dict[str, Who]:
         """Who made each of EDITS, by its path."""
-        found = {each.path: _edit(self._group.worktree, each) for each in edits}
-        oldest = min((each.at for each in found.values()), default=0.0)
-        others = self._others(oldest)
+        times = _Times(self._group)
+        found = {each.path: times.edit(each) for each in edits}
+        others = self._others(min((each.since for each in found.values()), default=0.0))
         is_new = self._asked.name == "SessionStart"
         if not others and not is_new:
             return {path: self._aside(edit, self._own) for path, edit in found.items()}
@@ -105,41 +98,23 @@ class Signatures:
     def _signed(
         self, edit: _Edit, own: _Candidate, others: Sequence[_Candidate], is_new: bool
     ) -> Who:
+        """The only session that may have made any part of EDIT; else nobody."""
         nobody = Who(self._asked.agent or self._asked.host, "", self._asked.host)
-        everybody = (own, *others)
-        shown = [each for each in everybody if each.shown(edit)]
-        if len(shown) == 1 and self._is_sure(shown[0], edit, everybody):
-            return self._aside(edit, shown[0].who)
-        # A session that starts has written nothing yet, one of two is a guess, and so is the one
-        # that ends where no command of it ran at that moment.
-        unsure = is_new or shown or not own.may_have_made(edit)
-        if unsure or any(each.may_have_made(edit) for each in others):
+        authors = [each for each in (own, *others) if each.may_have_written(edit)]
+        if len(authors) != 1:
             return nobody
-        return self._own
-
-    def _is_sure(self, one: _Candidate, edit: _Edit, everybody: Sequence[_Candidate]) -> bool:
-        """Whether the edit that a command of ONE shows is of nobody else, too.
-
-        A command that has only just begun wrote the file then. Later it may have been another that
-        does not say what it writes.
-        """
-        others = [each for each in everybody if each is not one]
-        if any(each.wrote_since(edit, self._committed) for each in others):
-            return False
-        if edit.exact and any(each.is_at_once(edit.at) for each in one.shown(edit)):
-            return not any(each.names(edit) for each in others)
-        return not any(each.may_have_made(edit) for each in others)
-
-    @cached_property
-    def _committed(self) -> float:
-        """When the group got its newest commit; what was written before is captured by then."""
-        with suppress(OSError):
-            return os.stat(self._group.gitdir / "refs/heads/main").st_mtime
-        return 0.0
+        if authors[0].shows(edit):
+            return self._aside(edit, authors[0].who)
+        # No command shows it. A session that starts has written nothing yet, and another one that
+        # may have written is a guess: somebody may have used an editor.
+        is_own = authors[0] is own and not is_new and own.was_at_work(edit)
+        return self._own if is_own else nobody
 
     def _calls(self) -> list[Call] | None:
-        transcript = self._asked.payload.get("transcript_path")
-        return session_calls(HOSTS[self._asked.host], str(transcript or ""))
+        payload = self._asked.payload
+        found = session_calls(HOSTS[self._asked.host], str(payload.get("transcript_path") or ""))
+        is_first = self._asked.name == "SessionStart" and payload.get("source") in _FIRST
+        return [] if found is None and is_first else found
 
     def _aside(self, edit: _Edit, who: Who) -> Who:
         """WHO, with the subagent that ends just now where its own transcript shows the write."""
@@ -147,11 +122,11 @@ class Signatures:
         if who != self._own or not self._asked.subagent or not isinstance(transcript, str):
             return who
         found = calls_in(HOSTS[self._asked.host], transcript) or ()
-        is_its = any(each.shows(edit.path, edit.at) for each in found)
+        is_its = any(each.shows(edit.paths[0], edit.at) for each in found)
         return who._replace(subagent=self._asked.subagent) if is_its else who
 
     def _others(self, oldest: float) -> list[_Candidate]:
-        """The other sessions of the store that were at work since the OLDEST edit."""
+        """The other sessions of the store that were at work since OLDEST."""
         active = {
             known: max(seen, modified(known.transcript))
             for known, seen in live_sessions(self._asked.store)
@@ -171,14 +146,42 @@ def _candidate(known: LiveSession, seen: float, is_read: bool) -> _Candidate:
     return _Candidate(Who(known.host, known.id, known.host), calls, seen)
 
 
-def _edit(worktree: Path, edit: PendingEdit) -> _Edit:
-    """When and where an edit was made: renaming and restored times do not change that.
+class _Times:
+    """When and where edits were made, by what the disk and the last captures tell."""
 
-    Of a file that is gone only its folder tells, and that changes with other files, too.
-    """
-    place = worktree / edit.path
-    path = f"{os.path.realpath(place.parent)}/{place.name}"
-    for each in (place, *place.parents):
-        with suppress(OSError):
-            return _Edit(path, os.lstat(each).st_ctime, each == place)
-    return _Edit(path, time.time(), exact=False)
+    def __init__(self, group: Group) -> None:
+        self._group, self._now = group, time.time()
+        self._caught_up, self._held = caught_up(group.gitdir, self._now)
+        self._snapshot = group.repository.snapshot()
+        self._index, _ = group.repository.staging.load()
+
+    def edit(self, edit: PendingEdit) -> _Edit:
+        """One edit: renaming and restored times do not change when it was made.
+
+        Of a file that is gone only its folder tells, and that changes with other files, too.
+        """
+        names = [each for each in (edit.path, edit.moved_from) if each]
+        paths = tuple(map(self._real, names))
+        since = min(map(self._since, names))
+        place = self._group.worktree / edit.path
+        for each in (place, *place.parents):
+            with suppress(OSError):
+                at = os.lstat(each).st_ctime
+                if at + SLACK < since:  # it came in a folder that was moved, with an older time
+                    break
+                return _Edit(paths, since, at, each == place)
+        return _Edit(paths, 0.0, self._now, exact=False)
+
+    def _since(self, path: str) -> float:
+        """When the file surely was as HEAD has it."""
+        whole = 0.0 if is_among(path, self._held) else self._caught_up
+        raw = path.encode("utf-8", "surrogateescape")
+        known = self._index.get(raw) if self._index else None
+        node = self._snapshot.node(path)
+        if not known or not node or known.oid.hex() != node.oid:
+            return whole
+        return max(whole, known.stat.ctime_ns / 1e9 - SLACK)  # by the clock of the disk
+
+    def _real(self, path: str) -> str:
+        place = self._group.worktree / path
+        return f"{os.path.realpath(place.parent)}/{place.name}"

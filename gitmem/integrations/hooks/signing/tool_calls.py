@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from math import inf
 from typing import Any, NamedTuple
 
 from gitmem.integrations.hooks.dialects import files_written
-from gitmem.integrations.hooks.signing.shell import Writes, writes_of
+from gitmem.integrations.hooks.signing.shell import writes_of
+from gitmem.integrations.hooks.signing.writes import Writes
 from gitmem.integrations.hosts.table import Host
 
 TAIL = 8 * 1024 * 1024
@@ -27,8 +28,6 @@ ASIDE = 3600.0
 """Seconds that one which the host or the command put into the background may."""
 SLACK = 2.0
 """Seconds by which the clocks of a transcript and of a disk may differ."""
-AT_ONCE = 10.0
-"""Seconds after which an edit is not what a command began with."""
 ASIDES = 20
 """Transcripts of subagents that are read."""
 READING = frozenset(
@@ -57,24 +56,26 @@ class Call(NamedTuple):
     lingers: float = 0.0
     """Until when a part of it may run on."""
     failed: bool = False
+    is_over: bool = False
+    """Whether it has a result."""
 
-    def covers(self, moment: float, *, exact: bool = True) -> bool:
-        """Whether it may have run at MOMENT, or before it where that is not EXACT."""
-        until = max(self.ended, self.lingers) + SLACK if exact else inf
+    def may_write(self, paths: Sequence[str], since: float, until: float) -> bool:
+        """Whether it may have written to one of the real PATHS after SINCE, and by UNTIL."""
+        # A tool that names its file is committed as it ends, so nothing of it is left after that.
+        is_kept = self.name in WRITING and self.is_over
+        last = self.begun - SLACK if is_kept else max(self.ended, self.lingers)
+        ran = self.begun - SLACK <= until and since <= last
+        return ran and any(map(self.writes.maybe, paths))
+
+    def runs_at(self, moment: float) -> bool:
+        """Whether it may have run at MOMENT."""
+        until = max(self.ended, self.lingers) + SLACK
         return self.begun - SLACK <= moment <= until
-
-    def may_write(self, path: str) -> bool:
-        """Whether it may write to the file at the real PATH."""
-        return self.writes.maybe(path)
 
     def shows(self, path: str, moment: float) -> bool:
         """Whether it says that it writes to PATH, and ran at MOMENT."""
         ran = self.begun - SLACK <= moment <= self.ended + SLACK
         return ran and not self.failed and self.writes.surely(path)
-
-    def is_at_once(self, moment: float) -> bool:
-        """Whether it had only just begun at MOMENT."""
-        return moment <= self.begun + AT_ONCE
 
 
 def _unseen(until: float) -> Call:
@@ -192,7 +193,7 @@ class _Reading:
         runs_on = call.writes.lingers or any(each in line for each in _BEHIND)
         lingers = max(call.begun, moment) + ASIDE if runs_on else 0.0
         failed = any(each in line for each in _FAILED)
-        self._done.append(call._replace(ended=ended, lingers=lingers, failed=failed))
+        self._done.append(call._replace(ended=ended, lingers=lingers, failed=failed, is_over=True))
 
     def _writes(self, name: str, said: Mapping[str, Any]) -> Writes:
         if name in WRITING:
