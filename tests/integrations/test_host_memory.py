@@ -689,7 +689,7 @@ def test_uninstalling_overwrites_nothing_that_the_group_never_held(machine: Mach
     done = uninstalled(machine)
 
     assert (folder / "mascot.md").read_text() == "by a session that began earlier\n"
-    assert [each for each in done.remarks if "not copied" in each and "mascot.md" in each]
+    assert [each for each in done.left if "not copied" in each and "mascot.md" in each]
 
 
 def test_uninstalling_restores_the_settings_to_the_byte(machine: Machine) -> None:

@@ -72,7 +72,8 @@ def command(
     and makes the store and the group where they are missing. It can be
     repeated at any time, and then brings everything up to date. What else stands in those files
     stays as it is, each is kept in the store's folder `backups` first, and a skill that somebody
-    edited is left alone. Exits with 6 when a file could not be read, and so keeps what shall go.
+    edited is left alone. Exits with 6 when --uninstall leaves something: a file that
+    cannot be read, a project that is missing, a note that could not be copied back.
 
     Claude Code asks before each use of a tool, and headless it refuses. So permission rules are put
     in, too: for the commands that an agent needs, for the skills, and for the files of a group. A

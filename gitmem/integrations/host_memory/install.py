@@ -11,11 +11,18 @@ from typing import Any
 from gitmem.errors import GitmemError
 from gitmem.integrations.hooks.tool_use import group_at
 from gitmem.integrations.host_memory.adopt import OwnAdopted, adopt_own
-from gitmem.integrations.host_memory.folders import has_own
-from gitmem.integrations.host_memory.move import Brought, bring_back, bring_in, refusal, said_of
+from gitmem.integrations.host_memory.move import (
+    Brought,
+    bring_back,
+    bring_in,
+    not_copied,
+    refusal,
+    said_of,
+)
 from gitmem.integrations.host_memory.projects import own_folders, project_of
-from gitmem.integrations.host_memory.setting import CHOICE
+from gitmem.integrations.host_memory.setting import CHOICE, is_kept
 from gitmem.integrations.hosts.table import Host
+from gitmem.integrations.install.parts.host_memory import linked_memory
 from gitmem.integrations.install.parts.linked import LinkedFolder
 from gitmem.memory.group import Store
 
@@ -36,20 +43,31 @@ class MemoryWork:
         self._dry_run = dry_run
         self.adopted: list[OwnAdopted] = []
         self.remarks: list[str] = []
+        self.left: list[str] = []
+        """Notes that did not come back to the host, and why."""
 
     def adopt(self, only: str = "") -> None:
         """Put every folder of the host's own memory under history; ONLY that of one project."""
+        root = str(self._store.root)
+        belongs = linked_memory(self._store, self._host, self._environ)
         for folder in own_folders(self._host, self._environ):
-            known = group_at(str(folder / "x"), str(self._store.root))
+            known = group_at(str(folder / "x"), root)
             if known and not self._store.is_unfinished(known):
                 continue
             project = project_of(folder, only)
             if only and project != os.path.realpath(only):
                 continue
-            linked = Store(self._store.root).links.get(project)
-            if linked in self._store.names() and has_own(project):
-                continue  # its memory moves into that group
-            self._adopt(folder, project, known)
+            if not only and is_kept(root, self._host, self._environ, folder, project):
+                continue
+            moved = belongs.get(os.path.realpath(folder))
+            if moved is None:
+                self._adopt(folder, project, known)
+            elif not os.path.isdir(moved.settings.parents[1]) and not moved.problem:
+                self._bring_in(moved.given)  # that of a project that is there moves with its link
+
+    def _bring_in(self, given: Mapping[str, str]) -> str:
+        bring = partial(bring_in, self._store, self._host, given, dry_run=self._dry_run)
+        return self._try(bring, False)
 
     def _adopt(self, folder: Path, project: str, name: str) -> None:
         try:
@@ -119,8 +137,7 @@ class MemoryWork:
                 or not os.path.isdir(old[path]["directory"])
             )
             why = "" if stays else self._refused(given)
-            deed = partial(bring_in, self._store, self._host, given, dry_run=self._dry_run)
-            why = why or self._try(deed, False)
+            why = why or self._bring_in(given)
             if why and not stays:
                 failed[path] = why
         return failed
@@ -135,13 +152,16 @@ class MemoryWork:
 
     def _try(self, deed: Callable[[], Brought | None], back: bool) -> str:
         """Do it, and tell what it did; why it could not be done."""
+        failures = self.left if back else self.remarks
         try:
             done = deed()
         except GitmemError as error:
-            self.remarks.append(f"{error.message}; {error.hint}")
+            failures.append(f"{error.message}; {error.hint}")
             return error.message
         if done:
-            self.remarks += said_of(done, back=back, dry_run=self._dry_run)
+            told = done._replace(left=())
+            self.remarks += said_of(told, back=back, dry_run=self._dry_run)
+            failures += not_copied(done)
         return ""
 
 

@@ -61,10 +61,10 @@ def bring_in(
 def bring_back(store: Store, given: Mapping[str, str], *, dry_run: bool = False) -> Brought | None:
     """Copy what was written since back into the host's own folder, over nothing but old versions.
 
-    A file there is replaced only by a newer version of itself: where the group once held exactly
-    its bytes. So is one deleted that the group deleted: else it would be remembered again. A note
-    that cannot be copied keeps no other from it. None where there is nothing to copy; NotFound
-    where the notes are gone.
+    A file there is replaced only by a newer version of itself: where the group held exactly its
+    bytes, and got other ones since. So is one deleted that the group deleted: else it would be
+    remembered again. A note that cannot be copied keeps no other from it. None where there is
+    nothing to copy; NotFound where the notes are gone.
     """
     own, directory = Path(given["own"]), Path(given["directory"])
     if os.path.realpath(own) == os.path.realpath(directory):
@@ -125,10 +125,10 @@ def _changes(
             yield path, f"{link} is a link"
         elif data is None or data == there:
             continue
-        elif there is None or _was_held(store, given["group"], directory / path, there):
+        elif there is None or _is_newer(store, given["group"], directory / path, data, there):
             yield path, Change(own / path, there, data)
         else:
-            yield path, f"it differs from {own / path}"
+            yield path, f"it is older than {own / path}, or both changed"
 
 
 def _link_to(own: Path, path: str) -> str:
@@ -139,7 +139,7 @@ def _link_to(own: Path, path: str) -> str:
 
 def _deletions(
     store: Store, given: Mapping[str, str], directory: Path, own: Path
-) -> Iterator[tuple[str, Change]]:
+) -> Iterator[tuple[str, Change | str]]:
     """The files of the host's own folder that are as the group had them, and that it deleted."""
     from gitmem.memory.adopt.copy_in import has_held
 
@@ -151,9 +151,12 @@ def _deletions(
             place = os.path.relpath(directory / path, group.worktree)
             if os.path.lexists(directory / path) or head.node(place) is not None:
                 continue
-            data = read_file(own / path)
-            if data is not None and has_held(group, place, data):
-                yield path, Change(own / path, data, None)
+            try:
+                data = read_file(own / path)
+                if data is not None and has_held(group, place, data):
+                    yield path, Change(own / path, data, None)
+            except GitmemError as error:  # one bad note keeps no other from being deleted
+                yield path, error.message
 
 
 def _notes(directory: Path) -> Iterator[str]:
@@ -167,13 +170,13 @@ def _notes(directory: Path) -> Iterator[str]:
             yield inside.as_posix()
 
 
-def _was_held(store: Store, name: str, place: Path, data: bytes) -> bool:
-    """Whether the group held exactly DATA at PLACE at some time."""
-    from gitmem.memory.adopt.copy_in import has_held
+def _is_newer(store: Store, name: str, place: Path, data: bytes, there: bytes) -> bool:
+    """Whether the group held THERE at PLACE, and DATA is a later version."""
+    from gitmem.memory.adopt.copy_in import is_newer
 
     try:
         with closing(Group(store, name)) as group:
-            return has_held(group, os.path.relpath(place, group.worktree), data)
+            return is_newer(group, os.path.relpath(place, group.worktree), data, there)
     except GitmemError:
         return False
 
@@ -196,5 +199,9 @@ def said_of(done: Brought, *, back: bool, dry_run: bool) -> Iterator[str]:
         verb = "would be deleted" if dry_run else "deleted"
         names = ", ".join(done.deleted)
         yield f"{verb} in {done.target}, as group {done.group} has deleted them: {names}"
-    for each in done.left:
-        yield f"not copied: {each}"
+    yield from not_copied(done)
+
+
+def not_copied(done: Brought) -> list[str]:
+    """The notes that are not where they should be by now."""
+    return [f"not copied: {each}" for each in done.left]

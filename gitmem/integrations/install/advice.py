@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from os.path import dirname, realpath
+from os.path import dirname, isdir, realpath
 from pathlib import Path
 from shlex import join, quote
 
 from gitmem.errors import BadInput
-from gitmem.integrations.hosts.table import CLAUDE
+from gitmem.integrations.hosts.table import CLAUDE, HOSTS
 from gitmem.integrations.install.files import backup_of, digest, text_of
 from gitmem.integrations.install.former import leftovers, way_out
 from gitmem.integrations.install.locations import PROJECT, USER, Places, other_scope
 from gitmem.integrations.install.parts.hooks import events_wired
+from gitmem.integrations.install.parts.host_memory import DIRECTORY, KIND
 from gitmem.integrations.install.parts.settings import plugin_at, settings_in
 from gitmem.integrations.install.plan import Plan, Wish
 from gitmem.integrations.install.record import Install, as_replaced, install_of, replaced_paths
@@ -31,6 +32,24 @@ def still_calling(plan: Plan, where: Places) -> Iterator[str]:
     events = events_wired(read(after.decode("utf-8"))) if after and after.strip() else {}
     if events:
         yield f"{where.hooks} calls gitmem in a way of your own, which stays: {', '.join(events)}"
+
+
+def still_running(known: Install, needed: Mapping[str, object]) -> Iterator[str]:
+    """The folders of groups to which sessions write that read the settings before they changed."""
+    given = (
+        kinds[KIND] for path, kinds in known.given.items() if path not in needed and KIND in kinds
+    )
+    folders = [each for each in dict.fromkeys(x[DIRECTORY] for x in given) if isdir(each)]
+    if folders:
+        later = f"notes they write later stay in {', '.join(folders)}"
+        yield f"end running sessions of {HOSTS[known.host].title} first: {later}"
+
+
+def without_record(store: Path, host: str) -> Iterator[str]:
+    """What nobody can find where the record of installations is gone."""
+    if HOSTS[host].project.local:
+        said = f"no record of installs in {store}: other projects may still have settings of gitmem"
+        yield f"{said}; run `gitmem install {host} --uninstall` in each"
 
 
 def unloaded(skills: SkillPlan, where: Places, replace: bool) -> Iterator[str]:

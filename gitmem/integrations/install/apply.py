@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gitmem.integrations.install.files import (
     back_up,
@@ -92,12 +92,17 @@ def _prepare(plan: Plan, store: Path, where: Places) -> None:
     touched = (*given, *(change.path for change in plan.changes))
     sweep({store, where.skills, *(each.parent for each in touched)})
     for change in (*plan.shared, *plan.skills.exchanges(where.skills)):
-        if change.action != "nothing":
+        # A store that somebody deleted is not made again to take our parts out of files.
+        if change.action != "nothing" and store.is_dir():
             back_up(store, change)
 
 
 def take_out(plan: Plan, store: Path, where: Places) -> None:
-    """Do it backwards: the host is told first, and the record goes last."""
+    """Do it backwards: the host is told first, and the record goes last.
+
+    A row stays for files that keep a part of ours, without the version: nobody brings it up to
+    date any more, and the next time finishes it.
+    """
     _prepare(plan, store, where)
     for change in plan.shared:
         if change.action != "nothing":
@@ -106,5 +111,6 @@ def take_out(plan: Plan, store: Path, where: Places) -> None:
     gone = _remove_empty(plan.record.folders)
     if installs(store):
         folders = tuple(each for each in plan.record.folders if each not in gone)
-        record = plan.record._replace(skills={}, skills_begun={}, handlers={}, folders=folders)
-        remember(store, record, plan.kept, gone=not plan.left)
+        none: dict[str, Any] = {"skills": {}, "skills_begun": {}, "handlers": {}, "choices": {}}
+        record = plan.record._replace(gitmem="", folders=folders, **none)
+        remember(store, record, plan.kept, gone=not plan.left and not record.given)

@@ -9,6 +9,7 @@ from shutil import which
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitmem.errors import BadInput
+from gitmem.integrations.host_memory.folders import main_checkout
 from gitmem.integrations.host_memory.install import MemoryWork
 from gitmem.integrations.host_memory.setting import CHOICE
 from gitmem.integrations.hosts.table import HOSTS
@@ -20,12 +21,21 @@ from gitmem.integrations.install.advice import (
     next_steps,
     shown_again,
     still_calling,
+    still_running,
     still_there,
     unloaded,
+    without_record,
 )
 from gitmem.integrations.install.apply import FileDone, carry_out, take_out, told
 from gitmem.integrations.install.claims import claims_of
-from gitmem.integrations.install.locations import USER, Places, Program, other_scope, places
+from gitmem.integrations.install.locations import (
+    PROJECT,
+    USER,
+    Places,
+    Program,
+    other_scope,
+    places,
+)
 from gitmem.integrations.install.parts.launcher import launcher_path
 from gitmem.integrations.install.parts.linked import (
     LinkedFolder,
@@ -34,9 +44,11 @@ from gitmem.integrations.install.parts.linked import (
     own_group,
     unmoved,
 )
-from gitmem.integrations.install.plan import plan_uninstall
+from gitmem.integrations.install.plan import Wish, plan_uninstall
+from gitmem.integrations.install.projects import followed, found_given
 from gitmem.integrations.install.questions import LAYOUT, Asked, plugin_for
-from gitmem.integrations.install.record import Install, alone, install_of
+from gitmem.integrations.install.record import Install, alone, install_of, installs
+from gitmem.integrations.install.rewire import Rewired, rewire
 from gitmem.memory.group import Store, not_found
 from gitmem.model.access import MAIN
 
@@ -119,14 +131,20 @@ def install(
             memory.adopt("" if scope == USER else str(where.root))
         asked = asked.linked(memory.linked, dry_run=dry_run)
         wish, plan = asked.planned()
-        failed = memory.move(install_of(store.root, where).given, plan.record.given)
+        known = followed(store, install_of(store.root, where), environ)
+        failed = memory.move(known.given, plan.record.given)
         wish, plan = asked.planned(failed) if failed else (wish, plan)
         files = tuple(told(plan, store.root, where.skills))
         if not dry_run:
             carry_out(plan, store.root, where)
+    others = _rewired(store, environ, known, wish) if not dry_run else Rewired()
+    files = (*files, *others.files)
     remarks = (
         *plan.remarks,
         *memory.remarks,
+        *memory.left,
+        *others.remarks,
+        *others.left,
         *unmoved(wish.linking),
         *plan.skills.remarks,
         *unloaded(plan.skills, where, replace),
@@ -155,23 +173,48 @@ def uninstall(
 ) -> Installed:
     """Take out what `install` has put in; the store and its memory stay."""
     where = places(host, scope, environ, project)
-    is_there = store.root.is_dir() and not dry_run
-    with alone(store.root) if is_there else nullcontext():
-        known = install_of(store.root, where)
+    is_there = store.root.is_dir()
+    with alone(store.root) if is_there and not dry_run else nullcontext():
+        is_lost = not any(each.host == host for each in installs(store.root))
+        known = _known(store, where, environ, project, is_lost=is_lost)
         memory = MemoryWork(store, HOSTS[host], environ, dry_run=dry_run)
-        memory.move(known.given, _needed_by_others(store.root, known))
+        needed = _needed_by_others(store.root, known)
+        if is_there:  # else there are no notes to copy back
+            memory.move(known.given, needed)
         plan = plan_uninstall(_linking_left(store, where, known), known)
         files = tuple(told(plan, store.root, where.skills))
         if not dry_run:
             take_out(plan, store.root, where)
+    files = files if is_there else tuple(each._replace(backup="") for each in files)
     remarks = (
+        *plan.remarks,
         *memory.remarks,
+        *still_running(known, needed),
+        *(without_record(store.root, host) if is_lost and files else ()),
         *plan.skills.remarks,
         *edited_since(plan, where, store.root, known),
         *still_calling(plan, where),
         *shown_again(plan, where, environ, project),
     )
-    return Installed(host, scope, "uninstalled", dry_run, files, remarks, left=plan.left)
+    left = (*plan.left, *memory.left)
+    return Installed(host, scope, "uninstalled", dry_run, files, remarks, left=left)
+
+
+def _known(
+    store: Store, where: Places, environ: Mapping[str, str], project: Path, *, is_lost: bool
+) -> Install:
+    """What there is to take out: by the record or, where that is lost, by what files say."""
+    known = install_of(store.root, where)
+    if is_lost:
+        return known._replace(given=found_given(store, where.host, environ, project))
+    return followed(store, known, environ, project, main_checkout(str(project)))
+
+
+def _rewired(store: Store, environ: Mapping[str, str], known: Install, wish: Wish) -> Rewired:
+    """Let the user's installation follow a project that now keeps its memory out, or no longer."""
+    is_kept, was_kept = (x.choices.get(CHOICE) is False for x in (wish, known))
+    is_project = wish.places.scope == PROJECT
+    return rewire(store, environ) if is_project and is_kept != was_kept else Rewired()
 
 
 def _needed_by_others(store: Path, known: Install) -> dict[str, dict[str, Any]]:

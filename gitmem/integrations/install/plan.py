@@ -36,6 +36,7 @@ from gitmem.integrations.install.parts.mcp import put_json, put_toml, server, ta
 from gitmem.integrations.install.parts.policy import put_policy, take_policy
 from gitmem.integrations.install.parts.sections import put_section
 from gitmem.integrations.install.parts.settings import settings_in
+from gitmem.integrations.install.projects import is_inside, missing_projects, missing_told
 from gitmem.integrations.install.record import (
     Install,
     Kept,
@@ -58,6 +59,7 @@ from gitmem.integrations.install.skills.update import (
     plan_removal,
     plan_skills,
 )
+from gitmem.memory.group import Store
 
 ENV_EXAMPLE = ".env.example"
 
@@ -362,11 +364,13 @@ def plan_uninstall(linking: Linking, known: Install) -> Plan:
     left_alone = (x for x in replaced_paths(known) if places.skills not in x.parents)
     parts += [_left_part(each) for each in left_alone if each not in done]
     claims = claims_of(store, known)
-    parts += [_given_part(path, claims) for path in known.given]
+    missing = missing_projects(known)
+    parts += [_given_part(each, claims) for each in known.given if not is_inside(each, missing)]
     if not known.gitmem:  # the record was lost, or there never was one
         linking = linking._replace(skills=skill_names(_given(places, known)))
         parts += linked_parts(linking, claims)
-    changes, left = [], {}
+    left, remarks = missing_told(Store(store), known)
+    changes = []
     for part in joined(parts):
         try:
             changes.append(_taken(part, store, claims))
@@ -376,16 +380,17 @@ def plan_uninstall(linking: Linking, known: Install) -> Plan:
     skills = plan_removal(places.skills, given, known.skills_begun, theirs=theirs)
     stays = {*left, *(as_replaced(Path(path)) for path in left)}
     record = known._replace(
-        files={path: kept for path, kept in known.files.items() if path in stays},
+        files={x: kept for x, kept in known.files.items() if x in stays or is_inside(x, missing)},
         mcp=known.mcp if str(places.mcp) in left else None,
-        given={path: each for path, each in known.given.items() if path in left},
+        given={x: each for x, each in known.given.items() if x in left or is_inside(x, missing)},
     )
     kept = {
         str(each.path): after(known.files[str(each.path)], each)
         for each in changes
         if str(each.path) in known.files
     }
-    return Plan(tuple(changes), (), skills, record, left=tuple(left.values()), kept=kept)
+    told = tuple(remarks), tuple(left.values())
+    return Plan(tuple(changes), (), skills, record, *told, kept)
 
 
 def _ended_as(text: str, before: str) -> str:

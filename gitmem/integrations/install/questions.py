@@ -23,6 +23,7 @@ from gitmem.integrations.install.plan import (
     mcp_for,
     plan_install,
 )
+from gitmem.integrations.install.projects import followed
 from gitmem.integrations.install.record import install_of
 from gitmem.memory.group import Group, Store
 
@@ -68,7 +69,7 @@ class Asked(NamedTuple):
         FAILED are settings that have to stay as they are, with the reason.
         """
         where, program, has_plugin = self.where, self.program, self.has_plugin
-        known = install_of(self.store.root, where)
+        known = followed(self.store, install_of(self.store.root, where), self.environ)
         layout = self._layout()
         asked = {"permissions": self.permissions, "mcp": self.mcp, CHOICE: self.host_memory}
         choices = choices_of(known, **asked)

@@ -41,7 +41,7 @@ class Install(NamedTuple):
     scope: str
     root: str
     gitmem: str = ""
-    """The version that did it."""
+    """The version that did it; nothing once it is uninstalled, while a file keeps our part."""
     skills_version: int = 0
     skills_folder: str = ""
     skills: Mapping[str, str] = {}

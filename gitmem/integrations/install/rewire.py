@@ -13,6 +13,7 @@ from gitmem.integrations.install.apply import FileDone, carry_out, told
 from gitmem.integrations.install.locations import places
 from gitmem.integrations.install.parts.linked import linking_of, own_group, unmoved, with_memory
 from gitmem.integrations.install.plan import plan_links
+from gitmem.integrations.install.projects import followed
 from gitmem.integrations.install.questions import plugin_for
 from gitmem.integrations.install.record import Install, alone, installs
 from gitmem.memory.group import Store
@@ -81,8 +82,10 @@ def _rewired(
     store: Store, known: Install, environ: Mapping[str, str], done: Rewired, settled: str
 ) -> Rewired:
     where = places(known.host, known.scope, environ, Path(known.root))
-    if not known.is_of(where):  # made for another home than that of this call
+    # Made for another home than that of this call, or uninstalled.
+    if not known.is_of(where) or not known.gitmem:
         return done
+    stored, known = known, followed(store, known, environ)
     has_plugin = bool(plugin_for(where, environ, where.root))
     linking = linking_of(store, where, own_group(store, where, known), known, is_plugin=has_plugin)
     linking = with_memory(linking, known.choices, environ)
@@ -92,7 +95,7 @@ def _rewired(
     linking = linking.without(failed)
     plan = plan_links(linking, known) if failed else plan
     files = tuple(told(plan, store.root, where.skills))
-    if files or plan.record != known:  # another installation may have made the change already
+    if files or plan.record != stored:  # another installation may have made the change already
         carry_out(plan, store.root, where)
-    remarks = (*done.remarks, *plan.remarks, *memory.remarks, *unmoved(linking))
+    remarks = (*done.remarks, *plan.remarks, *memory.remarks, *memory.left, *unmoved(linking))
     return done._replace(files=(*done.files, *files), remarks=remarks)

@@ -196,6 +196,19 @@ def has_held(group: Group, path: str, data: bytes) -> bool:
     return bool(_known(group.repository.snapshot(), {(path, blob_id(data))}))
 
 
+def is_newer(group: Group, path: str, data: bytes, other: bytes) -> bool:
+    """Whether GROUP held OTHER at PATH, and DATA came there later; an edit not captured yet did."""
+    ids = blob_id(data), blob_id(other)
+    last_held: list[str] = []
+    for commit in group.repository.history(group.repository.snapshot().commit):
+        oid = group.repository.snapshot(commit.oid).oid(path)
+        if oid in ids and oid not in last_held:
+            last_held.append(oid)
+        if len(last_held) == len(ids):
+            break
+    return ids[1] in last_held and last_held != [ids[1], ids[0]]
+
+
 def _known(snapshot: Snapshot, wanted: set[tuple[str, str]]) -> set[tuple[str, str]]:
     """Those of the places and blobs WANTED that the branch holds, or once did."""
     found: set[tuple[str, str]] = set()

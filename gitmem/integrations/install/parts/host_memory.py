@@ -70,6 +70,19 @@ def moved_for(
         return Moved(settings, "", usual, group, error.message)
 
 
+def linked_memory(store: Store, host: Host, environ: Mapping[str, str]) -> dict[str, Moved]:
+    """For each folder of HOST that belongs to a link, by its real path: where its notes go.
+
+    A link alone tells that: transcripts, which name the project too, may be gone.
+    """
+    names, found = store.names(), {}
+    for folder, group in Store(store.root).links.items():
+        moved = moved_for(store, host, environ, Path(folder), group) if group in names else None
+        if moved:
+            found[os.path.realpath(moved.own)] = moved
+    return found
+
+
 def _moved(
     store: Store, host: Host, environ: Mapping[str, str], folder: Path, moved: Moved
 ) -> Moved | None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gitmem.errors import GitmemError, JsonRefused, Refused
-from gitmem.integrations.host_memory.setting import CHOICE
+from gitmem.integrations.host_memory.setting import CHOICE, is_kept_in
 from gitmem.integrations.hosts.table import HOSTS
 from gitmem.integrations.install.claims import Claims
 from gitmem.integrations.install.locations import PROJECT, USER, Places
@@ -196,6 +196,9 @@ def with_memory(
     where, store, folders = linking.places, Store(linking.store), linking.folders
     if where.scope != USER and store.linked(str(where.root)) == linking.own.group:
         folders = (linking.own,)
+    elif where.scope == USER:
+        kept = (is_kept_in(str(store.root), where.host, str(each.folder)) for each in folders)
+        folders = tuple(each for each, is_kept in zip(folders, kept, strict=True) if not is_kept)
     moved = (
         moved_for(store, HOSTS[where.host], environ, each.folder, each.group) for each in folders
     )
