@@ -17,7 +17,9 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
+
+from gitmem.model.record import NamedTuple
 
 Answer = TypeVar("Answer")
 Value = TypeVar("Value")

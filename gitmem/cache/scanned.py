@@ -11,9 +11,10 @@ import os
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gitmem.cache.files import put
+from gitmem.model.record import NamedTuple
 
 if TYPE_CHECKING:
     from gitmem.model.secrets.exposure import Exposed

@@ -6,10 +6,11 @@ import os
 import time
 from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gitmem.errors import BadInput
 from gitmem.integrations.hosts.table import host_in, session_in
+from gitmem.model.record import NamedTuple
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import NamedTuple
 
 from gitmem.errors import GitmemError, NotFound
 from gitmem.integrations.hooks.dialects import EVENTS, Payload, answer
 from gitmem.integrations.hosts.table import HOSTS
 from gitmem.model.context.escape import NOTHING, ForModel, shown
+from gitmem.model.record import NamedTuple
 
 LARGEST = 32 * 1024 * 1024
 """Bytes that a host may say; a file that was written stands in them, too."""

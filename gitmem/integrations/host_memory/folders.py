@@ -9,9 +9,10 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from gitmem.integrations.hosts.table import Host
+from gitmem.model.record import NamedTuple
 
 GITFILE = "gitdir: "
 MOST = 4096

@@ -7,7 +7,8 @@ but the standard library's smallest parts, because every hook loads it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+
+from gitmem.model.record import NamedTuple
 
 CLAUDE, CODEX, GEMINI, COPILOT = "claude-code", "codex", "gemini", "copilot"
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from gitmem.integrations.install.record import Install, Kept, installs
+from gitmem.model.record import NamedTuple
 
 
 class Claims(NamedTuple):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date, datetime
-from typing import NamedTuple
+
+from gitmem.model.record import NamedTuple
 
 
 class Totals(NamedTuple):

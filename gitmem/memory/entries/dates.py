@@ -7,12 +7,13 @@ from datetime import date, datetime, time, tzinfo
 from functools import lru_cache
 from hashlib import sha1
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gitmem.cache.dates import NAME, is_kept, load, save
 from gitmem.model.entries.dates import Chronicle, Forgotten
 from gitmem.model.entries.freshness import blocks, key_of, key_of_file
 from gitmem.model.layout.layout import Layer, Layout
+from gitmem.model.record import NamedTuple
 from gitmem.store.history.dating import bring_up
 from gitmem.store.history.regained_dates import Reading
 from gitmem.store.repository import Snapshot

@@ -12,7 +12,8 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+
+from gitmem.model.record import NamedTuple
 
 SHELLS = frozenset(
     (

@@ -9,7 +9,8 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import NamedTuple
+
+from gitmem.model.record import NamedTuple
 
 FOLDER = "spool"
 SUFFIX = ".json"

@@ -12,7 +12,9 @@ import os
 import time
 from contextlib import suppress
 from hashlib import sha1
-from typing import Any, NamedTuple
+from typing import Any
+
+from gitmem.model.record import NamedTuple
 
 FOLDER = "quiet"
 FORM = 1

@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import time
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gitmem.memory.group import Group
+from gitmem.model.record import NamedTuple
 from gitmem.store.history.moves import SUBMODULE
 from gitmem.store.index.file import IndexFile
 from gitmem.store.objects.trees import Node, Tree

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from gitmem.model.record import NamedTuple
 
 WHOLE_KINDS = ("document", "log")
 """Kinds that are cut when there is no room; pieces of the others stay or go as a whole."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+
+from gitmem.model.record import NamedTuple
 
 DOCUMENT = 0.5
 """How much the best passage of a document lifts the others of it."""

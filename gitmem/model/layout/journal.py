@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from datetime import date, datetime, timedelta, tzinfo
-from typing import NamedTuple
+
+from gitmem.model.record import NamedTuple
 
 TYPES = ("day", "week", "month")
 UNKNOWN = "unknown"

@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache
-from typing import NamedTuple
+
+from gitmem.model.record import NamedTuple
 
 FILE = "gitmem.yaml"
 """Where a group keeps its layout."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import NamedTuple
+
+from gitmem.model.record import NamedTuple
 
 ID_LENGTH = 12
 

@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import FrontmatterRefused
+from gitmem.model.record import NamedTuple
 
 if TYPE_CHECKING:
     import yaml

@@ -11,7 +11,8 @@ import os
 import sys
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
+
+from gitmem.model.record import NamedTuple
 
 _UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP}
 _LINUX = (1, 2)  # RENAME_NOREPLACE, RENAME_EXCHANGE

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from gitmem.model.record import NamedTuple
 
 _TOKEN = re.compile(
     r"""(?P<blank>(?:[ \t\r]|\\\n)++|\#[^\n]*+)

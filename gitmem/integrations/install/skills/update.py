@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from gitmem.integrations.install.files import Change, digest, is_half, read_file
 from gitmem.integrations.install.skills.files import (
@@ -22,6 +21,7 @@ from gitmem.integrations.install.skills.files import (
     skill_files,
     version,
 )
+from gitmem.model.record import NamedTuple
 
 BESIDE = ".gitmem-new"
 """How the name of our version ends, where somebody edited theirs."""

@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+
+from gitmem.model.record import NamedTuple
 
 ZERO = "0" * 40
 _LINKS = 5
