@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 RECALLED = 1500
 """Characters of memory that a prompt may call for."""
-_COMMAND = re.compile(r"(/[a-zA-Z][\w:-]*)(?:\s|\Z)")
+_COMMAND = r"(/[a-zA-Z][\w:-]*)(?:\s|\Z)"
 """What a command of the host looks like."""
 TURNS = 100
 """After so many a session is reminded of the diary."""
@@ -76,7 +76,7 @@ def _make_ready(asked: Asked, group: Group) -> None:
 
 def _is_command(prompt: str) -> bool:
     """Whether it is for the host, and no question; `/tmp is full` is one."""
-    found = _COMMAND.match(prompt)
+    found = re.match(_COMMAND, prompt) if prompt.startswith("/") else None
     return found is not None and not os.path.exists(found[1])
 
 
@@ -123,11 +123,9 @@ def _was_quiet(asked: Asked, parts: Parts) -> bool:
             return False
     if asked.name == "SubagentStop":
         return True
-    from pathlib import Path
-
     from gitmem.memory.transcripts.sessions import keep_session, read_session
 
-    gitdir = Path(asked.store, "repos", f"{name}.git")
+    gitdir = os.path.join(asked.store, "repos", f"{name}.git")
     known = read_session(gitdir, asked.session)
     if known.turns + 1 >= TURNS:
         return False  # something is to be said
