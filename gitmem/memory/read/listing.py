@@ -6,8 +6,8 @@ from gitmem.memory.group import Group
 from gitmem.memory.resolve import resolve
 from gitmem.model.paths import glob_match
 from gitmem.model.record import NamedTuple
-from gitmem.store.history.moves import SUBMODULE
 from gitmem.store.objects.database import ObjectDamaged
+from gitmem.store.objects.trees import SUBMODULE
 from gitmem.store.repository import Repository
 
 
