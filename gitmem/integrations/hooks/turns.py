@@ -60,7 +60,9 @@ def prompted(asked: Asked) -> Said:
 
     with opened(asked) as group, instead(lambda: _make_ready(asked, group)):
         if is_ready(group):
-            found = inject(group, prompt=prompt, chars=RECALLED, format=host.format)
+            found = inject(
+                group, prompt=prompt, chars=RECALLED, format=host.format, count_edits=False
+            )
             context = found.memory_context
             return Said(context, damage_words(group.damage))
         _make_ready(asked, group)
