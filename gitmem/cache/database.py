@@ -17,9 +17,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
-
-from gitmem.model.record import NamedTuple
+from typing import NamedTuple, TypeVar
 
 Answer = TypeVar("Answer")
 Value = TypeVar("Value")

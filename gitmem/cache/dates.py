@@ -14,12 +14,11 @@ import marshal
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from zlib import crc32
 
 from gitmem.cache.files import put
 from gitmem.model.entries.dates import PAST, Chronicle, FileDates, Forgotten, Memory, Row
-from gitmem.model.record import NamedTuple
 
 FORM = 6
 """Counted up when the same history would give other dates than before."""

@@ -11,7 +11,7 @@ import marshal
 import sys
 from hashlib import sha1
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from gitmem.cache.files import put
 from gitmem.model.layout.layout import (
@@ -23,7 +23,6 @@ from gitmem.model.layout.layout import (
     Retrieval,
     Saying,
 )
-from gitmem.model.record import NamedTuple
 
 FORM = 5
 """Counted up when the same file would be read into other values than before, or refused."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.cache.files import put
-from gitmem.model.record import NamedTuple
 
 FORM = "6"
 """Counted up when there is something new that can be due."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
+from typing import NamedTuple
 
 from gitmem.cache.database import Connection, Form, portions
 from gitmem.cache.scoring import BALLAST, WORDS
-from gitmem.model.record import NamedTuple
 from gitmem.model.transcripts.batches import chat_name
 from gitmem.model.transcripts.intervals import Range, read_range
 

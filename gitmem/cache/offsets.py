@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.cache.files import put
-from gitmem.model.record import NamedTuple
 
 NAME = "imported"
 FORM = 2

@@ -7,10 +7,10 @@ What is stored are terms and places, never the text: that is read from the commi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from gitmem.cache.database import Connection, Form, portions
 from gitmem.cache.scoring import BALLAST, WORDS
-from gitmem.model.record import NamedTuple
 
 FORM = Form(
     6,

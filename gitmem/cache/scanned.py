@@ -11,10 +11,9 @@ import os
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.cache.files import put
-from gitmem.model.record import NamedTuple
 
 if TYPE_CHECKING:
     from gitmem.model.secrets.exposure import Exposed

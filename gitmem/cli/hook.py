@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from gitmem.cli.settings import Flags, resolve
 from gitmem.errors import GitmemError
 from gitmem.integrations.hosts.table import CLAUDE, HOSTS
-from gitmem.model.record import NamedTuple
 
 NAME = "hook"
 SILENCE = 1.0

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import BadInput
 from gitmem.integrations.hosts.table import host_in, session_in
-from gitmem.model.record import NamedTuple
 
 if TYPE_CHECKING:
     from datetime import datetime

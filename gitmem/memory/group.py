@@ -8,14 +8,13 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime, tzinfo
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import BadInput, Damaged, GitmemError, GroupNotFound, PathRefused
 from gitmem.model.access import MAIN, check_access
 from gitmem.model.commit_messages import Note, check_agent
 from gitmem.model.layout.layout import EMPTY, FILE, Layout
 from gitmem.model.paths import check_group, check_path
-from gitmem.model.record import NamedTuple
 from gitmem.store import isolation
 from gitmem.store.formats import Unread, check_form, unread
 from gitmem.store.lock import WAIT, Run, last_run

@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
+from typing import NamedTuple
 
 from gitmem.errors import Damaged
 from gitmem.model.context.escape import NOTHING, ForModel, worded
 from gitmem.model.layout.layout import FILE, TIMES, Layer, Layout, is_glob, variables_in
-from gitmem.model.record import NamedTuple
 from gitmem.store.objects.trees import Node, Tree
 from gitmem.store.repository import Snapshot
 

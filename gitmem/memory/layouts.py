@@ -7,14 +7,13 @@ from contextlib import suppress
 from datetime import tzinfo
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.cache.layouts import Standing, keep_standing, remember, remembered, standing
 from gitmem.errors import BadInput, Damaged, LayoutRefused, Refused
 from gitmem.memory.clock import named_zone, zone_of
 from gitmem.model.layout.layout import EMPTY, FILE, Layout
 from gitmem.model.paths import check_path, find_twin
-from gitmem.model.record import NamedTuple
 
 if TYPE_CHECKING:
     from gitmem.memory.group import Group

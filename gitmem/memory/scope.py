@@ -7,12 +7,12 @@ from collections.abc import Container, Iterable
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.errors import Damaged, LayoutRefused, PathRefused
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import checked, layout_at
 from gitmem.model.layout.layout import FILE, Layout, fits
-from gitmem.model.record import NamedTuple
 from gitmem.model.scope import EVERYTHING, NOTHING, Scope, fixed_part, scope_of
 from gitmem.model.secrets.find import redact
 from gitmem.model.text.quoting import quoted

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import re
 import sys
+from typing import NamedTuple
 
 from gitmem.errors import BadInput
-from gitmem.model.record import NamedTuple
 
 PREFIX = "Gitmem-"
 SUBJECT_WIDTH = 100

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
+from typing import NamedTuple
 
 from gitmem.errors import BadInput
-from gitmem.model.record import NamedTuple
 
 TICK = timedelta(microseconds=1)
 SECOND = timedelta(seconds=1)

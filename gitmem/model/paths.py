@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import count
+from typing import NamedTuple
 
 from gitmem.errors import GroupRefused, PathRefused
-from gitmem.model.record import NamedTuple
 
 MAX_DEPTH = 8
 MAX_PART_BYTES = 200

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from gitmem.model.layout.layout import FILE, Layout, fits
-from gitmem.model.record import NamedTuple
 
 DEEP = "**"
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from gitmem.errors import Damaged
-from gitmem.model.record import NamedTuple
 
 _READ = (
     ("extensions.objectformat", "sha1", "its objects are named by {}, and only sha1 is read"),

@@ -13,8 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-
-from gitmem.model.record import NamedTuple
+from typing import NamedTuple
 
 MOST_BYTES = 256 * 1024
 """Beyond this the log is cut to its newer half."""

@@ -21,9 +21,9 @@ import os
 import time
 import zlib
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.errors import Busy, GroupNotFound
-from gitmem.model.record import NamedTuple
 from gitmem.store.durable import read_whole
 
 WAIT = 10.0

@@ -14,9 +14,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.errors import Busy, Conflict, Damaged
-from gitmem.model.record import NamedTuple
 from gitmem.store import fault_points
 from gitmem.store.durable import make_folders, sync_folder
 from gitmem.store.fsck.checks.ref_files import all_refs

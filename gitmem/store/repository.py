@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from gitmem.errors import Damaged
-from gitmem.model.record import NamedTuple
 from gitmem.store.durable import read_whole
 from gitmem.store.index.staging import Staging
 from gitmem.store.objects import trees

@@ -13,9 +13,9 @@ import re
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.model.commit_messages import Note
-from gitmem.model.record import NamedTuple
 from gitmem.store.durable import make_folders, rename_durably, sync_folder, sync_tree, write_durably
 from gitmem.store.objects.commits import commit_bytes, write_tree
 from gitmem.store.repository import BRANCH, Repository

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
+from typing import NamedTuple
 
 from gitmem.errors import Damaged
-from gitmem.model.record import NamedTuple
 from gitmem.store import fault_points
 from gitmem.store.fsck.checks.ref_files import loose_refs, packed_refs
 from gitmem.store.history.log import peel

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from shlex import quote
+from typing import NamedTuple
 
 from gitmem.errors import GitmemError
 from gitmem.integrations.doctor.calls import call_findings
@@ -22,7 +23,6 @@ from gitmem.integrations.doctor.programs import (
 from gitmem.integrations.hosts.login import login_environ
 from gitmem.integrations.hosts.table import HOSTS
 from gitmem.memory.group import Group, Store
-from gitmem.model.record import NamedTuple
 
 __all__ = ["Doctored", "Finding", "Running", "Wiring", "doctor"]
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import GitmemError, NotFound
 from gitmem.integrations.hooks.dialects import EVENTS, Payload, answer
 from gitmem.integrations.hosts.table import HOSTS
 from gitmem.model.context.escape import NOTHING, ForModel, shown
-from gitmem.model.record import NamedTuple
 
 if TYPE_CHECKING:
     from datetime import datetime

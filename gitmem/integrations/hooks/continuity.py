@@ -6,11 +6,10 @@ Each message is one line, so none can pass for something else.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.memory.context.sources import has_transcripts
 from gitmem.model.context.escape import ForModel, joined, shown_on_a_line, worded
-from gitmem.model.record import NamedTuple
 from gitmem.model.text.numbers import counted
 from gitmem.model.transcripts.batches import NONE_NEW
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from gitmem.integrations.hosts.table import HOSTS
-from gitmem.model.record import NamedTuple
 
 BETWEEN = "\n\n"
 Line = TypeVar("Line", bound=str)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import NotFound
 from gitmem.memory.context.mask import Masks
@@ -15,7 +15,6 @@ from gitmem.model.access import GLOBAL
 from gitmem.model.context.escape import NOTHING, ForModel, joined, worded
 from gitmem.model.context.pieces import Piece, text_of, trimmed
 from gitmem.model.context.render import Page, readable
-from gitmem.model.record import NamedTuple
 
 if TYPE_CHECKING:
     from gitmem.memory.read.show import FileChange

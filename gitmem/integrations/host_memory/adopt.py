@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.errors import GitmemError
 from gitmem.integrations.hooks.tool_use import group_at
@@ -14,7 +15,6 @@ from gitmem.integrations.host_memory.projects import group_name, project_of
 from gitmem.integrations.hosts.table import HOSTS, Host
 from gitmem.memory.group import Group, Store, Who
 from gitmem.model.access import MAIN
-from gitmem.model.record import NamedTuple
 from gitmem.model.text.quoting import quoted
 
 

@@ -9,10 +9,9 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from gitmem.integrations.hosts.table import Host
-from gitmem.model.record import NamedTuple
 
 GITFILE = "gitdir: "
 MOST = 4096

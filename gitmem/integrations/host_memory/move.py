@@ -10,13 +10,13 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.errors import GitmemError, NotFound
 from gitmem.integrations.hosts.table import Host
 from gitmem.integrations.install.files import Change, back_up, make, read_file
 from gitmem.memory.group import Group, Store, Who
 from gitmem.model.layout.layout import FILE
-from gitmem.model.record import NamedTuple
 from gitmem.model.text.numbers import counted
 from gitmem.model.text.quoting import quoted
 

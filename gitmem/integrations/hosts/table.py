@@ -7,8 +7,7 @@ but the standard library's smallest parts, because every hook loads it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-from gitmem.model.record import NamedTuple
+from typing import NamedTuple
 
 CLAUDE, CODEX, GEMINI, COPILOT = "claude-code", "codex", "gemini", "copilot"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.integrations.install.files import (
     back_up,
@@ -19,7 +20,6 @@ from gitmem.integrations.install.locations import PROJECT, Places
 from gitmem.integrations.install.plan import Plan
 from gitmem.integrations.install.record import begun, install_of, installs, remember
 from gitmem.integrations.install.skills.installed import make_skills
-from gitmem.model.record import NamedTuple
 
 
 class FileDone(NamedTuple):

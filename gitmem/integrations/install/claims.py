@@ -11,10 +11,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from gitmem.integrations.install.record import Install, Kept, installs
-from gitmem.model.record import NamedTuple
 
 
 class Claims(NamedTuple):

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.errors import Conflict, Refused, StorageFailed
-from gitmem.model.record import NamedTuple
 
 BACKUPS = "backups"
 """The folder of the store in which files stand as they were before us."""

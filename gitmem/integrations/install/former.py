@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from gitmem.errors import GitmemError, JsonRefused
 from gitmem.integrations.install.files import read_file, text_of
@@ -26,7 +26,6 @@ from gitmem.integrations.install.parts.sections import (
     take_section,
 )
 from gitmem.integrations.install.parts.settings import settings_in
-from gitmem.model.record import NamedTuple
 from gitmem.model.text import jsontext
 from gitmem.resources import templates
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from shutil import which
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitmem.errors import BadInput
 from gitmem.integrations.host_memory.install import MemoryWork
@@ -39,7 +39,6 @@ from gitmem.integrations.install.questions import LAYOUT, Asked, plugin_for
 from gitmem.integrations.install.record import Install, alone, install_of
 from gitmem.memory.group import Store, not_found
 from gitmem.model.access import MAIN
-from gitmem.model.record import NamedTuple
 
 if TYPE_CHECKING:
     from gitmem.integrations.host_memory.adopt import OwnAdopted

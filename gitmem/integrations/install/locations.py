@@ -7,12 +7,12 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from shutil import which
+from typing import NamedTuple
 
 from gitmem.errors import BadInput
 from gitmem.integrations.hosts.program import own_program
 from gitmem.integrations.hosts.table import HOSTS, Files
 from gitmem.integrations.transcripts.readers import home_in, home_of
-from gitmem.model.record import NamedTuple
 
 USER, PROJECT = "user", "project"
 SCOPES = (USER, PROJECT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from gitmem.errors import Refused
 from gitmem.integrations.hosts.table import HOSTS
@@ -58,7 +58,6 @@ from gitmem.integrations.install.skills.update import (
     plan_removal,
     plan_skills,
 )
-from gitmem.model.record import NamedTuple
 
 ENV_EXAMPLE = ".env.example"
 

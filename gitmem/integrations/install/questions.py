@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem import __version__
 from gitmem.integrations.host_memory.setting import CHOICE
@@ -25,7 +25,6 @@ from gitmem.integrations.install.plan import (
 )
 from gitmem.integrations.install.record import install_of
 from gitmem.memory.group import Group, Store
-from gitmem.model.record import NamedTuple
 
 if TYPE_CHECKING:
     from gitmem.model.layout.layout import Layout

@@ -8,12 +8,11 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from gitmem.errors import Damaged
 from gitmem.integrations.install.files import Change, backup_of, digest, make, read_file
 from gitmem.integrations.install.locations import Places
-from gitmem.model.record import NamedTuple
 
 FILE = "installs.json"
 LOCK = "installs.lock"

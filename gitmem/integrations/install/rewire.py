@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.errors import GitmemError
 from gitmem.integrations.host_memory.install import MemoryWork
@@ -15,7 +16,6 @@ from gitmem.integrations.install.plan import plan_links
 from gitmem.integrations.install.questions import plugin_for
 from gitmem.integrations.install.record import Install, alone, installs
 from gitmem.memory.group import Store
-from gitmem.model.record import NamedTuple
 
 
 class Rewired(NamedTuple):

@@ -6,13 +6,12 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from gitmem.errors import Refused
 from gitmem.integrations.install.files import Change, backup_of, digest, read_file, text_of
 from gitmem.integrations.install.parts.hooks import Merged
 from gitmem.integrations.install.record import Install, replaced_bytes
-from gitmem.model.record import NamedTuple
 
 
 class Shared(NamedTuple):

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import BadInput, PathNotFound
 from gitmem.integrations.hosts.table import agent_of_client
 from gitmem.memory.group import Group, Store, Who
 from gitmem.model.commit_messages import check_agent
 from gitmem.model.paths import check_group
-from gitmem.model.record import NamedTuple
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import NamedTuple
 
 from gitmem.errors import BadInput
 from gitmem.integrations.install.skills.files import SKILL, shipped_folder, skill_files
-from gitmem.model.record import NamedTuple
 from gitmem.model.text import frontmatter
 
 ARGUMENT = "request"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, unquote
 
 from gitmem.errors import BadInput
@@ -19,7 +19,6 @@ from gitmem.integrations.mcp.tools.texts import Answer, part_of, sound
 from gitmem.memory.context.mask import Masks
 from gitmem.model.access import GLOBAL
 from gitmem.model.context.escape import NOTHING, joined, on_a_line, on_lines
-from gitmem.model.record import NamedTuple
 
 if TYPE_CHECKING:
     from gitmem.memory.group import Group

@@ -12,9 +12,9 @@ import os
 from collections import deque
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from typing import NamedTuple
 
 from gitmem.integrations.mcp.bad_lines import fault
-from gitmem.model.record import NamedTuple
 
 CHUNK = 1 << 16
 STDIN, STDOUT, STDERR = 0, 1, 2

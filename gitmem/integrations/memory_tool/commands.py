@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from typing import NamedTuple
 
 from gitmem.errors import Conflict, GitmemError, PathNotFound, PolicyRefused
 from gitmem.integrations.memory_tool.fields import Command, integer, line_range, text
@@ -18,7 +19,6 @@ from gitmem.memory.context.mask import hidden, masked
 from gitmem.memory.group import Group
 from gitmem.memory.read.read import Read, read
 from gitmem.memory.write.apply import BlobMismatch
-from gitmem.model.record import NamedTuple
 
 ATTEMPTS = 20
 """How often a change is made anew because somebody else was quicker."""

@@ -7,13 +7,13 @@ from datetime import datetime, tzinfo
 from hashlib import sha256
 from pathlib import Path
 from string import Template
+from typing import NamedTuple
 
 from gitmem.errors import BadInput, GitmemError, GroupRefused
 from gitmem.integrations.schedule.times import Job, Time, by_machine, timetable
 from gitmem.memory.clock import named_zone, zone_of
 from gitmem.memory.group import Group, Store
 from gitmem.model.access import MAIN
-from gitmem.model.record import NamedTuple
 from gitmem.resources import templates
 
 DIGITS = 8

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import NamedTuple
 
 from gitmem.errors import GitmemError, StorageFailed
 from gitmem.integrations.schedule.plan import check_may
@@ -16,7 +17,6 @@ from gitmem.integrations.schedule.times import Job, timetable
 from gitmem.memory.clock import Clock
 from gitmem.memory.days.jobs import Told, last_jobs, why
 from gitmem.memory.group import Group, Store, Who
-from gitmem.model.record import NamedTuple
 
 
 class Ran(NamedTuple):

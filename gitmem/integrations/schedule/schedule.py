@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from gitmem.errors import GitmemError, NotFound, ProgramMissing
 from gitmem.integrations.schedule import cron as schedule_cron
@@ -13,7 +13,6 @@ from gitmem.integrations.schedule.plan import Entry, Plan, Scheduled
 from gitmem.integrations.schedule.programs import PRINT, find
 from gitmem.memory.days.jobs import last_jobs
 from gitmem.memory.group import Group, Store
-from gitmem.model.record import NamedTuple
 
 
 class Backend(Protocol):

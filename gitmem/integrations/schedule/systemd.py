@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from stat import S_ISREG
+from typing import NamedTuple
 
 from gitmem.errors import Conflict, ProgramFailed, ProgramMissing
 from gitmem.integrations.schedule.plan import (
@@ -20,7 +21,6 @@ from gitmem.integrations.schedule.plan import (
 )
 from gitmem.integrations.schedule.programs import run, run_well
 from gitmem.integrations.schedule.times import Job
-from gitmem.model.record import NamedTuple
 
 SYSTEMCTL = ("systemctl", "--user")
 ASK = (*SYSTEMCTL, "show-environment")

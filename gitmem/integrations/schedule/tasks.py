@@ -8,10 +8,10 @@ to wait until the agent is idle.
 from __future__ import annotations
 
 import shlex
+from typing import NamedTuple
 
 from gitmem.integrations.schedule.plan import Plan, template
 from gitmem.integrations.schedule.times import CONTEXT
-from gitmem.model.record import NamedTuple
 from gitmem.model.transcripts.batches import with_sync_skill
 
 EVERY = 30

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from hashlib import sha1
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import BadInput
 from gitmem.integrations.transcripts.readers import (
@@ -24,7 +24,6 @@ from gitmem.integrations.transcripts.readers import (
 )
 from gitmem.integrations.transcripts.sqlite_files import reading
 from gitmem.memory.transcripts.summarised import Summarised
-from gitmem.model.record import NamedTuple
 from gitmem.model.text.quoting import quoted
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from gitmem.errors import BadInput, GitmemError, NotFound
 from gitmem.integrations.hosts import table
@@ -27,7 +27,6 @@ from gitmem.memory.transcripts.import_file import (
     unread,
 )
 from gitmem.memory.transcripts.summarised import Summarised, transcript_summarised
-from gitmem.model.record import NamedTuple
 from gitmem.model.secrets.find import repeated
 
 if TYPE_CHECKING:

@@ -15,11 +15,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from gitmem.errors import BadInput, NotFound
 from gitmem.model.commit_messages import visible
-from gitmem.model.record import NamedTuple
 from gitmem.model.transcripts.batches import blanked
 
 if TYPE_CHECKING:

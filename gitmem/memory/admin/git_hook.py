@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.errors import Conflict
 from gitmem.memory.group import Group
 from gitmem.model.access import check_access
-from gitmem.model.record import NamedTuple
 from gitmem.store.durable import make_folders, write_durably
 from gitmem.store.setup import read_config
 

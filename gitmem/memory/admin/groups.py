@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.errors import Conflict, Damaged, GitmemError, GroupRefused, StorageFailed
 from gitmem.memory.admin.rename import carry_out, give_up, relinked, take_back
@@ -16,7 +17,6 @@ from gitmem.model.access import GLOBAL, MAIN, check_access
 from gitmem.model.commit_messages import parse
 from gitmem.model.guards import check_message_text
 from gitmem.model.paths import check_group, find_twin
-from gitmem.model.record import NamedTuple
 from gitmem.store.durable import make_folders, rename_durably, sync_folder
 from gitmem.store.lock import Lock, lock_path
 from gitmem.store.objects.trees import SUBMODULE

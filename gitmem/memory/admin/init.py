@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from glob import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import Conflict, Damaged, GroupRefused, PathRefused, StorageFailed
 from gitmem.memory.admin.rename import finish_rename
@@ -23,7 +23,6 @@ from gitmem.model.commit_messages import Note
 from gitmem.model.guards import check_message_text
 from gitmem.model.layout.layout import FILE, in_small_letters
 from gitmem.model.paths import check_group, find_twin
-from gitmem.model.record import NamedTuple
 from gitmem.store.durable import make_folders
 from gitmem.store.lock import Lock, lock_path
 from gitmem.store.repository import Snapshot

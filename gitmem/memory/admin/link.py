@@ -8,12 +8,12 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.errors import BadInput, NotFound, StorageFailed
 from gitmem.memory.group import LINKS, Store, not_found
 from gitmem.model.access import MAIN, check_access
 from gitmem.model.paths import check_group
-from gitmem.model.record import NamedTuple
 from gitmem.store.durable import write_durably
 from gitmem.store.setup import ExcludeRule, exclude_rule
 

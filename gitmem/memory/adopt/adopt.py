@@ -10,6 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.errors import BadInput
 from gitmem.memory.admin.init import init
@@ -36,7 +37,6 @@ from gitmem.model.access import check_access
 from gitmem.model.layout.layout import FILE, Layout
 from gitmem.model.layout.recognise import missing_core
 from gitmem.model.paths import check_group
-from gitmem.model.record import NamedTuple
 from gitmem.model.scope import Scope
 from gitmem.model.secrets.find import redact
 from gitmem.model.text.quoting import quoted

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.memory.adopt.folder import Folder, Progress, by_day
 from gitmem.memory.adopt.history import History, Kept
 from gitmem.memory.adopt.layout import Choice
 from gitmem.memory.group import Who, make_note
 from gitmem.model.commit_messages import Note, compose
-from gitmem.model.record import NamedTuple
 from gitmem.model.secrets.find import redact
 from gitmem.store.foreign.graft import Remade
 from gitmem.store.objects.commits import EMAIL

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.errors import Conflict, PathRefused
 from gitmem.memory.adopt.folder import Left, Taken, by_day, read_folder, source_folder, why_not
@@ -18,7 +19,6 @@ from gitmem.model.access import check_access
 from gitmem.model.commit_messages import Note, Parsed, compose, parse
 from gitmem.model.layout.layout import FILE
 from gitmem.model.paths import check_path, numbered
-from gitmem.model.record import NamedTuple
 from gitmem.model.secrets.find import redact
 from gitmem.store.foreign.graft import ROOT, Remade, graft
 from gitmem.store.objects.database import blob_id

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.errors import BadInput, Damaged, NotFound, PathRefused
 from gitmem.model.guards import MAX_FILE, hold_rule, violations
 from gitmem.model.paths import check_path, fold
-from gitmem.model.record import NamedTuple
 from gitmem.model.scope import Scope
 from gitmem.model.secrets.find import redact
 from gitmem.model.text.frontmatter import by_line

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.errors import GroupRefused
 from gitmem.memory.adopt.folder import DOT, Left, Progress, why_not
-from gitmem.model.record import NamedTuple
 from gitmem.model.scope import Scope
 from gitmem.model.secrets.find import redact
 from gitmem.store.foreign.graft import ROOT

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.errors import BadInput, LayoutRefused
 from gitmem.memory.clock import ENV, named_zone, settings_in
@@ -20,7 +21,6 @@ from gitmem.memory.layouts import (
 from gitmem.memory.scope import layout_scope
 from gitmem.model.layout.layout import EMPTY, FILE, Layout
 from gitmem.model.layout.recognise import Recognised, recognise
-from gitmem.model.record import NamedTuple
 from gitmem.model.scope import NOTHING, Scope, either, scope_of
 from gitmem.model.secrets.find import redact
 from gitmem.store.worktree.worktree import WorkTree

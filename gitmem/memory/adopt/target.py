@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.errors import Conflict, GroupRefused
 from gitmem.memory.admin.init import overlap
@@ -13,7 +14,6 @@ from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.write.open_edits import pending_edits
 from gitmem.model.access import MAIN
 from gitmem.model.commit_messages import parse
-from gitmem.model.record import NamedTuple
 from gitmem.model.secrets.find import redact
 from gitmem.model.text.quoting import quoted
 from gitmem.store.foreign.repository import is_repository

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.cache.scanned import (
     Beside,
@@ -26,7 +26,6 @@ from gitmem.errors import Damaged, NotFound
 from gitmem.memory.group import Group, has_open, scanned_in
 from gitmem.model.access import check_access
 from gitmem.model.guards import MAX_FILE, is_allowed
-from gitmem.model.record import NamedTuple
 from gitmem.model.secrets.exposure import Exposed, placed_id, secret_id
 from gitmem.model.secrets.find import Finding, find, found_in, found_in_name, shown_name
 from gitmem.store.fsck.acknowledged import acknowledge as keep_acknowledged

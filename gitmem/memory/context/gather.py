@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import islice
+from typing import NamedTuple
 
 from gitmem.errors import Damaged, GitmemError
 from gitmem.memory.layer_files import REGULAR, dated_part, layer_files
@@ -20,7 +21,6 @@ from gitmem.model.layout.journal import (
     type_of,
 )
 from gitmem.model.layout.layout import Layer, Layout, filled, is_glob, moment_values, variables_in
-from gitmem.model.record import NamedTuple
 from gitmem.model.text import frontmatter
 from gitmem.model.text.plain_frontmatter import read_fields
 from gitmem.model.transcripts.compactions import gists, squeezed

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import BadInput, Damaged, GitmemError
 from gitmem.memory.context.gather import BROKEN, Gathered, LeftOut, Wanted, gather
@@ -21,7 +21,6 @@ from gitmem.model.context.escape import NOTHING, ForModel
 from gitmem.model.context.pieces import Piece
 from gitmem.model.context.render import Page
 from gitmem.model.layout.layout import FORMATS, Layout, Retrieval
-from gitmem.model.record import NamedTuple
 from gitmem.model.text.numbers import counted
 
 if TYPE_CHECKING:

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import Damaged
 from gitmem.memory.group import scanned_in
-from gitmem.model.record import NamedTuple
 from gitmem.store.repository import Snapshot
 
 if TYPE_CHECKING:

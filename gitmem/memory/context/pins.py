@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 from datetime import time as time_of_day
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import Loaded, layout_at, zone_then
 from gitmem.memory.resolve import STEPS, WHOLE_ID, resolve
-from gitmem.model.record import NamedTuple
 from gitmem.store.repository import Snapshot
 
 if TYPE_CHECKING:

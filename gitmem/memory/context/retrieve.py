@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from gitmem.cache.passages import Place
 from gitmem.errors import Damaged
@@ -24,7 +25,6 @@ from gitmem.model.language.prompts import sentences_asked
 from gitmem.model.language.ranking import Limits, choose, in_digits
 from gitmem.model.layout.journal import day_of
 from gitmem.model.layout.layout import Layer, Layout, Retrieval
-from gitmem.model.record import NamedTuple
 from gitmem.model.transcripts.compactions import HEADING
 
 PER_FILE = 2

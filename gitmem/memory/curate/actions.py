@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from gitmem.errors import BadInput, Conflict
 from gitmem.memory.curate.archive import archive_files
@@ -25,7 +26,6 @@ from gitmem.model.entries.positions import splice_all
 from gitmem.model.layout.layout import Layer, Layout
 from gitmem.model.layout.remarks import judged
 from gitmem.model.paths import check_path
-from gitmem.model.record import NamedTuple
 from gitmem.model.text.frontmatter import set_field
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 from gitmem.errors import BadInput, Conflict, PathNotFound, TooBig
 from gitmem.memory.curate.provenance import Provenance
@@ -25,7 +26,6 @@ from gitmem.model.guards import check_message_text
 from gitmem.model.layout.archives import archive_of, archive_path, is_archived
 from gitmem.model.layout.layout import Layout
 from gitmem.model.paths import check_path, is_path
-from gitmem.model.record import NamedTuple
 from gitmem.store.repository import Snapshot
 from gitmem.store.transaction.capture import Captured
 from gitmem.store.transaction.publish import Plan, Step

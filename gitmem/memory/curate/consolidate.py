@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 from gitmem.errors import GitmemError, SecretFound
 from gitmem.memory.context.pins import moment_at
@@ -37,7 +38,6 @@ from gitmem.model.entries.freshness import is_immune
 from gitmem.model.entries.rules import is_retired
 from gitmem.model.guards import check_message_text
 from gitmem.model.layout.layout import Layer, Layout
-from gitmem.model.record import NamedTuple
 from gitmem.model.text.numbers import counted
 from gitmem.store.repository import Snapshot
 from gitmem.store.transaction.capture import Captured

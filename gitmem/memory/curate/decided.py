@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from gitmem.memory.read.show import FileChange
-from gitmem.model.record import NamedTuple
 from gitmem.store.transaction.capture import Captured
 from gitmem.store.worktree.held import SetAside
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from gitmem.memory.clock import settings_in
 from gitmem.memory.context.exposed import open_secrets, scan_commits, secret_words
@@ -19,7 +20,6 @@ from gitmem.model.curate.lint import (
     lint_markers,
 )
 from gitmem.model.layout.layout import Layer, Layout
-from gitmem.model.record import NamedTuple
 from gitmem.store.objects.trees import SUBMODULE
 from gitmem.store.repository import Snapshot
 from gitmem.store.transaction.capture import sound

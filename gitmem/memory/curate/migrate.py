@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from itertools import islice, pairwise, takewhile
+from typing import NamedTuple
 
 from gitmem.cache.maintained import forget_refusal, is_refused, keep_refusal
 from gitmem.errors import Busy, Damaged, GitmemError, GroupRefused
@@ -20,7 +21,6 @@ from gitmem.memory.write.open_edits import Scan, scan_edits
 from gitmem.model.commit_messages import PARTLY, UNDOES, Note, parse
 from gitmem.model.guards import check_size
 from gitmem.model.layout.layout import Migration, in_small_letters
-from gitmem.model.record import NamedTuple
 from gitmem.model.text.conflict_markers import conflicts
 from gitmem.model.text.numbers import counted
 from gitmem.model.text.sections import INSTALLED, joined, part

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from gitmem.errors import BadInput, GitmemError, PlanRefused
 from gitmem.memory.entries.relocate import Seen, seen_in
@@ -13,7 +14,6 @@ from gitmem.memory.read.read import missing
 from gitmem.model.curate.plan import Decision, Problem, as_facts, told
 from gitmem.model.guards import check_message_text
 from gitmem.model.layout.layout import Layout
-from gitmem.model.record import NamedTuple
 from gitmem.store.repository import Snapshot
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date, datetime
-
-from gitmem.model.record import NamedTuple
+from typing import NamedTuple
 
 
 class Totals(NamedTuple):

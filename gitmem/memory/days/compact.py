@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from datetime import datetime
+from typing import NamedTuple
 
 from gitmem.errors import BadInput
 from gitmem.memory.group import Group
@@ -36,7 +37,6 @@ from gitmem.model.layout.layout import (
 )
 from gitmem.model.layout.remarks import remarks
 from gitmem.model.paths import check_path, numbered
-from gitmem.model.record import NamedTuple
 from gitmem.model.text.plain_frontmatter import read_fields
 from gitmem.model.transcripts.compactions import (
     BETWEEN,

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from time import perf_counter
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from gitmem.cache.maintained import forget_quiet
 from gitmem.errors import GitmemError, GroupRefused
 from gitmem.memory.group import Group
 from gitmem.model.access import check_access
-from gitmem.model.record import NamedTuple
 from gitmem.store.job_log import Job, append_job, last_runs
 
 __all__ = ["Job", "Told", "last_jobs", "log_job", "traced"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from hashlib import sha1
+from typing import NamedTuple
 
 from gitmem.errors import BadInput, Damaged
 from gitmem.memory.layer_files import dated_part, layer_files
@@ -14,7 +15,6 @@ from gitmem.model.layout.journal import NEVER, TYPES, day_from, day_of, type_of
 from gitmem.model.layout.layout import Layer, Layout
 from gitmem.model.layout.periods import FORMS
 from gitmem.model.layout.rollups import Page, Shelf, named_sources, place_of
-from gitmem.model.record import NamedTuple
 from gitmem.model.text.plain_frontmatter import read_fields
 from gitmem.store.repository import Snapshot
 

@@ -13,6 +13,7 @@ from hashlib import sha1
 from pathlib import Path
 from time import perf_counter
 from time import time as clock_time
+from typing import NamedTuple
 
 from gitmem.cache.maintained import Quiet, keep_quiet, quiet
 from gitmem.errors import GitmemError, StorageFailed
@@ -23,7 +24,6 @@ from gitmem.memory.group import Group, Store, Who, is_where_left, not_found, tim
 from gitmem.memory.write.quiet import prune
 from gitmem.model.access import MAIN, check_access
 from gitmem.model.paths import check_group
-from gitmem.model.record import NamedTuple
 from gitmem.model.transcripts.batches import REF
 from gitmem.store.fsck.prune_list import list_path
 from gitmem.store.job_log import Job, append_job

@@ -12,7 +12,7 @@ from contextlib import suppress
 from datetime import date, datetime
 from math import inf
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.cache.maintained import (
     forget_settled,
@@ -25,7 +25,6 @@ from gitmem.errors import Busy, Damaged, GroupRefused
 from gitmem.memory.days.jobs import Told, traced
 from gitmem.memory.group import Group
 from gitmem.model.commit_messages import parse
-from gitmem.model.record import NamedTuple
 from gitmem.store.lock import WAIT
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ journal, only the new page is written.
 from __future__ import annotations
 
 from datetime import datetime
+from typing import NamedTuple
 
 from gitmem.errors import BadInput, Conflict, NotFound
 from gitmem.memory.days.jobs import Told, traced
@@ -28,7 +29,6 @@ from gitmem.model.layout.periods import Period, period_of
 from gitmem.model.layout.remarks import remarks
 from gitmem.model.layout.rollups import Page, Shelf, composed, names_of, target_of
 from gitmem.model.paths import check_path
-from gitmem.model.record import NamedTuple
 from gitmem.model.text.numbers import counted
 from gitmem.model.text.plain_frontmatter import read_fields
 from gitmem.model.text.quoting import quoted

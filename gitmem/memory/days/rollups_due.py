@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date, datetime
 from shlex import quote
+from typing import NamedTuple
 
 from gitmem.memory.days.journal_pages import digest_of_pages, rolled_layers, shelf_of, text_at
 from gitmem.memory.group import Group
@@ -12,7 +13,6 @@ from gitmem.model.context.pieces import one_line
 from gitmem.model.layout.layout import Layer, Layout
 from gitmem.model.layout.periods import Period
 from gitmem.model.layout.rollups import Page, target_of
-from gitmem.model.record import NamedTuple
 from gitmem.model.text.plain_frontmatter import read_fields
 from gitmem.store.repository import Snapshot
 

@@ -11,6 +11,7 @@ header is put back in front instead of the notes being moved away.
 from __future__ import annotations
 
 from datetime import date, datetime, time
+from typing import NamedTuple
 
 from gitmem.memory.days.jobs import Told, traced
 from gitmem.memory.group import Group
@@ -22,7 +23,6 @@ from gitmem.model.commit_messages import Note
 from gitmem.model.guards import check_size
 from gitmem.model.layout.daylog import DATE, fresh, headed, header_day, resting_place
 from gitmem.model.layout.layout import Layer
-from gitmem.model.record import NamedTuple
 from gitmem.store.history.log import follow, locate
 from gitmem.store.repository import Commit, Snapshot
 from gitmem.store.transaction.capture import Captured, sound

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from datetime import date, datetime
 from itertools import count, pairwise
+from typing import NamedTuple
 
 from gitmem.errors import BadInput
 from gitmem.memory.days.jobs import Told, traced
 from gitmem.memory.group import Group
 from gitmem.memory.write.capture import capture
 from gitmem.model.commit_messages import visible
-from gitmem.model.record import NamedTuple
 from gitmem.store.repository import Repository, differences
 from gitmem.store.tags import Tag, read_tag, replace_tag, sound_tags, tag_names, write_tag
 from gitmem.store.transaction.capture import Captured, Holding

@@ -8,12 +8,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import Busy, Damaged
 from gitmem.memory.days.jobs import Told, last_jobs
 from gitmem.memory.group import Group, is_where_left, scanned_in
-from gitmem.model.record import NamedTuple
 from gitmem.model.text.numbers import counted
 from gitmem.store.fsck.acknowledged import read_acknowledged
 from gitmem.store.fsck.checks.check import VERIFIED, losses

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
+from typing import NamedTuple
 
 from gitmem.errors import BadInput, DoesNotAge, PathNotFound
 from gitmem.memory.entries.dates import does_age
@@ -24,7 +25,6 @@ from gitmem.model.entries.lines import BOM
 from gitmem.model.entries.positions import splice_all
 from gitmem.model.layout.archives import is_archived
 from gitmem.model.layout.layout import Layout
-from gitmem.model.record import NamedTuple
 from gitmem.model.text import frontmatter
 from gitmem.model.text.quoting import quoted
 from gitmem.store.repository import Snapshot

@@ -7,13 +7,12 @@ from datetime import date, datetime, time, tzinfo
 from functools import lru_cache
 from hashlib import sha1
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.cache.dates import NAME, is_kept, load, save
 from gitmem.model.entries.dates import Chronicle, Forgotten
 from gitmem.model.entries.freshness import blocks, key_of, key_of_file
 from gitmem.model.layout.layout import Layer, Layout
-from gitmem.model.record import NamedTuple
 from gitmem.store.repository import Snapshot
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date
+from typing import NamedTuple
 
 from gitmem.errors import BadInput
 from gitmem.memory.group import Group
@@ -15,7 +16,6 @@ from gitmem.model.entries.edit import Entry, find, parse, split_address
 from gitmem.model.entries.rules import is_retired, one_of, remarks, status_of
 from gitmem.model.layout.layout import Layer, Layout
 from gitmem.model.paths import glob_match
-from gitmem.model.record import NamedTuple
 from gitmem.store.objects.trees import SUBMODULE
 from gitmem.store.repository import Snapshot
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date, datetime
+from typing import NamedTuple
 
 from gitmem.errors import BadInput
 from gitmem.memory.context.pins import Pinned, moment_at
@@ -18,7 +19,6 @@ from gitmem.model.entries.freshness import STATES, is_immune, state_of
 from gitmem.model.entries.rules import is_retired, status_of
 from gitmem.model.layout.layout import Layer, Layout
 from gitmem.model.paths import glob_match
-from gitmem.model.record import NamedTuple
 from gitmem.store.repository import Snapshot
 
 

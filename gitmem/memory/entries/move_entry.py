@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from gitmem.errors import BadInput, Conflict
 from gitmem.memory.entries.entries import address_parts, file_of, locate_entry
@@ -21,7 +22,6 @@ from gitmem.model.guards import check_message_text, check_secrets
 from gitmem.model.layout.layout import Layer
 from gitmem.model.layout.remarks import judged
 from gitmem.model.paths import check_path
-from gitmem.model.record import NamedTuple
 from gitmem.model.text.quoting import quoted
 from gitmem.store.repository import Snapshot
 from gitmem.store.transaction.capture import Captured

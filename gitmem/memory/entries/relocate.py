@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from gitmem.memory.entries.targets import Thing
 from gitmem.memory.write.draft import Draft
@@ -15,7 +16,6 @@ from gitmem.model.entries.blocks import Entry, find, parse
 from gitmem.model.entries.file_entries import file_entry
 from gitmem.model.entries.freshness import key_of, key_of_file
 from gitmem.model.layout.layout import Layer
-from gitmem.model.record import NamedTuple
 from gitmem.store.repository import Snapshot
 
 

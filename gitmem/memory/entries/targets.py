@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from gitmem.errors import BadInput
 from gitmem.memory.entries.entries import address_parts
@@ -10,7 +11,6 @@ from gitmem.memory.group import Group
 from gitmem.memory.read.read import known_path
 from gitmem.model.entries.edit import split_address
 from gitmem.model.layout.layout import Layout
-from gitmem.model.record import NamedTuple
 from gitmem.store.repository import Snapshot
 
 

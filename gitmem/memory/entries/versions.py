@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import groupby, islice
+from typing import NamedTuple
 
 from gitmem.errors import Conflict
 from gitmem.memory.entries.entries import entries_in
 from gitmem.memory.read.log import entry_of
 from gitmem.memory.recover.versions import SEARCHED, VERSIONS_SHOWN, ChooseVersion, command, version
 from gitmem.model.entries.blocks import Entry, named, wording
-from gitmem.model.record import NamedTuple
 from gitmem.store.history.log import follow
 from gitmem.store.objects.database import ObjectDamaged
 from gitmem.store.repository import Snapshot

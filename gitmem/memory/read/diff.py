@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from gitmem.errors import BadInput
 from gitmem.memory.group import Group
@@ -10,7 +11,6 @@ from gitmem.memory.read.read import known_path, missing
 from gitmem.memory.read.show import FileChange, describe_change, file_changes
 from gitmem.memory.resolve import resolve
 from gitmem.memory.write.open_edits import Scan, pending_edits
-from gitmem.model.record import NamedTuple
 from gitmem.store.history.moves import compare, content
 from gitmem.store.left.kept import Unreadable, lacking_between
 from gitmem.store.repository import Snapshot

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import date, datetime
+from typing import NamedTuple
 
 from gitmem.errors import Damaged
 from gitmem.memory.layer_files import dated_part, layer_files
 from gitmem.model.layout.budgets import fill, percent
 from gitmem.model.layout.daylog import DATE, header_day, past_day
 from gitmem.model.layout.layout import Layer, Layout
-from gitmem.model.record import NamedTuple
 from gitmem.store.repository import Snapshot
 
 ONE_FILE = ("document", "entries", "log")

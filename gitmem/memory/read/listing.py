@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from gitmem.memory.group import Group
 from gitmem.memory.resolve import resolve
 from gitmem.model.paths import glob_match
-from gitmem.model.record import NamedTuple
 from gitmem.store.objects.database import ObjectDamaged
 from gitmem.store.objects.trees import SUBMODULE
 from gitmem.store.repository import Repository

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from gitmem.errors import PathNotFound, PathRefused
 from gitmem.memory.group import Group
 from gitmem.memory.resolve import resolve
 from gitmem.model.commit_messages import revealed
 from gitmem.model.paths import fold
-from gitmem.model.record import NamedTuple
 from gitmem.model.text.quoting import quoted
 from gitmem.store.objects.trees import SUBMODULE
 from gitmem.store.repository import Commit, Repository, Snapshot

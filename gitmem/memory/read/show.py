@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from gitmem.memory.group import Group
 from gitmem.memory.read.log import Entry, entry_of
 from gitmem.memory.resolve import resolve
 from gitmem.model.commit_messages import visible
-from gitmem.model.record import NamedTuple
 from gitmem.store.history.diff import hunks, unified
 from gitmem.store.history.moves import Comparison, compare_commit, content
 from gitmem.store.left.kept import Unreadable, lacking_between

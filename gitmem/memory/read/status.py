@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from gitmem.cache.maintained import settled_day
 from gitmem.errors import Damaged, StorageFailed
@@ -32,7 +32,6 @@ from gitmem.memory.read.log import Entry, iter_log
 from gitmem.memory.recover.kept import Kept, kept_list, waiting
 from gitmem.memory.write.open_edits import PendingEdit, Scan, pending_edits
 from gitmem.model.layout.layout import EMPTY, FILE
-from gitmem.model.record import NamedTuple
 from gitmem.model.text.conflict_markers import conflicts
 from gitmem.model.text.numbers import counted
 from gitmem.store.fsck.acknowledged import read_acknowledged

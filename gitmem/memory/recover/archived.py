@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime
 from itertools import takewhile
+from typing import NamedTuple
 
 from gitmem.memory.entries.versions import version_at
 from gitmem.memory.group import Group
@@ -20,7 +21,6 @@ from gitmem.model.entries.blocks import same_title, wording
 from gitmem.model.entries.edit import Entry, parse, slug_of, split_address
 from gitmem.model.layout.archives import archive_of, archives
 from gitmem.model.layout.layout import Layout
-from gitmem.model.record import NamedTuple
 from gitmem.store.history.log import follow, locate
 from gitmem.store.history.moves import compare_commit
 from gitmem.store.objects.database import ObjectDamaged

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.errors import NotFound, Refused
 from gitmem.memory.group import Group
@@ -15,7 +16,6 @@ from gitmem.memory.write.open_edits import pending_edits
 from gitmem.model.commit_messages import Note, revealed
 from gitmem.model.guards import MARKERS_RULE, NAME_RULE, hold_rule
 from gitmem.model.paths import is_path
-from gitmem.model.record import NamedTuple
 from gitmem.model.secrets.find import find, redact
 from gitmem.model.secrets.views import decoded_text, likely_text
 from gitmem.model.text.quoting import quoted

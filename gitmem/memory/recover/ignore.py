@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from gitmem.errors import BadInput, NotFound, Refused, SecretFound
 from gitmem.memory.group import Group
@@ -12,7 +13,6 @@ from gitmem.memory.read.read import near_misses
 from gitmem.model.guards import check_message_text
 from gitmem.model.ignore import Pattern, check_pattern, is_pattern, literal
 from gitmem.model.layout.layout import FILE as LAYOUT_FILE
-from gitmem.model.record import NamedTuple
 from gitmem.model.text.quoting import quoted
 from gitmem.store.repository import Snapshot
 from gitmem.store.worktree.held import HeldFolder

@@ -6,13 +6,12 @@ import re
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import BadInput, Conflict, Damaged, NotFound, SecretFound
 from gitmem.memory.group import Group, is_where_left
 from gitmem.model.access import check_access
 from gitmem.model.commit_messages import parse
-from gitmem.model.record import NamedTuple
 from gitmem.store.lock import last_published
 from gitmem.store.objects.database import ObjectDamaged
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import islice
+from typing import NamedTuple
 
 from gitmem.errors import BadInput, Conflict, Damaged, NotFound
 from gitmem.memory.curate.archive import shelves
@@ -33,7 +34,6 @@ from gitmem.model.entries.positions import put_back, replace
 from gitmem.model.guards import allowance, check_message_text, check_secrets
 from gitmem.model.layout.archives import archive_of, is_archived
 from gitmem.model.layout.layout import Layer
-from gitmem.model.record import NamedTuple
 from gitmem.store.history.diff import hunks
 from gitmem.store.left.kept import lost_files
 from gitmem.store.repository import Snapshot

@@ -5,6 +5,7 @@ from __future__ import annotations
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 from gitmem.errors import BadInput, PathRefused
 from gitmem.memory.write.free_path import check_place
@@ -13,7 +14,6 @@ from gitmem.model.entries.blocks import parse, wording
 from gitmem.model.entries.positions import undone
 from gitmem.model.layout.layout import Layer
 from gitmem.model.paths import check_path
-from gitmem.model.record import NamedTuple
 from gitmem.model.secrets.find import new_in_bytes
 from gitmem.model.text.merge import merge
 from gitmem.model.text.quoting import quoted

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
+from typing import NamedTuple
 
 from gitmem.errors import GitmemError, NotFound, Refused, StorageFailed
 from gitmem.memory.group import Group
@@ -13,7 +14,6 @@ from gitmem.memory.read.log import start_of
 from gitmem.memory.recover.held import HeldThing, find_held
 from gitmem.model.commit_messages import revealed
 from gitmem.model.guards import check_message_text
-from gitmem.model.record import NamedTuple
 from gitmem.model.text.quoting import quoted
 from gitmem.store.transaction.writer import Writer
 from gitmem.store.worktree.held import HeldFolder, SetAside, size_of

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
+from typing import NamedTuple
 
 from gitmem.errors import BadInput, GitmemError, NotFound
 from gitmem.memory.context.sources import has_transcripts
@@ -14,7 +15,6 @@ from gitmem.memory.recover.revert import Left, Reversal, effect_of
 from gitmem.memory.resolve import resolve
 from gitmem.memory.write.write import Change
 from gitmem.model.commit_messages import PARTLY, UNDOES, parse
-from gitmem.model.record import NamedTuple
 from gitmem.store.history.log import walk
 from gitmem.store.repository import Commit, Repository, Snapshot
 from gitmem.store.transaction.capture import Captured

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from gitmem.errors import Conflict
 from gitmem.memory.read.log import Entry
 from gitmem.memory.write.write import Change
-from gitmem.model.record import NamedTuple
 from gitmem.model.text.quoting import quoted
 from gitmem.store.transaction.capture import Captured
 from gitmem.store.worktree.held import SetAside

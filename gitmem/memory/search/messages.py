@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
+from typing import NamedTuple
 
 from gitmem.cache import messages as said
 from gitmem.cache.database import Connection
@@ -17,7 +18,6 @@ from gitmem.memory.transcripts.transcripts import Said, ask_said
 from gitmem.model.language.prompts import Sentence
 from gitmem.model.language.ranking import NOT_NAMED, Found, lifted, push
 from gitmem.model.language.words import terms_of
-from gitmem.model.record import NamedTuple
 from gitmem.model.transcripts.batches import Message, decode_one
 
 ROLES = frozenset(("ai", "assistant", "human", "model", "system", "user"))

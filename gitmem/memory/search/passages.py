@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.cache import passages
 from gitmem.cache.database import Connection, Question, ask
@@ -21,7 +21,6 @@ from gitmem.model.entries.freshness import state_of
 from gitmem.model.language.prompts import Sentence
 from gitmem.model.language.ranking import Found, lifted, push
 from gitmem.model.layout.layout import FILE, Layer
-from gitmem.model.record import NamedTuple
 from gitmem.model.transcripts.compactions import without_scratchpads
 from gitmem.store.history.walk import Trees
 from gitmem.store.repository import Snapshot

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, tzinfo
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import BadInput, Damaged
 from gitmem.memory.context.pins import Pinned, moment_at
@@ -18,7 +18,6 @@ from gitmem.model.language.prompts import Sentence, sentences_asked
 from gitmem.model.language.ranking import in_digits
 from gitmem.model.layout.archives import archive_of, is_archived
 from gitmem.model.layout.layout import Layout
-from gitmem.model.record import NamedTuple
 
 if TYPE_CHECKING:
     from gitmem.memory.search.messages import Heard

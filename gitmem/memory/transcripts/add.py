@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from gitmem.cache import messages as said
 from gitmem.errors import BadInput, TooBig
@@ -12,7 +13,6 @@ from gitmem.memory.group import Group
 from gitmem.memory.transcripts.transcripts import Said, ask_said, last_closed, tip_of
 from gitmem.model.access import check_access
 from gitmem.model.commit_messages import visible
-from gitmem.model.record import NamedTuple
 from gitmem.model.text.numbers import counted
 from gitmem.model.transcripts.batches import (
     BEGAN,

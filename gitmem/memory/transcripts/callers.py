@@ -12,8 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-
-from gitmem.model.record import NamedTuple
+from typing import NamedTuple
 
 SHELLS = frozenset(
     (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 from gitmem.cache.database import Connection
 from gitmem.errors import BadInput, Conflict, Damaged, GitmemError
@@ -28,7 +29,6 @@ from gitmem.memory.write.capture import capture
 from gitmem.memory.write.retries import find_earlier
 from gitmem.model.commit_messages import parse, title_of
 from gitmem.model.guards import check_message_text
-from gitmem.model.record import NamedTuple
 from gitmem.model.text.numbers import counted
 from gitmem.model.transcripts.intervals import Range
 from gitmem.store.history.log import walk

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from hashlib import sha1
 from pathlib import Path
 from stat import S_ISREG
+from typing import NamedTuple
 
 from gitmem.cache.offsets import Offset, keep_offsets, read_offsets
 from gitmem.errors import BadInput, GitmemError, TooBig
@@ -20,7 +21,6 @@ from gitmem.memory.transcripts.add import (
 )
 from gitmem.memory.transcripts.transcripts import is_chat
 from gitmem.model.access import check_access
-from gitmem.model.record import NamedTuple
 from gitmem.model.secrets.find import repeated
 from gitmem.model.transcripts.batches import chat_name
 from gitmem.store.lock import WAIT

@@ -12,11 +12,11 @@ from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.cache.files import put
 from gitmem.errors import StorageFailed
 from gitmem.memory.transcripts.callers import Holder
-from gitmem.model.record import NamedTuple
 from gitmem.model.transcripts.intervals import Range, read_range
 
 NAME = "sync"

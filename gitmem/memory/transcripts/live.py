@@ -12,10 +12,10 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import sha1
+from typing import NamedTuple
 
 from gitmem.cache.files import put
 from gitmem.memory.transcripts.sessions import KEPT
-from gitmem.model.record import NamedTuple
 
 FOLDER = "sessions"
 _LARGEST = 65_536

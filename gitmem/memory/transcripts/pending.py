@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from gitmem.cache import messages as said
 from gitmem.cache.database import Connection
@@ -22,7 +23,6 @@ from gitmem.memory.transcripts.transcripts import (
     up_to_unread,
 )
 from gitmem.model.access import check_access
-from gitmem.model.record import NamedTuple
 from gitmem.model.text.numbers import counted
 from gitmem.model.transcripts.batches import Message, sync_skill
 from gitmem.model.transcripts.intervals import Range, range_of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from gitmem.cache import messages as said
 from gitmem.cache.database import Connection, throw_away
@@ -13,7 +14,6 @@ from gitmem.memory.group import Group
 from gitmem.memory.transcripts.transcripts import Said, ask_said, said_path, standing, tip_of
 from gitmem.model.access import check_access
 from gitmem.model.moments import FORMS, parse_moment
-from gitmem.model.record import NamedTuple
 from gitmem.model.secrets.find import repeated
 from gitmem.model.text.numbers import counted
 from gitmem.model.transcripts.batches import (

@@ -10,9 +10,9 @@ import os
 from contextlib import suppress
 from hashlib import sha1
 from os import PathLike
+from typing import NamedTuple
 
 from gitmem.cache.files import put
-from gitmem.model.record import NamedTuple
 
 FOLDER = "sessions"
 KEPT = 30 * 24 * 3600.0

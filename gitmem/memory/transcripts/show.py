@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import NamedTuple
 
 from gitmem.cache import messages as said
 from gitmem.cache.database import Connection
@@ -11,7 +12,6 @@ from gitmem.errors import BadInput, Damaged, NotFound
 from gitmem.memory.group import Group
 from gitmem.memory.transcripts.pending import SaidRow
 from gitmem.memory.transcripts.transcripts import ask_said, is_unreadable, messages_of, tip_of
-from gitmem.model.record import NamedTuple
 from gitmem.model.transcripts.batches import Message
 
 NEAR_SHOWN = 3

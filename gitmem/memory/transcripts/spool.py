@@ -9,8 +9,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-
-from gitmem.model.record import NamedTuple
+from typing import NamedTuple
 
 FOLDER = "spool"
 SUFFIX = ".json"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import NamedTuple
 
 from gitmem.cache import messages as said
 from gitmem.cache.database import Connection
@@ -23,7 +24,6 @@ from gitmem.memory.transcripts.transcripts import (
     standing,
     tip_of,
 )
-from gitmem.model.record import NamedTuple
 from gitmem.model.transcripts.batches import Message, sync_skill
 
 SHOWN = 20

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from gitmem.cache import messages as said
 from gitmem.cache.database import Connection
@@ -20,7 +21,6 @@ from gitmem.memory.transcripts.transcripts import (
 )
 from gitmem.model.commit_messages import title_of
 from gitmem.model.guards import MAX_MESSAGE
-from gitmem.model.record import NamedTuple
 from gitmem.model.text.numbers import counted
 from gitmem.model.transcripts.batches import blanked, chat_name, key_of, plain_id
 from gitmem.model.transcripts.intervals import Range, range_of

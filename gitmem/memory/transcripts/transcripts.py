@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from gitmem.cache import fill_messages as said_filling
 from gitmem.cache import messages as said
@@ -18,7 +18,6 @@ from gitmem.cache.messages import Deed
 from gitmem.errors import Damaged
 from gitmem.memory.group import Group
 from gitmem.model.commit_messages import PARTLY, UNDOES, Parsed, parse
-from gitmem.model.record import NamedTuple
 from gitmem.model.transcripts.batches import (
     BEGAN,
     FORGOTTEN,

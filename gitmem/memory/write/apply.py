@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from gitmem.errors import BadInput, Conflict, GitmemError
 from gitmem.model.layout.layout import Layer
-from gitmem.model.record import NamedTuple
 from gitmem.model.text.frontmatter import set_field
 from gitmem.model.text.quoting import quoted
 from gitmem.store.objects.database import blob_id

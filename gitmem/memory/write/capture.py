@@ -6,6 +6,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from gitmem.errors import Conflict, PathNotFound, PathRefused
 from gitmem.memory.group import FINDER, Group, Who, make_note
@@ -14,7 +15,6 @@ from gitmem.model.commit_messages import RUN, Note, revealed
 from gitmem.model.guards import MARKERS_RULE, hold_rule
 from gitmem.model.layout.layout import FILE
 from gitmem.model.paths import is_inside
-from gitmem.model.record import NamedTuple
 from gitmem.model.secrets.find import redact
 from gitmem.model.text.quoting import quoted
 from gitmem.store.lock import WAIT

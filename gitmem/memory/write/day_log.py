@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import NamedTuple
 
 from gitmem.errors import TooBig
 from gitmem.memory.write.apply import Edit, applied
@@ -10,7 +11,6 @@ from gitmem.memory.write.target import HERE, aims
 from gitmem.model.guards import check_size
 from gitmem.model.layout.layout import Layer, Layout
 from gitmem.model.layout.remarks import remarks
-from gitmem.model.record import NamedTuple
 from gitmem.store.repository import Snapshot
 
 WRITABLE = ("free", "append-only")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from gitmem.memory.curate.archive import archive
 from gitmem.memory.entries.targets import Thing, movable
@@ -16,7 +17,6 @@ from gitmem.memory.write.open_edits import scan_edits
 from gitmem.model.commit_messages import Note
 from gitmem.model.guards import check_message_text
 from gitmem.model.paths import check_path
-from gitmem.model.record import NamedTuple
 from gitmem.store.repository import Snapshot
 from gitmem.store.transaction.capture import Captured
 from gitmem.store.transaction.publish import Plan, Step

@@ -17,12 +17,11 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.memory.group import Group
 from gitmem.model.guards import hold_rule
 from gitmem.model.paths import check_path, is_inside
-from gitmem.model.record import NamedTuple
 from gitmem.store.history.moves import likeness_of, pair_moves
 from gitmem.store.index.file import Entry, is_clean
 from gitmem.store.lock import Lock, lock_path

@@ -12,9 +12,7 @@ import os
 import time
 from contextlib import suppress
 from hashlib import sha1
-from typing import Any
-
-from gitmem.model.record import NamedTuple
+from typing import Any, NamedTuple
 
 FOLDER = "quiet"
 FORM = 1

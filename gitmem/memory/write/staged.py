@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.errors import Damaged, PathRefused
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_at
 from gitmem.memory.write.free_path import check_place
 from gitmem.model.guards import hold_rule, violations
-from gitmem.model.record import NamedTuple
 from gitmem.model.secrets import find as secrets
 from gitmem.store.index.file import Entry, IndexFile
 from gitmem.store.index.format import IndexUnreadable

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from typing import NamedTuple
 
 from gitmem.errors import BadInput
 from gitmem.memory.group import Group
@@ -21,7 +22,6 @@ from gitmem.model.layout.layout import (
     variables_in,
 )
 from gitmem.model.paths import check_path, is_path, numbered
-from gitmem.model.record import NamedTuple
 from gitmem.model.text.quoting import quoted
 from gitmem.store.repository import Snapshot
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 import os
 import time
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.memory.group import Group
-from gitmem.model.record import NamedTuple
 from gitmem.store.index.file import IndexFile
 from gitmem.store.objects.trees import SUBMODULE, Node, Tree
 from gitmem.store.repository import Snapshot

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from gitmem.errors import BadInput, Damaged
 from gitmem.memory.group import Group
@@ -15,7 +16,6 @@ from gitmem.memory.write.target import HERE, aims, checked_edit, places
 from gitmem.model.commit_messages import Note, title_of_change
 from gitmem.model.guards import allowance, check_message_text, check_write
 from gitmem.model.layout.layout import EMPTY, FILE, Layout
-from gitmem.model.record import NamedTuple
 from gitmem.store.history.diff import hunks
 from gitmem.store.objects.database import ObjectDamaged, blob_id
 from gitmem.store.repository import Snapshot

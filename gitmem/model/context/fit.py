@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from gitmem.model.context.pieces import WHOLE_KINDS, Piece
-from gitmem.model.record import NamedTuple
 
 Size = Callable[[Sequence[Piece]], int]
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-
-from gitmem.model.record import NamedTuple
+from typing import NamedTuple
 
 WHOLE_KINDS = ("document", "log")
 """Kinds that are cut when there is no room; pieces of the others stay or go as a whole."""

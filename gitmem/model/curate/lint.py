@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from gitmem.model.entries.blocks import DATES
 from gitmem.model.entries.edit import Entry
@@ -11,7 +12,6 @@ from gitmem.model.entries.lines import fold
 from gitmem.model.entries.rules import is_retired, remarks
 from gitmem.model.layout.budgets import fill, human, percent
 from gitmem.model.layout.layout import Layer
-from gitmem.model.record import NamedTuple
 from gitmem.model.secrets import find as secrets
 from gitmem.model.secrets.dotenv import copies
 from gitmem.model.text.conflict_markers import conflicts

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from gitmem.errors import BadInput
-from gitmem.model.record import NamedTuple
 
 EXAMPLE = '{"action": "archive", "address": "reference/ideas.md#try-it", "reason": "tried"}'
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
+from typing import NamedTuple
 
 from gitmem.model.layout.budgets import KILO, human
-from gitmem.model.record import NamedTuple
 from gitmem.model.text.numbers import counted
 
 FADED = ("fading", "stale")

@@ -6,12 +6,12 @@ import datetime as dt
 import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from gitmem.errors import NotFound
 from gitmem.model.entries.lines import BOM, ENTRY_LEVEL, KNOWN, Heading, Lines, fold, scan, spots
 from gitmem.model.language.normal_forms import normal_form
 from gitmem.model.paths import fold as path_fold
-from gitmem.model.record import NamedTuple
 
 DATES = ("Updated", "Confirmed", "Date", "Date observed", "Started")
 """The fields that say when an entry was last true."""

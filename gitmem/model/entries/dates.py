@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Container, Mapping
+from typing import NamedTuple
 from zlib import crc32
 
 from gitmem.model.entries.freshness import KEY
-from gitmem.model.record import NamedTuple
 
 MARK = array("I").itemsize
 """The bytes that tell the commit of a line: its number among the rows."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
 
 from gitmem.errors import BadInput
 from gitmem.model.entries.blocks import (
@@ -57,7 +58,6 @@ from gitmem.model.entries.lines import (
 from gitmem.model.entries.rules import status_of
 from gitmem.model.entries.sections import place_of_new
 from gitmem.model.layout.layout import Layer
-from gitmem.model.record import NamedTuple
 
 __all__ = [
     "Entry",

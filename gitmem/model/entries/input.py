@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from gitmem.errors import BadInput
 from gitmem.model.entries.blocks import names_known, same_title
 from gitmem.model.entries.lines import Lines, Spot, fold, scan, spots, tidy
-from gitmem.model.record import NamedTuple
 
 Fields = Mapping[str, str] | Iterable[tuple[str, str]]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from io import StringIO
+from typing import NamedTuple
 
-from gitmem.model.record import NamedTuple
 from gitmem.model.text import frontmatter
 
 BOM = frontmatter.BOM

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from gitmem.model.entries.blocks import DATES, Entry
 from gitmem.model.entries.lines import fold
 from gitmem.model.layout.layout import Layer
-from gitmem.model.record import NamedTuple
 
 
 class Remark(NamedTuple):

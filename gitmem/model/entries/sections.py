@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from gitmem.model.entries.blocks import Entry, parse
 from gitmem.model.entries.lines import ENTRY_LEVEL, Heading, scan
 from gitmem.model.entries.rules import one_of, status_of
 from gitmem.model.layout.layout import Layer
-from gitmem.model.record import NamedTuple
 
 _DECORATION = r"[\W\d_]+"
 """What may stand before the word: an emoji, a number, the marks of bold text."""

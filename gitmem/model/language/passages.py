@@ -10,11 +10,11 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
+from typing import NamedTuple
 
 from gitmem.model.entries.blocks import Entry, parse
 from gitmem.model.entries.lines import ENTRY_LEVEL, Heading, Lines, heading_of, scan
 from gitmem.model.language.sentences import FENCED, SENTENCE_END
-from gitmem.model.record import NamedTuple
 from gitmem.model.text.frontmatter import split
 
 MOST = 800

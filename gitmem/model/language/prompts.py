@@ -7,10 +7,10 @@ each sentence is looked for by itself, and whatever fits one of them well counts
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from gitmem.model.language.sentences import FENCED, sentences
 from gitmem.model.language.words import asked, is_about_something, telling
-from gitmem.model.record import NamedTuple
 
 LAST = 12
 """So many sentences at the end of a prompt count."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-
-from gitmem.model.record import NamedTuple
+from typing import NamedTuple
 
 DOCUMENT = 0.5
 """How much the best passage of a document lifts the others of it."""

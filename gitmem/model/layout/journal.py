@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from datetime import date, datetime, timedelta, tzinfo
-
-from gitmem.model.record import NamedTuple
+from typing import NamedTuple
 
 TYPES = ("day", "week", "month")
 UNKNOWN = "unknown"

@@ -10,8 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache
-
-from gitmem.model.record import NamedTuple
+from typing import NamedTuple
 
 FILE = "gitmem.yaml"
 """Where a group keeps its layout."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
 
 from gitmem.model.layout.layout import (
     FORMATS,
@@ -26,7 +27,6 @@ from gitmem.model.layout.layout import (
 )
 from gitmem.model.layout.patterns import fault_of, fault_of_kind, fault_of_rollup, fault_of_rotated
 from gitmem.model.layout.yaml import Keys, line_of, loaded, refuse
-from gitmem.model.record import NamedTuple
 
 MAX_BYTES = 64 * 1024
 MAX_LAYERS = 64

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from datetime import date, timedelta
+from typing import NamedTuple
 
 from gitmem.errors import BadInput
-from gitmem.model.record import NamedTuple
 
 WEEK, MONTH = "week", "month"
 FORMS = {WEEK: "2026-W07", MONTH: "2026-02"}

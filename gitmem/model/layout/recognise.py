@@ -8,9 +8,9 @@ its layers lie. No system is named here.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import NamedTuple
 
 from gitmem.model.layout.layout import HAS, Layer, Layout
-from gitmem.model.record import NamedTuple
 
 CERTAIN, LIKELY = 0.8, 0.3
 LEAD = 0.15

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import date
 from functools import cached_property
+from typing import NamedTuple
 
 from gitmem.model.layout.journal import Day, day_of
 from gitmem.model.layout.layout import Layer, filled, variables_in
 from gitmem.model.layout.periods import WEEK, Period, month_of, week_of
-from gitmem.model.record import NamedTuple
 from gitmem.model.text.frontmatter import set_field
 
 DAY = "day"

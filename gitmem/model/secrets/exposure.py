@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from hashlib import sha256
-
-from gitmem.model.record import NamedTuple
+from typing import NamedTuple
 
 ID_LENGTH = 12
 

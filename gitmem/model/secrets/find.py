@@ -12,8 +12,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import accumulate
+from typing import NamedTuple
 
-from gitmem.model.record import NamedTuple
 from gitmem.model.secrets.lines import joined, long_words, readings, rows_of
 from gitmem.model.secrets.rule import Rule
 from gitmem.model.secrets.rules import TABLE

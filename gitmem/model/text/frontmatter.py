@@ -17,10 +17,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitmem.errors import FrontmatterRefused
-from gitmem.model.record import NamedTuple
 
 if TYPE_CHECKING:
     import yaml

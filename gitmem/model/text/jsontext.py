@@ -10,10 +10,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from gitmem.errors import JsonRefused
-from gitmem.model.record import NamedTuple
 
 BOM = "\ufeff"
 DEEPEST = 100

@@ -12,8 +12,8 @@ markers: git did in 35 of 90 pairs of edits within files, and in 39 of 90 with m
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
-from gitmem.model.record import NamedTuple
 from gitmem.model.text.hunks import Hunk
 
 

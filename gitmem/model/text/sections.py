@@ -6,8 +6,9 @@ A section begins with a heading that starts as wanted and goes to the next line 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from gitmem.model.entries.lines import scan
-from gitmem.model.record import NamedTuple
 
 NEXT = b"## "
 INSTALLED = "<!-- gitmem:begin -->"

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from hashlib import sha1, sha256
+from typing import NamedTuple
 
 from gitmem.model.commit_messages import visible
-from gitmem.model.record import NamedTuple
 
 REF = "refs/gitmem/transcripts"
 """Where transcripts live: apart from memory, and in no work tree."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
+from typing import NamedTuple
 
-from gitmem.model.record import NamedTuple
 from gitmem.model.transcripts.batches import span
 
 Stretch = tuple[int, int]

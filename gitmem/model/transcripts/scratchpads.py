@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-
-from gitmem.model.record import NamedTuple
+from typing import NamedTuple
 
 CHATTER = 200
 """Characters around the tags that are no content ("Sure, here it is:"); more than that is kept."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from typing import NamedTuple
 
-from gitmem.model.record import NamedTuple
 from gitmem.store.objects.commits import EMAIL, raw_commit, signature, write_tree
 from gitmem.store.repository import Repository
 

@@ -12,9 +12,8 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem.model.record import NamedTuple
 from gitmem.store.foreign.locations import (
     HistoryUnreadable,
     common_of,

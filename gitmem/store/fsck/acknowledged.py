@@ -6,9 +6,8 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem.model.record import NamedTuple
 from gitmem.model.secrets.exposure import placed_id, secret_id
 from gitmem.store.durable import sync_folder
 

@@ -19,9 +19,9 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.errors import Busy, Damaged, StorageFailed
-from gitmem.model.record import NamedTuple
 from gitmem.store import fault_points
 from gitmem.store.durable import sync_folder
 from gitmem.store.fsck.checks.reachable import loose_names

@@ -16,9 +16,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.errors import Busy, Damaged
-from gitmem.model.record import NamedTuple
 from gitmem.store import fault_points
 from gitmem.store.durable import sync_folder
 from gitmem.store.fsck.checks.reachable import loose_names

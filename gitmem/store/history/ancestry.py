@@ -9,8 +9,8 @@ from __future__ import annotations
 import heapq
 from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
+from typing import NamedTuple
 
-from gitmem.model.record import NamedTuple
 from gitmem.store.objects.database import ObjectDamaged, Objects
 from gitmem.store.repository import parse_commit
 

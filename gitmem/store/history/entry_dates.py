@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from gitmem.model.entries.dates import Moved, State, Touch, Touches
-from gitmem.model.record import NamedTuple
 from gitmem.store.history.regained_dates import Commit, Regaining
 
 CAPTURE = "capture"

@@ -11,8 +11,9 @@ instead of 1.22 times git's own.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from gitmem.model.entries.freshness import WHITE
-from gitmem.model.record import NamedTuple
 from gitmem.store.history.diff import compare, hunks_of
 
 _AS_GIT_READS = bytes.maketrans(b"\v\f", b"\x0e\x0f")

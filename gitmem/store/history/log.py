@@ -9,8 +9,8 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from gitmem.model.record import NamedTuple
 from gitmem.store.history.moves import compare_commit
 from gitmem.store.objects.database import ObjectDamaged
 from gitmem.store.objects.trees import FOLDER, Node

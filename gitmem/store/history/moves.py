@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
+from typing import NamedTuple
 
 from gitmem.model.commit_messages import parse
-from gitmem.model.record import NamedTuple
 from gitmem.store.objects.database import ObjectDamaged
 from gitmem.store.objects.trees import SUBMODULE, Node
 from gitmem.store.repository import Commit, Difference, Repository, differences

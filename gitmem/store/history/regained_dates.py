@@ -8,10 +8,10 @@ one it had in any other.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from gitmem.model.entries.dates import OID, PLACE, Chronicle, State, Touch, place_of
 from gitmem.model.entries.freshness import ADOPTION, BY_HAND, KEY, MECHANICAL, WHITE
-from gitmem.model.record import NamedTuple
 from gitmem.store.history.origins import Contents
 from gitmem.store.history.walk import Step
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
+from typing import NamedTuple
 
 from gitmem.model.commit_messages import RUN, parse
-from gitmem.model.record import NamedTuple
 from gitmem.store.objects.database import Objects
 from gitmem.store.repository import parse_commit
 

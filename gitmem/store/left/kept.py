@@ -13,10 +13,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.errors import Damaged, GitmemError, StorageFailed
 from gitmem.model.commit_messages import parse, visible
-from gitmem.model.record import NamedTuple
 from gitmem.store.fsck.checks.ref_files import ZERO, all_refs, is_id
 from gitmem.store.objects.database import ObjectDamaged, Objects
 from gitmem.store.objects.trees import FILE, Node

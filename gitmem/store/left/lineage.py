@@ -13,9 +13,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem.model.record import NamedTuple
 from gitmem.store.history.ancestry import is_behind, reached
 from gitmem.store.objects.database import ObjectDamaged, Objects
 from gitmem.store.repository import BRANCH, BranchLost, branch_file

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import stat
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import Conflict, Damaged, GitmemError
 from gitmem.model.commit_messages import Note, parse
-from gitmem.model.record import NamedTuple
 from gitmem.model.text.numbers import counted
 from gitmem.store.fsck.checks.ref_files import packed_refs
 from gitmem.store.history.ancestry import Split, is_behind, reached, split

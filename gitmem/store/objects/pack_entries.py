@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import os
 import zlib
-
-from gitmem.model.record import NamedTuple
+from typing import NamedTuple
 
 KIND_OF_CODE = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}
 OFFSET_DELTA, NAME_DELTA = 6, 7

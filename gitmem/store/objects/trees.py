@@ -7,7 +7,7 @@ with a broken link. It costs more: 8.2 ms against 0.3 for one change in a tree o
 
 from __future__ import annotations
 
-from gitmem.model.record import NamedTuple
+from typing import NamedTuple
 
 FILE = 0o100644
 FOLDER = 0o040000

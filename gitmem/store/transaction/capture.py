@@ -11,11 +11,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import islice
+from typing import NamedTuple
 
 from gitmem.errors import Damaged
 from gitmem.model.commit_messages import RUN, Note, title_of_change
 from gitmem.model.guards import MAX_FILE, violations
-from gitmem.model.record import NamedTuple
 from gitmem.model.text.quoting import quoted
 from gitmem.store.history.diff import hunks
 from gitmem.store.index.file import IndexFile

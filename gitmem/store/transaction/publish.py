@@ -14,11 +14,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import Busy, Damaged, StorageFailed
 from gitmem.model.commit_messages import Note, subject
-from gitmem.model.record import NamedTuple
 from gitmem.store import fault_points
 from gitmem.store.index.file import Entry, Stat
 from gitmem.store.index.staging import IndexBusy, entry

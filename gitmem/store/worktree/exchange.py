@@ -11,8 +11,7 @@ import os
 import sys
 from collections.abc import Callable
 from functools import cache
-
-from gitmem.model.record import NamedTuple
+from typing import NamedTuple
 
 _UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP}
 _LINUX = (1, 2)  # RENAME_NOREPLACE, RENAME_EXCHANGE

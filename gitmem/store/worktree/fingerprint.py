@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import os
 from hashlib import sha1
-from typing import TYPE_CHECKING
-
-from gitmem.model.record import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from gitmem.store.worktree.worktree import Keeps

@@ -14,9 +14,8 @@ from contextlib import suppress
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from gitmem.model.record import NamedTuple
 from gitmem.store import fault_points
 from gitmem.store.durable import sync_folder
 from gitmem.store.worktree.worktree import WorkTree

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import PathRefused
-from gitmem.model.record import NamedTuple
 from gitmem.model.text.quoting import quoted
 
 if TYPE_CHECKING:

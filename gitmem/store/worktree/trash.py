@@ -10,8 +10,8 @@ import os
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
-from gitmem.model.record import NamedTuple
 from gitmem.store import fault_points
 from gitmem.store.durable import sync_folder
 from gitmem.store.worktree.held import (

@@ -18,9 +18,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.errors import Damaged
-from gitmem.model.record import NamedTuple
 from gitmem.store.objects.database import blob_id
 from gitmem.store.worktree import swap as swapping
 from gitmem.store.worktree.exchange import Place, rename_onto_nothing

@@ -11,9 +11,9 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from gitmem.integrations.hooks.signing.shell_words import Word, runs_inside, tokens_of, word_of
-from gitmem.model.record import NamedTuple
 
 LONGEST = 100_000
 """Characters of a command that are looked at; what a longer one writes to is unsure."""

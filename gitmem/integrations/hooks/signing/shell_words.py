@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-
-from gitmem.model.record import NamedTuple
+from typing import NamedTuple
 
 _TOKEN = re.compile(
     r"""(?P<blank>(?:[ \t\r]|\\\n)++|\#[^\n]*+)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.integrations.hooks.signing.tool_calls import (
     ASIDE,
@@ -28,7 +28,6 @@ from gitmem.integrations.hooks.signing.tool_calls import (
 from gitmem.integrations.hosts.table import HOSTS
 from gitmem.memory.group import Group, Who
 from gitmem.memory.transcripts.live import LiveSession, live_sessions
-from gitmem.model.record import NamedTuple
 
 if TYPE_CHECKING:
     from gitmem.integrations.hooks.answer import Asked

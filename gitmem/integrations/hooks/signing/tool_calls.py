@@ -13,12 +13,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 from gitmem.integrations.hooks.dialects import files_written
 from gitmem.integrations.hooks.signing.shell import Writes, writes_of
 from gitmem.integrations.hosts.table import Host
-from gitmem.model.record import NamedTuple
 
 TAIL = 8 * 1024 * 1024
 """Bytes at the end of a transcript that are read."""

@@ -10,11 +10,10 @@ import json
 import re
 import shlex
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from gitmem.integrations.hosts.table import HOSTS
 from gitmem.integrations.install.locations import Program
-from gitmem.model.record import NamedTuple
 from gitmem.model.text import jsontext
 from gitmem.model.text.jsontext import wrong_kind
 from gitmem.resources import hooks as hooks_folder

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from gitmem.errors import GitmemError, JsonRefused
 from gitmem.integrations.host_memory.folders import (
@@ -24,7 +24,6 @@ from gitmem.integrations.install.parts.hooks import Merged
 from gitmem.integrations.install.shared_files import Shared
 from gitmem.memory.group import Group, Store
 from gitmem.memory.layouts import layout_of
-from gitmem.model.record import NamedTuple
 from gitmem.model.text import jsontext
 
 KIND = CHOICE

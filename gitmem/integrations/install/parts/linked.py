@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from gitmem.errors import GitmemError, JsonRefused, Refused
 from gitmem.integrations.host_memory.setting import CHOICE
@@ -47,7 +47,6 @@ from gitmem.memory.admin.link import Link, exclusion, links
 from gitmem.memory.admin.rename import finish_rename
 from gitmem.memory.group import Group, Store
 from gitmem.model.access import MAIN
-from gitmem.model.record import NamedTuple
 
 
 class LinkedFolder(NamedTuple):

@@ -14,12 +14,11 @@ import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from gitmem.errors import Refused
 from gitmem.integrations.install.parts.hooks import Merged
 from gitmem.integrations.install.parts.mcp import read_toml
-from gitmem.model.record import NamedTuple
 
 ROOTS = "writable_roots"
 TABLE = "sandbox_workspace_write"

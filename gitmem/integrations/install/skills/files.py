@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitmem.errors import StorageFailed
 from gitmem.integrations.hosts.table import CLAUDE
 from gitmem.integrations.install.parts.permissions import command_rules
-from gitmem.model.record import NamedTuple
 from gitmem.model.skill_rules import with_keys
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem import __version__
 from gitmem.errors import GitmemError
@@ -20,7 +21,6 @@ from gitmem.integrations.install.record import (
 )
 from gitmem.integrations.install.skills.files import shipped_folder, version
 from gitmem.integrations.install.skills.update import SkillPlan, plan_skills
-from gitmem.model.record import NamedTuple
 
 
 class SkillsUpdated(NamedTuple):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.integrations.install.files import Change, digest, is_half, read_file
 from gitmem.integrations.install.skills.files import (
@@ -21,7 +22,6 @@ from gitmem.integrations.install.skills.files import (
     skill_files,
     version,
 )
-from gitmem.model.record import NamedTuple
 
 BESIDE = ".gitmem-new"
 """How the name of our version ends, where somebody edited theirs."""

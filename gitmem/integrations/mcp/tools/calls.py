@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitmem.errors import BadInput, Damaged
 from gitmem.integrations.mcp.desk import Desk, opened
@@ -33,7 +33,6 @@ from gitmem.memory.group import Group
 from gitmem.memory.read.memory_actions import DEFAULT_PATH
 from gitmem.memory.write.apply import Edit
 from gitmem.model.access import MAIN
-from gitmem.model.record import NamedTuple
 
 if TYPE_CHECKING:
     from gitmem.memory.read.log import Entry

@@ -10,10 +10,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from gitmem.errors import BadInput
-from gitmem.model.record import NamedTuple
 
 STRING, INTEGER, BOOLEAN, FIELDS = "string", "integer", "boolean", "object"
 WORDS = {STRING: "a text", INTEGER: "a whole number", BOOLEAN: "true or false"}

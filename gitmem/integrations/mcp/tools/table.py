@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from gitmem.errors import BadInput, Busy, Damaged, GitmemError, StorageFailed
 from gitmem.integrations.mcp.desk import Desk
@@ -17,7 +17,6 @@ from gitmem.memory.read.memory_actions import DEFAULT_PATH, LEAST, MOST, TOP_K
 from gitmem.memory.search.search import ALL, SOURCES
 from gitmem.model.access import GLOBAL
 from gitmem.model.context.escape import joined, on_a_line
-from gitmem.model.record import NamedTuple
 
 PATH = "A file such as notes/ada.md, or the name of a layer"
 GROUP = "Another group; only the group main may name one, and everybody may read global"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitmem.integrations.mcp.tools.hints import for_models
 from gitmem.model.context.escape import (
@@ -21,7 +21,6 @@ from gitmem.model.context.escape import (
     on_lines,
     shown,
 )
-from gitmem.model.record import NamedTuple
 from gitmem.model.text.numbers import counted
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from datetime import datetime
 from pathlib import Path
 from shlex import quote
 from time import sleep
+from typing import NamedTuple
 
-from gitmem.model.record import NamedTuple
 from gitmem.model.scope import Scope
 from gitmem.model.text.numbers import counted
 from gitmem.model.transcripts.batches import REF

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitmem.model.record import NamedTuple
+from typing import NamedTuple
 
 ERROR, WARNING, INFO = "error", "warning", "info"
 REPAIR = "run `gitmem check --repair`"

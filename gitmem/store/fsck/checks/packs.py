@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from hashlib import sha1
 from pathlib import Path
 from time import sleep
+from typing import NamedTuple
 
-from gitmem.model.record import NamedTuple
 from gitmem.store.objects.packs import CHECKSUM, INDEX_MAGIC
 
 CACHES = (".bitmap", ".rev", ".mtimes")

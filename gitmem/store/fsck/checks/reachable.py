@@ -12,8 +12,8 @@ import heapq
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
-from gitmem.model.record import NamedTuple
 from gitmem.store.fsck.checks.ref_files import ZERO, is_id
 from gitmem.store.objects import trees
 from gitmem.store.objects.database import ObjectDamaged, Objects, inflate

@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-
-from gitmem.model.record import NamedTuple
+from typing import NamedTuple
 
 ZERO = "0" * 40
 _LINKS = 5

@@ -8,8 +8,8 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 from time import sleep
+from typing import NamedTuple
 
-from gitmem.model.record import NamedTuple
 from gitmem.store.fsck.checks.reachable import GITLINK
 from gitmem.store.objects.database import ObjectDamaged
 from gitmem.store.repository import Commit, Repository, differences

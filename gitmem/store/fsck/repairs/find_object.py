@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
-from gitmem.model.record import NamedTuple
 from gitmem.store.fsck.acknowledged import is_withheld
 from gitmem.store.fsck.checks.reachable import Lack, Walk
 from gitmem.store.fsck.checks.ref_files import is_id

@@ -8,8 +8,8 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
-from gitmem.model.record import NamedTuple
 from gitmem.store.durable import write_durably
 from gitmem.store.fsck.checks import git_directory as upkeep
 from gitmem.store.fsck.checks.head_and_index import index_against_head

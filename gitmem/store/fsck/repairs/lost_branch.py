@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.model.commit_messages import parse
-from gitmem.model.record import NamedTuple
 from gitmem.model.transcripts.batches import OP, REF
 from gitmem.store.fsck.checks.reachable import loose_names
 from gitmem.store.fsck.checks.ref_files import ZERO, all_refs, is_id, packed_refs, read_log

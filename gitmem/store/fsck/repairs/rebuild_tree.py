@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha1
 from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
-from gitmem.model.record import NamedTuple
 from gitmem.store.fsck.checks.reachable import Lack, loose_names
 from gitmem.store.objects import trees
 from gitmem.store.objects.database import ObjectDamaged, Objects

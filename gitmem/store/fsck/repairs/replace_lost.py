@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import datetime
+from typing import NamedTuple
 
 from gitmem.model.commit_messages import Note, parse, subject
-from gitmem.model.record import NamedTuple
 from gitmem.store.fsck.checks.reachable import GITLINK, Lack
 from gitmem.store.fsck.checks.ref_files import read_log
 from gitmem.store.fsck.checks.scrub import scrub
