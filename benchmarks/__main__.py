@@ -13,6 +13,7 @@ from benchmarks import (
     maintaining,
     searching,
     serving,
+    starting,
     writers,
     writes,
 )
@@ -28,6 +29,7 @@ PARTS = {
     "maintaining": maintaining.rows,
     "searching": searching.rows,
     "hooking": hooking.rows,
+    "starting": starting.rows,
     "serving": serving.rows,
 }
 

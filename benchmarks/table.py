@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
 from time import perf_counter
 from typing import NamedTuple
@@ -57,3 +58,39 @@ def interleaved(
             call()
             kept.append((perf_counter() - began) * 1000)
     return median(times[0]), median(times[1])
+
+
+class Process(NamedTuple):
+    """A process to be measured."""
+
+    command: Sequence[str]
+    said: bytes = b""
+    """What it reads on standard input; less than a pipe holds."""
+
+
+def cpu_times(
+    processes: Mapping[str, Callable[[], Process]], rounds: int, env: Mapping[str, str]
+) -> dict[str, float]:
+    """The median CPU time of each in ms, user and system, measured in turn after a first run."""
+    for each in processes.values():
+        _cpu_time(each(), env)
+    times: dict[str, list[float]] = {name: [] for name in processes}
+    for _ in range(rounds):
+        for name, each in processes.items():
+            times[name].append(_cpu_time(each(), env))
+    return {name: median(found) for name, found in times.items()}
+
+
+def _cpu_time(process: Process, env: Mapping[str, str]) -> float:
+    source, sink = os.pipe()
+    os.write(sink, process.said)
+    os.close(sink)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    actions = [(os.POSIX_SPAWN_DUP2, fd, to) for fd, to in ((source, 0), (nowhere, 1))]
+    child = os.posix_spawn(process.command[0], process.command, env, file_actions=actions)
+    os.close(source)
+    os.close(nowhere)
+    _, status, used = os.wait4(child, 0)
+    if status:
+        raise RuntimeError(f"{process.command} ended with {status}")
+    return (used.ru_utime + used.ru_stime) * 1000

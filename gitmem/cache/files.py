@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from pathlib import Path
+from os import PathLike
 
 
-def put(path: Path, data: bytes) -> None:
+def put(path: str | PathLike[str], data: bytes) -> None:
     """Replace the file at once: two processes may do so, and a third may read."""
-    temp = f"{path}.{os.getpid()}.{os.urandom(4).hex()}"
+    temp = f"{os.fspath(path)}.{os.getpid()}.{os.urandom(4).hex()}"
     with suppress(OSError):
         try:
             with open(os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:

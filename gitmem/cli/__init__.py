@@ -17,6 +17,11 @@ def main() -> NoReturn:
     if isinstance(sys.stdout, TextIOWrapper):
         # A name that this terminal cannot show must not end a command that has done its work.
         sys.stdout.reconfigure(errors="backslashreplace")
+    if sys.argv[1:] == ["--version"]:
+        from gitmem import __version__
+
+        print(f"gitmem {__version__}")
+        sys.exit(0)
     if "hook" in sys.argv[1:6]:
         from gitmem.cli.hook import run
 

@@ -92,7 +92,7 @@ def answer(call: HookCall, environ: Mapping[str, str]) -> int:
         call.event,
         call.host if call.host in HOSTS else CLAUDE,
         {},
-        str(settings.store),
+        settings.folder,
         settings.group if settings.group_named else "",
         settings.acting,
         environ.get("GITMEM_AGENT") or "",

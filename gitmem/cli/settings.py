@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
-from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import BadInput
 from gitmem.integrations.hosts.table import host_in, session_in
 
 if TYPE_CHECKING:
+    from datetime import datetime
     from pathlib import Path
 
 VARIABLES = {
@@ -66,7 +66,8 @@ class Flags(NamedTuple):
 class Settings(NamedTuple):
     """What one call of the command line goes by."""
 
-    store: Path
+    folder: str
+    """That of the store."""
     group: str
     group_named: bool
     """False when the group is only the default."""
@@ -80,6 +81,13 @@ class Settings(NamedTuple):
     quiet: bool
     colour: bool
 
+    @property
+    def store(self) -> Path:
+        """The store."""
+        from pathlib import Path  # brings half of urllib along, which few hooks need
+
+        return Path(self.folder)
+
 
 def resolve(flags: Flags, environ: Mapping[str, str]) -> Settings:
     """The settings in force under FLAGS in the environment ENVIRON; an empty variable is unset."""
@@ -90,7 +98,7 @@ def resolve(flags: Flags, environ: Mapping[str, str]) -> Settings:
     agent = environ.get("GITMEM_AGENT") or (host.name if host else DEFAULT_AGENT)
     session = environ.get("GITMEM_SESSION") or session_in(environ)
     return Settings(
-        store=_store(flags.store or environ.get("GITMEM_HOME", ""), environ),
+        folder=_store(flags.store or environ.get("GITMEM_HOME", ""), environ),
         group=group or DEFAULT_GROUP,
         group_named=group is not None,
         acting=acting,
@@ -104,21 +112,21 @@ def resolve(flags: Flags, environ: Mapping[str, str]) -> Settings:
     )
 
 
-def _store(named: str, environ: Mapping[str, str]) -> Path:
-    from pathlib import Path  # brings half of urllib along, which --version does not need
-
+def _store(named: str, environ: Mapping[str, str]) -> str:
     home = environ.get("HOME") or os.path.expanduser("~")
     if named:
         # Shells leave the tilde of `--store=~/memory` alone, and so do .env files.
-        return Path(os.path.abspath(home + named[1:] if named[:2] in ("~", "~/") else named))
+        return os.path.abspath(home + named[1:] if named[:2] in ("~", "~/") else named)
     data = environ.get("XDG_DATA_HOME", "")
     # The XDG specification: a relative path is invalid and to be ignored.
-    return Path(data if data.startswith("/") else f"{home}/.local/share") / "gitmem"
+    return os.path.join(data if data.startswith("/") else f"{home}/.local/share", "gitmem")
 
 
 def _moment(text: str) -> datetime | None:
     if not text:
         return None
+    from datetime import datetime  # nearly always the clock runs
+
     try:
         moment = datetime.fromisoformat(text)
         if not FIRST_YEAR <= moment.year <= LAST_YEAR:

@@ -8,7 +8,6 @@ from itertools import islice
 
 from gitmem.errors import BadInput, MomentNotFound
 from gitmem.memory.group import Group
-from gitmem.store.history.log import commits_like, peel
 from gitmem.store.objects.database import ObjectMissing
 from gitmem.store.repository import BRANCH, Repository
 
@@ -88,6 +87,8 @@ def _by_time(group: Group, moment: datetime) -> str:
 
 
 def _by_id(repository: Repository, oid: str) -> str:
+    from gitmem.store.history.log import peel  # only where a moment is named
+
     try:
         with repository.objects.probing():
             commit = peel(repository, oid)
@@ -105,6 +106,8 @@ def _by_tag(repository: Repository, name: str) -> str | None:
     oid = repository.reference(f"refs/tags/{short}") if short else None
     if oid is None:
         return None
+    from gitmem.store.history.log import peel
+
     commit = peel(repository, oid)
     if commit is None:
         raise MomentNotFound(f"the tag {name!r} is not on a commit", hint=FORMS, at=name)
@@ -112,6 +115,8 @@ def _by_tag(repository: Repository, name: str) -> str | None:
 
 
 def _by_prefix(repository: Repository, prefix: str) -> str:
+    from gitmem.store.history.log import commits_like
+
     found = commits_like(repository, prefix)
     if not found:
         raise MomentNotFound(f"there is no commit {prefix}", hint=FORMS, at=prefix)

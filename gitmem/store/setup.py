@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -74,7 +73,7 @@ def create(gitdir: Path, worktree: str, note: Note, now: datetime) -> None:
         sync_tree(draft)
         rename_durably(draft, gitdir)
     except BaseException:
-        shutil.rmtree(draft, ignore_errors=True)  # a full disk needs the room for the next attempt
+        _remove_tree(draft, ignore_errors=True)  # a full disk needs the room for the next attempt
         raise
 
 
@@ -128,10 +127,16 @@ def _close_to_others(folder: Path) -> None:
         del folders
 
 
+def _remove_tree(folder: Path, *, ignore_errors: bool = False) -> None:
+    from shutil import rmtree  # brings three compressors along, which nobody needs who reads
+
+    rmtree(folder, ignore_errors=ignore_errors)
+
+
 def remove_drafts(repos: Path) -> None:
     """Remove what an initialiser that died had begun. Needs the store's lock."""
     for draft in repos.glob(f"{_DRAFT}*"):
-        shutil.rmtree(draft, ignore_errors=True)
+        _remove_tree(draft, ignore_errors=True)
 
 
 def config_text(worktree: str) -> str:
@@ -324,6 +329,8 @@ def to_quarantine(gitdir: Path, path: Path, name: str) -> Path:
     number = 0
     while os.path.lexists(folder / f"{name}.{number}"):
         number += 1
-    shutil.move(path, folder / f"{name}.{number}")
+    from shutil import move
+
+    move(path, folder / f"{name}.{number}")
     sync_folder(folder)
     return folder / f"{name}.{number}"

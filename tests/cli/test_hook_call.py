@@ -12,6 +12,7 @@ import pytest
 from gitmem.cli.commands.hook import command
 from gitmem.cli.hook import plain_call
 from gitmem.cli.invocation import Invocation
+from gitmem.memory.write.quiet import Asking, keep_quiet, state_of
 
 CALLS = [
     ["hook", "stop"],
@@ -84,6 +85,35 @@ def test_a_hook_imports_no_click(tmp_path: Path, event: str) -> None:
     assert done.returncode == 0
     assert {"gitmem.cli.hook"} <= modules(done)
     assert modules(done).isdisjoint({"click", "pygit2", "yaml", "sqlite3"})
+
+
+LIGHT = {"pathlib", "urllib.parse", "datetime", "zlib", "unicodedata", "gitmem.store"}
+"""What a hook that has nothing to do must not import."""
+
+
+def test_an_idle_prompt_imports_next_to_nothing(tmp_path: Path) -> None:
+    assert run(tmp_path, "init").returncode == 0
+
+    done = run(tmp_path, "hook", "user-prompt-submit", heard='{"prompt": "thanks, great!"}')
+
+    assert modules(done).isdisjoint({*LIGHT, "hashlib"})
+
+
+def test_a_quiet_turn_imports_next_to_nothing(tmp_path: Path) -> None:
+    assert run(tmp_path, "init").returncode == 0
+    project = str(tmp_path.parent)
+    turn = f'{{"session_id": "s", "cwd": "{project}"}}'
+    asking = Asking(str(tmp_path), project, "", "")
+    worktree = str(tmp_path / "groups" / "main")
+    state = state_of(str(tmp_path), "main", worktree)
+    assert state is not None
+    keep_quiet(asking, "main", worktree, state._replace(newest=0))
+
+    done = run(tmp_path, "hook", "stop", heard=turn)
+
+    assert done.returncode == 0
+    assert "gitmem.memory.write.quiet" in modules(done)
+    assert modules(done).isdisjoint(LIGHT)
 
 
 def test_what_is_no_json_is_told_without_a_trace(tmp_path: Path) -> None:

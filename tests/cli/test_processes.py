@@ -52,8 +52,15 @@ def store(home: Path) -> Path:
     return home
 
 
-@pytest.mark.parametrize("args", [["--version"], ["--help"], ["write", "--help"]])
-def test_version_and_help_import_nothing_heavy(args: list[str]) -> None:
+def test_the_version_needs_no_click() -> None:
+    modules = imported("--version")
+
+    assert "gitmem.cli" in modules
+    assert modules.isdisjoint({"click", "gitmem.cli.app", "gitmem.errors"})
+
+
+@pytest.mark.parametrize("args", [["--help"], ["write", "--help"]])
+def test_help_imports_nothing_heavy(args: list[str]) -> None:
     modules = imported(*args)
 
     heavy = {"pygit2", "yaml", "json", "difflib", "sqlite3", "dataclasses", "importlib.metadata"}
@@ -90,6 +97,30 @@ WRITER = {
 }
 
 
+UNREAD = {
+    *("shutil", "bz2", "lzma", "gitmem.store.history.log", "gitmem.store.history.moves"),
+    "gitmem.model.transcripts.scratchpads",
+}
+"""What only writers, damage and the past need."""
+
+
+@pytest.mark.parametrize("text", ["hello", "hello\nand more\n"])
+def test_a_plain_change_imports_no_libgit2(store: Path, text: str) -> None:
+    process("write", "a.md", "hello\n")
+
+    assert "pygit2" not in imported("write", "a.md", text)
+
+
+def test_dates_that_are_kept_import_no_walk(store: Path) -> None:
+    process("write", "reference/preferences.md", "--entry", "Tea", "green")
+    process("inject")
+
+    modules = imported("inject")
+
+    assert "gitmem.memory.entries.dates" in modules
+    assert "gitmem.store.history.dating" not in modules
+
+
 def test_a_write_imports_only_what_it_needs(store: Path) -> None:
     modules = imported("write", "a.md", "hello")
 
@@ -103,7 +134,7 @@ def test_reading_imports_nothing_that_writes(store: Path, args: list[str]) -> No
 
     modules = imported(*args)
 
-    assert modules & (HEAVY | WRITER | {"json"}) == set()
+    assert modules & (HEAVY | WRITER | UNREAD | {"json"}) == set()
 
 
 @pytest.mark.parametrize("args", [["search", "hello"], ["inject", "--prompt", "hello"]])

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gitmem.model.language.common_words import STOP_WORDS
+from gitmem.model.language.common_words import REPLIES, STOP_WORDS
+from gitmem.model.language.idle_terms import IDLE_TERMS
 from gitmem.model.language.stems import stem
 from gitmem.model.language.words import LONGEST, asked, marked, telling, terms_of, words_of
 
@@ -256,3 +257,9 @@ def test_the_words_of_a_text_are_the_same_beside_a_word_of_another_language() ->
 )
 def test_what_holds_a_sentence_together_is_not_looked_for(text: str, terms: list[str]) -> None:
     assert asked(text) == [stem(each) for each in terms]
+
+
+def test_the_terms_of_idle_words_are_written_down() -> None:
+    made = frozenset(map(stem, (*REPLIES, *STOP_WORDS)))
+
+    assert made == IDLE_TERMS, " ".join(sorted(made))

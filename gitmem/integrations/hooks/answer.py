@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import GitmemError, NotFound
 from gitmem.integrations.hooks.dialects import EVENTS, Payload, answer
 from gitmem.integrations.hosts.table import HOSTS
 from gitmem.model.context.escape import NOTHING, ForModel, shown
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 LARGEST = 32 * 1024 * 1024
 """Bytes that a host may say; a file that was written stands in them, too."""
@@ -161,7 +163,7 @@ def respond(asked: Asked) -> Reply:
         said = Said(notice=_notice(error, event))
         _debugged(asked)
     # A name or a value in an error is as hostile on a terminal as it is to a model.
-    notice = shown(said.notice)
+    notice = shown(said.notice) if said.notice else ""
     if event in host.deaf:
         return Reply(complaint=" ".join(notice.split()))
     return Reply(answer(host, event, said.context, notice))

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitmem.integrations.hooks.answer import Asked
-from gitmem.integrations.hooks.limits import Room
 from gitmem.integrations.hooks.sessions import asking
 from gitmem.integrations.hooks.tool_use import group_at
 from gitmem.integrations.host_memory.folders import own_folder_at, used_for
@@ -21,6 +19,7 @@ from gitmem.model.access import MAIN
 from gitmem.model.context.escape import NOTHING, ForModel
 
 if TYPE_CHECKING:
+    from gitmem.integrations.hooks.limits import Room
     from gitmem.integrations.host_memory.adopt import OwnAdopted
 
 
@@ -83,6 +82,8 @@ def _adopted(asked: Asked, folder: str, known: str, tell: Callable[[str], None])
         return known
     if not known and is_moved(asked.store, asked.host, folder):
         return ""  # the session began before the host was told; `install` copies what it wrote
+    from pathlib import Path
+
     from gitmem.integrations.host_memory.adopt import adopt_own
     from gitmem.integrations.host_memory.projects import has_memory
     from gitmem.integrations.install.record import alone
@@ -124,6 +125,8 @@ def _news(asked: Asked, done: OwnAdopted) -> str:
 
 def _is_unfinished(store: str, name: str) -> bool:
     """Whether an adoption died: a hook that takes too long is ended."""
+    from pathlib import Path
+
     from gitmem.memory.group import Store
 
     return Store(Path(store)).is_unfinished(name)

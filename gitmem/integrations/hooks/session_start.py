@@ -259,7 +259,14 @@ def memory_within(
     room = room._replace(chars=min(own, room.chars)) if own else room
     budget = room.chars
     while True:
-        found = inject(group, budget=budget, measure=room.weight, format=format, without=without)
+        found = inject(
+            group,
+            budget=budget,
+            measure=room.weight,
+            format=format,
+            without=without,
+            count_edits=False,
+        )
         text = _with_rest(found, room)
         over = room.weight(text) - room.chars
         if over <= 0 or not budget:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 RECALLED = 1500
 """Characters of memory that a prompt may call for."""
-_COMMAND = re.compile(r"(/[a-zA-Z][\w:-]*)(?:\s|\Z)")
+_COMMAND = r"(/[a-zA-Z][\w:-]*)(?:\s|\Z)"
 """What a command of the host looks like."""
 TURNS = 100
 """After so many a session is reminded of the diary."""
@@ -61,7 +61,9 @@ def prompted(asked: Asked) -> Said:
 
     with opened(asked) as group, instead(lambda: _make_ready(asked, group)):
         if is_ready(group):
-            found = inject(group, prompt=prompt, chars=RECALLED, format=host.format)
+            found = inject(
+                group, prompt=prompt, chars=RECALLED, format=host.format, count_edits=False
+            )
             context = found.memory_context
             return Said(context, damage_words(group.damage))
         _make_ready(asked, group)
@@ -77,7 +79,7 @@ def _make_ready(asked: Asked, group: Group) -> None:
 
 def _is_command(prompt: str) -> bool:
     """Whether it is for the host, and no question; `/tmp is full` is one."""
-    found = _COMMAND.match(prompt)
+    found = re.match(_COMMAND, prompt) if prompt.startswith("/") else None
     return found is not None and not os.path.exists(found[1])
 
 
@@ -123,12 +125,10 @@ def _was_quiet(asked: Asked, parts: Parts) -> bool:
 
         if not is_own_quiet(asked, name):
             return False
-    from pathlib import Path
-
     from gitmem.memory.transcripts.sessions import keep_session, read_session
     from gitmem.memory.write.caught_up import still_caught_up
 
-    gitdir = Path(asked.store, "repos", f"{name}.git")
+    gitdir = os.path.join(asked.store, "repos", f"{name}.git")
     still_caught_up(gitdir, began)
     if asked.name == "SubagentStop":
         return True

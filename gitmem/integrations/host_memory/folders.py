@@ -131,12 +131,16 @@ def folder_names(directory: str) -> set[str]:
 
     To JavaScript a character beyond the first 65,536 is two, to Python it is one; both write here.
     """
-    import re
+    if directory.isascii():
+        return {_plain(directory)}
     from unicodedata import normalize  # a megabyte that few calls need
 
-    name = directory if directory.isascii() else normalize("NFC", directory)
-    twice = re.sub("[^\0-\uffff]", "--", name)
-    return {re.sub("[^a-zA-Z0-9]", "-", each) for each in (name, twice)}
+    name = normalize("NFC", directory)
+    return {_plain(name), _plain("".join("--" if each > "\uffff" else each for each in name))}
+
+
+def _plain(name: str) -> str:
+    return "".join(each if each.isascii() and each.isalnum() else "-" for each in name)
 
 
 def main_checkout(project: str) -> str:

@@ -126,13 +126,15 @@ def inject(
     annotate: bool | None = None,
     measure: Callable[[str], int] = len,
     without: tuple[str, ...] = (),
+    count_edits: bool = True,
 ) -> Injected:
     """The memory that a prompt should hold, now or as it was at a moment.
 
     Its layout says which layers are shown and how; the options change that for this once. With a
     PROMPT, passages that fit its end are added: at most TOP, with at most CHARS characters.
     MEASURE is what a budget counts in, where that is not characters. WITHOUT names files of this
-    group that the model gets in another way.
+    group that the model gets in another way. COUNT_EDITS looks at every file of the work tree for
+    edits that do not show yet: at 2,500 files that is a quarter of the time.
     """
     moment = moment_at(group, at)
     layout = moment.loaded.layout
@@ -154,7 +156,7 @@ def inject(
             read = reader.with_prompt(read, prompt, retrieval, wanted.layers)
         unmade = unmade_files(sources.own, layout)
         silenced = tuple(_silenced(sources))
-    text, untaken = page.text(_all(read)), _untaken(group, moment)
+    text, untaken = page.text(_all(read)), _untaken(group, moment) if count_edits else None
     first = NOTHING if text or without else _first_words(unmade, page, limit)
     pins = {name or group.name: each.commit for name, each in sources.by_group.items()}
     return Injected(

@@ -20,7 +20,7 @@ from gitmem.model.curate.lint import (
     lint_markers,
 )
 from gitmem.model.layout.layout import Layer, Layout
-from gitmem.store.history.moves import SUBMODULE
+from gitmem.store.objects.trees import SUBMODULE
 from gitmem.store.repository import Snapshot
 from gitmem.store.transaction.capture import sound
 

@@ -46,7 +46,7 @@ from gitmem.model.entries.freshness import STATES, state_of
 from gitmem.model.entries.rules import one_of
 from gitmem.model.layout.archives import is_archived
 from gitmem.model.layout.layout import Layer, Layout
-from gitmem.store.history.moves import SUBMODULE
+from gitmem.store.objects.trees import SUBMODULE
 from gitmem.store.repository import Snapshot
 
 JOB = "report"

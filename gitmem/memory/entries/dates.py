@@ -13,13 +13,12 @@ from gitmem.cache.dates import NAME, is_kept, load, save
 from gitmem.model.entries.dates import Chronicle, Forgotten
 from gitmem.model.entries.freshness import blocks, key_of, key_of_file
 from gitmem.model.layout.layout import Layer, Layout
-from gitmem.store.history.dating import bring_up
-from gitmem.store.history.regained_dates import Reading
 from gitmem.store.repository import Snapshot
 
 if TYPE_CHECKING:
     from gitmem.memory.context.pins import Pinned
     from gitmem.memory.group import Group
+    from gitmem.store.history.regained_dates import Reading
 
 FILE_ITSELF = "/"
 """What a file is called that is an entry: no title can be like that."""
@@ -102,6 +101,8 @@ def dates_at(group: Group, snapshot: Snapshot, layout: Layout, of: str = "") -> 
     """
     cache, signature = cache_of(group, of), _signature(layout)
     known = load(cache, signature)
+    if known is not None and known.commit == snapshot.commit:
+        return Dates(known)  # what walks through history is not even imported
 
     def keep(found: Chronicle) -> None:
         if group.keeps:
@@ -136,6 +137,8 @@ def _brought_up(
     def keep_half(found: Chronicle) -> None:
         if is_new:
             keep(found)
+
+    from gitmem.store.history.dating import bring_up
 
     found, steps = bring_up(known, repository, commit, reading, keep_half)
     if steps >= FEW if found is known else is_new:
@@ -172,6 +175,8 @@ def _is_no_entry(kind: str) -> bool:
 
 def reading_of(layout: Layout) -> Reading:
     """How files are read for their dates, where LAYOUT counts."""
+    from gitmem.store.history.regained_dates import Reading
+
     held: dict[bytes, bytes] = {}
 
     def keys(data: bytes) -> list[bytes]:

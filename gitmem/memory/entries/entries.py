@@ -16,7 +16,7 @@ from gitmem.model.entries.edit import Entry, find, parse, split_address
 from gitmem.model.entries.rules import is_retired, one_of, remarks, status_of
 from gitmem.model.layout.layout import Layer, Layout
 from gitmem.model.paths import glob_match
-from gitmem.store.history.moves import SUBMODULE
+from gitmem.store.objects.trees import SUBMODULE
 from gitmem.store.repository import Snapshot
 
 KIND = "entries"

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from gitmem.memory.group import Group
 from gitmem.memory.resolve import resolve
 from gitmem.model.paths import glob_match
-from gitmem.store.history.moves import SUBMODULE
 from gitmem.store.objects.database import ObjectDamaged
+from gitmem.store.objects.trees import SUBMODULE
 from gitmem.store.repository import Repository
 
 

@@ -10,8 +10,7 @@ from gitmem.memory.resolve import resolve
 from gitmem.model.commit_messages import revealed
 from gitmem.model.paths import fold
 from gitmem.model.text.quoting import quoted
-from gitmem.store.history.log import follow, locate
-from gitmem.store.history.moves import SUBMODULE, compare_commit
+from gitmem.store.objects.trees import SUBMODULE
 from gitmem.store.repository import Commit, Repository, Snapshot
 
 SEARCHED_BACK = 2000
@@ -72,6 +71,8 @@ def missing(group: Group, snapshot: Snapshot, path: str) -> PathNotFound:
             hint=f"see since when: `gitmem log {quoted(path)}`",
             path=path,
         )
+    from gitmem.store.history.log import follow  # only where something is missing
+
     visits = follow(group.repository, snapshot.commit, path, within=SEARCHED_BACK)
     last = next(visits, None)
     if last:
@@ -102,6 +103,8 @@ def _no_file(snapshot: Snapshot, path: str) -> PathNotFound:
 
 def _vanished(group: Group, path: str, last: Commit) -> PathNotFound:
     """It existed: say what became of it, and how to have it back. LAST is who touched it last."""
+    from gitmem.store.history.log import locate
+
     repository = group.repository
     holders = (last, *map(repository.commit, last.parents))
     holder = next(each for each in holders if locate(repository, each.tree, path))
@@ -126,6 +129,8 @@ def _vanished(group: Group, path: str, last: Commit) -> PathNotFound:
 
 
 def _moved_to(repository: Repository, last: Commit, holder: Commit, path: str) -> str:
+    from gitmem.store.history.moves import compare_commit
+
     moves = compare_commit(repository, last, holder).moves
     return next((target for target, source in moves.items() if source == path), "")
 

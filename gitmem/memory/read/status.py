@@ -37,9 +37,9 @@ from gitmem.model.text.numbers import counted
 from gitmem.store.fsck.acknowledged import read_acknowledged
 from gitmem.store.fsck.checks.check import VERIFIED
 from gitmem.store.fsck.checks.git_directory import late_edits
-from gitmem.store.history.moves import SUBMODULE
 from gitmem.store.left.kept import Unreadable, unreadable
 from gitmem.store.lock import Lock, lock_path
+from gitmem.store.objects.trees import SUBMODULE
 from gitmem.store.repository import BRANCH, Snapshot
 from gitmem.store.transaction.capture import Holding, sound
 from gitmem.store.transaction.git_operations import GitOperation

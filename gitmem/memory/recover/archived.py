@@ -22,9 +22,9 @@ from gitmem.model.entries.edit import Entry, parse, slug_of, split_address
 from gitmem.model.layout.archives import archive_of, archives
 from gitmem.model.layout.layout import Layout
 from gitmem.store.history.log import follow, locate
-from gitmem.store.history.moves import SUBMODULE, compare_commit
+from gitmem.store.history.moves import compare_commit
 from gitmem.store.objects.database import ObjectDamaged
-from gitmem.store.objects.trees import Node
+from gitmem.store.objects.trees import SUBMODULE, Node
 from gitmem.store.repository import Commit, Repository, Snapshot
 
 

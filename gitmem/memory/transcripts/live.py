@@ -12,7 +12,6 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import sha1
-from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.cache.files import put
@@ -41,7 +40,7 @@ def note_live(store: str, session: LiveSession) -> None:
     except OSError:
         with suppress(OSError):
             os.mkdir(os.path.dirname(path), 0o700)
-        put(Path(path), data)
+        put(path, data)
 
 
 def live_sessions(store: str) -> Iterator[tuple[LiveSession, float]]:

@@ -9,7 +9,7 @@ import json
 import os
 from contextlib import suppress
 from hashlib import sha1
-from pathlib import Path
+from os import PathLike
 from typing import NamedTuple
 
 from gitmem.cache.files import put
@@ -35,10 +35,11 @@ class Session(NamedTuple):
     """The file that has its summary, where it was compacted and did not start again since."""
 
 
-def read_session(gitdir: Path, session: str) -> Session:
+def read_session(gitdir: str | PathLike[str], session: str) -> Session:
     """What is remembered; nothing of a session that is new."""
     try:
-        return _session(_path(gitdir, session).read_bytes())
+        with open(_path(gitdir, session), "rb") as file:
+            return _session(file.read())
     except _UNREADABLE:
         return Session()
 
@@ -49,22 +50,22 @@ def _session(data: bytes) -> Session:
     return Session(shown, int(row["turns"]), bool(row["nudge"]), str(row.get("compacted") or ""))
 
 
-def keep_session(gitdir: Path, session: str, known: Session) -> None:
+def keep_session(gitdir: str | PathLike[str], session: str, known: Session) -> None:
     """Remember it."""
     path = _path(gitdir, session)
     with suppress(OSError):
-        path.parent.mkdir(mode=0o700, exist_ok=True)
+        os.mkdir(os.path.dirname(path), 0o700)
     put(path, json.dumps(known._asdict()).encode())
 
 
-def forget_sessions(gitdir: Path, now: float) -> None:
+def forget_sessions(gitdir: str | PathLike[str], now: float) -> None:
     """Forget those that were not seen for long."""
     with suppress(OSError):
-        for each in os.scandir(gitdir / "gitmem" / FOLDER):
+        for each in os.scandir(os.path.join(gitdir, "gitmem", FOLDER)):
             if now - each.stat().st_mtime > KEPT:
                 os.unlink(each.path)
 
 
-def _path(gitdir: Path, session: str) -> Path:
+def _path(gitdir: str | PathLike[str], session: str) -> str:
     name = sha1(session.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()[:16]
-    return gitdir / "gitmem" / FOLDER / name
+    return os.path.join(gitdir, "gitmem", FOLDER, name)

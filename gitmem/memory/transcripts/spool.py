@@ -97,10 +97,12 @@ def left_by(store: str, ended: Ended) -> Ended | None:
 
 
 def _name(ended: Ended) -> str:
-    from zlib import crc32
+    mark = ""
+    if ended.summary:
+        from zlib import crc32
 
-    text = ended.summary.encode("utf-8", "surrogatepass")
-    mark = f"-{crc32(text):08x}" if text else ""  # one does not take the place of the other
+        text = ended.summary.encode("utf-8", "surrogatepass")
+        mark = f"-{crc32(text):08x}"  # one does not take the place of the other
     return f"{ended.host}-{_plain(ended.session)}{mark}"
 
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from contextlib import suppress
-from hashlib import sha1
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from gitmem.cache.files import put
+if TYPE_CHECKING:
+    from pathlib import Path  # a turn that changed nothing needs neither it nor hashlib
 
 FILE = "caught-up"
 _LARGEST = 1_048_576
@@ -21,11 +21,15 @@ _LARGEST = 1_048_576
 
 def note_caught_up(gitdir: Path, at: float, held: Iterable[str]) -> None:
     """Record that what was written before AT is captured, but for the HELD paths."""
-    put(_path(gitdir), "\n".join(map(_digest, held)).encode("ascii"))
+    from pathlib import Path
+
+    from gitmem.cache.files import put
+
+    put(Path(_path(gitdir)), "\n".join(map(_digest, held)).encode("ascii"))
     still_caught_up(gitdir, at)
 
 
-def still_caught_up(gitdir: Path, at: float) -> None:
+def still_caught_up(gitdir: Path | str, at: float) -> None:
     """Record that nothing has changed until AT; a group without a record gets none."""
     with suppress(OSError):
         os.utime(_path(gitdir), (at, at))
@@ -47,9 +51,11 @@ def is_among(path: str, digests: frozenset[str]) -> bool:
 
 
 def _digest(path: str) -> str:
+    from hashlib import sha1
+
     # A name may hold what must not be kept anywhere else: no purge has to look here.
     return sha1(path.encode("utf-8", "surrogateescape"), usedforsecurity=False).hexdigest()
 
 
-def _path(gitdir: Path) -> Path:
-    return gitdir / "gitmem" / FILE
+def _path(gitdir: Path | str) -> str:
+    return os.path.join(gitdir, "gitmem", FILE)

@@ -10,7 +10,7 @@ from gitmem.memory.write.free_path import check_place
 from gitmem.model.guards import check_policy, check_size
 from gitmem.model.layout.layout import FILE, Layout
 from gitmem.model.paths import check_path, find_twin, numbered
-from gitmem.store.history.moves import SUBMODULE
+from gitmem.store.objects.trees import SUBMODULE
 from gitmem.store.repository import Snapshot
 
 Changes = Mapping[str, bytes | None]

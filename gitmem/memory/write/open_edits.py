@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from gitmem.memory.group import Group
 from gitmem.model.guards import hold_rule
 from gitmem.model.paths import check_path, is_inside
-from gitmem.store.history.moves import SUBMODULE, likeness_of, pair_moves
+from gitmem.store.history.moves import likeness_of, pair_moves
 from gitmem.store.index.file import Entry, is_clean
 from gitmem.store.lock import Lock, lock_path
 from gitmem.store.objects.database import ObjectDamaged
-from gitmem.store.objects.trees import Node
+from gitmem.store.objects.trees import SUBMODULE, Node
 from gitmem.store.repository import Repository, Snapshot
 from gitmem.store.setup import is_tied
 from gitmem.store.transaction.capture import Holding

@@ -13,9 +13,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.memory.group import Group
-from gitmem.store.history.moves import SUBMODULE
 from gitmem.store.index.file import IndexFile
-from gitmem.store.objects.trees import Node, Tree
+from gitmem.store.objects.trees import SUBMODULE, Node, Tree
 from gitmem.store.repository import Snapshot
 from gitmem.store.worktree.worktree import WorkTree
 

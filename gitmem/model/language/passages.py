@@ -222,7 +222,7 @@ def _cut(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
                 yield start + line.start(), start + line.end()
             continue
         at = start + line.start()
-        ends = [at + each.end() for each in SENTENCE_END.finditer(line[0])]
+        ends = [at + each.end() for each in re.finditer(SENTENCE_END, line[0])]
         for end in [*ends, start + line.end()]:
             while end - at > MOST:
                 blank = text.rfind(" ", at + 1, at + MOST)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from functools import cache
 
-from gitmem.model.language.common_words import ASKING, HIRAGANA, PARTICLES, REPLIES, STOP_WORDS
+from gitmem.model.language.common_words import ASKING, HIRAGANA, PARTICLES, STOP_WORDS
+from gitmem.model.language.idle_terms import IDLE_TERMS
 from gitmem.model.language.normal_forms import normal_form
 from gitmem.model.language.stems import IRREGULAR, stem
 
@@ -78,13 +78,7 @@ def is_about_something(text: str) -> bool:
     Replies and orders are made of the same few words: `nice work`, `try the next one`. A prompt of
     nothing else is about what was just done, and calls for no memory.
     """
-    idle = _idle_terms()
-    return any(not idle.issuperset(_sought(each)) for each in telling(text))
-
-
-@cache
-def _idle_terms() -> frozenset[str]:
-    return frozenset(map(stem, (*REPLIES, *STOP_WORDS)))
+    return any(not IDLE_TERMS.issuperset(_sought(each)) for each in telling(text))
 
 
 def asked(text: str) -> list[str]:

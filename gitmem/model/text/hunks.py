@@ -12,3 +12,28 @@ class Hunk(NamedTuple):
     a1: int
     b0: int
     b1: int
+
+
+def one_hunk(old: bytes, new: bytes) -> Hunk | None:
+    """The one range that differs, where no diff could see it otherwise; None where one has to look.
+
+    Most writes replace, append or create. That a line could also belong to the next range, or that
+    some of the lines between have stayed, is for a real diff to judge.
+    """
+    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    if b"\r" in old or b"\r" in new:
+        return None  # to git only a newline ends a line
+    start = _common(before, after)
+    end = min(_common(before[::-1], after[::-1]), min(len(before), len(after)) - start)
+    gone, come = before[start : len(before) - end], after[start : len(after) - end]
+    around = {*before[max(0, start - 1) : start], *before[len(before) - end :][:1]}
+    edges = {*gone[:1], *gone[-1:], *come[:1], *come[-1:]}
+    if around & edges or not set(gone).isdisjoint(come):
+        return None
+    return Hunk(start, start + len(gone), start, start + len(come))
+
+
+def _common(one: list[bytes], other: list[bytes]) -> int:
+    """How many lines are the same from the first on."""
+    both = zip(one, other, strict=False)
+    return next((at for at, (a, b) in enumerate(both) if a != b), min(len(one), len(other)))

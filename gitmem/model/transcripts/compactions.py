@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 
 from gitmem.model.language.sentences import SENTENCE_END
-from gitmem.model.transcripts.scratchpads import summary_in
 
 HEADING = "## Session Compaction"
 GIST = 250
@@ -14,32 +13,33 @@ GIST = 250
 BETWEEN = "; "
 """Between the summaries of one day."""
 
-_ANALYSIS = re.compile(r"<(/?)analysis\b[^<>]*>", re.IGNORECASE)
-_BEGIN = re.compile(r"(?im)^[ \t]*<analysis\b[^<>]*>")
+# Strings: most texts hold no summary, and to compile all of these takes milliseconds.
+_ANALYSIS = r"(?i)<(/?)analysis\b[^<>]*>"
+_BEGIN = r"(?im)^[ \t]*<analysis\b[^<>]*>"
 # At the start of a line, or right behind `</analysis>`: elsewhere it is prose about the tag.
-_OPEN = re.compile(r"(?im)(?:^|(?<=>))[ \t]*<summary\b[^<>]*>")
-_CLOSE = re.compile(r"(?i)</summary\s*>")
-_SECTION = re.compile(rf"(?m)^{HEADING}\b.*$")
-_SUMMARY = re.compile(r"(?im)^summary:[ \t]*[\"']?<analysis\b.*$")
-_NEXT = re.compile(r"(?m)^#{1,6} ")
-_ITEM = re.compile(r"(?:[-*+]|\d{1,2}[.)])\s+")
-_LABEL = re.compile(r"(?:\d{1,2}[.)]\s+)?(?:\*\*|__)?[^.!?:]{1,80}:(?:\*\*|__)?:?")
-_LABELLED = re.compile(r"\d{1,2}[.)]\s+(?:\*\*|__)?[^.!?:]{1,80}:(?:\*\*|__)?\s+(?=\S)")
-_BOLD = re.compile(r"\*\*[^*]{1,80}\*\*|__[^_]{1,80}__")
-_FENCE = re.compile(r"`{3,}|~{3,}")
-_RULE = re.compile(r"(?:[-*_=`~]{3,}.*|</?[a-zA-Z][^<>]*>)")
+_OPEN = r"(?im)(?:^|(?<=>))[ \t]*<summary\b[^<>]*>"
+_CLOSE = r"(?i)</summary\s*>"
+_SECTION = rf"(?m)^{HEADING}\b.*$"
+_SUMMARY = r"(?im)^summary:[ \t]*[\"']?<analysis\b.*$"
+_NEXT = r"(?m)^#{1,6} "
+_ITEM = r"(?:[-*+]|\d{1,2}[.)])\s+"
+_LABEL = r"(?:\d{1,2}[.)]\s+)?(?:\*\*|__)?[^.!?:]{1,80}:(?:\*\*|__)?:?"
+_LABELLED = r"\d{1,2}[.)]\s+(?:\*\*|__)?[^.!?:]{1,80}:(?:\*\*|__)?\s+(?=\S)"
+_BOLD = r"\*\*[^*]{1,80}\*\*|__[^_]{1,80}__"
+_FENCE = r"`{3,}|~{3,}"
+_RULE = r"(?:[-*_=`~]{3,}.*|</?[a-zA-Z][^<>]*>)"
 
 
 def _scratchpad_end(text: str, start: int, stop: int) -> tuple[int, bool]:
     """Where the scratchpad that begins at START ends, and whether a summary begins there."""
     depth, closed = 0, 0
-    for tag in _ANALYSIS.finditer(text, start, stop):
+    for tag in re.compile(_ANALYSIS).finditer(text, start, stop):
         depth += -1 if tag[1] else 1
         closed = tag.end() if tag[1] else closed
         if not depth:
-            opened = _OPEN.search(text, tag.end(), stop)
+            opened = re.compile(_OPEN).search(text, tag.end(), stop)
             return (opened.start(), True) if opened else (tag.end(), False)
-    opened = _OPEN.search(text, start, stop)
+    opened = re.compile(_OPEN).search(text, start, stop)
     if opened:
         return opened.start(), True
     return closed or stop, False
@@ -51,7 +51,7 @@ def gist(text: str) -> str:
     if not said:
         lines = filter(None, map(str.strip, text.splitlines()))
         return cut(next(lines, "").strip("# "), GIST)
-    return _sentences(_ITEM.sub("", _LABELLED.sub("", said), count=1))
+    return _sentences(re.sub(_ITEM, "", re.sub(_LABELLED, "", said), count=1))
 
 
 def _first_paragraph(text: str) -> Iterator[str]:
@@ -59,11 +59,11 @@ def _first_paragraph(text: str) -> Iterator[str]:
     begun, fence = False, ""
     for each in text.splitlines():
         line = " ".join(each.split())
-        mark = _FENCE.match(line)
+        mark = re.match(_FENCE, line)
         if mark and (not fence or mark[0].startswith(fence)):
             fence = "" if fence else mark[0]
         is_content = bool(line) and not fence and not mark and not _is_heading(line)
-        if begun and (not is_content or _ITEM.match(line)):
+        if begun and (not is_content or re.match(_ITEM, line)):
             return
         if is_content:
             begun = True
@@ -72,12 +72,12 @@ def _first_paragraph(text: str) -> Iterator[str]:
 
 def _is_heading(line: str) -> bool:
     forms = (_LABEL, _RULE, _BOLD)
-    return line.startswith("#") or any(each.fullmatch(line) for each in forms)
+    return line.startswith("#") or any(re.fullmatch(each, line) for each in forms)
 
 
 def _sentences(text: str) -> str:
     """As many whole sentences of TEXT as there is room for; of one that is too long, a part."""
-    ends = [found.start() for found in SENTENCE_END.finditer(text)]
+    ends = [found.start() for found in re.finditer(SENTENCE_END, text)]
     whole = [end for end in (*ends, len(text)) if end <= GIST]
     return text[: whole[-1]].rstrip() if whole else cut(text, GIST)
 
@@ -89,9 +89,11 @@ def cut(text: str, most: int) -> str:
 
 def gists(text: str) -> str:
     """What the compactions in the file TEXT are about, for one that has no summary of its own."""
-    heads = list(_SECTION.finditer(text)) if HEADING in text else []
+    heads = list(re.finditer(_SECTION, text)) if HEADING in text else []
     if not heads:
         return ""
+    from gitmem.model.transcripts.scratchpads import summary_in
+
     stops = [*(each.start() for each in heads[1:]), len(text)]
     sections = (text[head.end() : stop] for head, stop in zip(heads, stops, strict=True))
     return BETWEEN.join(filter(None, (gist(summary_in(each)) for each in sections)))
@@ -103,7 +105,7 @@ def without_scratchpads(text: str) -> str:
     Only right below the heading of a compaction, and in the one-line summary that was taken from
     it; never what stands behind it. Places and lines stay the same.
     """
-    if HEADING not in text or not _ANALYSIS.search(text) or not _SECTION.search(text):
+    if HEADING not in text or not re.search(_ANALYSIS, text) or not re.search(_SECTION, text):
         return text
     parts, at = [], 0
     for start, stop in _scratchpads(text):
@@ -119,22 +121,24 @@ def squeezed(text: str) -> str:
 
 
 def _scratchpads(text: str) -> Iterator[tuple[int, int]]:
-    heads = list(_SECTION.finditer(text))
-    above = _SUMMARY.search(text, 0, heads[0].start()) if text.startswith("---") else None
+    heads = list(re.finditer(_SECTION, text))
+    above = (
+        re.compile(_SUMMARY).search(text, 0, heads[0].start()) if text.startswith("---") else None
+    )
     if above:
         yield above.span()
     for number, head in enumerate(heads):
         stop = heads[number + 1].start() if number + 1 < len(heads) else len(text)
         start = head.end() + len(text[head.end() : stop]) - len(text[head.end() : stop].lstrip())
-        if not _BEGIN.match(text, start, stop):
+        if not re.compile(_BEGIN).match(text, start, stop):
             continue
         end, opens = _scratchpad_end(text, start, stop)
         if not opens:
-            following = _NEXT.search(text, start, stop)
+            following = re.compile(_NEXT).search(text, start, stop)
             yield start, min(end, following.start()) if following and end == stop else end
             continue
-        opened = _OPEN.match(text, end, stop)
+        opened = re.compile(_OPEN).match(text, end, stop)
         yield start, opened.end() if opened else end
-        closed = _CLOSE.search(text, end, stop)
+        closed = re.compile(_CLOSE).search(text, end, stop)
         if closed:
             yield closed.span()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gitmem.model.text.hunks import Hunk
+from gitmem.model.text.hunks import Hunk, one_hunk
 
 if TYPE_CHECKING:
     from pygit2 import Patch
@@ -29,7 +29,10 @@ def compare(old: bytes, new: bytes, *, context_lines: int = 0, white_space: bool
 
 def hunks(old: bytes, new: bytes) -> list[Hunk]:
     """The line ranges that differ, in order, with at least one common line between two of them."""
-    return hunks_of(compare(old, new))
+    if old == new:
+        return []
+    plain = one_hunk(old, new)
+    return hunks_of(compare(old, new)) if plain is None else [plain]
 
 
 def hunks_of(patch: Patch) -> list[Hunk]:

@@ -14,11 +14,10 @@ from typing import NamedTuple
 
 from gitmem.model.commit_messages import parse
 from gitmem.store.objects.database import ObjectDamaged
-from gitmem.store.objects.trees import Node
+from gitmem.store.objects.trees import SUBMODULE, Node
 from gitmem.store.repository import Commit, Difference, Repository, differences
 
 EMPTY_BLOB = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
-SUBMODULE = 0o160000
 ALIKE = 0.6
 """How much of two files must agree, by lines, for one to be the other under a new name."""
 MANY = 30

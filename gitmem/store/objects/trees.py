@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 FILE = 0o100644
 FOLDER = 0o040000
+SUBMODULE = 0o160000
 
 
 class Node(NamedTuple):
