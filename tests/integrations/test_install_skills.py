@@ -8,12 +8,10 @@ import pytest
 import yaml
 
 from gitmem import __version__
-from gitmem.errors import StorageFailed
 from gitmem.integrations.hosts.table import HOSTS
 from gitmem.integrations.install.files import make
 from gitmem.integrations.install.record import Install, installs, remember
 from gitmem.integrations.install.skills.files import (
-    migrations,
     shipped_folder,
     skill_files,
     version,
@@ -50,9 +48,7 @@ class Skills:
 
     def install(self, *, put_back: bool = True) -> tuple[str, ...]:
         """Install what is new, and give the remarks."""
-        plan = plan_skills(
-            self.source, "codex", self.place, self.known, self.version, put_back=put_back
-        )
+        plan = plan_skills(self.source, "codex", self.place, self.known, put_back=put_back)
         make_skills(plan, self.place, mode=0o600)
         self.known, self.version = dict(plan.known), plan.version
         return tuple(each.replace(f"{self.place}/", "") for each in plan.remarks)
@@ -215,32 +211,28 @@ def test_a_file_that_somebody_put_into_our_folder_is_not_written_over(skills: Sk
     assert skills.files["a/notes.md.gitmem-new"] == "ours"
 
 
-def test_a_renamed_skill_takes_edits_and_additions_along(skills: Skills) -> None:
+def test_a_skill_under_a_new_name_leaves_edits_and_additions_where_they_are(
+    skills: Skills,
+) -> None:
     skills.write("b/SKILL.md", "mine")
     skills.write("b/notes.md", "also mine")
     skills.withdraw("b")
-    skills.ship({"c/SKILL.md": "b1", "c/more/x.md": "x1"}, renamed={"b": "c"})
-    skills.withdraw("c")
-    skills.ship({"d/SKILL.md": "d3", "d/more/x.md": "x3"}, renamed={"c": "d"})
+    skills.ship({"c/SKILL.md": "c2", "c/more/x.md": "x2"}, removed=["b"], added=["c"])
 
-    said = skills.install()
-
-    assert len(said) == 1
-    assert "d/SKILL.md was edited" in said[0]
+    assert skills.install() == ("b/SKILL.md was edited: it stays, though not ours",)
     assert skills.files == {
         "a/SKILL.md": "a1",
-        "d/SKILL.md": "mine",
-        "d/SKILL.md.gitmem-new": "d3",
-        "d/more/x.md": "x3",
-        "d/notes.md": "also mine",
+        "b/SKILL.md": "mine",
+        "b/notes.md": "also mine",
+        "c/SKILL.md": "c2",
+        "c/more/x.md": "x2",
     }
-    assert not (skills.place / "b").exists()
 
 
-def test_a_name_that_somebody_took_first_is_not_renamed_over(skills: Skills) -> None:
+def test_a_new_name_that_somebody_took_first_stays_theirs(skills: Skills) -> None:
     skills.write("c/SKILL.md", "theirs")
     skills.withdraw("a")
-    skills.ship({"c/SKILL.md": "a2"}, renamed={"a": "c"})
+    skills.ship({"c/SKILL.md": "a2"}, removed=["a"], added=["c"])
 
     (said,) = skills.install()
     assert said.startswith("c is not gitmem's: it stays, and ours lies beside it")
@@ -313,23 +305,16 @@ def test_maintenance_tells_of_a_record_that_cannot_be_read(tmp_path: Path) -> No
     assert "installs.json cannot be read" in done.remarks[0]
 
 
-def test_a_migration_that_says_more_than_it_may_is_no_migration(tmp_path: Path) -> None:
-    skills = Skills(tmp_path)
-    skills.ship({"a/SKILL.md": "a"}, add=["a"])
-
-    with pytest.raises(StorageFailed, match="unknown keys: add"):
-        migrations(skills.source, 0)
-
-
 def test_the_migrations_that_ship_lead_to_the_skills_that_ship() -> None:
     names: dict[str, int] = {}
-    for step in migrations(shipped_folder(), 0):
-        for name in (*step.added, *step.changed):
-            names[name] = step.number
-        for old, new in step.renamed.items():
-            del names[old]
-            names[new] = step.number
-        for name in step.removed:
+    files = sorted((shipped_folder() / "migrations").iterdir())
+    assert [each.name for each in files] == [f"{n + 1:04}.yaml" for n in range(len(files))]
+    for number, path in enumerate(files, 1):
+        step = yaml.safe_load(path.read_text())
+        assert set(step) <= {"added", "changed", "removed"}, path
+        for name in (*step.get("added", ()), *step.get("changed", ())):
+            names[name] = number
+        for name in step.get("removed", ()):
             del names[name]
 
     found = skill_files(shipped_folder(), "codex")
@@ -357,12 +342,10 @@ def test_an_update_that_broke_off_goes_on_where_it_was(skills: Skills) -> None:
     skills.install()
     before, known = dict(skills.files), dict(skills.known)
     skills.ship({"a/SKILL.md": "a2", "b/SKILL.md": "b2"}, changed=["a", "b"])
-    plan = plan_skills(skills.source, "codex", skills.place, known, skills.version)
+    plan = plan_skills(skills.source, "codex", skills.place, known)
     make(plan.changes[0], mode=0o600)  # the disk is full now
 
-    again = plan_skills(
-        skills.source, "codex", skills.place, known, skills.version, begun=plan.known
-    )
+    again = plan_skills(skills.source, "codex", skills.place, known, begun=plan.known)
     taken = plan_removal(skills.place, known, plan.known)
 
     assert skills.files == {**before, "a/SKILL.md": "a2"}

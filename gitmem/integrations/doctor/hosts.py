@@ -138,8 +138,7 @@ def _age_findings(store: Path, where: Places, row: Wiring) -> Iterator[Finding]:
     except GitmemError as error:
         yield Finding("record-broken", error.message, error.hint)
         return
-    given, source = (known.skills, known.skills_version), shipped_folder()
-    plan = plan_skills(source, where.host, where.skills, *given, put_back=False)
+    plan = plan_skills(shipped_folder(), where.host, where.skills, known.skills, put_back=False)
     if plan.changes:
         old = sorted({x.path.relative_to(where.skills).parts[0] for x in plan.changes})
         said = f"not as they should be in {where.skills}: {', '.join(old)}"

@@ -80,10 +80,7 @@ def shadowed(there: Places, known: Install, layout: str) -> tuple[str, ...]:
     """The names of our skills that somebody else's have THERE, of which KNOWN is the record."""
     source = shipped_folder()
     given = known.skills or as_shipped(source, there.host, there.skills)
-    since = known.skills_version
-    plan = plan_skills(
-        source, there.host, there.skills, given, since, put_back=False, layout=layout
-    )
+    plan = plan_skills(source, there.host, there.skills, given, put_back=False, layout=layout)
     return plan.shadowed
 
 

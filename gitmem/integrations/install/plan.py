@@ -144,7 +144,6 @@ def plan_install(wish: Wish, known: Install, version: str) -> Plan:
             places.host,
             places.skills,
             given,
-            known.skills_version,
             begun=known.skills_begun,
             layout=wish.layout,
             replace=wish.replace,

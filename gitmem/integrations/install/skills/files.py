@@ -1,13 +1,12 @@
-"""The skills that come with gitmem: their files for a host, and how they changed over time."""
+"""The skills that come with gitmem: their files for a host, and their version."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from gitmem.errors import StorageFailed
 from gitmem.integrations.hosts.table import CLAUDE
 from gitmem.integrations.install.parts.permissions import command_rules
 from gitmem.model.skill_rules import with_keys
@@ -20,17 +19,7 @@ MIGRATIONS = "migrations"
 EXTRAS = "claude-code.yaml"
 ALIASES = "aliases"
 """The folder with other names of skills, in a folder for each layout that uses them."""
-_NUMBERED = r"(\d{4})\.yaml"
-
-
-class Migration(NamedTuple):
-    """One step from a version of the skills to the next."""
-
-    number: int
-    added: tuple[str, ...] = ()
-    changed: tuple[str, ...] = ()
-    removed: tuple[str, ...] = ()
-    renamed: Mapping[str, str] = {}
+_NUMBERED = re.compile(r"(\d{4})\.yaml")
 
 
 def shipped_folder() -> Path:
@@ -42,27 +31,8 @@ def shipped_folder() -> Path:
 
 def version(folder: Path) -> int:
     """The version of the skills in FOLDER: the number of the last migration."""
-    return max((number for number, _ in _numbered(folder)), default=0)
-
-
-def migrations(folder: Path, since: int) -> list[Migration]:
-    """The steps that lead from version SINCE to the present one, in order."""
-    return [_migration(number, path) for number, path in _numbered(folder) if number > since]
-
-
-def _numbered(folder: Path) -> list[tuple[int, Path]]:
-    found = sorted((folder / MIGRATIONS).glob("*.yaml"))
-    named = ((re.fullmatch(_NUMBERED, each.name), each) for each in found)
-    return [(int(match[1]), each) for match, each in named if match]
-
-
-def _migration(number: int, path: Path) -> Migration:
-    said = _yaml(path)
-    lists = {name: tuple(said.pop(name, ())) for name in ("added", "changed", "removed")}
-    renamed = said.pop("renamed", {})
-    if said:
-        raise StorageFailed(f"{path} has unknown keys: {', '.join(said)}", hint="see 0001.yaml")
-    return Migration(number, **lists, renamed=renamed)
+    names = (each.name for each in (folder / MIGRATIONS).glob("*.yaml"))
+    return max((int(found[1]) for found in map(_NUMBERED.fullmatch, names) if found), default=0)
 
 
 def _yaml(path: Path) -> dict[str, Any]:

@@ -68,7 +68,6 @@ def _update(store: Path, source: Path, known: Install) -> SkillsUpdated:
         known.host,
         place,
         known.skills,
-        known.skills_version,
         begun=known.skills_begun,
         put_back=False,
         theirs=replaced_skills(store, known),

@@ -15,10 +15,8 @@ from typing import NamedTuple
 from gitmem.integrations.install.files import Change, digest, is_half, read_file
 from gitmem.integrations.install.skills.files import (
     SKILL,
-    Migration,
     alias_layouts,
     aliased_layout,
-    migrations,
     skill_files,
     version,
 )
@@ -55,7 +53,6 @@ def plan_skills(
     host: str,
     place: Path,
     known: Mapping[str, str],
-    since: int,
     *,
     begun: Mapping[str, str] = NOTHING,
     put_back: bool = True,
@@ -63,19 +60,16 @@ def plan_skills(
     replace: bool = False,
     theirs: Mapping[str, bytes] = NO_FILES,
 ) -> SkillPlan:
-    """What brings the skills in PLACE, last of version SINCE, to that of SOURCE.
+    """What brings the skills in PLACE to the version of SOURCE; KNOWN is what we gave before.
 
     BEGUN is what was about to be given when it broke off. PUT_BACK: what we gave and somebody
     removed comes back, too. LAYOUT is whose aliases to bring; None keeps those that were given.
     REPLACE puts ours in the place of somebody else's; THEIRS is what was replaced before.
     """
-    steps = migrations(source, since)
     if layout is None:
         layout = aliased_layout(source, {*known, *begun})
     wanted = skill_files(source, host, layout)
-    update = _Update(place, known, begun, _now(place, {*known, *begun, *wanted}, steps), theirs)
-    for step in steps:
-        update.migrate(step)
+    update = _Update(place, known, begun, _now(place, {*known, *begun, *wanted}), theirs)
     update.bring(wanted, put_back, replace)
     update.retire()
     return SkillPlan(
@@ -99,7 +93,7 @@ def plan_removal(
 
     THEIRS is what ours had replaced: it comes back.
     """
-    update = _Update(place, known, begun, _now(place, {*known, *begun}, []), theirs)
+    update = _Update(place, known, begun, _now(place, {*known, *begun}), theirs)
     update.retire()
     return SkillPlan(update.changes(), {}, 0, tuple(update.remarks))
 
@@ -112,12 +106,10 @@ def as_shipped(source: Path, host: str, place: Path) -> dict[str, str]:
     return {path: new for path, new in found.items() if digest(now[path] or b"") == new}
 
 
-def _now(place: Path, paths: set[str], steps: list[Migration]) -> dict[str, bytes]:
+def _now(place: Path, paths: set[str]) -> dict[str, bytes]:
     """What stands in PLACE now, as far as we may have to do with it."""
-    renamed = {name for step in steps for pair in step.renamed.items() for name in pair}
-    inside = {each.relative_to(place).as_posix() for name in renamed for each in _in(place / name)}
     beside = {f"{path}{BESIDE}" for path in paths}
-    found = {path: read_file(place / path) for path in paths | inside | beside}
+    found = {path: read_file(place / path) for path in paths | beside}
     return {path: data for path, data in found.items() if data is not None}
 
 
@@ -143,7 +135,7 @@ class _Update:
     ) -> None:
         self._place = place
         self._known = {**begun, **known}
-        self._begun = dict(begun)
+        self._begun = begun
         self._now = now
         self._then = dict(now)
         self._theirs = theirs
@@ -160,18 +152,6 @@ class _Update:
             for path in sorted({*self._now, *self._then})
         )
         return tuple(each for each in found if each.action != "nothing")
-
-    def migrate(self, step: Migration) -> None:
-        """Take one step; what a person put into a skill goes along when it gets another name."""
-        for old, new in step.renamed.items():
-            if any(path.startswith(f"{new}/") for path in self._then):
-                continue  # that name is taken: the old skill retires, and the new one is told of
-            for path in [each for each in self._then if each.startswith(f"{old}/")]:
-                if self._is_ours(old):
-                    self._then[f"{new}/{path[len(old) + 1 :]}"] = self._then.pop(path)
-            for given in (self._known, self._begun):
-                for path in [each for each in given if each.startswith(f"{old}/")]:
-                    given[f"{new}/{path[len(old) + 1 :]}"] = given.pop(path)
 
     def bring(self, wanted: Mapping[str, bytes], put_back: bool, replace: bool = False) -> None:
         """Let each file be as it should, as far as it is ours or shall be."""
