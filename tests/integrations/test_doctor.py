@@ -397,7 +397,7 @@ def test_a_group_that_cannot_be_opened(machine: Machine) -> None:
     shutil.rmtree(machine.store.gitdir("main") / "refs")
 
     message, hint = machine.found()["group-damaged"]
-    assert "cannot be opened" in message
+    assert "the branch of this group is missing" in message
     assert hint == "`gitmem check -g main`"
 
 
