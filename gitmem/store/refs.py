@@ -99,6 +99,8 @@ def _unreadable(name: str) -> Damaged:
 class RefMoved(Conflict):
     """Somebody else has moved a ref since it was read."""
 
+    code = "ref-moved"
+
 
 def move_ref(
     gitdir: Path,

@@ -231,6 +231,7 @@ def _named() -> list[list[str]]:
 
 
 PRINTING = {
+    "__init__.py": "the version",
     "invocation.py": "the one way out, which escapes",
     "boundary.py": "errors, which it escapes",
     "app.py": "the help, made of our own words",

@@ -28,7 +28,7 @@ from gitmem.memory.admin.groups import groups, remove_group, rename_group
 from gitmem.memory.admin.init import init
 from gitmem.memory.admin.link import link, links, unlink
 from gitmem.memory.adopt.adopt import adopt
-from gitmem.memory.adopt.copy_in import copy_in
+from gitmem.memory.adopt.copy_in import copy_in, is_newer
 from gitmem.memory.context.exposed import (
     acknowledge,
     open_secrets,
@@ -128,7 +128,8 @@ ASKED = "whose own business is it, theirs?"
 
 NO_GROUP = {
     "file_names", "gitignored_layers", "include_fix", "is_workspace", "latest_of", "outside_memory",
-    "prune", "hand_of", "blob_text", "day_of", "is_chat", "spelled_at", "unmade_files",
+    "prune", "caught_up", "is_among", "note_caught_up", "still_caught_up",
+    "hand_of", "blob_text", "day_of", "is_chat", "spelled_at", "unmade_files",
     "adopt_all", "age_of", "aged_entries", "ageing_files", "aims", "applied", "archive_files",
     "arrival_of", "by_day", "cache_of", "changed_at", "check_no_archive", "check_place",
     "check_states", "check_target", "checked", "checked_edit", "choose", "choose_layout", "command",
@@ -311,6 +312,7 @@ BY_PATH: dict[str, Call] = {
     "archive of an entry": lambda g, p: archive(g, [f"{p}#x"]),
     "capture": lambda g, p: capture(g, [p]),
     "copy_in": lambda g, p: copy_in(g, g.gitdir / "info", p),
+    "is_newer": lambda g, p: is_newer(g, p, b"one", b"other"),
     "capture of all": lambda g, _: capture(g),
     "confirm": lambda g, p: confirm(g, [p]),
     "confirm an entry": lambda g, p: confirm(g, [f"{p}#x"]),
