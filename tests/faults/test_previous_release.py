@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from itertools import cycle
 from pathlib import Path
@@ -100,8 +101,11 @@ def test_one_recovers_what_the_other_left_when_it_was_killed(
     assert heir.done("read", "b.md") == "an edit\n"
     landed = point not in UNACKNOWLEDGED
     assert heir.done("read", "a.md") == ("after, and longer\n" if landed else "before\n")
+    # The reflog names a commit that never landed. This release would have noted that.
+    known = {"branch-rewound"} if (dies, point) == ("new", "logged") else set()
     for release in both:
-        assert release.document("check")["findings"] == [], release.name
+        findings = release.run("--json", "check")[1]
+        assert {each["code"] for each in json.loads(findings)["findings"]} <= known, release.name
     assert git(both.group, "status", "--porcelain") == ""
 
 

@@ -266,6 +266,8 @@ def test_a_person_who_commits_beside_a_dead_writer_takes_nothing_back(
         if said[0][0] == "written":
             assert step > 5
             return
+        if (each.gitdir / "refs/heads/main.lock").exists():
+            continue  # as beside a git that died: nobody commits before gitmem has cleared it
         if commits == "merge":
             resolve(each, "merge")
         else:
@@ -286,7 +288,7 @@ def test_a_person_who_commits_beside_a_dead_writer_takes_nothing_back(
 def test_a_write_that_an_agent_took_back_itself_does_not_come_again(scene: Scene) -> None:
     before = scene.files()["other.md"]
     edits = [["other.md", line("killed")]]
-    steps = (alone(die_at, str(scene.root), edits, step)[0][1] for step in range(3, 4))
+    steps = (alone(die_at, str(scene.root), edits, step)[0][1] for step in range(5, 6))
     assert list(steps) == ["branch"]
     git(scene.worktree, "commit", "-qam", "by hand", check=False)
     scene.write(Edit("again.md", "again\n"))
