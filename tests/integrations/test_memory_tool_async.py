@@ -217,8 +217,8 @@ def test_what_was_acknowledged_is_there_whatever_was_cancelled(
 
     run(work)
     found = files(other.store)
-    assert len(acknowledged) == 20
-    assert acknowledged <= found
+    # One that is cancelled late may have been acknowledged before.
+    assert {f"{number}.md" for number in range(30) if number % 3} <= acknowledged <= found
     git(other.gitdir, "fsck", "--strict")
     assert git(other.worktree, "status", "--porcelain") == ""
 
