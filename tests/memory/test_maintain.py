@@ -454,7 +454,7 @@ def test_every_group_is_maintained_and_a_damaged_one_stops_none(store: Store, cl
         ("broken", "failed"),
         ("z", "done"),
     ]
-    assert done[1].failed[0].code == "damaged"
+    assert done[1].failed[0].code == "branch-lost"
     assert "check --repair" in done[1].failed[0].hint
     assert seen == [(1, 3), (2, 3), (3, 3)]
     assert [each.outcome for each in read_jobs(store.gitdir("broken"))] == ["failed"]
