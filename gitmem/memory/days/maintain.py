@@ -114,6 +114,7 @@ def maintain_all(
         try:
             group = Group(store, name, who=who, acting=acting, now=now)
             try:
+                group.repository.tip()  # a lost branch is told once, not by each step
                 done.append(_maintained(group, dry_run, limits))
             finally:
                 group.close()
