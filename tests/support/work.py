@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -22,11 +23,14 @@ def steps(deed: Callable[[], object]) -> int:
         return inside
 
     before = sys.gettrace()
+    gc.collect()
+    gc.disable()  # what other tests left would be finalised in the middle, and counted
     sys.settrace(called)
     try:
         deed()
     finally:
         sys.settrace(before)
+        gc.enable()
     return count
 
 
