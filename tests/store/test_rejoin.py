@@ -349,7 +349,7 @@ LOSSES: dict[str, tuple[str, dict[str, bytes | None], str]] = {
         {"notes/x.md": None, "notes/y.md": None},
         "notes of {x:.10}",
     ),
-    "a folder that can be guessed": ("{e}^{{tree}}", {}, ""),
+    "the folder of the last commit": ("{e}^{{tree}}", {"e.md": None}, "the files of {e:.10}"),
     "the first commit": ("{d}", {}, "commit {d:.10}"),
     "a commit in the middle": ("{x}", {}, "commit {x:.10}"),
     "the last commit": ("{e}", {"e.md": None}, "commit {e:.10}"),
