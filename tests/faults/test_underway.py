@@ -267,7 +267,8 @@ def test_a_person_who_commits_beside_a_dead_writer_takes_nothing_back(
             assert step > 5
             return
         if (each.gitdir / "refs/heads/main.lock").exists():
-            continue  # as beside a git that died: nobody commits before gitmem has cleared it
+            # As beside a git that died: nobody commits before gitmem has cleared it.
+            alone(write_once, str(each.root), [["cleared.md", line("cleared")]])
         if commits == "merge":
             resolve(each, "merge")
         else:
