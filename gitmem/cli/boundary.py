@@ -122,7 +122,7 @@ def _report(error: BaseException, args: Sequence[str], call: Invocation) -> None
     if call.flags.json or "--json" in args[: (*args, "--").index("--")]:
         from gitmem.cli.render import document
 
-        click.echo(document({"error": facts}))
+        click.echo(document({"error": facts}, call.typed))
         return
     for label in ("message", "hint"):
         if facts[label]:

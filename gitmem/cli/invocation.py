@@ -16,6 +16,8 @@ import click
 from gitmem.cli.settings import Flags, Settings, resolve
 from gitmem.cli.style import Style, visible
 from gitmem.errors import BadInput
+from gitmem.model.hints import Call, Hint, Option, as_command, as_option, rendered
+from gitmem.model.text.quoting import quoted
 
 if TYPE_CHECKING:
     from gitmem.memory.clock import Clock
@@ -142,7 +144,7 @@ class Invocation:
 
             more = {name: found for name, found in self._mended.items() if found} | more
             told = {"damage": self._damage} if self._damage else {}
-            click.echo(document(result, **more, **told))
+            click.echo(document(result, self.typed, **more, **told))
         elif data or not self.settings.quiet:
             for line in lines:
                 click.echo(self.style.line(line))
@@ -154,6 +156,8 @@ class Invocation:
 
     def addressed(self, text: str, group: str = "") -> str:
         """TEXT whose `gitmem` commands name the store and group that this call named, or GROUP."""
+        if isinstance(text, Hint):
+            return rendered(text.of_group(group) if group else text, self.typed)
         both = (("--store", self.flags.store), ("-g", group or self.flags.group))
         named = [(flag, value) for flag, value in both if value]
         if not named or "gitmem " not in text:
@@ -181,6 +185,19 @@ class Invocation:
         # What stands in quotes is a name, whatever it says.
         rest = r"""(?:'[^'\n]*'|"[^"\n]*"|[^`;\n'"])*"""
         return re.sub(rf"(?<![^\s(])(`?)gitmem ((?=[a-z]){rest})", typed, text)
+
+    def typed(self, part: Call | Option) -> str:
+        """A call of a hint as a command that can be typed as it is; an option as a flag."""
+        if isinstance(part, Option):
+            return as_option(part)
+        # The settings of a user count in every folder, whatever group a folder has.
+        is_for_all = part.verb == "install" and not (
+            "git-hook" in part.args or ("scope", "project") in part.options
+        )
+        group = "" if is_for_all else part.group or self.flags.group
+        both = (("--store", self.flags.store), ("-g", group))
+        flags = "".join(f" {flag} {quoted(str(value))}" for flag, value in both if value)
+        return f"`{as_command(part, flags)}`"
 
     def remark(self, text: str) -> None:
         """Say something on the side; a document has it in its fields."""

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from pathlib import PurePath
 
+from gitmem.model.hints import Hint, Render, rendered
+
 SCHEMA_VERSION = 1
 # The categories Cc, Cf, Zl and Zp, but for what JSON itself escapes and the ends of its lines.
 HIDDEN = re.compile(
@@ -16,17 +18,17 @@ HIDDEN = re.compile(
 )
 
 
-def document(result: object, **more: object) -> bytes:
-    """RESULT as the one document a command prints under --json, in UTF-8.
+def document(result: object, render: Render | None = None, **more: object) -> bytes:
+    """RESULT as the one document a command prints under --json, in UTF-8; RENDER words its hints.
 
     Half a character, as in a file name that is no UTF-8, stays an escape; so do control, bidi and
     zero-width characters, since people print documents, too.
     """
     import json
 
-    body = as_plain(result)
+    body = as_plain(result, render)
     facts = body if isinstance(body, dict) else {"result": body}
-    whole = {"schema_version": SCHEMA_VERSION, **facts, **dict(as_plain(more))}  # type: ignore[call-overload]
+    whole = {"schema_version": SCHEMA_VERSION, **facts, **dict(as_plain(more, render))}  # type: ignore[call-overload]
     text = re.sub(HIDDEN, _escaped, json.dumps(whole, ensure_ascii=False, indent=2))
     return text.encode("utf-8", "backslashreplace")
 
@@ -37,10 +39,10 @@ def _escaped(found: re.Match[str]) -> str:
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
-def as_plain(value: object) -> object:
+def as_plain(value: object, render: Render | None = None) -> object:
     """VALUE in the words of JSON: records as objects, moments as ISO times, bytes as text."""
     if value is None or isinstance(value, bool | int | float | str):
-        return value
+        return rendered(value, render) if render and isinstance(value, Hint) else value
     if isinstance(value, datetime | date):
         return value.isoformat()
     if isinstance(value, bytes):
@@ -48,17 +50,17 @@ def as_plain(value: object) -> object:
     if isinstance(value, PurePath):
         return str(value)
     if isinstance(value, Mapping):
-        return {str(key): as_plain(each) for key, each in value.items()}
-    return _as_plain_many(value)
+        return {str(key): as_plain(each, render) for key, each in value.items()}
+    return _as_plain_many(value, render)
 
 
-def _as_plain_many(value: object) -> object:
+def _as_plain_many(value: object, render: Render | None) -> object:
     fields = getattr(value, "_fields", None)
     if fields is not None:
         # `from` is a word of Python: a field of that name ends in `_`.
-        return {name.rstrip("_"): as_plain(getattr(value, name)) for name in fields}
+        return {name.rstrip("_"): as_plain(getattr(value, name), render) for name in fields}
     if isinstance(value, list | tuple):
-        return [as_plain(each) for each in value]
+        return [as_plain(each, render) for each in value]
     if isinstance(value, set | frozenset):
-        return sorted((as_plain(each) for each in value), key=str)
+        return sorted((as_plain(each, render) for each in value), key=str)
     raise TypeError(f"{type(value).__name__} has no form in JSON")

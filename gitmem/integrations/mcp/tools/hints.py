@@ -10,6 +10,8 @@ import json
 import re
 from shlex import split
 
+from gitmem.model.hints import Call, Hint, Option, as_command, as_option, rendered
+
 TOOLS = {
     "entries": "memory_list",
     "list": "memory_list",
@@ -43,6 +45,8 @@ _PHRASES = (
 
 def for_models(text: str) -> str:
     """TEXT with its commands and options as tools and arguments, where there are such."""
+    if isinstance(text, Hint):
+        return rendered(text, _for_model)
     parts = _COMMAND.split(text)
     found = []
     for at in range(0, len(parts), 3):
@@ -57,6 +61,14 @@ def _phrased(text: str) -> str:
     for pattern, words in _PHRASES:
         text = re.sub(pattern, words, text)
     return text
+
+
+def _for_model(part: Call | Option) -> str:
+    """A call of a hint as a tool call, where there is such a tool; an option as an argument."""
+    if isinstance(part, Option):
+        return _phrased(as_option(part))
+    command = as_command(part)
+    return as_call(part.verb, command.removeprefix(f"gitmem {part.verb}")) or f"`{command}`"
 
 
 def as_call(verb: str, rest: str) -> str:

@@ -1,0 +1,122 @@
+"""What to do next, as data: a verb with its arguments, which each door words in its own way.
+
+The command line shows a hint as a command, MCP as a tool call, and Python, as `str(hint)`, as a
+method of a group. No other room names a command line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from gitmem.model.text.quoting import quoted
+
+COMMAND_ONLY = frozenset(
+    {"adopt", "check", "doctor", "edit", "groups", "init", "install", "link", "mcp", "schedule"}
+)
+"""Verbs without a method: in Python, too, a hint names the command."""
+
+
+class Call(NamedTuple):
+    """A verb of gitmem with its arguments."""
+
+    verb: str
+    """Such as `check`, or `held show`."""
+    args: tuple[str, ...] = ()
+    options: tuple[tuple[str, str | bool], ...] = ()
+    """By the names of the Python API: `("allow_shrink", True)`."""
+    group: str = ""
+    """The group it is meant for, where that is not the caller's."""
+
+
+class Option(NamedTuple):
+    """An option of the call that failed, to be given when it is repeated."""
+
+    name: str
+    value: str | bool = True
+
+
+Part = str | Call | Option
+Render = Callable[[Call | Option], str]
+
+
+def call(verb: str, *args: str, group: str = "", **options: str | bool) -> Call:
+    """The call of VERB with ARGS and OPTIONS."""
+    return Call(verb, args, tuple(options.items()), group)
+
+
+class Hint(str):
+    """A text in which calls and options are data; its string value is for Python.
+
+    Put texts together with `+` or `Hint.joined`: an f-string keeps the string value only.
+    """
+
+    __slots__ = ("parts",)
+
+    parts: tuple[Part, ...]
+
+    def __new__(cls, *parts: Part) -> Hint:
+        """The text that PARTS make; a hint among them is taken apart."""
+        flat = tuple(_flat(parts))
+        made = super().__new__(cls, "".join(map(_in_python, flat)))
+        made.parts = flat
+        return made
+
+    def __add__(self, other: str) -> Hint:
+        return Hint(self, other)
+
+    def __radd__(self, other: str) -> Hint:
+        return Hint(other, self)
+
+    @classmethod
+    def joined(cls, separator: str, texts: Iterable[str]) -> Hint:
+        """TEXTS, hints or not, with SEPARATOR between them."""
+        parts = [part for text in texts for part in (separator, text)]
+        return cls(*parts[1:])
+
+    def of_group(self, group: str) -> Hint:
+        """The same, whose calls are meant for GROUP."""
+        named = (
+            each._replace(group=each.group or group) if isinstance(each, Call) else each
+            for each in self.parts
+        )
+        return Hint(*named)
+
+
+def rendered(text: str, render: Render) -> str:
+    """TEXT, in which a door's RENDER words the calls and options; a plain text stays as it is."""
+    if not isinstance(text, Hint):
+        return text
+    return "".join(each if isinstance(each, str) else render(each) for each in text.parts)
+
+
+def _flat(parts: Iterable[Part]) -> Iterable[Part]:
+    for part in parts:
+        if isinstance(part, Hint):
+            yield from part.parts
+        else:
+            yield part
+
+
+def _in_python(part: Part) -> str:
+    if isinstance(part, str):
+        return part
+    if isinstance(part, Option):
+        return f"{part.name}={part.value!r}"
+    if part.verb.partition(" ")[0] in COMMAND_ONLY:
+        return f"`{as_command(part)}`"
+    name = part.verb.replace(" ", ".").replace("-", "_")
+    given = (f"{key}={value!r}" for key, value in part.options)
+    return f"`memory.{name}({', '.join((*map(repr, part.args), *given))})`"
+
+
+def as_command(call: Call, flags: str = "") -> str:
+    """CALL as it is typed in a shell, with FLAGS of the program before its verb."""
+    options = (as_option(Option(*each)) for each in call.options)
+    return " ".join((f"gitmem{flags}", call.verb, *map(quoted, call.args), *options))
+
+
+def as_option(option: Option) -> str:
+    """OPTION as it is typed in a shell."""
+    flag = f"--{option.name.rstrip('_').replace('_', '-')}"
+    return flag if isinstance(option.value, bool) else f"{flag} {quoted(option.value)}"
