@@ -1,13 +1,18 @@
-# Every target installs what it needs into .venv first. The first run needs a package index;
-# after that everything works offline until pyproject.toml changes.
+# Every target installs what it needs into .venv first: `demo` gitmem alone, the others the tools of
+# its developers as well. The first run needs a package index; after that everything works offline
+# until pyproject.toml changes.
 
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
+RUNTIME := $(VENV)/.installed-runtime
 INSTALLED := $(VENV)/.installed
+PIP_INSTALL := $(RUN) -m pip install --disable-pip-version-check --progress-bar off
 
 # The tests start thousands of processes, and without compiled modules each of them compiles gitmem anew.
 unexport PYTHONDONTWRITEBYTECODE
+
+NO_INDEX = { echo "pip failed; see above. The first run needs a package index." >&2; exit 1; }
 
 .DEFAULT_GOAL := test
 # The very programs that tests/real_hosts was written for.
@@ -46,7 +51,7 @@ fix: $(INSTALLED)
 	$(RUN) -m ruff check --fix .
 	$(RUN) -m ruff format .
 
-demo: $(INSTALLED)
+demo: $(RUNTIME)
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" bash docs/demo.sh
 
 bench: $(INSTALLED)
@@ -72,19 +77,22 @@ clean:
 	find . -name .git -prune -o -name __pycache__ -prune -exec rm -rf {} +
 
 # A file, not the folder: a folder's time changes with its content and is there after a failure.
-$(INSTALLED): pyproject.toml
+# pip shows what it collects and installs: a silent minute looks like a hang.
+$(RUNTIME): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 		echo "gitmem needs Python 3.11 or newer, and '$(PYTHON)' is not one:" >&2; \
 		$(PYTHON) --version >&2; \
 		echo "Name another, for example: make PYTHON=python3.12" >&2; \
 		exit 1; \
 	}
-	@echo "Installing gitmem and its tools into $(VENV) ..." >&2
+	@echo "Installing gitmem into $(VENV) ..." >&2
 	@$(PYTHON) -m venv $(VENV)
-	@$(RUN) -m pip install -qq --disable-pip-version-check --editable '.[dev]' || { \
-		echo "Installing failed; see above. The first run needs a package index." >&2; \
-		exit 1; \
-	}
+	@$(PIP_INSTALL) --editable . || $(NO_INDEX)
+	@touch $@
+
+$(INSTALLED): $(RUNTIME) pyproject.toml
+	@echo "Installing the tools for tests and lint into $(VENV) ..." >&2
+	@$(PIP_INSTALL) --editable '.[dev]' || $(NO_INDEX)
 	@touch $@
 
 $(HOSTS_INSTALLED):
