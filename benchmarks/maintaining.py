@@ -17,10 +17,10 @@ import pygit2
 from benchmarks.commands import ENVIRONMENT
 from benchmarks.stores import build
 from benchmarks.table import Row, interleaved
-from gitmem.memory.days.maintain import maintain_all
 from gitmem.memory.group import Group, Store
 from gitmem.memory.read.log import log
 from gitmem.memory.read.read import read
+from gitmem.memory.upkeep.maintain import maintain_all
 from gitmem.store.fsck.packing import pack
 
 GROUPS = 1000
@@ -35,7 +35,7 @@ import pygit2
 from pathlib import Path
 from gitmem.memory.group import Store
 from gitmem.memory.admin.init import init
-from gitmem.memory.days.maintain import maintain_all
+from gitmem.memory.upkeep.maintain import maintain_all
 pygit2.settings.enable_fsync_gitdir(False)
 store = Store(Path(sys.argv[1]))
 for number in range(int(sys.argv[2])):

@@ -24,12 +24,6 @@ if TYPE_CHECKING:
     from gitmem.memory.curate.decide import Decided
     from gitmem.memory.curate.lint import Linted
     from gitmem.memory.curate.migrate import Migrated
-    from gitmem.memory.days.compact import Compacted
-    from gitmem.memory.days.maintain import Maintained
-    from gitmem.memory.days.rollup import RolledUp
-    from gitmem.memory.days.rollups_due import RollupsDue
-    from gitmem.memory.days.rotate import Rotated
-    from gitmem.memory.days.snapshot import SnapshotRow, Snapshotted
     from gitmem.memory.entries.confirm import Confirmed
     from gitmem.memory.entries.entries import ListedEntries
     from gitmem.memory.entries.freshness import Freshness, LineDates
@@ -56,6 +50,12 @@ if TYPE_CHECKING:
     from gitmem.memory.transcripts.prune import TranscriptPruned
     from gitmem.memory.transcripts.show import TranscriptList, TranscriptShown
     from gitmem.memory.transcripts.status import TranscriptStatus
+    from gitmem.memory.upkeep.compact import Compacted
+    from gitmem.memory.upkeep.maintain import Maintained
+    from gitmem.memory.upkeep.rollup import RolledUp
+    from gitmem.memory.upkeep.rollups_due import RollupsDue
+    from gitmem.memory.upkeep.rotate import Rotated
+    from gitmem.memory.upkeep.snapshot import SnapshotRow, Snapshotted
     from gitmem.memory.write.capture import CapturedAll
     from gitmem.memory.write.move import Moved
     from gitmem.memory.write.write import Edit, Written
@@ -578,19 +578,19 @@ class Group:
 
     def rotate(self, *, reason: str | None = None) -> Rotated:
         """Begin the log of a new day, where one has begun."""
-        from gitmem.memory.days.rotate import rotate
+        from gitmem.memory.upkeep.rotate import rotate
 
         return rotate(self._group, reason=reason or "")
 
     def snapshot(self, *, force: bool = False, reason: str | None = None) -> Snapshotted:
         """Tag what memory holds today, once a day unless forced."""
-        from gitmem.memory.days.snapshot import snapshot
+        from gitmem.memory.upkeep.snapshot import snapshot
 
         return snapshot(self._group, force=force, reason=reason or "")
 
     def snapshots(self, *, limit: int = 0) -> tuple[SnapshotRow, ...]:
         """The snapshots, newest first."""
-        from gitmem.memory.days.snapshot import snapshots
+        from gitmem.memory.upkeep.snapshot import snapshots
 
         return snapshots(self._group, limit=limit)
 
@@ -606,7 +606,7 @@ class Group:
         allow_markers: bool = False,
     ) -> Compacted:
         """Keep the summary of a session, so that the next can start fresh."""
-        from gitmem.memory.days.compact import compact
+        from gitmem.memory.upkeep.compact import compact
         from gitmem.memory.write.write import Allowed
 
         return compact(
@@ -621,7 +621,7 @@ class Group:
 
     def rollups_due(self, *, layer: str = "", texts: bool = True) -> RollupsDue:
         """The weeks and months that are over and have no summary yet, with their pages."""
-        from gitmem.memory.days.rollups_due import rollups_due
+        from gitmem.memory.upkeep.rollups_due import rollups_due
 
         return rollups_due(self._group, layer=layer, texts=texts)
 
@@ -641,7 +641,7 @@ class Group:
         dry_run: bool = False,
     ) -> RolledUp:
         """Write the page of a week or month, and let the pages it sums up go to the archive."""
-        from gitmem.memory.days.rollup import rollup
+        from gitmem.memory.upkeep.rollup import rollup
 
         return rollup(
             self._group,
@@ -672,7 +672,7 @@ class Group:
 
     def maintain(self, *, dry_run: bool = False) -> Maintained:
         """Do what is due: capture, rotate, snapshot, verify, pack; or only say what that is."""
-        from gitmem.memory.days.maintain import maintain
+        from gitmem.memory.upkeep.maintain import maintain
 
         return maintain(self._group, dry_run=dry_run)
 

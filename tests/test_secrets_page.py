@@ -17,7 +17,6 @@ from gitmem.memory.admin.check import check
 from gitmem.memory.admin.init import init
 from gitmem.memory.context.exposed import MOST_BYTES, MOST_COMMITS
 from gitmem.memory.context.inject import inject
-from gitmem.memory.days.snapshot import snapshot
 from gitmem.memory.group import Group, Store
 from gitmem.memory.read.status import status
 from gitmem.memory.recover.held import held_list
@@ -26,6 +25,7 @@ from gitmem.memory.recover.trash import held_drop
 from gitmem.memory.search.search import search
 from gitmem.memory.transcripts.add import Spoken, transcript_add
 from gitmem.memory.transcripts.show import transcript_show
+from gitmem.memory.upkeep.snapshot import snapshot
 from gitmem.store import fault_points
 from gitmem.store.worktree.held import HeldFolder
 from tests.support.git import git_bytes

@@ -15,9 +15,9 @@ import gitmem.store.fault_points
 import gitmem.store.transaction.publish
 from gitmem.memory.admin.check import check
 from gitmem.memory.admin.init import init
-from gitmem.memory.days.maintain import maintain
 from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.read.status import status
+from gitmem.memory.upkeep.maintain import maintain
 from gitmem.memory.write.capture import capture
 from gitmem.memory.write.write import Edit, write
 from gitmem.store.worktree.swap import SWAPPED, path_of, swapped

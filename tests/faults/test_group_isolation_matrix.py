@@ -46,20 +46,6 @@ from gitmem.memory.curate.decide import decide
 from gitmem.memory.curate.lint import lint
 from gitmem.memory.curate.migrate import due_migration, migrate, migrate_due
 from gitmem.memory.curate.report import made_report, report
-from gitmem.memory.days.compact import compact
-from gitmem.memory.days.jobs import Told, last_jobs, log_job, traced
-from gitmem.memory.days.maintain import Limits, maintain, maintain_all
-from gitmem.memory.days.missed_snapshots import (
-    catch_up,
-    look,
-    missed_days,
-    note_gap,
-    snapshot_missed,
-)
-from gitmem.memory.days.rollup import rollup
-from gitmem.memory.days.rollups_due import rollups_due
-from gitmem.memory.days.rotate import rotate
-from gitmem.memory.days.snapshot import has_grown, snapshot, snapshots
 from gitmem.memory.entries.confirm import confirm
 from gitmem.memory.entries.entries import address_parts, entries, file_of, locate_entry
 from gitmem.memory.entries.freshness import freshness, line_dates
@@ -109,6 +95,20 @@ from gitmem.memory.transcripts.transcripts import (
     said_path,
     tip_of,
 )
+from gitmem.memory.upkeep.compact import compact
+from gitmem.memory.upkeep.jobs import Told, last_jobs, log_job, traced
+from gitmem.memory.upkeep.maintain import Limits, maintain, maintain_all
+from gitmem.memory.upkeep.missed_snapshots import (
+    catch_up,
+    look,
+    missed_days,
+    note_gap,
+    snapshot_missed,
+)
+from gitmem.memory.upkeep.rollup import rollup
+from gitmem.memory.upkeep.rollups_due import rollups_due
+from gitmem.memory.upkeep.rotate import rotate
+from gitmem.memory.upkeep.snapshot import has_grown, snapshot, snapshots
 from gitmem.memory.write.capture import capture
 from gitmem.memory.write.move import move, remove
 from gitmem.memory.write.open_edits import pending_edits

@@ -18,9 +18,9 @@ import pytest
 import gitmem.store.fault_points
 import gitmem.store.index.staging
 from gitmem.errors import Busy
-from gitmem.memory.days.maintain import maintain
-from gitmem.memory.days.snapshot import snapshot
 from gitmem.memory.group import Group, Store
+from gitmem.memory.upkeep.maintain import maintain
+from gitmem.memory.upkeep.snapshot import snapshot
 from gitmem.memory.write.write import Edit
 from gitmem.store.fsck.repairs.point_ref import point
 from gitmem.store.index.staging import Staging

@@ -24,7 +24,6 @@ import gitmem.store.fault_points
 import gitmem.store.worktree.fingerprint
 from gitmem.errors import Busy, Damaged, StorageFailed
 from gitmem.memory.admin.check import check, check_group
-from gitmem.memory.days.maintain import Limits, Maintained, maintain
 from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.recover.undo import undo
 from gitmem.memory.search.search import search
@@ -34,6 +33,7 @@ from gitmem.memory.transcripts.pending import SyncInFlight, transcript_pending
 from gitmem.memory.transcripts.prune import TranscriptPruned, transcript_prune
 from gitmem.memory.transcripts.show import transcript_list, transcript_show
 from gitmem.memory.transcripts.status import transcript_status
+from gitmem.memory.upkeep.maintain import Limits, Maintained, maintain
 from gitmem.memory.write.write import Edit, write
 from gitmem.model.transcripts.batches import REF, Message
 from gitmem.store.fsck.packing import pack, packs_of

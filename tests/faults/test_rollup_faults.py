@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from gitmem.errors import Conflict
-from gitmem.memory.days.rollup import rollup
 from gitmem.memory.group import Group, Store
+from gitmem.memory.upkeep.rollup import rollup
 from tests.support.faults import (
     POINTS,
     Scene,

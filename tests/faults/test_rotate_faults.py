@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.memory.days.rotate import rotate
-from gitmem.memory.days.snapshot import snapshot
 from gitmem.memory.group import Group, Store
+from gitmem.memory.upkeep.rotate import rotate
+from gitmem.memory.upkeep.snapshot import snapshot
 from gitmem.memory.write.capture import capture
 from gitmem.memory.write.write import Edit
 from tests.support.clocks import Clock

@@ -20,11 +20,6 @@ from gitmem.memory.context.exposed import acknowledge
 from gitmem.memory.curate.archive import archive
 from gitmem.memory.curate.consolidate import consolidate
 from gitmem.memory.curate.decide import decide
-from gitmem.memory.days.compact import compact
-from gitmem.memory.days.jobs import last_jobs
-from gitmem.memory.days.rollup import rollup
-from gitmem.memory.days.rotate import rotate
-from gitmem.memory.days.snapshot import snapshot
 from gitmem.memory.entries.confirm import confirm
 from gitmem.memory.entries.move_entry import move_entry
 from gitmem.memory.group import Group, Store, Who
@@ -42,6 +37,11 @@ from gitmem.memory.transcripts.import_file import Line, transcript_import
 from gitmem.memory.transcripts.pending import transcript_pending
 from gitmem.memory.transcripts.prune import transcript_prune
 from gitmem.memory.transcripts.show import transcript_show
+from gitmem.memory.upkeep.compact import compact
+from gitmem.memory.upkeep.jobs import last_jobs
+from gitmem.memory.upkeep.rollup import rollup
+from gitmem.memory.upkeep.rotate import rotate
+from gitmem.memory.upkeep.snapshot import snapshot
 from gitmem.memory.write.capture import capture
 from gitmem.memory.write.move import move, remove
 from gitmem.memory.write.write import Allowed, Edit, write

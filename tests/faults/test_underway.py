@@ -17,9 +17,9 @@ import pytest
 from gitmem.errors import Busy, GitOperationUnderway
 from gitmem.memory.admin.check import check
 from gitmem.memory.context.inject import inject
-from gitmem.memory.days.maintain import maintain
 from gitmem.memory.group import Group
 from gitmem.memory.read.status import status
+from gitmem.memory.upkeep.maintain import maintain
 from gitmem.memory.write.capture import capture
 from gitmem.memory.write.move import move, remove
 from gitmem.memory.write.write import Edit, write

@@ -222,7 +222,7 @@ def test_every_event_has_less_time_than_its_host_gives_it() -> None:
 def test_a_summary_survives_the_end_of_the_process_that_should_keep_it(held: Held) -> None:
     dying = """
 import os, signal
-from gitmem.memory.days import compact
+from gitmem.memory.upkeep import compact
 compact.compact = lambda *args, **kwargs: os.kill(os.getpid(), signal.SIGKILL)
 """
     script = dying + RUN.format(event="post-compact")

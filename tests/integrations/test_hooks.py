@@ -37,7 +37,6 @@ from gitmem.memory.admin.link import link
 from gitmem.memory.adopt.adopt import adopt
 from gitmem.memory.context.readiness import COMMITS, FILES, is_ready
 from gitmem.memory.curate.archive import archive
-from gitmem.memory.days.compact import compact
 from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.layouts import shipped, starter_files
 from gitmem.memory.read.log import log
@@ -46,6 +45,7 @@ from gitmem.memory.transcripts.checkpoint import transcript_checkpoint
 from gitmem.memory.transcripts.pending import transcript_pending
 from gitmem.memory.transcripts.sessions import read_session
 from gitmem.memory.transcripts.show import transcript_show
+from gitmem.memory.upkeep.compact import compact
 from gitmem.memory.write.move import move
 from gitmem.memory.write.write import Edit, write
 from gitmem.store.lock import Lock, lock_path

@@ -19,10 +19,10 @@ from gitmem.integrations.hooks.answer import Asked, Reply, respond
 from gitmem.integrations.hooks.turns import TURNS
 from gitmem.memory.admin.init import init
 from gitmem.memory.admin.link import link
-from gitmem.memory.days.maintain import maintain, maintain_all
 from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.transcripts.live import live_sessions
 from gitmem.memory.transcripts.sessions import Session, keep_session, read_session
+from gitmem.memory.upkeep.maintain import maintain, maintain_all
 from gitmem.memory.write import quiet
 from tests.support.git import git
 from tests.support.histories import edit, put

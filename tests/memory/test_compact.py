@@ -8,11 +8,11 @@ import pytest
 
 from gitmem.errors import BadInput, Conflict, PolicyRefused, SecretFound
 from gitmem.memory.context.inject import inject
-from gitmem.memory.days.compact import CUT, PREVIEW, compact, draw
 from gitmem.memory.group import Group
 from gitmem.memory.read.log import log
 from gitmem.memory.read.read import read
 from gitmem.memory.search.search import search
+from gitmem.memory.upkeep.compact import CUT, PREVIEW, compact, draw
 from gitmem.memory.write.write import Allowed, Edit, write
 from gitmem.model.text import frontmatter
 from tests.support.git import git

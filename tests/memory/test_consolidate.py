@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from gitmem.memory.admin.init import init
 from gitmem.memory.curate.consolidate import consolidate
-from gitmem.memory.days.jobs import last_jobs
-from gitmem.memory.days.rotate import rotate
 from gitmem.memory.entries.freshness import freshness
 from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.read.log import log
 from gitmem.memory.recover.archived import archived
 from gitmem.memory.recover.undo import undo
+from gitmem.memory.upkeep.jobs import last_jobs
+from gitmem.memory.upkeep.rotate import rotate
 from gitmem.memory.write.move import remove
 from gitmem.memory.write.write import Edit, write
 from gitmem.model.entries.freshness import state_of

@@ -12,12 +12,12 @@ from gitmem.errors import BadInput, Conflict, GitmemError, MomentNotFound, PlanR
 from gitmem.memory.curate.actions import APPLY
 from gitmem.memory.curate.archive import archive
 from gitmem.memory.curate.decide import Decided, decide
-from gitmem.memory.days.jobs import last_jobs
 from gitmem.memory.entries.freshness import freshness
 from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.read.log import log
 from gitmem.memory.recover.restore import restore
 from gitmem.memory.recover.undo import undo
+from gitmem.memory.upkeep.jobs import last_jobs
 from gitmem.memory.write.write import Edit, write
 from gitmem.model.commit_messages import parse as parse_message
 from gitmem.model.curate.plan import ACTIONS, read_plan

@@ -18,7 +18,6 @@ from gitmem.memory.adopt.adopt import adopt
 from gitmem.memory.context.inject import inject
 from gitmem.memory.curate.archive import archive
 from gitmem.memory.curate.migrate import migrate
-from gitmem.memory.days.rotate import rotate
 from gitmem.memory.entries.confirm import confirm
 from gitmem.memory.entries.freshness import AgedEntry, freshness, line_dates
 from gitmem.memory.entries.move_entry import move_entry
@@ -26,6 +25,7 @@ from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.read.read import read
 from gitmem.memory.recover.restore import restore
 from gitmem.memory.recover.undo import undo
+from gitmem.memory.upkeep.rotate import rotate
 from gitmem.memory.write.capture import capture
 from gitmem.memory.write.move import move, remove
 from gitmem.memory.write.write import Edit, write

@@ -13,11 +13,11 @@ from gitmem.errors import BadInput, GroupRefused, NotFound, PathRefused, Refused
 from gitmem.memory.admin.check import check_group
 from gitmem.memory.admin.init import init
 from gitmem.memory.context.inject import inject
-from gitmem.memory.days.maintain import maintain
 from gitmem.memory.group import Group
 from gitmem.memory.read.status import status
 from gitmem.memory.recover.held import held_list
 from gitmem.memory.recover.ignore import held_ask, held_ignore, held_ignored
+from gitmem.memory.upkeep.maintain import maintain
 from gitmem.memory.write.capture import capture
 from gitmem.memory.write.move import move
 from gitmem.memory.write.open_edits import pending_edits

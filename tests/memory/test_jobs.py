@@ -12,11 +12,11 @@ import pytest
 
 from gitmem.errors import Conflict, Damaged, SecretFound
 from gitmem.memory.admin.init import init
-from gitmem.memory.days.jobs import last_jobs, log_job
-from gitmem.memory.days.rotate import rotate
-from gitmem.memory.days.snapshot import snapshot
 from gitmem.memory.group import Group, Store
 from gitmem.memory.read.status import status
+from gitmem.memory.upkeep.jobs import last_jobs, log_job
+from gitmem.memory.upkeep.rotate import rotate
+from gitmem.memory.upkeep.snapshot import snapshot
 from gitmem.store.job_log import LONGEST, MOST_BYTES, Job, append_job, jobs_path
 from tests.support.clocks import START, Clock
 from tests.support.days import CURRENT, with_log

@@ -13,10 +13,6 @@ import gitmem.store.worktree.fingerprint
 from gitmem.api import open_group
 from gitmem.errors import Conflict, GroupNotFound, GroupRefused
 from gitmem.memory.admin.init import init
-from gitmem.memory.days.jobs import last_jobs
-from gitmem.memory.days.maintain import Limits, Maintained, maintain, maintain_all
-from gitmem.memory.days.rotate import rotate
-from gitmem.memory.days.snapshot import snapshots
 from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.read.log import log
 from gitmem.memory.read.status import status
@@ -24,6 +20,10 @@ from gitmem.memory.transcripts.add import Spoken, transcript_add
 from gitmem.memory.transcripts.checkpoint import transcript_checkpoint
 from gitmem.memory.transcripts.pending import transcript_pending
 from gitmem.memory.transcripts.prune import transcript_prune
+from gitmem.memory.upkeep.jobs import last_jobs
+from gitmem.memory.upkeep.maintain import Limits, Maintained, maintain, maintain_all
+from gitmem.memory.upkeep.rotate import rotate
+from gitmem.memory.upkeep.snapshot import snapshots
 from gitmem.store.fsck.checks import scrub
 from gitmem.store.fsck.checks.check import VERIFIED
 from gitmem.store.lock import Lock, Record, lock_path

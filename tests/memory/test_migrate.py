@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.memory.curate.migrate import Migrated, due_migration, migrate, migrate_due
-from gitmem.memory.days.maintain import maintain
 from gitmem.memory.group import Group
 from gitmem.memory.read.log import log
 from gitmem.memory.read.read import read
 from gitmem.memory.read.status import status
 from gitmem.memory.recover.restore import restore
 from gitmem.memory.recover.undo import undo
+from gitmem.memory.upkeep.maintain import maintain
 from gitmem.memory.write.capture import capture
 from gitmem.memory.write.move import move
 from gitmem.memory.write.write import Allowed, Edit, write

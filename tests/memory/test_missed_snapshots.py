@@ -12,21 +12,21 @@ from hypothesis import strategies as st
 from gitmem.errors import GitmemError
 from gitmem.memory.admin.init import init
 from gitmem.memory.adopt.adopt import adopt
-from gitmem.memory.days.jobs import last_jobs
-from gitmem.memory.days.maintain import maintain
-from gitmem.memory.days.missed_snapshots import (
+from gitmem.memory.group import Group, Store, Who
+from gitmem.memory.read.status import status
+from gitmem.memory.transcripts.add import Spoken, transcript_add
+from gitmem.memory.transcripts.checkpoint import transcript_checkpoint
+from gitmem.memory.transcripts.pending import transcript_pending
+from gitmem.memory.upkeep.jobs import last_jobs
+from gitmem.memory.upkeep.maintain import maintain
+from gitmem.memory.upkeep.missed_snapshots import (
     MOST,
     TAGS_AT_ONCE,
     catch_up,
     missed_days,
     snapshot_missed,
 )
-from gitmem.memory.days.snapshot import snapshot, snapshots
-from gitmem.memory.group import Group, Store, Who
-from gitmem.memory.read.status import status
-from gitmem.memory.transcripts.add import Spoken, transcript_add
-from gitmem.memory.transcripts.checkpoint import transcript_checkpoint
-from gitmem.memory.transcripts.pending import transcript_pending
+from gitmem.memory.upkeep.snapshot import snapshot, snapshots
 from tests.support.clocks import Clock
 from tests.support.git import git
 from tests.support.histories import by_hand, edit, put, truncate

@@ -14,11 +14,11 @@ import gitmem.store.fault_points
 from gitmem.errors import BadInput, Conflict, GitmemError, NotFound, SecretFound, TooBig
 from gitmem.memory.admin.init import init
 from gitmem.memory.context.inject import inject
-from gitmem.memory.days.rollup import RolledUp, rollup
-from gitmem.memory.days.rollups_due import RollupsDue, rollups_due
 from gitmem.memory.group import Group, Store
 from gitmem.memory.read.log import log
 from gitmem.memory.recover.undo import undo
+from gitmem.memory.upkeep.rollup import RolledUp, rollup
+from gitmem.memory.upkeep.rollups_due import RollupsDue, rollups_due
 from gitmem.model.text.plain_frontmatter import read_fields
 from tests.support.clocks import Clock
 from tests.support.days import blamed

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 import gitmem.store.fault_points
 from gitmem.errors import Conflict, PathRefused
 from gitmem.memory.admin.init import init
-from gitmem.memory.days.rotate import Rotated, rotate
 from gitmem.memory.group import Group, Store
 from gitmem.memory.read.log import log
 from gitmem.memory.recover.undo import undo
+from gitmem.memory.upkeep.rotate import Rotated, rotate
 from gitmem.memory.write.capture import capture
 from gitmem.memory.write.write import Allowed, Edit, write
 from gitmem.model.layout.daylog import header_day

@@ -14,12 +14,12 @@ from gitmem.integrations.doctor.machine import store_findings
 from gitmem.memory.admin.check import check
 from gitmem.memory.admin.init import init
 from gitmem.memory.adopt.adopt import adopt
-from gitmem.memory.days.maintain import maintain
 from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.layouts import shipped, shipped_layout
 from gitmem.memory.read.status import status
 from gitmem.memory.recover.held import held_accept, held_list
 from gitmem.memory.recover.ignore import held_ignore
+from gitmem.memory.upkeep.maintain import maintain
 from gitmem.memory.write.capture import capture
 from gitmem.memory.write.move import move, remove
 from gitmem.memory.write.open_edits import pending_edits

@@ -17,7 +17,6 @@ from gitmem.errors import BadInput
 from gitmem.memory.admin.init import init
 from gitmem.memory.context.inject import inject
 from gitmem.memory.curate.archive import archive
-from gitmem.memory.days.maintain import maintain
 from gitmem.memory.entries.freshness import freshness
 from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.recover.restore import restore
@@ -29,6 +28,7 @@ from gitmem.memory.transcripts.checkpoint import transcript_checkpoint
 from gitmem.memory.transcripts.pending import transcript_pending
 from gitmem.memory.transcripts.prune import transcript_prune
 from gitmem.memory.transcripts.transcripts import NAME as SAID
+from gitmem.memory.upkeep.maintain import maintain
 from gitmem.memory.write.move import move
 from gitmem.memory.write.write import Edit, write
 from gitmem.store.lock import Lock, lock_path

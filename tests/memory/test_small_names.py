@@ -11,13 +11,13 @@ from gitmem.memory.admin.init import init
 from gitmem.memory.adopt.adopt import adopt
 from gitmem.memory.context.inject import inject
 from gitmem.memory.curate.migrate import migrate
-from gitmem.memory.days.compact import compact
 from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.layouts import layout_at, layout_of, shipped_layout
 from gitmem.memory.read.memory_actions import memory_get, memory_search
 from gitmem.memory.read.read import read
 from gitmem.memory.read.status import status
 from gitmem.memory.search.search import search
+from gitmem.memory.upkeep.compact import compact
 from gitmem.memory.write.capture import capture
 from gitmem.memory.write.move import move, remove
 from gitmem.memory.write.write import Edit, write

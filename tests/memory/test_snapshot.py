@@ -12,11 +12,11 @@ from gitmem.api import open_group
 from gitmem.errors import BadInput, GroupRefused, SecretFound
 from gitmem.memory.admin.check import check
 from gitmem.memory.admin.init import init
-from gitmem.memory.days.snapshot import latest, snapshot, snapshots
 from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.read.diff import diff
 from gitmem.memory.read.log import log
 from gitmem.memory.read.read import read
+from gitmem.memory.upkeep.snapshot import latest, snapshot, snapshots
 from gitmem.memory.write.capture import capture
 from tests.support.clocks import Clock
 from tests.support.git import git

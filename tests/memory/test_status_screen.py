@@ -6,13 +6,13 @@ from datetime import date
 
 import pytest
 
-from gitmem.memory.days.rotate import rotate
-from gitmem.memory.days.snapshot import snapshot
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import folder_of
 from gitmem.memory.read.inventory import CoreFile, LayerFiles, LogDay
 from gitmem.memory.read.status import RECENT, LastSnapshot, Said, status
 from gitmem.memory.transcripts.add import Spoken, transcript_add
+from gitmem.memory.upkeep.rotate import rotate
+from gitmem.memory.upkeep.snapshot import snapshot
 from tests.support.clocks import Clock
 from tests.support.git import git
 from tests.support.histories import edit, put, reopened, truncate

@@ -13,7 +13,6 @@ import pytest
 
 from gitmem.errors import BadInput, Damaged, GroupRefused, NotFound, SecretFound, TooBig
 from gitmem.memory.admin.init import init
-from gitmem.memory.days.maintain import maintain
 from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.read.log import log
 from gitmem.memory.recover.undo import undo
@@ -33,6 +32,7 @@ from gitmem.memory.transcripts.prune import transcript_prune
 from gitmem.memory.transcripts.show import transcript_list, transcript_show
 from gitmem.memory.transcripts.status import transcript_status
 from gitmem.memory.transcripts.transcripts import NAME
+from gitmem.memory.upkeep.maintain import maintain
 from gitmem.memory.write.write import Edit, write
 from gitmem.model.transcripts.batches import REF
 from gitmem.store import fault_points

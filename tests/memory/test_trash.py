@@ -11,12 +11,12 @@ import pytest
 from gitmem.errors import Busy, GroupRefused, NotFound, Refused, SecretFound, StorageFailed
 from gitmem.memory.admin.groups import remove_group, rename_group
 from gitmem.memory.admin.init import init
-from gitmem.memory.days.maintain import maintain
 from gitmem.memory.group import Group
 from gitmem.memory.read.log import log
 from gitmem.memory.read.status import InTrash, status
 from gitmem.memory.recover.held import held_accept, held_list, held_show
 from gitmem.memory.recover.trash import held_drop, held_empty, held_restore, held_trash
+from gitmem.memory.upkeep.maintain import maintain
 from gitmem.memory.write.capture import capture
 from gitmem.model.guards import MAX_FILE
 from tests.memory.test_held import SECRET, is_clean, set_aside

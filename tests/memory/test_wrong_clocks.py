@@ -12,7 +12,6 @@ from gitmem.memory.adopt.adopt import adopt
 from gitmem.memory.context.inject import inject
 from gitmem.memory.context.pins import moment_at
 from gitmem.memory.context.sources import sources_at
-from gitmem.memory.days.snapshot import latest, snapshot
 from gitmem.memory.group import Group, Store
 from gitmem.memory.read.diff import diff
 from gitmem.memory.read.log import log
@@ -20,6 +19,7 @@ from gitmem.memory.read.read import read
 from gitmem.memory.read.status import status
 from gitmem.memory.recover.restore import restore
 from gitmem.memory.resolve import resolve
+from gitmem.memory.upkeep.snapshot import latest, snapshot
 from tests.support.clocks import Clock
 from tests.support.git import git
 from tests.support.histories import edit, put

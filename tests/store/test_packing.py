@@ -10,8 +10,8 @@ import pytest
 
 from gitmem.errors import Busy, Damaged, StorageFailed
 from gitmem.memory.admin.check import check
-from gitmem.memory.days.maintain import Limits, Maintained, Stepped, maintain
 from gitmem.memory.read.read import read
+from gitmem.memory.upkeep.maintain import Limits, Maintained, Stepped, maintain
 from gitmem.memory.write.write import Edit
 from gitmem.store.fsck.packing import loose_estimate, pack, packs_of
 from gitmem.store.lock import Lock

@@ -295,8 +295,10 @@ SLOW = [
         "V51", "gitmem/model/layout/budgets.py", "size > layer.budget", "size >= layer.budget"
     ),
     Mutation("V53", "gitmem/model/layout/daylog.py", "MOST = 100", "MOST = 99"),
-    Mutation("Z31", "gitmem/memory/days/snapshot.py", "memory: daily snapshot", "memory: snapshot"),
-    Mutation("V65", "gitmem/memory/days/snapshot.py", "memory: daily snapshot", "daily snapshot"),
+    Mutation(
+        "Z31", "gitmem/memory/upkeep/snapshot.py", "memory: daily snapshot", "memory: snapshot"
+    ),
+    Mutation("V65", "gitmem/memory/upkeep/snapshot.py", "memory: daily snapshot", "daily snapshot"),
     Mutation(
         "F7",
         "gitmem/model/transcripts/compactions.py",
@@ -305,7 +307,7 @@ SLOW = [
     ),
     Mutation("F8", "gitmem/model/layout/layout.py", "top: int = 8", "top: int = 9"),
     Mutation("F8", "gitmem/model/layout/layout.py", "chars: int = 6000", "chars: int = 7000"),
-    Mutation("F17", "gitmem/memory/days/compact.py", "PREVIEW = 1200", "PREVIEW = 12"),
+    Mutation("F17", "gitmem/memory/upkeep/compact.py", "PREVIEW = 1200", "PREVIEW = 12"),
     Mutation("F13", "gitmem/model/access.py", "target == GLOBAL and not write", "not write"),
     Mutation("V75", "templates/env.example", "TZ=UTC\n"),
     Mutation("V61", "gitmem/memory/clock.py", 'ENV = ".env"', 'ENV = ".environment"'),
@@ -610,22 +612,22 @@ SLOW = [
     ),
     Mutation(
         "V39",
-        "gitmem/memory/days/steps.py",
+        "gitmem/memory/upkeep/steps.py",
         '    Step("rotate", _rotate_due, _rotate, has_trace=True),\n',
     ),
     Mutation("V39", "gitmem/model/curate/report.py", "LOG_DAYS = 30", "LOG_DAYS = 300"),
-    Mutation("V41", "gitmem/memory/days/steps.py", "WEEK = 7", "WEEK = 8"),
+    Mutation("V41", "gitmem/memory/upkeep/steps.py", "WEEK = 7", "WEEK = 8"),
     Mutation("C23", "gitmem/model/layout/archives.py", 'ARCHIVE = "archive"', 'ARCHIVE = "attic"'),
     Mutation(
         "C24",
-        "gitmem/memory/days/rollups_due.py",
+        "gitmem/memory/upkeep/rollups_due.py",
         "    layers = rolled_layers(layout, layer)\n",
         "    layers = rolled_layers(layout, layer)\n    (group.worktree / 'x.md').touch()\n",
     ),
     # The rhythm of the day.
-    Mutation("Z30", "gitmem/memory/days/rotate.py", "if day == self._today or", "if True or"),
-    Mutation("V2", "gitmem/memory/days/snapshot.py", 'PREFIX = "snapshot/"', 'PREFIX = "day/"'),
-    Mutation("C13", "gitmem/memory/days/snapshot.py", "if before and not force:", "if before:"),
+    Mutation("Z30", "gitmem/memory/upkeep/rotate.py", "if day == self._today or", "if True or"),
+    Mutation("V2", "gitmem/memory/upkeep/snapshot.py", 'PREFIX = "snapshot/"', 'PREFIX = "day/"'),
+    Mutation("C13", "gitmem/memory/upkeep/snapshot.py", "if before and not force:", "if before:"),
     Mutation(
         "V4",
         "gitmem/memory/group.py",
@@ -737,7 +739,9 @@ SLOW = [
         "if False:",
     ),
     Mutation("F6", NANO, '"## Session Compaction "', '"## Compaction "'),
-    Mutation("F6", "gitmem/memory/days/steps.py", '    Step("migrate", _migrate_due, _migrate),\n'),
+    Mutation(
+        "F6", "gitmem/memory/upkeep/steps.py", '    Step("migrate", _migrate_due, _migrate),\n'
+    ),
     Mutation(
         "F16",
         "gitmem/integrations/hooks/session_start.py",

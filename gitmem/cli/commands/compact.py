@@ -15,7 +15,7 @@ from gitmem.cli.stdin import text_or_stdin
 from gitmem.cli.style import short, text_lines, visible
 
 if TYPE_CHECKING:
-    from gitmem.memory.days.compact import Compacted
+    from gitmem.memory.upkeep.compact import Compacted
 
 EXAMPLE = "for example `... | gitmem compact`, or `gitmem compact --summary TEXT`"
 
@@ -51,7 +51,7 @@ def command(
       summarise | gitmem compact --summary - --daily
       gitmem compact --summary "Invoices are blue" --at 2026-02-08T14:30
     """
-    from gitmem.memory.days.compact import compact
+    from gitmem.memory.upkeep.compact import compact
     from gitmem.memory.write.write import Allowed
 
     text = text_or_stdin(summary, "summary", EXAMPLE)

@@ -17,7 +17,7 @@ from gitmem.model.text.numbers import counted
 
 if TYPE_CHECKING:
     from gitmem.integrations.install.skills.installed import SkillsUpdated
-    from gitmem.memory.days.maintain import Maintained
+    from gitmem.memory.upkeep.maintain import Maintained
 
 
 @declare("maintain")
@@ -52,14 +52,14 @@ def command(call: Invocation, everywhere: bool, dry_run: bool) -> int:
 
 
 def _maintained(call: Invocation, dry_run: bool) -> Maintained:
-    from gitmem.memory.days.maintain import maintain
+    from gitmem.memory.upkeep.maintain import maintain
 
     with call.group() as group, call.progress("maintaining") as progress:
         return maintain(group, dry_run=dry_run, progress=progress)
 
 
 def _all_maintained(call: Invocation, dry_run: bool) -> tuple[Maintained, ...]:
-    from gitmem.memory.days.maintain import maintain_all
+    from gitmem.memory.upkeep.maintain import maintain_all
 
     with call.progress("maintaining groups") as progress:
         return maintain_all(

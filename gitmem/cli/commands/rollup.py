@@ -18,8 +18,8 @@ from gitmem.errors import BadInput
 from gitmem.model.text.numbers import counted
 
 if TYPE_CHECKING:
-    from gitmem.memory.days.rollup import RolledUp
-    from gitmem.memory.days.rollups_due import Due, RollupsDue
+    from gitmem.memory.upkeep.rollup import RolledUp
+    from gitmem.memory.upkeep.rollups_due import Due, RollupsDue
 
 EXAMPLE = "for example `... | gitmem rollup week 2026-W07 --summary TEXT -`"
 ASK = f"see what is due with `gitmem rollup --due`; {EXAMPLE}"
@@ -84,7 +84,7 @@ def command(
         raise BadInput("there is no week or month to roll up", hint=ASK)
     if summary is None:
         raise BadInput("there is no summary: the one line that a prompt shows", hint=EXAMPLE)
-    from gitmem.memory.days.rollup import rollup
+    from gitmem.memory.upkeep.rollup import rollup
 
     content = text_or_stdin(text, "text", EXAMPLE)
     with call.group() as group:
@@ -125,7 +125,7 @@ def _lines(call: Invocation, done: RolledUp) -> Iterator[str]:
 
 
 def _list_due(call: Invocation, layer: str, *, texts: bool) -> None:
-    from gitmem.memory.days.rollups_due import rollups_due
+    from gitmem.memory.upkeep.rollups_due import rollups_due
 
     with call.group() as group:
         found = rollups_due(group, layer=layer, texts=texts)

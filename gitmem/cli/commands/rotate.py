@@ -12,7 +12,7 @@ from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import short, visible
 
 if TYPE_CHECKING:
-    from gitmem.memory.days.rotate import Rotated
+    from gitmem.memory.upkeep.rotate import Rotated
 
 
 @declare("rotate")
@@ -29,7 +29,7 @@ def command(call: Invocation, reason: str) -> None:
       gitmem rotate
       gitmem rotate -g research --json
     """
-    from gitmem.memory.days.rotate import rotate
+    from gitmem.memory.upkeep.rotate import rotate
 
     with call.group() as group:
         done = rotate(group, reason=reason)

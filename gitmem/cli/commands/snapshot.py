@@ -14,7 +14,7 @@ from gitmem.cli.style import short
 from gitmem.model.text.numbers import counted
 
 if TYPE_CHECKING:
-    from gitmem.memory.days.snapshot import Snapshotted
+    from gitmem.memory.upkeep.snapshot import Snapshotted
 
 
 @declare("snapshot")
@@ -33,7 +33,7 @@ def command(call: Invocation, force: bool, reason: str) -> None:
       gitmem diff snapshot/2026-02-07
       gitmem restore state.md --at snapshot/2026-02-07
     """
-    from gitmem.memory.days.snapshot import snapshot
+    from gitmem.memory.upkeep.snapshot import snapshot
 
     with call.group() as group:
         done = snapshot(group, force=force, reason=reason)

@@ -15,7 +15,7 @@ from gitmem.model.text.numbers import counted
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gitmem.memory.days.snapshot import SnapshotRow
+    from gitmem.memory.upkeep.snapshot import SnapshotRow
 
 
 @declare("snapshots")
@@ -32,7 +32,7 @@ def command(call: Invocation, limit: int) -> None:
       gitmem snapshots
       gitmem snapshots -n 7 --json
     """
-    from gitmem.memory.days.snapshot import snapshots
+    from gitmem.memory.upkeep.snapshot import snapshots
 
     with call.group() as group:
         rows = snapshots(group, limit=limit)

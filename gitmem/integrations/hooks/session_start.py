@@ -210,7 +210,7 @@ class _Start:
         return NOTHING
 
     def _snapshots(self) -> ForModel:
-        from gitmem.memory.days.missed_snapshots import catch_up
+        from gitmem.memory.upkeep.missed_snapshots import catch_up
 
         catch_up(self._group)
         return NOTHING

@@ -246,7 +246,7 @@ def keep_summary(group: Group, text: str) -> None:
     from hashlib import sha1
 
     from gitmem.integrations.hooks.groups import WAIT
-    from gitmem.memory.days.compact import compact
+    from gitmem.memory.upkeep.compact import compact
     from gitmem.memory.write.write import Allowed
     from gitmem.model.transcripts.scratchpads import summary_in
 

@@ -15,8 +15,8 @@ from gitmem.errors import GitmemError, StorageFailed
 from gitmem.integrations.schedule.plan import check_may
 from gitmem.integrations.schedule.times import Job, timetable
 from gitmem.memory.clock import Clock
-from gitmem.memory.days.jobs import Told, last_jobs, why
 from gitmem.memory.group import Group, Store, Who
+from gitmem.memory.upkeep.jobs import Told, last_jobs, why
 
 
 class Ran(NamedTuple):
@@ -77,7 +77,7 @@ def is_due(group: Group, job: Job) -> bool:
 
 
 def _rotated(group: Group) -> Told:
-    from gitmem.memory.days.rotate import rotate, told
+    from gitmem.memory.upkeep.rotate import rotate, told
 
     return told(rotate(group))
 
@@ -89,8 +89,8 @@ def _reported(group: Group) -> Told:
 
 
 def _maintained(group: Group) -> Ran:
-    from gitmem.memory.days.maintain import maintain
-    from gitmem.memory.days.snapshot import has_grown, snapshot
+    from gitmem.memory.upkeep.maintain import maintain
+    from gitmem.memory.upkeep.snapshot import has_grown, snapshot
 
     done = maintain(group)
     outcome = done.outcome

@@ -11,8 +11,8 @@ from gitmem.integrations.schedule import cron as schedule_cron
 from gitmem.integrations.schedule import systemd as schedule_systemd
 from gitmem.integrations.schedule.plan import Entry, Plan, Scheduled
 from gitmem.integrations.schedule.programs import PRINT, find
-from gitmem.memory.days.jobs import last_jobs
 from gitmem.memory.group import Group, Store
+from gitmem.memory.upkeep.jobs import last_jobs
 
 
 class Backend(Protocol):

@@ -19,11 +19,11 @@ from gitmem.memory.context.pins import moment_at
 from gitmem.memory.curate.archive import OP, ArchiveMove, Filed, archive_files, archive_places
 from gitmem.memory.curate.provenance import Provenance
 from gitmem.memory.curate.report import old_logs, report_on
-from gitmem.memory.days.jobs import Told, traced
 from gitmem.memory.entries.dates import does_age
 from gitmem.memory.entries.targets import Target, TargetVersion, find_unchanged, version_in
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_at
+from gitmem.memory.upkeep.jobs import Told, traced
 from gitmem.memory.write.capture import adopt_all
 from gitmem.memory.write.day_log import day_log, noted
 from gitmem.memory.write.draft import Changes, Draft

@@ -26,12 +26,12 @@ from gitmem.memory.curate.actions import (
 from gitmem.memory.curate.archive import archive_places
 from gitmem.memory.curate.consolidate import JOB
 from gitmem.memory.curate.provenance import Provenance
-from gitmem.memory.days.jobs import Told, traced
 from gitmem.memory.entries.targets import TargetVersion, find_unchanged
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_at
 from gitmem.memory.read.show import FileChange, describe_change
 from gitmem.memory.resolve import resolve
+from gitmem.memory.upkeep.jobs import Told, traced
 from gitmem.memory.write.capture import adopt_all
 from gitmem.memory.write.day_log import day_log, noted
 from gitmem.memory.write.draft import Changes, Draft

@@ -13,7 +13,6 @@ from datetime import date, datetime, time
 from gitmem.errors import Damaged
 from gitmem.memory.context.pins import Pinned, moment_at
 from gitmem.memory.curate.lint import duplicates
-from gitmem.memory.days.jobs import Told, traced
 from gitmem.memory.entries.confirm import KINDS as CONFIRMABLE
 from gitmem.memory.entries.dates import Dates, Touched, age_of, dates_of
 from gitmem.memory.entries.entries import entries_in, entry_files
@@ -21,6 +20,7 @@ from gitmem.memory.entries.freshness import AgedEntry, aged_entries, ageing_file
 from gitmem.memory.group import Group
 from gitmem.memory.layer_files import layer_files
 from gitmem.memory.read.inventory import CoreFile, inventory, past_logs
+from gitmem.memory.upkeep.jobs import Told, traced
 from gitmem.model.curate.lint import Placed
 from gitmem.model.curate.report import (
     MOST,

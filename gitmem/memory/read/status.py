@@ -22,14 +22,14 @@ from gitmem.memory.context.exposed import (
 )
 from gitmem.memory.context.sources import has_transcripts
 from gitmem.memory.curate.migrate import due_migration, migrate
-from gitmem.memory.days.jobs import Job, last_jobs
-from gitmem.memory.days.missed_snapshots import MOST, Look, look
-from gitmem.memory.days.snapshot import latest
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import Loaded, Silenced, layout_at, layout_of, silenced_at
 from gitmem.memory.read.inventory import CoreFile, EntryCount, Inventory, inventory
 from gitmem.memory.read.log import Entry, iter_log
 from gitmem.memory.recover.kept import Kept, kept_list, waiting
+from gitmem.memory.upkeep.jobs import Job, last_jobs
+from gitmem.memory.upkeep.missed_snapshots import MOST, Look, look
+from gitmem.memory.upkeep.snapshot import latest
 from gitmem.memory.write.open_edits import PendingEdit, Scan, pending_edits
 from gitmem.model.layout.layout import EMPTY, FILE
 from gitmem.model.text.conflict_markers import conflicts

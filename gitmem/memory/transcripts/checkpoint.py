@@ -77,7 +77,7 @@ def transcript_checkpoint(
 
 
 def _tagged(group: Group) -> str:
-    from gitmem.memory.days.snapshot import snapshot
+    from gitmem.memory.upkeep.snapshot import snapshot
 
     with suppress(GitmemError, OSError):  # the range is closed: `status` tells of this
         done = snapshot(group, force=True)

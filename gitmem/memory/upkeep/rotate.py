@@ -13,9 +13,9 @@ from __future__ import annotations
 from datetime import date, datetime, time
 from typing import NamedTuple
 
-from gitmem.memory.days.jobs import Told, traced
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_of
+from gitmem.memory.upkeep.jobs import Told, traced
 from gitmem.memory.write.capture import adopt_all
 from gitmem.memory.write.free_path import check_place
 from gitmem.memory.write.open_edits import scan_edits

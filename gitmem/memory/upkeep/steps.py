@@ -11,8 +11,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import Busy, Damaged
-from gitmem.memory.days.jobs import Told, last_jobs
 from gitmem.memory.group import Group, is_where_left, scanned_in
+from gitmem.memory.upkeep.jobs import Told, last_jobs
 from gitmem.model.text.numbers import counted
 from gitmem.store.fsck.acknowledged import read_acknowledged
 from gitmem.store.fsck.checks.check import VERIFIED, losses
@@ -168,15 +168,15 @@ def _rotate_due(group: Group, limits: Limits) -> Due:
 
 
 def _rotate(group: Group, limits: Limits) -> Told:
-    from gitmem.memory.days.rotate import rotate, told
+    from gitmem.memory.upkeep.rotate import rotate, told
 
     return told(rotate(group))
 
 
 def _snapshot_due(group: Group, limits: Limits) -> Due:
     from gitmem.cache.maintained import settled_day
-    from gitmem.memory.days.missed_snapshots import ALL, missed_days
-    from gitmem.memory.days.snapshot import PREFIX, latest
+    from gitmem.memory.upkeep.missed_snapshots import ALL, missed_days
+    from gitmem.memory.upkeep.snapshot import PREFIX, latest
     from gitmem.store.tags import read_tag
 
     missed = missed_days(group, most=ALL)
@@ -196,8 +196,8 @@ def _snapshot_due(group: Group, limits: Limits) -> Due:
 
 
 def _snapshot(group: Group, limits: Limits) -> Told:
-    from gitmem.memory.days.missed_snapshots import snapshot_missed
-    from gitmem.memory.days.snapshot import snapshot, told
+    from gitmem.memory.upkeep.missed_snapshots import snapshot_missed
+    from gitmem.memory.upkeep.snapshot import snapshot, told
 
     late, done = snapshot_missed(group), told(snapshot(group))
     if not late:

@@ -18,9 +18,9 @@ from typing import NamedTuple
 from gitmem.cache.maintained import Quiet, keep_quiet, quiet
 from gitmem.errors import GitmemError, StorageFailed
 from gitmem.memory.clock import ENV, Clock
-from gitmem.memory.days.jobs import Told, last_jobs, log_job, why
-from gitmem.memory.days.steps import STEPS, Limits, Step
 from gitmem.memory.group import Group, Store, Who, is_where_left, not_found, time_now
+from gitmem.memory.upkeep.jobs import Told, last_jobs, log_job, why
+from gitmem.memory.upkeep.steps import STEPS, Limits, Step
 from gitmem.memory.write.quiet import prune
 from gitmem.model.access import MAIN, check_access
 from gitmem.model.paths import check_group

@@ -22,8 +22,8 @@ from gitmem.cache.maintained import (
     settled_day,
 )
 from gitmem.errors import Busy, Damaged, GroupRefused
-from gitmem.memory.days.jobs import Told, traced
 from gitmem.memory.group import Group
+from gitmem.memory.upkeep.jobs import Told, traced
 from gitmem.model.commit_messages import parse
 from gitmem.store.lock import WAIT
 
@@ -73,7 +73,7 @@ def missed_days(group: Group, *, most: int = MOST) -> tuple[Missed, ...]:
 
 def look(group: Group, *, most: int = MOST, until: float = inf) -> Look:
     """Look for days without a snapshot among the MOST newest commits, UNTIL a moment."""
-    from gitmem.memory.days.snapshot import PREFIX, day_of, latest_of
+    from gitmem.memory.upkeep.snapshot import PREFIX, day_of, latest_of
     from gitmem.store.tags import TAGS
 
     repository, today = group.repository, group.now().date()
@@ -145,7 +145,7 @@ def snapshot_missed(
 
 def note_gap(group: Group) -> None:
     """Before a snapshot of today is made: remember days before it that have none."""
-    from gitmem.memory.days.snapshot import RECENT
+    from gitmem.memory.upkeep.snapshot import RECENT
 
     if settled_day(group.gitdir) is None:
         found = look(group, most=RECENT)
@@ -162,7 +162,7 @@ def _made(
     group: Group, missed: Sequence[Missed], wait: float, settled: str | None, until: float
 ) -> tuple[str, ...]:
     """Tag the days MISSED, the oldest first, UNTIL a moment; SETTLED is kept where others wait."""
-    from gitmem.memory.days.snapshot import MESSAGE, PREFIX
+    from gitmem.memory.upkeep.snapshot import MESSAGE, PREFIX
     from gitmem.store.tags import TAGS, Tag, write_tag
 
     agent = group.note("snapshot").agent

@@ -6,9 +6,9 @@ from datetime import date, datetime
 from shlex import quote
 from typing import NamedTuple
 
-from gitmem.memory.days.journal_pages import digest_of_pages, rolled_layers, shelf_of, text_at
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_at
+from gitmem.memory.upkeep.journal_pages import digest_of_pages, rolled_layers, shelf_of, text_at
 from gitmem.model.context.pieces import one_line
 from gitmem.model.layout.layout import Layer, Layout
 from gitmem.model.layout.periods import Period

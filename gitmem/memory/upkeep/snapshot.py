@@ -8,8 +8,8 @@ from itertools import count, pairwise
 from typing import NamedTuple
 
 from gitmem.errors import BadInput
-from gitmem.memory.days.jobs import Told, traced
 from gitmem.memory.group import Group
+from gitmem.memory.upkeep.jobs import Told, traced
 from gitmem.memory.write.capture import capture
 from gitmem.model.commit_messages import visible
 from gitmem.store.repository import Repository, differences
@@ -76,7 +76,7 @@ def told(done: Snapshotted) -> Told:
 
 
 def _snapshot(group: Group, force: bool, reason: str) -> Snapshotted:
-    from gitmem.memory.days.missed_snapshots import note_gap
+    from gitmem.memory.upkeep.missed_snapshots import note_gap
 
     note = group.note("snapshot", reason=reason)
     found = capture(group, reason=reason)

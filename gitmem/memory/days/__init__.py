@@ -1,1 +1,0 @@
-"""What a day brings: rotation, snapshots, rollups, compactions, maintenance."""

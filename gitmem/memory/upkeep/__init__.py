@@ -1,0 +1,1 @@
+"""Scheduled upkeep: maintain, rotate logs, take snapshots, roll up journals, compact sessions."""
