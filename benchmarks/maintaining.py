@@ -21,7 +21,7 @@ from gitmem.memory.group import Group, Store
 from gitmem.memory.read.log import log
 from gitmem.memory.read.read import read
 from gitmem.memory.upkeep.maintain import maintain_all
-from gitmem.store.fsck.packing import pack
+from gitmem.store.gc.packing import pack
 
 GROUPS = 1000
 COMMITS = 5000

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from gitmem.cache.scanned import Scanned, Stamp
     from gitmem.memory.clock import Clock
     from gitmem.memory.scope import LeftOutside
-    from gitmem.store.left.rejoin import Rejoined
+    from gitmem.store.lost_commits.merge_back import Rejoined
     from gitmem.store.transaction.capture import PutForward
     from gitmem.store.transaction.git_operations import GitOperation
     from gitmem.store.transaction.writer import Writer

@@ -11,7 +11,7 @@ import pytest
 
 from gitmem.memory.group import Group, Store
 from gitmem.memory.write.write import Edit, write
-from gitmem.store.left.rejoin import Rejoiner
+from gitmem.store.lost_commits.merge_back import Rejoiner
 from gitmem.store.repository import BRANCH, Repository
 from gitmem.store.transaction.publish import Publisher
 from tests.support.faults import Scene, copied, fixed_clock, line, new_scene, prepared_write

@@ -17,7 +17,7 @@ import pytest
 from gitmem.memory.admin.check import SECRET
 from gitmem.memory.write.write import Edit
 from gitmem.model.paths import is_path
-from gitmem.store.fsck.checks.rewound import BROKEN_LOG, KEPT_CODE, REWOUND
+from gitmem.store.fsck.reflogs import BROKEN_LOG, KEPT_CODE, REWOUND
 from gitmem.store.lock import Lock, lock_path
 from tests.support.cli import Said, run_gitmem, shell_words
 from tests.support.damage import (
@@ -412,7 +412,7 @@ def codes_in_source() -> Iterator[str]:
     constants["BROKEN_LOG"] = BROKEN_LOG
     yield from ("object-damaged", "object-missing")  # one of them, by what is wrong
     places = [
-        *(ROOT / "gitmem/store/fsck/checks").glob("*.py"),
+        *(ROOT / "gitmem/store/fsck").glob("*.py"),
         ROOT / "gitmem/memory/admin/check.py",
     ]
     for path in places:

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-import gitmem.store.fsck.packing
+import gitmem.store.gc.packing
 import gitmem.store.transaction.publish
 from gitmem.errors import Damaged, StorageFailed
 from gitmem.memory.read.read import read
 from gitmem.memory.write.write import Edit
-from gitmem.store.fsck.packing import pack, packs_of
+from gitmem.store.gc.packing import pack, packs_of
 from gitmem.store.program import find_git
 from tests.faults.test_maintenance_race import write_until_told
 from tests.support.faults import (
@@ -49,7 +49,7 @@ def all_objects(scene: Scene) -> list[str]:
 def pack_once(voice: Voice, root: str, step: int, most_packs: int) -> None:
     """Pack, and die at the STEP-th named point; few files go at once, so that there are many."""
     dying_at(voice, step)
-    gitmem.store.fsck.packing.SLICE = 8
+    gitmem.store.gc.packing.SLICE = 8
     done = pack(Scene(Path(root)).gitdir, seconds=60, most_packs=most_packs)
     voice.say("packed", done.objects, done.packs)
 

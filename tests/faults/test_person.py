@@ -17,7 +17,7 @@ from gitmem.errors import Busy, Conflict
 from gitmem.memory.admin.check import check
 from gitmem.memory.write.capture import capture
 from gitmem.memory.write.write import Edit, write
-from gitmem.store.left.kept import kept_refs
+from gitmem.store.lost_commits.kept import kept_refs
 from tests.support.faults import (
     ANYTHING_GOES,
     TOKEN,

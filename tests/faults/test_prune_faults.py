@@ -36,8 +36,8 @@ from gitmem.memory.transcripts.status import transcript_status
 from gitmem.memory.upkeep.maintain import Limits, Maintained, maintain
 from gitmem.memory.write.write import Edit, write
 from gitmem.model.transcripts.batches import REF, Message
-from gitmem.store.fsck.packing import pack, packs_of
-from gitmem.store.fsck.prune_list import dropped
+from gitmem.store.gc.packing import pack, packs_of
+from gitmem.store.gc.prune_list import dropped
 from gitmem.store.side_branch import Sideline, line_tip, sideline
 from tests.faults.test_enospc import fill, small_disk
 from tests.faults.test_secret_every_door import traces

@@ -16,7 +16,7 @@ from gitmem.memory.admin.init import init
 from gitmem.memory.group import Store
 from gitmem.memory.write.write import Edit
 from gitmem.store import fault_points
-from gitmem.store.fsck.checks.check import inspect
+from gitmem.store.fsck.check import inspect
 from gitmem.store.lock import Lock, lock_path
 from tests.support.damage import check_now, hurt_in_pack, object_file, oid, pack
 from tests.support.faults import Scene, assert_sound, new_scene

@@ -24,8 +24,8 @@ from gitmem.memory.upkeep.jobs import last_jobs
 from gitmem.memory.upkeep.maintain import Limits, Maintained, maintain, maintain_all
 from gitmem.memory.upkeep.rotate import rotate
 from gitmem.memory.upkeep.snapshot import snapshots
-from gitmem.store.fsck.checks import scrub
-from gitmem.store.fsck.checks.check import VERIFIED
+from gitmem.store.fsck import scrub
+from gitmem.store.fsck.check import VERIFIED
 from gitmem.store.lock import Lock, Record, lock_path
 from gitmem.store.objects.database import blob_id
 from gitmem.store.worktree.fingerprint import SETTLED, fingerprint

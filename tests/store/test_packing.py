@@ -13,7 +13,7 @@ from gitmem.memory.admin.check import check
 from gitmem.memory.read.read import read
 from gitmem.memory.upkeep.maintain import Limits, Maintained, Stepped, maintain
 from gitmem.memory.write.write import Edit
-from gitmem.store.fsck.packing import loose_estimate, pack, packs_of
+from gitmem.store.gc.packing import loose_estimate, pack, packs_of
 from gitmem.store.lock import Lock
 from gitmem.store.program import GitTooSlow, run_git
 from tests.support.faults import Scene, assert_sound, files_at, new_scene

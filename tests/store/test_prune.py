@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 import gitmem.store.fault_points
-import gitmem.store.fsck.prune
+import gitmem.store.gc.prune
 from gitmem.errors import Busy, Damaged
 from gitmem.memory.write.write import Edit
 from gitmem.model.commit_messages import Note
-from gitmem.store.fsck.packing import pack, packs_of
-from gitmem.store.fsck.prune import forget_dropped
-from gitmem.store.fsck.prune_list import dropped, note_dropped
+from gitmem.store.gc.packing import pack, packs_of
+from gitmem.store.gc.prune import forget_dropped
+from gitmem.store.gc.prune_list import dropped, note_dropped
 from gitmem.store.lock import Item, Lock, Record, lock_path
 from gitmem.store.side_branch import sideline
 from tests.support.faults import Scene, assert_sound, files_at, new_scene
@@ -310,7 +310,7 @@ def test_who_is_disturbed_again_and_again_gives_up_and_loses_nothing(
 ) -> None:
     drop(scene, "day/gone")
     before = all_objects(scene)
-    monkeypatch.setattr(gitmem.store.fsck.prune, "ROUNDS", 1)
+    monkeypatch.setattr(gitmem.store.gc.prune, "ROUNDS", 1)
     at_step(monkeypatch, "repacked", lambda: git(scene.gitdir, "tag", "mine", blob(GONE)))
 
     with pytest.raises(Busy, match="others were at work"):

@@ -24,11 +24,11 @@ from gitmem.memory.recover.restore import restore
 from gitmem.memory.recover.undo import undo
 from gitmem.memory.write.capture import capture
 from gitmem.memory.write.write import Edit, write
-from gitmem.store.fsck.checks.findings import Finding
-from gitmem.store.fsck.checks.rewound import REWOUND
-from gitmem.store.left.kept import kept_refs, newest_copy
-from gitmem.store.left.rejoin import Rejoined
+from gitmem.store.fsck.findings import Finding
+from gitmem.store.fsck.reflogs import REWOUND
 from gitmem.store.lock import last_published, lock_path
+from gitmem.store.lost_commits.kept import kept_refs, newest_copy
+from gitmem.store.lost_commits.merge_back import Rejoined
 from gitmem.store.repository import BranchLost
 from tests.faults.test_kill import die_at
 from tests.support.damage import check_now, object_file, oid

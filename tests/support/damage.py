@@ -16,7 +16,7 @@ from gitmem.memory.group import Group, Store
 from gitmem.memory.read.log import log
 from gitmem.memory.read.read import read
 from gitmem.memory.write.write import Edit, write
-from gitmem.store.fsck.checks.findings import Finding
+from gitmem.store.fsck.findings import Finding
 from tests.support.faults import Scene, new_scene
 from tests.support.git import git
 from tests.support.processes import Crowd, Program, Said, Voice

@@ -17,9 +17,9 @@ from gitmem.model.layout.layout import FILE
 from gitmem.model.paths import check_group as check_name
 from gitmem.model.scope import NOTHING, Scope
 from gitmem.store.formats import check_form
-from gitmem.store.fsck.checks.check import VERIFIED, Progress, inspect
-from gitmem.store.fsck.checks.findings import INFO, WARNING, Finding, info, warning
-from gitmem.store.fsck.repairs.point_ref import point_if_free
+from gitmem.store.fsck.check import VERIFIED, Progress, inspect
+from gitmem.store.fsck.findings import INFO, WARNING, Finding, info, warning
+from gitmem.store.fsck.point_ref import point_if_free
 from gitmem.store.lock import last_run
 from gitmem.store.setup import read_config, worktree_of
 
@@ -82,7 +82,7 @@ def check_group(
     found = inspect(gitdir, now=moment, full=full or repair, progress=progress, scope=scope)
     findings = found.findings
     if repair and findings:
-        from gitmem.store.fsck.repairs.repair import (
+        from gitmem.store.fsck.repair import (
             repair as mend,  # only where there is something to mend
         )
 

@@ -30,11 +30,11 @@ from gitmem.model.secrets.exposure import Exposed, placed_id, secret_id
 from gitmem.model.secrets.find import Finding, find, found_in, found_in_name, shown_name
 from gitmem.store.fsck.acknowledged import acknowledge as keep_acknowledged
 from gitmem.store.fsck.acknowledged import read_acknowledged, salted
-from gitmem.store.fsck.checks.ref_files import all_refs
 from gitmem.store.history.ancestry import only_behind
 from gitmem.store.history.log import peel
-from gitmem.store.left.kept import KEPT, unreadable
+from gitmem.store.lost_commits.kept import KEPT, unreadable
 from gitmem.store.objects.database import ObjectMissing
+from gitmem.store.ref_files import all_refs
 from gitmem.store.refs import OURS
 from gitmem.store.repository import BRANCH
 
@@ -581,7 +581,7 @@ def acknowledge(group: Group, ids: Iterable[str]) -> Acknowledgement:
     known = {*secrets, *(each.id for each in unreadable(group.gitdir, group.repository.objects))}
     done = read_acknowledged(group.gitdir).ids
     if not known | done >= set(wanted):  # only then: it reads all of history
-        from gitmem.store.fsck.checks.check import losses
+        from gitmem.store.fsck.check import losses
 
         known |= set(losses(group.gitdir).open.values()) - {""}
     for each in wanted:

@@ -38,7 +38,9 @@ def read(group: Group, path: str, *, at: str | None = None) -> Read:
     path = known_path(group, snapshot, path)
     node = snapshot.node(path)
     if at and (node is None or not node.is_folder):
-        from gitmem.store.left.kept import lost_files  # the newest version is what stands there
+        from gitmem.store.lost_commits.kept import (
+            lost_files,  # the newest version is what stands there
+        )
 
         node = lost_files(snapshot, path).get(path, node)
     if node is None or node.is_folder or node.mode == SUBMODULE:
@@ -82,7 +84,7 @@ def missing(group: Group, snapshot: Snapshot, path: str) -> PathNotFound:
 
 def _lost(group: Group, path: str) -> PathNotFound | None:
     """Why there is no file at PATH, where commits that came back lack it."""
-    from gitmem.store.left.kept import unreadable
+    from gitmem.store.lost_commits.kept import unreadable
 
     for each in unreadable(group.gitdir, group.repository.objects):
         if each.path and each.concerns(path):

@@ -35,10 +35,10 @@ from gitmem.model.layout.layout import EMPTY, FILE
 from gitmem.model.text.conflict_markers import conflicts
 from gitmem.model.text.numbers import counted
 from gitmem.store.fsck.acknowledged import read_acknowledged
-from gitmem.store.fsck.checks.check import VERIFIED
-from gitmem.store.fsck.checks.git_directory import late_edits
-from gitmem.store.left.kept import Unreadable, unreadable
+from gitmem.store.fsck.check import VERIFIED
+from gitmem.store.fsck.git_directory import late_edits
 from gitmem.store.lock import Lock, lock_path
+from gitmem.store.lost_commits.kept import Unreadable, unreadable
 from gitmem.store.objects.trees import SUBMODULE
 from gitmem.store.repository import BRANCH, Snapshot
 from gitmem.store.transaction.capture import Holding, sound

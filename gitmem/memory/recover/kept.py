@@ -17,8 +17,8 @@ from gitmem.store.objects.database import ObjectDamaged
 
 if TYPE_CHECKING:
     from gitmem.model.secrets.exposure import Exposed
-    from gitmem.store.left.lineage import Departure
-    from gitmem.store.left.rejoin import Rejoined
+    from gitmem.store.lost_commits.departures import Departure
+    from gitmem.store.lost_commits.merge_back import Rejoined
 
 NAMED = 5
 """Kept commits that an error names."""
@@ -68,7 +68,7 @@ def _departure(group: Group) -> Departure | None:
     """What left the branch since the last writer of ours, and nobody has dealt with yet."""
     if is_where_left(group):
         return None
-    from gitmem.store.left.lineage import departure
+    from gitmem.store.lost_commits.departures import departure
 
     with suppress(ObjectDamaged):
         tip, published = group.repository.tip(), last_published(group.gitdir)
@@ -90,9 +90,9 @@ def waiting(group: Group) -> str:
 
 def kept_list(group: Group) -> tuple[Kept, ...]:
     """What left the branch and is kept, newest first; also what the next command will keep."""
-    from gitmem.store.fsck.checks.ref_files import read_log
-    from gitmem.store.fsck.checks.rewound import moves_from
-    from gitmem.store.left.kept import kept_refs, let_go, newest_copy, rebuilt
+    from gitmem.store.fsck.reflogs import moves_from
+    from gitmem.store.lost_commits.kept import kept_refs, let_go, newest_copy, rebuilt
+    from gitmem.store.ref_files import read_log
     from gitmem.store.repository import BRANCH
 
     left, oids = _departure(group), set(kept_refs(group.gitdir).values())
@@ -174,7 +174,7 @@ def _exposing(oid: str, found: list[Exposed]) -> SecretFound:
 def kept_drop(group: Group, what: str) -> Dropped:
     """Keep commits no longer: a `git gc` of a person's may remove them for good."""
     from gitmem.memory.context.exposed import scan_beside
-    from gitmem.store.left.kept import note_let_go, release
+    from gitmem.store.lost_commits.kept import note_let_go, release
 
     with suppress(NotFound, BadInput):
         # Once it is gone, nobody can tell what was found in it alone.
@@ -190,7 +190,7 @@ def kept_drop(group: Group, what: str) -> Dropped:
 def _copies_behind(group: Group, oid: str) -> set[str]:
     """The rebuilt commits that only the kept commit OID leads to: what they lack is let go, too."""
     from gitmem.store.history.ancestry import reached
-    from gitmem.store.left.kept import kept_refs, rebuilt
+    from gitmem.store.lost_commits.kept import kept_refs, rebuilt
 
     copies = set(rebuilt(group.gitdir).values())
     if not copies:
@@ -224,7 +224,7 @@ def find_kept(group: Group, what: str) -> str:
 
 def _copies(group: Group, start: str, among: set[str]) -> list[str]:
     """Those AMONG some commits that stand for one whose id begins with START."""
-    from gitmem.store.left.kept import newest_copy, rebuilt
+    from gitmem.store.lost_commits.kept import newest_copy, rebuilt
 
     olds = [old for old in rebuilt(group.gitdir) if start and old.startswith(start)]
     return sorted({newest_copy(group.gitdir, old) for old in olds} & among)
@@ -232,7 +232,7 @@ def _copies(group: Group, start: str, among: set[str]) -> list[str]:
 
 def _digits(what: str) -> str:
     """WHAT as ids are written; the ref of a kept commit ends with the first digits of its id."""
-    from gitmem.store.left.kept import KEPT
+    from gitmem.store.lost_commits.kept import KEPT
 
     return what.removeprefix(KEPT).lower()
 
@@ -241,7 +241,7 @@ def _on_branch(group: Group, what: str) -> str:
     """The commit WHAT, if it is part of the branch: somebody has brought it back before."""
     from gitmem.store.history.ancestry import is_behind
     from gitmem.store.history.log import commits_like
-    from gitmem.store.left.kept import newest_copy, rebuilt
+    from gitmem.store.lost_commits.kept import newest_copy, rebuilt
 
     start = _digits(what)
     if re.fullmatch(r"[0-9a-f]{4,40}", start) is None:

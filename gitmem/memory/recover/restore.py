@@ -30,7 +30,7 @@ from gitmem.memory.write.write import Allowed, Change, describe
 from gitmem.model.commit_messages import Note
 from gitmem.model.guards import allowance, check_secrets
 from gitmem.model.paths import check_path
-from gitmem.store.left.kept import lost_files
+from gitmem.store.lost_commits.kept import lost_files
 from gitmem.store.objects.database import ObjectDamaged, blob_id
 from gitmem.store.objects.trees import Node
 from gitmem.store.repository import Snapshot

@@ -20,7 +20,7 @@ from gitmem.model.text.quoting import quoted
 from gitmem.store.history.diff import hunks
 from gitmem.store.history.log import locate
 from gitmem.store.history.moves import compare_commit
-from gitmem.store.left.kept import Unreadable, lacks_of, own_lacks
+from gitmem.store.lost_commits.kept import Unreadable, lacks_of, own_lacks
 from gitmem.store.objects.database import ObjectDamaged
 from gitmem.store.objects.trees import FILE, Node
 from gitmem.store.repository import Commit, Repository, Snapshot

@@ -25,7 +25,7 @@ from gitmem.model.transcripts.batches import (
     decode_keys,
     encode_keys,
 )
-from gitmem.store.fsck.prune_list import note_dropped
+from gitmem.store.gc.prune_list import note_dropped
 from gitmem.store.side_branch import sideline
 
 

@@ -25,7 +25,7 @@ from gitmem.memory.write.quiet import prune
 from gitmem.model.access import MAIN, check_access
 from gitmem.model.paths import check_group
 from gitmem.model.transcripts.batches import REF
-from gitmem.store.fsck.prune_list import list_path
+from gitmem.store.gc.prune_list import list_path
 from gitmem.store.job_log import Job, append_job
 from gitmem.store.lock import Lock, lock_path
 from gitmem.store.refs import ref_tip

@@ -15,7 +15,7 @@ from gitmem.memory.group import Group, is_where_left, scanned_in
 from gitmem.memory.upkeep.jobs import Told, last_jobs
 from gitmem.model.text.numbers import counted
 from gitmem.store.fsck.acknowledged import read_acknowledged
-from gitmem.store.fsck.checks.check import VERIFIED, losses
+from gitmem.store.fsck.check import VERIFIED, losses
 from gitmem.store.lock import Lock, lock_path
 from gitmem.store.worktree.swap import swapped_folder
 
@@ -89,7 +89,7 @@ def _recover(group: Group, limits: Limits) -> Told:
 
 
 def _keep_due(group: Group, limits: Limits) -> Due:
-    from gitmem.store.left.reflog import may_be_lost
+    from gitmem.store.lost_commits.keep_lost import may_be_lost
 
     if may_be_lost(group.gitdir):
         return Due(True, "the branch was moved by hand")
@@ -97,7 +97,7 @@ def _keep_due(group: Group, limits: Limits) -> Due:
 
 
 def _keep(group: Group, limits: Limits) -> Told:
-    from gitmem.store.left.reflog import keep_lost
+    from gitmem.store.lost_commits.keep_lost import keep_lost
 
     with group.writing() as writer:  # which puts back what nobody meant to drop
         found = list(keep_lost(writer.repository))
@@ -230,8 +230,8 @@ def _scrub_due(group: Group, limits: Limits) -> Due:
 
 
 def _scrub(group: Group, limits: Limits) -> Told:
-    from gitmem.store.fsck.checks.scrub import scrub
-    from gitmem.store.fsck.repairs.point_ref import point_if_free
+    from gitmem.store.fsck.point_ref import point_if_free
+    from gitmem.store.fsck.scrub import scrub
 
     _read_caches_back(group)
     tip = group.repository.tip()
@@ -289,7 +289,7 @@ def _secrets(group: Group, limits: Limits) -> Told:
 
 
 def _forget_due(group: Group, limits: Limits) -> Due:
-    from gitmem.store.fsck.prune_list import dropped
+    from gitmem.store.gc.prune_list import dropped
 
     found = bool(dropped(group.gitdir))
     return Due(found, "what was dropped is still on the disk" if found else "nothing was dropped")
@@ -297,7 +297,7 @@ def _forget_due(group: Group, limits: Limits) -> Due:
 
 def _forget(group: Group, limits: Limits) -> Told:
     from gitmem.memory.transcripts.transcripts import ask_said, is_of_the_line, tip_of
-    from gitmem.store.fsck.prune import forget_dropped
+    from gitmem.store.gc.prune import forget_dropped
     from gitmem.store.program import find_git
 
     if find_git() is None:
@@ -312,7 +312,7 @@ def _forget(group: Group, limits: Limits) -> Told:
 
 
 def _pack_due(group: Group, limits: Limits) -> Due:
-    from gitmem.store.fsck.packing import loose_estimate, packs_of
+    from gitmem.store.gc.packing import loose_estimate, packs_of
 
     loose, packs = loose_estimate(group.gitdir), len(packs_of(group.gitdir))
     is_due = loose >= limits.loose or packs >= limits.packs
@@ -320,7 +320,7 @@ def _pack_due(group: Group, limits: Limits) -> Due:
 
 
 def _pack(group: Group, limits: Limits) -> Told:
-    from gitmem.store.fsck.packing import pack
+    from gitmem.store.gc.packing import pack
     from gitmem.store.program import find_git
 
     if find_git() is None:
@@ -336,7 +336,7 @@ def _pack(group: Group, limits: Limits) -> Told:
 
 
 def _graph_due(group: Group, limits: Limits) -> Due:
-    from gitmem.store.fsck.packing import has_graph, packs_of
+    from gitmem.store.gc.packing import has_graph, packs_of
 
     if has_graph(group.gitdir):
         return Due(False, "there is one, and packing makes it anew")
@@ -344,7 +344,7 @@ def _graph_due(group: Group, limits: Limits) -> Due:
 
 
 def _graph(group: Group, limits: Limits) -> Told:
-    from gitmem.store.fsck.packing import write_graph
+    from gitmem.store.gc.packing import write_graph
     from gitmem.store.program import find_git
 
     if find_git() is None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from gitmem.errors import Damaged, GitmemError
 
 if TYPE_CHECKING:
-    from gitmem.store.fsck.repairs.find_object import Copy, Sources
+    from gitmem.store.fsck.lost_objects import Copy, Sources
     from gitmem.store.objects.packs import Content
 
 FRESH = 1.0
@@ -50,9 +50,9 @@ class Rescue:
 
     def _at_head(self) -> set[str]:
         """The blobs of HEAD, as far as its folders can be read. `check --repair` looks further."""
-        from gitmem.store.fsck.checks.ref_files import all_refs
         from gitmem.store.history.walk import Trees, read_step
         from gitmem.store.objects.database import Objects
+        from gitmem.store.ref_files import all_refs
         from gitmem.store.repository import BRANCH
 
         objects = Objects(self._gitdir)
@@ -86,7 +86,7 @@ class Rescue:
         if self._mended or not self._keeps:
             return False
         self._mended = True
-        from gitmem.store.fsck.repairs.packs import mend_pack_indexes
+        from gitmem.store.fsck.mend_packs import mend_pack_indexes
 
         made = 0
         with suppress(OSError):
@@ -94,7 +94,7 @@ class Rescue:
         return made > 0
 
     def _copy(self, oid: str) -> Copy | None:
-        from gitmem.store.fsck.repairs.find_object import Sources  # only where something is damaged
+        from gitmem.store.fsck.lost_objects import Sources  # only where something is damaged
 
         if self._sources is None or time.monotonic() > self._looked + FRESH:
             with suppress(OSError, GitmemError):

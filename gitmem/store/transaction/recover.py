@@ -26,7 +26,7 @@ from gitmem.store.worktree.swap import SWAPPED, path_of, swapped
 from gitmem.store.worktree.worktree import InTheWay, Seen
 
 if TYPE_CHECKING:
-    from gitmem.store.left.rejoin import Rejoiner
+    from gitmem.store.lost_commits.merge_back import Rejoiner
 
 # What only recovery needs is imported there.
 
@@ -94,7 +94,7 @@ class Finisher:
         commits, while the record names the files of the last one: a person's `git commit` would
         take the others back.
         """
-        from gitmem.store.fsck.checks.head_and_index import index_against_head  # only after a crash
+        from gitmem.store.fsck.index_and_worktree import index_against_head  # only after a crash
 
         with suppress(GitmemError, OSError):
             index, _ = self._repository.staging.load()
@@ -122,7 +122,7 @@ class Finisher:
         if not record.base:
             return ""
         from gitmem.store.history.ancestry import split
-        from gitmem.store.left.lineage import logged_commit
+        from gitmem.store.lost_commits.departures import logged_commit
 
         tip, objects = self._repository.tip(), self._repository.objects
 
@@ -147,8 +147,8 @@ class Finisher:
 
         Else `check` would call the branch moved back.
         """
-        from gitmem.store.fsck.checks.ref_files import read_log
-        from gitmem.store.left.kept import note_let_go
+        from gitmem.store.lost_commits.kept import note_let_go
+        from gitmem.store.ref_files import read_log
 
         gitdir = self._repository.gitdir
         lines, _, _ = read_log(gitdir, BRANCH)

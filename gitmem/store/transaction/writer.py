@@ -41,7 +41,7 @@ from gitmem.store.worktree.held import HeldFolder, SetAside
 from gitmem.store.worktree.worktree import ABSENT, Seen, WorkTree
 
 if TYPE_CHECKING:
-    from gitmem.store.left.rejoin import Rejoined, Rejoiner
+    from gitmem.store.lost_commits.merge_back import Rejoined, Rejoiner
 
 GONE = ("file", "folder")
 """Obstacles that took a file's place: the file itself is no longer there."""
@@ -70,7 +70,7 @@ class Writer:
 
     def _rejoining(self) -> Rejoiner:
         if self._rejoiner is None:
-            from gitmem.store.left.rejoin import (
+            from gitmem.store.lost_commits.merge_back import (
                 Rejoiner,
             )  # only where the branch is not where we left it
 

@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 from gitmem.errors import GitmemError
-from gitmem.store.fsck.checks.ref_files import all_refs
 from gitmem.store.lock import Lock, lock_path
+from gitmem.store.ref_files import all_refs
 from gitmem.store.refs import Move, move_ref, ref_tip
 from gitmem.store.repository import BRANCH, Repository
 

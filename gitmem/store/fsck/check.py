@@ -13,13 +13,23 @@ from typing import NamedTuple
 from gitmem.model.scope import Scope
 from gitmem.model.text.numbers import counted
 from gitmem.model.transcripts.batches import REF
+from gitmem.store.fsck import git_directory as upkeep
 from gitmem.store.fsck.acknowledged import read_acknowledged
-from gitmem.store.fsck.checks import git_directory as upkeep
-from gitmem.store.fsck.checks.findings import REPAIR, Finding, error, info, warning
-from gitmem.store.fsck.checks.head_and_index import date_findings, file_findings, index_findings
-from gitmem.store.fsck.checks.packs import PackFault, pack_faults
-from gitmem.store.fsck.checks.reachable import Lack, Walk, check_loose, loose_names
-from gitmem.store.fsck.checks.ref_files import (
+from gitmem.store.fsck.findings import REPAIR, Finding, error, info, warning
+from gitmem.store.fsck.index_and_worktree import date_findings, file_findings, index_findings
+from gitmem.store.fsck.packs import PackFault, pack_faults
+from gitmem.store.fsck.reachable import Lack, Walk, check_loose, loose_names
+from gitmem.store.fsck.reflogs import (
+    broken_log_findings,
+    rewound_findings,
+    unreadable_findings,
+    way_back,
+)
+from gitmem.store.lost_commits.departures import logged_after
+from gitmem.store.lost_commits.kept import KEPT
+from gitmem.store.objects.database import ObjectDamaged, Objects
+from gitmem.store.objects.trees import Node
+from gitmem.store.ref_files import (
     ZERO,
     all_refs,
     is_id,
@@ -27,16 +37,6 @@ from gitmem.store.fsck.checks.ref_files import (
     packed_refs,
     read_log,
 )
-from gitmem.store.fsck.checks.rewound import (
-    broken_log_findings,
-    rewound_findings,
-    unreadable_findings,
-    way_back,
-)
-from gitmem.store.left.kept import KEPT
-from gitmem.store.left.lineage import logged_after
-from gitmem.store.objects.database import ObjectDamaged, Objects
-from gitmem.store.objects.trees import Node
 from gitmem.store.refs import ref_tip
 from gitmem.store.repository import BRANCH
 from gitmem.store.setup import worktree_of

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from gitmem.store.fsck.checks.ref_files import ZERO, is_id
 from gitmem.store.objects import trees
 from gitmem.store.objects.database import ObjectDamaged, Objects, inflate
 from gitmem.store.objects.trees import FOLDER, Node, Tree
+from gitmem.store.ref_files import ZERO, is_id
 from gitmem.store.repository import BRANCH, Commit, parse_commit
 
 GITLINK = 0o160000

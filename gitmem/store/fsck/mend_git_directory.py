@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.store.durable import write_durably
-from gitmem.store.fsck.checks import git_directory as upkeep
-from gitmem.store.fsck.checks.head_and_index import index_against_head
+from gitmem.store.fsck import git_directory as upkeep
+from gitmem.store.fsck.index_and_worktree import index_against_head
 from gitmem.store.heads import put_head
 from gitmem.store.index.file import Entry
 from gitmem.store.index.staging import IndexBusy, entry

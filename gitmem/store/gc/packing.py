@@ -24,7 +24,7 @@ from typing import NamedTuple
 from gitmem.errors import Busy, Damaged, StorageFailed
 from gitmem.store import fault_points
 from gitmem.store.durable import sync_folder
-from gitmem.store.fsck.checks.reachable import loose_names
+from gitmem.store.fsck.reachable import loose_names
 from gitmem.store.lock import Lock, lock_path
 from gitmem.store.objects.pack_entries import PackDamaged
 from gitmem.store.objects.packs import CHECKSUM, Pack

@@ -16,21 +16,21 @@ from gitmem.errors import GitmemError
 from gitmem.model.commit_messages import Note
 from gitmem.model.scope import Scope
 from gitmem.store.durable import make_folders
-from gitmem.store.fsck.checks import git_directory as upkeep
-from gitmem.store.fsck.checks.packs import PackFault, pack_faults
-from gitmem.store.fsck.checks.reachable import check_loose, loose_names
-from gitmem.store.fsck.checks.ref_files import is_id
-from gitmem.store.fsck.checks.rewound import REWOUND
-from gitmem.store.fsck.repairs import git_directory as tidying
-from gitmem.store.fsck.repairs.find_object import Healer, Sources
-from gitmem.store.fsck.repairs.git_directory import Done
-from gitmem.store.fsck.repairs.packs import readable, rebuild_index, write_pack
-from gitmem.store.fsck.repairs.refs import RefRepair, is_tip
-from gitmem.store.fsck.repairs.replace_lost import Mended, Mending
-from gitmem.store.left.reflog import keep_lost
+from gitmem.store.fsck import git_directory as upkeep
+from gitmem.store.fsck import mend_git_directory as tidying
+from gitmem.store.fsck.lost_objects import Healer, Sources
+from gitmem.store.fsck.mend_git_directory import Done
+from gitmem.store.fsck.mend_packs import readable, rebuild_index, write_pack
+from gitmem.store.fsck.packs import PackFault, pack_faults
+from gitmem.store.fsck.reachable import check_loose, loose_names
+from gitmem.store.fsck.reflogs import REWOUND
+from gitmem.store.fsck.refs import RefRepair, is_tip
+from gitmem.store.fsck.replace_lost import Mended, Mending
 from gitmem.store.lock import Lock, lock_path
+from gitmem.store.lost_commits.keep_lost import keep_lost
 from gitmem.store.objects.database import ObjectDamaged, Objects
 from gitmem.store.objects.packs import Content
+from gitmem.store.ref_files import is_id
 from gitmem.store.repository import BRANCH, Repository
 from gitmem.store.setup import parse_config, to_quarantine, worktree_of
 from gitmem.store.transaction.stale_locks import remove_dead_files

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from gitmem.errors import Conflict, Damaged, GitmemError
 from gitmem.model.commit_messages import Note, parse
 from gitmem.model.text.numbers import counted
-from gitmem.store.fsck.checks.ref_files import packed_refs
 from gitmem.store.history.ancestry import Split, is_behind, reached, split
-from gitmem.store.left.lineage import Departure, departure
+from gitmem.store.lost_commits.departures import Departure, departure
 from gitmem.store.objects.commits import commit_bytes, write_tree
 from gitmem.store.objects.database import ObjectDamaged
 from gitmem.store.objects.trees import Node
+from gitmem.store.ref_files import packed_refs
 from gitmem.store.refs import Move, move_ref
 from gitmem.store.repository import BRANCH, Snapshot, branch_file, differences
 from gitmem.store.transaction.capture import joined, new_id
 from gitmem.store.transaction.publish import Plan, Publisher, Step
 
 if TYPE_CHECKING:
-    from gitmem.store.left.kept import Line, Unreadable
+    from gitmem.store.lost_commits.kept import Line, Unreadable
 
 
 class Rejoined(NamedTuple):
@@ -56,7 +56,7 @@ class Rejoined(NamedTuple):
     def _lacking(self) -> str:
         if not self.unreadable:
             return ""
-        from gitmem.store.left.kept import Line
+        from gitmem.store.lost_commits.kept import Line
 
         return f"; {Line(self.commit, self.unreadable).lacking} (see `gitmem check`)"
 
@@ -80,7 +80,7 @@ class Rejoiner:
 
     def _is_back(self, published: str) -> bool:
         """True when the branch leads to PUBLISHED again, or to what can be read of it."""
-        from gitmem.store.left.kept import newest_copy
+        from gitmem.store.lost_commits.kept import newest_copy
 
         there = newest_copy(self._repository.gitdir, published)
         with suppress(ObjectDamaged):
@@ -100,7 +100,7 @@ class Rejoiner:
             line, landed = self._put_back(head, meant=left.meant)
             moved = moved or bool(landed)
             if not landed:
-                from gitmem.store.left.kept import keep
+                from gitmem.store.lost_commits.kept import keep
 
                 keep(self._repository, line.head)
             self._note(line)
@@ -115,7 +115,7 @@ class Rejoiner:
         Where it cannot be read whole, what can be read of it counts: a merge reads the newest
         versions alone, and an older one that is missing would make every `git gc` fail.
         """
-        from gitmem.store.fsck.repairs.replace_lost import (
+        from gitmem.store.fsck.replace_lost import (
             whole_line,  # only where something left the branch
         )
 
@@ -124,7 +124,7 @@ class Rejoiner:
 
     def land(self, head: str) -> str:
         """Put a kept line of commits on the branch; tell where that is now, or nothing."""
-        from gitmem.store.left.kept import release
+        from gitmem.store.lost_commits.kept import release
 
         line, landed = self._put_back(head, meant=False, old=True)
         if landed:
@@ -138,7 +138,7 @@ class Rejoiner:
 
     def _note(self, line: Line) -> None:
         if line.made:
-            from gitmem.store.left.kept import note_rebuilt
+            from gitmem.store.lost_commits.kept import note_rebuilt
 
             note_rebuilt(self._repository.gitdir, line)
 

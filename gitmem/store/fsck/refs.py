@@ -10,9 +10,19 @@ from datetime import datetime
 from gitmem.errors import GitmemError
 from gitmem.model.transcripts.batches import REF
 from gitmem.store.durable import write_durably
-from gitmem.store.fsck.checks.check import REPLACED, VERIFIED
-from gitmem.store.fsck.checks.reachable import Lack, Wholeness
-from gitmem.store.fsck.checks.ref_files import (
+from gitmem.store.fsck.check import REPLACED, VERIFIED
+from gitmem.store.fsck.lost_objects import Healer, Sources
+from gitmem.store.fsck.lost_refs import LostRefs
+from gitmem.store.fsck.mend_git_directory import Done
+from gitmem.store.fsck.point_ref import point
+from gitmem.store.fsck.reachable import Lack, Wholeness
+from gitmem.store.fsck.reflogs import BROKEN_LOG, logged_ids, settled_ids
+from gitmem.store.fsck.replace_lost import stand_in, whole_line
+from gitmem.store.history.ancestry import reached
+from gitmem.store.lost_commits.departures import logged_after, outermost
+from gitmem.store.lost_commits.kept import keep, note_rebuilt, rebuilt
+from gitmem.store.objects.database import ObjectDamaged
+from gitmem.store.ref_files import (
     ZERO,
     all_refs,
     is_id,
@@ -22,16 +32,6 @@ from gitmem.store.fsck.checks.ref_files import (
     parse_log,
     read_log,
 )
-from gitmem.store.fsck.checks.rewound import BROKEN_LOG, logged_ids, settled_ids
-from gitmem.store.fsck.repairs.find_object import Healer, Sources
-from gitmem.store.fsck.repairs.git_directory import Done
-from gitmem.store.fsck.repairs.lost_branch import LostRefs
-from gitmem.store.fsck.repairs.point_ref import point
-from gitmem.store.fsck.repairs.replace_lost import stand_in, whole_line
-from gitmem.store.history.ancestry import reached
-from gitmem.store.left.kept import keep, note_rebuilt, rebuilt
-from gitmem.store.left.lineage import logged_after, outermost
-from gitmem.store.objects.database import ObjectDamaged
 from gitmem.store.refs import delete_ref
 from gitmem.store.repository import BRANCH, Repository
 from gitmem.store.setup import to_quarantine

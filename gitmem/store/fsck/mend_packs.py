@@ -12,7 +12,7 @@ from hashlib import sha1
 from pathlib import Path
 
 from gitmem.store.durable import sync_folder
-from gitmem.store.fsck.checks.packs import damage_of
+from gitmem.store.fsck.packs import damage_of
 from gitmem.store.objects.database import object_id
 from gitmem.store.objects.pack_entries import KIND_OF_CODE, PackDamaged, read_entry
 from gitmem.store.objects.packs import CHECKSUM, INDEX_MAGIC, Content, Pack, Supply, nothing

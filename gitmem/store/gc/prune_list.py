@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gitmem.store.fsck.checks.ref_files import is_id
+from gitmem.store.ref_files import is_id
 from gitmem.store.refs import put_durably
 
 NAME = "dropped"

@@ -10,13 +10,13 @@ from itertools import pairwise
 from pathlib import Path
 
 from gitmem.store.durable import write_durably
-from gitmem.store.fsck.checks.check import VERIFIED
-from gitmem.store.fsck.checks.ref_files import LogLine, all_refs, parse_log, read_log
-from gitmem.store.fsck.checks.rewound import lost_heads
-from gitmem.store.fsck.repairs.replace_lost import whole_line
+from gitmem.store.fsck.check import VERIFIED
+from gitmem.store.fsck.reflogs import lost_heads
+from gitmem.store.fsck.replace_lost import whole_line
 from gitmem.store.history.ancestry import is_behind
-from gitmem.store.left.kept import keep, kept_name, kept_refs, note_rebuilt, release
+from gitmem.store.lost_commits.kept import keep, kept_name, kept_refs, note_rebuilt, release
 from gitmem.store.objects.database import ObjectDamaged
+from gitmem.store.ref_files import LogLine, all_refs, parse_log, read_log
 from gitmem.store.repository import BRANCH, Repository
 
 SEEN = "gitmem/log-seen"

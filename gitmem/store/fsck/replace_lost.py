@@ -10,18 +10,18 @@ from datetime import datetime
 from typing import NamedTuple
 
 from gitmem.model.commit_messages import Note, parse, subject
-from gitmem.store.fsck.checks.reachable import GITLINK, Lack
-from gitmem.store.fsck.checks.ref_files import read_log
-from gitmem.store.fsck.checks.scrub import scrub
-from gitmem.store.fsck.repairs.find_object import Healer, Sources
-from gitmem.store.fsck.repairs.lost_branch import LostRefs
+from gitmem.store.fsck.lost_objects import Healer, Sources
+from gitmem.store.fsck.lost_refs import LostRefs
+from gitmem.store.fsck.reachable import GITLINK, Lack
+from gitmem.store.fsck.scrub import scrub
 from gitmem.store.history.ancestry import reached
-from gitmem.store.left.kept import UNREADABLE, WAS, Line, Unreadable, lacks_of
-from gitmem.store.left.lineage import logged_parents
+from gitmem.store.lost_commits.departures import logged_parents
+from gitmem.store.lost_commits.kept import UNREADABLE, WAS, Line, Unreadable, lacks_of
 from gitmem.store.objects import trees
 from gitmem.store.objects.commits import commit_bytes, rewritten
 from gitmem.store.objects.database import ObjectDamaged
 from gitmem.store.objects.trees import FOLDER, Node, Tree
+from gitmem.store.ref_files import read_log
 from gitmem.store.refs import Move, move_ref
 from gitmem.store.repository import BRANCH, Commit, Repository
 from gitmem.store.setup import worktree_of

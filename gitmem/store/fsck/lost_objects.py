@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.store.fsck.acknowledged import is_withheld
-from gitmem.store.fsck.checks.reachable import Lack, Walk
-from gitmem.store.fsck.checks.ref_files import is_id
-from gitmem.store.fsck.repairs.rebuild_tree import rebuilt_folder
+from gitmem.store.fsck.reachable import Lack, Walk
+from gitmem.store.fsck.rebuild_tree import rebuilt_folder
 from gitmem.store.index.file import IndexFile
 from gitmem.store.index.format import IndexUnreadable
 from gitmem.store.objects import trees
 from gitmem.store.objects.database import ObjectDamaged, Objects, blob_id, inflate, object_id
 from gitmem.store.objects.packs import Content
 from gitmem.store.objects.trees import FILE, FOLDER, Node, Tree
+from gitmem.store.ref_files import is_id
 from gitmem.store.repository import BRANCH
 from gitmem.store.worktree.worktree import MAX_FILE
 

@@ -21,15 +21,15 @@ from typing import NamedTuple
 from gitmem.errors import Busy, Damaged
 from gitmem.store import fault_points
 from gitmem.store.durable import sync_folder
-from gitmem.store.fsck.checks.reachable import loose_names
-from gitmem.store.fsck.checks.ref_files import ZERO, all_refs, is_id, read_log
-from gitmem.store.fsck.packing import GRAPH, alone, names_in, new_pack, packs_of, remove_packs
-from gitmem.store.fsck.prune_list import PACK, keep_listed, listed
+from gitmem.store.fsck.reachable import loose_names
+from gitmem.store.gc.packing import GRAPH, alone, names_in, new_pack, packs_of, remove_packs
+from gitmem.store.gc.prune_list import PACK, keep_listed, listed
 from gitmem.store.index.file import IndexFile
 from gitmem.store.index.format import IndexUnreadable
 from gitmem.store.lock import Lock, lock_path
 from gitmem.store.objects import trees
 from gitmem.store.objects.database import ObjectDamaged, ObjectMissing, Objects
+from gitmem.store.ref_files import ZERO, all_refs, is_id, read_log
 from gitmem.store.refs import ref_tip
 from gitmem.store.repository import parse_commit
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from gitmem.errors import PathRefused
 from gitmem.model.paths import check_path, fold, is_inside
 from gitmem.model.text.quoting import quoted
-from gitmem.store.fsck.checks import git_directory as upkeep
-from gitmem.store.fsck.checks.findings import Finding, info, warning
-from gitmem.store.fsck.checks.reachable import GITLINK
+from gitmem.store.fsck import git_directory as upkeep
+from gitmem.store.fsck.findings import Finding, info, warning
+from gitmem.store.fsck.reachable import GITLINK
 from gitmem.store.index.file import IndexFile
 from gitmem.store.index.format import IndexUnreadable
 from gitmem.store.objects.database import ObjectDamaged, Objects

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import NamedTuple
 
-from gitmem.store.fsck.checks.reachable import Lack
+from gitmem.store.fsck.reachable import Lack
 from gitmem.store.objects import trees
 from gitmem.store.objects.database import ObjectDamaged, Objects, object_id
 from gitmem.store.objects.trees import Tree

@@ -8,12 +8,12 @@ from shlex import quote
 
 from gitmem.model.text.numbers import counted
 from gitmem.store.fsck.acknowledged import read_acknowledged
-from gitmem.store.fsck.checks.findings import REPAIR, Finding, info, warning
-from gitmem.store.fsck.checks.reachable import Wholeness
-from gitmem.store.fsck.checks.ref_files import ZERO, LogLine, log_names, read_log
-from gitmem.store.left.kept import KEPT, let_go, rebuilt, unreadable
-from gitmem.store.left.lineage import logged_parents, readable_before
+from gitmem.store.fsck.findings import REPAIR, Finding, info, warning
+from gitmem.store.fsck.reachable import Wholeness
+from gitmem.store.lost_commits.departures import logged_parents, readable_before
+from gitmem.store.lost_commits.kept import KEPT, let_go, rebuilt, unreadable
 from gitmem.store.objects.database import ObjectDamaged, Objects
+from gitmem.store.ref_files import ZERO, LogLine, log_names, read_log
 from gitmem.store.repository import BRANCH, parse_commit
 
 REWOUND = "branch-rewound"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from time import sleep
 from typing import NamedTuple
 
-from gitmem.store.fsck.checks.reachable import GITLINK
+from gitmem.store.fsck.reachable import GITLINK
 from gitmem.store.objects.database import ObjectDamaged
 from gitmem.store.repository import Commit, Repository, differences
 

@@ -1,1 +1,0 @@
-"""Looking for damage: plain file reads, and nothing is changed."""

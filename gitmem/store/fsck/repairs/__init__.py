@@ -1,1 +1,0 @@
-"""Mending: what is damaged goes to quarantine, what is lost is looked for."""

@@ -1,0 +1,1 @@
+"""Packs the objects of a repository and prunes those that were dropped."""
