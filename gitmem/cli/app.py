@@ -16,7 +16,7 @@ from gitmem.cli.invocation import Invocation
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-# Command -> its one line of help. The module is gitmem/cli/commands/<command>.py, `-` being `_`.
+# Command -> its one line of help.
 SECTIONS = {
     "Start": {
         "init": "Create a store and a group",
@@ -76,7 +76,42 @@ SECTIONS = {
 }
 COMMANDS = {name: line for section in SECTIONS.values() for name, line in section.items()}
 
-MODULES = "gitmem.cli.commands"
+# Module below gitmem.cli.commands -> its commands. Each is its attribute `<name>_command`.
+MODULES = {
+    "admin.adopt": ("adopt",),
+    "admin.check": ("check",),
+    "admin.completion": ("completion",),
+    "admin.groups": ("groups", "link"),
+    "admin.init": ("init",),
+    "curate.archive": ("archive",),
+    "curate.consolidate": ("consolidate",),
+    "curate.days": ("rotate", "snapshot", "snapshots"),
+    "curate.lint": ("lint",),
+    "curate.maintain": ("maintain",),
+    "curate.migrate": ("migrate",),
+    "curate.summaries": ("compact", "rollup"),
+    "entries.entries": ("confirm", "entries", "move-entry"),
+    "entries.freshness": ("freshness",),
+    "integrations.doctor": ("doctor",),
+    "integrations.hook": ("hook",),
+    "integrations.install": ("install",),
+    "integrations.schedule": ("schedule",),
+    "integrations.serve": ("mcp", "memory-tool"),
+    "read.files": ("list", "read"),
+    "read.inject": ("inject",),
+    "read.log": ("log",),
+    "read.search": ("memory", "search"),
+    "read.show": ("diff", "show"),
+    "read.status": ("status",),
+    "recover.held": ("held",),
+    "recover.kept": ("kept",),
+    "recover.restore": ("restore", "undo"),
+    "transcripts.transcript": ("transcript",),
+    "write.capture": ("capture",),
+    "write.edit": ("edit",),
+    "write.move": ("mv", "rm"),
+    "write.write": ("write",),
+}
 COMPLETE = "_GITMEM_COMPLETE"
 HOOK = "hook"
 """The command that exits with 0 or 1 alone: an agent host takes a 2 for a veto."""
@@ -97,8 +132,9 @@ class App(CommandGroup):
             return None
         from importlib import import_module
 
-        module = cmd_name.replace("-", "_")
-        found: click.Command = import_module(f"{MODULES}.{module}").command
+        module = next(module for module, names in MODULES.items() if cmd_name in names)
+        loaded = import_module(f"gitmem.cli.commands.{module}")
+        found: click.Command = getattr(loaded, f"{cmd_name.replace('-', '_')}_command")
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -53,8 +53,8 @@ LABELS = {"message": "error", "hint": "hint"}
 
 # Errors whose facts people want to see as a table -> the module that draws it.
 DETAILS = {
-    "choose-version": "gitmem.cli.commands.restore",
-    "moment-ambiguous": "gitmem.cli.commands.show",
+    "choose-version": "gitmem.cli.commands.recover.restore",
+    "moment-ambiguous": "gitmem.cli.commands.read.show",
 }
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.cli.batch import parse_batch
+from gitmem.cli.input import parse_batch
 from gitmem.errors import BadInput
 from tests.support.cli import Run
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from gitmem.cli.commands.hook import command
+from gitmem.cli.commands.integrations.hook import hook_command as command
 from gitmem.cli.hook import plain_call
 from gitmem.cli.invocation import Invocation
 from gitmem.memory.write.quiet import Asking, keep_quiet, state_of

@@ -236,7 +236,7 @@ PRINTING = {
     "boundary.py": "errors, which it escapes",
     "app.py": "the help, made of our own words",
     "reference.py": "the same, for the documentation",
-    "read.py": "the bytes of a file, as they are",
+    "files.py": "the bytes of a file, as they are",
     "inject.py": "the context, which has an escaping of its own",
     "hook.py": "JSON for a host, and complaints that it escapes",
     "transcript.py": "the question before a prune, which it escapes",

@@ -365,7 +365,7 @@ def test_maintenance_without_installations_knows_no_hosts(gitmem: Run) -> None:
     done = process(sys.executable, "-c", LISTS_MODULES, "maintain", cwd=ROOT)
 
     assert done.returncode == 0
-    assert "gitmem.cli.commands.maintain" in done.stderr.split()
+    assert "gitmem.cli.commands.curate.maintain" in done.stderr.split()
     hosts = {each for each in done.stderr.split() if each.startswith("gitmem.integrations.hosts.")}
     assert hosts == {"gitmem.integrations.hosts.table"}, "who calls is told by the table alone"
     others = {each for each in done.stderr.split() if each.startswith("gitmem.integrations.")}

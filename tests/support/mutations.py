@@ -343,7 +343,9 @@ SLOW = [
         '"No unsummarized conversations."',
         '"Nothing."',
     ),
-    Mutation("Z14", "gitmem/cli/commands/transcript.py", "[Unsummarized Range]", "[Range]"),
+    Mutation(
+        "Z14", "gitmem/cli/commands/transcripts/transcript.py", "[Unsummarized Range]", "[Range]"
+    ),
     # Pages.
     Mutation("A21", "docs/layouts.md", "conventions, systems and contacts that are", "things"),
     Mutation("A25", "docs/layouts.md", "prefers, their history and work", "says"),
@@ -597,11 +599,11 @@ SLOW = [
     Mutation("C5", "gitmem/model/curate/report.py", "    if entry.retired:\n", "    if True:\n"),
     Mutation(
         "Z32",
-        "gitmem/cli/reporting.py",
+        "gitmem/cli/commands/curate/report.py",
         '"archiveCandidatesOlderThan30Days"',
         '"archiveCandidates"',
     ),
-    Mutation("V56", "gitmem/cli/reporting.py", '"largestFiles"', '"biggestFiles"'),
+    Mutation("V56", "gitmem/cli/commands/curate/report.py", '"largestFiles"', '"biggestFiles"'),
     Mutation("V56", "gitmem/model/curate/report.py", "MOST = 10", "MOST = 9"),
     Mutation("Z35", "gitmem/model/curate/report.py", "is over its budget", "is long"),
     Mutation(

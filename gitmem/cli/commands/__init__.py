@@ -1,1 +1,1 @@
-"""One module per command, each imported only when its command is called."""
+"""The commands, in folders by what people do; `gitmem.cli.app` knows the module of each."""

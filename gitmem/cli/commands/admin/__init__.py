@@ -1,0 +1,1 @@
+"""Commands that create, adopt, link, check and remove groups."""

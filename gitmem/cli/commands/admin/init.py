@@ -1,0 +1,86 @@
+"""The command `init`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from gitmem.cli.declare import as_somebody
+from gitmem.cli.declare import command as declare
+from gitmem.cli.invocation import Invocation
+from gitmem.cli.style import visible
+from gitmem.model.text.numbers import counted
+
+if TYPE_CHECKING:
+    from gitmem.memory.admin.init import Initialised
+
+
+STANDARD = "standard"
+
+
+@declare("init")
+@click.option(
+    "--worktree", metavar="DIR", help="Keep the files here, where an agent already has its memory"
+)
+@click.option(
+    "--layout",
+    metavar="NAME",
+    help="standard (the default), zylos, arizuko, soul, nano, claude-code, ./folder, or none",
+)
+@as_somebody
+def init_command(call: Invocation, worktree: str | None, layout: str | None) -> None:
+    """Create a store and a group
+
+    Does nothing where both exist: it is safe to call at every start, and from several processes.
+    A layout says which kinds of memory a group has; it is kept in the group's gitmem.yaml. A group
+    that has none yet gets one when --layout names it. Where you moved a group's folder, --worktree
+    says where it is now; where you lost it, the old place gets its files back.
+
+    \b
+    Examples:
+      gitmem init
+      gitmem init --layout zylos
+      gitmem init -g research
+      gitmem init -g coder --worktree ~/project/.memory
+    """
+    from gitmem.memory.admin.init import init
+
+    place = Path(worktree).expanduser() if worktree else None
+    made = init(
+        call.store,
+        call.group_name(),
+        worktree=place,
+        layout=layout or STANDARD,
+        relayout=layout is not None,
+        who=call.who,
+        acting=call.settings.acting,
+        now=call.clock,
+    )
+    call.answer(made, _lines(call, made))
+
+
+def _lines(call: Invocation, made: Initialised) -> Iterator[str]:
+    state = call.style.good("created") if made.created else "already there:"
+    yield f"{state} the group {call.style.bold(made.group)} in {visible(made.store)}"
+    yield f"  files    {visible(made.worktree)}"
+    if made.layout:
+        yield f"  layout   {visible(made.layout)}" + _started(made)
+    if made.excluded_in:
+        yield f"  ignored  by the repository around it, in {visible(made.excluded_in)}"
+    if made.captured:
+        yield f"  took in  {counted(made.captured, 'file')} that stood there already"
+    for each in made.held:
+        where = call.addressed("see `gitmem held`")
+        yield f"  held     {visible(each.path)} ({each.rule}): {where}"
+    if made.created:
+        command = "gitmem status" if made.layout else 'gitmem write notes.md "What I learned today"'
+        yield f"  next     {call.addressed(command)}"
+
+
+def _started(made: Initialised) -> str:
+    if not made.started:
+        return ""
+    return f", with {counted(len(made.started), 'file')} to begin with"

@@ -1,0 +1,1 @@
+"""Commands that keep memory in order: archive, consolidate, lint, summaries, days."""

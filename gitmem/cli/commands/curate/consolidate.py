@@ -1,0 +1,184 @@
+"""The command `consolidate`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gitmem.cli.changes import file_lines, remark_found
+from gitmem.cli.commands.curate.report import decision_lines, report_lines, seed_report
+from gitmem.cli.declare import as_somebody, at, named, reason
+from gitmem.cli.declare import command as declare
+from gitmem.cli.input import STDIN, read_stdin
+from gitmem.cli.invocation import Invocation
+from gitmem.cli.style import short, visible
+from gitmem.errors import BadInput
+from gitmem.model.secrets.find import repeated
+
+if TYPE_CHECKING:
+    from gitmem.memory.curate.consolidate import Consolidated
+    from gitmem.memory.curate.decide import Decided
+
+
+SEED = "seed"
+
+
+@declare("consolidate")
+@click.option("--apply", is_flag=True, help="Archive old logs, and entries that are past and faded")
+@named("--plan", metavar="FILE", help="Carry out decisions, NDJSON; - for standard input")
+@click.option("--dry-run", is_flag=True, help="Only say what would be done")
+@named("--base", metavar="COMMIT", help="The commit that the plan is about")
+@named("--keys", metavar="seed", help="Give the JSON report the keys of zylos' consolidate.js")
+@click.option("--skip-changed", is_flag=True, help="Leave out decisions on what changed since")
+@at
+@reason
+@as_somebody
+def consolidate_command(
+    call: Invocation,
+    *,
+    apply: bool,
+    plan: str | None,
+    dry_run: bool,
+    base: str | None,
+    skip_changed: bool,
+    keys: str | None,
+    at: str | None,
+    reason: str,
+) -> None:
+    """Report what is too big, faded or past, and put it in order
+
+    Alone it reports and changes nothing: files over budget, what --apply would archive, entries to
+    confirm, rewrite or archive, entries that stand twice.
+
+    --apply does what can be done automatically. It archives logs older than 30 days, and entries
+    with a final status (such as completed or superseded) that have not changed for 30 days; never
+    one of importance 1 or 2, and never one for its age alone. Each kind is one commit.
+
+    --plan lands what somebody decided, as one commit or not at all. Each line is a JSON object:
+    confirm, archive, update, move, merge-entries or keep, as docs/consolidation.md has them. The
+    report names the commit that it is about; what was changed since then is a conflict.
+
+    \b
+    Examples:
+      gitmem consolidate
+      gitmem consolidate --json --at 2026-02-08
+      gitmem consolidate --json --keys seed
+      gitmem consolidate --apply --dry-run
+      gitmem consolidate --plan decisions.ndjson --dry-run
+      gitmem consolidate --plan - --base 51cc3e5 --reason "the weekly look" <decisions.ndjson
+    """
+    _check_together(apply, plan, at, bool(base or skip_changed))
+    _check_keys(call, keys, report=not apply and plan is None)
+    options = {"dry_run": dry_run, "reason": reason}
+    if plan is not None:
+        _decide(call, plan, base=base or "", skip_changed=skip_changed, **options)
+    elif apply:
+        _apply(call, **options)
+    elif dry_run:
+        raise BadInput("a report changes nothing anyway", hint="add --apply, or --plan FILE")
+    else:
+        _report(call, at, keys)
+
+
+def _check_together(apply: bool, plan: str | None, at: str | None, about_a_plan: bool) -> None:
+    """Refuse options that make no sense together."""
+    if apply and plan is not None:
+        raise BadInput("--apply and --plan are two things", hint="do one after the other")
+    if at and (apply or plan is not None):
+        raise BadInput("the past cannot be changed", hint="--at goes with the report alone")
+    if about_a_plan and plan is None:
+        raise BadInput("--base and --skip-changed are about a plan", hint="add --plan FILE")
+
+
+def _check_keys(call: Invocation, keys: str | None, *, report: bool) -> None:
+    if keys is None:
+        return
+    if keys != SEED:
+        raise BadInput(f"unknown --keys {repeated(keys)}", hint=f"use `--keys {SEED}`")
+    if not report:
+        raise BadInput("--keys only works with the report", hint="leave out --apply and --plan")
+    if not call.settings.json:
+        raise BadInput("--keys needs --json", hint=f"run `gitmem consolidate --json --keys {SEED}`")
+
+
+def _report(call: Invocation, at: str | None, keys: str | None) -> None:
+    from gitmem.memory.curate.report import made_report, report
+
+    with call.group() as group:
+        found = report(group, at=at) if at else made_report(group)
+        now = group.now()
+    if keys:
+        # Our own report is about a day; who reads these keys expects the time of the run.
+        found = found if at else found._replace(timestamp=now)
+        call.answer(seed_report(found), data=True)
+        return
+    call.answer(found, map(call.addressed, report_lines(call.style, found)), data=True)
+
+
+def _apply(call: Invocation, **options: Any) -> None:
+    from gitmem.memory.curate.consolidate import consolidate
+
+    with call.group() as group:
+        done = consolidate(group, **options)
+    remark_found(call, done)
+    call.answer(done, map(call.addressed, _consolidated(call, done)), changed=done.changed)
+    for each in done.warnings:
+        call.remark(each)
+
+
+def _consolidated(call: Invocation, done: Consolidated) -> Iterator[str]:
+    style = call.style
+    verb = "would archive" if done.dry_run else style.good("archived")
+    for each in (*done.logs, *done.entries):
+        yield f"{verb} {visible(each.source)} to {style.bold(visible(each.address))}"
+    for left in done.left_alone:
+        yield f"{style.warn('left alone')} {visible(left.address)}: {visible(left.why)}"
+    if not done.changed:
+        yield "nothing to archive"
+    elif not done.dry_run:
+        logged = f", logged in {visible(done.logged)}" if done.logged else ""
+        undo = f"to take it back: gitmem undo {' '.join(map(short, done.commits))}"
+        yield f"{style.name(short(done.commit))}{logged}; {undo}"
+    yield from decision_lines(style, done.to_decide)
+
+
+def _decide(call: Invocation, plan: str, **options: Any) -> None:
+    from gitmem.memory.curate.decide import decide
+
+    data = _plan_text(plan)
+    with call.group() as group:
+        done = decide(group, data, **options)
+    remark_found(call, done)
+    call.answer(done, map(call.addressed, _decided(call, done)))
+    for each in done.warnings:
+        call.remark(each)
+
+
+def _plan_text(plan: str) -> bytes:
+    if plan == STDIN:
+        return read_stdin("plan", hint="pipe the decisions in, or name a file")
+    try:
+        return Path(plan).read_bytes()
+    except OSError as error:
+        raise BadInput(
+            f"{plan} cannot be read: {error.strerror}", hint="name a file of decisions"
+        ) from error
+
+
+def _decided(call: Invocation, done: Decided) -> Iterator[str]:
+    style = call.style
+    for each in done.decisions:
+        there = f" -> {style.bold(visible(each.address))}" if each.address else ""
+        yield f"{style.good(each.action)} {visible(', '.join(each.addresses))}{there}"
+    for void in done.skipped:
+        what = visible(", ".join(void.addresses))
+        yield f"{style.warn('skipped')} {void.action} {what}: changed since {short(done.base)}"
+    yield from file_lines(style, done.files)
+    if not done.changed:
+        yield "nothing to change"
+    elif not done.dry_run:
+        commit = short(done.commit)
+        yield f"{style.name(commit)}; to take it back: gitmem undo {commit}"

@@ -1,0 +1,257 @@
+"""The commands `rollup` and `compact`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gitmem.cli.changes import remark_found
+from gitmem.cli.declare import (
+    TextCommand,
+    allow_markers,
+    allow_secret,
+    as_somebody,
+    named,
+    not_empty,
+    reason,
+)
+from gitmem.cli.declare import command as declare
+from gitmem.cli.input import text_or_stdin
+from gitmem.cli.invocation import Invocation
+from gitmem.cli.style import columns, plain, short, text_lines, visible
+from gitmem.errors import BadInput
+from gitmem.model.text.numbers import counted
+
+if TYPE_CHECKING:
+    from gitmem.memory.upkeep.compact import Compacted
+    from gitmem.memory.upkeep.rollup import RolledUp
+    from gitmem.memory.upkeep.rollups_due import Due, RollupsDue
+
+
+ROLLUP_EXAMPLE = "for example `... | gitmem rollup week 2026-W07 --summary TEXT -`"
+ASK = f"see what is due with `gitmem rollup --due`; {ROLLUP_EXAMPLE}"
+
+
+@declare("rollup", cls=TextCommand)
+@click.argument("type", required=False, callback=not_empty, metavar="[week|month]")
+@click.argument("period", required=False, callback=not_empty)
+@click.argument("text", required=False)
+@click.option("--due", is_flag=True, help="List what is over and has no summary yet")
+@click.option("--no-text", is_flag=True, help="With --due: leave out the texts of the pages")
+@named("--layer", metavar="NAME", help="The journal that is meant")
+@click.option("--summary", metavar="TEXT", help="The one line that a prompt shows")
+@named("--if-match", metavar="DIGEST", help="Fail unless these are the pages")
+@click.option("--dry-run", is_flag=True, help="Only say what would be done")
+@named("--id", "operation", metavar="ID", help="Recognise a retry by this id")
+@allow_secret
+@allow_markers
+@reason
+@as_somebody
+def rollup_command(
+    call: Invocation,
+    *,
+    type: str | None,
+    period: str | None,
+    text: str | None,
+    due: bool,
+    no_text: bool,
+    layer: str | None,
+    summary: str | None,
+    if_match: str | None,
+    dry_run: bool,
+    operation: str | None,
+    allow_secret: tuple[str, ...],
+    allow_markers: bool,
+    reason: str,
+) -> None:
+    """Roll up the days of a week, or the weeks of a month
+
+    --due lists the weeks and months that are over and have no summary yet; with --json it has the
+    texts of their pages, ready for a model. The layout says which journals are rolled up, and
+    whether their pages then go to the archive.
+
+    TEXT becomes the page of the week or month PERIOD (2026-W07, 2026-02), and its sources move, all
+    in one commit; without TEXT, or with -, standard input does. A month is made of the weeks whose
+    Monday falls in it, and is over with the last of them. Without --layer it is the journal whose
+    pages move.
+
+    \b
+    Examples:
+      gitmem rollup --due
+      gitmem rollup --due --layer episodes --json
+      summarise | gitmem rollup week 2026-W07 --summary "Billing moved to ESM" -
+      summarise | gitmem rollup month 2026-02 --layer diary --summary "The month of ESM" -
+    """
+    if due:
+        if type or period or text:
+            raise BadInput("--due lists, and takes no period", hint="take one or the other")
+        _list_due(call, layer or "", texts=not no_text and call.settings.json)
+        return
+    if not type or not period:
+        raise BadInput("there is no week or month to roll up", hint=ASK)
+    if summary is None:
+        raise BadInput("there is no summary: the one line that a prompt shows", hint=ROLLUP_EXAMPLE)
+    from gitmem.memory.upkeep.rollup import rollup
+
+    content = text_or_stdin(text, "text", ROLLUP_EXAMPLE)
+    with call.group() as group:
+        done = rollup(
+            group,
+            type,
+            period,
+            content,
+            summary=summary,
+            layer=layer or "",
+            if_match=if_match or "",
+            reason=reason,
+            operation=operation or "",
+            allow_secret=allow_secret,
+            allow_markers=allow_markers,
+            dry_run=dry_run,
+        )
+    remark_found(call, done)
+    for each in done.warnings:
+        call.remark(each)
+    pairs = [{"from": old, "to": new} for old, new in done.moved]
+    call.answer(
+        {**done._asdict(), "moved": pairs}, _rolled_up_lines(call, done), changed=_changed(done)
+    )
+
+
+def _changed(done: RolledUp) -> bool:
+    return not (done.dry_run or done.recognised)
+
+
+def _rolled_up_lines(call: Invocation, done: RolledUp) -> Iterator[str]:
+    style = call.style
+    verb = "would write" if done.dry_run else style.good("rolled up")
+    verb = "rolled up before:" if done.recognised else verb
+    commit = "" if done.dry_run else f" {style.name(short(done.commit))}"
+    many = f"{counted(len(done.sources), 'page')} of {done.layer}"
+    yield f"{verb} {many} as {style.bold(visible(done.path))}{commit}"
+    for old, new in done.moved:
+        yield f"  {visible(old)} -> {visible(new)}"
+
+
+def _list_due(call: Invocation, layer: str, *, texts: bool) -> None:
+    from gitmem.memory.upkeep.rollups_due import rollups_due
+
+    with call.group() as group:
+        found = rollups_due(group, layer=layer, texts=texts)
+    rows = [_row(call, each) for each in found.due]
+    call.answer({**found._asdict(), "due": rows}, _due_lines(call, found), data=True)
+    for each in _remarks(found):
+        call.remark(each)
+
+
+def _remarks(found: RollupsDue) -> Iterator[str]:
+    if not found.layers:
+        yield "no layer of this group is rolled up; a journal with `rollup:` in gitmem.yaml is"
+    if found.due:
+        yield "the texts to sum up: gitmem rollup --due --json"
+    if found.late:
+        yield (
+            "to settle a late page, tell what it says in the summary and name it there among the "
+            "sources, or archive it with gitmem rm"
+        )
+
+
+def _row(call: Invocation, due: Due) -> dict[str, Any]:
+    """A period as a document has it."""
+    names = {"first": "from", "last": "to"}
+    facts = {names.get(key, key): value for key, value in due._asdict().items()}
+    return {**facts, "command": call.addressed(due.command)}
+
+
+def _due_lines(call: Invocation, found: RollupsDue) -> Iterator[str]:
+    style = call.style
+    cells = [
+        (
+            each.period,
+            each.layer,
+            f"{each.first} to {each.last}",
+            counted(len(each.sources), "page"),
+            each.target,
+        )
+        for each in found.due
+    ]
+    if cells:
+        yield from columns(cells, (style.bold, plain, style.dim, plain, style.dim))
+        yield ""
+        yield f"next: {call.addressed(found.due[0].command)}"
+    elif found.layers:
+        yield f"nothing is due in {', '.join(found.layers)}"
+    for wait in found.waiting:
+        yield f"{wait.period} of {wait.layer} waits for {', '.join(wait.weeks)}"
+    for late in found.late:
+        yield f"{style.warn('late')} {visible(late.path)}: {visible(late.summary)} does not name it"
+    for path in found.undated:
+        yield f"{style.warn('undated')} {visible(path)}: no week or month has it"
+
+
+COMPACT_EXAMPLE = "for example `... | gitmem compact`, or `gitmem compact --summary TEXT`"
+
+
+@declare("compact")
+@click.option("--summary", metavar="TEXT", help="What the next session has to know; - is stdin")
+@click.option("--daily", is_flag=True, help="Into the file of the day instead")
+@named("--at", metavar="TIME", help="When it was compacted, if not now")
+@named("--id", "operation", metavar="ID", help="Recognise a retry by this id")
+@allow_secret
+@allow_markers
+@reason
+@as_somebody
+def compact_command(
+    call: Invocation,
+    *,
+    summary: str | None,
+    daily: bool,
+    at: str | None,
+    operation: str | None,
+    allow_secret: tuple[str, ...],
+    allow_markers: bool,
+    reason: str,
+) -> None:
+    """Keep the summary of a session
+
+    So the next one can start fresh. It becomes a section `## Session Compaction <time>` at the end
+    of the file that the layout names. Without --summary, standard input is the summary.
+
+    \b
+    Examples:
+      gitmem compact --summary "Billing moved to ESM; open: invoices"
+      summarise | gitmem compact --summary - --daily
+      gitmem compact --summary "Invoices are blue" --at 2026-02-08T14:30
+    """
+    from gitmem.memory.upkeep.compact import compact
+    from gitmem.memory.write.write import Allowed
+
+    text = text_or_stdin(summary, "summary", COMPACT_EXAMPLE)
+    with call.group() as group:
+        done = compact(
+            group,
+            text,
+            daily=daily,
+            at=at or "",
+            reason=reason,
+            operation=operation or "",
+            allowed=Allowed(allow_secret, markers=allow_markers),
+        )
+    remark_found(call, done)
+    for each in done.warnings:
+        call.remark(each)
+    call.answer(done, _compacted_lines(call, done))
+
+
+def _compacted_lines(call: Invocation, done: Compacted) -> Iterator[str]:
+    style = call.style
+    verb = "kept before in" if done.recognised else "compacted into"
+    commit = style.name(short(done.commit))
+    yield f"{style.good(verb)} {style.bold(visible(done.path))} {commit}"
+    yield f"request {visible(done.request_id)}"
+    yield ""
+    yield from text_lines(done.preview)
+    yield ""
+    yield "the next session can start fresh"

@@ -1,0 +1,1 @@
+"""Commands that list, age, confirm and move entries."""

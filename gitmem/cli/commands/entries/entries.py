@@ -1,0 +1,165 @@
+"""The commands `entries`, `confirm` and `move-entry`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from gitmem.cli.changes import remark_found
+from gitmem.cli.declare import (
+    allow_policy,
+    as_somebody,
+    at,
+    fields_of,
+    named,
+    not_empty,
+    path_argument,
+    reason,
+)
+from gitmem.cli.declare import command as declare
+from gitmem.cli.invocation import Invocation
+from gitmem.cli.style import columns, short, visible
+from gitmem.model.text.quoting import quoted
+
+if TYPE_CHECKING:
+    from gitmem.memory.entries.confirm import Confirmed
+    from gitmem.memory.entries.entries import ListedEntries, ListedEntry
+    from gitmem.memory.entries.move_entry import EntryMoved
+
+
+WRITE = 'gitmem write {path} --entry "TITLE" --set Status=active'
+
+
+@declare("entries")
+@click.argument("path", required=False, default="")
+@named("--status", metavar="STATUS", default=None, help="Only those with this status")
+@at
+def entries_command(call: Invocation, path: str, status: str | None, at: str | None) -> None:
+    """List entries: decisions, projects, preferences, ideas
+
+    PATH is a layer, a file, a folder, a pattern or the address of one entry; without it, all layers
+    of entries are listed. Each line has the date, the status, the importance, the address and the
+    title.
+
+    \b
+    Examples:
+      gitmem entries
+      gitmem entries decisions --status active
+      gitmem entries reference/ideas.md --at 2026-02-08
+    """
+    from gitmem.memory.entries.entries import entries
+
+    with call.group() as group:
+        found = entries(group, path, status=status or "", at=at)
+    call.answer(found, _lines(call, found), data=True)
+    if not found.entries:
+        call.remark(_nothing(found, path, status))
+    elif any(each.warnings for each in found.entries):
+        warned = sum(bool(each.warnings) for each in found.entries)
+        call.remark(f"{warned:,} of them could be better: gitmem lint")
+
+
+def _lines(call: Invocation, found: ListedEntries) -> Iterator[str]:
+    table = columns(_row(each) for each in found.entries)
+    for each, line in zip(found.entries, table, strict=True):
+        yield call.style.dim(line) if each.retired else line
+
+
+def _row(entry: ListedEntry) -> tuple[str, ...]:
+    importance = "-" if entry.importance is None else str(entry.importance)
+    return (str(entry.date or "-"), entry.status or "-", importance, entry.address, entry.title)
+
+
+def _nothing(found: ListedEntries, path: str, status: str | None) -> str:
+    if status:
+        return f"no entry has the status {status!r}"
+    if found.files:
+        return f"no entries yet; the first: {WRITE.format(path=quoted(found.files[0]))}"
+    where = f"in {path}" if path else "in this group: its layout names no file for them yet"
+    begin = WRITE.format(path=quoted(path or "reference/decisions.md"))
+    return f"no entries {where}; begin with: {begin}"
+
+
+@declare("confirm")
+@path_argument("things", metavar="ADDRESS...", nargs=-1, required=True)
+@reason
+@as_somebody
+def confirm_command(call: Invocation, things: tuple[str, ...], reason: str) -> None:
+    """Say that entries are still true
+
+    ADDRESS is as `gitmem entries` lists it, or the path of a note that ages. Today's date is
+    written into each, `- **Confirmed:**` in an entry and `confirmed:` in the frontmatter of a note,
+    as one commit for all: so they are fresh again, also to plain `git blame`. What does not grow
+    stale is refused.
+
+    \b
+    Examples:
+      gitmem confirm decisions#use-esm-only
+      gitmem confirm reference/projects.md#billing facts/tea.md --reason "asked Ada"
+    """
+    from gitmem.memory.entries.confirm import confirm
+
+    with call.group() as group:
+        done = confirm(group, things, reason=reason)
+    remark_found(call, done)
+    call.answer(done, _confirmed_lines(call, done))
+
+
+def _confirmed_lines(call: Invocation, done: Confirmed) -> Iterator[str]:
+    style = call.style
+    for each in done.confirmed:
+        commit = style.name(short(done.commit))
+        yield f"{style.good('confirmed')} {style.bold(visible(each))} {commit}"
+    for each in done.already:
+        yield f"unchanged {visible(each)}: confirmed today already"
+
+
+@declare("move-entry")
+@click.argument("address", callback=not_empty)
+@click.argument("target", callback=not_empty)
+@click.option("--set", "fields", metavar="FIELD=VALUE", multiple=True, help="Set it on the way")
+@reason
+@as_somebody
+@allow_policy
+def move_entry_command(
+    call: Invocation,
+    *,
+    address: str,
+    target: str,
+    fields: tuple[str, ...],
+    reason: str,
+    allow_policy: bool,
+) -> None:
+    """Move an entry to another file
+
+    ADDRESS is as `gitmem entries` lists it, TARGET a file or a layer. Every line of the entry goes
+    along as it is; --set changes a field or adds one.
+
+    \b
+    Examples:
+      gitmem move-entry reference/ideas.md#use-esm-only decisions --set Status=active
+      gitmem move-entry decisions#old-plan archive/decisions.md --reason "superseded in May"
+    """
+    from gitmem.memory.entries.move_entry import move_entry
+
+    with call.group() as group:
+        moved = move_entry(
+            group,
+            address,
+            target,
+            fields=fields_of(fields),
+            reason=reason,
+            allow_policy=allow_policy,
+        )
+    remark_found(call, moved)
+    call.answer(moved, _moved_lines(call, moved))
+    for each in moved.warnings:
+        call.remark(each)
+
+
+def _moved_lines(call: Invocation, moved: EntryMoved) -> Iterator[str]:
+    style = call.style
+    there, commit = style.bold(visible(moved.address)), style.name(short(moved.commit))
+    yield f"{style.good('moved')} {visible(moved.source)} to {there} {commit}"

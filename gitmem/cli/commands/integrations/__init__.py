@@ -1,0 +1,1 @@
+"""Commands for agent hosts: install, doctor, hooks, servers, the schedule."""

@@ -1,0 +1,251 @@
+"""The command `install`."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from gitmem.cli import boundary
+from gitmem.cli.declare import command as declare
+from gitmem.cli.invocation import Invocation
+from gitmem.cli.style import columns, visible
+from gitmem.errors import BadInput
+from gitmem.integrations.hosts.table import HOSTS
+from gitmem.model.access import MAIN
+from gitmem.model.text.numbers import counted
+from gitmem.model.text.quoting import quoted
+
+if TYPE_CHECKING:
+    from gitmem.integrations.install.apply import FileDone
+    from gitmem.integrations.install.install import Installed
+
+
+GIT_HOOK = "git-hook"
+LEAVE = "leave it out"
+
+
+@declare("install")
+@click.argument("host", type=click.Choice((*HOSTS, GIT_HOOK)))
+@click.option("--scope", type=click.Choice(("user", "project")), help="Whose settings  [user]")
+@click.option("--mcp/--no-mcp", default=None, help="Also the MCP server, or no longer")
+@click.option(
+    "--on-prompt/--no-on-prompt", default=None, help="Also answer each prompt, or no longer"
+)
+@click.option(
+    "--permissions/--no-permissions",
+    default=None,
+    help="Let the model use memory without asking, or no longer  [--permissions]",
+)
+@click.option(
+    "--host-memory/--keep-host-memory",
+    default=None,
+    help="Put the memory that the host writes by itself under history (default), or leave it alone",
+)
+@click.option(
+    "--replace",
+    is_flag=True,
+    help="Take the place of another memory system's hooks, section and skills of the same name",
+)
+@click.option("--uninstall", is_flag=True, help="Take it out, and leave the files as they were")
+@click.option("--dry-run", is_flag=True, help="Only show what would change")
+def install_command(
+    call: Invocation,
+    *,
+    host: str,
+    scope: str | None,
+    mcp: bool | None,
+    on_prompt: bool | None,
+    permissions: bool | None,
+    host_memory: bool | None,
+    replace: bool,
+    uninstall: bool,
+    dry_run: bool,
+) -> int:
+    """Wire gitmem into an agent host
+
+    Puts in hooks, skills and a section on memory in the instructions of the host (CLAUDE.md,
+    AGENTS.md, GEMINI.md, copilot-instructions.md), for the user or for the project in this folder,
+    and makes the store and the group where they are missing. It can be
+    repeated at any time, and then brings everything up to date. What else stands in those files
+    stays as it is, each is kept in the store's folder `backups` first, and a skill that somebody
+    edited is left alone. Exits with 6 when --uninstall leaves something: a file that
+    cannot be read, a project that is missing, a note that could not be copied back.
+
+    Claude Code asks before each use of a tool, and headless it refuses. So permission rules are put
+    in, too: for the commands that an agent needs, for the skills, and for the files of a group. A
+    linked folder gets those of its own group, in its .claude/settings.local.json.
+    --no-permissions leaves them out.
+
+    The memory that Claude Code writes by itself comes under history: its folder becomes a group in
+    place; in a linked project it moves into the project's group, and --uninstall copies it back.
+    --keep-host-memory leaves it alone, now and when this is repeated.
+
+    Where another memory system has left hooks, a section or skills of the same names, they stay,
+    and the answer names them. --replace puts gitmem in their place, takes old hooks and sections
+    out of the other scope as well, and --uninstall puts all of it back.
+
+    git-hook makes a plain `git commit` in a group obey the rules that a write obeys.
+
+    \b
+    Examples:
+      gitmem install claude-code --dry-run
+      gitmem install claude-code
+      gitmem install codex --scope project --mcp
+      gitmem install gemini --mcp --on-prompt
+      gitmem install claude-code --replace --dry-run
+      gitmem install claude-code --uninstall
+      gitmem install git-hook -g research
+    """
+    wishes = {
+        "mcp": mcp,
+        "on_prompt": on_prompt,
+        "permissions": permissions,
+        "host_memory": host_memory,
+    }
+    if (uninstall or host == GIT_HOOK) and (replace or any(x is not None for x in wishes.values())):
+        named = "--mcp, --on-prompt, --permissions, --keep-host-memory and --replace"
+        raise BadInput(f"{named} are for installing into a host", hint=LEAVE)
+    if host in HOSTS and host_memory is not None and HOSTS[host].own_memory is None:
+        raise BadInput(f"{HOSTS[host].title} writes no memory of its own", hint=LEAVE)
+    if host == GIT_HOOK:
+        if scope:
+            raise BadInput("a git hook has no scope but its group", hint=LEAVE)
+        _git_hook(call, uninstall, dry_run)
+        return boundary.DONE
+    place = scope or "user"
+    if uninstall:
+        done = _uninstalled(call, host, place, dry_run)
+    else:
+        done = _installed(call, host, place, dry_run, replace, **wishes)
+    steps = [call.addressed(each) for each in done.next]
+    remarks = [call.addressed(each) for each in done.remarks]
+    hinted = done._replace(next=tuple(steps), remarks=tuple(remarks))
+    # What was not taken out is an error: --quiet leaves it.
+    call.answer(hinted, _lines(call, hinted), data=bool(done.left))
+    return boundary.FINDINGS if done.left else boundary.DONE
+
+
+def _uninstalled(call: Invocation, host: str, scope: str, dry_run: bool) -> Installed:
+    from gitmem.integrations.install.install import uninstall
+
+    return uninstall(
+        call.store, host, scope, environ=call.environ, project=Path.cwd(), dry_run=dry_run
+    )
+
+
+def _installed(
+    call: Invocation, host: str, scope: str, dry_run: bool, replace: bool, **wishes: bool | None
+) -> Installed:
+    from gitmem.integrations.hosts.login import login_environ
+    from gitmem.integrations.install.install import install
+    from gitmem.integrations.install.locations import find_program
+
+    # A host may be started where the variable is not set. What a project shares names no place.
+    is_named = call.flags.store or (scope == "user" and call.environ.get("GITMEM_HOME"))
+    named = str(call.settings.store) if is_named else ""
+    path = login_environ(call.environ)["PATH"]
+    return install(
+        call.store,
+        _group(call, host, scope),
+        host,
+        scope,
+        program=find_program(sys.argv[0], sys.executable, path, named),
+        environ=call.environ,
+        project=Path.cwd(),
+        replace=replace,
+        path=path,
+        dry_run=dry_run,
+        **wishes,
+    )
+
+
+def _group(call: Invocation, host: str, scope: str) -> str:
+    """The group that an installation is for; that of the user is for all folders without a link."""
+    named = call.flags.group
+    if scope == "project":
+        return call.group_name()
+    here = f"`gitmem install {host} --scope project` in its folder"
+    if named and named != MAIN:
+        raise BadInput(
+            f"your own settings count in every folder, and {named!r} is for linked folders",
+            hint=f"leave out -g and link the folder with `gitmem link DIR -g {quoted(named)}`, "
+            f"or install into the project alone: {here}",
+        )
+    if call.store.requires_group and not call.settings.group_named:
+        raise BadInput(
+            "this store wants every folder to be linked, and your own settings count in all",
+            hint=f"install into the project: {here}",
+        )
+    return call.settings.group
+
+
+def _lines(call: Invocation, done: Installed) -> Iterator[str]:
+    style = call.style
+    for each in done.files:
+        if not each.skill or each.action == "changed":
+            yield from _diff_lines(call, each)
+    rows = list(_rows(done.files))
+    yield from columns(rows, (style.good,)) if rows else ()
+    for remark in done.remarks:
+        yield f"{style.warn('note')}: {visible(remark)}"
+    for reason in done.left:
+        yield f"{style.bad('left')}: {visible(reason)}"
+    yield from _adopted_lines(call, done)
+    if done.group:
+        yield f"made the group {style.bold(done.group)}"
+    if not rows and not done.left and not done.adopted:
+        yield f"nothing to do: {done.host} is {done.action} as it should be"
+    elif done.dry_run:
+        yield f"{counted(len(done.files), 'file')} would change; nothing was touched"
+    yield from (f"next: {visible(step)}" for step in done.next if not done.dry_run)
+
+
+def _adopted_lines(call: Invocation, done: Installed) -> Iterator[str]:
+    """The folders of the host's own memory that are groups now."""
+    state = "would adopt" if done.dry_run else call.style.good("adopted")
+    for each in done.adopted:
+        said = f"{visible(each.folder)} ({counted(each.files, 'file')})"
+        whose = f", used in {visible(each.project)}" if each.linked else ""
+        yield f"{state} {said} as the group {call.style.bold(each.group)}{whose}"
+        yield from (f"  held: {visible(path)}" for path in each.held)
+
+
+def _rows(files: Sequence[FileDone]) -> Iterator[tuple[str, str, str]]:
+    """One row for each file, and for the files of a skill to which the same happens."""
+    counts = Counter((each.action, each.skill) for each in files)
+    for each in {(x.action, x.skill or x.path): x for x in files}.values():
+        if each.skill:
+            yield each.action, each.skill, counted(counts[each.action, each.skill], "file")
+        else:
+            yield each.action, each.path, each.backup and f"kept as {each.backup}"
+
+
+def _diff_lines(call: Invocation, file: FileDone) -> Iterator[str]:
+    style = call.style
+    paints = {"+": style.good, "-": style.bad, "@": style.name}
+    for line in file.diff.splitlines():
+        shown = visible(line.rstrip("\r"))
+        paint = paints.get(line[:1])
+        yield paint(shown) if paint else shown
+
+
+def _git_hook(call: Invocation, uninstall: bool, dry_run: bool) -> None:
+    from gitmem.integrations.hosts.login import login_environ
+    from gitmem.integrations.install.locations import find_program
+    from gitmem.memory.admin.git_hook import put_git_hook, take_git_hook
+
+    path = login_environ(call.environ)["PATH"]
+    program = find_program(sys.argv[0], sys.executable, path)
+    with call.group() as group:
+        if uninstall:
+            done = take_git_hook(group, dry_run=dry_run)
+        else:
+            done = put_git_hook(group, program.words, dry_run=dry_run)
+    tense = "would be " if dry_run else ""
+    said = f"{tense}{done.action}" if done.changed else f"already {done.action}"
+    call.answer(done, [f"{said}: {visible(done.path)}"])

@@ -1,0 +1,1 @@
+"""Commands that print files, history, state, search hits and the context for a model."""

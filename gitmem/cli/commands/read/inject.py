@@ -1,0 +1,208 @@
+"""The command `inject`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from gitmem.cli.declare import at, named
+from gitmem.cli.declare import command as declare
+from gitmem.cli.input import STDIN, read_stdin
+from gitmem.cli.invocation import Invocation
+from gitmem.cli.style import columns, plain, short
+from gitmem.model.text.numbers import counted
+
+if TYPE_CHECKING:
+    from gitmem.memory.context.inject import Injected
+
+
+UNCAPTURED = "not shown, because not committed: {}; commit with: gitmem capture"
+HELD = "not shown, because it may not enter git: {}; decide with: gitmem held"
+
+
+@declare("inject")
+@named("--user", metavar="ID", help="Who is spoken to")
+@click.option("--user-mode", metavar="MODE", default="", help="full, pointer or none")
+@click.option("--prompt", metavar="TEXT", help="Add what fits this prompt; - is stdin")
+@click.option("--top", metavar="K", type=int, help="With a prompt: at most so many passages (8)")
+@click.option("--chars", metavar="N", type=int, help="With a prompt: at most so many characters")
+@at
+@click.option(
+    "--format", "form", metavar="F", default="", help="xml, sections, markdown, snippets or json"
+)
+@click.option("--budget", metavar="N", type=int, help="At most so many characters")
+@named("--layer", "layers", metavar="L", multiple=True, help="Just this layer; repeatable")
+@click.option("--annotate", is_flag=True, help="Say path, date and state of each piece")
+@click.option("--explain", is_flag=True, help="Say what is in it and why, instead of the text")
+def inject_command(
+    call: Invocation,
+    *,
+    user: str | None,
+    user_mode: str,
+    prompt: str | None,
+    top: int | None,
+    chars: int | None,
+    at: str | None,
+    form: str,
+    budget: int | None,
+    layers: tuple[str, ...],
+    annotate: bool,
+    explain: bool,
+) -> None:
+    """Print what the model should see
+
+    From commits alone, never from the work tree: the same commits, options and day give the same
+    bytes. The layout in gitmem.yaml says which layers are shown, in which order and form.
+
+    With --prompt, passages that fit the end of the prompt are added, each with its path, date and
+    state, and nothing where none really does. --explain says why each is there, or nearly was.
+
+    \b
+    Examples:
+      gitmem inject
+      gitmem inject --user telegram:123456 --budget 9000
+      gitmem inject --prompt "Why did we choose ESM?" --explain
+      gitmem inject --at yesterday --explain
+    """
+    from gitmem.memory.context.inject import inject
+
+    with call.group() as group:
+        found = inject(
+            group,
+            user=user or "",
+            user_mode=user_mode,
+            prompt=_prompt(prompt),
+            top=top,
+            chars=chars,
+            at=at,
+            format=form,
+            budget=budget,
+            layers=layers,
+            annotate=annotate or None,
+        )
+    if call.settings.json or explain:
+        call.answer(found, _report(call, found, at), data=True)
+        return
+    _remark(call, found, at)
+    _print(found.text)
+
+
+def _prompt(prompt: str | None) -> str | None:
+    if prompt != STDIN:
+        return prompt
+    return read_stdin("prompt", "for example --prompt TEXT").decode("utf-8", "replace")
+
+
+def _print(text: str) -> None:
+    """The text and not a byte more, but where a person looks at it."""
+    end = "\n" if text and sys.stdout.isatty() else ""
+    sys.stdout.flush()
+    sys.stdout.buffer.write((text + end).encode())
+
+
+def _remark(call: Invocation, found: Injected, at: str | None) -> None:
+    """What is not in the text, on the side."""
+    if not found.manifest.pieces:
+        call.remark(_why_nothing(found, at))
+    for each in _untaken(found):
+        call.remark(each)
+    for each in (found.manifest.layout_problem, *found.manifest.notes):
+        if each:
+            call.remark(each)
+    shortened = sum(bool(each.cut) for each in found.manifest.pieces) + _dropped(found)
+    if shortened:
+        call.remark(f"the budget left out or cut {counted(shortened, 'piece')}: --explain has them")
+
+
+def _dropped(found: Injected) -> int:
+    from gitmem.memory.context.inject import OVER_BUDGET
+
+    return sum(each.why == OVER_BUDGET for each in found.manifest.left_out)
+
+
+def _why_nothing(found: Injected, at: str | None) -> str:
+    from gitmem.memory.context.gather import BY_PROMPT
+
+    if not found.layout_blob and at:
+        from gitmem.model.text.quoting import quoted
+
+        return (
+            f"nothing is shown: this group had no layout then; see: gitmem list --at {quoted(at)}"
+        )
+    if not found.layout_blob:
+        return (
+            "nothing is shown: this group has no layout; give it one: gitmem init --layout standard"
+        )
+    if _dropped(found):
+        return f"nothing fits in {counted(found.budget or 0, 'character')}"
+    if found.prompted:
+        return "nothing in memory fits the prompt; see how near it came: --explain"
+    if any(each.why == BY_PROMPT for each in found.manifest.left_out):
+        return (
+            f"nothing is shown: {_layout(found, 'the layout ')} chooses by a prompt; "
+            "see it all with: gitmem inject --layer NAME"
+        )
+    return (
+        f"nothing is shown: the layers of {_layout(found)} are empty; see: gitmem inject --explain"
+    )
+
+
+def _layout(found: Injected, before: str = "") -> str:
+    """The layout by its name, if it has one."""
+    return f"{before}{found.layout}" if found.layout else "this layout"
+
+
+def _report(call: Invocation, found: Injected, at: str | None) -> Iterator[str]:
+    style = call.style
+    limit = "" if found.budget is None else f" of {found.budget:,}"
+    pins = ", ".join(f"{name} {short(commit)}" for name, commit in found.pins.items())
+    rows = [
+        ("layout", f"{found.layout or 'none'}, format {found.format}"),
+        ("date", f"{found.date} {found.zone}"),
+        ("pins", pins),
+        (
+            "size",
+            f"{found.chars:,}{limit} characters in {counted(len(found.manifest.pieces), 'piece')}",
+        ),
+    ]
+    yield from columns(rows, (style.dim,))
+    if found.manifest.pieces:
+        yield from ("", "shown")
+        yield from columns(_placed(found), (plain, style.name, style.bold))
+    if found.manifest.left_out:
+        yield from ("", "left out")
+        yield from columns(_left(found), (plain, style.bold))
+    for each in _told(found, at):
+        yield from ("", call.addressed(each))
+
+
+def _placed(found: Injected) -> Iterator[tuple[str, ...]]:
+    for each in found.manifest.pieces:
+        size = each.lack or (f"cut: {each.cut}" if each.cut else f"{each.chars:,} characters")
+        address = f"{each.address} {each.lines}".rstrip()
+        yield "", each.layer, _address(each.group, address), size, each.why
+
+
+def _left(found: Injected) -> Iterator[tuple[str, ...]]:
+    for each in found.manifest.left_out:
+        yield "", each.layer, _address(each.group, each.address), each.why
+
+
+def _address(group: str, address: str) -> str:
+    return f"{group}: {address}" if group else address
+
+
+def _untaken(found: Injected) -> Iterator[str]:
+    for text, number in ((UNCAPTURED, found.manifest.uncommitted), (HELD, found.manifest.held)):
+        if number:
+            yield text.format(counted(number, "edit"))
+
+
+def _told(found: Injected, at: str | None) -> Iterator[str]:
+    yield from _untaken(found)
+    yield from filter(None, (found.manifest.layout_problem, *found.manifest.notes))
+    if not found.manifest.pieces:
+        yield _why_nothing(found, at)

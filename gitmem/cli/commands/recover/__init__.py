@@ -1,0 +1,1 @@
+"""Commands that bring back versions, commits and held edits."""

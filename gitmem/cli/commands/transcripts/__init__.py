@@ -1,0 +1,1 @@
+"""The command `transcript`: recorded conversations and their summaries."""

@@ -1,0 +1,476 @@
+"""The command `transcript`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from gitmem.cli import boundary
+from gitmem.cli.declare import TextCommand, as_somebody, group, named
+from gitmem.cli.input import STDIN, read_stdin, text_or_stdin
+from gitmem.cli.invocation import Invocation
+from gitmem.cli.style import columns, short, visible, visible_text
+from gitmem.errors import BadInput
+from gitmem.model.text.numbers import counted
+
+if TYPE_CHECKING:
+    from gitmem.memory.transcripts.add import Spoken, TranscriptAdded
+    from gitmem.memory.transcripts.import_file import TranscriptImported
+    from gitmem.memory.transcripts.pending import SaidRow, TranscriptPending
+    from gitmem.memory.transcripts.prune import TranscriptPruned
+    from gitmem.memory.transcripts.show import TranscriptShown
+    from gitmem.memory.transcripts.status import TranscriptStatus
+
+
+SHOWN = 20
+"""Numbers of lost messages that are named."""
+EXAMPLE = 'for example `gitmem transcript add --chat main --from ada "Deploy on Monday"`'
+
+
+@group("transcript")
+@click.pass_context
+def transcript_command(context: click.Context, call: Invocation) -> None:
+    """Keep what was said, and summarise it exactly once
+
+    Messages live on a ref of their own, refs/gitmem/transcripts, in no work tree. Credentials in
+    them are blanked out. `gitmem search` finds them.
+
+    \b
+    Examples:
+      gitmem transcript add --chat telegram:1 --from ada "We deploy on Monday"
+      gitmem transcript import claude-code --all
+      gitmem transcript pending
+      gitmem transcript checkpoint --summary "Deploys moved to Monday"
+    """
+    if context.invoked_subcommand is None:
+        _status(call)
+
+
+@transcript_command.declare("add", cls=TextCommand)
+@click.argument("text", required=False)
+@named("--chat", metavar="ID", help="Where it was said")
+@named("--from", "sender", metavar="NAME", help="Who said it")
+@named("--at", metavar="TIME", help="When it was said, if not now")
+@named("--id", metavar="ID", help="Recognise it by this id when it comes again")
+@click.option("--batch", metavar="FILE", help="Take messages from NDJSON lines; - is stdin")
+@as_somebody
+def add(
+    call: Invocation,
+    *,
+    text: str | None,
+    chat: str | None,
+    sender: str | None,
+    at: str | None,
+    id: str | None,
+    batch: str | None,
+) -> None:
+    """Keep a message, or a batch of them
+
+    Each line of a batch is an object with "chat", "from" and "text", and where known "id" and "at"
+    (an ISO time). A message whose id came before in the same chat is passed over. All lines are one
+    commit.
+
+    \b
+    Examples:
+      gitmem transcript add --chat telegram:1 --from ada "We deploy on Monday"
+      some-gateway | gitmem transcript add --batch -
+    """
+    from gitmem.memory.transcripts.add import Spoken, transcript_add
+
+    if batch is not None:
+        if any((text, chat, sender, at, id)):
+            raise BadInput("in a batch each line says it all", hint="leave the rest out")
+        messages = _batch(batch)
+    else:
+        if not chat or not sender:
+            raise BadInput("a message needs --chat and --from", hint=EXAMPLE)
+        said = text_or_stdin(text, "message", EXAMPLE)
+        messages = [Spoken(chat, sender, said, None, id or "")]
+    with call.group() as group:
+        if at and not batch:
+            messages = [messages[0]._replace(at=_time(at, group.now()))]
+        added = transcript_add(group, messages)
+    call.answer(added, [_added(call, added)])
+
+
+def _batch(source: str) -> list[Spoken]:
+    from pathlib import Path
+
+    from gitmem.cli.input import parse_messages
+
+    if source == STDIN:
+        return parse_messages(read_stdin("message", EXAMPLE))
+    try:
+        return parse_messages(Path(source).read_bytes())
+    except OSError as error:
+        raise BadInput(
+            f"{source} cannot be read: {error.strerror}", hint="use - for standard input"
+        ) from error
+
+
+def _time(text: str, now: datetime) -> datetime:
+    from gitmem.model.moments import FORMS, parse_moment
+    from gitmem.model.secrets.find import repeated
+
+    found = parse_moment(text, now, now.tzinfo)  # type: ignore[arg-type]
+    if found is None:
+        raise BadInput(f"invalid time {repeated(text)}", hint=FORMS)
+    return found.start
+
+
+def _added(call: Invocation, added: TranscriptAdded) -> str:
+    known = f", {counted(added.known, 'message')} known before" if added.known else ""
+    blanked = f", {counted(added.redacted, 'credential')} blanked out" if added.redacted else ""
+    if not added.added:
+        return f"nothing new{known}"
+    span = f"{added.first}-{added.last}" if added.added > 1 else f"{added.first}"
+    commit = call.style.name(short(added.commit))
+    return f"kept {counted(added.added, 'message')} ({span}){known}{blanked} {commit}"
+
+
+@transcript_command.declare("import")
+@click.argument("host", metavar="claude-code|codex|gemini|copilot|c4|nano")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@named("--project", metavar="DIR", help="All conversations in this folder")
+@click.option("--all", "everything", is_flag=True, help="All conversations there are")
+@named("--since", metavar="MOMENT", help="Only what was said since")
+@click.option(
+    "--chat", "chats", metavar="ID", multiple=True, help="Only messages of this chat; repeatable"
+)
+@click.option("--dry-run", is_flag=True, help="Only say what would be taken in")
+@as_somebody
+def import_(
+    call: Invocation,
+    *,
+    host: str,
+    paths: tuple[str, ...],
+    project: str | None,
+    everything: bool,
+    since: str | None,
+    chats: tuple[str, ...],
+    dry_run: bool,
+) -> int:
+    """Take in the conversations that another program keeps
+
+    Only what people and the model said to each other: no thinking, no tools and what they
+    answered. A file that grows is read on from where it was left; a line that is half written is
+    picked up the next time. c4 is the database of zylos' bridge, whose checkpoints count: what they
+    cover is not pending. nano is a database with a table `messages`. Both are only read.
+
+    \b
+    Examples:
+      gitmem transcript import claude-code --project .
+      gitmem transcript import codex --all --since "30 days ago" --dry-run
+      gitmem transcript import claude-code ~/.claude/projects/-home-ada-shop/4f3a.jsonl
+      gitmem transcript import c4 ~/zylos/comm-bridge/c4.db
+      gitmem transcript import nano store/messages.db --chat 49123@s.whatsapp.net
+    """
+    from gitmem.integrations.transcripts.databases import DATABASES
+    from gitmem.integrations.transcripts.import_files import import_transcripts
+
+    with call.group() as group, call.progress("reading", "bytes") as progress:
+        done = import_transcripts(
+            group,
+            host,
+            paths=paths,
+            project=project or "",
+            everything=everything,
+            since=since or "",
+            chats=chats,
+            dry_run=dry_run,
+            environ=call.environ,
+            progress=progress,
+        )
+    call.answer(done, _imported(done, "row" if host in DATABASES else "line"))
+    for each in (*done.notes, *done.problems):
+        call.remark(each)
+    return boundary.NOT_FOUND if done.problems and paths else boundary.DONE
+
+
+def _imported(done: TranscriptImported, unit: str) -> Iterator[str]:
+    verb = "would keep" if done.dry_run else "kept"
+    yield f"{verb} {counted(done.added, 'message')} from {counted(done.files, 'file')}"
+    for count, what in (
+        (done.unchanged, f"nothing new in {counted(done.unchanged, 'file')}"),
+        (done.known, f"{done.known:,} known before"),
+        (done.earlier, f"{done.earlier:,} said earlier"),
+        (done.others, f"{done.others:,} of other chats"),
+        (done.redacted, f"{counted(done.redacted, 'credential')} blanked out"),
+        (done.summarised, f"{done.summarised:,} summarised before, not pending"),
+    ):
+        if count:
+            yield f"  {what}"
+    for why, count in done.passed.items():
+        yield f"  {counted(count, unit)} passed over: {why}"
+
+
+@transcript_command.declare("list")
+def list_(call: Invocation) -> None:
+    """List the chats
+
+    \b
+    Examples:
+      gitmem transcript list
+      gitmem transcript list --json
+    """
+    from gitmem.memory.transcripts.show import transcript_list
+
+    with call.group() as group:
+        found = transcript_list(group)
+        zone = group.zone
+    rows = [
+        (
+            each.chat,
+            counted(each.messages, "message"),
+            f"{each.since.astimezone(zone):%Y-%m-%d}",
+            f"{each.until.astimezone(zone):%Y-%m-%d %H:%M}",
+            ", ".join(each.senders),
+        )
+        for each in found.chats
+    ]
+    call.answer(found, columns(rows, (call.style.bold,)) if rows else (), data=True)
+    if not rows:
+        call.remark("nothing of it is kept any more" if found.commit else "nothing was said yet")
+
+
+@transcript_command.declare("show")
+@click.argument("chat")
+@click.option(
+    "--last", metavar="N", type=click.IntRange(min=0), default=0, help="The newest N; 0 is all"
+)
+def show(call: Invocation, chat: str, last: int) -> None:
+    """Show what was said in a chat
+
+    \b
+    Examples:
+      gitmem transcript show telegram:1 --last 20
+    """
+    from gitmem.memory.transcripts.show import transcript_show
+
+    with call.group() as group:
+        shown = transcript_show(group, chat, last=last)
+        now = group.now()
+    lines = (*_messages(call, shown.messages, now), *_lost(call, shown))
+    call.answer(shown, lines, data=True)
+
+
+def _lost(call: Invocation, shown: TranscriptShown) -> Iterator[str]:
+    """What should have been shown, so that nobody takes the rest for all."""
+    if shown.lost:
+        numbers = ", ".join(str(each) for each in shown.lost[:SHOWN])
+        more = ", ..." if len(shown.lost) > SHOWN else ""
+        yield call.addressed(
+            f"[{counted(len(shown.lost), 'message')} cannot be read ({numbers}{more}); "
+            "see: gitmem check]"
+        )
+    elif shown.unreadable:
+        yield call.addressed(
+            "[messages of this group cannot be read, perhaps of this chat; see: gitmem check]"
+        )
+
+
+def _messages(
+    call: Invocation, messages: Sequence[SaidRow], now: datetime, *, chats: bool = False
+) -> Iterator[str]:
+    for each in messages:
+        at = f"{each.at.astimezone(now.tzinfo):%Y-%m-%d %H:%M}"
+        where = f" ({visible(each.chat)})" if chats else ""
+        head = f"[{each.number}] {at} {call.style.bold(visible(each.from_))}{where}: "
+        first, *rest = visible_text(each.text.rstrip("\n")).split("\n")
+        yield head + first
+        yield from (f"    {line}" for line in rest)
+
+
+@transcript_command.declare("pending")
+@named("--chat", metavar="ID", help="Only of this chat")
+@click.option(
+    "--chars", metavar="N", type=click.IntRange(min=0), help="About so much at once; 0 is all"
+)
+@click.option("--take-over", is_flag=True, help="Though somebody else has it")
+@as_somebody
+def pending(call: Invocation, *, chat: str | None, chars: int | None, take_over: bool) -> None:
+    """Hand out what is not summarised yet
+
+    The oldest range, to one agent and session at a time. Until `checkpoint` closes it, any other
+    is refused for 30 minutes; the same agent and session get it again, with a new token.
+
+    \b
+    Examples:
+      gitmem transcript pending
+      gitmem transcript pending --chat telegram:1 --json
+    """
+    from gitmem.memory.transcripts.pending import CHARS, transcript_pending
+
+    with call.group() as group:
+        found = transcript_pending(
+            group,
+            chat=chat or "",
+            chars=CHARS if chars is None else chars,
+            take_over=take_over,
+        )
+        now = group.now()
+    call.answer(found, _pending(call, found, now), data=True)
+    if not found.known:
+        call.remark(f"nothing was ever said in a chat {found.chat!r}; see `gitmem transcript list`")
+    if found.messages:
+        more = f"; besides, {counted(found.more, 'message')} still pending" if found.more else ""
+        call.remark(
+            "when it is written down: gitmem transcript checkpoint "
+            f"--token {found.token} --summary TEXT{more}"
+        )
+
+
+def _pending(call: Invocation, found: TranscriptPending, now: datetime) -> Iterator[str]:
+    from gitmem.memory.transcripts.pending import NONE
+
+    if found.action:
+        yield found.action
+    if not found.messages:
+        yield NONE
+        return
+    yield (
+        f"[Unsummarized Range] begin={found.begin} end={found.end} "
+        f"count={len(found.messages)} token={found.token}"
+    )
+    yield from _messages(call, found.messages, now, chats=not found.chat)
+
+
+@transcript_command.declare("checkpoint", cls=TextCommand)
+@click.option("--summary", metavar="TEXT", help="What was said; - is stdin")
+@named("--token", metavar="TOKEN", help="Range to close (default: the one this session has)")
+@named("--covers", metavar="COMMIT", multiple=True, help="Memory that holds it; repeatable")
+@as_somebody
+def checkpoint(
+    call: Invocation, *, summary: str | None, token: str | None, covers: tuple[str, ...]
+) -> None:
+    """Close the range that was handed out
+
+    One commit of the branch, which `gitmem log` shows. It names the commits that this session made
+    since it got the range, edits of files included, or those of --covers: whoever undoes one of
+    them, or the checkpoint, opens the range again. Messages that came in between stay pending.
+    Where memory has changed, the snapshot of today is made anew; the one before it becomes -1.
+
+    \b
+    Examples:
+      gitmem transcript checkpoint --summary "Deploys moved to Monday; Ada is away until June"
+    """
+    from gitmem.memory.transcripts.checkpoint import transcript_checkpoint
+
+    example = 'for example `gitmem transcript checkpoint --summary "what was said"`'
+    if summary is None:
+        raise BadInput("a checkpoint needs a --summary", hint=example)
+    text = text_or_stdin(summary, "summary", example)
+    with call.group() as group:
+        done = transcript_checkpoint(group, text, token=token or "", covers=covers)
+    again = " before under this token" if done.recognised else ""
+    line = (
+        f"summarised {done.begin}-{done.end} ({counted(done.messages, 'message')}){again} "
+        f"{call.style.name(short(done.commit))}"
+    )
+    tagged = [f"tagged {done.snapshot}"] if done.snapshot else []
+    call.answer(done, [line, *tagged])
+
+
+@transcript_command.declare("status")
+def status(call: Invocation) -> None:
+    """Show what is summarised and what is not
+
+    \b
+    Examples:
+      gitmem transcript status
+      gitmem transcript status --json
+    """
+    _status(call)
+
+
+def _status(call: Invocation) -> None:
+    from gitmem.memory.transcripts.status import transcript_status
+
+    with call.group() as group:
+        found = transcript_status(group)
+        now = group.now()
+    call.answer(found, _status_lines(call, found, now), data=True)
+
+
+def _status_lines(call: Invocation, found: TranscriptStatus, now: datetime) -> Iterator[str]:
+    from gitmem.model.transcripts.batches import NONE_NEW
+
+    if not found.messages and not found.last:
+        yield "nothing was said yet"
+        return
+    yield from columns(_status_rows(call, found, now), (call.style.dim,))
+    if found.unreadable:
+        yield call.addressed("some of it cannot be read; see: gitmem check")
+    if found.action or not found.pending:
+        yield found.action or NONE_NEW
+
+
+def _status_rows(
+    call: Invocation, found: TranscriptStatus, now: datetime
+) -> Iterator[tuple[str, str]]:
+    from gitmem.cli.invocation import ago
+
+    where = f" in {counted(found.chats, 'chat')}" if found.messages else ""
+    yield "kept", f"{counted(found.messages, 'message')}{where}"
+    span = f" ({found.begin}-{found.end})" if found.pending else ""
+    yield "pending", f"{found.pending:,} of at most {found.threshold:,}{span}"
+    if found.in_flight:
+        out = found.in_flight
+        who = out.session or out.agent
+        free = "" if out.alive else ", free again"
+        yield "in flight", f"{out.begin}-{out.end}, {who} since {ago(out.since, now)}{free}"
+    last = found.checkpoint
+    if last:
+        when = ago(last.time, now)
+        line = " ".join(last.summary.split())
+        yield "last", f"{last.begin}-{last.end} {when}: {line}"
+    if found.reopened:
+        yield "reopened", counted(len(found.reopened), "range")
+
+
+@transcript_command.declare("prune")
+@named("--before", metavar="DATE", required=True, help="What was said before this day")
+@click.option("--dry-run", is_flag=True, help="Only say what would go")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation")
+@as_somebody
+def prune(call: Invocation, *, before: str, dry_run: bool, yes: bool) -> None:
+    """Drop what was said long ago, where it is summarised
+
+    For good: this is no move to an archive. Whole batches go, if all that came in with them is
+    summarised and older; memory and its history are not touched. The next `gitmem maintain`
+    removes it from the disk.
+
+    \b
+    Examples:
+      gitmem transcript prune --before 2026-01-01 --dry-run
+      gitmem transcript prune --before "90 days ago" --yes
+    """
+    from gitmem.memory.transcripts.prune import transcript_prune
+
+    with call.group() as group:
+        if not dry_run and not yes and sys.stdin is not None and sys.stdin.isatty():
+            planned = transcript_prune(group, before, dry_run=True)
+            if planned.messages:
+                for line in _pruned(planned):
+                    click.echo(call.style.line(line), err=True)
+                if not click.confirm("Drop it for good?", err=True):
+                    call.answer(planned, ["nothing was dropped"])
+                    return
+        done = transcript_prune(group, before, dry_run=dry_run)
+    call.answer(done, _pruned(done))
+    if done.messages and not dry_run:
+        call.remark("to remove it from the disk now: gitmem maintain")
+
+
+def _pruned(done: TranscriptPruned) -> Iterator[str]:
+    verb = "would drop" if done.dry_run else "dropped"
+    chats = f" in {counted(len(done.chats), 'chat')}" if done.chats else ""
+    yield f"{verb} {counted(done.messages, 'message')}{chats} from before {done.before:%Y-%m-%d}"
+    if done.kept_pending:
+        yield f"  kept: {counted(done.kept_pending, 'message')} not summarised"
+    if done.kept_with_them:
+        yield f"  kept: {counted(done.kept_with_them, 'message')} that came in with others"

@@ -1,0 +1,168 @@
+"""The command `write`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from gitmem.cli.changes import change_lines, remark_found
+from gitmem.cli.declare import (
+    TextCommand,
+    allow_markers,
+    allow_policy,
+    allow_secret,
+    as_somebody,
+    fields_of,
+    named,
+    path_argument,
+    reason,
+)
+from gitmem.cli.declare import command as declare
+from gitmem.cli.input import STDIN, read_stdin
+from gitmem.cli.invocation import Invocation
+from gitmem.cli.style import short
+from gitmem.errors import BadInput
+
+if TYPE_CHECKING:
+    from gitmem.memory.write.write import Edit, Written
+
+
+EXAMPLES = 'for example `gitmem write notes.md "Ada likes tea"`, or `... | gitmem write notes.md -`'
+
+
+@declare("write", cls=TextCommand)
+@path_argument(required=False)
+@click.argument("text", required=False)
+@click.option("--append", is_flag=True, help="Add TEXT at the end, on lines of its own")
+@click.option("--create", is_flag=True, help="Fail if the file exists")
+@named("--entry", metavar="TITLE", help="Create or change this one entry of the file")
+@click.option(
+    "--set",
+    "settings",
+    metavar="FIELD=VALUE",
+    multiple=True,
+    help="Set a field of the entry, or of the file's frontmatter; repeatable",
+)
+@click.option("--summary", metavar="TEXT", help="The same as --set summary=TEXT")
+@named("--user", metavar="ID", help="Whose profile it is")
+@named("--date", metavar="DAY", help="The day of a journal, if not today")
+@click.option("--batch", metavar="FILE", help="Take edits from NDJSON lines; - is stdin")
+@named("--if-match", metavar="BLOB", help="Fail unless this is its version")
+@reason
+@as_somebody
+@click.option("--turn", metavar="ID", default="", help="The turn of the conversation")
+@named("--id", "operation", metavar="ID", help="Recognise a retry by this id")
+@allow_secret
+@click.option(
+    "--allow-shrink",
+    is_flag=True,
+    help="A file over 500 bytes may lose more than half, any file all",
+)
+@allow_policy
+@allow_markers
+def write_command(
+    call: Invocation,
+    *,
+    path: str | None,
+    text: str | None,
+    append: bool,
+    create: bool,
+    entry: str | None,
+    settings: tuple[str, ...],
+    summary: str | None,
+    user: str | None,
+    date: str | None,
+    batch: str | None,
+    if_match: str | None,
+    reason: str,
+    turn: str,
+    operation: str | None,
+    allow_secret: tuple[str, ...],
+    allow_shrink: bool,
+    allow_policy: bool,
+    allow_markers: bool,
+) -> None:
+    """Write a file, or add to one, as one commit
+
+    PATH is a file, or the name of a layer of the group's layout, which knows its own file: the
+    diary of today, the profile of a user, the log of the session (which is added to).
+
+    TEXT becomes the whole file, with a newline at its end; without TEXT, or with -, standard input
+    does, byte for byte. The same content again changes nothing. With --entry or --set, TEXT may be
+    left out: then only fields change.
+
+    Each line of a batch is an object with "path", and where wanted "text", "op" (write, append or
+    create), "if_match", "entry", "set" (an object), "user" and "date". All lines are one commit, or
+    none is.
+
+    \b
+    Examples:
+      gitmem write state.md "Moving billing to ESM" --reason "started today"
+      gitmem write todo.md --append "- call Ada"
+      generate-report | gitmem write report.md -
+      gitmem write diary --summary "Billing is on ESM" "Moved the last module today."
+      gitmem write sessions "- 14:02 deployed"
+      gitmem write user --user telegram:123456 --append "- prefers short answers"
+      gitmem write decisions --entry "Use ESM only" --set Status=active --set Importance=2
+    """
+    from gitmem.memory.write.write import Allowed, Edit, write
+
+    if batch is not None:
+        mixed = (path, append, create, if_match, entry, settings, summary, user, date)
+        edits = _batch(batch, any(mixed))
+    else:
+        if not path:
+            raise BadInput("there is no path to write to", hint=EXAMPLES)
+        if append and create:
+            raise BadInput("--append adds to a file and --create wants none", hint="take one")
+        named = {} if summary is None else {"summary": summary}
+        fields = tuple((named | fields_of(settings)).items())
+        content = None if text is None and (fields or entry) else _content(text)
+        edit = Edit(path, content, append, create, if_match or "")
+        edits = [edit._replace(entry=entry or "", fields=fields, user=user or "", date=date or "")]
+    allowed = Allowed(allow_secret, allow_shrink, allow_policy, allow_markers)
+    with call.group() as group:
+        written = write(
+            group, edits, reason=reason, turn=turn, operation=operation or "", allowed=allowed
+        )
+    remark_found(call, written)
+    for each in written.warnings:
+        call.remark(each)
+    call.answer(written, _lines(call, written), changed=written.changed)
+
+
+def _batch(source: str, mixed: bool) -> list[Edit]:
+    from gitmem.cli.input import EXAMPLE, parse_batch
+
+    if mixed:
+        raise BadInput(
+            "in a batch each line says what to do to which path",
+            hint=f"leave out PATH and what says how to write it; a line looks like {EXAMPLE}",
+        )
+    if source == STDIN:
+        return parse_batch(
+            read_stdin("text to write", f"for example `echo '{EXAMPLE}' | gitmem write --batch -`")
+        )
+    try:
+        return parse_batch(Path(source).read_bytes())
+    except OSError as error:
+        raise BadInput(
+            f"{source} cannot be read: {error.strerror}", hint="use - for standard input"
+        ) from error
+
+
+def _content(text: str | None) -> str | bytes:
+    if text is None or text == STDIN:
+        return read_stdin("text to write", EXAMPLES)
+    return text if not text or text.endswith("\n") else f"{text}\n"
+
+
+def _lines(call: Invocation, written: Written) -> Iterator[str]:
+    if written.recognised:
+        for each in written.changes:
+            yield f"unchanged {each.path}: written before under this id {short(written.commit)}"
+        return
+    yield from change_lines("written", written.changes, written.commit, call.style)
