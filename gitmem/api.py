@@ -35,13 +35,20 @@ if TYPE_CHECKING:
     from gitmem.memory.read.show import Shown
     from gitmem.memory.read.status import Status
     from gitmem.memory.recover.archived import ArchivedList
-    from gitmem.memory.recover.held import HeldAccepted, HeldShown, HeldThing
+    from gitmem.memory.recover.held import (
+        Dropped,
+        HeldAccepted,
+        HeldDropped,
+        HeldEmptied,
+        HeldRestored,
+        HeldShown,
+        HeldThing,
+    )
     from gitmem.memory.recover.ignore import HeldAsked, HeldIgnored, IgnoredRow
     from gitmem.memory.recover.kept import Dropped as KeptDropped
     from gitmem.memory.recover.kept import Kept
     from gitmem.memory.recover.kept import Restored as KeptRestored
     from gitmem.memory.recover.restore import Restored
-    from gitmem.memory.recover.trash import Dropped, HeldDropped, HeldEmptied, HeldRestored
     from gitmem.memory.recover.undo import Undone
     from gitmem.memory.search.search import Searched
     from gitmem.memory.transcripts.add import Spoken, TranscriptAdded
@@ -59,7 +66,7 @@ if TYPE_CHECKING:
     from gitmem.memory.write.capture import CapturedAll
     from gitmem.memory.write.move import Moved
     from gitmem.memory.write.write import Edit, Written
-    from gitmem.model.curate.report import Report
+    from gitmem.model.report import Report
 
 Several = str | Iterable[str]
 """Names, or one of them alone."""
@@ -415,19 +422,19 @@ class Group:
 
     def held_drop(self, what: str, *, reason: str | None = None) -> HeldDropped:
         """Move a held version to the trash."""
-        from gitmem.memory.recover.trash import held_drop
+        from gitmem.memory.recover.held import held_drop
 
         return held_drop(self._group, what, reason=reason or "")
 
     def held_trash(self) -> tuple[Dropped, ...]:
         """The held versions that were dropped."""
-        from gitmem.memory.recover.trash import held_trash
+        from gitmem.memory.recover.held import held_trash
 
         return held_trash(self._group)
 
     def held_restore(self, what: str) -> HeldRestored:
         """Bring a version back from the trash, by id or path."""
-        from gitmem.memory.recover.trash import held_restore
+        from gitmem.memory.recover.held import held_restore
 
         return held_restore(self._group, what)
 
@@ -435,7 +442,7 @@ class Group:
         self, ids: Sequence[str] = (), *, before: str | None = None, dry_run: bool = False
     ) -> HeldEmptied:
         """Delete versions from the trash for good."""
-        from gitmem.memory.recover.trash import held_empty
+        from gitmem.memory.recover.held import held_empty
 
         return held_empty(self._group, ids, before=before or "", dry_run=dry_run)
 

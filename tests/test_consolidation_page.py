@@ -7,10 +7,10 @@ import re
 from pathlib import Path
 
 import gitmem
-from gitmem.model.curate import report as reported
-from gitmem.model.curate.plan import ACTIONS, read_plan
-from gitmem.model.curate.report import Condition, Findings, Suggestion, suggest
+from gitmem.memory.curate.plan import ACTIONS, read_plan
+from gitmem.model import report as reported
 from gitmem.model.entries.freshness import STATES, state_of
+from gitmem.model.report import Condition, Findings, Suggestion, suggest
 
 PAGE = (Path(gitmem.__file__).parents[1] / "docs" / "consolidation.md").read_text("utf-8")
 

@@ -19,9 +19,8 @@ from gitmem.memory.context.exposed import MOST_BYTES, MOST_COMMITS
 from gitmem.memory.context.inject import inject
 from gitmem.memory.group import Group, Store
 from gitmem.memory.read.status import status
-from gitmem.memory.recover.held import held_list
+from gitmem.memory.recover.held import held_drop, held_list
 from gitmem.memory.recover.kept import kept_list
-from gitmem.memory.recover.trash import held_drop
 from gitmem.memory.search.search import search
 from gitmem.memory.transcripts.add import Spoken, transcript_add
 from gitmem.memory.transcripts.show import transcript_show

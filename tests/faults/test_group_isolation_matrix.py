@@ -60,7 +60,16 @@ from gitmem.memory.read.read import known_path, missing, read
 from gitmem.memory.read.show import show
 from gitmem.memory.read.status import health_of, status
 from gitmem.memory.recover.archived import archived
-from gitmem.memory.recover.held import find_held, held_accept, held_list, held_show
+from gitmem.memory.recover.held import (
+    find_held,
+    held_accept,
+    held_drop,
+    held_empty,
+    held_list,
+    held_restore,
+    held_show,
+    held_trash,
+)
 from gitmem.memory.recover.ignore import held_ask, held_ignore, held_ignored
 from gitmem.memory.recover.kept import (
     find_kept,
@@ -70,10 +79,8 @@ from gitmem.memory.recover.kept import (
     kept_restore,
     waiting,
 )
-from gitmem.memory.recover.restore import restore
-from gitmem.memory.recover.restore_archived import archived_file, archived_home, restore_archived
+from gitmem.memory.recover.restore import archived_file, archived_home, restore, restore_archived
 from gitmem.memory.recover.restore_entry import is_address, restore_entry
-from gitmem.memory.recover.trash import held_drop, held_empty, held_restore, held_trash
 from gitmem.memory.recover.undo import undo
 from gitmem.memory.resolve import resolve
 from gitmem.memory.scope import check_writable, ignored_memory, left_outside

@@ -15,8 +15,7 @@ from gitmem.errors import NotFound
 from gitmem.memory.admin.check import check_group
 from gitmem.memory.admin.init import init
 from gitmem.memory.group import Group, Store, Who
-from gitmem.memory.recover.held import held_accept, held_list
-from gitmem.memory.recover.trash import held_drop, held_restore, held_trash
+from gitmem.memory.recover.held import held_accept, held_drop, held_list, held_restore, held_trash
 from gitmem.memory.write.capture import capture
 from gitmem.memory.write.write import Edit, write
 from tests.support.disks import other_disk

@@ -25,10 +25,16 @@ from gitmem.memory.entries.move_entry import move_entry
 from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.read.read import read
 from gitmem.memory.read.status import status
-from gitmem.memory.recover.held import held_accept, held_list, held_show
+from gitmem.memory.recover.held import (
+    held_accept,
+    held_drop,
+    held_list,
+    held_restore,
+    held_show,
+    held_trash,
+)
 from gitmem.memory.recover.kept import kept_list
 from gitmem.memory.recover.restore import restore
-from gitmem.memory.recover.trash import held_drop, held_restore, held_trash
 from gitmem.memory.recover.undo import undo
 from gitmem.memory.search.search import search
 from gitmem.memory.transcripts.add import Spoken, transcript_add

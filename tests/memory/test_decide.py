@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 from gitmem.errors import BadInput, Conflict, GitmemError, MomentNotFound, PlanRefused
-from gitmem.memory.curate.actions import APPLY
 from gitmem.memory.curate.archive import archive
 from gitmem.memory.curate.decide import Decided, decide
+from gitmem.memory.curate.plan import ACTIONS, APPLY, read_plan
 from gitmem.memory.entries.freshness import freshness
 from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.read.log import log
@@ -20,7 +20,6 @@ from gitmem.memory.recover.undo import undo
 from gitmem.memory.upkeep.jobs import last_jobs
 from gitmem.memory.write.write import Edit, write
 from gitmem.model.commit_messages import parse as parse_message
-from gitmem.model.curate.plan import ACTIONS, read_plan
 from gitmem.model.entries.blocks import parse
 from tests.support.clocks import Clock
 from tests.support.days import said_lines

@@ -12,8 +12,7 @@ from gitmem.memory.admin.init import init
 from gitmem.memory.group import Group
 from gitmem.memory.read.log import log
 from gitmem.memory.read.status import status
-from gitmem.memory.recover.held import held_accept, held_list, held_show
-from gitmem.memory.recover.trash import held_drop
+from gitmem.memory.recover.held import held_accept, held_drop, held_list, held_show
 from gitmem.memory.write.capture import capture
 from gitmem.model.guards import MAX_FILE
 from tests.support.disks import other_disk

@@ -16,7 +16,8 @@ from gitmem.memory.curate.report import report
 from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.write.move import remove
 from gitmem.memory.write.write import Edit, write
-from gitmem.model.curate.report import (
+from gitmem.model.entries.freshness import is_immune, state_of
+from gitmem.model.report import (
     Condition,
     Considered,
     Findings,
@@ -24,7 +25,6 @@ from gitmem.model.curate.report import (
     recommendations,
     suggest,
 )
-from gitmem.model.entries.freshness import is_immune, state_of
 from tests.support.clocks import Clock
 from tests.support.git import git
 from tests.support.histories import by_hand, put, reopened

@@ -14,8 +14,15 @@ from gitmem.memory.admin.init import init
 from gitmem.memory.group import Group
 from gitmem.memory.read.log import log
 from gitmem.memory.read.status import InTrash, status
-from gitmem.memory.recover.held import held_accept, held_list, held_show
-from gitmem.memory.recover.trash import held_drop, held_empty, held_restore, held_trash
+from gitmem.memory.recover.held import (
+    held_accept,
+    held_drop,
+    held_empty,
+    held_list,
+    held_restore,
+    held_show,
+    held_trash,
+)
 from gitmem.memory.upkeep.maintain import maintain
 from gitmem.memory.write.capture import capture
 from gitmem.model.guards import MAX_FILE

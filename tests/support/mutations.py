@@ -280,7 +280,7 @@ SLOW = [
     Mutation("Z9", "gitmem/model/layout/layout.py", "threshold: int = 30", "threshold: int = 29"),
     Mutation("C14", "gitmem/model/layout/layout.py", "threshold: int = 30", "threshold: int = 31"),
     Mutation("V63", "gitmem/model/layout/layout.py", "threshold: int = 30", "threshold: int = 40"),
-    Mutation("Z37", "gitmem/model/curate/report.py", "LOG_DAYS = 30", "LOG_DAYS = 31"),
+    Mutation("Z37", "gitmem/model/report.py", "LOG_DAYS = 30", "LOG_DAYS = 31"),
     Mutation("Z40", "gitmem/model/entries/freshness.py", "7, 30, 91", "8, 30, 91"),
     Mutation("Z41", "gitmem/model/entries/freshness.py", "7, 30, 91", "7, 29, 91"),
     Mutation("Z43", "gitmem/model/entries/freshness.py", "7, 30, 91", "7, 30, 92"),
@@ -596,7 +596,7 @@ SLOW = [
         '_digest(b"")',
     ),
     Mutation("C5", "gitmem/model/entries/freshness.py", '"stale")', '"archived")'),
-    Mutation("C5", "gitmem/model/curate/report.py", "    if entry.retired:\n", "    if True:\n"),
+    Mutation("C5", "gitmem/model/report.py", "    if entry.retired:\n", "    if True:\n"),
     Mutation(
         "Z32",
         "gitmem/cli/commands/curate/report.py",
@@ -604,8 +604,8 @@ SLOW = [
         '"archiveCandidates"',
     ),
     Mutation("V56", "gitmem/cli/commands/curate/report.py", '"largestFiles"', '"biggestFiles"'),
-    Mutation("V56", "gitmem/model/curate/report.py", "MOST = 10", "MOST = 9"),
-    Mutation("Z35", "gitmem/model/curate/report.py", "is over its budget", "is long"),
+    Mutation("V56", "gitmem/model/report.py", "MOST = 10", "MOST = 9"),
+    Mutation("Z35", "gitmem/model/report.py", "is over its budget", "is long"),
     Mutation(
         "Z47",
         "gitmem/memory/curate/consolidate.py",
@@ -617,7 +617,7 @@ SLOW = [
         "gitmem/memory/upkeep/steps.py",
         '    Step("rotate", _rotate_due, _rotate, has_trace=True),\n',
     ),
-    Mutation("V39", "gitmem/model/curate/report.py", "LOG_DAYS = 30", "LOG_DAYS = 300"),
+    Mutation("V39", "gitmem/model/report.py", "LOG_DAYS = 30", "LOG_DAYS = 300"),
     Mutation("V41", "gitmem/memory/upkeep/steps.py", "WEEK = 7", "WEEK = 8"),
     Mutation("C23", "gitmem/model/layout/archives.py", 'ARCHIVE = "archive"', 'ARCHIVE = "attic"'),
     Mutation(

@@ -319,7 +319,7 @@ def _shown(pieces: Sequence[Piece]) -> frozenset[tuple[str, str]]:
 
 def _freshened(found: Gathered, now: datetime, sources: Sources, group: Group) -> Gathered:
     """What was found with how fresh each is; without it a prompt is better than none."""
-    from gitmem.memory.entries.piece_freshness import freshened
+    from gitmem.memory.entries.dates import freshened
 
     try:
         pieces = freshened(found.pieces, now, sources, group)

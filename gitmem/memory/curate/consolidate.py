@@ -16,8 +16,14 @@ from typing import NamedTuple
 
 from gitmem.errors import GitmemError, SecretFound
 from gitmem.memory.context.pins import moment_at
-from gitmem.memory.curate.archive import OP, ArchiveMove, Filed, archive_files, archive_places
-from gitmem.memory.curate.provenance import Provenance
+from gitmem.memory.curate.archive import (
+    OP,
+    ArchiveMove,
+    Filed,
+    Provenance,
+    archive_files,
+    archive_places,
+)
 from gitmem.memory.curate.report import old_logs, report_on
 from gitmem.memory.entries.dates import does_age
 from gitmem.memory.entries.targets import Target, TargetVersion, find_unchanged, version_in
@@ -30,12 +36,12 @@ from gitmem.memory.write.draft import Changes, Draft
 from gitmem.memory.write.landing import landing
 from gitmem.memory.write.open_edits import scan_edits
 from gitmem.model.commit_messages import Note
-from gitmem.model.curate.report import Considered, Report, findings_of, names_of, recommendations
 from gitmem.model.entries.blocks import Entry, split_address
 from gitmem.model.entries.freshness import is_immune
 from gitmem.model.entries.rules import is_retired
 from gitmem.model.guards import check_message_text
 from gitmem.model.layout.layout import Layer, Layout
+from gitmem.model.report import Considered, Report, findings_of, names_of, recommendations
 from gitmem.model.text.numbers import counted
 from gitmem.store.repository import Snapshot
 from gitmem.store.transaction.capture import Captured

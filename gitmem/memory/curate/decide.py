@@ -12,20 +12,24 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from gitmem.errors import BadInput, Conflict, GitmemError, MomentNotFound, PlanRefused
-from gitmem.memory.curate.actions import (
+from gitmem.memory.curate.archive import Provenance, archive_places
+from gitmem.memory.curate.consolidate import JOB
+from gitmem.memory.curate.plan import (
     ARCHIVING,
     REMOVING,
+    Decision,
     Outcome,
     PlanLine,
+    Problem,
     Workspace,
     apply_all,
     apply_one,
+    as_facts,
     look_up,
     problem_of,
+    read_plan,
+    told,
 )
-from gitmem.memory.curate.archive import archive_places
-from gitmem.memory.curate.consolidate import JOB
-from gitmem.memory.curate.provenance import Provenance
 from gitmem.memory.entries.targets import TargetVersion, find_unchanged
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_at
@@ -38,7 +42,6 @@ from gitmem.memory.write.draft import Changes, Draft
 from gitmem.memory.write.landing import landing
 from gitmem.memory.write.open_edits import scan_edits
 from gitmem.model.commit_messages import Note
-from gitmem.model.curate.plan import Decision, Problem, as_facts, read_plan, told
 from gitmem.store.repository import Snapshot
 from gitmem.store.transaction.capture import Captured
 from gitmem.store.transaction.publish import Plan, Step

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gitmem.memory.clock import settings_in
@@ -10,16 +11,16 @@ from gitmem.memory.context.exposed import open_secrets, scan_commits, secret_wor
 from gitmem.memory.entries.entries import KIND, entries_in
 from gitmem.memory.group import Group, Store
 from gitmem.memory.layouts import layout_at
-from gitmem.model.curate.lint import (
-    Lint,
-    Placed,
-    in_order,
-    lint_duplicates,
-    lint_entry,
-    lint_file,
-    lint_markers,
-)
+from gitmem.model.entries.blocks import DATES
+from gitmem.model.entries.edit import Entry
+from gitmem.model.entries.lines import fold
+from gitmem.model.entries.rules import is_retired, remarks
+from gitmem.model.layout.budgets import fill, human, percent
 from gitmem.model.layout.layout import Layer, Layout
+from gitmem.model.secrets import find as secrets
+from gitmem.model.secrets.dotenv import copies
+from gitmem.model.text.conflict_markers import conflicts
+from gitmem.model.text.quoting import quoted
 from gitmem.store.objects.trees import SUBMODULE
 from gitmem.store.repository import Snapshot
 from gitmem.store.transaction.capture import sound
@@ -68,11 +69,11 @@ def lint(group: Group) -> Linted:
     findings += [found for each in entries for found in lint_entry(each)]
     findings += duplicates(entries, layout)
     known = {(each.path, each.line) for each in findings if each.rule == SECRET}
-    findings += (each for each in _secrets(group) if (each.path, each.line) not in known)
+    findings += (each for each in _committed_secrets(group) if (each.path, each.line) not in known)
     return Linted(snapshot.commit, tuple(in_order(findings)), checked)
 
 
-def _secrets(group: Group) -> Iterator[Lint]:
+def _committed_secrets(group: Group) -> Iterator[Lint]:
     """Credentials in any file that came in by plain git, as `check` names them."""
     for each in open_secrets(group, scan_commits(group)):
         _, hint = secret_words(each)
@@ -108,3 +109,181 @@ def _settings(store: Store, layout: Layout) -> dict[str, str]:
     if not any("no-config-values" in each.lint for each in layout.layers):
         return {}
     return settings_in(store.root)
+
+
+ENV = ".env"
+_KEPT = "keep the value elsewhere and write where it is: `see .env NAME`"
+_EXPOSED = "what was committed stays in the history, so change it"
+# The name of a credential, and what stands behind it.
+_CREDENTIAL = (
+    r"(?i)\b(?:(?P<chosen>pass(?:word|wd|phrase|code)|pin|private[ _-]?key)|(?P<phrase>mnemonic"
+    r"|(?:seed|recovery)[ _-]?(?:phrase|words?|codes?))|secret|token|api[ _-]?key)s?\b"
+    r"[\"'`*_)\]]{0,4}[ \t]*[:=][\"'`*_ \t]{0,8}(?P<value>[^\s\"'`*][^\n]*)"
+)
+# What only says where a value is kept.
+_POINTER = (
+    r"(?i)(?:see|in|at|from|via|stored|kept|saved|held|lives?|ask|never|not|no|none|n/a|unknown"
+    r"|unset|tbd|rotated|required|env|environment|vault|keychain|public)\b"
+    r"|.*\.env\b|[-\u2013\u2014.?(<\[{$%/~]"
+)
+_VARIABLES = r"(?:[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|\W)+"
+_FEWEST_WORDS = 6
+_SHORTEST_KEY = 6
+_SHORT_TEXT = 30
+# What an entry is about, and not what it is.
+_ABOUT = frozenset(map(fold, (*DATES, "Status", "Importance", "Type", "Decided by", "Source")))
+
+
+class Lint(NamedTuple):
+    """One thing that memory should not say, or not there, or not like this."""
+
+    rule: str
+    path: str
+    address: str
+    """The entry it is about; empty where it is about the file."""
+    line: int
+    """0 where it is about the whole file."""
+    message: str
+    hint: str
+
+
+class Placed(NamedTuple):
+    """An entry and where it stands."""
+
+    path: str
+    layer: Layer
+    entry: Entry
+
+    @property
+    def address(self) -> str:
+        """The address of the entry."""
+        return f"{self.path}#{self.entry.slug}"
+
+
+def lint_file(path: str, layer: Layer, data: bytes, settings: Mapping[str, str]) -> Iterator[Lint]:
+    """What is to be said about one file; SETTINGS are the values that stand in `.env`."""
+    text = data.decode("utf-8", "replace")
+    if "no-secrets" in layer.lint:
+        yield from _secrets(path, data, text)
+    if "no-config-values" in layer.lint:
+        yield from _copies(path, text, settings)
+    yield from _size(path, layer, len(data))
+
+
+def lint_markers(path: str, data: bytes) -> Iterator[Lint]:
+    """Conflicts of a merge that somebody committed without resolving them."""
+    for line in conflicts(data):
+        message = f"line {line} begins an unresolved merge conflict"
+        yield Lint("conflict-markers", path, "", line, message, _resolve(path))
+
+
+def _resolve(path: str) -> str:
+    return f"resolve it: gitmem edit {quoted(path)}"
+
+
+def lint_entry(placed: Placed) -> Iterator[Lint]:
+    """What is to be said about one entry."""
+    path, layer, entry = placed
+    for each in remarks(entry, layer):
+        setting = quoted(_example(each.rule, layer))
+        hint = f"gitmem write {quoted(path)} --entry {quoted(entry.slug)} --set {setting}"
+        yield Lint(each.rule, path, placed.address, entry.line, each.text, hint)
+
+
+def lint_duplicates(entries: Iterable[Placed]) -> Iterator[Lint]:
+    """Entries that stand twice in places of which only one may have them."""
+    titles: dict[tuple[str, str], Placed] = {}
+    texts: dict[tuple[str, str], Placed] = {}
+    for each in entries:
+        word = each.layer.exclusive
+        first = titles.setdefault((word, _title(each.entry)), each) if word else each
+        if first is each and word and len(_text(each.entry)) >= _SHORT_TEXT:
+            first = texts.setdefault((word, _text(each.entry)), each)
+        if first is not each and not _is_sequel(first, each):
+            yield _duplicate(first, each)
+
+
+def _secrets(path: str, data: bytes, text: str) -> Iterator[Lint]:
+    found = {each.line: each.rule for each in reversed(secrets.found_in(data))}
+    for number, line in enumerate(text.split("\n"), 1):
+        named = re.search(_CREDENTIAL, line)
+        if named and number not in found and _is_value(named):
+            found[number] = "a value after the name of a credential"
+    for number, rule in sorted(found.items()):
+        message = f"line {number} holds what looks like a credential ({rule})"
+        yield Lint("secret", path, "", number, message, f"{_KEPT}; {_EXPOSED}")
+
+
+def _is_value(named: re.Match[str]) -> bool:
+    """Whether the name of a credential is followed by one, and not by words about it."""
+    value = named["value"]
+    if re.match(_POINTER, value) or re.fullmatch(_VARIABLES, value):
+        return False
+    first, *rest = value.split()
+    if named["phrase"]:
+        return len(rest) + 1 >= _FEWEST_WORDS
+    mixed = any(map(str.isdigit, first)) and any(map(str.isalpha, first))
+    return bool(named["chosen"] and not rest) or (mixed and len(first) >= _SHORTEST_KEY)
+
+
+def _copies(path: str, text: str, settings: Mapping[str, str]) -> Iterator[Lint]:
+    for number, key in copies(text, settings):
+        message = f"line {number} repeats the value of {key} from {ENV}"
+        hint = f"point, do not copy: write `{key}: see {ENV} {key}`"
+        yield Lint("config-value", path, "", number, message, hint)
+
+
+def _size(path: str, layer: Layer, size: int) -> Iterator[Lint]:
+    state = fill(layer, size)
+    if state == "ok":
+        return
+    used = f"{human(size)} of {human(layer.budget)}, {percent(layer, size)} %"
+    message = f"it is {state} its budget: {size:,} bytes ({used})"
+    hint = "move what is past to reference/ or archive/, and say the rest in fewer words"
+    yield Lint(f"{state}-budget", path, "", 0, message, hint)
+
+
+def _example(rule: str, layer: Layer) -> str:
+    examples = {
+        "no-date": f"{_date_field(layer)}=YYYY-MM-DD",
+        "no-importance": "Importance=3",
+        "bad-importance": "Importance=3",
+        "unknown-status": f"Status={next(iter(layer.statuses), '...')}",
+        "unknown-type": f"Type={next(iter(layer.types), '...')}",
+    }
+    return examples[rule]
+
+
+def _date_field(layer: Layer) -> str:
+    wanted = set(map(fold, DATES))
+    return next((name for name in layer.fields if fold(name) in wanted), "Date")
+
+
+def _title(entry: Entry) -> str:
+    return " ".join(entry.title.casefold().split()).strip("*_`\"'.!? ")
+
+
+def _text(entry: Entry) -> str:
+    """What an entry says, without what it says about itself."""
+    said = [value for name, value in entry.fields if fold(name) not in _ABOUT]
+    return " ".join(" ".join([*said, entry.prose]).casefold().split())
+
+
+def _is_sequel(first: Placed, second: Placed) -> bool:
+    """In one file, what had its time may have been taken up again."""
+    placed = (first, second)
+    return first.path == second.path and any(is_retired(x.entry, x.layer) for x in placed)
+
+
+def _duplicate(first: Placed, second: Placed) -> Lint:
+    message = f"{second.entry.title!r} stands in {first.address}, too"
+    hint = (
+        "keep one of the two entries, with what is new in the other, and archive that one: "
+        f"gitmem archive {quoted(second.address)}"
+    )
+    return Lint("duplicate", second.path, second.address, second.entry.line, message, hint)
+
+
+def in_order(findings: Iterable[Lint]) -> Sequence[Lint]:
+    """FINDINGS by file and line."""
+    return sorted(findings, key=lambda each: (each.path, each.line, each.rule))

@@ -12,7 +12,7 @@ from datetime import date, datetime, time
 
 from gitmem.errors import Damaged
 from gitmem.memory.context.pins import Pinned, moment_at
-from gitmem.memory.curate.lint import duplicates
+from gitmem.memory.curate.lint import Placed, duplicates
 from gitmem.memory.entries.confirm import KINDS as CONFIRMABLE
 from gitmem.memory.entries.dates import Dates, Touched, age_of, dates_of
 from gitmem.memory.entries.entries import entries_in, entry_files
@@ -21,8 +21,11 @@ from gitmem.memory.group import Group
 from gitmem.memory.layer_files import layer_files
 from gitmem.memory.read.inventory import CoreFile, inventory, past_logs
 from gitmem.memory.upkeep.jobs import Told, traced
-from gitmem.model.curate.lint import Placed
-from gitmem.model.curate.report import (
+from gitmem.model.entries.freshness import STATES, state_of
+from gitmem.model.entries.rules import one_of
+from gitmem.model.layout.archives import is_archived
+from gitmem.model.layout.layout import Layer, Layout
+from gitmem.model.report import (
     MOST,
     PROFILE,
     BudgetCheck,
@@ -42,10 +45,6 @@ from gitmem.model.curate.report import (
     recommendations,
     suggest,
 )
-from gitmem.model.entries.freshness import STATES, state_of
-from gitmem.model.entries.rules import one_of
-from gitmem.model.layout.archives import is_archived
-from gitmem.model.layout.layout import Layer, Layout
 from gitmem.store.objects.trees import SUBMODULE
 from gitmem.store.repository import Snapshot
 

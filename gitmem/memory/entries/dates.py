@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, tzinfo
 from functools import lru_cache
 from hashlib import sha1
@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.cache.dates import NAME, is_kept, load, save
 from gitmem.model.entries.dates import Chronicle, Forgotten
-from gitmem.model.entries.freshness import blocks, key_of, key_of_file
+from gitmem.model.entries.freshness import blocks, key_of, key_of_file, state_of
 from gitmem.model.layout.layout import Layer, Layout
 from gitmem.store.repository import Snapshot
 
 if TYPE_CHECKING:
     from gitmem.memory.context.pins import Pinned
+    from gitmem.memory.context.sources import Sources
     from gitmem.memory.group import Group
+    from gitmem.model.context.pieces import Piece
     from gitmem.store.history.regained_dates import Reading
 
 FILE_ITSELF = "/"
@@ -221,3 +223,42 @@ def _entries(data: bytes) -> Iterator[tuple[str, bytes, date | None]]:
 
     for each in parse(data.decode("utf-8", "surrogateescape")):
         yield each.title, each.block.encode("utf-8", "surrogateescape"), each.date
+
+
+def freshened(
+    pieces: Sequence[Piece], now: datetime, sources: Sources, group: Group
+) -> tuple[Piece, ...]:
+    """PIECES of SOURCES with the state of those that age, and their date where they name none."""
+    ageing = {each.name for each in sources.layouts[""].layers if does_age(each)}
+    snapshots = sources.by_group
+    known: dict[str, Dates] = {}
+
+    def touched_of(piece: Piece) -> Touched | None:
+        source = piece.group
+        if source not in known:
+            layout = sources.layouts[source]
+            known[source] = dates_at(group, snapshots[source], layout, source)
+        return _touched(piece, known[source], snapshots[source])
+
+    def shown() -> Iterator[Piece]:
+        for piece in pieces:
+            plain = piece.render == "whole" and not piece.lack
+            ages = plain and piece.layer in ageing
+            touched = touched_of(piece) if ages else None
+            yield _with_state(piece, touched, now) if touched else piece
+
+    return tuple(shown())
+
+
+def _touched(piece: Piece, dates: Dates, snapshot: Snapshot) -> Touched | None:
+    if piece.kind != "entries":
+        return dates.of_file(piece.path, piece.text.encode("utf-8", "surrogatepass"))
+    from gitmem.model.entries.blocks import split_address
+
+    key = key_of(piece.text.encode("utf-8", "surrogateescape"))
+    return dates.of_address(snapshot, piece.path, split_address(piece.address)[1], key)
+
+
+def _with_state(piece: Piece, touched: Touched, now: datetime) -> Piece:
+    when, days = age_of(touched, now)
+    return piece._replace(state=state_of(days), date=piece.date or f"{when.date()}")

@@ -13,9 +13,9 @@ from datetime import datetime
 from itertools import takewhile
 from typing import NamedTuple
 
-from gitmem.memory.entries.versions import version_at
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_at
+from gitmem.memory.recover.versions import version_at
 from gitmem.model.commit_messages import parse as parse_message
 from gitmem.model.entries.blocks import same_title, wording
 from gitmem.model.entries.edit import Entry, parse, slug_of, split_address

@@ -14,11 +14,17 @@ from typing import NamedTuple
 from gitmem.errors import BadInput, Conflict, Damaged, NotFound
 from gitmem.memory.curate.archive import archive_places
 from gitmem.memory.entries.entries import address_parts, locate_entry
-from gitmem.memory.entries.versions import EntryVersion, choose, version_at, versions
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_at
 from gitmem.memory.recover.archived import arrival_of
-from gitmem.memory.recover.versions import Restored, command
+from gitmem.memory.recover.versions import (
+    EntryVersion,
+    Restored,
+    choose,
+    command,
+    version_at,
+    versions,
+)
 from gitmem.memory.resolve import resolve
 from gitmem.memory.write.apply import decoded
 from gitmem.memory.write.capture import adopt_all

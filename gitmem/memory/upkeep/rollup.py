@@ -14,7 +14,7 @@ from gitmem.errors import BadInput, Conflict, NotFound
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_at
 from gitmem.memory.upkeep.jobs import Told, traced
-from gitmem.memory.upkeep.journal_pages import digest_of_pages, rolled_layer, shelf_of
+from gitmem.memory.upkeep.rollups_due import digest_of_pages, rolled_layer, shelf_of
 from gitmem.memory.write.apply import Edit, encoded
 from gitmem.memory.write.capture import adopt_all
 from gitmem.memory.write.draft import Draft

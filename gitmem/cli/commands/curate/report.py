@@ -10,7 +10,7 @@ from gitmem.model.text.numbers import counted
 from gitmem.model.text.quoting import quoted
 
 if TYPE_CHECKING:
-    from gitmem.model.curate.report import (
+    from gitmem.model.report import (
         BudgetCheck,
         Considered,
         FileSize,

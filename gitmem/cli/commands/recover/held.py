@@ -17,9 +17,8 @@ from gitmem.model.text.quoting import quoted
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gitmem.memory.recover.held import HeldAccepted, HeldShown, HeldThing
+    from gitmem.memory.recover.held import Dropped, HeldAccepted, HeldEmptied, HeldShown, HeldThing
     from gitmem.memory.recover.ignore import HeldIgnored, IgnoredRow
-    from gitmem.memory.recover.trash import Dropped, HeldEmptied
 
 
 SECRET = "secret:"
@@ -49,8 +48,7 @@ def held_command(context: click.Context, call: Invocation) -> None:
 
 
 def _list(call: Invocation, *, trash: bool = False) -> None:
-    from gitmem.memory.recover.held import held_list
-    from gitmem.memory.recover.trash import held_trash
+    from gitmem.memory.recover.held import held_list, held_trash
 
     with call.group() as group:
         things = () if trash else held_list(group)
@@ -228,8 +226,7 @@ def drop(call: Invocation, what: str, yes: bool, reason: str) -> None:
       gitmem held drop notes.md
       gitmem held drop notes.md --yes --reason "copied by mistake"
     """
-    from gitmem.memory.recover.held import find_held
-    from gitmem.memory.recover.trash import held_drop
+    from gitmem.memory.recover.held import find_held, held_drop
 
     with call.group() as group:
         thing = find_held(group, what)
@@ -259,7 +256,7 @@ def restore(call: Invocation, what: str) -> None:
       gitmem held list --trash
       gitmem held restore 20260208T143000-a1b2c3
     """
-    from gitmem.memory.recover.trash import held_restore
+    from gitmem.memory.recover.held import held_restore
 
     with call.group() as group:
         back = held_restore(group, what)
@@ -292,7 +289,7 @@ def empty(
       gitmem held empty --before "90 days ago"
       gitmem held empty 20260208T143000-a1b2c3 --yes
     """
-    from gitmem.memory.recover.trash import held_empty
+    from gitmem.memory.recover.held import held_empty
 
     with call.group() as group:
         done = held_empty(group, ids, before=before or "", dry_run=True)

@@ -1,1 +1,0 @@
-"""The rules of lint and consolidation, and plans that decide about entries."""
