@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from gitmem.memory.clock import Clock
     from gitmem.memory.scope import LeftOutside
     from gitmem.store.lost_commits.merge_back import Rejoined
-    from gitmem.store.transaction.capture import PutForward
+    from gitmem.store.transaction.capture import PutForward, Rules
     from gitmem.store.transaction.git_operations import GitOperation
     from gitmem.store.transaction.writer import Writer
     from gitmem.store.worktree.scope import Scoped
@@ -426,9 +426,8 @@ class Group:
         from gitmem.store.transaction.writer import writing
 
         with writing(
-            self.repository, self.worktree, self.now, FINDER, wait=wait, policies=self._policy
+            self.repository, self.worktree, self.now, FINDER, wait=wait, rules=self._rules()
         ) as writer:
-            writer.examine = self._examine
             self._writer = writer
             try:
                 if not goes_on or writer.strayed:
@@ -492,6 +491,11 @@ class Group:
         self.left_outside.clear()
         return tuple(told)
 
+    def _rules(self) -> Rules:
+        from gitmem.store.transaction.capture import Rules
+
+        return Rules(self._policy, self._check)
+
     def _policy(self, snapshot: Snapshot, path: str) -> str:
         from gitmem.memory.layouts import layout_at
 
@@ -499,7 +503,7 @@ class Group:
             return layout_at(self, snapshot).layout.policy_of(path)
         return "free"
 
-    def _examine(self, files: Mapping[str, bytes | None]) -> None:
+    def _check(self, files: Mapping[str, bytes | None]) -> None:
         """Refuse a layout that cannot be read, an ignored path, and a file beside memory."""
         data = files.get(FILE)
         if data is not None:

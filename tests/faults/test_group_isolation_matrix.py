@@ -144,7 +144,7 @@ NO_GROUP = {
     "describe_change", "digest_of", "digest_of_pages", "does_age", "draw", "duplicates",
     "effect_of", "encoded", "ended", "entries_in", "entries_with_dates", "entry_files", "entry_of",
     "file_changes", "find_earlier", "folder_of", "freshened", "gather",
-    "guard_message", "has_content", "inventory", "is_adopted", "is_within", "isolate", "landing",
+    "guard_message", "has_content", "inventory", "is_adopted", "is_within", "isolate",
     "latest", "layer_files", "layout_at", "layout_of", "make_note", "moved_within",
     "named_zone", "near_misses", "not_found", "noted", "old_logs", "open_history", "overlap",
     "past_logs", "places", "plan_line", "look_up", "apply_all", "apply_one", "problem_of",

@@ -124,7 +124,7 @@ def test_a_writer_without_sources_keeps_what_comes_out(scene: Scene) -> None:
         group.repository.objects.rescuer = None
         step = Step({PATH: b"new\n"}, group.note("write", paths=(PATH,)))
         with group.writing() as writer:
-            writer.publish(lambda _: Plan((step,)))
+            writer.publish(lambda _: Plan((step,), None))
 
     assert git(scene.gitdir, "cat-file", "blob", old).encode() == before
 

@@ -496,7 +496,7 @@ def test_what_git_does_beside_a_writer_is_not_hidden_by_its_own_index(scene: Sce
     with scene.opened() as group, group.writing() as writer:
         git(scene.worktree, "checkout", "-q", "HEAD~2", "--", "both.md")
         step = Step({"notes/free.md": b"freer\n"}, Note("write", id="1", agent="agent"))
-        writer.publish(lambda _: Plan((step,)))
+        writer.publish(lambda _: Plan((step,), None))
     assert scene.files()["both.md"] == b"one\nours\nthree\n"
 
     scene.write(Edit("again.md", "again\n"))
@@ -741,7 +741,7 @@ def test_a_merge_that_fails_beside_a_writer_takes_no_write_back(
             scene.write(Edit("other.md", line("replaced")), Edit("notes/free.md", line("new")))
             writer = stack.enter_context(stack.enter_context(scene.opened()).writing())
         step = Step({"again.md": b"again\n"}, Note("write", id="1", agent="agent"))
-        writer.publish(lambda _: Plan((step,)))
+        writer.publish(lambda _: Plan((step,), None))
     scene.write(Edit("more.md", "more\n"))
     with scene.opened() as group:
         capture(group)
@@ -779,7 +779,7 @@ def test_a_writer_that_captures_last_takes_no_write_back(scene: Scene, tmp_path:
         scene.write(Edit("other.md", line("replaced")))
     with scene.opened() as group, group.writing(late=True) as writer:
         step = Step({"again.md": b"again\n"}, Note("write", id="1", agent="agent"))
-        writer.publish(lambda _: Plan((step,)))
+        writer.publish(lambda _: Plan((step,), None))
 
     with scene.opened() as group:
         capture(group)

@@ -68,7 +68,7 @@ def text(group: Group, path: str) -> str:
 def publish(group: Group, files: dict[str, bytes | None]) -> None:
     """Commit files whatever they are called."""
     with group.writing() as writer:
-        writer.publish(lambda _: Plan((Step(files, group.note("write")),)))
+        writer.publish(lambda _: Plan((Step(files, group.note("write")),), None))
 
 
 # What the documentation of memory_20250818 says, with the SDK's words where it leaves a choice.
@@ -651,7 +651,7 @@ def meanwhile(filled: Group) -> Iterator[Meanwhile]:
             with filled.writing() as writer:
                 answer = pool.submit(do, command, **fields)
                 time.sleep(0.2)  # it looks, and then waits for the lock
-                writer.publish(lambda _: Plan((Step(changes, filled.note("write")),)))
+                writer.publish(lambda _: Plan((Step(changes, filled.note("write")),), None))
             return answer.result(timeout=60)
 
     yield done

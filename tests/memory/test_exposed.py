@@ -748,8 +748,8 @@ def test_a_commit_by_plain_git_that_nobody_had_time_to_search_is_searched_later(
     assert len(open_ids(group)) == 1
 
 
-def plan_of(group: Group, path: str, data: bytes) -> Plan:
-    return Plan((Step({path: data}, group.note("write", paths=(path,))),))
+def plan_of(group: Group, path: str, data: bytes) -> Plan[None]:
+    return Plan((Step({path: data}, group.note("write", paths=(path,))),), None)
 
 
 def test_a_release_that_names_no_run_costs_one_search(group: Group) -> None:

@@ -517,8 +517,8 @@ SLOW = [
     Mutation(
         "C32",
         "gitmem/memory/write/write.py",
-        "Plan((Step(changed, self._said(changed, before)),))",
-        "Plan(tuple(Step({x: y}, self._said({x: y}, before)) for x, y in changed.items()))",
+        "(Step(changed, _note(request, done, changed)),) if",
+        "tuple(Step({x: y}, _note(request, done, {x: y})) for x, y in changed.items()) if",
     ),
     Mutation(
         "V17",

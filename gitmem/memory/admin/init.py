@@ -144,9 +144,8 @@ def _start(group: Group, starter: dict[str, bytes], layout: str) -> tuple[str, .
     if not starter:
         return ()
     note = group.note("init")._replace(title=f"begin with the layout {layout}")
-    started: list[str] = []
 
-    def plan(snapshot: Snapshot) -> Plan | None:
+    def plan(snapshot: Snapshot) -> Plan[tuple[str, ...]]:
         _check_layout(group, snapshot, starter[FILE], layout)
         scope = _scope(group, snapshot, starter[FILE])
         files = {
@@ -154,14 +153,13 @@ def _start(group: Group, starter: dict[str, bytes], layout: str) -> tuple[str, .
             for path, data in starter.items()
             if _is_free(snapshot, path) and not (scope and scope.other_work(path))
         }
-        started[:] = files
-        return Plan((Step(files, note._replace(paths=tuple(files))),)) if files else None
+        paths = tuple(files)
+        return Plan((Step(files, note._replace(paths=paths)),) if files else (), paths)
 
     with group.writing() as writer:
         for path in filter(None, (*starter, *map(in_small_letters, starter))):
             writer.adopt(path)  # what somebody put there counts, not what we would
-        writer.publish(plan)
-    return tuple(started)
+        return writer.publish(plan).result
 
 
 def _scope(group: Group, snapshot: Snapshot, layout: bytes) -> Scoped | None:

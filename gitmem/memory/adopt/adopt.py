@@ -255,15 +255,15 @@ def _publish(
     contents = plan.line.contents(blobs)
     standing = _standing(contents, plan.choice) if target.in_place else {}
 
-    def planner(snapshot: Snapshot) -> Plan:
+    def planner(snapshot: Snapshot) -> Plan[None]:
         if snapshot.commit != base or snapshot.folder(""):
             raise has_content(target)
-        return Plan((Step(contents, plan.line.last_note),), standing, tip)
+        return Plan((Step(contents, plan.line.last_note),), None, standing, tip)
 
     with group.writing() as writer:
         if not target.in_place:  # there they are held where they stand
             _hold(group, plan.folder.linked)
-        writer.publish(planner, as_found=True)
+        writer.publish(planner, checked=False)
         return tip, writer.pending
 
 

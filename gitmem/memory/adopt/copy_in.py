@@ -78,11 +78,12 @@ def copy_in(
         line = list(_line(group, note._replace(title=f"from {note.source}"), files))
         tip = graft(group.repository, snapshot.commit, line, group.now())
 
-        def planner(now: Snapshot) -> Plan:
+        def planner(now: Snapshot) -> Plan[None]:
             if now.commit != snapshot.commit:
                 raise Conflict("somebody committed to the group just now", hint="do it again")
             contents = {place: taken.data for place, taken in files.items()}
-            return Plan((Step(contents, note._replace(paths=tuple(files))),), {}, tip)
+            step = Step(contents, note._replace(paths=tuple(files)))
+            return Plan((step,), None, commit=tip)
 
         writer.publish(planner)
     return told._replace(taken=tuple(row[:2] for row in rows), commit=tip)

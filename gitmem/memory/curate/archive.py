@@ -19,7 +19,6 @@ from gitmem.memory.layouts import layout_at
 from gitmem.memory.read.read import missing
 from gitmem.memory.write.capture import adopt_all
 from gitmem.memory.write.draft import Changes, Draft
-from gitmem.memory.write.landing import landing
 from gitmem.memory.write.open_edits import scan_edits
 from gitmem.model.commit_messages import Note, title_of_change
 from gitmem.model.entries.edit import add, add_all, find, parse, split_address, take_all
@@ -95,7 +94,7 @@ def archive(
         places = work.places(writer.repository.snapshot())
         adopt_all(writer, scan_edits(writer.repository, writer.worktree, places))
         published = writer.publish(work.plan)
-        return Archived(archived=work.moves, **landing(writer, published))
+        return Archived(archived=work.moves, **published.completion)
 
 
 def archive_files(
@@ -241,7 +240,7 @@ class _Work:
         shelved = [place for path in paths for place in archive_places(snapshot, layout, path)]
         return list(dict.fromkeys([*(each.path for each in targets), *map(check_path, shelved)]))
 
-    def plan(self, snapshot: Snapshot) -> Plan:
+    def plan(self, snapshot: Snapshot) -> Plan[None]:
         """The files as they will be."""
         layout = layout_at(self._group, snapshot).layout
         targets = resolve_targets(self._group, snapshot, layout, self._given)
@@ -254,7 +253,7 @@ class _Work:
             check_message_text("path", f"{move.source}\n{move.address}")
         if not self._allow_policy:
             Draft(snapshot, filed.changes).check_policies(layout)
-        return Plan((Step(filed.changes, self._noted(snapshot, targets)),))
+        return Plan((Step(filed.changes, self._noted(snapshot, targets)),), None)
 
     def _noted(self, snapshot: Snapshot, targets: Sequence[Target]) -> Note:
         sources = [each.source for each in self.moves]

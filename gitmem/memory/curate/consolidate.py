@@ -33,7 +33,6 @@ from gitmem.memory.upkeep.jobs import Told, traced
 from gitmem.memory.write.capture import adopt_all
 from gitmem.memory.write.day_log import day_log, noted
 from gitmem.memory.write.draft import Changes, Draft
-from gitmem.memory.write.landing import landing
 from gitmem.memory.write.open_edits import scan_edits
 from gitmem.model.commit_messages import Note
 from gitmem.model.entries.blocks import Entry, split_address
@@ -120,7 +119,7 @@ def _landed(group: Group, work: _ConsolidationRun, dry_run: bool) -> Consolidate
             # What somebody did to the files comes along, and what they changed is left alone.
             adopt_all(writer, scan_edits(writer.repository, writer.worktree, paths))
         published = writer.publish(work.plan)
-        done = work.done._replace(**landing(writer, published))
+        done = work.done._replace(**published.completion)
         made = islice(writer.repository.history(done.commit), len(done.said))
         return done._replace(commits=tuple(each.oid for each in made))
 
@@ -170,7 +169,7 @@ class _ConsolidationRun:
         log = day_log(layout)
         return list(dict.fromkeys([*sources, *targets, *([log.path] if log else [])]))
 
-    def plan(self, snapshot: Snapshot) -> Plan | None:
+    def plan(self, snapshot: Snapshot) -> Plan[None]:
         """The log of what is done, then each kind as a commit of its own."""
         layout = layout_at(self._group, snapshot).layout
         self.done = Consolidated("", self.base.commit)
@@ -180,10 +179,11 @@ class _ConsolidationRun:
         said = tuple(each.line for each in kinds)
         self.done = self.done._replace(logs=logs.moves, entries=entries.moves, said=said)
         if not kinds:
-            return None
+            return Plan((), None)
         Draft(snapshot, {**logs.changes, **entries.changes}).check_policies(layout)
         logged = self._logged(snapshot, layout, said)
-        return Plan((*logged, *(self._step(snapshot, each, bool(logged)) for each in kinds)))
+        steps = (self._step(snapshot, each, bool(logged)) for each in kinds)
+        return Plan((*logged, *steps), None)
 
     def _logs_filed(self, snapshot: Snapshot, layout: Layout) -> Filed:
         """The logs that are still there, and old by the layout of now."""

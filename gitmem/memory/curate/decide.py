@@ -39,7 +39,6 @@ from gitmem.memory.upkeep.jobs import Told, traced
 from gitmem.memory.write.capture import adopt_all
 from gitmem.memory.write.day_log import day_log, noted
 from gitmem.memory.write.draft import Changes, Draft
-from gitmem.memory.write.landing import landing
 from gitmem.memory.write.open_edits import scan_edits
 from gitmem.model.commit_messages import Note
 from gitmem.store.repository import Snapshot
@@ -134,10 +133,10 @@ def _told(done: Decided) -> Told:
 def _rehearsed(group: Group, work: _DecisionRun) -> Decided:
     snapshot = group.repository.snapshot()
     plan = work.plan(snapshot)
-    changes = plan.steps[-1].files if plan else {}
+    changes = plan.steps[-1].files if plan.steps else {}
     files = (describe_change(path, snapshot.read(path), changes[path]) for path in sorted(changes))
     return work.done._replace(
-        commit=snapshot.commit, files=tuple(files), dry_run=True, changed=bool(plan)
+        commit=snapshot.commit, files=tuple(files), dry_run=True, changed=bool(plan.steps)
     )
 
 
@@ -147,7 +146,7 @@ def _landed(group: Group, work: _DecisionRun) -> Decided:
         paths = work.paths(writer.repository.snapshot())
         adopt_all(writer, scan_edits(writer.repository, writer.worktree, paths))
         published = writer.publish(work.plan)
-        return work.done._replace(changed=published is not None, **landing(writer, published))
+        return work.done._replace(changed=published.changed, **published.completion)
 
 
 class _DecisionRun:
@@ -182,7 +181,7 @@ class _DecisionRun:
                     found += archive_places(snapshot, work.layout, each.path)
         return list(dict.fromkeys(found))
 
-    def plan(self, snapshot: Snapshot) -> Plan | None:
+    def plan(self, snapshot: Snapshot) -> Plan[None]:
         """All decisions applied; one that cannot be makes the whole plan refused."""
         work = self._workspace(snapshot)
         lines, void = self._sorted_out(work.draft)
@@ -190,8 +189,9 @@ class _DecisionRun:
         self._refuse([*self._problems, *self._apply(work, lines)], void)
         changes = {x: data for x, data in work.draft.changes.items() if snapshot.read(x) != data}
         if not changes:
-            return None
-        return Plan((*self._logged(work, changes), Step(changes, self._noted(snapshot, changes))))
+            return Plan((), None)
+        step = Step(changes, self._noted(snapshot, changes))
+        return Plan((*self._logged(work, changes), step), None)
 
     def _workspace(self, snapshot: Snapshot) -> Workspace:
         layout = layout_at(self._group, snapshot).layout

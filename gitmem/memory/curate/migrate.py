@@ -135,9 +135,7 @@ def migrate_due(group: Group, *, wait: float = WAIT) -> Migrated:
     return migrate(group, unasked=True, wait=wait) if due.changed else due
 
 
-def _since(repository: Repository, published: Published | None) -> tuple[str, ...]:
-    if published is None:
-        return ()
+def _since(repository: Repository, published: Published[None]) -> tuple[str, ...]:
     line = repository.history(published.commit)
     return tuple(each.oid for each in takewhile(lambda each: each.oid != published.parent, line))
 
@@ -166,20 +164,20 @@ class _Work:
         for path in scan.claimed:
             self._busy = f"{path} belongs to an operation begun with git"
 
-    def plan(self, snapshot: Snapshot) -> Plan | None:
+    def plan(self, snapshot: Snapshot) -> Plan[None]:
         """The steps; unasked, none where one of them is not safe."""
         if not self._unasked:
             return self._planned(snapshot)
         try:
             plan = self._planned(snapshot)
-            unsafe = (self._busy or self._unsafe(snapshot)) if plan else ""
+            unsafe = (self._busy or self._unsafe(snapshot)) if plan.steps else ""
         except (Busy, Damaged, GroupRefused):
             raise
         except GitmemError as error:  # told by `status`; a session cannot do anything about it
-            plan, unsafe = None, error.message
+            plan, unsafe = Plan((), None), error.message
         if unsafe:
             self._renamed, self._sections, self._left = (), 0, unsafe
-            return None
+            return Plan((), None)
         return plan
 
     def _unsafe(self, snapshot: Snapshot) -> str:
@@ -202,7 +200,7 @@ class _Work:
         self._is_refused = op in WAYS_BACK
         return f"somebody took the migration of {path} back" if self._is_refused else ""
 
-    def _planned(self, snapshot: Snapshot) -> Plan | None:
+    def _planned(self, snapshot: Snapshot) -> Plan[None]:
         """First the name, then the sections: two commits, so that blame follows the rename."""
         old, new = self._wanted.old, self._wanted.new
         self._renamed, self._sections, self._left = (), 0, ""
@@ -217,7 +215,7 @@ class _Work:
             steps.append(self._renaming(before))
         if data is not None and self._wanted.sections and self._wanted.into not in ("", new):
             steps += self._parting(snapshot, data)
-        return Plan(tuple(steps)) if steps else None
+        return Plan(tuple(steps), None)
 
     def _renaming(self, data: bytes) -> Step:
         old, new = self._wanted.old, self._wanted.new

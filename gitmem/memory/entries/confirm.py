@@ -17,7 +17,6 @@ from gitmem.memory.layouts import layout_at
 from gitmem.memory.read.read import missing
 from gitmem.memory.write.capture import adopt_all
 from gitmem.memory.write.draft import Changes, Draft
-from gitmem.memory.write.landing import landing
 from gitmem.memory.write.open_edits import scan_edits
 from gitmem.model.commit_messages import Note, title_of_change
 from gitmem.model.entries.edit import Entry, find, parse, put
@@ -72,7 +71,7 @@ def confirm(group: Group, targets: Sequence[str | Target], *, reason: str = "") 
         places = work.places(writer.repository.snapshot())
         adopt_all(writer, scan_edits(writer.repository, writer.worktree, places))
         published = writer.publish(work.plan)
-        return work.done._replace(**landing(writer, published))
+        return work.done._replace(**published.completion)
 
 
 def confirmed_files(
@@ -187,7 +186,7 @@ class _Work:
         layout = layout_at(self._group, snapshot).layout
         return [each.path for each in resolve_targets(self._group, snapshot, layout, self._given)]
 
-    def plan(self, snapshot: Snapshot) -> Plan | None:
+    def plan(self, snapshot: Snapshot) -> Plan[None]:
         """The files with the day in them; nothing where all have it."""
         layout = layout_at(self._group, snapshot).layout
         targets = resolve_targets(self._group, snapshot, layout, self._given)
@@ -197,8 +196,8 @@ class _Work:
         signed = confirmed_files(layout, snapshot, targets, self._day)
         self.done = Confirmed("", self._day, signed.confirmed, signed.already)
         if not signed.changes:
-            return None
+            return Plan((), None)
         titles = (title_of_change(None, each.encode()) for each in signed.confirmed)
         paths = tuple(signed.changes)
         note = self._note._replace(title=f"still true: {', '.join(titles)}", paths=paths)
-        return Plan((Step(signed.changes, note),))
+        return Plan((Step(signed.changes, note),), None)

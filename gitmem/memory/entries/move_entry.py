@@ -12,7 +12,6 @@ from gitmem.memory.layouts import layout_at
 from gitmem.memory.write.apply import decoded
 from gitmem.memory.write.capture import adopt_all
 from gitmem.memory.write.draft import Draft
-from gitmem.memory.write.landing import landing
 from gitmem.memory.write.open_edits import scan_edits
 from gitmem.model.commit_messages import Note, title_of_change
 from gitmem.model.entries.blocks import same_title, wording
@@ -84,7 +83,7 @@ def move_entry(
         paths = work.paths(writer.repository.snapshot())
         adopt_all(writer, scan_edits(writer.repository, writer.worktree, paths))
         published = writer.publish(work.plan)
-        return work.moved._replace(**landing(writer, published))
+        return work.moved._replace(**published.completion)
 
 
 class _Move:
@@ -124,7 +123,7 @@ class _Move:
         target = self.paths(snapshot)[1]
         return EntryAim(source, entry, target, layout.layer_of(target))
 
-    def plan(self, snapshot: Snapshot) -> Plan:
+    def plan(self, snapshot: Snapshot) -> Plan[None]:
         """Both files as they will be."""
         aim, draft = self._aimed(snapshot), Draft(snapshot)
         place = moved_within(draft, aim, self._fields)
@@ -137,7 +136,7 @@ class _Move:
         title = f"{title_of_change(None, place.entry.block.encode())} -> {aim.target}"
         extra = (("Gitmem-From", source),)
         note = self._note._replace(title=title, paths=(aim.source,), extra=extra)
-        return Plan((Step(draft.changes, note),))
+        return Plan((Step(draft.changes, note),), None)
 
 
 def moved_within(draft: Draft, aim: EntryAim, fields: Sequence[tuple[str, str]] = ()) -> EntryPlace:

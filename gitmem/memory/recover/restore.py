@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 
@@ -27,7 +27,6 @@ from gitmem.memory.resolve import resolve
 from gitmem.memory.write.capture import adopt_all
 from gitmem.memory.write.draft import Draft
 from gitmem.memory.write.free_path import check_place
-from gitmem.memory.write.landing import landing
 from gitmem.memory.write.open_edits import Scan, scan_edits
 from gitmem.memory.write.write import Allowed, Change, describe
 from gitmem.model.commit_messages import Note
@@ -40,7 +39,6 @@ from gitmem.store.objects.database import ObjectDamaged, blob_id
 from gitmem.store.objects.trees import Node
 from gitmem.store.repository import Snapshot
 from gitmem.store.transaction.publish import Plan, Published, Step
-from gitmem.store.transaction.writer import Writer
 
 __all__ = ["WAY_BACK", "ChooseVersion", "Restored", "restore"]
 
@@ -76,33 +74,37 @@ def restore(
     with group.writing(late=not (at or previous)) as writer:
         head = group.repository.snapshot()
         scan = scan_edits(group.repository, writer.worktree, [path])
-        held = adopt_all(writer, scan)
+        held = {each.path for each in adopt_all(writer, scan)}
         if source or previous:
             then = group.repository.snapshot(source or _previous(group, path))
-            work = _Work(group, then, _files(then, path), note, allowed)
+            work = _Work(group, then, _files(then, path), note, allowed, held=held)
             work.check_secrets(head)
         else:
-            work = _Work(group, head, _damaged(group, head, path, scan), note, allowed)
+            work = _Work(group, head, _damaged(group, head, path, scan), note, allowed, held=held)
         published = writer.publish(work.plan)
-        for each in work.unchanged_below({holding.path for holding in held}):
-            writer.reinstate(each)
-        return work.answer(writer, published, path if source or previous else None)
+        return work.answer(published, path if source or previous else None)
 
 
 class _Work:
     """Files on their way back from the moment THEN."""
 
     def __init__(
-        self, group: Group, then: Snapshot, wanted: dict[str, bytes], note: Note, allowed: Allowed
+        self,
+        group: Group,
+        then: Snapshot,
+        wanted: dict[str, bytes],
+        note: Note,
+        allowed: Allowed,
+        *,
+        held: set[str],
     ) -> None:
-        self._group, self._allowed = group, allowed
+        self._group, self._allowed, self._held = group, allowed, held
         self._then, self._wanted, self._note = then, wanted, note
-        self._changes: tuple[Change, ...] = ()
 
-    def unchanged_below(self, held: set[str]) -> list[str]:
+    def _unchanged(self, changed: Mapping[str, bytes]) -> tuple[str, ...]:
         """The files that HEAD has like this already, but for which something else stands there."""
-        same = self._wanted.keys() - {each.path for each in self._changes}
-        return [path for path in sorted(same) if held & {path, *_above(path)}]
+        same = sorted(self._wanted.keys() - changed.keys())
+        return tuple(path for path in same if self._held & {path, *_above(path)})
 
     def check_secrets(self, head: Snapshot) -> None:
         """Refuse to bring back a credential that the file no longer holds."""
@@ -110,7 +112,7 @@ class _Work:
             if head.oid(path) != blob_id(data):
                 check_secrets(path, data, _sound(head, path), self._allowed.secrets)
 
-    def plan(self, now: Snapshot) -> Plan | None:
+    def plan(self, now: Snapshot) -> Plan[tuple[Change, ...]]:
         """What to publish on top of NOW."""
         files = {
             path: data for path, data in self._wanted.items() if now.oid(path) != blob_id(data)
@@ -119,32 +121,33 @@ class _Work:
             _check_place(now, path)
         if not self._allowed.policy:
             Draft(now, files).check_policies(layout_at(self._group, now).layout)
-        self._changes = tuple(
+        changes = tuple(
             describe(each, _sound(now, each), files[each], existed=now.oid(each) is not None)
             for each in files
         )
+        reinstated = self._unchanged(files)
         if not files:
-            return None
+            return Plan((), changes, reinstated=reinstated)
         made = self._then.repository.commit(self._then.commit).time
         note = self._note._replace(
             title=f"as of {made.astimezone(self._group.zone):%Y-%m-%d %H:%M}",
             paths=tuple(files),
             extra=(("Gitmem-Restores", self._then.commit), *allowance(self._allowed.secrets)),
         )
-        return Plan((Step(files, note),))
+        return Plan((Step(files, note),), changes, reinstated=reinstated)
 
-    def answer(self, writer: Writer, published: Published | None, folder: str | None) -> Restored:
+    def answer(self, published: Published[tuple[Change, ...]], folder: str | None) -> Restored:
         """What became of it; FOLDER is where newer files may have stayed."""
-        now = writer.repository.snapshot()
+        now = self._group.repository.snapshot()
         newer = now.files(folder) if folder is not None else ()
         return Restored(
-            published.commit if published else now.commit,
+            published.commit,
             self._then.commit,
-            self._changes,
-            tuple(writer.captured),
-            tuple(writer.set_aside),
+            published.result,
+            published.captured,
+            published.set_aside,
             tuple(path for path, _ in newer if path not in self._wanted),
-            writer.pending,
+            published.pending,
         )
 
 
@@ -278,7 +281,7 @@ def restore_archived(
     with group.writing() as writer:
         adopt_all(writer, scan_edits(writer.repository, writer.worktree, [shelf, path]))
         published = writer.publish(work.plan)
-        return work.done._replace(**landing(writer, published))
+        return work.done._replace(**published.completion)
 
 
 class _ArchivedFile:
@@ -289,7 +292,7 @@ class _ArchivedFile:
         self._path, self._shelf, self._note = path, shelf, note
         self.done = Restored("", "", ())
 
-    def plan(self, snapshot: Snapshot) -> Plan:
+    def plan(self, snapshot: Snapshot) -> Plan[None]:
         """The file at its path, and no longer in the archive."""
         draft = Draft(snapshot)
         draft.move(self._shelf, self._path)
@@ -304,4 +307,4 @@ class _ArchivedFile:
             paths=(self._path,),
             extra=(("Gitmem-From", self._shelf),),
         )
-        return Plan((Step(draft.changes, note),))
+        return Plan((Step(draft.changes, note),), None)

@@ -29,7 +29,6 @@ from gitmem.memory.resolve import resolve
 from gitmem.memory.write.apply import decoded
 from gitmem.memory.write.capture import adopt_all
 from gitmem.memory.write.draft import Draft
-from gitmem.memory.write.landing import landing
 from gitmem.memory.write.open_edits import scan_edits
 from gitmem.memory.write.write import Allowed, describe
 from gitmem.model.commit_messages import Note, title_of_change
@@ -95,7 +94,7 @@ def restore_entry(
         scan = scan_edits(writer.repository, writer.worktree, work.places(head))
         adopt_all(writer, scan)
         published = writer.publish(work.plan)
-        done = work.done._replace(**landing(writer, published))
+        done = work.done._replace(**published.completion)
     if work.stands:
         raise choose(group.repository.snapshot(), wanted.home, work.stands)
     return done
@@ -161,7 +160,7 @@ class _Work:
         layout = layout_at(self._group, snapshot).layout
         return [home, *([shelf] if shelf else archive_places(snapshot, layout, home))]
 
-    def plan(self, snapshot: Snapshot) -> Plan | None:
+    def plan(self, snapshot: Snapshot) -> Plan[None]:
         """The file with the entry in it, and the archive without it."""
         self.stands, self.done = "", Restored("", snapshot.commit, ())
         draft = Draft(snapshot)
@@ -200,7 +199,7 @@ class _Work:
             return self.lately
         return self._known[0] if self._known else None
 
-    def _replaced(self, draft: Draft, standing: Entry) -> Plan | None:
+    def _replaced(self, draft: Draft, standing: Entry) -> Plan[None]:
         """Only its own lines change; unasked, only what an edit did to it is taken back."""
         wanted, said = self._wanted, wording(standing.block)
         if wanted.shelf:
@@ -223,7 +222,7 @@ class _Work:
             self.done = self.done._replace(from_commit=known[0].commit, address=address)
         else:
             self.stands = standing.slug
-        return None
+        return Plan((), None)
 
     def _shelved(self, draft: Draft) -> tuple[str, Entry] | None:
         """Where in the archive it is: as named, or as it last stood, or else by its name."""
@@ -244,7 +243,7 @@ class _Work:
         first = named([entry for _, entry in known], self._wanted.name)
         return [each for each in known if first and same_title(each[1].title, first.title)]
 
-    def _moved_back(self, draft: Draft, path: str, entry: Entry) -> Plan:
+    def _moved_back(self, draft: Draft, path: str, entry: Entry) -> Plan[None]:
         rest, (block,) = take_all(draft.text(path), [entry])
         if rest.strip(f"{BOM} \t\r\n"):
             draft.put(path, rest.encode())
@@ -263,7 +262,9 @@ class _Work:
     def _layer(self, draft: Draft) -> Layer | None:
         return layout_at(self._group, draft.snapshot).layout.layer_of(self._wanted.home)
 
-    def _plan(self, draft: Draft, changed: str, block: str, then: EntryVersion | None) -> Plan:
+    def _plan(
+        self, draft: Draft, changed: str, block: str, then: EntryVersion | None
+    ) -> Plan[None]:
         home, snapshot = self._wanted.home, draft.snapshot
         draft.put(home, changed.encode())
         before = b"\n".join(snapshot.read(each) or b"" for each in draft.changes)
@@ -277,7 +278,7 @@ class _Work:
             changes=tuple(describe(path, snapshot.read(path), data) for path, data in files),
             address=f"{home}#{entry.slug}",
         )
-        return Plan((Step(draft.changes, self._noted(block, then)),))
+        return Plan((Step(draft.changes, self._noted(block, then)),), None)
 
     def _noted(self, block: str, then: EntryVersion | None) -> Note:
         restores = [("Gitmem-Restores", then.commit)] if then else []

@@ -80,22 +80,27 @@ def undo(
         work = Reversal(chosen, layout.layer_of)
         words = _only_words(group.repository, chosen)
 
-        def plan(snapshot: Snapshot) -> Plan | None:
+        def plan(snapshot: Snapshot) -> Plan[None]:
             files = work.files(snapshot)
             if not files and not words:
-                return None
+                return Plan((), None)
             undone = tuple((UNDOES, each) for each in (*work.undone, *words))
             extra = (*undone, *((PARTLY, each) for each in work.partly))
             done = note._replace(title=_title(chosen), paths=tuple(files), extra=extra)
-            return Plan((Step(files, done),))
+            return Plan((Step(files, done),), None)
 
         published = writer.publish(plan)
-        commit = published.commit if published else group.repository.tip()
-        undone = (*work.undone, *words)
-        captured = tuple(writer.captured)
-        pending = writer.pending
+    undone = (*work.undone, *words)
     reopened = _reopened(group, {*undone, *work.partly})
-    return Undone(commit, undone, work.changes, tuple(work.left), captured, pending, reopened)
+    return Undone(
+        published.commit,
+        undone,
+        work.changes,
+        tuple(work.left),
+        published.captured,
+        published.pending,
+        reopened,
+    )
 
 
 def _reopened(group: Group, undone: set[str]) -> tuple[str, ...]:

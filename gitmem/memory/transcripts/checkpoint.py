@@ -33,7 +33,6 @@ from gitmem.model.transcripts.intervals import Range
 from gitmem.store.history.log import walk
 from gitmem.store.repository import Commit
 from gitmem.store.transaction.publish import Plan, Step
-from gitmem.store.transaction.writer import Writer
 
 
 class StaleToken(Conflict):
@@ -110,7 +109,7 @@ def _closed(
         title = f"{counted(count, 'message')}: {title_of(summary)}"
         extra = (*facts, *((COVERS, each) for each in found))
         done = note._replace(id=lease.token, title=title, extra=extra)
-        commit = _published(writer, Step({}, done))
+        commit = writer.publish(lambda _: Plan((Step({}, done),), None)).commit
         drop_lease(group.gitdir)
     begin, end, chat, _ = lease.range
     return TranscriptCheckpointed(commit, begin, end, chat, count, summary.strip(), found)
@@ -129,11 +128,6 @@ def _named(group: Group, covers: Sequence[str]) -> tuple[str, ...]:
         text = f"{strange[:10]} is not on the branch"
         raise BadInput(text, hint="see `gitmem log`", commit=strange)
     return found
-
-
-def _published(writer: Writer, step: Step) -> str:
-    published = writer.publish(lambda _: Plan((step,)))
-    return published.commit if published else ""
 
 
 def _checked(lease: Lease | None, group: Group, token: str) -> Lease:

@@ -51,7 +51,7 @@ def transcript_summarised(group: Group, parts: Sequence[Summarised]) -> int:
         found = ask_said(group, tip, lambda connection: list(_ranges(connection, parts)))
         steps = tuple(_step(group, *each) for each in found)
         if steps:
-            writer.publish(lambda _: Plan(steps))
+            writer.publish(lambda _: Plan(steps, None))
     return sum(count for _, count, _ in found)
 
 

@@ -19,7 +19,6 @@ from gitmem.memory.transcripts.sessions import keep_session, read_session
 from gitmem.memory.write.apply import Aim, Edit, applied, encoded
 from gitmem.memory.write.capture import adopt_all
 from gitmem.memory.write.free_path import check_place
-from gitmem.memory.write.landing import landing
 from gitmem.memory.write.open_edits import scan_edits
 from gitmem.memory.write.retries import REQUEST, digest_of, find_earlier, written_then
 from gitmem.memory.write.write import Allowed
@@ -129,7 +128,7 @@ def compact(
             preview=_preview(text),
             start_fresh=not goes_on,
             warnings=work.warnings,
-            **landing(writer, published),
+            **published.completion,
         )
 
 
@@ -206,7 +205,7 @@ class _Work:
         self._text, self._note, self._allowed = text, note, allowed
         self.warnings: tuple[str, ...] = ()
 
-    def plan(self, snapshot: Snapshot) -> Plan:
+    def plan(self, snapshot: Snapshot) -> Plan[None]:
         """The file with the section at its end."""
         path, layout = self._path, layout_of(self._group)
         check_place(snapshot, path)
@@ -221,7 +220,8 @@ class _Work:
         check_write(path, data, before, allow_secret=secrets, allow_markers=markers, policy=policy)
         self.warnings = tuple(remarks(layer, path, data)) if layer else ()
         title = title_of_change(before, data)
-        return Plan((Step({path: data}, self._note._replace(title=title, paths=(path,))),))
+        note = self._note._replace(title=title, paths=(path,))
+        return Plan((Step({path: data}, note),), None)
 
     def _fields(self, layer: Layer, before: bytes | None) -> tuple[tuple[str, str], ...]:
         """A journal that is shown by its summaries would not show a session that has none."""

@@ -18,7 +18,6 @@ from gitmem.memory.upkeep.rollups_due import digest_of_pages, rolled_layer, shel
 from gitmem.memory.write.apply import Edit, encoded
 from gitmem.memory.write.capture import adopt_all
 from gitmem.memory.write.draft import Draft
-from gitmem.memory.write.landing import landing
 from gitmem.memory.write.open_edits import scan_edits
 from gitmem.memory.write.retries import REQUEST, digest_of, find_earlier, written_then
 from gitmem.model.commit_messages import Note, title_of_change
@@ -162,7 +161,7 @@ def _written(writer: Writer, work: _Work) -> RolledUp:
     places = work.places(writer.repository.snapshot())
     adopt_all(writer, scan_edits(writer.repository, writer.worktree, places))
     published = writer.publish(work.plan)
-    return work.done._replace(outcome=WRITTEN, **landing(writer, published))
+    return work.done._replace(outcome=WRITTEN, **published.completion)
 
 
 class _Work:
@@ -205,7 +204,7 @@ class _Work:
             recognised=True,
         )
 
-    def plan(self, snapshot: Snapshot) -> Plan:
+    def plan(self, snapshot: Snapshot) -> Plan[None]:
         """The new page, and its sources where they go."""
         layout, layer, target = self._aim(snapshot)
         shelf = shelf_of(snapshot, layout, layer, self._asked.moment).shelf
@@ -223,7 +222,7 @@ class _Work:
             warnings=tuple(remarks(layer, target, data)) if layer.holds(target) else (),
         )
         draft.put(target, data)
-        return Plan((Step(draft.changes, self._said(target, moves)),))
+        return Plan((Step(draft.changes, self._said(target, moves)),), None)
 
     def _sources(
         self, snapshot: Snapshot, shelf: Shelf, layer: Layer, target: str

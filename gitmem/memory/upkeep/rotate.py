@@ -114,7 +114,7 @@ class _Turn:
             # Captured a moment ago, but that is not when it was written.
             self._edited = min(self._local(found.st_mtime), self._today) if found else None
         published = writer.publish(self._plan)
-        self.commit = published.commit if published else ""
+        self.commit = published.commit if published.changed else ""
 
     def _places(self) -> list[str]:
         """Where to look for edits: a log of today leaves the past ones alone."""
@@ -126,14 +126,14 @@ class _Turn:
     def _local(self, seconds: float) -> date:
         return datetime.fromtimestamp(seconds, self._group.zone).date()
 
-    def _plan(self, snapshot: Snapshot) -> Plan | None:
+    def _plan(self, snapshot: Snapshot) -> Plan[None]:
         self.moved, self.created, self.headed = (), False, False
         data = snapshot.read(self.path)
         if data is None:
             return self._creation(snapshot)
         day = header_day(self._layer, data)
         if day == self._today or self._is_of_today(snapshot):
-            return None
+            return Plan((), None)
         if day is None and self._had_header_today(snapshot):
             return self._heading(data)
         return self._rotation(snapshot, data, day or self._last_day(snapshot))
@@ -142,23 +142,23 @@ class _Turn:
     def _is_dated(self) -> bool:
         return DATE in self._layer.header
 
-    def _creation(self, snapshot: Snapshot) -> Plan:
+    def _creation(self, snapshot: Snapshot) -> Plan[None]:
         check_place(snapshot, self.path)
         self.created = True
-        return Plan((self._fresh_step(),))
+        return Plan((self._fresh_step(),), None)
 
     def _fresh_step(self) -> Step:
         note = self._note._replace(title=f"a log for {self._today}", paths=(self.path,))
         return Step({self.path: fresh(self._layer, self._today)}, note)
 
-    def _heading(self, data: bytes) -> Plan:
+    def _heading(self, data: bytes) -> Plan[None]:
         whole = headed(self._layer, self._today, data)
         check_size(self.path, len(whole))
         self.headed = True
         note = self._note._replace(title=f"the header of {self._today}", paths=(self.path,))
-        return Plan((Step({self.path: whole}, note),))
+        return Plan((Step({self.path: whole}, note),), None)
 
-    def _rotation(self, snapshot: Snapshot, data: bytes, day: date) -> Plan:
+    def _rotation(self, snapshot: Snapshot, data: bytes, day: date) -> Plan[None]:
         def taken(path: str) -> bool:
             return bool(snapshot.node(path)) or not self._writer.worktree.look(path).absent
 
@@ -170,7 +170,8 @@ class _Turn:
             paths=(self.path,),
             extra=(("Gitmem-From", self.path),),
         )
-        return Plan((Step({self.path: None, target: data}, note), self._fresh_step()))
+        step = Step({self.path: None, target: data}, note)
+        return Plan((step, self._fresh_step()), None)
 
     def _is_of_today(self, snapshot: Snapshot) -> bool:
         """Where the layout gives logs no date, one is of the day on which it was begun."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 from gitmem.errors import BadInput, Damaged
@@ -10,7 +11,6 @@ from gitmem.memory.group import Group
 from gitmem.memory.layouts import check_layout, layout_at
 from gitmem.memory.write.apply import Aim, BlobMismatch, Edit, applied, naming_line
 from gitmem.memory.write.free_path import check_no_archive, check_place
-from gitmem.memory.write.landing import landing
 from gitmem.memory.write.retries import REQUEST, digest_of, find_earlier, written_then
 from gitmem.memory.write.target import HERE, aims, checked_edit, places
 from gitmem.model.commit_messages import Note, title_of_change
@@ -20,7 +20,7 @@ from gitmem.store.history.diff import hunks
 from gitmem.store.objects.database import ObjectDamaged, blob_id
 from gitmem.store.repository import Snapshot
 from gitmem.store.transaction.capture import Captured, Holding
-from gitmem.store.transaction.publish import Plan, Published, Step
+from gitmem.store.transaction.publish import Plan, Step
 from gitmem.store.transaction.writer import GONE, Writer
 from gitmem.store.worktree.held import SetAside
 
@@ -98,13 +98,29 @@ def write(
         earlier = find_earlier(writer.repository, operation) if operation else None
         if earlier:
             return _recognised(writer.repository.snapshot(earlier), operation, digest_of(edits))
-        work = _Work(group, edits, note, allowed)
-        held = _settle(writer, work)
-        published = writer.publish(work.plan)
-        for path in held:
-            if published is None or path not in published.blobs:
-                writer.reinstate(path)  # nothing to write, but what stands there is not it
-        return _answer(writer, work, published)
+        request = _Request(group, edits, note, allowed, group.now())
+        targets, held = _capture_targets(writer, request)
+        published = writer.publish(lambda snapshot: _plan(request, targets, held, snapshot))
+        return published.result._replace(**published.completion)
+
+
+class _Request(NamedTuple):
+    """A write as it was asked for: the same for every snapshot that it is planned on."""
+
+    group: Group
+    edits: Sequence[Edit]
+    note: Note
+    allowed: Allowed
+    now: datetime
+    """Read once: a path that holds the time must not change between two plans."""
+
+
+class _Targets(NamedTuple):
+    """The files that a request means, by what one snapshot has."""
+
+    snapshot: Snapshot
+    layout: Layout
+    aims: list[Aim]
 
 
 def _checked(group: Group, edit: Edit) -> Edit:
@@ -112,34 +128,39 @@ def _checked(group: Group, edit: Edit) -> Edit:
         return checked_edit(group, edit)
 
 
-def _layout(group: Group, snapshot: Snapshot, edits: Sequence[Edit]) -> Layout:
-    """The layout that counts; who writes it anew does not need the one that is lost."""
+def _targets(request: _Request, snapshot: Snapshot) -> _Targets:
+    layout = _layout(request, snapshot)
+    return _Targets(snapshot, layout, aims(request.edits, layout, snapshot, request.now))
+
+
+def _layout(request: _Request, snapshot: Snapshot) -> Layout:
+    """The layout that counts; a write that replaces it does not need the one that is lost."""
     try:
-        return layout_at(group, snapshot).layout
+        return layout_at(request.group, snapshot).layout
     except Damaged:
-        if all(each.path.removeprefix(HERE) == FILE for each in edits):
+        if all(each.path.removeprefix(HERE) == FILE for each in request.edits):
             return EMPTY
         raise
 
 
-def _settle(writer: Writer, work: _Work) -> list[str]:
-    """Take in what somebody did to the files that are meant; tell what may not enter git.
+def _capture_targets(writer: Writer, request: _Request) -> tuple[_Targets, list[str]]:
+    """Capture edits to the target files; return the targets, and those whose edit is held.
 
-    An edit that is taken in may change the aim: today's page is there, the name is no longer free.
+    A captured edit may change the target: today's page is there, the name is no longer free.
     """
     looked: dict[str, bool] = {}
     while True:
-        found = work.aimed(writer.repository.snapshot())
+        found = _targets(request, writer.repository.snapshot())
         known = len(writer.captured)
-        for path in (path for each in found for path in places(each) if path not in looked):
+        for path in (path for each in found.aims for path in places(each) if path not in looked):
             looked[path] = _is_held(writer, path)
         if len(writer.captured) == known:
-            mine = dict.fromkeys(each.edit.path for each in found)
-            return [path for path in mine if looked[path]]
+            mine = dict.fromkeys(each.edit.path for each in found.aims)
+            return found, [path for path in mine if looked[path]]
 
 
 def _is_held(writer: Writer, path: str) -> bool:
-    """Take in what somebody did to PATH; True when it may not enter git."""
+    """Capture what somebody did to PATH; True when it may not enter git."""
     result = writer.adopt(path)
     if result is not None and writer.worktree.look(path).obstacle in GONE:
         from gitmem.memory.write.capture import adopt_all
@@ -153,120 +174,124 @@ def _is_held(writer: Writer, path: str) -> bool:
     return isinstance(result, Holding)
 
 
-class _Work:
-    """The edits applied to one snapshot; planned again when the branch moves in between."""
+class _Applied(NamedTuple):
+    """The edits of a request, applied to one snapshot."""
 
-    def __init__(self, group: Group, edits: Sequence[Edit], note: Note, allowed: Allowed) -> None:
-        self._group, self._note, self._allowed = group, note, allowed
-        self._edits = edits
-        self._now = group.now()  # once: a name that holds the time shall not run away
-        self._aimed_at = ""
-        self.aims: list[Aim] = []
-        self.changes: tuple[Change, ...] = ()
-        self.warnings: tuple[str, ...] = ()
-        self._lost: dict[str, ObjectDamaged] = {}
-        """Files whose version now cannot be read, and cannot be healed."""
+    targets: _Targets
+    files: dict[str, bytes]
+    before: dict[str, bytes | None]
+    lost: dict[str, ObjectDamaged]
+    """Files whose version in the snapshot is damaged, and replaced unread."""
 
-    def aimed(self, snapshot: Snapshot) -> list[Aim]:
-        """The files that are meant, by what there is in SNAPSHOT."""
-        if snapshot.commit != self._aimed_at:
-            layout = _layout(self._group, snapshot, self._edits)
-            self.aims = aims(self._edits, layout, snapshot, self._now)
-            self._aimed_at = snapshot.commit
-        return self.aims
 
-    def plan(self, snapshot: Snapshot) -> Plan | None:
-        """What to publish on top of SNAPSHOT; None when nothing would change."""
-        files: dict[str, bytes] = {}
-        before: dict[str, bytes | None] = {}
-        layout = _layout(self._group, snapshot, self._edits)
-        for each in self.aimed(snapshot):
-            path = each.edit.path
-            with naming_line(each.edit):
-                if path not in before:
-                    check_place(snapshot, path, files)
-                    check_no_archive(snapshot, layout, path)
-                    before[path] = self._current(snapshot, each, layout)
-                files[path] = applied(each, files.get(path, before[path]))
-        self._check(files, before, layout)
-        new = {path: old for path, old in before.items() if path not in self._lost}
-        self.warnings = (*self._remarks(files, before), *_strays(layout, new), *self._replaced())
-        same = {path for path, data in files.items() if snapshot.oid(path) == blob_id(data)}
-        self.changes = tuple(
-            describe(path, before[path], files[path], existed=path in self._lost) for path in files
-        )
-        changed = {path: data for path, data in files.items() if path not in same}
-        return Plan((Step(changed, self._said(changed, before)),)) if changed else None
+def _plan(
+    request: _Request, known: _Targets, held: Sequence[str], snapshot: Snapshot
+) -> Plan[Written]:
+    """Apply the edits to SNAPSHOT; the targets are KNOWN unless the branch has moved since."""
+    moved = snapshot.commit != known.snapshot.commit
+    done = _apply(request, _targets(request, snapshot) if moved else known)
+    _check(request, done)
+    files, before = done.files, done.before
+    changes = (describe(x, before[x], files[x], existed=x in done.lost) for x in files)
+    written = Written("", tuple(changes), warnings=tuple(_warnings(done)))
+    changed = {x: data for x, data in files.items() if snapshot.oid(x) != blob_id(data)}
+    steps = (Step(changed, _note(request, done, changed)),) if changed else ()
+    return Plan(steps, written, reinstated=tuple(x for x in held if x not in changed))
 
-    def _current(self, snapshot: Snapshot, aimed: Aim, layout: Layout) -> bytes | None:
-        """The version now; None where there is none, or where somebody said to replace it unread.
 
-        Without it no guard can judge what a write removes: that has to be waived by name.
-        """
-        edit = aimed.edit
-        try:
-            return snapshot.read(edit.path)
-        except ObjectDamaged as damage:
-            if edit.append or edit.entry or edit.text is None:
-                raise
-            data = applied(aimed._replace(edit=edit._replace(if_match="", create=False)), None)
-            if blob_id(data) == damage.oid:  # the same content again heals it
-                snapshot.repository.objects.write("blob", data)
-                return data
-            free = self._allowed.policy or layout.policy_of(edit.path) == "free"
-            if not (self._allowed.shrink and free):
-                _explain(edit.path, damage, free=free)
-                raise
-            self._lost[edit.path] = damage
-            return None
+def _apply(request: _Request, targets: _Targets) -> _Applied:
+    snapshot, layout = targets.snapshot, targets.layout
+    done = _Applied(targets, {}, {}, {})
+    for each in targets.aims:
+        path = each.edit.path
+        with naming_line(each.edit):
+            if path not in done.before:
+                check_place(snapshot, path, done.files)
+                check_no_archive(snapshot, layout, path)
+                try:
+                    done.before[path] = snapshot.read(path)
+                except ObjectDamaged as damage:
+                    done.before[path] = _healed(request, targets, each, damage)
+                    if done.before[path] is None:
+                        done.lost[path] = damage
+            done.files[path] = applied(each, done.files.get(path, done.before[path]))
+    return done
 
-    def _replaced(self) -> Iterator[str]:
-        for path, damage in self._lost.items():
-            yield f"{path}: the version before this one is lost ({damage.message})"
 
-    def _said(self, changed: dict[str, bytes], before: dict[str, bytes | None]) -> Note:
-        op = "append" if all(each.edit.append for each in self.aims) else "write"
-        path, data = next(iter(changed.items()))
-        first = next(each for each in self.aims if each.edit.path == path)
-        title = first.edit.entry or title_of_change(before[path] or first.fresh, data)
-        return self._note._replace(op=op, title=title, paths=tuple(changed))
+def _healed(
+    request: _Request, targets: _Targets, aimed: Aim, damage: ObjectDamaged
+) -> bytes | None:
+    """The damaged version, if the edit brings it again; None where it may be replaced unread.
 
-    def _check(
-        self, files: dict[str, bytes], before: dict[str, bytes | None], layout: Layout
-    ) -> None:
-        last = {each.edit.path: each.edit for each in self.aims}
-        for path, data in files.items():
-            with naming_line(last[path]):
-                if path == FILE:
-                    check_layout(data, layout)
-                check_write(
-                    path,
-                    data,
-                    before[path],
-                    allow_secret=self._allowed.secrets,
-                    allow_shrink=self._allowed.shrink,
-                    allow_markers=self._allowed.markers,
-                    policy="free" if self._allowed.policy else layout.policy_of(path),
-                )
+    Without it no guard can judge what a write removes: that has to be waived by name.
+    """
+    edit, allowed = aimed.edit, request.allowed
+    if edit.append or edit.entry or edit.text is None:
+        raise damage
+    data = applied(aimed._replace(edit=edit._replace(if_match="", create=False)), None)
+    if blob_id(data) == damage.oid:  # the same content again heals it
+        targets.snapshot.repository.objects.write("blob", data)
+        return data
+    free = allowed.policy or targets.layout.policy_of(edit.path) == "free"
+    if not (allowed.shrink and free):
+        _explain(edit.path, damage, free=free)
+        raise damage
+    return None
 
-    def _remarks(self, files: dict[str, bytes], before: dict[str, bytes | None]) -> Iterator[str]:
-        """What a layer has to say about what was written to it, once for each file."""
-        for each in {each.edit.path: each for each in self.aims}.values():
-            if each.layer is not None:
-                from gitmem.model.layout.remarks import (
-                    remarks,  # only where a layer could say something
-                )
 
-                with naming_line(each.edit):
-                    path = each.edit.path
-                    yield from remarks(
-                        each.layer,
-                        path,
-                        files[path],
-                        before[path],
-                        entry=each.edit.entry,
-                        today=each.day,
-                    )
+def _check(request: _Request, done: _Applied) -> None:
+    layout, allowed = done.targets.layout, request.allowed
+    last = {each.edit.path: each.edit for each in done.targets.aims}
+    for path, data in done.files.items():
+        with naming_line(last[path]):
+            if path == FILE:
+                check_layout(data, layout)
+            check_write(
+                path,
+                data,
+                done.before[path],
+                allow_secret=allowed.secrets,
+                allow_shrink=allowed.shrink,
+                allow_markers=allowed.markers,
+                policy="free" if allowed.policy else layout.policy_of(path),
+            )
+
+
+def _note(request: _Request, done: _Applied, changed: dict[str, bytes]) -> Note:
+    aims = done.targets.aims
+    op = "append" if all(each.edit.append for each in aims) else "write"
+    path, data = next(iter(changed.items()))
+    first = next(each for each in aims if each.edit.path == path)
+    title = first.edit.entry or title_of_change(done.before[path] or first.fresh, data)
+    return request.note._replace(op=op, title=title, paths=tuple(changed))
+
+
+def _warnings(done: _Applied) -> Iterator[str]:
+    yield from _remarks(done)
+    yield from _strays(
+        done.targets.layout, {x: old for x, old in done.before.items() if x not in done.lost}
+    )
+    for path, damage in done.lost.items():
+        yield f"{path}: the version before this one is lost ({damage.message})"
+
+
+def _remarks(done: _Applied) -> Iterator[str]:
+    """What a layer has to say about what was written to it, once for each file."""
+    for each in {each.edit.path: each for each in done.targets.aims}.values():
+        if each.layer is None:
+            continue
+        from gitmem.model.layout.remarks import remarks  # only where a layer could say something
+
+        path, entry = each.edit.path, each.edit.entry
+        with naming_line(each.edit):
+            yield from remarks(
+                each.layer,
+                path,
+                done.files[path],
+                done.before[path],
+                entry=entry,
+                today=each.day,
+            )
 
 
 def _strays(layout: Layout, before: dict[str, bytes | None]) -> Iterator[str]:
@@ -308,7 +333,3 @@ def _recognised(snapshot: Snapshot, operation: str, digest: str) -> Written:
     files = written_then(snapshot, operation, digest)
     changes = [Change(path, "unchanged", blob_id(data), len(data)) for path, data in files.items()]
     return Written(snapshot.commit, tuple(changes), recognised=True)
-
-
-def _answer(writer: Writer, work: _Work, published: Published | None) -> Written:
-    return Written(changes=work.changes, warnings=work.warnings, **landing(writer, published))

@@ -191,7 +191,7 @@ class Rejoiner:
             if published:
                 return published.commit
 
-    def _plan(self, ours: Snapshot, theirs: Snapshot, apart: Split, old: bool) -> Plan:
+    def _plan(self, ours: Snapshot, theirs: Snapshot, apart: Split, old: bool) -> Plan[None]:
         words = f"{counted(len(apart.theirs), 'commit')} that had left the branch"
         note = Note(op="merge", id=new_id(), agent="gitmem", title=f"bring back {words}")
         own = parse(self._repository.commit(theirs.commit).message).id
@@ -205,7 +205,7 @@ class Rejoiner:
         changed = [path for path, _, _ in differences(self._repository, "", ours.root, final.root)]
         files = {path: final.read(path) for path in changed if _is_file(final.node(path))}
         standing = {path: self._standing(path, ours, theirs) for path in files}
-        return Plan((Step(files, note),), standing, commit)
+        return Plan((Step(files, note),), None, standing, commit)
 
     def _merged(
         self, ours: Snapshot, theirs: Snapshot, apart: Split, note: Note

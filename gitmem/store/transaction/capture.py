@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
@@ -71,24 +71,31 @@ class PutForward(NamedTuple):
         )
 
 
-Policies = Callable[[Snapshot, str], str]
-"""How the file at a path may be written, by the layout of a commit."""
+Policy = Callable[[Snapshot, str], str]
+"""The write policy of the file at a path, by the layout of a commit."""
 
 
-def no_policy(snapshot: Snapshot, path: str) -> str:
-    """Where no layout counts, every file may be written freely."""
-    return "free"
+class Rules(NamedTuple):
+    """What a group's layout and settings say about writes; the store itself knows no memory."""
+
+    policy: Policy
+    check: Callable[[Mapping[str, bytes | None]], None]
+    """Refuses files that an operation may not publish; edits by others are never asked about."""
+
+
+NO_RULES = Rules(policy=lambda snapshot, path: "free", check=lambda files: None)
+"""Where no layout counts: every file may be written freely."""
 
 
 class Intake:
     """Commits edits, in the name of FINDER unless somebody else is named."""
 
-    def __init__(self, publisher: Publisher, finder: Note, policies: Policies) -> None:
+    def __init__(self, publisher: Publisher, finder: Note, policy: Policy) -> None:
         self._publisher = publisher
         self._repository = publisher.repository
         self._finder = finder
         self._run = ""
-        self._policies = policies
+        self._policy = policy
         self.captured: list[Captured] = []
         self._paused = False
         self.put_forward: list[PutForward] = []
@@ -109,15 +116,14 @@ class Intake:
         It stands at its path, or ELSEWHERE: then what stands at the path may be yet another edit,
         which must not be taken for a version that is known.
         """
-        outcome: list[tuple[bytes | None, bool, tuple[str, ...]]] = []
         base = base if elsewhere else self._bases.pop(path, base)
         template = self.in_run(finder)
 
-        def plan(snapshot: Snapshot) -> Plan | None:
+        def plan(snapshot: Snapshot) -> Plan[Captured]:
             now, before = snapshot.oid(path), sound(snapshot, path)
             # What somebody did is judged by the version it was done to, not by one made since.
             seen_by_editor = before if now == base else self._known(base)
-            policy = self._policies(snapshot, path)
+            policy = self._policy(snapshot, path)
             broken = violations(path, seen.data, seen_by_editor, policy)
             if base and seen_by_editor is None:
                 broken = (f"damage: the version of {path} before this one cannot be read", *broken)
@@ -132,20 +138,19 @@ class Intake:
                 else:
                     kept = _blob(final) != now
                     steps.append(Step({path: final}, _merge_note(path, kept)))
-            outcome[:] = [(final, merged, broken)]
             # By id: a version that cannot be read must not pass for a file that is gone.
             if _blob(final) == now and len(steps) == 1:
-                return None
-            return Plan(tuple(steps), {} if elsewhere else {path: seen.oid})
+                steps = []
+            size = None if final is None else len(final)
+            captured = Captured(path, "", size, merged, broken)
+            return Plan(tuple(steps), captured, {} if elsewhere else {path: seen.oid})
 
         published = self._publisher.publish(plan)
-        final, merged, broken = outcome[0]
-        if published is None:
+        if not published.changed:
             if not elsewhere and seen.oid != self._repository.snapshot().oid(path):
                 self._publisher.forward({path: seen.oid})
             return None
-        size = None if final is None else len(final)
-        captured = Captured(path, published.commit, size, merged, broken)
+        captured = published.result._replace(commit=published.commit)
         self.captured.append(captured)
         return captured
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypedDict, TypeVar
 
 from gitmem.errors import Busy, Damaged, StorageFailed
 from gitmem.model.commit_messages import Note, subject
@@ -30,7 +30,11 @@ from gitmem.store.worktree.worktree import InTheWay, Seen, WorkTree, beside
 
 if TYPE_CHECKING:
     from gitmem.store.index.file import IndexFile
+    from gitmem.store.transaction.capture import Captured
     from gitmem.store.transaction.git_operations import Claims
+    from gitmem.store.worktree.held import SetAside
+
+T = TypeVar("T")
 
 PATIENCE = 0.25
 """Seconds to wait for somebody who still has a swapped-out file open for writing."""
@@ -45,26 +49,66 @@ class Step(NamedTuple):
     note: Note
 
 
-class Plan(NamedTuple):
-    """What shall be published in one go: usually one commit."""
+class Plan(NamedTuple, Generic[T]):
+    """What a transaction publishes with one move of the branch, and what the operation returns."""
 
     steps: tuple[Step, ...]
+    """One commit each, usually a single one; none where there is nothing to change."""
+    result: T
     standing: Mapping[str, str | None] = {}
     """What stands in the work tree where that is not HEAD's version: path to blob or None."""
     commit: str = ""
     """A line of commits on top of the branch that ends here, where it is written already: then the
     steps say what it brings into the work tree."""
+    reinstated: tuple[str, ...] = ()
+    """Files that no step changes and that must stand as in HEAD: a held version makes way."""
 
 
-class Published(NamedTuple):
-    """A plan that has landed."""
+class Completion(TypedDict):
+    """The fields in which every operation's result tells of its transaction."""
 
     commit: str
+    captured: tuple[Captured, ...]
+    set_aside: tuple[SetAside, ...]
+    pending: bool
+
+
+class Published(NamedTuple, Generic[T]):
+    """A plan, carried out."""
+
+    plan: Plan[T]
+    commit: str
+    """The new commit, or the tip of the branch where nothing changed."""
     parent: str
-    blobs: dict[str, str | None]
+    blobs: Mapping[str, str | None] = {}
+    """The new version of each file that changed; None for one that was removed."""
+    changed: bool = False
+    """Whether there is a new commit."""
+    captured: tuple[Captured, ...] = ()
+    """Edits by others that this writer has found and committed."""
+    set_aside: tuple[SetAside, ...] = ()
+    """Held versions that had to make way."""
+    pending: bool = False
+    """Whether a file still waits to reach the work tree or the index; the next writer does it."""
+
+    @property
+    def result(self) -> T:
+        """What the operation returns, as far as its planner knows."""
+        return self.plan.result
+
+    @property
+    def completion(self) -> Completion:
+        """The fields that every operation's result has."""
+        return {
+            "commit": self.commit,
+            "captured": self.captured,
+            "set_aside": self.set_aside,
+            "pending": self.pending,
+        }
 
 
-Planner = Callable[[Snapshot], Plan | None]
+Planner = Callable[[Snapshot], Plan[T]]
+"""Reads a snapshot and plans; it has no effects, for it is called again if the branch moves."""
 
 
 class Publisher:
@@ -123,8 +167,8 @@ class Publisher:
         self.published = now
         return True
 
-    def publish(self, planner: Planner) -> Published | None:
-        """Land what PLANNER wants on top of the branch; None when it wants nothing.
+    def publish(self, planner: Planner[T]) -> Published[T]:
+        """Carry out what PLANNER plans on top of the branch.
 
         A person's `git commit` may move the branch in between: then it is planned anew.
         """
@@ -134,8 +178,8 @@ class Publisher:
                 continue
             snapshot = self.repository.snapshot(tip)
             plan = planner(snapshot)
-            if plan is None:
-                return None
+            if not plan.steps:
+                return Published(plan, tip, tip)
             if self.check_claims({path for step in plan.steps for path in step.files}, snapshot):
                 continue
             published = self.land(tip, snapshot, plan)
@@ -176,12 +220,12 @@ class Publisher:
         known = [blob for each in self.unfinished if each.path == path for blob in each[1:3]]
         return self._claims.hold(path, snapshot, known)
 
-    def land(self, tip: str, snapshot: Snapshot, plan: Plan) -> Published | None:
+    def land(self, tip: str, snapshot: Snapshot, plan: Plan[T]) -> Published[T] | None:
         """Land PLAN on the branch as it was read; None when somebody else moved it first."""
         final: dict[str, bytes | None] = {}
         for step in plan.steps:
             final.update(step.files)
-        items = self._items(plan, snapshot, final)
+        items = self._items(plan.standing, snapshot, final)
         with translated("writing the commit"):
             self._note(plan.steps[-1].note.id, tip, items)
             fault_points.reached("recorded")
@@ -200,7 +244,8 @@ class Publisher:
         self.replaced.update(map(snapshot.oid, final))
         self._go_on(tip, commit, theirs=bool(plan.commit))
         self.settle(items, final)
-        return Published(commit, tip, {item.path: item.new for item in items})
+        blobs = {item.path: item.new for item in items}
+        return Published(plan, commit, tip, blobs, changed=True)
 
     def begin_run(self) -> None:
         """Count from here the commits that nobody but us put on the branch."""
@@ -221,14 +266,17 @@ class Publisher:
         self.run = since if follows else commit if theirs else parent, commit
 
     def _items(
-        self, plan: Plan, snapshot: Snapshot, final: Mapping[str, bytes | None]
+        self,
+        standing: Mapping[str, str | None],
+        snapshot: Snapshot,
+        final: Mapping[str, bytes | None],
     ) -> list[Item]:
         stem = TEMP_PREFIX + os.urandom(8).hex()  # not the operation's id, which may hold anything
         items = []
         # Removals first: a file may have to make room for a folder of its name.
         ordered = sorted(final.items(), key=lambda each: each[1] is not None)
         for number, (path, data) in enumerate(ordered):
-            old = plan.standing[path] if path in plan.standing else self._standing(path, snapshot)
+            old = standing[path] if path in standing else self._standing(path, snapshot)
             new = None if data is None else blob_id(data)
             items.append(Item(path, old, new, f"{stem}-{number}", False))
         return items

@@ -302,7 +302,7 @@ class Finisher:
         title = "a write that an older index had taken back"
         note = Note(op="merge", id=new_id(), agent="gitmem", title=title, paths=(item.path,))
         steps = (Step({item.path: new}, note),)
-        self._publisher.publish(lambda _: Plan(steps, {item.path: seen.oid}))
+        self._publisher.publish(lambda _: Plan(steps, None, {item.path: seen.oid}))
         self._publisher.finish_items([item])
 
     def _was_taken_back(self, item: Item) -> bool:

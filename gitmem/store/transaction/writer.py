@@ -6,7 +6,7 @@ the writer before it died, it finishes that one's work first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
@@ -18,13 +18,13 @@ from gitmem.model.guards import hold_rule, violations
 from gitmem.store.lock import WAIT, Lock, Run, lock_path
 from gitmem.store.repository import Repository, Snapshot
 from gitmem.store.transaction.capture import (
+    NO_RULES,
     Captured,
     Holding,
     Intake,
-    Policies,
     PutForward,
+    Rules,
     edit_note,
-    no_policy,
     sound,
 )
 from gitmem.store.transaction.publish import (
@@ -34,6 +34,7 @@ from gitmem.store.transaction.publish import (
     Published,
     Publisher,
     Step,
+    T,
     translated,
 )
 from gitmem.store.transaction.recover import Finisher
@@ -51,16 +52,14 @@ class Writer:
     """What an operation works with while it holds the lock."""
 
     def __init__(
-        self, publisher: Publisher, held: HeldFolder, finder: Note, policies: Policies = no_policy
+        self, publisher: Publisher, held: HeldFolder, finder: Note, rules: Rules = NO_RULES
     ) -> None:
         self.repository = publisher.repository
         self.worktree = publisher.worktree
         self.clock = publisher.clock
-        self.examine: Callable[[Mapping[str, bytes | None]], None] = lambda files: None
-        """Asked about what an operation publishes; an edit by others has happened already."""
         self._publisher = publisher
-        self._policies = policies
-        self._intake = Intake(publisher, finder, policies)
+        self._rules = rules
+        self._intake = Intake(publisher, finder, rules.policy)
         self._rejoiner: Rejoiner | None = None
         publisher.rejoin = self._rejoin
         self._finisher = Finisher(publisher, self._intake, held, self._rejoining)
@@ -164,23 +163,27 @@ class Writer:
         self._publisher.restage()
         _exclude_temps(self.repository)  # whoever uses plain git may have changed its rules
 
-    def publish(self, planner: Planner, *, as_found: bool = False) -> Published | None:
-        """Land what PLANNER wants; edits that came out of the work tree land right after.
+    def publish(self, planner: Planner[T], *, checked: bool = True) -> Published[T]:
+        """Carry out what PLANNER plans; edits that came out of the work tree are committed after.
 
-        AS_FOUND: it is what somebody had elsewhere, and comes in as it is.
+        CHECKED: the rules of the group are asked about each step; False for what somebody had
+        elsewhere and brings along as it is.
         """
-        if as_found:
-            return self._published(planner)
 
-        def examined(snapshot: Snapshot) -> Plan | None:
+        def checked_plan(snapshot: Snapshot) -> Plan[T]:
             plan = planner(snapshot)
-            for step in plan.steps if plan else ():
-                self.examine(step.files)
+            for step in plan.steps:
+                self._rules.check(step.files)
             return plan
 
-        return self._published(examined)
+        published = self._published(checked_plan if checked else planner)
+        for path in published.plan.reinstated:
+            self.reinstate(path)
+        return published._replace(
+            captured=tuple(self.captured), set_aside=tuple(self.set_aside), pending=self.pending
+        )
 
-    def _published(self, planner: Planner) -> Published | None:
+    def _published(self, planner: Planner[T]) -> Published[T]:
         published = self._publisher.publish(planner)
         self._finisher.tidy()
         return published
@@ -245,16 +248,17 @@ class Writer:
         rule = hold_rule(target, seen.obstacle, seen.data, sound(snapshot, source))
         if rule or not snapshot.oid(source):
             return Holding(target, rule) if rule else self.adopt(target, finder)
-        gone = violations(source, None, sound(snapshot, source), self._policies(snapshot, source))
+        gone = violations(
+            source, None, sound(snapshot, source), self._rules.policy(snapshot, source)
+        )
         finder = self._intake.in_run(finder)
         note = edit_note(finder, target, sound(snapshot, source), seen.data, gone)
         note = note._replace(extra=(*note.extra, ("Gitmem-From", source)))
         step = Step({source: None, target: seen.data}, note)
         standing = {source: None, target: seen.oid}
-        published = self._published(lambda _: Plan((step,), standing))
+        published = self._published(lambda _: Plan((step,), None, standing))
         size = len(seen.data or b"")
-        commit = published.commit if published else ""
-        moved = Captured(target, commit, size, False, gone, source)
+        moved = Captured(target, published.commit, size, False, gone, source)
         self.captured.append(moved)
         return moved
 
@@ -321,16 +325,14 @@ def writing(
     finder: Note,
     *,
     wait: float = WAIT,
-    policies: Policies = no_policy,
+    rules: Rules = NO_RULES,
 ) -> Iterator[Writer]:
     """Hold the group's lock, with everything that a dead writer left behind put in order."""
     lock = Lock(lock_path(repository.gitdir))
     with translated("working on this group"):
         lock.acquire(wait)
         try:
-            with holding(
-                lock, repository, root, clock, finder, policies=policies, wait=wait
-            ) as writer:
+            with holding(lock, repository, root, clock, finder, rules=rules, wait=wait) as writer:
                 yield writer
         finally:
             lock.release()
@@ -344,7 +346,7 @@ def holding(
     clock: Callable[[], datetime],
     finder: Note,
     *,
-    policies: Policies = no_policy,
+    rules: Rules = NO_RULES,
     wait: float = WAIT,
 ) -> Iterator[Writer]:
     """A writer under a lock that is held already; WAIT so long for a git at work on the branch."""
@@ -354,7 +356,7 @@ def holding(
     worktree = WorkTree(root, repository.gitdir)
     publisher = Publisher(repository, worktree, lock, clock, wait)
     try:
-        writer = Writer(publisher, HeldFolder(repository.gitdir), finder, policies)
+        writer = Writer(publisher, HeldFolder(repository.gitdir), finder, rules)
         writer.recover()
         yield writer
     finally:
