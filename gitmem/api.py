@@ -36,18 +36,16 @@ if TYPE_CHECKING:
     from gitmem.memory.read.status import Status
     from gitmem.memory.recover.archived import ArchivedList
     from gitmem.memory.recover.held import (
-        Dropped,
         HeldAccepted,
         HeldDropped,
         HeldEmptied,
         HeldRestored,
         HeldShown,
-        HeldThing,
+        HeldVersion,
+        TrashedVersion,
     )
     from gitmem.memory.recover.ignore import HeldAsked, HeldIgnored, IgnoredRow
-    from gitmem.memory.recover.kept import Dropped as KeptDropped
-    from gitmem.memory.recover.kept import Kept
-    from gitmem.memory.recover.kept import Restored as KeptRestored
+    from gitmem.memory.recover.kept import KeptCommit, KeptDropped, KeptRestored
     from gitmem.memory.recover.restore import Restored
     from gitmem.memory.recover.undo import Undone
     from gitmem.memory.search.search import Searched
@@ -382,7 +380,7 @@ class Group:
 
         return lint(self._group)
 
-    def kept(self) -> tuple[Kept, ...]:
+    def kept(self) -> tuple[KeptCommit, ...]:
         """Commits that left the branch and are kept."""
         from gitmem.memory.recover.kept import kept_list
 
@@ -400,7 +398,7 @@ class Group:
 
         return kept_drop(self._group, commit)
 
-    def held(self) -> tuple[HeldThing, ...]:
+    def held(self) -> tuple[HeldVersion, ...]:
         """Edits that may not enter git, in the work tree and set aside."""
         from gitmem.memory.recover.held import held_list
 
@@ -426,7 +424,7 @@ class Group:
 
         return held_drop(self._group, what, reason=reason or "")
 
-    def held_trash(self) -> tuple[Dropped, ...]:
+    def held_trash(self) -> tuple[TrashedVersion, ...]:
         """The held versions that were dropped."""
         from gitmem.memory.recover.held import held_trash
 

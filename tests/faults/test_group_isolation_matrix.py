@@ -103,8 +103,8 @@ from gitmem.memory.transcripts.transcripts import (
     tip_of,
 )
 from gitmem.memory.upkeep.compact import compact
-from gitmem.memory.upkeep.jobs import Told, last_jobs, log_job, traced
-from gitmem.memory.upkeep.maintain import Limits, maintain, maintain_all
+from gitmem.memory.upkeep.jobs import JobOutcome, last_jobs, log_job, traced
+from gitmem.memory.upkeep.maintain import PackLimits, maintain, maintain_all
 from gitmem.memory.upkeep.missed_snapshots import (
     catch_up,
     look,
@@ -151,7 +151,7 @@ NO_GROUP = {
     "read_folder", "read_history",
     "remarks_on", "report_on", "rolled_layer", "rolled_layers", "scan_edits", "version_in",
     "settings_in", "shelf_of", "archive_places", "shipped", "shipped_layout", "source_folder",
-    "starter_files", "find_unchanged", "text_at", "text_bytes", "time_now", "told",
+    "starter_files", "find_unchanged", "text_at", "text_bytes", "time_now", "told", "job_outcome",
     "version", "version_at", "versions", "why", "why_not", "written_then", "zone_of",
     "zone_problem", "zone_then",
     "action_required", "at_commits", "check_layers", "drop_lease",
@@ -453,7 +453,7 @@ PLAIN: dict[str, Call] = {
     "last_jobs": lambda g, _: last_jobs(g),
     "lint": lambda g, _: lint(g),
     "log_job": lambda g, _: log_job(g, "mine", "done"),
-    "maintain": lambda g, _: (maintain(g), maintain(g, limits=Limits(loose=0))),
+    "maintain": lambda g, _: (maintain(g), maintain(g, limits=PackLimits(loose=0))),
     "maintain_all": lambda g, _: maintain_all(g.store, acting=g.acting),
     "made_report": lambda g, _: made_report(g),
     "migrate": lambda g, _: (migrate(g, dry_run=True), migrate(g)),
@@ -478,7 +478,7 @@ PLAIN: dict[str, Call] = {
     "make_ready": lambda g, _: make_ready(g),
     "is_untouched": lambda g, _: is_untouched(g, g.repository.snapshot()),
     "status": lambda g, _: status(g),
-    "traced": lambda g, _: traced(g, "mine", lambda: 1, lambda _: Told("done")),
+    "traced": lambda g, _: traced(g, "mine", lambda: 1, lambda _: JobOutcome("done")),
     "ask_said": lambda g, _: all_told(g),
     "cache_path": lambda g, _: cache_path(g),
     "last_closed": lambda g, _: last_closed(g),

@@ -33,7 +33,7 @@ from gitmem.memory.transcripts.pending import SyncInFlight, transcript_pending
 from gitmem.memory.transcripts.prune import TranscriptPruned, transcript_prune
 from gitmem.memory.transcripts.show import transcript_list, transcript_show
 from gitmem.memory.transcripts.status import transcript_status
-from gitmem.memory.upkeep.maintain import Limits, Maintained, maintain
+from gitmem.memory.upkeep.maintain import Maintained, PackLimits, maintain
 from gitmem.memory.write.write import Edit, write
 from gitmem.model.transcripts.batches import REF, Message
 from gitmem.store.gc.packing import pack, packs_of
@@ -118,7 +118,7 @@ def prune(scene: Scene, before: str = BEFORE) -> TranscriptPruned:
         return transcript_prune(group, before)
 
 
-def maintained(scene: Scene, limits: Limits | None = None) -> Maintained:
+def maintained(scene: Scene, limits: PackLimits | None = None) -> Maintained:
     with closing(at(scene, MARCH + timedelta(minutes=1))) as group:
         return maintain(group, limits=limits)
 
@@ -188,7 +188,7 @@ def loose(scene: Scene) -> None:
 
 
 def packed(scene: Scene) -> None:
-    assert maintained(scene, Limits(loose=0)).failed == ()
+    assert maintained(scene, PackLimits(loose=0)).failed == ()
     assert len(packs_of(scene.gitdir)) == 1
 
 
@@ -555,7 +555,9 @@ def drop_for_a_while(voice: Voice, root: str) -> None:
                 ahead = f"{datetime.now(UTC) + timedelta(days=2):%Y-%m-%d}"
                 done = transcript_prune(group, ahead)
                 voice.say("dropped", done.messages)
-                forget = forgotten(maintain(group, limits=Limits(loose=random.choice([0, 10**6]))))
+                forget = forgotten(
+                    maintain(group, limits=PackLimits(loose=random.choice([0, 10**6])))
+                )
                 assert forget in ("done", "nothing", "skipped"), forget
                 turns += 1
             except (SyncInFlight, StaleToken, Busy):

@@ -21,7 +21,7 @@ from gitmem.memory.transcripts.checkpoint import transcript_checkpoint
 from gitmem.memory.transcripts.pending import transcript_pending
 from gitmem.memory.transcripts.prune import transcript_prune
 from gitmem.memory.upkeep.jobs import last_jobs
-from gitmem.memory.upkeep.maintain import Limits, Maintained, maintain, maintain_all
+from gitmem.memory.upkeep.maintain import Maintained, PackLimits, maintain, maintain_all
 from gitmem.memory.upkeep.rotate import rotate
 from gitmem.memory.upkeep.snapshot import snapshots
 from gitmem.store.fsck import scrub
@@ -36,11 +36,11 @@ from tests.support.histories import edit, put, reopened, truncate
 from tests.support.jobs import read_jobs
 
 AMEND = ("commit", "-q", "--amend", "-m", "amended")
-STEPS = (
+TASKS = (
     *("recover", "keep", "capture", "migrate", "rotate", "snapshot", "report", "secrets", "scrub"),
     *("forget", "pack", "commit-graph"),
 )
-FEW = Limits(loose=1, packs=3)
+FEW = PackLimits(loose=1, packs=3)
 SOON = 0.2
 
 
@@ -78,7 +78,7 @@ def test_all_that_is_due_is_done_once(group: Group) -> None:
     done = maintain(group)
 
     assert done.group == "main"
-    assert tuple(each.step for each in done.steps) == STEPS
+    assert tuple(each.step for each in done.steps) == TASKS
     assert outcomes(done) == {
         "recover": "nothing",
         "keep": "nothing",
@@ -266,7 +266,7 @@ def test_a_damaged_new_object_fails_the_step_and_stops_no_other(group: Group, wh
     assert (failed.code, failed.hint) == ("damaged", "run `gitmem check --repair`")
     assert hurt[:10] in failed.detail
     assert done.outcome == "failed"
-    assert tuple(each.step for each in done.steps) == STEPS
+    assert tuple(each.step for each in done.steps) == TASKS
     assert git(group.gitdir, "rev-parse", VERIFIED) == verified
     assert ("scrub", "failed") in [each[1:3] for each in last_jobs(afresh)]
     afresh.close()

@@ -11,7 +11,7 @@ import pytest
 from gitmem.errors import Busy, Damaged, StorageFailed
 from gitmem.memory.admin.check import check
 from gitmem.memory.read.read import read
-from gitmem.memory.upkeep.maintain import Limits, Maintained, Stepped, maintain
+from gitmem.memory.upkeep.maintain import Maintained, PackLimits, Stepped, maintain
 from gitmem.memory.write.write import Edit
 from gitmem.store.gc.packing import loose_estimate, pack, packs_of
 from gitmem.store.lock import Lock
@@ -197,7 +197,7 @@ def test_two_do_not_pack_at_once(scene: Scene) -> None:
     ):
         packed(scene)
     with Lock(scene.gitdir / "gitmem" / "packing" / "lock"), scene.opened() as group:
-        done = maintain(group, limits=Limits(packs=1))
+        done = maintain(group, limits=PackLimits(packs=1))
     step = step_of(done, "pack")
     assert (step.outcome, step.detail) == ("skipped", "another gitmem process is packing")
 
@@ -207,7 +207,7 @@ def test_without_git_packing_is_skipped_with_a_word_and_the_rest_works(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with scene.opened() as group:
-        done = maintain(group, limits=Limits(loose=0))
+        done = maintain(group, limits=PackLimits(loose=0))
 
     assert [(each.step, each.outcome) for each in done.steps if each.outcome != "nothing"] == [
         ("snapshot", "done"),
@@ -226,11 +226,11 @@ def test_packing_is_due_from_a_number_of_objects_on(scene: Scene, tmp_path: Path
         name.write_text(name.name)
     git(scene.gitdir, "hash-object", "-w", "--stdin-paths", input="\n".join(map(str, names)))
     with scene.opened() as group:
-        assert step_of(maintain(group, limits=Limits(loose=LOTS)), "pack").outcome == "nothing"
-        done = maintain(group, limits=Limits(loose=150))
+        assert step_of(maintain(group, limits=PackLimits(loose=LOTS)), "pack").outcome == "nothing"
+        done = maintain(group, limits=PackLimits(loose=150))
         assert step_of(done, "pack").outcome == "done"
         assert step_of(done, "pack").detail.endswith("objects packed")
-        assert step_of(maintain(group, limits=Limits(loose=150)), "pack").outcome == "nothing"
+        assert step_of(maintain(group, limits=PackLimits(loose=150)), "pack").outcome == "nothing"
 
 
 def test_the_estimate_is_near_the_number(tmp_path: Path) -> None:

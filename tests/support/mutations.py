@@ -614,11 +614,11 @@ SLOW = [
     ),
     Mutation(
         "V39",
-        "gitmem/memory/upkeep/steps.py",
-        '    Step("rotate", _rotate_due, _rotate, has_trace=True),\n',
+        "gitmem/memory/upkeep/tasks.py",
+        '    UpkeepTask("rotate", _rotate_due, _rotate, has_trace=True),\n',
     ),
     Mutation("V39", "gitmem/model/report.py", "LOG_DAYS = 30", "LOG_DAYS = 300"),
-    Mutation("V41", "gitmem/memory/upkeep/steps.py", "WEEK = 7", "WEEK = 8"),
+    Mutation("V41", "gitmem/memory/upkeep/tasks.py", "WEEK = 7", "WEEK = 8"),
     Mutation("C23", "gitmem/model/layout/archives.py", 'ARCHIVE = "archive"', 'ARCHIVE = "attic"'),
     Mutation(
         "C24",
@@ -742,7 +742,9 @@ SLOW = [
     ),
     Mutation("F6", NANO, '"## Session Compaction "', '"## Compaction "'),
     Mutation(
-        "F6", "gitmem/memory/upkeep/steps.py", '    Step("migrate", _migrate_due, _migrate),\n'
+        "F6",
+        "gitmem/memory/upkeep/tasks.py",
+        '    UpkeepTask("migrate", _migrate_due, _migrate),\n',
     ),
     Mutation(
         "F16",

@@ -16,7 +16,7 @@ from gitmem.integrations.schedule.plan import check_may
 from gitmem.integrations.schedule.times import Job, timetable
 from gitmem.memory.clock import Clock
 from gitmem.memory.group import Group, Store, Who
-from gitmem.memory.upkeep.jobs import Told, last_jobs, why
+from gitmem.memory.upkeep.jobs import JobOutcome, last_jobs, why
 
 
 class Ran(NamedTuple):
@@ -76,16 +76,16 @@ def is_due(group: Group, job: Job) -> bool:
     return not came <= last.time.timestamp() <= now.timestamp()
 
 
-def _rotated(group: Group) -> Told:
-    from gitmem.memory.upkeep.rotate import rotate, told
+def _rotated(group: Group) -> JobOutcome:
+    from gitmem.memory.upkeep.rotate import job_outcome, rotate
 
-    return told(rotate(group))
+    return job_outcome(rotate(group))
 
 
-def _reported(group: Group) -> Told:
-    from gitmem.memory.curate.report import made_report, told
+def _reported(group: Group) -> JobOutcome:
+    from gitmem.memory.curate.report import job_outcome, made_report
 
-    return told(made_report(group))
+    return job_outcome(made_report(group))
 
 
 def _maintained(group: Group) -> Ran:

@@ -29,7 +29,7 @@ from gitmem.memory.entries.dates import does_age
 from gitmem.memory.entries.targets import Target, TargetVersion, find_unchanged, version_in
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_at
-from gitmem.memory.upkeep.jobs import Told, traced
+from gitmem.memory.upkeep.jobs import JobOutcome, traced
 from gitmem.memory.write.capture import adopt_all
 from gitmem.memory.write.day_log import day_log, noted
 from gitmem.memory.write.draft import Changes, Draft
@@ -99,14 +99,16 @@ def consolidate(group: Group, *, reason: str = "", dry_run: bool = False) -> Con
         work = _ConsolidationRun(group, moment.snapshot, found, note)
         return _answer(_landed(group, work, dry_run), found)
 
-    return run() if dry_run else traced(group, JOB, run, _told)
+    return run() if dry_run else traced(group, JOB, run, _job_outcome)
 
 
-def _told(done: Consolidated) -> Told:
+def _job_outcome(done: Consolidated) -> JobOutcome:
     if not done.changed:
         left = len(done.left_alone)
-        return Told("nothing", f"{left:,} left alone" if left else "nothing is old and past", left)
-    return Told("done", "; ".join(done.said), len(done.logs) + len(done.entries))
+        return JobOutcome(
+            "nothing", f"{left:,} left alone" if left else "nothing is old and past", left
+        )
+    return JobOutcome("done", "; ".join(done.said), len(done.logs) + len(done.entries))
 
 
 def _landed(group: Group, work: _ConsolidationRun, dry_run: bool) -> Consolidated:

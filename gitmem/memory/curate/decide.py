@@ -35,7 +35,7 @@ from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_at
 from gitmem.memory.read.show import FileChange, describe_change
 from gitmem.memory.resolve import resolve
-from gitmem.memory.upkeep.jobs import Told, traced
+from gitmem.memory.upkeep.jobs import JobOutcome, traced
 from gitmem.memory.write.capture import adopt_all
 from gitmem.memory.write.day_log import day_log, noted
 from gitmem.memory.write.draft import Changes, Draft
@@ -122,12 +122,12 @@ def decide(
         work = _DecisionRun(group, seen, decisions, note, skip_changed)
         return _rehearsed(group, work) if dry_run else _landed(group, work)
 
-    return run() if dry_run else traced(group, JOB, run, _told, REFUSALS)
+    return run() if dry_run else traced(group, JOB, run, _job_outcome, REFUSALS)
 
 
-def _told(done: Decided) -> Told:
+def _job_outcome(done: Decided) -> JobOutcome:
     outcome = "done" if done.changed else "nothing"
-    return Told(outcome, _summary(done.decisions), len(done.decisions))
+    return JobOutcome(outcome, _summary(done.decisions), len(done.decisions))
 
 
 def _rehearsed(group: Group, work: _DecisionRun) -> Decided:

@@ -54,7 +54,7 @@ def lint(group: Group) -> Linted:
     layout = layout_at(group, snapshot).layout
     settings = _settings(group.store, layout)
     findings: list[Lint] = []
-    entries: list[Placed] = []
+    entries: list[PlacedEntry] = []
     checked = 0
     for path in _files(snapshot):
         layer = next((each for each in layout.layers if each.holds(path)), None)
@@ -65,7 +65,7 @@ def lint(group: Group) -> Linted:
         data = snapshot.read(path) or b""
         findings += [*lint_markers(path, data), *lint_file(path, layer, data, settings)]
         if layer.kind == KIND:
-            entries += [Placed(path, layer, x) for x in entries_in(snapshot, path, layer)]
+            entries += [PlacedEntry(path, layer, x) for x in entries_in(snapshot, path, layer)]
     findings += [found for each in entries for found in lint_entry(each)]
     findings += duplicates(entries, layout)
     known = {(each.path, each.line) for each in findings if each.rule == SECRET}
@@ -83,7 +83,7 @@ def _committed_secrets(group: Group) -> Iterator[Lint]:
             yield Lint(SECRET, path, "", line, message, hint)
 
 
-def duplicates(entries: Iterable[Placed], layout: Layout) -> Iterator[Lint]:
+def duplicates(entries: Iterable[PlacedEntry], layout: Layout) -> Iterator[Lint]:
     """Those of ENTRIES that stand twice; what the layout names first is where one belongs."""
     return lint_duplicates(_by_layer(entries, layout))
 
@@ -99,7 +99,7 @@ def _files(snapshot: Snapshot) -> Iterator[str]:
             yield path
 
 
-def _by_layer(entries: Iterable[Placed], layout: Layout) -> list[Placed]:
+def _by_layer(entries: Iterable[PlacedEntry], layout: Layout) -> list[PlacedEntry]:
     order = {each.name: place for place, each in enumerate(layout.layers)}
     return sorted(entries, key=lambda each: (order[each.layer.name], each.entry.start))
 
@@ -147,7 +147,7 @@ class Lint(NamedTuple):
     hint: str
 
 
-class Placed(NamedTuple):
+class PlacedEntry(NamedTuple):
     """An entry and where it stands."""
 
     path: str
@@ -181,7 +181,7 @@ def _resolve(path: str) -> str:
     return f"resolve it: gitmem edit {quoted(path)}"
 
 
-def lint_entry(placed: Placed) -> Iterator[Lint]:
+def lint_entry(placed: PlacedEntry) -> Iterator[Lint]:
     """What is to be said about one entry."""
     path, layer, entry = placed
     for each in remarks(entry, layer):
@@ -190,10 +190,10 @@ def lint_entry(placed: Placed) -> Iterator[Lint]:
         yield Lint(each.rule, path, placed.address, entry.line, each.text, hint)
 
 
-def lint_duplicates(entries: Iterable[Placed]) -> Iterator[Lint]:
+def lint_duplicates(entries: Iterable[PlacedEntry]) -> Iterator[Lint]:
     """Entries that stand twice in places of which only one may have them."""
-    titles: dict[tuple[str, str], Placed] = {}
-    texts: dict[tuple[str, str], Placed] = {}
+    titles: dict[tuple[str, str], PlacedEntry] = {}
+    texts: dict[tuple[str, str], PlacedEntry] = {}
     for each in entries:
         word = each.layer.exclusive
         first = titles.setdefault((word, _title(each.entry)), each) if word else each
@@ -269,13 +269,13 @@ def _text(entry: Entry) -> str:
     return " ".join(" ".join([*said, entry.prose]).casefold().split())
 
 
-def _is_sequel(first: Placed, second: Placed) -> bool:
+def _is_sequel(first: PlacedEntry, second: PlacedEntry) -> bool:
     """In one file, what had its time may have been taken up again."""
     placed = (first, second)
     return first.path == second.path and any(is_retired(x.entry, x.layer) for x in placed)
 
 
-def _duplicate(first: Placed, second: Placed) -> Lint:
+def _duplicate(first: PlacedEntry, second: PlacedEntry) -> Lint:
     message = f"{second.entry.title!r} stands in {first.address}, too"
     hint = (
         "keep one of the two entries, with what is new in the other, and archive that one: "

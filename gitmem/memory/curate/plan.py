@@ -47,7 +47,7 @@ from gitmem.store.repository import Snapshot
 EXAMPLE = '{"action": "archive", "address": "reference/ideas.md#try-it", "reason": "tried"}'
 
 
-class Form(NamedTuple):
+class ActionKeys(NamedTuple):
     """The keys of one action: those it needs, those it may have, and one of which it needs any."""
 
     needs: tuple[str, ...]
@@ -55,13 +55,13 @@ class Form(NamedTuple):
     any_of: tuple[str, ...] = ()
 
 
-ACTIONS: Mapping[str, Form] = {
-    "confirm": Form(("address",)),
-    "archive": Form(("address",)),
-    "update": Form(("address",), any_of=("set", "text")),
-    "move": Form(("address", "to"), ("set",)),
-    "merge-entries": Form(("addresses", "into", "title", "text"), ("set",)),
-    "keep": Form(("address",)),
+ACTIONS: Mapping[str, ActionKeys] = {
+    "confirm": ActionKeys(("address",)),
+    "archive": ActionKeys(("address",)),
+    "update": ActionKeys(("address",), any_of=("set", "text")),
+    "move": ActionKeys(("address", "to"), ("set",)),
+    "merge-entries": ActionKeys(("addresses", "into", "title", "text"), ("set",)),
+    "keep": ActionKeys(("address",)),
 }
 """What can be decided, and in which words; each may have a `reason`."""
 FEWEST = 2
@@ -98,7 +98,7 @@ class Problem(NamedTuple):
     code: str = BadInput.code
 
 
-class _Wrong(Exception):
+class _BadLine(Exception):
     """What is wrong with the line that is read."""
 
 
@@ -114,7 +114,7 @@ def read_plan(data: bytes) -> Decisions:
                 base = _text(found, "base")
             else:
                 decisions.append(_decision(found, number))
-        except _Wrong as wrong:
+        except _BadLine as wrong:
             problems.append(Problem(number, str(wrong)))
     if problems:
         raise BadInput(
@@ -139,16 +139,16 @@ def _parsed(line: bytes) -> dict[str, object]:
     try:
         found = json.loads(line)
     except (ValueError, RecursionError) as error:  # also for bytes that are no UTF-8
-        raise _Wrong(f"this is no JSON ({error})") from error
+        raise _BadLine(f"this is no JSON ({error})") from error
     if not isinstance(found, dict):
-        raise _Wrong("this is no JSON object")
+        raise _BadLine("this is no JSON object")
     return found
 
 
 def _decision(found: Mapping[str, object], number: int) -> Decision:
     action = found.get("action")
     if action not in ACTIONS:
-        raise _Wrong(f"the action {action!r} is none of {', '.join(ACTIONS)}")
+        raise _BadLine(f"the action {action!r} is none of {', '.join(ACTIONS)}")
     _check_keys(str(action), found)
     read: Callable[[str], str] = lambda key: _text(found, key) if key in found else ""  # noqa: E731
     return Decision(
@@ -167,13 +167,13 @@ def _check_keys(action: str, found: Mapping[str, object]) -> None:
     form = ACTIONS[action]
     missing = [key for key in form.needs if key not in found]
     if missing:
-        raise _Wrong(f"{action} needs {missing[0]!r}")
+        raise _BadLine(f"{action} needs {missing[0]!r}")
     if form.any_of and not any(key in found for key in form.any_of):
-        raise _Wrong(f"{action} needs {' or '.join(map(repr, form.any_of))}")
+        raise _BadLine(f"{action} needs {' or '.join(map(repr, form.any_of))}")
     known = ("action", "reason", *form.needs, *form.may, *form.any_of)
     unknown = [key for key in found if key not in known]
     if unknown:
-        raise _Wrong(f"{action} has no {unknown[0]!r}; there are {', '.join(known)}")
+        raise _BadLine(f"{action} has no {unknown[0]!r}; there are {', '.join(known)}")
 
 
 def _addresses(found: Mapping[str, object]) -> tuple[str, ...]:
@@ -181,28 +181,28 @@ def _addresses(found: Mapping[str, object]) -> tuple[str, ...]:
         return (_text(found, "address"),)
     given = found["addresses"]
     if not isinstance(given, list) or not all(isinstance(each, str) and each for each in given):
-        raise _Wrong("'addresses' must be a list of texts")
+        raise _BadLine("'addresses' must be a list of texts")
     if len(given) < FEWEST:
-        raise _Wrong("one entry alone cannot be merged: 'update' changes it")
+        raise _BadLine("one entry alone cannot be merged: 'update' changes it")
     return tuple(given)
 
 
 def _text(found: Mapping[str, object], key: str, *, empty: bool = False) -> str:
     value = found[key]
     if not isinstance(value, str):
-        raise _Wrong(f"{key!r} must be a text")
+        raise _BadLine(f"{key!r} must be a text")
     if not (empty or value.strip()):
-        raise _Wrong(f"{key!r} is empty")
+        raise _BadLine(f"{key!r} is empty")
     try:
         value.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise _Wrong(f"{key!r} is not valid Unicode at character {error.start}") from error
+        raise _BadLine(f"{key!r} is not valid Unicode at character {error.start}") from error
     return value
 
 
 def _fields(given: object) -> tuple[tuple[str, str], ...]:
     if not isinstance(given, dict) or not all(isinstance(each, str) for each in given.values()):
-        raise _Wrong("'set' must be an object of texts")
+        raise _BadLine("'set' must be an object of texts")
     return tuple((name, _text(given, name, empty=True)) for name in given)
 
 

@@ -12,7 +12,7 @@ from datetime import date, datetime, time
 
 from gitmem.errors import Damaged
 from gitmem.memory.context.pins import Pinned, moment_at
-from gitmem.memory.curate.lint import Placed, duplicates
+from gitmem.memory.curate.lint import PlacedEntry, duplicates
 from gitmem.memory.entries.confirm import KINDS as CONFIRMABLE
 from gitmem.memory.entries.dates import Dates, Touched, age_of, dates_of
 from gitmem.memory.entries.entries import entries_in, entry_files
@@ -20,7 +20,7 @@ from gitmem.memory.entries.freshness import AgedEntry, aged_entries, ageing_file
 from gitmem.memory.group import Group
 from gitmem.memory.layer_files import layer_files
 from gitmem.memory.read.inventory import CoreFile, inventory, past_logs
-from gitmem.memory.upkeep.jobs import Told, traced
+from gitmem.memory.upkeep.jobs import JobOutcome, traced
 from gitmem.model.entries.freshness import STATES, state_of
 from gitmem.model.entries.rules import one_of
 from gitmem.model.layout.archives import is_archived
@@ -60,13 +60,13 @@ def report(group: Group, *, at: str | None = None) -> Report:
 
 def made_report(group: Group) -> Report:
     """The report of now, with a trace of its having been made."""
-    return traced(group, JOB, lambda: report(group), told)
+    return traced(group, JOB, lambda: report(group), job_outcome)
 
 
-def told(found: Report) -> Told:
+def job_outcome(found: Report) -> JobOutcome:
     """What a report comes to, in a line."""
     words = [*found.recommendations[:SAID], *([MORE] if found.recommendations else [])]
-    return Told("done", "; ".join(words) or "nothing to do", len(found.recommendations))
+    return JobOutcome("done", "; ".join(words) or "nothing to do", len(found.recommendations))
 
 
 def report_on(group: Group, moment: Pinned) -> Report:
@@ -176,7 +176,7 @@ class _Look:
 
     def _duplicates(self) -> Iterator[Duplicate]:
         placed = [
-            Placed(path, layer, each)
+            PlacedEntry(path, layer, each)
             for path, layer in entry_files(self._snapshot, self._layout)
             for each in entries_in(self._snapshot, path, layer)
         ]

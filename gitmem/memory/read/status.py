@@ -26,7 +26,7 @@ from gitmem.memory.group import Group
 from gitmem.memory.layouts import Loaded, Silenced, layout_at, layout_of, silenced_at
 from gitmem.memory.read.inventory import CoreFile, EntryCount, Inventory, inventory
 from gitmem.memory.read.log import Entry, iter_log
-from gitmem.memory.recover.kept import Kept, kept_list, waiting
+from gitmem.memory.recover.kept import KeptCommit, kept_list, waiting
 from gitmem.memory.upkeep.jobs import Job, last_jobs
 from gitmem.memory.upkeep.missed_snapshots import MOST, Look, look
 from gitmem.memory.upkeep.snapshot import latest
@@ -136,7 +136,7 @@ class Status(NamedTuple):
     """Files with conflict markers that somebody committed with plain git of late."""
     waiting: str = ""
     """What left the branch, in words, until the next command has put it back."""
-    kept: tuple[Kept, ...] = ()
+    kept: tuple[KeptCommit, ...] = ()
     """What somebody took off the branch; it is kept, and `gitmem kept restore` brings it back."""
     late: int = 0
     """Edits that came too late for the write that replaced their file; `gitmem capture` commits

@@ -43,7 +43,7 @@ class Arrival(NamedTuple):
     """When it was last touched before, where the commit says so."""
 
 
-class ArchivedThing(NamedTuple):
+class ArchivedItem(NamedTuple):
     """An entry or a file in the archive; what is not known is empty."""
 
     address: str
@@ -62,7 +62,7 @@ class ArchivedList(NamedTuple):
     """What stands in the archive, what came last first."""
 
     commit: str
-    archived: tuple[ArchivedThing, ...]
+    archived: tuple[ArchivedItem, ...]
 
 
 class _Present(NamedTuple):
@@ -83,7 +83,7 @@ def archived(group: Group) -> ArchivedList:
 
 def arrival_of(snapshot: Snapshot, path: str, entry: Entry | None = None) -> Arrival | None:
     """How the file at PATH came to the archive, or one ENTRY of it; the source is where it was."""
-    search = _Search(snapshot, path)
+    search = _ArrivalSearch(snapshot, path)
     if entry is None:
         return search.arrivals().get(_Present(path))
     number = next(at for at, each in enumerate(search.entries[path]) if each.start == entry.start)
@@ -91,8 +91,8 @@ def arrival_of(snapshot: Snapshot, path: str, entry: Entry | None = None) -> Arr
     return arrival._replace(source=_source(arrival, entry)) if arrival else None
 
 
-def _rows(snapshot: Snapshot, layout: Layout, folder: str) -> Iterator[ArchivedThing]:
-    search = _Search(snapshot, folder)
+def _rows(snapshot: Snapshot, layout: Layout, folder: str) -> Iterator[ArchivedItem]:
+    search = _ArrivalSearch(snapshot, folder)
     found = search.arrivals()
     for path, entries in search.entries.items():
         arrival = found.get(_Present(path))
@@ -111,11 +111,11 @@ def _is_address(source: str) -> bool:
     return split_address(source)[1] != ""
 
 
-def _row(address: str, title: str, arrival: Arrival | None, source: str) -> ArchivedThing:
+def _row(address: str, title: str, arrival: Arrival | None, source: str) -> ArchivedItem:
     if arrival is None:
-        return ArchivedThing(address, title, source)
+        return ArchivedItem(address, title, source)
     commit, op, time, agent, reason, _, touched = arrival
-    return ArchivedThing(address, title, source, commit, op, time, agent, reason, touched)
+    return ArchivedItem(address, title, source, commit, op, time, agent, reason, touched)
 
 
 def _collects(layout: Layout, path: str, arrival: Arrival | None) -> bool:
@@ -134,7 +134,7 @@ def _source(arrival: Arrival, entry: Entry) -> str:
     return f"{arrival.source}#{entry.slug}"
 
 
-class _Search:
+class _ArrivalSearch:
     """Things of an archive for whose arrival the history is searched."""
 
     def __init__(self, snapshot: Snapshot, under: str) -> None:

@@ -38,7 +38,7 @@ NEVER = ("path", "too-big", NAME_RULE)
 """Rules that nobody can waive: git, or the next reader of the log, would suffer."""
 
 
-class HeldThing(NamedTuple):
+class HeldVersion(NamedTuple):
     """A version that git does not have."""
 
     path: str
@@ -54,7 +54,7 @@ class HeldThing(NamedTuple):
 class HeldShown(NamedTuple):
     """A held version, with what looks like a credential blanked out."""
 
-    thing: HeldThing
+    thing: HeldVersion
     text: str
     redacted: int
     acceptable: bool = False
@@ -86,23 +86,23 @@ class HeldAccepted(NamedTuple):
     """The id under which the text with the credentials lies in the trash."""
 
 
-def held_list(group: Group) -> tuple[HeldThing, ...]:
+def held_list(group: Group) -> tuple[HeldVersion, ...]:
     """Everything that is held, in the work tree and set aside."""
     standing = [_standing(group, each) for each in pending_edits(group).held]
     return (*standing, *(_aside(each) for each in HeldFolder(group.gitdir)))
 
 
-def _standing(group: Group, each: Holding) -> HeldThing:
+def _standing(group: Group, each: Holding) -> HeldVersion:
     location = str(group.worktree / each.path)
-    return HeldThing(each.path, each.rule, False, location, bytes=size_of(location))
+    return HeldVersion(each.path, each.rule, False, location, bytes=size_of(location))
 
 
-def _aside(each: SetAside) -> HeldThing:
+def _aside(each: SetAside) -> HeldVersion:
     location = str(each.content)
-    return HeldThing(each.path, each.rule, True, location, each.id, each.at, size_of(location))
+    return HeldVersion(each.path, each.rule, True, location, each.id, each.at, size_of(location))
 
 
-def find_held(group: Group, what: str) -> HeldThing:
+def find_held(group: Group, what: str) -> HeldVersion:
     """By id or by path; what stands in the work tree comes before what was set aside.
 
     A name may also be typed as it is printed, with `\\u{000A}` for what cannot be seen.
@@ -115,7 +115,7 @@ def find_held(group: Group, what: str) -> HeldThing:
     raise _not_held(group, what, names[0], things)
 
 
-def _not_held(group: Group, what: str, path: str, things: Sequence[HeldThing]) -> NotFound:
+def _not_held(group: Group, what: str, path: str, things: Sequence[HeldVersion]) -> NotFound:
     """Why there is nothing to decide, and where it is instead."""
     trash = Trash(group.gitdir)
     trashed = trash.find(what) or trash.find(path)
@@ -130,7 +130,7 @@ def _not_held(group: Group, what: str, path: str, things: Sequence[HeldThing]) -
     return NotFound(f"nothing is held for {what!r}", hint=hint)
 
 
-def _read(group: Group, thing: HeldThing) -> Seen:
+def _read(group: Group, thing: HeldVersion) -> Seen:
     """The held version itself, as far as it is a plain file that nobody else has a name for."""
     if not thing.set_aside:
         worktree = WorkTree(group.worktree)
@@ -161,14 +161,14 @@ def held_show(group: Group, what: str) -> HeldShown:
     return HeldShown(thing, text, count, acceptable, trashed, way, ignorable)
 
 
-def _can_ignore(group: Group, thing: HeldThing) -> bool:
+def _can_ignore(group: Group, thing: HeldVersion) -> bool:
     """Whether `held ignore` takes its path: git must not have it, and no list may name a secret."""
     if thing.set_aside or thing.rule.startswith(NAME_RULE):
         return False
     return group.repository.snapshot().node(thing.path) is None
 
 
-def _find_anywhere(group: Group, what: str) -> tuple[HeldThing, bool]:
+def _find_anywhere(group: Group, what: str) -> tuple[HeldVersion, bool]:
     """What is held by that name, else what lies in the trash, and which of the two it is."""
     try:
         return find_held(group, what), False
@@ -178,7 +178,7 @@ def _find_anywhere(group: Group, what: str) -> tuple[HeldThing, bool]:
             raise
     location = str(found.content)
     size = size_of(location)
-    thing = HeldThing(found.path, found.rule, True, location, found.id, found.dropped, size)
+    thing = HeldVersion(found.path, found.rule, True, location, found.id, found.dropped, size)
     return thing, True
 
 
@@ -201,7 +201,7 @@ def held_accept(group: Group, what: str, *, reason: str = "", mask: bool = False
 
 
 def _accept_whole(
-    group: Group, writer: Writer, thing: HeldThing, seen: Seen, finder: Note
+    group: Group, writer: Writer, thing: HeldVersion, seen: Seen, finder: Note
 ) -> HeldAccepted:
     broken = ("Gitmem-Violation", f"accepted by hand: {thing.rule}")
     captured = writer.accept(thing.path, seen, finder._replace(extra=(broken,)))
@@ -211,7 +211,7 @@ def _accept_whole(
 
 
 def _accept_masked(
-    group: Group, writer: Writer, thing: HeldThing, seen: Seen, finder: Note
+    group: Group, writer: Writer, thing: HeldVersion, seen: Seen, finder: Note
 ) -> HeldAccepted:
     if not thing.set_aside:
         writer.check_closed(thing.path, f"held accept --redact {quoted(thing.path)}")
@@ -230,7 +230,9 @@ def _commit_of(writer: Writer, captured: Captured | None) -> str:
     return captured.commit if captured else writer.repository.tip()
 
 
-def _masked(thing: HeldThing, seen: Seen, before: bytes | None) -> tuple[Seen, tuple[Masked, ...]]:
+def _masked(
+    thing: HeldVersion, seen: Seen, before: bytes | None
+) -> tuple[Seen, tuple[Masked, ...]]:
     """The version without its credentials, and which they were."""
     text, encoding, mark = decoded_text(seen.data or b"")
     found = tuple(Masked(each.rule, each.line) for each in find(text))
@@ -249,7 +251,7 @@ def _masked(thing: HeldThing, seen: Seen, before: bytes | None) -> tuple[Seen, t
 
 
 def _trash_original(
-    group: Group, thing: HeldThing, seen: Seen, set_aside: Sequence[SetAside]
+    group: Group, thing: HeldVersion, seen: Seen, set_aside: Sequence[SetAside]
 ) -> str:
     """Move the version that was masked to the trash; one that somebody changed since stays held."""
     aside = HeldFolder(group.gitdir).find(thing.id) if thing.set_aside else None
@@ -260,7 +262,7 @@ def _trash_original(
     return ""
 
 
-def _way_in(group: Group, thing: HeldThing) -> str:
+def _way_in(group: Group, thing: HeldVersion) -> str:
     """What to do before it is committed; empty where nothing is in the way, or nothing helps.
 
     Every command works in any folder. A copy has a dot name first, which no capture looks at.
@@ -290,7 +292,7 @@ def _better_name(path: str) -> str:
     return legal if is_path(legal) else f"renamed{os.path.splitext(legal)[1][:MOST_ENDING]}"
 
 
-def _cannot_enter(group: Group, thing: HeldThing) -> Refused:
+def _cannot_enter(group: Group, thing: HeldVersion) -> Refused:
     name = quoted(thing.id or thing.path)
     stay = f"to leave it on disk: `gitmem held ignore {name}`"
     look = f"look at it: `gitmem held show {name}`"
@@ -302,7 +304,7 @@ def _cannot_enter(group: Group, thing: HeldThing) -> Refused:
     )
 
 
-def _drop_aside(group: Group, thing: HeldThing) -> None:
+def _drop_aside(group: Group, thing: HeldVersion) -> None:
     folder = HeldFolder(group.gitdir)
     each = folder.find(thing.id)
     if each:
@@ -320,7 +322,7 @@ class HeldDropped(NamedTuple):
     location: str
 
 
-class Dropped(NamedTuple):
+class TrashedVersion(NamedTuple):
     """A version in the trash."""
 
     id: str
@@ -345,7 +347,7 @@ class HeldRestored(NamedTuple):
 class HeldEmptied(NamedTuple):
     """Versions that were deleted from the trash for good, or would be."""
 
-    deleted: tuple[Dropped, ...]
+    deleted: tuple[TrashedVersion, ...]
     kept: int
     dry_run: bool = False
 
@@ -371,7 +373,7 @@ def held_drop(group: Group, what: str, *, reason: str = "") -> HeldDropped:
         return HeldDropped(thing.path, back, done.id, str(done.content))
 
 
-def _not_moved(thing: HeldThing, pending: bool) -> GitmemError:
+def _not_moved(thing: HeldVersion, pending: bool) -> GitmemError:
     if pending:
         return StorageFailed(
             f"moving {thing.path!r} to the trash failed; nothing is lost",
@@ -382,7 +384,7 @@ def _not_moved(thing: HeldThing, pending: bool) -> GitmemError:
     )
 
 
-def _set_out(writer: Writer, thing: HeldThing, in_git: bool) -> SetAside | None:
+def _set_out(writer: Writer, thing: HeldVersion, in_git: bool) -> SetAside | None:
     writer.check_closed(thing.path, f"held drop {quoted(thing.path)} --yes")
     try:
         return writer.set_out(thing.path, thing.rule)
@@ -396,14 +398,14 @@ def _set_out(writer: Writer, thing: HeldThing, in_git: bool) -> SetAside | None:
         ) from error
 
 
-def held_trash(group: Group) -> tuple[Dropped, ...]:
+def held_trash(group: Group) -> tuple[TrashedVersion, ...]:
     """What lies in the trash, oldest first."""
     return tuple(map(_dropped, Trash(group.gitdir)))
 
 
-def _dropped(each: Trashed) -> Dropped:
+def _dropped(each: Trashed) -> TrashedVersion:
     location = str(each.content)
-    return Dropped(
+    return TrashedVersion(
         each.id,
         each.path,
         each.rule,

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from gitmem.store.lost_commits.merge_back import Rejoined
 
 NAMED = 5
-"""Kept commits that an error names."""
+"""KeptCommit commits that an error names."""
 
 __all__ = [
-    "Dropped",
-    "Kept",
+    "KeptCommit",
+    "KeptDropped",
+    "KeptRestored",
     "Rejoined",
-    "Restored",
     "find_kept",
     "is_where_left",
     "kept_drop",
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 
-class Kept(NamedTuple):
+class KeptCommit(NamedTuple):
     """A commit that left the branch, with all that lies behind it alone."""
 
     commit: str
@@ -48,8 +48,8 @@ class Kept(NamedTuple):
     """What the reflog says of the move that took it away; empty when it says nothing."""
 
 
-class Restored(NamedTuple):
-    """Kept commits that are part of the branch again."""
+class KeptRestored(NamedTuple):
+    """KeptCommit commits that are part of the branch again."""
 
     kept: str
     commit: str
@@ -58,8 +58,8 @@ class Restored(NamedTuple):
     """False when they were part of the branch before."""
 
 
-class Dropped(NamedTuple):
-    """Kept commits that nothing leads to any more."""
+class KeptDropped(NamedTuple):
+    """KeptCommit commits that nothing leads to any more."""
 
     kept: str
 
@@ -88,7 +88,7 @@ def waiting(group: Group) -> str:
     return f"{names} left the branch{moved}; put it back: gitmem capture"
 
 
-def kept_list(group: Group) -> tuple[Kept, ...]:
+def kept_list(group: Group) -> tuple[KeptCommit, ...]:
     """What left the branch and is kept, newest first; also what the next command will keep."""
     from gitmem.store.fsck.reflogs import moves_from
     from gitmem.store.lost_commits.kept import kept_refs, let_go, newest_copy, rebuilt
@@ -107,11 +107,11 @@ def kept_list(group: Group) -> tuple[Kept, ...]:
             commit = group.repository.commit(oid)
             note = parse(commit.message)
             agent = note.agent or commit.author
-            found.append(Kept(oid, note.subject, agent, commit.time, said.get(oid, "")))
+            found.append(KeptCommit(oid, note.subject, agent, commit.time, said.get(oid, "")))
     return tuple(sorted(found, key=lambda each: (each.time, each.commit), reverse=True))
 
 
-def kept_restore(group: Group, what: str, *, allow_secret: Iterable[str] = ()) -> Restored:
+def kept_restore(group: Group, what: str, *, allow_secret: Iterable[str] = ()) -> KeptRestored:
     """Merge kept commits into the branch: what others did since stays.
 
     All of them become history again, so that a credential in any of them is refused, unless
@@ -126,7 +126,7 @@ def kept_restore(group: Group, what: str, *, allow_secret: Iterable[str] = ()) -
         oid = _on_branch(group, what)
         if not oid:
             raise
-        return Restored(oid, group.repository.tip(), changed=False)
+        return KeptRestored(oid, group.repository.tip(), changed=False)
     permitted = frozenset(allow_secret)
     exposed = _permitted(group, oid, permitted)  # before the lock: nobody waits for a search
     with group.writing() as writer:
@@ -142,7 +142,7 @@ def kept_restore(group: Group, what: str, *, allow_secret: Iterable[str] = ()) -
             hint=f"bring files back one by one with `gitmem restore PATH --at {oid[:10]}`",
             commit=oid,
         )
-    return Restored(oid, landed)
+    return KeptRestored(oid, landed)
 
 
 def _permitted(group: Group, oid: str, permitted: frozenset[str]) -> list[Exposed]:
@@ -171,7 +171,7 @@ def _exposing(oid: str, found: list[Exposed]) -> SecretFound:
     )
 
 
-def kept_drop(group: Group, what: str) -> Dropped:
+def kept_drop(group: Group, what: str) -> KeptDropped:
     """Keep commits no longer: a `git gc` of a person's may remove them for good."""
     from gitmem.memory.context.exposed import scan_beside
     from gitmem.store.lost_commits.kept import note_let_go, release
@@ -184,7 +184,7 @@ def kept_drop(group: Group, what: str) -> Dropped:
         note_let_go(group.gitdir, [oid, *_copies_behind(group, oid)])
         release(writer.repository, oid)
         writer.rejoined[:] = [each for each in writer.rejoined if each.commit != oid]
-    return Dropped(oid)
+    return KeptDropped(oid)
 
 
 def _copies_behind(group: Group, oid: str) -> set[str]:

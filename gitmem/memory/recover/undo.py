@@ -34,7 +34,7 @@ from gitmem.store.repository import Commit, Repository, Snapshot
 from gitmem.store.transaction.capture import Captured
 from gitmem.store.transaction.publish import Plan, Step
 
-__all__ = ["Left", "Undone", "undo"]
+__all__ = ["NotUndone", "Undone", "undo"]
 
 
 class Undone(NamedTuple):
@@ -43,7 +43,7 @@ class Undone(NamedTuple):
     commit: str
     undone: tuple[str, ...]
     changes: tuple[Change, ...]
-    left: tuple[Left, ...] = ()
+    left: tuple[NotUndone, ...] = ()
     captured: tuple[Captured, ...] = ()
     pending: bool = False
     reopened: tuple[str, ...] = ()
@@ -197,7 +197,7 @@ def _title(commits: Sequence[Commit]) -> str:
     return first if len(commits) == 1 else f"{len(commits)} commits, the newest: {first}"
 
 
-class Left(NamedTuple):
+class NotUndone(NamedTuple):
     """Something that could not be undone cleanly and was left as it is."""
 
     commit: str
@@ -274,7 +274,7 @@ class Reversal:
         """The commits of which nothing is left ..."""
         self.partly: list[str] = []
         """... and those of which something was taken back."""
-        self.left: list[Left] = []
+        self.left: list[NotUndone] = []
         self.changes: tuple[Change, ...] = ()
 
     def files(self, snapshot: Snapshot) -> dict[str, bytes | None]:
@@ -309,7 +309,7 @@ class _Work:
     def _read(self, path: str) -> bytes | None:
         return self.now[path] if path in self.now else self._snapshot.read(path)
 
-    def take_back(self, commit: Commit) -> tuple[list[Left], bool]:
+    def take_back(self, commit: Commit) -> tuple[list[NotUndone], bool]:
         """Undo one commit as far as possible; tell what is left, and whether anything changed."""
         left, changed = list(self._lost(commit)), False
         effects = list(effect_of(self._repository, commit))
@@ -320,14 +320,14 @@ class _Work:
                 self._check_still_there(effect, moved)
                 files = self._reversed(effect)
             except _NotClean as error:
-                left.append(Left(commit.oid, effect.path, str(error)))
+                left.append(NotUndone(commit.oid, effect.path, str(error)))
                 continue
             except ObjectDamaged as error:
                 why = f"a version of it cannot be read: {error.message}"
-                left.append(Left(commit.oid, effect.path, why))
+                left.append(NotUndone(commit.oid, effect.path, why))
                 continue
             except PathRefused as error:
-                left.append(Left(commit.oid, effect.path, error.message))
+                left.append(NotUndone(commit.oid, effect.path, error.message))
                 continue
             changed = changed or any(data != self._read(path) for path, data in files.items())
             self.now.update(files)
@@ -341,11 +341,11 @@ class _Work:
             return [*left, *_rest(commit, effects, left)], False
         return left, changed
 
-    def _lost(self, commit: Commit) -> Iterator[Left]:
+    def _lost(self, commit: Commit) -> Iterator[NotUndone]:
         """The folders of COMMIT, or all its files, that nobody can read; files are effects."""
         for each in own_lacks(self._repository.objects, commit):
             if each.kind != "blob":
-                yield Left(commit.oid, each.path, each.told)
+                yield NotUndone(commit.oid, each.path, each.told)
 
     def _moved_entries(self, effects: Sequence[Effect]) -> frozenset[str]:
         """What the entries say that a commit took out of one file and put into another."""
@@ -422,13 +422,13 @@ class _Work:
     def _blob(self, node: Node | None) -> bytes | None:
         return self._repository.objects.read_as("blob", node.oid) if node else None
 
-    def without_secrets(self) -> Iterator[Left]:
+    def without_secrets(self) -> Iterator[NotUndone]:
         """Leave files as they are that would hold a credential again."""
         for path, data in list(self.now.items()):
             rule = self._credential(path, data) if data and path in self.now else ""
             if rule:
                 yield from (
-                    Left(commit, path, _exposing(commit, path, rule))
+                    NotUndone(commit, path, _exposing(commit, path, rule))
                     for commit in self._touched[path]
                 )
                 del self.now[path]
@@ -455,11 +455,15 @@ def _said(data: bytes) -> set[str]:
     return {wording(each.block) for each in parse(data.decode("utf-8", "surrogateescape"))}
 
 
-def _rest(commit: Commit, effects: Sequence[Effect], left: Sequence[Left]) -> Iterator[Left]:
+def _rest(
+    commit: Commit, effects: Sequence[Effect], left: Sequence[NotUndone]
+) -> Iterator[NotUndone]:
     known = {each.path for each in left}
     for effect in effects:
         if effect.path not in known:
-            yield Left(commit.oid, effect.path, "it belongs together with what cannot be undone")
+            yield NotUndone(
+                commit.oid, effect.path, "it belongs together with what cannot be undone"
+            )
 
 
 def _entries_undone(

@@ -16,12 +16,12 @@ from gitmem.memory.group import Group
 from gitmem.model.access import check_access
 from gitmem.store.job_log import Job, append_job, last_runs
 
-__all__ = ["Job", "Told", "last_jobs", "log_job", "traced"]
+__all__ = ["Job", "JobOutcome", "last_jobs", "log_job", "traced"]
 
 Done = TypeVar("Done")
 
 
-class Told(NamedTuple):
+class JobOutcome(NamedTuple):
     """What a run has to say of itself."""
 
     outcome: str
@@ -53,7 +53,7 @@ def traced(
     group: Group,
     job: str,
     run: Callable[[], Done],
-    tell: Callable[[Done], Told],
+    tell: Callable[[Done], JobOutcome],
     refusals: tuple[type[GitmemError], ...] = (),
 ) -> Done:
     """Call RUN and leave a trace of what TELL says of its result, or of why it failed.
@@ -62,17 +62,17 @@ def traced(
     """
     began = perf_counter()
 
-    def log(told: Told) -> None:
+    def log(told: JobOutcome) -> None:
         took = perf_counter() - began
         log_job(group, job, told.outcome, found=told.found, detail=told.detail, seconds=took)
 
     try:
         done = run()
     except refusals as error:
-        log(Told("nothing", why(error)))
+        log(JobOutcome("nothing", why(error)))
         raise
     except BaseException as error:
-        log(Told("failed", why(error)))
+        log(JobOutcome("failed", why(error)))
         raise
     log(tell(done))
     return done

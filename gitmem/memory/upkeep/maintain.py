@@ -19,8 +19,8 @@ from gitmem.cache.maintained import Quiet, keep_quiet, quiet
 from gitmem.errors import GitmemError, StorageFailed
 from gitmem.memory.clock import ENV, Clock
 from gitmem.memory.group import Group, Store, Who, is_where_left, not_found, time_now
-from gitmem.memory.upkeep.jobs import Told, last_jobs, log_job, why
-from gitmem.memory.upkeep.steps import STEPS, Limits, Step
+from gitmem.memory.upkeep.jobs import JobOutcome, last_jobs, log_job, why
+from gitmem.memory.upkeep.tasks import TASKS, PackLimits, UpkeepTask
 from gitmem.memory.write.quiet import prune
 from gitmem.model.access import MAIN, check_access
 from gitmem.model.paths import check_group
@@ -32,7 +32,7 @@ from gitmem.store.refs import ref_tip
 from gitmem.store.repository import BRANCH
 from gitmem.store.worktree.fingerprint import Fingerprint, fingerprint
 
-__all__ = ["Limits", "Maintained", "Stepped", "maintain", "maintain_all"]
+__all__ = ["Maintained", "PackLimits", "Stepped", "maintain", "maintain_all"]
 
 Progress = Callable[[int, int], None]
 JOB = "maintain"
@@ -72,7 +72,7 @@ def maintain(
     group: Group,
     *,
     dry_run: bool = False,
-    limits: Limits | None = None,
+    limits: PackLimits | None = None,
     progress: Progress | None = None,
 ) -> Maintained:
     """Do what is due; with DRY_RUN, only say what that is."""
@@ -83,7 +83,7 @@ def maintain(
 
 
 def _maintained(
-    group: Group, dry_run: bool, limits: Limits | None, progress: Progress | None = None
+    group: Group, dry_run: bool, limits: PackLimits | None, progress: Progress | None = None
 ) -> Maintained:
     check_access(group.acting, group.name, write=True)
     began = perf_counter()
@@ -102,7 +102,7 @@ def maintain_all(
     acting: str | None = None,
     now: Clock | None = None,
     dry_run: bool = False,
-    limits: Limits | None = None,
+    limits: PackLimits | None = None,
     progress: Progress | None = None,
 ) -> tuple[Maintained, ...]:
     """The same for every group on which ACTING may act; one that is damaged stops no other."""
@@ -131,15 +131,15 @@ def maintain_all(
 
 
 def _walked(
-    group: Group, dry_run: bool, limits: Limits | None, progress: Progress | None
+    group: Group, dry_run: bool, limits: PackLimits | None, progress: Progress | None
 ) -> tuple[Stepped, ...]:
     """Look at each step, do what is due, and remember if nothing was."""
     before = _state(group)  # first: what comes meanwhile has not been looked at
     done = []
-    for step in STEPS:
-        done.append(_stepped(group, step, dry_run, limits or Limits()))
+    for step in TASKS:
+        done.append(_stepped(group, step, dry_run, limits or PackLimits()))
         if progress:
-            progress(len(done), len(STEPS))
+            progress(len(done), len(TASKS))
     if not dry_run:
         _clear_failures(group, done)
     if before and not dry_run and not limits and all(each.outcome == "nothing" for each in done):
@@ -158,7 +158,7 @@ def _clear_failures(group: Group, done: Sequence[Stepped]) -> None:
             log_job(group, each.step, "nothing", detail=each.detail)
 
 
-def _stepped(group: Group, step: Step, dry_run: bool, limits: Limits) -> Stepped:
+def _stepped(group: Group, step: UpkeepTask, dry_run: bool, limits: PackLimits) -> Stepped:
     began = perf_counter()
     try:
         due = step.due(group, limits)
@@ -167,7 +167,7 @@ def _stepped(group: Group, step: Step, dry_run: bool, limits: Limits) -> Stepped
         told = step.do(group, limits)
         found = Stepped(step.name, told.outcome, told.detail)
     except (GitmemError, OSError) as error:
-        found, told = _failure(step.name, error), Told("failed", why(error))
+        found, told = _failure(step.name, error), JobOutcome("failed", why(error))
     if found.outcome != "nothing" and not (dry_run or step.has_trace):
         took = perf_counter() - began
         detail = told.detail
@@ -215,7 +215,7 @@ def _quiet_now(group: Group) -> Quiet | None:
 
 def _all_quiet(known: Quiet) -> tuple[Stepped, ...]:
     then = datetime.fromtimestamp(known.since, UTC).isoformat(" ", "minutes")
-    return tuple(Stepped(each.name, "nothing", f"nothing since {then}") for each in STEPS)
+    return tuple(Stepped(each.name, "nothing", f"nothing since {then}") for each in TASKS)
 
 
 def _state(group: Group) -> Quiet | None:

@@ -23,7 +23,7 @@ from gitmem.cache.maintained import (
 )
 from gitmem.errors import Busy, Damaged, GroupRefused
 from gitmem.memory.group import Group
-from gitmem.memory.upkeep.jobs import Told, traced
+from gitmem.memory.upkeep.jobs import JobOutcome, traced
 from gitmem.model.commit_messages import parse
 from gitmem.store.lock import WAIT
 
@@ -137,7 +137,7 @@ def snapshot_missed(
         refusals = (GroupRefused,) if wait else (Busy, GroupRefused)
         left = None if is_all else found.settled
         made = lambda: _made(group, chosen, wait, left, until)  # noqa: E731
-        names = traced(group, "snapshot", made, told, refusals)
+        names = traced(group, "snapshot", made, job_outcome, refusals)
     if is_all and perf_counter() <= until:
         forget_settled(group.gitdir)
     return names
@@ -153,9 +153,9 @@ def note_gap(group: Group) -> None:
             keep_settled(group.gitdir, found.settled)
 
 
-def told(names: tuple[str, ...]) -> Told:
+def job_outcome(names: tuple[str, ...]) -> JobOutcome:
     """What this leaves as its trace."""
-    return Told("done" if names else "nothing", f"{', '.join(names)} made late", len(names))
+    return JobOutcome("done" if names else "nothing", f"{', '.join(names)} made late", len(names))
 
 
 def _made(

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from gitmem.errors import BadInput, Conflict, NotFound
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_at
-from gitmem.memory.upkeep.jobs import Told, traced
+from gitmem.memory.upkeep.jobs import JobOutcome, traced
 from gitmem.memory.upkeep.rollups_due import digest_of_pages, rolled_layer, shelf_of
 from gitmem.memory.write.apply import Edit, encoded
 from gitmem.memory.write.capture import adopt_all
@@ -126,12 +126,12 @@ def rollup(
                 return work.recognised(writer.repository.snapshot(earlier), digest_of([request]))
             return _written(writer, work)
 
-    return traced(group, OP, run, _told, (Conflict, NotFound))
+    return traced(group, OP, run, _job_outcome, (Conflict, NotFound))
 
 
-def _told(done: RolledUp) -> Told:
+def _job_outcome(done: RolledUp) -> JobOutcome:
     what = f"{done.path}: {counted(len(done.sources), 'page')}"
-    return Told("nothing" if done.recognised else "done", what, len(done.sources))
+    return JobOutcome("nothing" if done.recognised else "done", what, len(done.sources))
 
 
 def _check_said(gist: str, text: str, operation: str) -> None:

@@ -34,7 +34,7 @@ class Source(NamedTuple):
     readable: bool = True
 
 
-class Due(NamedTuple):
+class DueRollup(NamedTuple):
     """A period that is over, has pages and no summary."""
 
     layer: str
@@ -73,7 +73,7 @@ class RollupsDue(NamedTuple):
     today: date
     layers: tuple[str, ...]
     """The layers that were looked at."""
-    due: tuple[Due, ...] = ()
+    due: tuple[DueRollup, ...] = ()
     waiting: tuple[MonthWaiting, ...] = ()
     late: tuple[Late, ...] = ()
     undated: tuple[str, ...] = ()
@@ -98,7 +98,7 @@ def rollups_due(group: Group, *, layer: str = "", texts: bool = True) -> Rollups
     )
 
 
-def _oldest_first(due: Due) -> tuple[date, bool]:
+def _oldest_first(due: DueRollup) -> tuple[date, bool]:
     return due.last, due.type == "month"
 
 
@@ -125,11 +125,11 @@ class _Look:
             self._undated,
         )
 
-    def _due(self, period: Period) -> Due:
+    def _due(self, period: Period) -> DueRollup:
         pages = self._shelf.sources(period)
         match, layer = digest_of_pages(pages), self._layer.name
         call = f"gitmem rollup {period.type} {period.name} --layer {quote(layer)}"
-        return Due(
+        return DueRollup(
             layer,
             period.type,
             period.name,

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_of
-from gitmem.memory.upkeep.jobs import Told, traced
+from gitmem.memory.upkeep.jobs import JobOutcome, traced
 from gitmem.memory.write.capture import adopt_all
 from gitmem.memory.write.free_path import check_place
 from gitmem.memory.write.open_edits import scan_edits
@@ -55,20 +55,22 @@ class Rotated(NamedTuple):
 
 def rotate(group: Group, *, reason: str = "") -> Rotated:
     """Let each log of a day that is over go to its date; one of today stays as it is."""
-    return traced(group, "rotate", lambda: _rotate(group, reason), told)
+    return traced(group, "rotate", lambda: _rotate(group, reason), job_outcome)
 
 
-def told(done: Rotated) -> Told:
+def job_outcome(done: Rotated) -> JobOutcome:
     """What a rotation leaves as its trace."""
     if not done.logs:
-        return Told("nothing", "the layout has no log")
+        return JobOutcome("nothing", "the layout has no log")
     if not done.changed:
-        return Told("nothing", f"{', '.join(done.logs)} is of today, {done.today}", len(done.logs))
+        return JobOutcome(
+            "nothing", f"{', '.join(done.logs)} is of today, {done.today}", len(done.logs)
+        )
     made = [path for path in done.created if path not in dict(done.rotated)]
     words = [f"{old} went to {new}" for old, new in done.rotated]
     words += [f"{path} was made" for path in made]
     words += [f"{path} got its header back" for path in done.headed]
-    return Told("done", ", ".join(words), len(done.logs))
+    return JobOutcome("done", ", ".join(words), len(done.logs))
 
 
 def _rotate(group: Group, reason: str) -> Rotated:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from gitmem.errors import BadInput
 from gitmem.memory.group import Group
-from gitmem.memory.upkeep.jobs import Told, traced
+from gitmem.memory.upkeep.jobs import JobOutcome, traced
 from gitmem.memory.write.capture import capture
 from gitmem.model.commit_messages import visible
 from gitmem.store.repository import Repository, differences
@@ -63,16 +63,16 @@ class SnapshotRow(NamedTuple):
 
 def snapshot(group: Group, *, force: bool = False, reason: str = "") -> Snapshotted:
     """Capture what was edited, then tag what the group holds; once a day unless FORCE."""
-    return traced(group, "snapshot", lambda: _snapshot(group, force, reason), told)
+    return traced(group, "snapshot", lambda: _snapshot(group, force, reason), job_outcome)
 
 
-def told(done: Snapshotted) -> Told:
+def job_outcome(done: Snapshotted) -> JobOutcome:
     """What a snapshot leaves as its trace."""
     if done.outcome == "exists":
-        return Told("nothing", f"{done.name} was made before")
+        return JobOutcome("nothing", f"{done.name} was made before")
     if done.outcome == "unchanged":
-        return Told("nothing", "no memory changes since the last one")
-    return Told("done", f"{done.name}, {done.changes:,} changed", done.changes)
+        return JobOutcome("nothing", "no memory changes since the last one")
+    return JobOutcome("done", f"{done.name}, {done.changes:,} changed", done.changes)
 
 
 def _snapshot(group: Group, force: bool, reason: str) -> Snapshotted:

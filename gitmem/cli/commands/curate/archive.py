@@ -18,7 +18,7 @@ from gitmem.model.text.quoting import quoted
 
 if TYPE_CHECKING:
     from gitmem.memory.curate.archive import Archived
-    from gitmem.memory.recover.archived import ArchivedList, ArchivedThing
+    from gitmem.memory.recover.archived import ArchivedItem, ArchivedList
 
 
 @declare("archive")
@@ -92,7 +92,7 @@ def _table(call: Invocation, found: ArchivedList) -> Iterator[str]:
     return columns(_row(each, now) for each in found.archived)
 
 
-def _row(thing: ArchivedThing, now: datetime) -> tuple[str, ...]:
+def _row(thing: ArchivedItem, now: datetime) -> tuple[str, ...]:
     since = ago(thing.time, now) if thing.time else "-"
     why = " ".join(thing.reason.split())
     return (since, thing.agent or "-", thing.address, thing.source or "-", why)

@@ -27,7 +27,7 @@ from gitmem.model.text.numbers import counted
 if TYPE_CHECKING:
     from gitmem.memory.upkeep.compact import Compacted
     from gitmem.memory.upkeep.rollup import RolledUp
-    from gitmem.memory.upkeep.rollups_due import Due, RollupsDue
+    from gitmem.memory.upkeep.rollups_due import DueRollup, RollupsDue
 
 
 ROLLUP_EXAMPLE = "for example `... | gitmem rollup week 2026-W07 --summary TEXT -`"
@@ -158,7 +158,7 @@ def _remarks(found: RollupsDue) -> Iterator[str]:
         )
 
 
-def _row(call: Invocation, due: Due) -> dict[str, Any]:
+def _row(call: Invocation, due: DueRollup) -> dict[str, Any]:
     """A period as a document has it."""
     names = {"first": "from", "last": "to"}
     facts = {names.get(key, key): value for key, value in due._asdict().items()}

@@ -17,7 +17,13 @@ from gitmem.model.text.quoting import quoted
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gitmem.memory.recover.held import Dropped, HeldAccepted, HeldEmptied, HeldShown, HeldThing
+    from gitmem.memory.recover.held import (
+        HeldAccepted,
+        HeldEmptied,
+        HeldShown,
+        HeldVersion,
+        TrashedVersion,
+    )
     from gitmem.memory.recover.ignore import HeldIgnored, IgnoredRow
 
 
@@ -64,7 +70,9 @@ def _list(call: Invocation, *, trash: bool = False) -> None:
         call.remark("the trash is empty" if trash else "nothing is held")
 
 
-def _trash_table(call: Invocation, dropped: tuple[Dropped, ...], now: datetime) -> Iterator[str]:
+def _trash_table(
+    call: Invocation, dropped: tuple[TrashedVersion, ...], now: datetime
+) -> Iterator[str]:
     rows = [
         (
             each.id,
@@ -89,7 +97,7 @@ def _when(text: str, now: datetime) -> str:
         return ""
 
 
-def _table(call: Invocation, things: tuple[HeldThing, ...]) -> Iterator[str]:
+def _table(call: Invocation, things: tuple[HeldVersion, ...]) -> Iterator[str]:
     rows = [
         (
             each.path,

@@ -15,7 +15,7 @@ from gitmem.cli.style import columns, short, visible
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gitmem.memory.recover.kept import Kept, Restored
+    from gitmem.memory.recover.kept import KeptCommit, KeptRestored
 
 
 @group("kept")
@@ -48,7 +48,7 @@ def _list(call: Invocation) -> None:
         call.remark("no commits are kept")
 
 
-def _table(call: Invocation, found: tuple[Kept, ...], now: datetime) -> Iterator[str]:
+def _table(call: Invocation, found: tuple[KeptCommit, ...], now: datetime) -> Iterator[str]:
     rows = [
         (short(each.commit), ago(each.time, now), visible(each.subject), _brief(each.how))
         for each in found
@@ -95,7 +95,7 @@ def restore(call: Invocation, commit: str, allow_secret: tuple[str, ...]) -> Non
     call.answer(done, [_restored(call, done)])
 
 
-def _restored(call: Invocation, done: Restored) -> str:
+def _restored(call: Invocation, done: KeptRestored) -> str:
     if not done.changed:
         return f"{short(done.kept)} is on the branch already"
     merged = "" if done.commit == done.kept else f", merged as {short(done.commit)}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import Busy, Damaged
 from gitmem.memory.group import Group, is_where_left, scanned_in
-from gitmem.memory.upkeep.jobs import Told, last_jobs
+from gitmem.memory.upkeep.jobs import JobOutcome, last_jobs
 from gitmem.model.text.numbers import counted
 from gitmem.store.fsck.acknowledged import read_acknowledged
 from gitmem.store.fsck.check import VERIFIED, losses
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 WEEK = 7
 
 
-class Limits(NamedTuple):
+class PackLimits(NamedTuple):
     """From where on something is too much."""
 
     loose: int = 6000
@@ -44,17 +44,17 @@ class Due(NamedTuple):
     why: str
 
 
-class Step(NamedTuple):
+class UpkeepTask(NamedTuple):
     """One thing that maintenance looks after."""
 
     name: str
-    due: Callable[[Group, Limits], Due]
-    do: Callable[[Group, Limits], Told]
+    due: Callable[[Group, PackLimits], Due]
+    do: Callable[[Group, PackLimits], JobOutcome]
     has_trace: bool = False
     """True when it is a job of its own, which leaves its own trace."""
 
 
-def _recover_due(group: Group, limits: Limits) -> Due:
+def _recover_due(group: Group, limits: PackLimits) -> Due:
     record = Lock(lock_path(group.gitdir)).peek()
     if record is None and not is_where_left(group):
         return Due(True, "the branch is not where gitmem left it")
@@ -73,7 +73,7 @@ def _swapped_out(group: Group) -> int:
     return 0
 
 
-def _recover(group: Group, limits: Limits) -> Told:
+def _recover(group: Group, limits: PackLimits) -> JobOutcome:
     before = _recover_due(group, limits)
     with group.writing() as writer:  # taking the lock is what does it
         writer.sweep()
@@ -81,14 +81,14 @@ def _recover(group: Group, limits: Limits) -> Told:
         mended += [each.told for each in writer.put_forward]
         pending = writer.pending
     if mended:
-        return Told("done", "; ".join(mended), len(mended))
+        return JobOutcome("done", "; ".join(mended), len(mended))
     if pending:
-        return Told("skipped", f"{before.why}: somebody still has a file open")
+        return JobOutcome("skipped", f"{before.why}: somebody still has a file open")
     done = before.why.replace("is not finished", "was finished")
-    return Told("done" if before.why != done else "nothing", done, found)
+    return JobOutcome("done" if before.why != done else "nothing", done, found)
 
 
-def _keep_due(group: Group, limits: Limits) -> Due:
+def _keep_due(group: Group, limits: PackLimits) -> Due:
     from gitmem.store.lost_commits.keep_lost import may_be_lost
 
     if may_be_lost(group.gitdir):
@@ -96,17 +96,17 @@ def _keep_due(group: Group, limits: Limits) -> Due:
     return Due(False, "nobody moved the branch back")
 
 
-def _keep(group: Group, limits: Limits) -> Told:
+def _keep(group: Group, limits: PackLimits) -> JobOutcome:
     from gitmem.store.lost_commits.keep_lost import keep_lost
 
     with group.writing() as writer:  # which puts back what nobody meant to drop
         found = list(keep_lost(writer.repository))
     if not found:
-        return Told("nothing", "no commit has left the branch")
-    return Told("done", "; ".join(f"{oid[:10]}: {what}" for oid, what in found), len(found))
+        return JobOutcome("nothing", "no commit has left the branch")
+    return JobOutcome("done", "; ".join(f"{oid[:10]}: {what}" for oid, what in found), len(found))
 
 
-def _capture_due(group: Group, limits: Limits) -> Due:
+def _capture_due(group: Group, limits: PackLimits) -> Due:
     from gitmem.memory.write.open_edits import pending_edits
 
     scan = pending_edits(group)
@@ -114,14 +114,16 @@ def _capture_due(group: Group, limits: Limits) -> Due:
     return Due(bool(scan.edits), words + _held(len(scan.held)) + _claimed(scan))
 
 
-def _capture(group: Group, limits: Limits) -> Told:
+def _capture(group: Group, limits: PackLimits) -> JobOutcome:
     from gitmem.memory.write.capture import capture
 
     done = capture(group)
     paths = ", ".join(each.path for each in done.captured)
     outcome = "done" if done.captured else "nothing"
     found = len(done.captured) + len(done.held)
-    return Told(outcome, (paths or "no edits") + _held(len(done.held)) + _claimed(done), found)
+    return JobOutcome(
+        outcome, (paths or "no edits") + _held(len(done.held)) + _claimed(done), found
+    )
 
 
 def _claimed(found: Scan | CapturedAll) -> str:
@@ -134,23 +136,23 @@ def _held(number: int) -> str:
     return f", {number:,} held" if number else ""
 
 
-def _migrate_due(group: Group, limits: Limits) -> Due:
+def _migrate_due(group: Group, limits: PackLimits) -> Due:
     from gitmem.memory.curate.migrate import due_migration
 
     due = due_migration(group)
     return Due(due.changed, due.told or due.left or "all files have the form of the layout")
 
 
-def _migrate(group: Group, limits: Limits) -> Told:
+def _migrate(group: Group, limits: PackLimits) -> JobOutcome:
     from gitmem.memory.curate.migrate import migrate_due
 
     done = migrate_due(group)
     if not done.changed:
-        return Told("skipped", done.left)
-    return Told("done", done.told, len(done.renamed) + done.sections)
+        return JobOutcome("skipped", done.left)
+    return JobOutcome("done", done.told, len(done.renamed) + done.sections)
 
 
-def _rotate_due(group: Group, limits: Limits) -> Due:
+def _rotate_due(group: Group, limits: PackLimits) -> Due:
     from gitmem.memory.layouts import layout_of
     from gitmem.model.layout.daylog import header_day
 
@@ -167,13 +169,13 @@ def _rotate_due(group: Group, limits: Limits) -> Due:
     return Due(False, f"{', '.join(each.path for each in logs)} is of today, {today}")
 
 
-def _rotate(group: Group, limits: Limits) -> Told:
-    from gitmem.memory.upkeep.rotate import rotate, told
+def _rotate(group: Group, limits: PackLimits) -> JobOutcome:
+    from gitmem.memory.upkeep.rotate import job_outcome, rotate
 
-    return told(rotate(group))
+    return job_outcome(rotate(group))
 
 
-def _snapshot_due(group: Group, limits: Limits) -> Due:
+def _snapshot_due(group: Group, limits: PackLimits) -> Due:
     from gitmem.cache.maintained import settled_day
     from gitmem.memory.upkeep.missed_snapshots import ALL, missed_days
     from gitmem.memory.upkeep.snapshot import PREFIX, latest
@@ -195,18 +197,20 @@ def _snapshot_due(group: Group, limits: Limits) -> Due:
     return Due(True, f"memory changed since {last.name}")
 
 
-def _snapshot(group: Group, limits: Limits) -> Told:
+def _snapshot(group: Group, limits: PackLimits) -> JobOutcome:
     from gitmem.memory.upkeep.missed_snapshots import snapshot_missed
-    from gitmem.memory.upkeep.snapshot import snapshot, told
+    from gitmem.memory.upkeep.snapshot import job_outcome, snapshot
 
-    late, done = snapshot_missed(group), told(snapshot(group))
+    late, done = snapshot_missed(group), job_outcome(snapshot(group))
     if not late:
         return done
     today = [done.detail] if done.outcome == "done" else []
-    return Told("done", "; ".join([f"{', '.join(late)} made late", *today]), done.found + len(late))
+    return JobOutcome(
+        "done", "; ".join([f"{', '.join(late)} made late", *today]), done.found + len(late)
+    )
 
 
-def _report_due(group: Group, limits: Limits) -> Due:
+def _report_due(group: Group, limits: PackLimits) -> Due:
     from gitmem.memory.curate.report import JOB
 
     last = next((each for each in last_jobs(group) if each.job == JOB), None)
@@ -216,20 +220,20 @@ def _report_due(group: Group, limits: Limits) -> Due:
     return Due(days >= WEEK, f"the last one was made {counted(days, 'day')} ago")
 
 
-def _report(group: Group, limits: Limits) -> Told:
-    from gitmem.memory.curate.report import made_report, told
+def _report(group: Group, limits: PackLimits) -> JobOutcome:
+    from gitmem.memory.curate.report import job_outcome, made_report
 
-    return told(made_report(group))
+    return job_outcome(made_report(group))
 
 
-def _scrub_due(group: Group, limits: Limits) -> Due:
+def _scrub_due(group: Group, limits: PackLimits) -> Due:
     tip = group.repository.tip()
     if group.repository.reference(VERIFIED) == tip:
         return Due(False, "everything was read before")
     return Due(True, "there are commits that nobody has read back")
 
 
-def _scrub(group: Group, limits: Limits) -> Told:
+def _scrub(group: Group, limits: PackLimits) -> JobOutcome:
     from gitmem.store.fsck.point_ref import point_if_free
     from gitmem.store.fsck.scrub import scrub
 
@@ -246,8 +250,8 @@ def _scrub(group: Group, limits: Limits) -> Told:
     # Nobody watches: what was healed is noted.
     words = "; ".join(filter(None, (words, lost, *group.damage)))
     if not point_if_free(group.gitdir, VERIFIED, tip, "sound"):
-        return Told("skipped", f"{words}, but a writer was at work: they will be read again")
-    return Told("done", words, found.commits + found.files)
+        return JobOutcome("skipped", f"{words}, but a writer was at work: they will be read again")
+    return JobOutcome("done", words, found.commits + found.files)
 
 
 def _known_losses(group: Group, lost: frozenset[str]) -> bool:
@@ -271,7 +275,7 @@ def _read_caches_back(group: Group) -> None:
             read_back(path, form)
 
 
-def _secrets_due(group: Group, limits: Limits) -> Due:
+def _secrets_due(group: Group, limits: PackLimits) -> Due:
     from gitmem.memory.context.exposed import waits_beside
 
     tip, known = group.repository.tip(), scanned_in(group.gitdir)[0].tip
@@ -279,39 +283,39 @@ def _secrets_due(group: Group, limits: Limits) -> Due:
     return Due(is_due, "commits by plain git are not searched yet" if is_due else "all searched")
 
 
-def _secrets(group: Group, limits: Limits) -> Told:
+def _secrets(group: Group, limits: PackLimits) -> JobOutcome:
     from gitmem.memory.context.exposed import open_secrets, scan_beside, scan_commits
 
     beside = scan_beside(group).found
     found = len(open_secrets(group, scan_commits(group), beside))
     words = f"{counted(found, 'secret')} found, see `gitmem check`" if found else "no secrets found"
-    return Told("done", words, found)
+    return JobOutcome("done", words, found)
 
 
-def _forget_due(group: Group, limits: Limits) -> Due:
+def _forget_due(group: Group, limits: PackLimits) -> Due:
     from gitmem.store.gc.prune_list import dropped
 
     found = bool(dropped(group.gitdir))
     return Due(found, "what was dropped is still on the disk" if found else "nothing was dropped")
 
 
-def _forget(group: Group, limits: Limits) -> Told:
+def _forget(group: Group, limits: PackLimits) -> JobOutcome:
     from gitmem.memory.transcripts.transcripts import ask_said, is_of_the_line, tip_of
     from gitmem.store.gc.prune import forget_dropped
     from gitmem.store.program import find_git
 
     if find_git() is None:
-        return Told("skipped", "to write packs anew needs git, which is not installed")
+        return JobOutcome("skipped", "to write packs anew needs git, which is not installed")
     # Whoever had the cache open while it was thrown away has kept its words.
     ask_said(group, tip_of(group), lambda _: None)
     try:
         gone = forget_dropped(group.gitdir, seconds=limits.seconds, stray=is_of_the_line)
     except Busy as error:
-        return Told("skipped", error.message)
-    return Told("done", f"{counted(gone.objects, 'object')} removed for good", gone.objects)
+        return JobOutcome("skipped", error.message)
+    return JobOutcome("done", f"{counted(gone.objects, 'object')} removed for good", gone.objects)
 
 
-def _pack_due(group: Group, limits: Limits) -> Due:
+def _pack_due(group: Group, limits: PackLimits) -> Due:
     from gitmem.store.gc.packing import loose_estimate, packs_of
 
     loose, packs = loose_estimate(group.gitdir), len(packs_of(group.gitdir))
@@ -319,23 +323,23 @@ def _pack_due(group: Group, limits: Limits) -> Due:
     return Due(is_due, f"about {counted(loose, 'loose object')}, {counted(packs, 'pack')}")
 
 
-def _pack(group: Group, limits: Limits) -> Told:
+def _pack(group: Group, limits: PackLimits) -> JobOutcome:
     from gitmem.store.gc.packing import pack
     from gitmem.store.program import find_git
 
     if find_git() is None:
         why = f"{_pack_due(group, limits).why}; packing needs git, which is not installed"
-        return Told("skipped", why)
+        return JobOutcome("skipped", why)
     try:
         done = pack(group.gitdir, seconds=limits.seconds, most_packs=limits.packs)
     except Busy as error:
-        return Told("skipped", error.message)
+        return JobOutcome("skipped", error.message)
     words = [f"{counted(done.objects, 'object')} packed"] if done.objects else []
     words += [f"{counted(done.packs, 'pack')} became one"] if done.packs else []
-    return Told("done", "; ".join([*words, *filter(None, [done.remark])]), done.objects)
+    return JobOutcome("done", "; ".join([*words, *filter(None, [done.remark])]), done.objects)
 
 
-def _graph_due(group: Group, limits: Limits) -> Due:
+def _graph_due(group: Group, limits: PackLimits) -> Due:
     from gitmem.store.gc.packing import has_graph, packs_of
 
     if has_graph(group.gitdir):
@@ -343,31 +347,35 @@ def _graph_due(group: Group, limits: Limits) -> Due:
     return Due(bool(packs_of(group.gitdir)), "there is none yet")
 
 
-def _graph(group: Group, limits: Limits) -> Told:
+def _graph(group: Group, limits: PackLimits) -> JobOutcome:
     from gitmem.store.gc.packing import write_graph
     from gitmem.store.program import find_git
 
     if find_git() is None:
-        return Told("skipped", "the commit-graph needs git, which is not installed")
+        return JobOutcome("skipped", "the commit-graph needs git, which is not installed")
     try:
         problem = write_graph(group.gitdir, seconds=limits.seconds)
     except Busy as error:
         problem = error.message
-    return Told("skipped", problem) if problem else Told("done", "the commit-graph was written")
+    return (
+        JobOutcome("skipped", problem)
+        if problem
+        else JobOutcome("done", "the commit-graph was written")
+    )
 
 
-STEPS = (
-    Step("recover", _recover_due, _recover),
-    Step("keep", _keep_due, _keep),
-    Step("capture", _capture_due, _capture),
-    Step("migrate", _migrate_due, _migrate),
-    Step("rotate", _rotate_due, _rotate, has_trace=True),
-    Step("snapshot", _snapshot_due, _snapshot, has_trace=True),
-    Step("report", _report_due, _report, has_trace=True),
-    Step("secrets", _secrets_due, _secrets),
-    Step("scrub", _scrub_due, _scrub),
-    Step("forget", _forget_due, _forget),
-    Step("pack", _pack_due, _pack),
-    Step("commit-graph", _graph_due, _graph),
+TASKS = (
+    UpkeepTask("recover", _recover_due, _recover),
+    UpkeepTask("keep", _keep_due, _keep),
+    UpkeepTask("capture", _capture_due, _capture),
+    UpkeepTask("migrate", _migrate_due, _migrate),
+    UpkeepTask("rotate", _rotate_due, _rotate, has_trace=True),
+    UpkeepTask("snapshot", _snapshot_due, _snapshot, has_trace=True),
+    UpkeepTask("report", _report_due, _report, has_trace=True),
+    UpkeepTask("secrets", _secrets_due, _secrets),
+    UpkeepTask("scrub", _scrub_due, _scrub),
+    UpkeepTask("forget", _forget_due, _forget),
+    UpkeepTask("pack", _pack_due, _pack),
+    UpkeepTask("commit-graph", _graph_due, _graph),
 )
 """In the order in which they are done: what one brings, the next ones see."""
