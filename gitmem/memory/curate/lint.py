@@ -59,18 +59,18 @@ def lint(group: Group) -> Linted:
     for path in _files(snapshot):
         layer = next((each for each in layout.layers if each.holds(path)), None)
         if layer is None or not _asks(layer):
-            findings += lint_markers(path, sound(snapshot, path) or b"")
+            findings += _lint_markers(path, sound(snapshot, path) or b"")
             continue
         checked += 1
         data = snapshot.read(path) or b""
-        findings += [*lint_markers(path, data), *lint_file(path, layer, data, settings)]
+        findings += [*_lint_markers(path, data), *_lint_file(path, layer, data, settings)]
         if layer.kind == KIND:
             entries += [PlacedEntry(path, layer, x) for x in entries_in(snapshot, path, layer)]
-    findings += [found for each in entries for found in lint_entry(each)]
+    findings += [found for each in entries for found in _lint_entry(each)]
     findings += duplicates(entries, layout)
     known = {(each.path, each.line) for each in findings if each.rule == SECRET}
     findings += (each for each in _committed_secrets(group) if (each.path, each.line) not in known)
-    return Linted(snapshot.commit, tuple(in_order(findings)), checked)
+    return Linted(snapshot.commit, tuple(_in_order(findings)), checked)
 
 
 def _committed_secrets(group: Group) -> Iterator[Lint]:
@@ -85,7 +85,7 @@ def _committed_secrets(group: Group) -> Iterator[Lint]:
 
 def duplicates(entries: Iterable[PlacedEntry], layout: Layout) -> Iterator[Lint]:
     """Those of ENTRIES that stand twice; what the layout names first is where one belongs."""
-    return lint_duplicates(_by_layer(entries, layout))
+    return _lint_duplicates(_by_layer(entries, layout))
 
 
 def _asks(layer: Layer) -> bool:
@@ -160,7 +160,7 @@ class PlacedEntry(NamedTuple):
         return f"{self.path}#{self.entry.slug}"
 
 
-def lint_file(path: str, layer: Layer, data: bytes, settings: Mapping[str, str]) -> Iterator[Lint]:
+def _lint_file(path: str, layer: Layer, data: bytes, settings: Mapping[str, str]) -> Iterator[Lint]:
     """What is to be said about one file; SETTINGS are the values that stand in `.env`."""
     text = data.decode("utf-8", "replace")
     if "no-secrets" in layer.lint:
@@ -170,7 +170,7 @@ def lint_file(path: str, layer: Layer, data: bytes, settings: Mapping[str, str])
     yield from _size(path, layer, len(data))
 
 
-def lint_markers(path: str, data: bytes) -> Iterator[Lint]:
+def _lint_markers(path: str, data: bytes) -> Iterator[Lint]:
     """Conflicts of a merge that somebody committed without resolving them."""
     for line in conflicts(data):
         message = f"line {line} begins an unresolved merge conflict"
@@ -181,7 +181,7 @@ def _resolve(path: str) -> str:
     return f"resolve it: gitmem edit {quoted(path)}"
 
 
-def lint_entry(placed: PlacedEntry) -> Iterator[Lint]:
+def _lint_entry(placed: PlacedEntry) -> Iterator[Lint]:
     """What is to be said about one entry."""
     path, layer, entry = placed
     for each in remarks(entry, layer):
@@ -190,7 +190,7 @@ def lint_entry(placed: PlacedEntry) -> Iterator[Lint]:
         yield Lint(each.rule, path, placed.address, entry.line, each.text, hint)
 
 
-def lint_duplicates(entries: Iterable[PlacedEntry]) -> Iterator[Lint]:
+def _lint_duplicates(entries: Iterable[PlacedEntry]) -> Iterator[Lint]:
     """Entries that stand twice in places of which only one may have them."""
     titles: dict[tuple[str, str], PlacedEntry] = {}
     texts: dict[tuple[str, str], PlacedEntry] = {}
@@ -284,6 +284,6 @@ def _duplicate(first: PlacedEntry, second: PlacedEntry) -> Lint:
     return Lint("duplicate", second.path, second.address, second.entry.line, message, hint)
 
 
-def in_order(findings: Iterable[Lint]) -> Sequence[Lint]:
+def _in_order(findings: Iterable[Lint]) -> Sequence[Lint]:
     """FINDINGS by file and line."""
     return sorted(findings, key=lambda each: (each.path, each.line, each.rule))
