@@ -53,8 +53,7 @@ if TYPE_CHECKING:
     from gitmem.memory.transcripts.checkpoint import TranscriptCheckpointed
     from gitmem.memory.transcripts.pending import TranscriptPending
     from gitmem.memory.transcripts.prune import TranscriptPruned
-    from gitmem.memory.transcripts.show import TranscriptList, TranscriptShown
-    from gitmem.memory.transcripts.status import TranscriptStatus
+    from gitmem.memory.transcripts.status import TranscriptList, TranscriptShown, TranscriptStatus
     from gitmem.memory.upkeep.compact import Compacted
     from gitmem.memory.upkeep.maintain import Maintained
     from gitmem.memory.upkeep.rollup import RolledUp
@@ -542,13 +541,13 @@ class Group:
 
     def transcript_list(self) -> TranscriptList:
         """The chats."""
-        from gitmem.memory.transcripts.show import transcript_list
+        from gitmem.memory.transcripts.status import transcript_list
 
         return transcript_list(self._group)
 
     def transcript_show(self, chat: str, *, last: int = 0) -> TranscriptShown:
         """The messages of a chat, or the last ones."""
-        from gitmem.memory.transcripts.show import transcript_show
+        from gitmem.memory.transcripts.status import transcript_show
 
         return transcript_show(self._group, chat, last=last)
 

@@ -200,8 +200,8 @@ def test_the_walk_lets_through_what_is_allowed(path: str, source: str) -> None:
 # by name is the one exception: it has to write back what it reads.
 MAKERS = {
     "ForModel": {"gitmem/model/context/escape.py", "gitmem/model/context/render.py"},
-    "exact": {"gitmem/integrations/mcp/tools/texts.py"},
-    "additionalContext": {"gitmem/integrations/hooks/dialects.py"},
+    "exact": {"gitmem/integrations/mcp/texts.py"},
+    "additionalContext": {"gitmem/integrations/hooks/protocol.py"},
     "TextContent": {"gitmem/integrations/mcp/server.py"},
 }
 
@@ -264,8 +264,8 @@ def test_a_type_says_what_is_for_a_model() -> None:
     """mypy, which is strict here, holds the rest: nothing else is taken there."""
     doors = {
         "gitmem/integrations/hooks/answer.py": "context: ForModel",
-        "gitmem/integrations/hooks/dialects.py": "context: ForModel",
-        "gitmem/integrations/mcp/tools/texts.py": "text: ForModel",
+        "gitmem/integrations/hooks/protocol.py": "context: ForModel",
+        "gitmem/integrations/mcp/texts.py": "text: ForModel",
         "gitmem/memory/context/inject.py": "memory_context: ForModel",
     }
     for path, said in doors.items():

@@ -11,7 +11,7 @@ from gitmem.memory.context.retrieve import HALF, PER_FILE, RETRIEVED
 from gitmem.memory.read import memory_actions
 from gitmem.memory.search.search import Hit
 from gitmem.memory.transcripts import add as transcript_add
-from gitmem.memory.transcripts import leases
+from gitmem.memory.transcripts import pending
 from gitmem.memory.transcripts import pending as transcript_pending
 from gitmem.model.language import passages, ranking
 from gitmem.model.language import prompts as asking
@@ -86,7 +86,7 @@ def test_the_page_on_transcripts_has_what_is_printed(printed: str) -> None:
     [
         (("`transcripts: {threshold:",), Saying().threshold),
         (("`--chars`", "characters"), transcript_pending.CHARS),
-        (("minutes",), leases.LASTS.total_seconds() / 60),
+        (("minutes",), pending.LASTS.total_seconds() / 60),
         (("MiB", "text"), transcript_add.MAX_TEXT / 1024**2),
     ],
 )

@@ -23,7 +23,7 @@ from gitmem.memory.recover.held import held_drop, held_list
 from gitmem.memory.recover.kept import kept_list
 from gitmem.memory.search.search import search
 from gitmem.memory.transcripts.add import Spoken, transcript_add
-from gitmem.memory.transcripts.show import transcript_show
+from gitmem.memory.transcripts.status import transcript_show
 from gitmem.memory.upkeep.snapshot import snapshot
 from gitmem.store import fault_points
 from gitmem.store.worktree.held import HeldFolder

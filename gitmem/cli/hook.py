@@ -85,10 +85,11 @@ def _reported(raised: BaseException, args: Sequence[str]) -> int:
 
 def answer(call: HookCall, environ: Mapping[str, str]) -> int:
     """Read what the host says, print the answer, and give the exit code."""
-    from gitmem.integrations.hooks.answer import LARGEST, UNWATCHED, Asked, read_payload, respond
+    from gitmem.integrations.hooks.answer import UNWATCHED, respond
+    from gitmem.integrations.hooks.protocol import LARGEST, Event, read_payload
 
     settings = resolve(call.flags, environ)
-    asked = Asked(
+    event = Event(
         call.event,
         call.host if call.host in HOSTS else CLAUDE,
         {},
@@ -100,16 +101,16 @@ def answer(call: HookCall, environ: Mapping[str, str]) -> int:
         settings.now,
     )
     if call.event in UNWATCHED:
-        UNWATCHED[call.event](asked)
+        UNWATCHED[call.event](event)
         return 0
     if sys.stdin is None or sys.stdin.isatty():
         print("gitmem hook reads the JSON object of a host on standard input", file=sys.stderr)
         return 1
     from gitmem.integrations.hooks.deadline import limited
 
-    with limited(asked):
+    with limited(event):
         payload = read_payload(_heard(sys.stdin.fileno(), LARGEST + 1))
-        reply = None if payload is None else respond(asked._replace(payload=payload))
+        reply = None if payload is None else respond(event._replace(payload=payload))
     if reply is None:
         print("gitmem hook: what the host said is no JSON object", file=sys.stderr)
         return 1

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.integrations.mcp.tools.hints import for_models
+from gitmem.integrations.mcp.hints import for_models
 from gitmem.integrations.memory_tool.commands import MemoryCommands
 from gitmem.memory.group import Group, Store
 from tests.cli.test_editing import editor

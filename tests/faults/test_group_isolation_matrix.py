@@ -88,13 +88,15 @@ from gitmem.memory.search.messages import find_messages
 from gitmem.memory.search.passages import cache_path, find_passages
 from gitmem.memory.search.search import search
 from gitmem.memory.transcripts.add import Spoken, transcript_add
-from gitmem.memory.transcripts.checkpoint import transcript_checkpoint
+from gitmem.memory.transcripts.checkpoint import (
+    Summarised,
+    transcript_checkpoint,
+    transcript_summarised,
+)
 from gitmem.memory.transcripts.import_file import TranscriptImported, transcript_import
 from gitmem.memory.transcripts.pending import transcript_pending
 from gitmem.memory.transcripts.prune import transcript_prune
-from gitmem.memory.transcripts.show import transcript_list, transcript_show
-from gitmem.memory.transcripts.status import transcript_status
-from gitmem.memory.transcripts.summarised import Summarised, transcript_summarised
+from gitmem.memory.transcripts.status import transcript_list, transcript_show, transcript_status
 from gitmem.memory.transcripts.transcripts import (
     ask_said,
     last_closed,

@@ -31,8 +31,7 @@ from gitmem.memory.transcripts.add import Spoken, TranscriptAdded, transcript_ad
 from gitmem.memory.transcripts.checkpoint import StaleToken, transcript_checkpoint
 from gitmem.memory.transcripts.pending import SyncInFlight, transcript_pending
 from gitmem.memory.transcripts.prune import TranscriptPruned, transcript_prune
-from gitmem.memory.transcripts.show import transcript_list, transcript_show
-from gitmem.memory.transcripts.status import transcript_status
+from gitmem.memory.transcripts.status import transcript_list, transcript_show, transcript_status
 from gitmem.memory.upkeep.maintain import Maintained, PackLimits, maintain
 from gitmem.memory.write.write import Edit, write
 from gitmem.model.transcripts.batches import REF, Message

@@ -42,7 +42,7 @@ from gitmem.memory.transcripts.checkpoint import transcript_checkpoint
 from gitmem.memory.transcripts.import_file import Line, transcript_import
 from gitmem.memory.transcripts.pending import transcript_pending
 from gitmem.memory.transcripts.prune import transcript_prune
-from gitmem.memory.transcripts.show import transcript_show
+from gitmem.memory.transcripts.status import transcript_show
 from gitmem.memory.upkeep.compact import compact
 from gitmem.memory.upkeep.jobs import last_jobs
 from gitmem.memory.upkeep.rollup import rollup

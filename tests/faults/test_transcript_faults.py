@@ -29,13 +29,12 @@ from gitmem.memory.recover.undo import undo
 from gitmem.memory.search.search import search
 from gitmem.memory.transcripts.add import Spoken, TranscriptAdded, transcript_add
 from gitmem.memory.transcripts.checkpoint import StaleToken, transcript_checkpoint
-from gitmem.memory.transcripts.leases import read_lease
 from gitmem.memory.transcripts.pending import (
     SyncInFlight,
+    read_lease,
     transcript_pending,
 )
-from gitmem.memory.transcripts.show import transcript_list, transcript_show
-from gitmem.memory.transcripts.status import transcript_status
+from gitmem.memory.transcripts.status import transcript_list, transcript_show, transcript_status
 from gitmem.memory.write.write import Edit, write
 from gitmem.model.commit_messages import parse
 from gitmem.model.transcripts.batches import NUMBERS, REF, Message, decode, is_batch, span

@@ -16,8 +16,9 @@ import pytest
 
 import gitmem as package
 from gitmem.integrations.doctor.machine import store_findings
-from gitmem.integrations.hooks.answer import HANDLERS, Asked, respond
+from gitmem.integrations.hooks.answer import HANDLERS, respond
 from gitmem.integrations.hooks.deadline import GRACE, LARGEST, NAME, SECONDS, USUAL, late_hooks
+from gitmem.integrations.hooks.protocol import Event
 from gitmem.integrations.hosts.table import HOSTS
 from gitmem.integrations.install.locations import Program
 from gitmem.integrations.install.parts.hooks import wanted_handlers
@@ -72,10 +73,10 @@ class Held:
     def __init__(self, root: Path) -> None:
         self.root = root
 
-    def asked(self, event: str, **said: object) -> Asked:
+    def asked(self, event: str, **said: object) -> Event:
         """One event, in this process."""
         payload = {"session_id": "s", "cwd": "/", **said}
-        return Asked(event, "claude-code", payload, str(self.root), "main", None, "", {})
+        return Event(event, "claude-code", payload, str(self.root), "main", None, "", {})
 
     def group(self) -> Group:
         """Its group."""

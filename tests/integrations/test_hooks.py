@@ -21,13 +21,12 @@ from typing import Any, NamedTuple
 import pytest
 
 import gitmem as package
-from gitmem.integrations.hooks import detached
-from gitmem.integrations.hooks.answer import DRAIN, UNWATCHED, Asked, respond
+from gitmem.integrations.hooks import deadline
+from gitmem.integrations.hooks.answer import DRAIN, UNWATCHED, respond
 from gitmem.integrations.hooks.deadline import limited
-from gitmem.integrations.hooks.dialects import EVENTS
-from gitmem.integrations.hooks.groups import EDITS
-from gitmem.integrations.hooks.import_spool import AT_ONCE
-from gitmem.integrations.hooks.limits import length_of, room_of
+from gitmem.integrations.hooks.drain import AT_ONCE
+from gitmem.integrations.hooks.edits import EDITS
+from gitmem.integrations.hooks.protocol import EVENTS, Event, length_of, room_of
 from gitmem.integrations.hooks.turns import TURNS
 from gitmem.integrations.hosts.table import HOSTS
 from gitmem.integrations.transcripts.import_files import summary_in
@@ -44,7 +43,7 @@ from gitmem.memory.transcripts.add import Spoken, transcript_add
 from gitmem.memory.transcripts.checkpoint import transcript_checkpoint
 from gitmem.memory.transcripts.pending import transcript_pending
 from gitmem.memory.transcripts.sessions import read_session
-from gitmem.memory.transcripts.show import transcript_show
+from gitmem.memory.transcripts.status import transcript_show
 from gitmem.memory.upkeep.compact import compact
 from gitmem.memory.write.move import move
 from gitmem.memory.write.write import Edit, write
@@ -272,7 +271,7 @@ class TestWhateverHappens:
         rows = [{**row, key: word} for key in row for word in words]
         rows += [{**row, "tool_input": {"file_path": word}} for word in words]
         for each in rows:
-            asked = Asked(event, "claude-code", each, str(desk.store.root), "", None, "", {})
+            asked = Event(event, "claude-code", each, str(desk.store.root), "", None, "", {})
             reply = respond(asked)
             assert "unexpected" not in json.dumps(reply.document) + reply.complaint, each
 
@@ -933,7 +932,7 @@ class TestSessionStart:
     ) -> None:
         put(group, "state.md", "# State\n\nBilling moves to ESM.\n")
         root, at = str(desk.store.root), datetime(2090, 1, 1, tzinfo=UTC)
-        asked = Asked("session-start", "claude-code", {}, root, "main", None, "", {}, at)
+        asked = Event("session-start", "claude-code", {}, root, "main", None, "", {}, at)
         monkeypatch.setattr("gitmem.integrations.hooks.session_start.FOR_UPKEEP", 60.0)
 
         with limited(asked):  # 8 seconds
@@ -1742,10 +1741,10 @@ class TestWhatWasSaid:
             path.write_text(text.replace(SESSION, f"session-{number}"))
             desk("session-end", transcript_path=str(path), session_id=f"s-{number}", reason="x")
         handed_over: list[str] = []
-        monkeypatch.setattr(detached, "detach", lambda _, work: handed_over.append(work))
+        monkeypatch.setattr(deadline, "detach", lambda _, work: handed_over.append(work))
         payload = {"session_id": SESSION, "cwd": "/", "source": "startup"}
         store = str(desk.store.root)
-        asked = Asked("session-start", "claude-code", payload, store, "main", None, "", {})
+        asked = Event("session-start", "claude-code", payload, store, "main", None, "", {})
 
         respond(asked)
 

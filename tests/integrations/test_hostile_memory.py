@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from gitmem.integrations.hooks.answer import HANDLERS, Asked, Reply, respond
-from gitmem.integrations.hooks.dialects import EVENTS
-from gitmem.integrations.hooks.resume import HEADING
+from gitmem.integrations.hooks.answer import HANDLERS, Reply, respond
+from gitmem.integrations.hooks.context import HEADING
+from gitmem.integrations.hooks.protocol import EVENTS, Event
 from gitmem.integrations.hosts.table import HOSTS
-from gitmem.integrations.mcp.desk import Desk, Kept
-from gitmem.integrations.mcp.tools.table import TOOLS, answered
-from gitmem.integrations.mcp.tools.texts import ODD
+from gitmem.integrations.mcp.session import Desk, Kept
+from gitmem.integrations.mcp.texts import ODD
+from gitmem.integrations.mcp.tools import TOOLS, answered
 from gitmem.memory.admin.init import init
 from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.read.diff import diff
@@ -97,7 +97,7 @@ class Hosted:
     def hook(self, event: str, host: str = "claude-code", **said: Any) -> str:
         """What the model gets at an event."""
         payload = {"session_id": SESSION, "cwd": "/", **said}
-        reply = respond(Asked(event, host, payload, str(self.store.root), "main", None, "", {}))
+        reply = respond(Event(event, host, payload, str(self.store.root), "main", None, "", {}))
         return said_to_model(reply)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.integrations.mcp.tools.texts import MOST
+from gitmem.integrations.mcp.texts import MOST
 from gitmem.memory.admin.init import init
 from gitmem.memory.group import Group, Store
 from gitmem.memory.transcripts.add import Spoken, transcript_add

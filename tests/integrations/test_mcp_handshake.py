@@ -15,11 +15,17 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from gitmem.integrations.mcp.desk import Desk, Kept
 from gitmem.integrations.mcp.generate import exchange, handshake
-from gitmem.integrations.mcp.handshake import CAPABILITIES, CLIENT, FILE, VERSION, Handshake
 from gitmem.integrations.mcp.resources import PAGE
-from gitmem.integrations.mcp.session import is_known_sdk
+from gitmem.integrations.mcp.serve import (
+    CAPABILITIES,
+    CLIENT,
+    FILE,
+    VERSION,
+    Handshake,
+    is_known_sdk,
+)
+from gitmem.integrations.mcp.session import Desk, Kept
 from gitmem.memory.admin.init import init
 from gitmem.memory.group import Group, Store
 from gitmem.memory.write.write import Edit, write
@@ -280,8 +286,8 @@ def test_a_host_that_calls_no_tool_never_loads_the_sdk(home: Path) -> None:
     loaded, said = modules(home, b"\n".join(lines))
 
     assert [each["id"] for each in said] == [1, 2]
-    assert "gitmem.integrations.mcp.session" in loaded
-    assert loaded & {"mcp", "pydantic", "gitmem.integrations.mcp.tools.table"} == set()
+    assert "gitmem.integrations.mcp.serve" in loaded
+    assert loaded & {"mcp", "pydantic", "gitmem.integrations.mcp.tools"} == set()
 
 
 def test_the_sdk_knows_who_was_greeted_by_the_file(home: Path) -> None:

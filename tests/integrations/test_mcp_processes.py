@@ -18,10 +18,10 @@ from typing import Any
 
 import pytest
 
-from gitmem.integrations.mcp.desk import KEPT, Desk, Kept, called
 from gitmem.integrations.mcp.server import Rest
+from gitmem.integrations.mcp.session import KEPT, Desk, Kept, called
 from gitmem.integrations.mcp.stdio import Lines, Words
-from gitmem.integrations.mcp.tools.table import TOOLS
+from gitmem.integrations.mcp.tools import TOOLS
 from gitmem.memory.admin.groups import rename_group
 from gitmem.memory.admin.init import init
 from gitmem.memory.group import Group, Store, Who

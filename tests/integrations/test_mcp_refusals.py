@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import Damaged
-from gitmem.integrations.mcp.desk import Desk, Kept, called
-from gitmem.integrations.mcp.tools.table import answered
+from gitmem.integrations.mcp.session import Desk, Kept, called
+from gitmem.integrations.mcp.tools import answered
 from gitmem.memory.admin.init import init
 from gitmem.memory.group import Group, Store
 from gitmem.memory.recover.restore import restore

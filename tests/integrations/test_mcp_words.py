@@ -10,10 +10,17 @@ import pytest
 
 import gitmem
 from gitmem.errors import BadInput
-from gitmem.integrations.mcp.handshake import INSTRUCTIONS
-from gitmem.integrations.mcp.tools.hints import for_models
-from gitmem.integrations.mcp.tools.params import BOOLEAN, FIELDS, INTEGER, Param, checked, schema
-from gitmem.integrations.mcp.tools.table import TOOLS
+from gitmem.integrations.mcp.hints import for_models
+from gitmem.integrations.mcp.serve import INSTRUCTIONS
+from gitmem.integrations.mcp.tools import (
+    BOOLEAN,
+    FIELDS,
+    INTEGER,
+    TOOLS,
+    Param,
+    checked,
+    schema,
+)
 
 PAGE = (Path(gitmem.__file__).parents[1] / "docs" / "mcp.md").read_text("utf-8")
 

@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from gitmem.integrations.hooks.answer import Asked, Reply, respond
+from gitmem.integrations.hooks.answer import Reply, respond
+from gitmem.integrations.hooks.protocol import Event
 from gitmem.integrations.hooks.turns import TURNS
 from gitmem.memory.admin.init import init
 from gitmem.memory.admin.link import link
 from gitmem.memory.group import Group, Store, Who
-from gitmem.memory.transcripts.live import live_sessions
-from gitmem.memory.transcripts.sessions import Session, keep_session, read_session
+from gitmem.memory.transcripts.sessions import Session, keep_session, live_sessions, read_session
 from gitmem.memory.upkeep.maintain import maintain, maintain_all
 from gitmem.memory.write import quiet
 from tests.support.git import git
@@ -42,7 +42,7 @@ class Desk:
     def hook(self, event: str, **said: Any) -> Reply:
         payload = {"session_id": SESSION, "cwd": str(self.root), "transcript_path": "/none.jsonl"}
         store = str(self.store.root)
-        return respond(Asked(event, "claude-code", payload | said, store, "", None, "", os.environ))
+        return respond(Event(event, "claude-code", payload | said, store, "", None, "", os.environ))
 
     def group(self, name: str = "main") -> Group:
         return Group(self.store, name, who=Who("ada"))

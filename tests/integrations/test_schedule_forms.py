@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from gitmem.errors import BadInput, Conflict
 from gitmem.integrations.schedule.cron import cron_word, with_block, without_block
+from gitmem.integrations.schedule.plan import JOBS, SUNDAY, Time, by_machine, timetable
 from gitmem.integrations.schedule.systemd import unit_word
-from gitmem.integrations.schedule.times import JOBS, SUNDAY, Time, by_machine, timetable
 
 PATHS = st.text(st.characters(exclude_categories=("Cc", "Cs")), min_size=1)
 BITS = ("\n", "# BEGIN gitmem", "# END", "0 0 * * * x", " ", "%", "é", "\r", "\udce9")

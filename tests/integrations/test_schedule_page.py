@@ -10,10 +10,8 @@ import yaml
 
 import gitmem
 from gitmem.integrations.schedule.cron import block
-from gitmem.integrations.schedule.plan import Plan, template
+from gitmem.integrations.schedule.plan import JOBS, Plan, schedule_tasks, template, timetable
 from gitmem.integrations.schedule.systemd import MARK
-from gitmem.integrations.schedule.tasks import schedule_tasks
-from gitmem.integrations.schedule.times import JOBS, timetable
 from gitmem.memory.clock import SystemZone
 from gitmem.memory.group import time_now
 from gitmem.model.layout.layout import Saying

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitmem.integrations.hooks.signing.shell import writes_of
+from gitmem.integrations.hooks.shell import writes_of
 
 SHELL = shutil.which("bash") or "/bin/sh"
 FILES = ("facts/a.md", "facts/b.md", "other/a.md", "a.md")

@@ -17,12 +17,12 @@ from typing import Any
 
 import pytest
 
-from gitmem.integrations.hooks.signing.tool_calls import SLACK, calls_in
+from gitmem.integrations.hooks.tool_calls import SLACK, calls_in
 from gitmem.integrations.hosts.table import HOSTS
 from gitmem.memory.admin.init import init
 from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.read.log import Entry, log
-from gitmem.memory.transcripts.live import live_sessions
+from gitmem.memory.transcripts.sessions import live_sessions
 from tests.support.moulds import Moulds
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "hosts"

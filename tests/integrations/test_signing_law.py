@@ -21,8 +21,9 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from gitmem.errors import NotFound
-from gitmem.integrations.hooks.answer import Asked, respond
-from gitmem.integrations.hooks.signing import signing, tool_calls
+from gitmem.integrations.hooks import authors, tool_calls
+from gitmem.integrations.hooks.answer import respond
+from gitmem.integrations.hooks.protocol import Event
 from gitmem.memory.admin.init import init
 from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.read.log import Entry, log
@@ -125,7 +126,7 @@ class World:
     def _hook(self, name: str, session: str, **said: Any) -> None:
         transcript = self.root / f"{session}.jsonl"
         row = {"session_id": session, "transcript_path": str(transcript), "cwd": str(self.root)}
-        asked = Asked(name, "claude-code", row | said, str(self.store.root), "", None, "", {})
+        asked = Event(name, "claude-code", row | said, str(self.store.root), "", None, "", {})
         respond(asked)
 
     def _newest(self, name: str) -> Entry | None:
@@ -161,7 +162,7 @@ _STEPS = st.one_of(
 def test_what_a_turn_signs_was_made_by_that_session_alone(
     moulds: Moulds, steps: list[tuple[str, str, tuple[str, ...]]]
 ) -> None:
-    slack = (patch.object(each, "SLACK", SLACK) for each in (signing, tool_calls))
+    slack = (patch.object(each, "SLACK", SLACK) for each in (authors, tool_calls))
     with tempfile.TemporaryDirectory() as folder, next(slack), next(slack):
         store = Store(Path(folder) / "store")
         moulds.cast("of hooks", store.root, lambda r: init(Store(r), "main", layout="standard"))

@@ -12,11 +12,11 @@ import pytest
 from gitmem.cache import scanned
 from gitmem.cache.scanned import read_scanned
 from gitmem.errors import NotFound, SecretFound
-from gitmem.integrations.hooks.limits import Room
-from gitmem.integrations.hooks.resume import changed_since
-from gitmem.integrations.hooks.tool_use import told
-from gitmem.integrations.mcp.desk import Desk, Kept
-from gitmem.integrations.mcp.tools.table import answered
+from gitmem.integrations.hooks.context import changed_since
+from gitmem.integrations.hooks.edits import told
+from gitmem.integrations.hooks.protocol import Room
+from gitmem.integrations.mcp.session import Desk, Kept
+from gitmem.integrations.mcp.tools import answered
 from gitmem.integrations.memory_tool.commands import MemoryCommands
 from gitmem.memory.admin.check import check
 from gitmem.memory.admin.init import init

@@ -29,8 +29,7 @@ from gitmem.memory.transcripts.pending import (
     transcript_pending,
 )
 from gitmem.memory.transcripts.prune import transcript_prune
-from gitmem.memory.transcripts.show import transcript_list, transcript_show
-from gitmem.memory.transcripts.status import transcript_status
+from gitmem.memory.transcripts.status import transcript_list, transcript_show, transcript_status
 from gitmem.memory.transcripts.transcripts import NAME
 from gitmem.memory.upkeep.maintain import maintain
 from gitmem.memory.write.write import Edit, write

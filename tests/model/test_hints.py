@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.cli.invocation import Invocation
-from gitmem.integrations.mcp.tools.hints import for_models
+from gitmem.integrations.mcp.hints import for_models
 from gitmem.model.hints import Hint, Option, call, rendered
 
 READ = Hint("read it first: ", call("read", "a b.md"), ", or repeat with ", Option("allow_shrink"))

@@ -20,7 +20,7 @@ from gitmem.memory.transcripts.add import Spoken, transcript_add
 from gitmem.memory.transcripts.checkpoint import transcript_checkpoint
 from gitmem.memory.transcripts.pending import transcript_pending
 from gitmem.memory.transcripts.prune import transcript_prune
-from gitmem.memory.transcripts.show import transcript_list, transcript_show
+from gitmem.memory.transcripts.status import transcript_list, transcript_show
 from gitmem.memory.transcripts.transcripts import NAME, ask_said, pending_numbers, standing, tip_of
 from gitmem.memory.write.write import Edit, write
 from tests.support.clocks import Clock

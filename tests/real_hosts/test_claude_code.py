@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.integrations.hooks.signing.tool_calls import SLACK
+from gitmem.integrations.hooks.tool_calls import SLACK
 from tests.real_hosts.bench import (
     CHECKOUT,
     CLAUDE_CODE,

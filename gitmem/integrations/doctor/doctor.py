@@ -76,8 +76,8 @@ def _room_findings(
     store: Store, group: str, wired: Sequence[Wiring], environ: Mapping[str, str], project: Path
 ) -> Iterator[Finding]:
     """Core files of GROUP that a session start of a wired host would cut or leave out."""
-    from gitmem.integrations.hooks.limits import room_of
-    from gitmem.integrations.hooks.session_start import core_cut, loaded_by_host
+    from gitmem.integrations.hooks.context import core_cut, loaded_by_host
+    from gitmem.integrations.hooks.protocol import room_of
 
     hosts = dict.fromkeys(each.host for each in wired if each.events or each.plugin)
     if not hosts or group not in store.names():

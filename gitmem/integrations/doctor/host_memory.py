@@ -10,7 +10,7 @@ from shlex import quote
 
 from gitmem.errors import GitmemError
 from gitmem.integrations.doctor.findings import Finding, Wiring
-from gitmem.integrations.hooks.tool_use import group_at
+from gitmem.integrations.hooks.groups import group_at
 from gitmem.integrations.host_memory.adopt import is_home
 from gitmem.integrations.host_memory.folders import main_checkout, used_for
 from gitmem.integrations.host_memory.move import bring_in

@@ -7,22 +7,15 @@ events are about files that are not ours, and cost no more than looking at a pat
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from gitmem.errors import GitmemError, NotFound
-from gitmem.integrations.hooks.dialects import EVENTS, Payload, answer
+from gitmem.integrations.hooks.protocol import Event, answer
 from gitmem.integrations.hosts.table import HOSTS
 from gitmem.model.context.escape import NOTHING, ForModel, shown
 
-if TYPE_CHECKING:
-    from datetime import datetime
-
-LARGEST = 32 * 1024 * 1024
-"""Bytes that a host may say; a file that was written stands in them, too."""
 LONGEST_NOTICE = 400
-LONGEST_NAME = 200
 DISABLE = "GITMEM_DISABLE"
 DRAIN = "drain"
 """No event of a host: what sessions have left is taken in."""
@@ -30,61 +23,7 @@ READY = "ready"
 """Neither is this: what prompts are answered from is brought up to date."""
 
 
-class Asked(NamedTuple):
-    """What a host asks, and for whom."""
-
-    event: str
-    host: str
-    payload: Payload
-    store: str
-    group: str
-    """The group that was named; nothing where the project's folder says."""
-    acting: str | None
-    agent: str
-    """Who the commits are by; nothing for the host."""
-    environ: Mapping[str, str]
-    now: datetime | None = None
-    """Where the clock stands still; None when it runs."""
-
-    @property
-    def name(self) -> str:
-        """The event, as hosts call it; nothing for one that the command names and we do not."""
-        if self.event:
-            return EVENTS.get(self.event, "")
-        said = str(self.payload.get("hook_event_name"))
-        return HOSTS[self.host].events.get(said, said)
-
-    @property
-    def session(self) -> str:
-        """The session that asks; for a subagent that has an id of its own, the one it works for."""
-        payload = self.payload
-        return str(payload.get("parent_agent_id") or payload.get("session_id") or "")
-
-    @property
-    def turn(self) -> str:
-        """The turn of the session, as its host names it."""
-        return _name(self.payload.get(HOSTS[self.host].turn))
-
-    @property
-    def subagent(self) -> str:
-        """The type and the id of the subagent that asks; nothing for the session itself."""
-        kind, name = (_name(self.payload.get(each)) for each in ("agent_type", "agent_id"))
-        return f"{kind}/{name}" if name else ""
-
-    @property
-    def project(self) -> str:
-        """The folder that the session works in."""
-        named = self.environ.get(HOSTS[self.host].project_variable)
-        return named or str(self.payload.get("cwd") or "/")
-
-
-def _name(value: object) -> str:
-    """A name that a host gives; nothing for what cannot stand in a commit."""
-    is_name = isinstance(value, str) and len(value) <= LONGEST_NAME and value.isprintable()
-    return value if is_name else ""  # type: ignore[return-value]
-
-
-class Said(NamedTuple):
+class Output(NamedTuple):
     """What there is to say: to the model, and to its user."""
 
     context: ForModel = NOTHING
@@ -140,38 +79,27 @@ class Parts:
         return "\n".join(self.trouble)
 
 
-def read_payload(data: bytes) -> Payload | None:
-    """The JSON object that a host said; None for anything else."""
-    if len(data) > LARGEST:
-        return None
-    try:
-        found = json.loads(data)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def respond(asked: Asked) -> Reply:
+def respond(event: Event) -> Reply:
     """What to answer, and where."""
-    host, event = HOSTS[asked.host], asked.name
-    handler = HANDLERS.get(event)
-    if handler is None or asked.environ.get(DISABLE):
+    host, name = HOSTS[event.host], event.name
+    handler = HANDLERS.get(name)
+    if handler is None or event.environ.get(DISABLE):
         return Reply()
     try:
-        said = handler(asked)
+        said = handler(event)
     except Exception as error:  # noqa: BLE001 - no event of a host is stopped by us
-        said = Said(notice=_notice(error, event))
-        _debugged(asked)
+        said = Output(notice=_notice(error, name))
+        _debugged(event)
     # A name or a value in an error is as hostile on a terminal as it is to a model.
     notice = shown(said.notice) if said.notice else ""
-    if event in host.deaf:
+    if name in host.deaf:
         return Reply(complaint=" ".join(notice.split()))
-    return Reply(answer(host, event, said.context, notice))
+    return Reply(answer(host, name, said.context, notice))
 
 
-def _notice(error: Exception, event: str) -> str:
+def _notice(error: Exception, name: str) -> str:
     """What the user is told; that there is no store only once a session."""
-    if isinstance(error, NotFound) and event != "SessionStart":
+    if isinstance(error, NotFound) and name != "SessionStart":
         return ""
     return in_words(error)
 
@@ -193,85 +121,84 @@ def _clipped(text: str) -> str:
     return text if len(text) <= LONGEST_NOTICE else f"{text[: LONGEST_NOTICE - 1]}…"
 
 
-def _debugged(asked: Asked) -> None:
-    if asked.environ.get("GITMEM_DEBUG"):
+def _debugged(event: Event) -> None:
+    if event.environ.get("GITMEM_DEBUG"):
         import traceback
 
         traceback.print_exc()
 
 
-def _start(asked: Asked) -> Said:
+def _start(event: Event) -> Output:
     from gitmem.integrations.hooks.session_start import started
 
-    return started(asked)
+    return started(event)
 
 
-def _subagent(asked: Asked) -> Said:
+def _subagent(event: Event) -> Output:
     from gitmem.integrations.hooks.session_start import subagent_started
 
-    return subagent_started(asked)
+    return subagent_started(event)
 
 
-def _prompt(asked: Asked) -> Said:
+def _prompt(event: Event) -> Output:
     from gitmem.integrations.hooks.turns import prompted
 
-    return prompted(asked)
+    return prompted(event)
 
 
-def _written(asked: Asked) -> Said:
-    from gitmem.integrations.hooks.tool_use import written
+def _written(event: Event) -> Output:
+    from gitmem.integrations.hooks.edits import written
 
-    return written(asked)
+    return written(event)
 
 
-def _turn(asked: Asked) -> Said:
+def _turn(event: Event) -> Output:
     from gitmem.integrations.hooks.turns import turned
 
-    return turned(asked)
+    return turned(event)
 
 
-def _compacted(asked: Asked) -> Said:
+def _compacted(event: Event) -> Output:
     from gitmem.integrations.hooks.turns import compacted
 
-    return compacted(asked)
+    return compacted(event)
 
 
-def _ended(asked: Asked) -> Said:
-    note_end(asked)
-    return Said()
+def _ended(event: Event) -> Output:
+    note_end(event)
+    return Output()
 
 
-def note_end(asked: Asked, group: str = "") -> ForModel:
+def note_end(event: Event, group: str = "") -> ForModel:
     """Leave word of what was said for who starts next; there is nothing to say about it."""
     from gitmem.memory.transcripts.spool import Ended, leave, left_by
 
-    transcript = asked.payload.get("transcript_path")
-    where = transcript if isinstance(transcript, str) else ""
-    if asked.session and where:
-        named = group or asked.group
-        ended = Ended(asked.host, asked.session, where, asked.project, named)
-        before = None if named else left_by(asked.store, ended)
-        leave(asked.store, before._replace(transcript=where) if before else ended)
+    where = event.transcript
+    if event.session and where:
+        named = group or event.group
+        ended = Ended(event.host, event.session, where, event.project, named)
+        before = None if named else left_by(event.store, ended)
+        leave(event.store, before._replace(transcript=where) if before else ended)
     return NOTHING
 
 
-def _drain(asked: Asked) -> None:
-    from gitmem.integrations.hooks.import_spool import drain
+def _drain(event: Event) -> None:
+    from gitmem.integrations.hooks.drain import drain
 
-    drain(asked, at_once=False)
+    drain(event, at_once=False)
 
 
-def _ready(asked: Asked) -> None:
+def _ready(event: Event) -> None:
     from gitmem.integrations.hooks.groups import opened
     from gitmem.memory.context.readiness import make_ready
 
-    with opened(asked) as group:
+    with opened(event) as group:
         make_ready(group)
 
 
-UNWATCHED: dict[str, Callable[[Asked], None]] = {DRAIN: _drain, READY: _ready}
+UNWATCHED: dict[str, Callable[[Event], None]] = {DRAIN: _drain, READY: _ready}
 """What a hook leaves to a process that nobody waits for."""
-HANDLERS: dict[str, Callable[[Asked], Said]] = {
+HANDLERS: dict[str, Callable[[Event], Output]] = {
     "SessionStart": _start,
     "SubagentStart": _subagent,
     "UserPromptSubmit": _prompt,

@@ -12,20 +12,23 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from math import inf
 from types import FrameType
 
-from gitmem.integrations.hooks.answer import Asked
+from gitmem.integrations.hooks.protocol import Event
+from gitmem.integrations.hosts.program import own_program
 
 SECONDS = {"UserPromptSubmit": 4.0, "SessionEnd": 4.0}
 """What `gitmem install` gives these is 5 seconds ..."""
 USUAL = 8.0
 """... and all others 10."""
 GRACE = 0.5
-"""Seconds after which a process that cannot handle a signal is ended without being asked."""
+"""Seconds after which a process that cannot handle a signal is ended without being event."""
 VARIABLE = "GITMEM_HOOK_SECONDS"
 """Another time for all events, where a host was told to wait longer; 0 for no end."""
 NAME = "late-hooks.jsonl"
@@ -34,16 +37,14 @@ LARGEST = 64 * 1024
 A_WEEK = 7 * 86_400.0
 _STARTED = 19
 """The place of a process's start in its line of /proc, counted behind its name."""
-
-
 _instead: list[Callable[[], None]] = []
 """What a late hook still does, the last one first."""
 
 
 @contextmanager
-def limited(asked: Asked) -> Iterator[None]:
-    """End this process if what follows takes longer than the event of ASKED has time for."""
-    seconds = _seconds(asked)
+def limited(event: Event) -> Iterator[None]:
+    """End this process if what follows takes longer than the event of EVENT has time for."""
+    seconds = _seconds(event)
     if not seconds:
         yield
         return
@@ -52,7 +53,7 @@ def limited(asked: Asked) -> Iterator[None]:
 
     def ring(number: int, frame: FrameType | None) -> None:
         del number, frame
-        _end(asked)
+        _end(event)
 
     before = signal.signal(signal.SIGALRM, ring)
     with open(os.devnull, "wb") as nowhere:
@@ -92,11 +93,11 @@ def late_hooks(store: str, now: float) -> list[tuple[str, float]]:
     return [each for each in found if now - each[1] < A_WEEK]
 
 
-def _seconds(asked: Asked) -> float:
+def _seconds(event: Event) -> float:
     with suppress(ValueError):
-        said = float(asked.environ.get(VARIABLE) or "none")
+        said = float(event.environ.get(VARIABLE) or "none")
         return said if 0 <= said < A_WEEK else USUAL
-    return SECONDS.get(asked.name, USUAL)
+    return SECONDS.get(event.name, USUAL)
 
 
 def _age() -> float:
@@ -112,20 +113,35 @@ def _age() -> float:
     return 0.0
 
 
-def _end(asked: Asked) -> None:
+def _end(event: Event) -> None:
     for deed in reversed(_instead):
         with suppress(Exception):
             deed()
     with suppress(Exception):
-        _note(asked)
+        _note(event)
     os._exit(0)
 
 
-def _note(asked: Asked) -> None:
+def _note(event: Event) -> None:
     """Leave a line; where there are too many of them, that one alone."""
-    path = os.path.join(asked.store, NAME)
+    path = os.path.join(event.store, NAME)
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     fd = os.open(path, flags, 0o600)
     if os.fstat(fd).st_size > LARGEST:
         os.ftruncate(fd, 0)
-    os.write(fd, json.dumps({"event": asked.name, "time": round(time.time(), 3)}).encode() + b"\n")
+    os.write(fd, json.dumps({"event": event.name, "time": round(time.time(), 3)}).encode() + b"\n")
+
+
+def detach(event: Event, work: str, group: str = "") -> None:
+    """Let `gitmem hook` do WORK, which is no event of a host, and do not wait for it."""
+    program = own_program(sys.argv[0], sys.executable)
+    named = ("-g", group) if group else ()
+    with suppress(OSError):
+        subprocess.Popen(
+            [*program, "--store", event.store, *named, "hook", work],
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )

@@ -1,37 +1,39 @@
-"""The group of a session, opened for a hook; and its edits, as many as a hook has time for."""
+"""The group that a session works with, opened for a hook."""
 
 from __future__ import annotations
 
-import time
+import os
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
 from gitmem.errors import BadInput
-from gitmem.integrations.hooks.answer import Asked
-from gitmem.integrations.hooks.limits import Room
-from gitmem.memory.group import Group, Store, Who, isolate
-from gitmem.model.context.escape import NOTHING, ForModel, joined, worded
+
+if TYPE_CHECKING:
+    from gitmem.integrations.hooks.protocol import Event
+    from gitmem.memory.group import Group, Store
 
 WAIT = 2.0
 """Seconds that a hook waits for another writer."""
-EDITS = 100
-"""Edits that one hook takes in; the rest wait for the next one ..."""
-SECONDS = 1.0
-"""... as do those that it has no time for: so long it looks, and as long it takes in."""
+GITFILE = b"gitdir: "
+LONGEST_GITFILE = 4096
 
 
 @contextmanager
-def opened(asked: Asked, name: str = "", *, as_subagent: bool = False) -> Iterator[Group]:
+def opened(event: Event, name: str = "", *, as_subagent: bool = False) -> Iterator[Group]:
     """The group NAME, or the one that the session works with; AS_SUBAGENT: in its name, too."""
+    from pathlib import Path
+
+    from gitmem.memory.group import Group, Store, Who, isolate
+
     isolate()
-    store = Store(Path(asked.store))
-    aside = asked.subagent if as_subagent else ""
-    who = Who(asked.agent or asked.host, asked.session, asked.host, asked.turn, aside)
-    fixed = asked.now
+    store = Store(Path(event.store))
+    aside = event.subagent if as_subagent else ""
+    who = Who(event.agent or event.host, event.session, event.host, event.turn, aside)
+    fixed = event.now
     now = None if fixed is None else lambda: fixed
-    name = name or asked.group or group_of(store, asked.project)
-    group = Group(store, name, who=who, acting=asked.acting, now=now, near=asked.project)
+    name = name or event.group or group_of(store, event.project)
+    group = Group(store, name, who=who, acting=event.acting, now=now, near=event.project)
     try:
         yield group
     finally:
@@ -51,43 +53,15 @@ def group_of(store: Store, folder: str) -> str:
     return linked or "main"
 
 
-def heir_of(asked: Asked) -> str:
+def heir_of(event: Event) -> str:
     """The group that has what was left for one that is gone: the one its folder uses by now."""
-    store = Store(Path(asked.store))
-    is_gone = asked.group and not store.gitdir(asked.group).is_dir()
-    return store.linked(asked.project) if is_gone else ""
+    from pathlib import Path
 
+    from gitmem.memory.group import Store
 
-def take_in(asked: Asked, group: Group, room: Room, *, with_held: bool = False) -> ForModel:
-    """Commit edits that were made through a shell; what the model should know of them.
-
-    WITH_HELD: also which may not enter git. That stays so, and would be said at every turn.
-    """
-    from gitmem.integrations.hooks.sessions import asking
-    from gitmem.integrations.hooks.tool_use import told
-    from gitmem.memory.group import is_where_left
-    from gitmem.memory.write.caught_up import note_caught_up
-    from gitmem.memory.write.quiet import keep_quiet, state_of
-    from gitmem.memory.write.unchanged import is_untouched
-
-    worktree, began = str(group.worktree), time.time()
-    state = state_of(asked.store, group.name, worktree)  # before the look: what changes is later
-    if is_where_left(group) and is_untouched(group, group.repository.snapshot()):
-        keep_quiet(asking(asked), group.name, worktree, state)
-        note_caught_up(group.gitdir, began, ())
-        return NOTHING
-    from gitmem.integrations.hooks.signing.signing import Signatures
-    from gitmem.memory.write.capture import capture
-
-    whose = Signatures(asked, group)
-    done = capture(group, wait=WAIT, most=EDITS, seconds=SECONDS, whose=whose)
-    if not (done.captured or done.left or done.claimed or done.operation):
-        keep_quiet(asking(asked), group.name, worktree, state)  # all else is held, and stays so
-    if not (done.left or done.claimed or done.operation):
-        note_caught_up(group.gitdir, began, (each.path for each in done.held))
-    told_of = done if with_held else done._replace(held=(), claimed=())
-    left = [*(worded("{what}.", what=each) for each in group.take_rejoined()), *_left(done.left)]
-    return joined((*told(told_of, group.name, room.without("".join(left))), *left), "\n")
+    store = Store(Path(event.store))
+    is_gone = event.group and not store.gitdir(event.group).is_dir()
+    return store.linked(event.project) if is_gone else ""
 
 
 def underway(group: Group) -> list[str]:
@@ -99,8 +73,31 @@ def underway(group: Group) -> list[str]:
     return [f"gitmem: {begun}: its files are not captured ({found.way_on})"]
 
 
-def _left(count: int) -> list[ForModel]:
-    if not count:
-        return []
-    waits = "{count} more edit waits" if count == 1 else "{count} more edits wait"
-    return [worded(waits + " for `gitmem capture`.", count=count)]
+def group_at(path: str, store: str) -> str:
+    """The group of STORE in whose work tree PATH is; nothing where it is in none."""
+    repos = os.path.join(os.path.realpath(store), "repos")
+    place = os.path.realpath(os.path.dirname(path))
+    while True:
+        found = _leads_to(place)
+        if found is not None:
+            home, name = os.path.split(found)
+            return name.removesuffix(".git") if home == repos and name.endswith(".git") else ""
+        above = os.path.dirname(place)
+        if above == place:
+            return ""
+        place = above
+
+
+def _leads_to(folder: str) -> str | None:
+    """Where the `.git` file of a folder leads; None where there is no such file."""
+    with suppress(OSError), open(os.path.join(folder, ".git"), "rb", opener=_at_once) as file:
+        data = file.read(LONGEST_GITFILE) or b""
+        if data.startswith(GITFILE):
+            target = os.fsdecode(data[len(GITFILE) :].strip())
+            return os.path.realpath(os.path.join(folder, target))
+    return None
+
+
+def _at_once(path: str, flags: int) -> int:
+    """Open without waiting: it may be a pipe that nobody writes to."""
+    return os.open(path, flags | os.O_NONBLOCK)

@@ -5,30 +5,36 @@ Each part may fail by itself and says so; the others come all the same.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from gitmem.errors import Busy
-from gitmem.integrations.hooks.answer import Asked, Parts, Said, damage_words
-from gitmem.integrations.hooks.dialects import sync_skill_in
-from gitmem.integrations.hooks.groups import opened, take_in, underway
-from gitmem.integrations.hooks.limits import Room, room_of
-from gitmem.integrations.hooks.sessions import note_session
-from gitmem.integrations.hosts.table import HOSTS, Host
-from gitmem.memory.context.inject import LOADED, OVER_BUDGET, inject
+from gitmem.integrations.hooks.answer import Output, Parts, damage_words
+from gitmem.integrations.hooks.context import (
+    Drawn,
+    changed_since,
+    continuity,
+    drawn,
+    loaded_by_host,
+    memory_within,
+    nudge_of,
+    present,
+)
+from gitmem.integrations.hooks.edits import capture_edits
+from gitmem.integrations.hooks.groups import opened, underway
+from gitmem.integrations.hooks.protocol import Event, Room, note_session, room_of, sync_skill_in
+from gitmem.integrations.hosts.table import HOSTS
 from gitmem.memory.layer_files import Unmade
 from gitmem.memory.layouts import layout_of, silenced_at
-from gitmem.memory.transcripts.live import forget_live
-from gitmem.memory.transcripts.sessions import forget_sessions, keep_session, read_session
+from gitmem.memory.transcripts.sessions import (
+    forget_live,
+    forget_sessions,
+    keep_session,
+    read_session,
+)
 from gitmem.model.context.escape import NOTHING, ForModel, joined, shown, worded
-from gitmem.model.context.pieces import FILE_KINDS
-from gitmem.model.context.render import readable
-from gitmem.model.transcripts.batches import NONE_NEW
 
 if TYPE_CHECKING:
-    from gitmem.integrations.hooks.continuity import Drawn
     from gitmem.memory.context.inject import Injected
     from gitmem.memory.curate.migrate import Migrated
     from gitmem.memory.group import Group
@@ -47,40 +53,38 @@ SEE_STATUS = "There is something to say on edits and no room for it: see `gitmem
 UNREADABLE = "Earlier messages could not be read; `gitmem transcript status` says why."
 ASIDE = 1 / 3
 """How much of a session's room a subagent gets: it has its task, and many may start at once."""
-NAMES = 0.1
-"""How much of a room the names of what it does not hold may take."""
 FOR_UPKEEP = 1.0
 """Seconds that must be left for upkeep; else it waits for the next start, or `gitmem maintain`."""
 
 
-def started(asked: Asked) -> Said:
+def started(event: Event) -> Output:
     """What a session is shown when it starts, goes on or was compacted."""
-    if asked.payload.get("agent_id"):
-        return Said()  # a subagent has its task
-    with opened(asked) as group:
-        work = _Start(asked, group)
+    if event.payload.get("agent_id"):
+        return Output()  # a subagent has its task
+    with opened(event) as group:
+        work = _Start(event, group)
         return work.carried_on() if work.carries_on else work.whole()
 
 
-def subagent_started(asked: Asked) -> Said:
+def subagent_started(event: Event) -> Output:
     """What a subagent is shown when it starts: memory, in a part of the room of a session."""
-    with opened(asked) as group:
-        _, text = memory_within(group, room_of(asked.host).part(ASIDE))
-        return Said(text, damage_words(group.damage))
+    with opened(event) as group:
+        _, text = memory_within(group, room_of(event.host).part(ASIDE))
+        return Output(text, damage_words(group.damage))
 
 
 class _Start:
     """One start."""
 
-    def __init__(self, asked: Asked, group: Group) -> None:
-        self._asked, self._group = asked, group
-        self._known = read_session(group.gitdir, asked.session)
-        self.source = str(asked.payload.get("source") or "startup")
+    def __init__(self, event: Event, group: Group) -> None:
+        self._event, self._group = event, group
+        self._known = read_session(group.gitdir, event.session)
+        self.source = str(event.payload.get("source") or "startup")
         self._parts = Parts()
         self._is_hindered = False
-        self._room = room_of(asked.host)
-        self._host = HOSTS[asked.host]
-        self._by_host = loaded_by_host(group, HOSTS[asked.host], asked.environ, asked.project)
+        self._room = room_of(event.host)
+        self._host = HOSTS[event.host]
+        self._by_host = loaded_by_host(group, HOSTS[event.host], event.environ, event.project)
 
     @property
     def carries_on(self) -> bool:
@@ -88,7 +92,7 @@ class _Start:
         is_there = self.source in CARRIED_ON and self._host.replays
         return is_there and not self._known.compacted
 
-    def whole(self) -> Said:
+    def whole(self) -> Output:
         """All that the layout loads, and what was said."""
         edits = self._caught_up()
         fresh, reminder, said = self._fresh_start(), self._reminder(), self._said()
@@ -104,23 +108,23 @@ class _Start:
         self._keep(nudge=False)
         self._look_back()
         self._parts.tell(self._group.damage)
-        return Said(text, self._parts.notice)
+        return Output(text, self._parts.notice)
 
-    def carried_on(self) -> Said:
+    def carried_on(self) -> Output:
         """What has changed since this very session was shown it."""
         self._caught_up()
         text = self._parts.tried("memory could not be read", self._changes)
         self._keep(nudge=self._known.nudge)
         self._look_back()
         self._parts.tell(self._group.damage)
-        return Said(text, self._parts.notice)
+        return Output(text, self._parts.notice)
 
     def _caught_up(self) -> ForModel:
         """Keep what happened since; what the model should know of it."""
         room = self._room.part(SHARE)
         edits = self._parts.tried(
             "edits could not be kept",
-            lambda: take_in(self._asked, self._group, room, with_held=True),
+            lambda: capture_edits(self._event, self._group, room, with_held=True),
         )
         if not self._parts.trouble:  # else that has said it already
             self._parts.trouble += underway(self._group)
@@ -154,11 +158,11 @@ class _Start:
     def _keep(self, *, nudge: bool) -> None:
         now = self._group.moment().timestamp()
         forget_sessions(self._group.gitdir, now)
-        forget_live(self._asked.store, now)
-        if self._asked.session:
-            note_session(self._asked)
+        forget_live(self._event.store, now)
+        if self._event.session:
+            note_session(self._event)
             known = self._known._replace(nudge=nudge)
-            keep_session(self._group.gitdir, self._asked.session, known)
+            keep_session(self._group.gitdir, self._event.session, known)
 
     def _memory(self, room: Room) -> ForModel:
         """What the layout loads, whole entries of it, as far as there is room."""
@@ -182,20 +186,18 @@ class _Start:
 
     def _said(self) -> Drawn:
         """The end of the conversation so far; that it cannot be read is said to the model, too."""
-        from gitmem.integrations.hooks.continuity import continuity
-
         try:
             layout = layout_of(self._group).name
-            skill = sync_skill_in(self._host, layout, self._asked.environ)
+            skill = sync_skill_in(self._host, layout, self._event.environ)
             return continuity(self._group, skill)
         except Exception as error:  # noqa: BLE001 - one part never costs another
             self._parts.failed(error, "what was said could not be read")
             return lambda holds: worded(UNREADABLE)
 
     def _drain(self) -> ForModel:
-        from gitmem.integrations.hooks.import_spool import drain
+        from gitmem.integrations.hooks.drain import drain
 
-        self._parts.trouble += drain(self._asked, self._group.name)
+        self._parts.trouble += drain(self._event, self._group.name)
         return NOTHING
 
     def _migrate(self) -> ForModel:
@@ -220,8 +222,6 @@ class _Start:
         return nudge_of(self._group) if due else NOTHING
 
     def _changes(self) -> ForModel:
-        from gitmem.integrations.hooks.resume import changed_since, drawn, present
-
         # What a session was shown that is not known here is in its transcript: from now on.
         known = self._known.shown or present(self._group)
         found = changed_since(self._group, known, self._by_host)
@@ -230,93 +230,8 @@ class _Start:
         return drawn(found, self._room.holds)
 
 
-def loaded_by_host(
-    group: Group, host: Host, environ: Mapping[str, str], project: str
-) -> tuple[str, ...]:
-    """The files of GROUP that HOST itself shows to the model in PROJECT, and the layout would."""
-    own = host.own_memory
-    if own is None:
-        return ()
-    from gitmem.integrations.host_memory.folders import used_for
-
-    folder = used_for(host, environ, project).folder
-    if not folder:
-        return ()
-    index, root = os.path.join(os.path.realpath(folder), own.page), f"{group.worktree}{os.sep}"
-    path = index.removeprefix(root) if index.startswith(root) else ""
-    layer = layout_of(group).layer_of(path) if path else None
-    return (path,) if layer and layer.load in LOADED else ()
-
-
-def memory_within(
-    group: Group, room: Room, format: str = "", without: tuple[str, ...] = ()
-) -> tuple[Injected, ForModel]:
-    """What the layout loads as far as ROOM holds it, and the text, which names the rest.
-
-    FORMAT: another one than that of the layout. WITHOUT: files that the host shows itself.
-    """
-    own = layout_of(group).budget
-    room = room._replace(chars=min(own, room.chars)) if own else room
-    budget = room.chars
-    while True:
-        found = inject(
-            group,
-            budget=budget,
-            measure=room.weight,
-            format=format,
-            without=without,
-            count_edits=False,
-        )
-        text = _with_rest(found, room)
-        over = room.weight(text) - room.chars
-        if over <= 0 or not budget:
-            return found, text
-        budget = max(0, min(budget, room.weight(found.text)) - over)
-
-
-def core_cut(
-    group: Group, room: Room, format: str = "", without: tuple[str, ...] = ()
-) -> list[str]:
-    """The documents of GROUP that ROOM does not hold whole, even where no message is pending."""
-    found, _ = memory_within(group, room.without(NONE_NEW), format, without)
-    cut = [f"{each.path} ({each.cut})" for each in found.manifest.pieces if each.cut]
-    core = {each.name for each in layout_of(group).layers if each.kind in FILE_KINDS}
-    gone = (each for each in found.manifest.left_out if each.why == OVER_BUDGET)
-    return [*cut, *(f"{each.address} (not shown)" for each in gone if each.layer in core)]
-
-
-def _with_rest(found: Injected, room: Room) -> ForModel:
-    """The text, and what there was no room for: a gap that nobody names looks like all there is."""
-    rest = [each for each in found.manifest.left_out if each.why == OVER_BUDGET]
-    if not rest:
-        return found.text
-    # What went last is the most important. Names are as long as people make them.
-    named = [readable(each.address, each.group) for each in reversed(rest)]
-    names = list(room.part(NAMES).whole_ones(named))
-    more = len(rest) - len(names)
-    rest_of = worded("{more} more (see `gitmem list`)", more=more) if more else NOTHING
-    way = worded(". Read one with `gitmem read PATH`.")
-    if not names:
-        rest_of = worded("{more} files or entries", more=more)
-        way = worded(": see `gitmem list`.")
-    listed = joined((joined(names, ", "), rest_of), " and ")
-    return joined((found.text, joined((worded("Not shown, for want of room: "), listed, way), "")))
-
-
 def _migrated(group: str, done: Migrated) -> str:
     from gitmem.model.text.quoting import quoted
 
     commits = " ".join(each[:10] for each in done.commits)
     return f"gitmem: {done.told} (take it back: `gitmem -g {quoted(group)} undo {commits}`)"
-
-
-def nudge_of(group: Group) -> ForModel:
-    """A word on the diary, where the layout has one."""
-    journal = next((each for each in layout_of(group).layers if each.kind == "journal"), None)
-    if journal is None:
-        return NOTHING
-    return worded(
-        "A good part of this session is not in the {journal} yet. "
-        "The skill `diary` writes down what is worth keeping.",
-        journal=journal.name,
-    )

@@ -7,16 +7,8 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from gitmem.integrations.hooks.answer import (
-    READY,
-    Asked,
-    Parts,
-    Said,
-    damage_words,
-    in_words,
-    note_end,
-)
-from gitmem.integrations.hooks.dialects import prompt_in
+from gitmem.integrations.hooks.answer import READY, Output, Parts, damage_words, in_words, note_end
+from gitmem.integrations.hooks.protocol import Event, prompt_in
 from gitmem.integrations.hosts.table import HOSTS
 from gitmem.model.context.escape import NOTHING, ForModel, joined
 
@@ -42,39 +34,39 @@ UNREAD = "gitmem: no summary of this session was kept: it cannot be read in the 
 CUT = "[The summary was longer; gitmem has cut it here.]"
 
 
-def prompted(asked: Asked) -> Said:
+def prompted(event: Event) -> Output:
     """The passages of memory that fit a prompt; nothing where none does."""
-    host = HOSTS[asked.host]
-    prompt = prompt_in(host, asked.payload)
+    host = HOSTS[event.host]
+    prompt = prompt_in(host, event.payload)
     if not prompt.strip() or _is_command(prompt):
-        return Said()
-    if asked.payload.get("agent_id"):
-        return Said()  # a subagent has its task
+        return Output()
+    if event.payload.get("agent_id"):
+        return Output()  # a subagent has its task
     from gitmem.model.language.prompts import sentences_asked
 
     if not sentences_asked(prompt):
-        return Said()  # nothing that it says could be looked up
+        return Output()  # nothing that it says could be looked up
     from gitmem.integrations.hooks.deadline import instead
     from gitmem.integrations.hooks.groups import opened
     from gitmem.memory.context.inject import inject
     from gitmem.memory.context.readiness import is_ready
 
-    with opened(asked) as group, instead(lambda: _make_ready(asked, group)):
+    with opened(event) as group, instead(lambda: _make_ready(event, group)):
         if is_ready(group):
             found = inject(
                 group, prompt=prompt, chars=RECALLED, format=host.format, count_edits=False
             )
             context = found.memory_context
-            return Said(context, damage_words(group.damage))
-        _make_ready(asked, group)
-    return Said()
+            return Output(context, damage_words(group.damage))
+        _make_ready(event, group)
+    return Output()
 
 
-def _make_ready(asked: Asked, group: Group) -> None:
+def _make_ready(event: Event, group: Group) -> None:
     """Let a process that nobody waits for bring caches up to date, for the next prompt."""
-    from gitmem.integrations.hooks.detached import detach
+    from gitmem.integrations.hooks.deadline import detach
 
-    detach(asked, READY, group.name)
+    detach(event, READY, group.name)
 
 
 def _is_command(prompt: str) -> bool:
@@ -83,94 +75,96 @@ def _is_command(prompt: str) -> bool:
     return found is not None and not os.path.exists(found[1])
 
 
-def turned(asked: Asked) -> Said:
+def turned(event: Event) -> Output:
     """Keep edits made through a shell; every so many turns, a word on the diary."""
     parts, nudge = Parts(), NOTHING
     news: list[str] = []
-    if _was_quiet(asked, parts):
-        return Said(notice=parts.notice)
-    from gitmem.integrations.hooks.groups import opened, take_in
-    from gitmem.integrations.hooks.host_memory import take_in_own
-    from gitmem.integrations.hooks.limits import room_of
+    if _was_quiet(event, parts):
+        return Output(notice=parts.notice)
+    from gitmem.integrations.hooks.edits import capture_edits, capture_own
+    from gitmem.integrations.hooks.groups import opened
+    from gitmem.integrations.hooks.protocol import room_of
 
-    room = room_of(asked.host).part(0.5)
-    with opened(asked) as group:
-        if asked.name != "SubagentStop" and not asked.payload.get("agent_id"):
-            parts.tried("what was said may be missed", lambda: note_end(asked, group.name))
-            nudge = parts.tried("the turn does not count", lambda: _remembered(asked, group))
-        words = parts.tried("edits wait for the next turn", lambda: take_in(asked, group, room))
+    room = room_of(event.host).part(0.5)
+    with opened(event) as group:
+        if event.name != "SubagentStop" and not event.payload.get("agent_id"):
+            parts.tried("what was said may be missed", lambda: note_end(event, group.name))
+            nudge = parts.tried("the turn does not count", lambda: _remembered(event, group))
+        words = parts.tried(
+            "edits wait for the next turn", lambda: capture_edits(event, group, room)
+        )
         parts.tell(group.damage)
         name = group.name
-    own = parts.tried("the host's own memory waits", lambda: take_in_own(asked, name, room, news))
+    own = parts.tried("the host's own memory waits", lambda: capture_own(event, name, room, news))
     # What a hook adds keeps a turn going: not while one does so already.
-    is_going = asked.payload.get("stop_hook_active")
+    is_going = event.payload.get("stop_hook_active")
     told = NOTHING if is_going else joined((words, own, nudge))
-    return Said(told, "\n".join(filter(None, (*news, parts.notice))))
+    return Output(told, "\n".join(filter(None, (*news, parts.notice))))
 
 
-def _was_quiet(asked: Asked, parts: Parts) -> bool:
+def _was_quiet(event: Event, parts: Parts) -> bool:
     """Whether nothing was touched since somebody looked; then the turn is counted, and that is all.
 
     Nothing of git is opened for it. A compaction is no such turn: its edits are looked for.
     """
-    from gitmem.integrations.hooks.sessions import asking, note_session
+    from gitmem.integrations.hooks.protocol import asking, note_session
     from gitmem.memory.write.quiet import quiet_group
 
     began = time.time()
-    name = "" if asked.name == "PreCompact" else quiet_group(asking(asked))
+    name = "" if event.name == "PreCompact" else quiet_group(asking(event))
     if not name:
         return False
-    if HOSTS[asked.host].own_memory:
-        from gitmem.integrations.hooks.host_memory import is_own_quiet
+    if HOSTS[event.host].own_memory:
+        from gitmem.integrations.hooks.edits import is_own_quiet
 
-        if not is_own_quiet(asked, name):
+        if not is_own_quiet(event, name):
             return False
     from gitmem.memory.transcripts.sessions import keep_session, read_session
     from gitmem.memory.write.caught_up import still_caught_up
 
-    gitdir = os.path.join(asked.store, "repos", f"{name}.git")
+    gitdir = os.path.join(event.store, "repos", f"{name}.git")
     still_caught_up(gitdir, began)
-    if asked.name == "SubagentStop":
+    if event.name == "SubagentStop":
         return True
-    known = read_session(gitdir, asked.session)
+    known = read_session(gitdir, event.session)
     if known.turns + 1 >= TURNS:
         return False  # something is to be said
-    parts.tried("what was said may be missed", lambda: note_end(asked, name))
-    note_session(asked)
-    if asked.session:
-        keep_session(gitdir, asked.session, known._replace(turns=known.turns + 1))
+    parts.tried("what was said may be missed", lambda: note_end(event, name))
+    note_session(event)
+    if event.session:
+        keep_session(gitdir, event.session, known._replace(turns=known.turns + 1))
     return True
 
 
-def _remembered(asked: Asked, group: Group) -> ForModel:
+def _remembered(event: Event, group: Group) -> ForModel:
     """Remember that the session was compacted, or has had one turn more; what is to be said."""
-    from gitmem.integrations.hooks.sessions import note_session
+    from gitmem.integrations.hooks.protocol import note_session
     from gitmem.memory.transcripts.sessions import keep_session, read_session
 
-    if not asked.session:
+    if not event.session:
         return NOTHING
-    note_session(asked)
-    known, words = read_session(group.gitdir, asked.session), NOTHING
-    if asked.name == "PreCompact":
+    note_session(event)
+    known, words = read_session(group.gitdir, event.session), NOTHING
+    if event.name == "PreCompact":
         known = known._replace(nudge=True)
     else:
-        known, words = _counted(asked, group, known._replace(turns=known.turns + 1))
-    keep_session(group.gitdir, asked.session, known)
+        known, words = _counted(event, group, known._replace(turns=known.turns + 1))
+    keep_session(group.gitdir, event.session, known)
     return words
 
 
-def _counted(asked: Asked, group: Group, known: Session) -> tuple[Session, ForModel]:
+def _counted(event: Event, group: Group, known: Session) -> tuple[Session, ForModel]:
     """After so many turns a word on the diary, as soon as that can be said."""
-    if known.turns < TURNS or asked.payload.get("stop_hook_active"):
+    if known.turns < TURNS or event.payload.get("stop_hook_active"):
         return known, NOTHING
-    from gitmem.integrations.hooks.session_start import nudge_of
+    from gitmem.integrations.hooks.context import nudge_of
 
-    can_say = "Stop" in HOSTS[asked.host].adding
+    can_say = "Stop" in HOSTS[event.host].adding
     words = nudge_of(group) if can_say else NOTHING
     return known._replace(turns=0, nudge=not can_say), words
 
 
-def compacted(asked: Asked) -> Said:
+def compacted(event: Event) -> Output:
     """Keep the summary that the host made, or tell that the layout has no place for it.
 
     It is said once and stands nowhere else: what cannot be kept now waits, whatever the reason, and
@@ -180,38 +174,38 @@ def compacted(asked: Asked) -> Said:
     from gitmem.memory.layouts import layout_of
     from gitmem.memory.transcripts.spool import leave, withdraw
 
-    told = _told(asked)
+    told = _told(event)
     if told is None:
-        return Said(notice=UNREAD)
+        return Output(notice=UNREAD)
     text = summary_of(told)
-    name = asked.group
+    name = event.group
     if not text:
-        return Said(notice=NO_SUMMARY if asked.payload.get("compact_summary") else "")
+        return Output(notice=NO_SUMMARY if event.payload.get("compact_summary") else "")
     try:
-        with opened(asked) as group:
+        with opened(event) as group:
             name = group.name
             if not layout_of(group).summaries:
-                return Said(notice=NO_PLACE.format(name))
-            waits = _waiting(asked, name, text)
-            leave(asked.store, waits)
+                return Output(notice=NO_PLACE.format(name))
+            waits = _waiting(event, name, text)
+            leave(event.store, waits)
             keep_summary(group, text)
-            withdraw(asked.store, waits)
+            withdraw(event.store, waits)
     except Exception as error:  # noqa: BLE001 - a group may be damaged in any way
-        return _left_for_later(asked, name, text, in_words(error))
-    return Said()
+        return _left_for_later(event, name, text, in_words(error))
+    return Output()
 
 
-def _told(asked: Asked) -> object:
+def _told(event: Event) -> object:
     """The summary, as the host says it or has written it into its transcript.
 
     None where it is in the transcript and cannot be read.
     """
-    said, path = asked.payload.get("compact_summary") or "", asked.payload.get("transcript_path")
+    said, path = event.payload.get("compact_summary") or "", event.payload.get("transcript_path")
     if said or not isinstance(path, str) or not path:
         return said
     from gitmem.integrations.transcripts.import_files import summary_in
 
-    return summary_in(asked.host, path, asked.turn)
+    return summary_in(event.host, path, event.turn)
 
 
 def summary_of(told: object) -> str:
@@ -226,19 +220,19 @@ def summary_of(told: object) -> str:
     return text if len(text) <= LONGEST_SUMMARY else f"{text[:LONGEST_SUMMARY]}\n\n{CUT}"
 
 
-def _left_for_later(asked: Asked, group: str, text: str, why: str) -> Said:
+def _left_for_later(event: Event, group: str, text: str, why: str) -> Output:
     """Leave TEXT for who starts next, and tell that."""
     from gitmem.memory.transcripts.spool import leave
 
-    if not leave(asked.store, _waiting(asked, group, text)):
-        return Said()
-    return Said(notice=f"{why}; a summary waits to be kept")
+    if not leave(event.store, _waiting(event, group, text)):
+        return Output()
+    return Output(notice=f"{why}; a summary waits to be kept")
 
 
-def _waiting(asked: Asked, group: str, text: str) -> Ended:
+def _waiting(event: Event, group: str, text: str) -> Ended:
     from gitmem.memory.transcripts.spool import Ended
 
-    return Ended(asked.host, asked.session, "", asked.project, group, text)
+    return Ended(event.host, event.session, "", event.project, group, text)
 
 
 def keep_summary(group: Group, text: str) -> None:

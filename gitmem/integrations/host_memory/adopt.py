@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.errors import GitmemError
-from gitmem.integrations.hooks.tool_use import group_at
+from gitmem.integrations.hooks.groups import group_at
 from gitmem.integrations.host_memory.folders import main_checkout, usual_folder
 from gitmem.integrations.host_memory.projects import group_name, project_of
 from gitmem.integrations.hosts.table import HOSTS, Host

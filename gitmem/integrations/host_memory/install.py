@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.errors import GitmemError
-from gitmem.integrations.hooks.tool_use import group_at
+from gitmem.integrations.hooks.groups import group_at
 from gitmem.integrations.host_memory.adopt import OwnAdopted, adopt_own
 from gitmem.integrations.host_memory.move import (
     Brought,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.errors import BadInput
-from gitmem.integrations.hooks.tool_use import group_at
+from gitmem.integrations.hooks.groups import group_at
 from gitmem.integrations.host_memory.folders import main_checkout, usual_folder
 from gitmem.integrations.hosts.table import HOSTS
 from gitmem.integrations.install.parts.host_memory import DIRECTORY, GROUP, KIND, OWN

@@ -11,8 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 
-from gitmem.integrations.mcp.desk import Desk, Kept
-from gitmem.integrations.mcp.handshake import (
+from gitmem.integrations.mcp.serve import (
     CAPABILITIES,
     CLIENT,
     FILE,
@@ -20,8 +19,9 @@ from gitmem.integrations.mcp.handshake import (
     INITIALIZE,
     MODERN,
     VERSION,
+    talk,
 )
-from gitmem.integrations.mcp.session import talk
+from gitmem.integrations.mcp.session import Desk, Kept
 from gitmem.memory.group import Store
 
 GROUP = "{group}"

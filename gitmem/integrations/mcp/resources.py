@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, unquote
 
 from gitmem.errors import BadInput
-from gitmem.integrations.mcp.desk import Desk, opened
-from gitmem.integrations.mcp.tools.calls import file_text
-from gitmem.integrations.mcp.tools.paths import local
-from gitmem.integrations.mcp.tools.texts import Answer, part_of, sound
+from gitmem.integrations.install.skills.files import SKILL, shipped_folder, skill_files
+from gitmem.integrations.mcp.calls import file_text, local
+from gitmem.integrations.mcp.session import Desk, opened
+from gitmem.integrations.mcp.texts import Answer, part_of, sound
 from gitmem.memory.context.mask import Masks
 from gitmem.model.access import GLOBAL
 from gitmem.model.context.escape import NOTHING, joined, on_a_line, on_lines
+from gitmem.model.text import frontmatter
 
 if TYPE_CHECKING:
     from gitmem.memory.group import Group
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 TEMPLATE = "memory://{group}/{path}"
 PAGE = 100
 _URI = r"(?i:memory)://([^/?#]+)/(.+)"
+ARGUMENT = "request"
+ABOUT = "What you want, in your own words"
 
 
 class Place(NamedTuple):
@@ -93,7 +97,7 @@ def list_documents(desk: Desk, cursor: str) -> Answer:
 
 def first_page(desk: Desk) -> dict[str, Any] | None:
     """The first page as the protocol writes it; None if it cannot be listed."""
-    from gitmem.integrations.mcp.tools.table import guarded
+    from gitmem.integrations.mcp.tools import guarded
 
     answer = guarded(desk, lambda: list_documents(desk, ""))
     if answer.failed or answer.facts is None:
@@ -128,3 +132,39 @@ def _files(group: Group, start: str) -> Iterator[Listing]:
     for each in sorted(list_files(group).files):
         if each.path > start and allows(each.path) and masks.name("", each.path) == each.path:
             yield each
+
+
+class Prompt(NamedTuple):
+    """One skill."""
+
+    name: str
+    about: str
+    text: str
+
+
+@cache
+def prompts() -> dict[str, Prompt]:
+    """The skills by their names."""
+    files = {path: data.decode("utf-8") for path, data in skill_files(shipped_folder(), "").items()}
+    names = [path.removesuffix(f"/{SKILL}") for path in files if path.endswith(f"/{SKILL}")]
+    return {name: _prompt(name, files) for name in names}
+
+
+def _prompt(name: str, files: dict[str, str]) -> Prompt:
+    main = files[f"{name}/{SKILL}"]
+    block = frontmatter.split(main)
+    parts = [main[block.body :] if block else main]
+    # A skill links to its other files; who reads it here has no folder to follow a link into.
+    for path, text in files.items():
+        if path.startswith(f"{name}/") and path != f"{name}/{SKILL}":
+            parts.append(f'<file path="{path.removeprefix(f"{name}/")}">\n{text.strip()}\n</file>')
+    about = " ".join(str(frontmatter.read(main).get("description", "")).split())
+    return Prompt(name, about, "\n\n".join(each.strip() for each in parts) + "\n")
+
+
+def prompted(name: str, request: str) -> str:
+    """The text of the prompt NAME, with what its user asks for below it."""
+    found = prompts().get(name)
+    if found is None:
+        raise BadInput(f"no prompt {name!r}", hint=f"there are: {', '.join(prompts())}")
+    return f"{found.text}\nRequest: {request.strip()}\n" if request.strip() else found.text

@@ -14,14 +14,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gitmem import __version__
 from gitmem.errors import BadInput, ExtraMissing
-from gitmem.integrations.mcp.bad_lines import has_id
-from gitmem.integrations.mcp.desk import Desk, Kept, called
-from gitmem.integrations.mcp.handshake import INSTRUCTIONS
 from gitmem.integrations.mcp.resources import TEMPLATE, kind, list_documents, read_document
-from gitmem.integrations.mcp.stdio import Messages, Sense, Words
-from gitmem.integrations.mcp.tools.params import schema
-from gitmem.integrations.mcp.tools.table import TOOLS, Tool, answered, guarded
-from gitmem.integrations.mcp.tools.texts import Answer, sound
+from gitmem.integrations.mcp.serve import INSTRUCTIONS
+from gitmem.integrations.mcp.session import Desk, Kept, called
+from gitmem.integrations.mcp.stdio import Messages, Sense, Words, has_id
+from gitmem.integrations.mcp.texts import Answer, sound
+from gitmem.integrations.mcp.tools import TOOLS, Tool, answered, guarded, schema
 from gitmem.model.context.escape import worded
 
 try:
@@ -149,7 +147,7 @@ async def _list_templates(
 async def _list_prompts(
     context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
 ) -> types.ListPromptsResult:
-    from gitmem.integrations.mcp.prompts import ABOUT, ARGUMENT, prompts
+    from gitmem.integrations.mcp.resources import ABOUT, ARGUMENT, prompts
 
     argument = types.PromptArgument(name=ARGUMENT, description=ABOUT, required=False)
     found = [
@@ -162,7 +160,7 @@ async def _list_prompts(
 async def _get_prompt(
     context: ServerRequestContext[Any], params: types.GetPromptRequestParams
 ) -> types.GetPromptResult:
-    from gitmem.integrations.mcp.prompts import ARGUMENT, prompted, prompts
+    from gitmem.integrations.mcp.resources import ARGUMENT, prompted, prompts
 
     try:
         text = prompted(params.name, (params.arguments or {}).get(ARGUMENT, ""))

@@ -1,109 +1,127 @@
-"""A server from its first line to its last: answers from a file, then the SDK takes over.
-
-The SDK is imported when a request needs it, or when the client has its list of tools and nothing
-comes for a while: a host asks for the tools at once, and calls one when its model says so.
-"""
+"""Where a server stands: its store and group, and in whose name it acts."""
 
 from __future__ import annotations
 
-import asyncio
-import re
-import signal
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem.integrations.mcp.desk import Desk
-from gitmem.integrations.mcp.handshake import Handshake
-from gitmem.integrations.mcp.stdio import Lines, Words, claimed
+from gitmem.errors import BadInput, PathNotFound
+from gitmem.integrations.hosts.table import agent_of_client
+from gitmem.memory.group import Group, Store, Who
+from gitmem.model.commit_messages import check_agent
+from gitmem.model.paths import check_group
 
-QUIET = 1.0
-"""Seconds without a line, after which the SDK is imported ahead of the first call."""
-TOGETHER = 0.05
-"""Seconds within which requests that a host sends at once have arrived."""
-SDK = 2
-"""The major version of the SDK that `handshake.json` speaks for."""
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gitmem.memory.clock import Clock
+
+SOURCE = "mcp"
+NAMELESS = "agent"
+KEPT = 4
+"""Groups that are open at a time."""
+
+Stamp = tuple[int, ...]
 
 
-def serve(desk: Desk) -> None:
-    """Answer calls on stdin until it is closed."""
-    from_file = is_known_sdk()
-    if not from_file:
-        import gitmem.integrations.mcp.server  # noqa: F401 - where the SDK is missing, this says so
+class Desk(NamedTuple):
+    """What every call of a tool begins with."""
+
+    kept: Kept
+    store: Store
+    group: str
+    """The group that is meant where a call names none."""
+    acting: str
+    """The group in whose name we act: `main` may name another one, every other group may not."""
+    who: Who = Who("", "", SOURCE)
+    """An agent without a name is called as the client calls itself."""
+    clock: Clock | None = None
+
+
+def called(desk: Desk, client: str) -> Desk:
+    """The desk when CLIENT sits at it: commits bear its name, unless they have one already."""
+    if desk.who.agent:
+        return desk
     try:
-        with claimed() as (source, target):
-            number = asyncio.run(talk(desk, source, target, from_file=from_file))
-    finally:
-        desk.kept.close()
-    if number == signal.SIGINT:
-        raise KeyboardInterrupt
+        name = check_agent(agent_of_client(client))
+    except BadInput:
+        name = NAMELESS
+    return desk._replace(who=desk.who._replace(agent=name))
 
 
-def is_known_sdk() -> bool:
-    """Whether the SDK is installed, in a version whose answers we know.
+class Kept:
+    """Groups that stay open from one call to the next: what is in memory need not be read again.
 
-    Told by the folder that every installer leaves beside the package: importing takes too long.
+    Whatever others write is seen all the same, since every operation begins with the branch. A
+    group that was removed, renamed or moved meanwhile is noticed and opened anew.
     """
-    found = find_spec("mcp")
-    places = found.submodule_search_locations if found else None
-    beside = [each.name for at in places or () for each in Path(at).parent.glob("mcp-*.dist-info")]
-    return any(re.match(rf"mcp-{SDK}\.", each) for each in beside)
+
+    def __init__(self) -> None:
+        self._groups: dict[tuple[str, Who], tuple[Stamp | None, Group]] = {}
+
+    def take(self, desk: Desk, name: str) -> Group:
+        """The group NAME, opened if it is not."""
+        key, stamp = (name, desk.who), _stamp(desk.store.gitdir(check_group(name)))
+        known = self._groups.get(key)
+        if known is None or known[0] != stamp:
+            self.drop(desk, name)
+            opened = Group(desk.store, name, who=desk.who, acting=desk.acting, now=desk.clock)
+            known = stamp, opened
+        self._groups.pop(key, None)
+        self._groups[key] = known  # the last one in order is the last one used
+        while len(self._groups) > KEPT:
+            self._groups.pop(next(iter(self._groups)))[1].close()
+        return known[1]
+
+    def drop(self, desk: Desk, name: str) -> None:
+        """Close a group, if it is open."""
+        known = self._groups.pop((name, desk.who), None)
+        if known:
+            known[1].close()
+
+    def gitdirs(self) -> list[Path]:
+        """Where the repositories lie."""
+        return [group.gitdir for _, group in self._groups.values()]
+
+    def damage(self) -> list[str]:
+        """What was damaged since somebody asked, in words."""
+        found: list[str] = []
+        for _, group in self._groups.values():
+            found += group.damage
+            group.forget_damage()
+        return found
+
+    def close(self) -> None:
+        """Give back file handles, all of them."""
+        for _, group in self._groups.values():
+            group.close()
+        self._groups.clear()
 
 
-async def talk(desk: Desk, source: int, target: int, *, from_file: bool) -> int:
-    """Answer what comes from SOURCE on TARGET until it ends; the signal that ended it, or 0.
-
-    FROM_FILE: answer without the SDK for as long as that is possible.
-    """
-    lines, words, handshake = Lines(source), Words(target), Handshake(desk.group)
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, lines.interrupt, number)
-    if from_file:
-        await _greet(desk, lines, words, handshake)
-    if not lines.has_ended:
-        from gitmem.integrations.mcp.server import converse
-
-        await converse(desk, lines, words, handshake.opening)
-    return lines.interrupted
+def _stamp(gitdir: Path) -> Stamp | None:
+    """What tells one repository from another that came to its place; its settings included."""
+    try:
+        folder, config = os.stat(gitdir), os.stat(gitdir / "config")
+    except OSError:
+        return None
+    return folder.st_dev, folder.st_ino, config.st_ino, config.st_mtime_ns, config.st_size
 
 
-async def _greet(desk: Desk, lines: Lines, words: Words, handshake: Handshake) -> None:
-    """Answer lines without the SDK, up to one that only it can answer; that one stays the next."""
-    while True:
-        left = await _greet_from_file(lines, words, handshake)
-        is_over = not left
-        while left and (said := handshake.answer(left[0], lambda: _first_page(desk))) is not None:
-            await words.write(said)
-            left.pop(0)
-        desk.kept.close()
-        lines.put_back(left)
-        if left or is_over:
-            return
+@contextmanager
+def opened(desk: Desk, name: str = "") -> Iterator[Group]:
+    """The group called NAME, or the desk's own, for one call."""
+    name = name or desk.group
+    group = desk.kept.take(desk, name)
+    try:
+        yield group
+    except BaseException as error:
+        if isinstance(error, PathNotFound):
+            from gitmem.integrations.mcp.calls import (
+                hush,  # with all that it imports, for a call only
+            )
 
-
-async def _greet_from_file(lines: Lines, words: Words, handshake: Handshake) -> list[bytes]:
-    """Answer from the file what it has; the lines that it has no answer for, or none at the end.
-
-    Claude Code sends three requests at once, the one for the tools last, and offers no tool to its
-    model before all are answered. So a list behind a request that takes longer is answered first.
-    """
-    left: list[bytes] = []
-    while not (handshake.has_listed and (left or await lines.is_quiet(QUIET))):
-        if left and await lines.is_quiet(TOGETHER):
-            break
-        line = await anext(lines, None)
-        if line is None:
-            break
-        said = None if left and not handshake.opening else handshake.answer(line)
-        if said is None:
-            left.append(line)
-        else:
-            await words.write(said)
-    return left
-
-
-def _first_page(desk: Desk) -> dict[str, Any] | None:
-    from gitmem.integrations.mcp.resources import first_page  # with all that reads memory
-
-    return first_page(desk)
+            hush(group, error)
+        desk.kept.drop(desk, name)  # whatever went wrong, the next call begins afresh
+        raise

@@ -11,10 +11,23 @@ from contextlib import closing, contextmanager
 from typing import NamedTuple
 
 from gitmem.errors import Conflict, GitmemError, PathNotFound, PolicyRefused
-from gitmem.integrations.memory_tool.fields import Command, integer, line_range, text
-from gitmem.integrations.memory_tool.paths import ROOT, NotDone, check_links, inside
-from gitmem.integrations.memory_tool.views import change_view, file_view, folder_view
-from gitmem.integrations.memory_tool.visible_files import Sight, take_in
+from gitmem.integrations.memory_tool.files import (
+    ROOT,
+    NotDone,
+    Sight,
+    check_links,
+    inside,
+    take_in,
+)
+from gitmem.integrations.memory_tool.protocol import (
+    Command,
+    change_view,
+    file_view,
+    folder_view,
+    integer,
+    line_range,
+    text,
+)
 from gitmem.memory.context.mask import hidden, masked
 from gitmem.memory.group import Group
 from gitmem.memory.read.read import Read, read

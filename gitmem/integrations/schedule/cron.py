@@ -11,13 +11,13 @@ from gitmem.errors import Conflict, ProgramFailed, ProgramMissing
 from gitmem.integrations.schedule.plan import (
     Altered,
     Entry,
+    Job,
     Plan,
     Scheduled,
     template,
     unified_diff,
 )
 from gitmem.integrations.schedule.programs import failure, last_words, run, run_well, text_of
-from gitmem.integrations.schedule.times import Job
 
 TABLE = "crontab"
 READ, WRITE, CLEAR = (TABLE, "-l"), (TABLE, "-"), (TABLE, "-r")

@@ -14,13 +14,13 @@ from gitmem.errors import Conflict, ProgramFailed, ProgramMissing
 from gitmem.integrations.schedule.plan import (
     Altered,
     Entry,
+    Job,
     Plan,
     Scheduled,
     template,
     unified_diff,
 )
 from gitmem.integrations.schedule.programs import run, run_well
-from gitmem.integrations.schedule.times import Job
 
 SYSTEMCTL = ("systemctl", "--user")
 ASK = (*SYSTEMCTL, "show-environment")

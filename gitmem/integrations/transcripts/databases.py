@@ -7,10 +7,11 @@ two portions nobody has to wait for us.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import closing, contextmanager, suppress
 from hashlib import sha1
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote
 
 from gitmem.errors import BadInput
 from gitmem.integrations.transcripts.readers import (
@@ -20,20 +21,81 @@ from gitmem.integrations.transcripts.readers import (
     heard,
     home_in,
     moment_of,
+    opened,
     unknown,
 )
-from gitmem.integrations.transcripts.sqlite_files import reading
-from gitmem.memory.transcripts.summarised import Summarised
+from gitmem.memory.transcripts.checkpoint import Summarised
 from gitmem.model.text.quoting import quoted
 
 if TYPE_CHECKING:
     import sqlite3
 
+_MAGIC = b"SQLite format 3\0"
+_VERSIONS = 20
+_WAL = 2
+_PATIENCE = 1.0
+"""Seconds to wait for a program that locks its database."""
 PORTION = 500
 """Rows that are read at once."""
 _DIRECTIONS = {"in": "user", "out": "assistant"}
-
 Row = tuple[object, ...]
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection that can only read; raises BadInput where it cannot, now or while it is used."""
+    import sqlite3
+
+    with opened(path) as file:
+        head = file.read(_VERSIONS)
+    if not head.startswith(_MAGIC):
+        raise BadInput(f"{path} is not a SQLite database", hint="give the path of the database")
+    try:
+        with _way_in(path, _WAL in head[-2:]) as way, closing(_connected(way)) as connection:
+            yield connection
+    except sqlite3.Error as error:
+        hint = "try again when the program that owns it is idle, or with a copy of it"
+        raise BadInput(f"{path} cannot be read: {error}", hint=hint) from error
+
+
+def _connected(uri: str) -> sqlite3.Connection:
+    import sqlite3
+
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_PATIENCE)
+    connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    return connection
+
+
+@contextmanager
+def _way_in(path: Path, wal: bool) -> Iterator[str]:
+    """The address by which SQLite opens a database and writes nothing."""
+    log, shared = (path.with_name(path.name + end) for end in ("-wal", "-shm"))
+    if not wal:
+        yield _address(path, "mode=ro")
+    elif log.exists() and shared.exists():  # a program may run, though its log is empty just now
+        yield _address(path, "mode=ro&readonly_shm=1")
+    elif not log.exists() or log.stat().st_size == 0:
+        yield _address(path, "mode=ro&immutable=1")
+    else:
+        with _copied(path, log) as copy:
+            yield _address(copy, "mode=rw")
+
+
+def _address(path: Path, how: str) -> str:
+    return f"file:{quote(str(path.absolute()))}?{how}"
+
+
+@contextmanager
+def _copied(path: Path, log: Path) -> Iterator[Path]:
+    """A copy of a database and its log, for as long as it is read."""
+    import shutil
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="gitmem-") as folder:
+        copy = Path(folder) / "copy.db"
+        shutil.copyfile(path, copy)
+        shutil.copyfile(log, f"{copy}-wal")
+        yield copy
 
 
 class Database(NamedTuple):

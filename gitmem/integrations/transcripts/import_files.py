@@ -19,6 +19,7 @@ from gitmem.integrations.transcripts.readers import (
     read_lines,
 )
 from gitmem.memory.transcripts.add import Spoken
+from gitmem.memory.transcripts.checkpoint import Summarised, transcript_summarised
 from gitmem.memory.transcripts.import_file import (
     PATIENCE,
     Line,
@@ -26,7 +27,6 @@ from gitmem.memory.transcripts.import_file import (
     transcript_import,
     unread,
 )
-from gitmem.memory.transcripts.summarised import Summarised, transcript_summarised
 from gitmem.model.secrets.find import repeated
 
 if TYPE_CHECKING:

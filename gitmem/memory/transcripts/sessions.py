@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import sha1
 from os import PathLike
@@ -17,9 +18,9 @@ from gitmem.cache.files import put
 FOLDER = "sessions"
 KEPT = 30 * 24 * 3600.0
 """Seconds after which a session that was not seen again is forgotten."""
-
-
 _UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
+LIVE = "sessions"
+_LARGEST = 65_536
 
 
 class Session(NamedTuple):
@@ -69,3 +70,43 @@ def forget_sessions(gitdir: str | PathLike[str], now: float) -> None:
 def _path(gitdir: str | PathLike[str], session: str) -> str:
     name = sha1(session.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()[:16]
     return os.path.join(gitdir, "gitmem", FOLDER, name)
+
+
+class LiveSession(NamedTuple):
+    """A session of which a hook was called."""
+
+    id: str
+    host: str
+    transcript: str
+    """The file in which its host keeps the conversation; nothing where it has not said so."""
+
+
+def note_live(store: str, session: LiveSession) -> None:
+    """Note that SESSION works with a group of STORE, just now."""
+    data = json.dumps(session).encode()
+    # A file for each answer of a host: then to note it again is a single call.
+    path = os.path.join(store, LIVE, sha1(data, usedforsecurity=False).hexdigest()[:16])
+    try:
+        os.utime(path)
+    except OSError:
+        with suppress(OSError):
+            os.mkdir(os.path.dirname(path), 0o700)
+        put(path, data)
+
+
+def live_sessions(store: str) -> Iterator[tuple[LiveSession, float]]:
+    """The sessions of STORE, each with the time when a hook of it was called last."""
+    with suppress(OSError):
+        for each in os.scandir(os.path.join(store, LIVE)):
+            with suppress(OSError, ValueError, TypeError, RecursionError):
+                with open(each.path, "rb") as file:
+                    found = LiveSession(*map(str, json.loads(file.read(_LARGEST))))
+                yield found, each.stat().st_mtime
+
+
+def forget_live(store: str, now: float) -> None:
+    """Forget those that were not seen for long."""
+    with suppress(OSError):
+        for each in os.scandir(os.path.join(store, LIVE)):
+            if now - each.stat().st_mtime > KEPT:
+                os.unlink(each.path)

@@ -13,14 +13,13 @@ from gitmem.cli.declare import as_somebody, group
 from gitmem.cli.invocation import Invocation, ago
 from gitmem.cli.settings import Flags, resolve
 from gitmem.cli.style import columns, plain, text_lines, visible
-from gitmem.integrations.schedule.times import NAMES, TASKS
+from gitmem.integrations.schedule.plan import NAMES, TASKS
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from gitmem.integrations.schedule.plan import Plan, Scheduled
-    from gitmem.integrations.schedule.run import Ran
-    from gitmem.integrations.schedule.schedule import LastRun, Scheduler, ScheduleStatus
+    from gitmem.integrations.schedule.schedule import LastRun, Ran, Scheduler, ScheduleStatus
 
 
 backend_option = click.option(
@@ -150,7 +149,7 @@ def tasks(call: Invocation, name: str | None) -> None:
       gitmem schedule tasks context-check
       gitmem schedule tasks --json
     """
-    from gitmem.integrations.schedule.tasks import schedule_tasks
+    from gitmem.integrations.schedule.plan import schedule_tasks
 
     tasks = schedule_tasks(_plan(call), _layout(call))
     found = [each for each in tasks if name in (None, each.name)]
@@ -185,7 +184,7 @@ def run(call: Invocation, job: str) -> int:
       gitmem schedule run rotation
       gitmem schedule run snapshot --quiet
     """
-    from gitmem.integrations.schedule.run import schedule_run
+    from gitmem.integrations.schedule.schedule import schedule_run
 
     acting = call.settings.acting
     done = schedule_run(call.store, job, who=call.who, acting=acting, now=call.clock)

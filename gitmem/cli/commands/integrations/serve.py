@@ -14,7 +14,7 @@ from gitmem.cli.invocation import Invocation
 from gitmem.errors import BadInput, Damaged, GroupNotFound
 
 if TYPE_CHECKING:
-    from gitmem.integrations.mcp.desk import Desk
+    from gitmem.integrations.mcp.session import Desk
 
 
 MCP_EXAMPLE = "claude mcp add gitmem -- gitmem mcp"
@@ -42,7 +42,7 @@ def mcp_command(call: Invocation) -> None:
     """
     desk = _desk(call)
     _look(call, desk)
-    from gitmem.integrations.mcp.session import serve
+    from gitmem.integrations.mcp.serve import serve
 
     if sys.stdin.isatty():
         call.remark(f"this talks to programs; a host starts it, for example `{MCP_EXAMPLE}`")
@@ -51,7 +51,7 @@ def mcp_command(call: Invocation) -> None:
 
 def _desk(call: Invocation) -> Desk:
     """Where the server stands; who is not told in whose name to act takes the client's name."""
-    from gitmem.integrations.mcp.desk import SOURCE, Desk, Kept
+    from gitmem.integrations.mcp.session import SOURCE, Desk, Kept
     from gitmem.memory.group import Who
 
     group, settings = call.group_name(), call.settings
@@ -62,7 +62,7 @@ def _desk(call: Invocation) -> Desk:
 
 def _look(call: Invocation, desk: Desk) -> None:
     """Stop here if the group is not ours to serve; one that is missing may yet be made."""
-    from gitmem.integrations.mcp.desk import opened
+    from gitmem.integrations.mcp.session import opened
 
     try:
         with opened(desk):

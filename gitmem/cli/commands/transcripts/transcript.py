@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from gitmem.memory.transcripts.import_file import TranscriptImported
     from gitmem.memory.transcripts.pending import SaidRow, TranscriptPending
     from gitmem.memory.transcripts.prune import TranscriptPruned
-    from gitmem.memory.transcripts.show import TranscriptShown
-    from gitmem.memory.transcripts.status import TranscriptStatus
+    from gitmem.memory.transcripts.status import TranscriptShown, TranscriptStatus
 
 
 SHOWN = 20
@@ -217,7 +216,7 @@ def list_(call: Invocation) -> None:
       gitmem transcript list
       gitmem transcript list --json
     """
-    from gitmem.memory.transcripts.show import transcript_list
+    from gitmem.memory.transcripts.status import transcript_list
 
     with call.group() as group:
         found = transcript_list(group)
@@ -249,7 +248,7 @@ def show(call: Invocation, chat: str, last: int) -> None:
     Examples:
       gitmem transcript show telegram:1 --last 20
     """
-    from gitmem.memory.transcripts.show import transcript_show
+    from gitmem.memory.transcripts.status import transcript_show
 
     with call.group() as group:
         shown = transcript_show(group, chat, last=last)

@@ -15,9 +15,8 @@ from datetime import datetime
 from math import inf
 from typing import Any, NamedTuple
 
-from gitmem.integrations.hooks.dialects import files_written
-from gitmem.integrations.hooks.signing.shell import writes_of
-from gitmem.integrations.hooks.signing.writes import Writes
+from gitmem.integrations.hooks.protocol import files_written
+from gitmem.integrations.hooks.shell import Writes, writes_of
 from gitmem.integrations.hosts.table import Host
 
 TAIL = 8 * 1024 * 1024

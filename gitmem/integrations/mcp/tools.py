@@ -2,29 +2,148 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gitmem.errors import BadInput, Busy, Damaged, GitmemError, StorageFailed
-from gitmem.integrations.mcp.desk import Desk
-from gitmem.integrations.mcp.tools import calls
-from gitmem.integrations.mcp.tools.hints import for_models
-from gitmem.integrations.mcp.tools.params import BOOLEAN, FIELDS, INTEGER, Param, checked
-from gitmem.integrations.mcp.tools.paths import local
-from gitmem.integrations.mcp.tools.texts import Answer, refused, told, without_secrets
+from gitmem.integrations.mcp import calls
+from gitmem.integrations.mcp.calls import local
+from gitmem.integrations.mcp.hints import for_models
+from gitmem.integrations.mcp.session import Desk
+from gitmem.integrations.mcp.texts import Answer, refused, told, without_secrets
 from gitmem.memory.context.mask import hidden
 from gitmem.memory.read.memory_actions import DEFAULT_PATH, LEAST, MOST, TOP_K
 from gitmem.memory.search.search import ALL, SOURCES
 from gitmem.model.access import GLOBAL
 from gitmem.model.context.escape import joined, on_a_line
 
+STRING, INTEGER, BOOLEAN, FIELDS = "string", "integer", "boolean", "object"
+WORDS = {STRING: "a text", INTEGER: "a whole number", BOOLEAN: "true or false"}
+DIGITS = r"[+-]?[0-9]{1,18}"
+"""A number as text; a longer one was never meant."""
+TRUTHS = {"true": True, "false": False}
 PATH = "A file such as notes/ada.md, or the name of a layer"
 GROUP = "Another group; only the group main may name one, and everybody may read global"
 AT = "As of a commit, a tag or a date such as 2026-02-08 or yesterday"
 REASON = "Why, for the history"
 IF_MATCH = "The version that this is based on; the write fails if the file is another one by now"
 OFFSET = "Where to go on, as told by an answer that was cut"
+AT_FAULT = (Busy, Damaged, StorageFailed)
+"""Errors that another request would meet as well."""
 
+
+class Param(NamedTuple):
+    """One parameter of a tool."""
+
+    name: str
+    about: str
+    kind: str = STRING
+    default: Any = ""
+    required: bool = False
+    choices: tuple[str, ...] = ()
+    least: int = 0
+    """The smallest number it may be; of a text that is required, 1 is one that is not empty."""
+    most: int = 0
+    """The largest number; 0 is no limit. What lies beyond either is brought inside."""
+
+
+def schema(params: Sequence[Param]) -> dict[str, Any]:
+    """PARAMS as the input schema of a tool."""
+    return {
+        "type": "object",
+        "properties": {each.name: _property(each) for each in params},
+        "required": [each.name for each in params if each.required],
+        "additionalProperties": False,
+    }
+
+
+def _property(param: Param) -> dict[str, Any]:
+    found: dict[str, Any] = {"type": param.kind, "description": param.about}
+    if param.kind == FIELDS:
+        found["additionalProperties"] = {"type": STRING}
+    if param.choices:
+        found["enum"] = list(param.choices)
+    if param.kind == INTEGER:
+        found["minimum"] = param.least
+    if param.most:
+        found["maximum"] = param.most
+    if not param.required and param.default not in ("", False, {}):
+        found["default"] = param.default
+    return found
+
+
+def checked(tool: str, params: Sequence[Param], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments GIVEN, each of its kind, with defaults; or BadInput in plain words."""
+    names = [each.name for each in params]
+    unknown = [name for name in given if name not in names]
+    if unknown:
+        raise BadInput(
+            f"{tool} takes no argument {unknown[0]!r}", hint=f"it takes: {', '.join(names)}"
+        )
+    return {each.name: _value(tool, each, given.get(each.name)) for each in params}
+
+
+def _value(tool: str, param: Param, given: Any) -> Any:
+    if given is None:
+        if param.required:
+            raise BadInput(f"{tool} needs {param.name!r}", hint=f"{param.name}: {param.about}")
+        return param.default
+    value: Any = _CASTS[param.kind](given)
+    if value is None:
+        wanted = WORDS.get(param.kind, "an object of texts")
+        raise BadInput(f"{param.name!r} has to be {wanted}", hint=f"{param.name}: {param.about}")
+    if param.choices and value not in param.choices:
+        raise BadInput(
+            f"{param.name!r} cannot be {value!r}", hint=f"use one of {', '.join(param.choices)}"
+        )
+    if param.kind == INTEGER:
+        return min(max(value, param.least), param.most or value)
+    if param.required and param.least and not value.strip():
+        raise BadInput(f"{param.name!r} is empty", hint=f"{param.name}: {param.about}")
+    return value
+
+
+def _text(given: Any) -> str | None:
+    return given if isinstance(given, str) else None
+
+
+def _number(given: Any) -> int | None:
+    if isinstance(given, str) and re.fullmatch(DIGITS, given.strip()):
+        return int(given)
+    if isinstance(given, float) and given.is_integer():
+        return int(given)
+    return given if isinstance(given, int) and not isinstance(given, bool) else None
+
+
+def _truth(given: Any) -> bool | None:
+    if isinstance(given, str):
+        return TRUTHS.get(given.strip().lower())
+    return given if isinstance(given, bool) else None
+
+
+def _fields(given: Any) -> dict[str, str] | None:
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except (ValueError, RecursionError):
+            return None
+    if not isinstance(given, dict):
+        return None
+    plain = {str(name).strip(): _plain(value) for name, value in given.items()}
+    found = {name: value for name, value in plain.items() if name and value is not None}
+    return found if len(found) == len(given) else None
+
+
+def _plain(value: Any) -> str | None:
+    """A field's value as text: a model writes `2` where the file says `2`."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value).strip() if isinstance(value, str | int | float) else None
+
+
+_CASTS = {STRING: _text, INTEGER: _number, BOOLEAN: _truth, FIELDS: _fields}
 _GROUP = Param("group", GROUP)
 _AT = Param("at", AT)
 _REASON = Param("reason", REASON)
@@ -33,10 +152,6 @@ _OFFSET = Param("offset", OFFSET, INTEGER, 0, most=1_000_000_000)
 _PATH = Param("path", PATH, required=True, least=1)
 _USER = Param("user", "Whose profile, where the layer has one for each user")
 _DATE = Param("date", "The day of a journal, if not today")
-
-
-AT_FAULT = (Busy, Damaged, StorageFailed)
-"""Errors that another request would meet as well."""
 
 
 class Tool(NamedTuple):

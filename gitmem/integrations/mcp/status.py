@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from gitmem.integrations.mcp.tools.texts import COMMIT, UNSEEN, Answer
+from gitmem.integrations.mcp.texts import COMMIT, UNSEEN, Answer
 from gitmem.model.context.escape import joined, on_a_line
 from gitmem.model.layout.layout import Layout
 from gitmem.model.text.numbers import counted

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gitmem.integrations.mcp.tools.hints import for_models
+from gitmem.integrations.mcp.hints import for_models
 from gitmem.model.context.escape import (
     ForModel,
     exact,

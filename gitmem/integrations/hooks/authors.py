@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem.integrations.hooks.signing.tool_calls import (
+from gitmem.integrations.hooks.tool_calls import (
     ASIDE,
     RUNNING,
     SLACK,
@@ -25,11 +25,11 @@ from gitmem.integrations.hooks.signing.tool_calls import (
 )
 from gitmem.integrations.hosts.table import HOSTS
 from gitmem.memory.group import Group, Who
-from gitmem.memory.transcripts.live import LiveSession, live_sessions
+from gitmem.memory.transcripts.sessions import LiveSession, live_sessions
 from gitmem.memory.write.caught_up import caught_up, is_among
 
 if TYPE_CHECKING:
-    from gitmem.integrations.hooks.answer import Asked
+    from gitmem.integrations.hooks.protocol import Event
     from gitmem.memory.write.open_edits import PendingEdit
 
 MOST = 24
@@ -80,8 +80,8 @@ class _Candidate(NamedTuple):
 class Signatures:
     """Who signs the edits that a hook of one session finds."""
 
-    def __init__(self, asked: Asked, group: Group) -> None:
-        self._asked, self._group = asked, group
+    def __init__(self, event: Event, group: Group) -> None:
+        self._event, self._group = event, group
         self._own = group.who
 
     def __call__(self, edits: Sequence[PendingEdit]) -> dict[str, Who]:
@@ -89,7 +89,7 @@ class Signatures:
         times = _Times(self._group)
         found = {each.path: times.edit(each) for each in edits}
         others = self._others(min((each.since for each in found.values()), default=0.0))
-        is_new = self._asked.name == "SessionStart"
+        is_new = self._event.name == "SessionStart"
         if not others and not is_new:
             return {path: self._aside(edit, self._own) for path, edit in found.items()}
         own = _Candidate(self._own, self._calls(), time.time())
@@ -99,7 +99,7 @@ class Signatures:
         self, edit: _Edit, own: _Candidate, others: Sequence[_Candidate], is_new: bool
     ) -> Who:
         """The only session that may have made any part of EDIT; else nobody."""
-        nobody = Who(self._asked.agent or self._asked.host, "", self._asked.host)
+        nobody = Who(self._event.agent or self._event.host, "", self._event.host)
         authors = [each for each in (own, *others) if each.may_have_written(edit)]
         if len(authors) != 1:
             return nobody
@@ -111,26 +111,26 @@ class Signatures:
         return self._own if is_own else nobody
 
     def _calls(self) -> list[Call] | None:
-        payload = self._asked.payload
-        found = session_calls(HOSTS[self._asked.host], str(payload.get("transcript_path") or ""))
-        is_first = self._asked.name == "SessionStart" and payload.get("source") in _FIRST
+        payload = self._event.payload
+        found = session_calls(HOSTS[self._event.host], str(payload.get("transcript_path") or ""))
+        is_first = self._event.name == "SessionStart" and payload.get("source") in _FIRST
         return [] if found is None and is_first else found
 
     def _aside(self, edit: _Edit, who: Who) -> Who:
         """WHO, with the subagent that ends just now where its own transcript shows the write."""
-        transcript = self._asked.payload.get("agent_transcript_path")
-        if who != self._own or not self._asked.subagent or not isinstance(transcript, str):
+        transcript = self._event.payload.get("agent_transcript_path")
+        if who != self._own or not self._event.subagent or not isinstance(transcript, str):
             return who
-        found = calls_in(HOSTS[self._asked.host], transcript) or ()
+        found = calls_in(HOSTS[self._event.host], transcript) or ()
         is_its = any(each.shows(edit.paths[0], edit.at) for each in found)
-        return who._replace(subagent=self._asked.subagent) if is_its else who
+        return who._replace(subagent=self._event.subagent) if is_its else who
 
     def _others(self, oldest: float) -> list[_Candidate]:
         """The other sessions of the store that were at work since OLDEST."""
         active = {
             known: max(seen, modified(known.transcript))
-            for known, seen in live_sessions(self._asked.store)
-            if known.id != self._asked.session and known.host in HOSTS
+            for known, seen in live_sessions(self._event.store)
+            if known.id != self._event.session and known.host in HOSTS
         }
         told = {known.id for known in active if known.transcript}
         found = [

@@ -11,7 +11,8 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GroupNotFound, GroupRefused
-from gitmem.integrations.hooks.answer import DRAIN, Asked, in_words
+from gitmem.integrations.hooks.answer import DRAIN, in_words
+from gitmem.integrations.hooks.protocol import Event
 from gitmem.integrations.hosts.table import HOSTS
 from gitmem.memory.transcripts.spool import Ended, Taken, done, put_back, take
 from gitmem.model.access import MAIN
@@ -25,26 +26,26 @@ SECONDS = 2.0
 """... and how long it does."""
 
 
-def drain(asked: Asked, group: str = "", *, at_once: bool = True) -> list[str]:
+def drain(event: Event, group: str = "", *, at_once: bool = True) -> list[str]:
     """Take in what was said in sessions that ended; what went wrong with those of GROUP.
 
     AT_ONCE: no more than a start has time for.
     """
-    work = _Work(asked, group, AT_ONCE if at_once else 0)
-    for each in take(asked.store):
+    work = _Work(event, group, AT_ONCE if at_once else 0)
+    for each in take(event.store):
         work.do(each)
     if work.left:
-        from gitmem.integrations.hooks.detached import detach
+        from gitmem.integrations.hooks.deadline import detach
 
-        detach(asked, DRAIN)
+        detach(event, DRAIN)
     return work.trouble
 
 
 class _Work:
     """One round through the notes."""
 
-    def __init__(self, asked: Asked, group: str, most: int) -> None:
-        self._asked, self._group = asked, group
+    def __init__(self, event: Event, group: str, most: int) -> None:
+        self._event, self._group = event, group
         self._most, self._until = most, monotonic() + SECONDS
         self.left = False
         self.trouble: list[str] = []
@@ -71,7 +72,7 @@ class _Work:
         Then only of a summary, which stands nowhere else.
         """
         if isinstance(error, GroupNotFound):
-            return bool(ended.summary) and self._asked.acting in (None, MAIN)
+            return bool(ended.summary) and self._event.acting in (None, MAIN)
         return ended.group in ("", self._group)
 
     def _done(self, ended: Ended) -> bool:
@@ -83,8 +84,8 @@ class _Work:
             return False
         from gitmem.integrations.hooks.groups import heir_of, opened
 
-        asked = self._whose(ended)
-        with opened(asked, heir_of(asked)) as group:
+        event = self._whose(ended)
+        with opened(event, heir_of(event)) as group:
             if ended.summary:
                 from gitmem.integrations.hooks.turns import keep_summary
 
@@ -92,8 +93,8 @@ class _Work:
                 return True
             return self._imported(group, ended.host, path)
 
-    def _whose(self, ended: Ended) -> Asked:
-        return self._asked._replace(
+    def _whose(self, ended: Ended) -> Event:
+        return self._event._replace(
             host=ended.host,
             group=ended.group,
             payload={"session_id": ended.session, "cwd": ended.folder},

@@ -1,1 +1,0 @@
-"""Which session made an edit that a hook finds."""

@@ -1,1 +1,0 @@
-"""The tools of the MCP server: their table, parameters, calls and answers."""
