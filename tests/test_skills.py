@@ -103,16 +103,16 @@ STEPS = {
     ),
     "Step 4: sort": (
         *('"we should" is an idea', '"Fix that" is a task in `state.md`'),
-        *("A wish for this one time is an event in the log", "stands in their profile"),
+        *("this one time is an event in the log", "one person belongs to their profile"),
     ),
     "Step 5: write, always": (
         *("in every sync, with or without messages", "gitmem write state", "gitmem write sessions"),
-        *("most of what is said needs no memory", "a second one beside it is not made"),
-        *("below 2 KB", "The log is only added to until its day is over"),
-        *("A person's matters go to that person's profile", "A configured value is not copied"),
+        *("most messages need no memory", "instead of adding a second one"),
+        *("below 2 KB", "Only append to the log until its day is over"),
+        *("facts about a person into that person's profile", "Do not copy a configured value"),
     ),
     "Step 6: close the range": (
-        "Only where step 2 handed out a range, and after everything is written.",
+        "only if step 2 gave you a range, and after you have written everything",
         "gitmem transcript checkpoint --token TOKEN --summary",
     ),
     "Step 7: say that it is done": (
@@ -120,9 +120,9 @@ STEPS = {
         "Memory flush complete. State saved.",
     ),
     "Once a week": (
-        *("gitmem consolidate --apply", "logs of more than 30 days ago go to the archive"),
-        "what still holds is confirmed, what does not is changed or archived",
-        "Nothing of importance 1 or 2 is archived for its age.",
+        *("gitmem consolidate --apply", "archives logs older than 30 days"),
+        "confirm what is still accurate, change or archive the rest",
+        "Do not archive an entry of importance 1 or 2 for its age.",
     ),
 }
 
@@ -377,7 +377,7 @@ def check_steps(page: str) -> None:
     steps = re.findall(r"^## Step (\d): (.*)$", page, re.MULTILINE)
     assert [int(number) for number, _ in steps] == [1, 2, 3, 4, 5, 6, 7]
     last = page.partition("## Step 7: say that it is done\n")[2].partition("\n## ")[0]
-    assert "The answer ends with one of these two lines." in last
+    assert "End your answer with one of these two lines." in last
     assert last.partition("```text\n")[2].partition("```")[0].splitlines() == [
         "Memory sync complete. Processed N conversations (id X-Y).",
         "Memory flush complete. State saved.",
@@ -473,7 +473,7 @@ class TestSync:
             (r"## Step 7.*?(?=^## )", ""),
             (r"^```text\nMemory sync complete.*?^```$", ""),
             (r"Memory flush complete. State saved.\n", ""),
-            (r"The answer ends with one of", "There may be one of"),
+            (r"End your answer with one of", "There may be one of"),
             (r"## Step 6", "## Step 8"),
         ],
     )
@@ -542,7 +542,7 @@ class TestSteps:
         told = " ".join(SYNC.split())
 
         assert "Takes no arguments." in told
-        assert "There are no arguments, since gitmem knows which messages are open." in told
+        assert "There are no arguments, because gitmem knows which messages are open." in told
         assert "argument-hint" not in claude_code()["gitmem-memory"]
 
 

@@ -30,7 +30,7 @@ FAST = [
     # A starter file that says nothing.
     Mutation("V45", f"{LAYOUTS}/zylos/reference/ideas.md", ""),
     # A sentence of a skill.
-    Mutation("V50", f"{SYNC}/SKILL.md", "- The log is only added to until its day is over.\n"),
+    Mutation("V50", f"{SYNC}/SKILL.md", "- Only append to the log until its day is over.\n"),
     # A constant.
     Mutation("Z42", "gitmem/model/entries/freshness.py", "7, 30, 91", "7, 31, 91"),
     # The shape of a prompt.
@@ -228,13 +228,13 @@ SLOW = [
     Mutation(
         "Z17",
         f"{SYNC}/SKILL.md",
-        "This step is done in every sync, with or without messages:",
-        "This step is done after messages:",
+        "Do this step in every sync, with or without messages:",
+        "Do this step after messages:",
     ),
     Mutation(
         "Z18",
         f"{SYNC}/SKILL.md",
-        "Only where step 2 handed out a range, and after everything is written. ",
+        "Do this only if step 2 gave you a range, and after you have written everything. ",
     ),
     Mutation("V10", f"{SYNC}/SKILL.md", " Takes no arguments."),
     Mutation(
@@ -246,27 +246,29 @@ SLOW = [
     Mutation(
         "V38",
         f"{SYNC}/SKILL.md",
-        'Close calls: "we should" is an idea and no decision. ',
+        'Close calls: "we should" is an idea, not a decision. ',
         "Close calls: ",
     ),
     Mutation("V48", f"{SYNC}/SKILL.md", "## Step 3: read what is known\n"),
     Mutation("V49", f"{SYNC}/SKILL.md", "Memory flush complete. State saved.", "Done."),
-    Mutation("V50", f"{SYNC}/SKILL.md", "- Little: most of what is said needs no memory.\n"),
-    Mutation("V50", f"{SYNC}/SKILL.md", "- A person's matters go to that person's profile.\n"),
+    Mutation("V50", f"{SYNC}/SKILL.md", "- Write little: most messages need no memory.\n"),
+    Mutation("V50", f"{SYNC}/SKILL.md", "- Put facts about a person into that person's profile.\n"),
     Mutation(
         "V50",
         f"{SYNC}/SKILL.md",
-        "- A configured value is not copied; memory says where it stands.\n",
+        "- Do not copy a configured value; name its location.\n",
     ),
     Mutation("V50", f"{SYNC}/SKILL.md", "below 2 KB, and 4 KB at the very most", "kept short"),
     Mutation("V79", f"{SYNC}/SKILL.md", "30 to 60 seconds", "a while"),
     Mutation(
         "Z42",
         f"{SYNC}/SKILL.md",
-        "what still holds is confirmed, what does not is\nchanged or archived",
+        "confirm what is still accurate, change or archive the rest",
         "it is left alone",
     ),
-    Mutation("Z44", f"{SYNC}/SKILL.md", " Nothing of importance 1 or 2 is archived for its age."),
+    Mutation(
+        "Z44", f"{SYNC}/SKILL.md", " Do not archive an entry of\nimportance 1 or 2 for its age."
+    ),
     Mutation("Z27", f"{SYNC}/references/state.md", ""),
     Mutation("Z27", f"{SYNC}/references/identity.md", ""),
     Mutation("Z27", f"{SYNC}/references/decisions.md", "Decided by"),
