@@ -16,7 +16,7 @@ from benchmarks.searching import sentences
 from benchmarks.table import Process, Row, cpu_times
 from gitmem.memory.admin.init import init
 from gitmem.memory.group import Group, Store
-from gitmem.memory.write.quiet import MARGIN
+from gitmem.memory.write.last_scan import MARGIN
 from gitmem.memory.write.write import Edit, write
 
 ROUNDS = 15

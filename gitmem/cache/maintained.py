@@ -45,7 +45,7 @@ def quiet(gitdir: Path) -> Quiet | None:
         return None
 
 
-def keep_quiet(gitdir: Path, found: Quiet) -> None:
+def remember_unchanged(gitdir: Path, found: Quiet) -> None:
     """Remember that nothing is due, until something changes or the day ends."""
     lines = (FORM, *map(str, found), "")
     put(gitdir / "gitmem" / "maintained", "\n".join(lines).encode("ascii"))

@@ -520,10 +520,10 @@ class Group:
             check_writable(self, files)
 
     def _take_in(self, writer: Writer, finder: Note) -> None:
-        from gitmem.memory.write.capture import adopt_all
+        from gitmem.memory.write.capture import capture_edits
         from gitmem.memory.write.open_edits import scan_edits
 
-        adopt_all(writer, scan_edits(self.repository, writer.worktree), finder)
+        capture_edits(writer, scan_edits(self.repository, writer.worktree), finder)
         writer.restage()
 
     def scope(self, snapshot: Snapshot) -> Scoped | None:

@@ -16,7 +16,7 @@ from gitmem.store.durable import write_durably
 def heal_head(gitdir: Path) -> bool:
     """Let a HEAD that names nothing name the branch again; False where there is no telling."""
     from gitmem.store.fsck.git_directory import head_state
-    from gitmem.store.ref_files import all_refs  # only where something is wrong
+    from gitmem.store.refs.files import all_refs  # only where something is wrong
     from gitmem.store.repository import BRANCH
 
     try:

@@ -155,7 +155,7 @@ class Repository:
         git serves the packed value without a word, which is an old one if the file is lost.
         """
         from gitmem.store.lost_commits.departures import without_file
-        from gitmem.store.ref_files import packed_refs
+        from gitmem.store.refs.files import packed_refs
 
         refs, bad = packed_refs(self.gitdir)
         packed, there = refs.get(BRANCH, ""), os.path.lexists(self._branch)
@@ -206,7 +206,7 @@ class Repository:
 
     def reference(self, name: str) -> str | None:
         """The object a ref points at, None when there is no such ref or it cannot be read."""
-        from gitmem.store.ref_files import resolve
+        from gitmem.store.refs.files import resolve
 
         found = resolve(self.gitdir, name)
         if found.why:

@@ -88,7 +88,7 @@ def begun(gitdir: Path) -> None:
 
 
 def _write_root(gitdir: Path, note: Note, now: datetime) -> None:
-    from gitmem.store.refs import Move, move_ref  # only here: every reader imports this module
+    from gitmem.store.refs.move import Move, move_ref  # only here: every reader imports this module
 
     repository = Repository(gitdir)
     tree = write_tree(repository, None, {})

@@ -12,7 +12,7 @@ import pytest
 from gitmem.cli.commands.integrations.hook import hook_command as command
 from gitmem.cli.hook import plain_call
 from gitmem.cli.invocation import Invocation
-from gitmem.memory.write.quiet import Asking, keep_quiet, state_of
+from gitmem.memory.write.last_scan import GroupChoice, remember_unchanged, state_of
 
 CALLS = [
     ["hook", "stop"],
@@ -103,16 +103,16 @@ def test_a_quiet_turn_imports_next_to_nothing(tmp_path: Path) -> None:
     assert run(tmp_path, "init").returncode == 0
     project = str(tmp_path.parent)
     turn = f'{{"session_id": "s", "cwd": "{project}"}}'
-    asking = Asking(str(tmp_path), project, "", "")
+    asking = GroupChoice(str(tmp_path), project, "", "")
     worktree = str(tmp_path / "groups" / "main")
     state = state_of(str(tmp_path), "main", worktree)
     assert state is not None
-    keep_quiet(asking, "main", worktree, state._replace(newest=0))
+    remember_unchanged(asking, "main", worktree, state._replace(newest=0))
 
     done = run(tmp_path, "hook", "stop", heard=turn)
 
     assert done.returncode == 0
-    assert "gitmem.memory.write.quiet" in modules(done)
+    assert "gitmem.memory.write.last_scan" in modules(done)
     assert modules(done).isdisjoint(LIGHT)
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import SecretFound
+from gitmem.memory.admin.staged import guard_message, guard_staged
 from gitmem.memory.adopt.adopt import adopt
 from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.recover.held import held_show
 from gitmem.memory.transcripts.add import Spoken, transcript_add
 from gitmem.memory.transcripts.status import transcript_show
 from gitmem.memory.write.capture import capture
-from gitmem.memory.write.staged import guard_message, guard_staged
 from gitmem.memory.write.write import Edit, write
 from gitmem.model.guards import check_message_text, check_secrets, hold_rule
 from gitmem.model.secrets.find import find, found_in, redact

@@ -27,6 +27,7 @@ from gitmem.memory.admin.git_hook import put_git_hook, take_git_hook
 from gitmem.memory.admin.groups import groups, remove_group, rename_group
 from gitmem.memory.admin.init import init
 from gitmem.memory.admin.link import link, links, unlink
+from gitmem.memory.admin.staged import guard_staged
 from gitmem.memory.adopt.adopt import adopt
 from gitmem.memory.adopt.copy_in import copy_in, is_newer
 from gitmem.memory.context.exposed import (
@@ -119,10 +120,9 @@ from gitmem.memory.upkeep.rollups_due import rollups_due
 from gitmem.memory.upkeep.rotate import rotate
 from gitmem.memory.upkeep.snapshot import has_grown, snapshot, snapshots
 from gitmem.memory.write.capture import capture
+from gitmem.memory.write.count_edits import count_edits, is_unchanged
 from gitmem.memory.write.move import move, remove
 from gitmem.memory.write.open_edits import pending_edits
-from gitmem.memory.write.staged import guard_staged
-from gitmem.memory.write.unchanged import count_edits, is_untouched
 from gitmem.memory.write.write import Allowed, Edit, write
 from gitmem.model.language.prompts import sentences_asked
 from gitmem.model.layout.layout import EMPTY
@@ -137,9 +137,10 @@ ASKED = "whose own business is it, theirs?"
 
 NO_GROUP = {
     "file_names", "gitignored_layers", "include_fix", "is_workspace", "latest_of", "outside_memory",
-    "prune", "caught_up", "is_among", "note_caught_up", "still_caught_up",
+    "prune", "captured_until", "is_among", "note_captured_until", "extend_captured_until",
     "hand_of", "blob_text", "day_of", "is_chat", "spelled_at", "unmade_files",
-    "adopt_all", "age_of", "aged_entries", "ageing_files", "aims", "applied", "archive_files",
+    "capture_edits", "age_of", "aged_entries", "ageing_files", "applied", "archive_files",
+    "resolve_edits", "target_paths",
     "arrival_of", "by_day", "cache_of", "changed_at", "check_no_archive", "check_place",
     "check_states", "check_target", "checked", "checked_edit", "choose", "choose_layout", "command",
     "confirmed_files", "dated_part", "dates_at", "dates_of", "day_log", "decoded", "describe",
@@ -170,8 +171,8 @@ NO_GROUP = {
     "has_open", "keep_run", "secret_words", "tips_beside", "unsearched",
     "check_layout", "layout_scope", "possible_scope", "scope_at", "silenced_at", "unknown_keys",
     "with_zone",
-    "exclusion", "forget_live", "has_held", "keep_quiet", "live_sessions", "note_live",
-    "quiet_group", "state_of",
+    "exclusion", "forget_live", "has_held", "remember_unchanged", "live_sessions", "note_live",
+    "unchanged_group", "state_of",
 }  # fmt: skip
 """Functions that get what they work on handed over: they open no group themselves."""
 
@@ -479,7 +480,7 @@ PLAIN: dict[str, Call] = {
     "count_edits": lambda g, _: count_edits(g, g.repository.snapshot()),
     "is_ready": lambda g, _: is_ready(g),
     "make_ready": lambda g, _: make_ready(g),
-    "is_untouched": lambda g, _: is_untouched(g, g.repository.snapshot()),
+    "is_unchanged": lambda g, _: is_unchanged(g, g.repository.snapshot()),
     "status": lambda g, _: status(g),
     "traced": lambda g, _: traced(g, "mine", lambda: 1, lambda _: JobOutcome("done")),
     "ask_said": lambda g, _: all_told(g),

@@ -101,7 +101,7 @@ def unfinished_write(scene: Scene) -> None:
     lock.touch()
     with scene.opened() as group, group.writing(0.1) as writer:
         (scene.worktree / "top.md").write_bytes(b"edited\n")
-        writer.adopt("top.md")
+        writer.capture("top.md")
     lock.unlink()
 
 

@@ -25,7 +25,7 @@ from gitmem.memory.write.write import Edit
 from gitmem.store.fsck.point_ref import point
 from gitmem.store.index.staging import Staging
 from gitmem.store.lock import Lock, decode, lock_path
-from gitmem.store.refs import delete_ref
+from gitmem.store.refs.move import delete_ref
 from tests.support.damage import check_now
 from tests.support.faults import Scene, assert_sound, fixed_clock, line, new_scene, write_once
 from tests.support.git import PERSON, git

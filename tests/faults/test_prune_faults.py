@@ -37,7 +37,7 @@ from gitmem.memory.write.write import Edit, write
 from gitmem.model.transcripts.batches import REF, Message
 from gitmem.store.gc.packing import pack, packs_of
 from gitmem.store.gc.prune_list import dropped
-from gitmem.store.side_branch import Sideline, line_tip, sideline
+from gitmem.store.refs.side_branch import Sideline, line_tip, sideline
 from tests.faults.test_enospc import fill, small_disk
 from tests.faults.test_secret_every_door import traces
 from tests.faults.test_transcript_faults import is_sound, messages, write_in_turns

@@ -38,7 +38,7 @@ from gitmem.memory.transcripts.status import transcript_list, transcript_show, t
 from gitmem.memory.write.write import Edit, write
 from gitmem.model.commit_messages import parse
 from gitmem.model.transcripts.batches import NUMBERS, REF, Message, decode, is_batch, span
-from gitmem.store.side_branch import Sideline, sideline
+from gitmem.store.refs.side_branch import Sideline, sideline
 from tests.faults.test_enospc import fill, random_text, small_disk
 from tests.faults.test_ioerr import Failure
 from tests.support.clocks import START, Clock

@@ -19,9 +19,9 @@ from gitmem.memory.recover.held import held_list
 from gitmem.memory.recover.ignore import held_ask, held_ignore, held_ignored
 from gitmem.memory.upkeep.maintain import maintain
 from gitmem.memory.write.capture import capture
+from gitmem.memory.write.count_edits import is_unchanged
 from gitmem.memory.write.move import move
 from gitmem.memory.write.open_edits import pending_edits
-from gitmem.memory.write.unchanged import is_untouched
 from gitmem.model.guards import MAX_FILE
 from gitmem.model.ignore import Pattern, check_pattern, exclude_line, literal
 from tests.memory.test_held import SECRET
@@ -52,7 +52,7 @@ def test_a_file_that_is_ignored_stays_and_is_never_asked_about(group: Group) -> 
     assert check_group(group.store, group.name).findings == ()
     assert [path for path, _ in group.repository.snapshot().files()] == ["a.md"]
     assert (group.worktree / "vault" / "paper.pdf").read_bytes() == BIG
-    assert is_untouched(group, group.repository.snapshot())
+    assert is_unchanged(group, group.repository.snapshot())
     assert inject(group).manifest.held == 0
 
 

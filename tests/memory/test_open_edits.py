@@ -25,7 +25,7 @@ from gitmem.memory.write.write import Allowed, Edit, write
 from gitmem.model.secrets.find import find
 from gitmem.store.index.staging import entry
 from gitmem.store.lock import Item, Lock, Record, lock_path
-from gitmem.store.transaction.capture import Holding
+from gitmem.store.transaction.capture import HeldEdit
 from gitmem.store.worktree.worktree import WorkTree
 from tests.support.clocks import Clock
 from tests.support.git import git
@@ -207,12 +207,12 @@ def test_things_that_are_no_plain_files_are_held(group: Group, tmp_path: Path) -
 
     assert scan.edits == ()
     assert scan.held == (
-        Holding("folder", "link"),
-        Holding("hard.md", "hard-link"),
-        Holding("link.md", "link"),
-        Holding("pipe", "special"),
-        Holding("socket", "special"),
-        Holding("was-a-file.md", "link"),
+        HeldEdit("folder", "link"),
+        HeldEdit("hard.md", "hard-link"),
+        HeldEdit("link.md", "link"),
+        HeldEdit("pipe", "special"),
+        HeldEdit("socket", "special"),
+        HeldEdit("was-a-file.md", "link"),
     )
 
 
@@ -220,7 +220,7 @@ def test_a_name_that_is_not_utf_8_is_held(group: Group) -> None:
     with open(os.path.join(os.fsencode(group.worktree), b"caf\xe9.md"), "wb") as file:
         file.write(b"x\n")
 
-    assert pending_edits(group).held == (Holding("caf\udce9.md", "path"),)
+    assert pending_edits(group).held == (HeldEdit("caf\udce9.md", "path"),)
 
 
 def test_a_changed_file_with_a_secret_is_held_and_an_old_one_is_no_news(group: Group) -> None:
@@ -250,9 +250,9 @@ def test_a_folder_behind_a_link_is_one_held_thing_and_nothing_below_is_deleted(
 
     scan = pending_edits(group)
 
-    assert (scan.edits, scan.held) == ((), (Holding("notes", "link"),))
+    assert (scan.edits, scan.held) == ((), (HeldEdit("notes", "link"),))
     alone = pending_edits(group, ["notes/a.md"])
-    assert (alone.edits, alone.held) == ((), (Holding("notes/a.md", "link"),))
+    assert (alone.edits, alone.held) == ((), (HeldEdit("notes/a.md", "link"),))
 
 
 @contextmanager
@@ -306,7 +306,7 @@ def test_a_closed_folder_is_one_held_thing_and_nothing_below_is_deleted(
         scan = pending_edits(reopened(shut))
 
     assert found(scan) == [("open/c.md", "changed")]
-    assert scan.held == (Holding("closed", "unreadable"),)
+    assert scan.held == (HeldEdit("closed", "unreadable"),)
 
 
 def test_a_file_in_a_closed_folder_is_held_when_it_is_asked_for(shut: Group) -> None:
@@ -328,8 +328,8 @@ def test_a_closed_file_is_held(shut: Group) -> None:
 
     assert found(scan) == [("open/c.md", "changed")]
     assert scan.held == (
-        Holding("open/d.md", "unreadable"),
-        Holding("open/new.md", "unreadable"),
+        HeldEdit("open/d.md", "unreadable"),
+        HeldEdit("open/new.md", "unreadable"),
     )
 
 

@@ -411,7 +411,7 @@ def test_a_restore_that_is_done_says_so_though_another_edit_could_not_be_taken_i
         raise StorageFailed("the disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr("gitmem.memory.write.capture.adopt_all", failing)
+        patch.setattr("gitmem.memory.write.capture.capture_edits", failing)
         done = restore(group, "b.md")
 
     assert git(group.gitdir, "show", f"{done.commit}:b.md") == "one\n"

@@ -21,9 +21,9 @@ from gitmem.memory.recover.held import held_accept, held_list
 from gitmem.memory.recover.ignore import held_ignore
 from gitmem.memory.upkeep.maintain import maintain
 from gitmem.memory.write.capture import capture
+from gitmem.memory.write.count_edits import count_edits, is_unchanged
 from gitmem.memory.write.move import move, remove
 from gitmem.memory.write.open_edits import pending_edits
-from gitmem.memory.write.unchanged import count_edits, is_untouched
 from gitmem.model.layout.layout import Layout
 from gitmem.model.scope import scope_of
 from gitmem.store.worktree.scope import exclude_rest
@@ -173,7 +173,7 @@ class TestOutside:
         (zylos / ".env").write_text("TOKEN=1\n")
         snapshot = group.repository.snapshot()
 
-        assert is_untouched(group, snapshot)
+        assert is_unchanged(group, snapshot)
         scan = pending_edits(group)
         assert (scan.edits, scan.held, scan.ignored) == ((), (), 0)
         assert capture(group)[:3] == ((), (), 0)
@@ -720,7 +720,7 @@ class TestInit:
         (folder / "src/new.ts").write_text("new\n")
         (folder / "package.json").unlink()
         assert {each.path for each in capture(group).captured} == {"src/main.ts", "package.json"}
-        assert is_untouched(group, group.repository.snapshot())
+        assert is_unchanged(group, group.repository.snapshot())
         group.close()
 
     def test_its_rules_for_git_go_with_the_keys_that_brought_them(

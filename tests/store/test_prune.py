@@ -20,7 +20,7 @@ from gitmem.store.gc.packing import pack, packs_of
 from gitmem.store.gc.prune import forget_dropped
 from gitmem.store.gc.prune_list import dropped, note_dropped
 from gitmem.store.lock import Item, Lock, Record, lock_path
-from gitmem.store.side_branch import sideline
+from gitmem.store.refs.side_branch import sideline
 from tests.support.faults import Scene, assert_sound, files_at, new_scene
 from tests.support.git import git, git_bytes
 from tests.support.moulds import Moulds

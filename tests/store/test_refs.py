@@ -14,8 +14,8 @@ from gitmem.memory.admin.check import check_group
 from gitmem.memory.group import Store
 from gitmem.memory.write.write import Edit
 from gitmem.store import fault_points, repository
-from gitmem.store.ref_files import packed_refs, read_log, resolve
-from gitmem.store.refs import Move, RefMoved, delete_ref, move_ref
+from gitmem.store.refs.files import packed_refs, read_log, resolve
+from gitmem.store.refs.move import Move, RefMoved, delete_ref, move_ref
 from gitmem.store.repository import BRANCH
 from tests.support.faults import Scene, assert_sound, line, new_scene
 from tests.support.git import git

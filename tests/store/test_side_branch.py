@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import gitmem.store.fault_points
-import gitmem.store.refs
+import gitmem.store.refs.move
 from gitmem.errors import Busy, Conflict, Damaged
 from gitmem.memory.admin.check import check
 from gitmem.memory.group import Group
@@ -21,7 +21,7 @@ from gitmem.memory.write.write import Edit
 from gitmem.model.commit_messages import Note
 from gitmem.model.transcripts.batches import REF
 from gitmem.store.lock import Lock, decode, lock_path
-from gitmem.store.side_branch import line_tip, sideline
+from gitmem.store.refs.side_branch import line_tip, sideline
 from tests.faults.test_locks import die_at as die_writing_at
 from tests.faults.test_locks import let_go, living_git
 from tests.support.faults import (
@@ -253,7 +253,7 @@ def test_what_the_dead_left_among_the_objects_goes_and_what_is_young_stays(scene
 def test_a_living_git_s_lock_is_respected(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, wants: str
 ) -> None:
-    monkeypatch.setattr(gitmem.store.refs, "PATIENCE", 0.1)
+    monkeypatch.setattr(gitmem.store.refs.move, "PATIENCE", 0.1)
     made = [] if wants == "create" else [append(scene, "1.jsonl"), append(scene, "2.jsonl")]
     # To a commit of ours, or to none: by what it holds it cannot be told from that of the dead.
     value = {"verify": made[-1:], "update": made[:1], "create": [scene.head()]}[wants][0]
@@ -288,7 +288,7 @@ def test_a_lock_that_goes_is_waited_for(scene: Scene) -> None:
 def test_a_lock_of_a_living_git_survives_the_death_of_one_of_us(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gitmem.store.refs, "PATIENCE", 0.1)
+    monkeypatch.setattr(gitmem.store.refs.move, "PATIENCE", 0.1)
     monkeypatch.setattr(Group.writing, "__defaults__", (0.2,))
     first = append(scene, "1.jsonl")
     alone(die_at, str(scene.root), "objects")

@@ -11,8 +11,8 @@ import pytest
 
 from gitmem.errors import Busy, Conflict
 from gitmem.store.objects.database import ObjectDamaged
+from gitmem.store.refs.tags import Tag, read_tag, replace_tag, sound_tags, tag_names, write_tag
 from gitmem.store.repository import Repository
-from gitmem.store.tags import Tag, read_tag, replace_tag, sound_tags, tag_names, write_tag
 from tests.support.git import git
 from tests.support.histories import Drawn, import_history, truncate
 

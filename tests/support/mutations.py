@@ -564,7 +564,9 @@ SLOW = [
         )
         for row in ("M14", "C30")
     ),
-    Mutation("V1", "gitmem/store/refs.py", "        os.fsync(fd)\n\n\ndef _held", "\n\ndef _held"),
+    Mutation(
+        "V1", "gitmem/store/refs/move.py", "        os.fsync(fd)\n\n\ndef _held", "\n\ndef _held"
+    ),
     Mutation(
         "V55",
         "gitmem/store/objects/commits.py",

@@ -26,7 +26,7 @@ from gitmem.integrations.hooks.tool_calls import (
 from gitmem.integrations.hosts.table import HOSTS
 from gitmem.memory.group import Group, Who
 from gitmem.memory.transcripts.sessions import LiveSession, live_sessions
-from gitmem.memory.write.caught_up import caught_up, is_among
+from gitmem.memory.write.last_scan import captured_until, is_among
 
 if TYPE_CHECKING:
     from gitmem.integrations.hooks.protocol import Event
@@ -151,7 +151,7 @@ class _Times:
 
     def __init__(self, group: Group) -> None:
         self._group, self._now = group, time.time()
-        self._caught_up, self._held = caught_up(group.gitdir, self._now)
+        self._caught_up, self._held = captured_until(group.gitdir, self._now)
         self._snapshot = group.repository.snapshot()
         self._index, _ = group.repository.staging.load()
 

@@ -111,15 +111,14 @@ def capture_edits(event: Event, group: Group, room: Room, *, with_held: bool = F
     WITH_HELD: name held edits as well. They stay held, so not every turn repeats them.
     """
     from gitmem.memory.group import is_where_left
-    from gitmem.memory.write.caught_up import note_caught_up
-    from gitmem.memory.write.quiet import keep_quiet, state_of
-    from gitmem.memory.write.unchanged import is_untouched
+    from gitmem.memory.write.count_edits import is_unchanged
+    from gitmem.memory.write.last_scan import note_captured_until, remember_unchanged, state_of
 
     worktree, began = str(group.worktree), time.time()
     state = state_of(event.store, group.name, worktree)  # before the scan: edits during it differ
-    if is_where_left(group) and is_untouched(group, group.repository.snapshot()):
-        keep_quiet(asking(event), group.name, worktree, state)
-        note_caught_up(group.gitdir, began, ())
+    if is_where_left(group) and is_unchanged(group, group.repository.snapshot()):
+        remember_unchanged(asking(event), group.name, worktree, state)
+        note_captured_until(group.gitdir, began, ())
         return NOTHING
     from gitmem.integrations.hooks.authors import Signatures
     from gitmem.memory.write.capture import capture
@@ -127,9 +126,9 @@ def capture_edits(event: Event, group: Group, room: Room, *, with_held: bool = F
     whose = Signatures(event, group)
     done = capture(group, wait=WAIT, most=EDITS, seconds=SECONDS, whose=whose)
     if not (done.captured or done.left or done.claimed or done.operation):
-        keep_quiet(asking(event), group.name, worktree, state)  # what is left is held
+        remember_unchanged(asking(event), group.name, worktree, state)  # what is left is held
     if not (done.left or done.claimed or done.operation):
-        note_caught_up(group.gitdir, began, (each.path for each in done.held))
+        note_captured_until(group.gitdir, began, (each.path for each in done.held))
     told_of = done if with_held else done._replace(held=(), claimed=())
     left = [*(worded("{what}.", what=each) for each in group.take_rejoined()), *_left(done.left)]
     return joined((*told(told_of, group.name, room.without("".join(left))), *left), "\n")
@@ -212,7 +211,7 @@ def capture_own(event: Event, group: str, room: Room, news: list[str]) -> ForMod
 
 def is_own_quiet(event: Event, group: str) -> bool:
     """Whether no edit waits in the host's own memory, where that is not the session's GROUP."""
-    from gitmem.memory.write.quiet import quiet_group
+    from gitmem.memory.write.last_scan import unchanged_group
 
     folder = used_for(HOSTS[event.host], event.environ, event.project).folder
     if not folder or not os.path.isdir(folder):
@@ -220,7 +219,7 @@ def is_own_quiet(event: Event, group: str) -> bool:
     known = group_at(os.path.join(folder, "x"), event.store)
     if not known:
         return not os.listdir(folder)
-    return known == group or quiet_group(asking(event._replace(group=known))) == known
+    return known == group or unchanged_group(asking(event._replace(group=known))) == known
 
 
 def _adopted(event: Event, folder: str, known: str, tell: Callable[[str], None]) -> str:

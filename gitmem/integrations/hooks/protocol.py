@@ -13,7 +13,7 @@ from gitmem.model.context.escape import ForModel, joined, worded
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gitmem.memory.write.quiet import Asking
+    from gitmem.memory.write.last_scan import GroupChoice
 
 EVENTS = {
     "session-start": "SessionStart",
@@ -230,11 +230,11 @@ def length_of(text: str) -> int:
     return len(text) + sum(char > "\uffff" for char in text)
 
 
-def asking(event: Event) -> Asking:
+def asking(event: Event) -> GroupChoice:
     """What decides with which group a session works."""
-    from gitmem.memory.write.quiet import Asking
+    from gitmem.memory.write.last_scan import GroupChoice
 
-    return Asking(event.store, event.project, event.group, event.acting or "")
+    return GroupChoice(event.store, event.project, event.group, event.acting or "")
 
 
 def note_session(event: Event) -> None:

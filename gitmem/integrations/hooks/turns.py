@@ -108,10 +108,10 @@ def _was_quiet(event: Event, parts: Parts) -> bool:
     Nothing of git is opened for it. A compaction is no such turn: its edits are looked for.
     """
     from gitmem.integrations.hooks.protocol import asking, note_session
-    from gitmem.memory.write.quiet import quiet_group
+    from gitmem.memory.write.last_scan import unchanged_group
 
     began = time.time()
-    name = "" if event.name == "PreCompact" else quiet_group(asking(event))
+    name = "" if event.name == "PreCompact" else unchanged_group(asking(event))
     if not name:
         return False
     if HOSTS[event.host].own_memory:
@@ -120,10 +120,10 @@ def _was_quiet(event: Event, parts: Parts) -> bool:
         if not is_own_quiet(event, name):
             return False
     from gitmem.memory.transcripts.sessions import keep_session, read_session
-    from gitmem.memory.write.caught_up import still_caught_up
+    from gitmem.memory.write.last_scan import extend_captured_until
 
     gitdir = os.path.join(event.store, "repos", f"{name}.git")
-    still_caught_up(gitdir, began)
+    extend_captured_until(gitdir, began)
     if event.name == "SubagentStop":
         return True
     known = read_session(gitdir, event.session)

@@ -27,7 +27,7 @@ from gitmem.memory.read.read import known_path
 from gitmem.memory.recover.restore_entry import is_address
 from gitmem.memory.recover.versions import command
 from gitmem.memory.write.apply import Edit
-from gitmem.memory.write.target import aims, checked_edit
+from gitmem.memory.write.target import checked_edit, resolve_edits
 from gitmem.model.access import MAIN
 from gitmem.model.entries.blocks import split_address
 from gitmem.model.layout.archives import is_archived
@@ -88,7 +88,7 @@ def check_entries(group: Group, path: str) -> None:
 def check_edit(group: Group, edit: Edit) -> None:
     """Refuse to write to a file that is not for these tools, whichever way it is named."""
     layout, checked = layout_of(group), checked_edit(group, edit)
-    for each in aims([checked], layout, group.repository.snapshot(), group.now()):
+    for each in resolve_edits([checked], layout, group.repository.snapshot(), group.now()):
         path = each.edit.path
         _check(layout, path, "writing")
         _check_no_layout(path)

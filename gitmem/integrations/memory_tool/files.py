@@ -55,11 +55,11 @@ def take_in(group: Group, places: Sequence[str]) -> None:
     """Commit what somebody did to PLACES with ordinary tools, so that the tool sees it, too."""
     if not pending_edits(group, places).edits:
         return  # the usual case needs no lock
-    from gitmem.memory.write.capture import adopt_all
+    from gitmem.memory.write.capture import capture_edits
 
     # Where that cannot be done the last commit is what there is to see; a write will say why.
     with suppress(Busy, Conflict, GroupRefused), group.writing(BRIEF) as writer:
-        adopt_all(writer, scan_edits(writer.repository, writer.worktree, places))
+        capture_edits(writer, scan_edits(writer.repository, writer.worktree, places))
 
 
 class Sight:

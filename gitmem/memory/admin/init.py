@@ -17,7 +17,7 @@ from gitmem.memory.clock import Clock, zone_of
 from gitmem.memory.group import Group, Store, Who, make_note, time_now
 from gitmem.memory.layouts import NONE, checked, layout_at, layout_of, starter_files
 from gitmem.memory.write.capture import CapturedAll, capture
-from gitmem.memory.write.free_path import check_place
+from gitmem.memory.write.changeset import check_place
 from gitmem.model.access import check_access
 from gitmem.model.commit_messages import Note
 from gitmem.model.guards import check_message_text
@@ -36,7 +36,7 @@ from gitmem.store.setup import (
     tie,
     worktree_of,
 )
-from gitmem.store.transaction.capture import Holding
+from gitmem.store.transaction.capture import HeldEdit
 from gitmem.store.transaction.publish import Plan, Step, translated
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Initialised(NamedTuple):
     """The exclude file of a repository around the work tree, where there is one."""
     captured: int = 0
     """Files that stood in the work tree already and are under history now."""
-    held: tuple[Holding, ...] = ()
+    held: tuple[HeldEdit, ...] = ()
     """Those that may not enter git."""
     layout: str = ""
     """What its `gitmem.yaml` calls itself."""
@@ -158,7 +158,7 @@ def _start(group: Group, starter: dict[str, bytes], layout: str) -> tuple[str, .
 
     with group.writing() as writer:
         for path in filter(None, (*starter, *map(in_small_letters, starter))):
-            writer.adopt(path)  # what somebody put there counts, not what we would
+            writer.capture(path)  # what somebody put there counts, not what we would
         return writer.publish(plan).result
 
 

@@ -23,7 +23,7 @@ from gitmem.model.secrets.find import redact
 from gitmem.store.foreign.graft import ROOT, Remade, graft
 from gitmem.store.objects.database import blob_id
 from gitmem.store.repository import Snapshot
-from gitmem.store.transaction.capture import Holding, new_id
+from gitmem.store.transaction.capture import HeldEdit, new_id
 from gitmem.store.transaction.publish import Plan, Step, translated
 
 OP = "copy"
@@ -67,8 +67,8 @@ def copy_in(
         return told._replace(taken=tuple(row[:2] for row in rows))
     with translated("copying the folder"), group.writing() as writer:
         # What somebody put there counts; what may not be captured is never replaced.
-        edits = [writer.adopt(place) for place in places.values()]
-        held = {each.path for each in edits if isinstance(each, Holding)}
+        edits = [writer.capture(place) for place in places.values()]
+        held = {each.path for each in edits if isinstance(each, HeldEdit)}
         snapshot = group.repository.snapshot()
         rows = tuple(_new(_Folder(origin, found.files, places, page), snapshot, held))
         if not rows:

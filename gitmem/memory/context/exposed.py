@@ -34,8 +34,8 @@ from gitmem.store.history.ancestry import only_behind
 from gitmem.store.history.log import peel
 from gitmem.store.lost_commits.kept import KEPT, unreadable
 from gitmem.store.objects.database import ObjectMissing
-from gitmem.store.ref_files import all_refs
-from gitmem.store.refs import OURS
+from gitmem.store.refs.files import all_refs
+from gitmem.store.refs.move import OURS
 from gitmem.store.repository import BRANCH
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from gitmem.model.text.numbers import counted
 
 if TYPE_CHECKING:
     from gitmem.memory.context.mask import Masks
-    from gitmem.memory.write.unchanged import Untaken
+    from gitmem.memory.write.count_edits import EditCount
 
 LOADED = ("always", "recent", "user")
 """Load rules that need no prompt."""
@@ -401,11 +401,11 @@ def _zone_name(moment: Pinned) -> str:
     return getattr(moment.time.tzinfo, "key", "") or f"UTC{moment.time:%z}"
 
 
-def _untaken(group: Group, moment: Pinned) -> Untaken | None:
+def _untaken(group: Group, moment: Pinned) -> EditCount | None:
     """Edits that do not show; a work tree that cannot be looked at is no reason to fail."""
     if moment.instant is not None:
         return None
-    from gitmem.memory.write.unchanged import count_edits
+    from gitmem.memory.write.count_edits import count_edits
 
     try:
         return count_edits(group, moment.snapshot)

@@ -17,8 +17,8 @@ from gitmem.memory.entries.targets import Target, TargetVersion, resolve_targets
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_at
 from gitmem.memory.read.read import missing
-from gitmem.memory.write.capture import adopt_all
-from gitmem.memory.write.draft import Changes, Draft
+from gitmem.memory.write.capture import capture_edits
+from gitmem.memory.write.changeset import Changes, Changeset
 from gitmem.memory.write.open_edits import scan_edits
 from gitmem.model.commit_messages import Note, title_of_change
 from gitmem.model.entries.edit import add, add_all, find, parse, split_address, take_all
@@ -92,7 +92,7 @@ def archive(
     with group.writing() as writer:
         # What somebody did to the files comes along, and so does what stands in their way.
         places = work.places(writer.repository.snapshot())
-        adopt_all(writer, scan_edits(writer.repository, writer.worktree, places))
+        capture_edits(writer, scan_edits(writer.repository, writer.worktree, places))
         published = writer.publish(work.plan)
         return Archived(archived=work.moves, **published.completion)
 
@@ -104,7 +104,7 @@ def archive_files(
 
     It writes nothing, so that others can archive as a part of a commit of their own.
     """
-    draft = Draft(snapshot, changed)
+    draft = Changeset(snapshot, changed)
     chosen = _without_repeats(targets)
     for each in chosen:
         _check_outside(layout, each.path)
@@ -126,11 +126,11 @@ def archive_files(
 
 def archive_places(snapshot: Snapshot, layout: Layout, path: str) -> Iterator[str]:
     """The places that PATH may have in the archive: all that are taken, and the next one."""
-    draft = Draft(snapshot)
+    draft = Changeset(snapshot)
     return (each for each, _ in draft.places(_archive_target(draft, layout, path)))
 
 
-def _archive_target(draft: Draft, layout: Layout, path: str) -> str:
+def _archive_target(draft: Changeset, layout: Layout, path: str) -> str:
     """Where PATH goes; the folders above it step aside for files and twins of their names."""
     wanted = archive_path(layout, path, next(iter(draft.files(path)), ""))
     place = archive_of(layout, wanted)
@@ -140,12 +140,12 @@ def _archive_target(draft: Draft, layout: Layout, path: str) -> str:
     return f"{place}/{name}"
 
 
-def _free(draft: Draft, layout: Layout, path: str) -> str:
+def _free(draft: Changeset, layout: Layout, path: str) -> str:
     *_, (target, _) = draft.places(_archive_target(draft, layout, path))
     return target
 
 
-def _apart(draft: Draft, layout: Layout, path: str) -> list[str]:
+def _apart(draft: Changeset, layout: Layout, path: str) -> list[str]:
     """PATH; of a folder too deep to fit into the archive as a whole, each file in it."""
     target, files = _free(draft, layout, path), draft.files(path)
     fits = all(is_path(target + each.removeprefix(path)) for each in files)
@@ -173,7 +173,9 @@ def _check_outside(layout: Layout, path: str) -> None:
         )
 
 
-def _entries_filed(draft: Draft, layout: Layout, path: str, names: list[str]) -> list[ArchiveMove]:
+def _entries_filed(
+    draft: Changeset, layout: Layout, path: str, names: list[str]
+) -> list[ArchiveMove]:
     """Take the entries NAMES of one file out of it; they are found before the first is gone."""
     if not draft.is_file(path):
         raise PathNotFound(f"there is no {path}", hint="see `gitmem entries`", path=path)
@@ -192,7 +194,9 @@ def _entries_filed(draft: Draft, layout: Layout, path: str, names: list[str]) ->
     ]
 
 
-def _archive_together(draft: Draft, wanted: str, blocks: Sequence[str]) -> list[tuple[str, int]]:
+def _archive_together(
+    draft: Changeset, wanted: str, blocks: Sequence[str]
+) -> list[tuple[str, int]]:
     """Add BLOCKS to one file in one go, as one would each; nowhere where it cannot take all."""
     _, is_free = next(draft.places(wanted))
     if is_free or draft.is_file(wanted):
@@ -204,7 +208,7 @@ def _archive_together(draft: Draft, wanted: str, blocks: Sequence[str]) -> list[
     return []
 
 
-def _archive_block(draft: Draft, wanted: str, block: str) -> tuple[str, int]:
+def _archive_block(draft: Changeset, wanted: str, block: str) -> tuple[str, int]:
     """Add BLOCK to the archived entries of a file; tell where it is, by file and number.
 
     Where that file cannot take it, being full or broken, the next number can.
@@ -235,7 +239,7 @@ class _Work:
         """The files that may change: the targets, and where they may go."""
         layout = layout_at(self._group, snapshot).layout
         targets = resolve_targets(self._group, snapshot, layout, self._given)
-        draft = Draft(snapshot)
+        draft = Changeset(snapshot)
         paths = [path for each in targets for path in _apart(draft, layout, each.path)]
         shelved = [place for path in paths for place in archive_places(snapshot, layout, path)]
         return list(dict.fromkeys([*(each.path for each in targets), *map(check_path, shelved)]))
@@ -252,7 +256,7 @@ class _Work:
         for move in filed.moves:
             check_message_text("path", f"{move.source}\n{move.address}")
         if not self._allow_policy:
-            Draft(snapshot, filed.changes).check_policies(layout)
+            Changeset(snapshot, filed.changes).check_policies(layout)
         return Plan((Step(filed.changes, self._noted(snapshot, targets)),), None)
 
     def _noted(self, snapshot: Snapshot, targets: Sequence[Target]) -> Note:

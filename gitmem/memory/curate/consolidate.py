@@ -24,15 +24,15 @@ from gitmem.memory.curate.archive import (
     archive_files,
     archive_places,
 )
+from gitmem.memory.curate.day_log import day_log, noted
 from gitmem.memory.curate.report import old_logs, report_on
 from gitmem.memory.entries.dates import does_age
 from gitmem.memory.entries.targets import Target, TargetVersion, find_unchanged, version_in
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_at
 from gitmem.memory.upkeep.jobs import JobOutcome, traced
-from gitmem.memory.write.capture import adopt_all
-from gitmem.memory.write.day_log import day_log, noted
-from gitmem.memory.write.draft import Changes, Draft
+from gitmem.memory.write.capture import capture_edits
+from gitmem.memory.write.changeset import Changes, Changeset
 from gitmem.memory.write.open_edits import scan_edits
 from gitmem.model.commit_messages import Note
 from gitmem.model.entries.blocks import Entry, split_address
@@ -119,7 +119,7 @@ def _landed(group: Group, work: _ConsolidationRun, dry_run: bool) -> Consolidate
         paths = work.paths(writer.repository.snapshot())
         if paths:
             # What somebody did to the files comes along, and what they changed is left alone.
-            adopt_all(writer, scan_edits(writer.repository, writer.worktree, paths))
+            capture_edits(writer, scan_edits(writer.repository, writer.worktree, paths))
         published = writer.publish(work.plan)
         done = work.done._replace(**published.completion)
         made = islice(writer.repository.history(done.commit), len(done.said))
@@ -182,7 +182,7 @@ class _ConsolidationRun:
         self.done = self.done._replace(logs=logs.moves, entries=entries.moves, said=said)
         if not kinds:
             return Plan((), None)
-        Draft(snapshot, {**logs.changes, **entries.changes}).check_policies(layout)
+        Changeset(snapshot, {**logs.changes, **entries.changes}).check_policies(layout)
         logged = self._logged(snapshot, layout, said)
         steps = (self._step(snapshot, each, bool(logged)) for each in kinds)
         return Plan((*logged, *steps), None)
@@ -203,7 +203,7 @@ class _ConsolidationRun:
 
     def _entries_filed(self, snapshot: Snapshot, layout: Layout, changed: Changes) -> Filed:
         """The entries that may go, without what CHANGED before."""
-        draft, left = Draft(snapshot, changed), self.done.left_alone
+        draft, left = Changeset(snapshot, changed), self.done.left_alone
         targets = [
             target for each in self._entries for target in self._movable(draft, layout, each)
         ]
@@ -213,7 +213,7 @@ class _ConsolidationRun:
             self.done = self.done._replace(left_alone=left)
             filed = Filed(dict(changed), ())
             for each in self._entries:
-                found = self._movable(Draft(snapshot, filed.changes), layout, each)
+                found = self._movable(Changeset(snapshot, filed.changes), layout, each)
                 filed = self._one_more(snapshot, layout, filed, each.address, found)
         known = dict(changed)
         new = {x: data for x, data in filed.changes.items() if x not in known or known[x] != data}
@@ -232,7 +232,7 @@ class _ConsolidationRun:
                 filed = Filed(more.changes, (*filed.moves, *more.moves))
         return filed
 
-    def _movable(self, draft: Draft, layout: Layout, each: TargetVersion) -> Iterator[Target]:
+    def _movable(self, draft: Changeset, layout: Layout, each: TargetVersion) -> Iterator[Target]:
         """The entry as it stands there, if nothing speaks against its going."""
         layer = layout.layer_of(each.path)
         entry = find_unchanged(draft, each, layer)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from gitmem.errors import BadInput, Conflict, GitmemError, MomentNotFound, PlanRefused
 from gitmem.memory.curate.archive import Provenance, archive_places
 from gitmem.memory.curate.consolidate import JOB
+from gitmem.memory.curate.day_log import day_log, noted
 from gitmem.memory.curate.plan import (
     ARCHIVING,
     REMOVING,
@@ -36,9 +37,8 @@ from gitmem.memory.layouts import layout_at
 from gitmem.memory.read.show import FileChange, describe_change
 from gitmem.memory.resolve import resolve
 from gitmem.memory.upkeep.jobs import JobOutcome, traced
-from gitmem.memory.write.capture import adopt_all
-from gitmem.memory.write.day_log import day_log, noted
-from gitmem.memory.write.draft import Changes, Draft
+from gitmem.memory.write.capture import capture_edits
+from gitmem.memory.write.changeset import Changes, Changeset
 from gitmem.memory.write.open_edits import scan_edits
 from gitmem.model.commit_messages import Note
 from gitmem.store.repository import Snapshot
@@ -144,7 +144,7 @@ def _landed(group: Group, work: _DecisionRun) -> Decided:
     work.plan(group.repository.snapshot())  # what cannot be done is told before anything is
     with group.writing() as writer:
         paths = work.paths(writer.repository.snapshot())
-        adopt_all(writer, scan_edits(writer.repository, writer.worktree, paths))
+        capture_edits(writer, scan_edits(writer.repository, writer.worktree, paths))
         published = writer.publish(work.plan)
         return work.done._replace(changed=published.changed, **published.completion)
 
@@ -195,7 +195,7 @@ class _DecisionRun:
 
     def _workspace(self, snapshot: Snapshot) -> Workspace:
         layout = layout_at(self._group, snapshot).layout
-        return Workspace(self._group, layout, Draft(snapshot), self._now)
+        return Workspace(self._group, layout, Changeset(snapshot), self._now)
 
     def _apply(self, work: Workspace, lines: Sequence[PlanLine]) -> list[Problem]:
         """Apply decisions; where that fails, one by one, to tell what is wrong with which."""
@@ -226,7 +226,7 @@ class _DecisionRun:
             for version in line.versions
         ]
 
-    def _sorted_out(self, draft: Draft) -> tuple[list[PlanLine], list[SkippedDecision]]:
+    def _sorted_out(self, draft: Changeset) -> tuple[list[PlanLine], list[SkippedDecision]]:
         """The decisions that still count, and those about what was changed since the base."""
         lines: list[PlanLine] = []
         void: list[SkippedDecision] = []

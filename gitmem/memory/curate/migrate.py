@@ -15,8 +15,8 @@ from gitmem.cache.maintained import forget_refusal, is_refused, keep_refusal
 from gitmem.errors import Busy, Damaged, GitmemError, GroupRefused
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_of
-from gitmem.memory.write.capture import adopt_all
-from gitmem.memory.write.free_path import check_place
+from gitmem.memory.write.capture import capture_edits
+from gitmem.memory.write.changeset import check_place
 from gitmem.memory.write.open_edits import Scan, scan_edits
 from gitmem.model.commit_messages import PARTLY, UNDOES, Note, parse
 from gitmem.model.guards import check_size
@@ -101,7 +101,7 @@ def migrate(
         places = [*filter(None, (*named, *map(in_small_letters, named)))]
         scan = scan_edits(writer.repository, writer.worktree, places) if places else None
         if scan is not None:
-            adopt_all(writer, scan)
+            capture_edits(writer, scan)
         work = _Work(layout_of(group).migrate, note, unasked)
         if scan is not None:
             work.look_at(scan)

@@ -31,8 +31,8 @@ from gitmem.memory.entries.targets import (
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_at
 from gitmem.memory.read.read import missing
-from gitmem.memory.write.apply import Aim, Edit, applied
-from gitmem.memory.write.draft import Changes, Draft
+from gitmem.memory.write.apply import Edit, ResolvedEdit, applied
+from gitmem.memory.write.changeset import Changes, Changeset
 from gitmem.model.entries.blocks import same_title, wording
 from gitmem.model.entries.edit import Entry, Put, parse, put, settled
 from gitmem.model.entries.lines import BOM
@@ -223,7 +223,7 @@ class Workspace(NamedTuple):
 
     group: Group
     layout: Layout
-    draft: Draft
+    draft: Changeset
     now: datetime
 
     def file(self, name: str) -> str:
@@ -352,7 +352,7 @@ def _locate(work: Workspace, version: TargetVersion) -> _Located:
 def _check(work: Workspace, before: Changes) -> None:
     """Judge what decisions made of the files: what was there BEFORE may stay, whatever it is."""
     draft = work.draft
-    then = Draft(draft.snapshot, before)
+    then = Changeset(draft.snapshot, before)
     changed = [path for path, data in draft.changes.items() if then.read(path) != data]
     known = b"\n".join(then.read(path) or b"" for path in changed)
     for path in changed:
@@ -392,7 +392,7 @@ def _update(work: Workspace, orders: Sequence[_Order]) -> list[Outcome]:
         layer = work.layout.layer_of(path)
         if not entry.slug:
             edit = Edit(path, decision.text, fields=decision.fields)
-            work.draft.put(path, applied(Aim(edit), work.draft.read(path)))
+            work.draft.put(path, applied(ResolvedEdit(edit), work.draft.read(path)))
             outcomes.append(Outcome())
             continue
         changed = _changed(entry, decision, layer)
@@ -462,7 +462,7 @@ def _merge(work: Workspace, order: _Order) -> Outcome:
             hint=f"name {into}#{twin.slug} among the addresses, or choose another title",
         )
     edit = Edit(into, decision.text, entry=decision.title, fields=decision.fields)
-    draft.put(into, applied(Aim(edit, layer, day=f"{work.now.date()}"), draft.read(into)))
+    draft.put(into, applied(ResolvedEdit(edit, layer, day=f"{work.now.date()}"), draft.read(into)))
     entry = next(x for x in parse(draft.text(into)) if same_title(x.title, decision.title))
     return Outcome(f"{into}#{entry.slug}", _judged(entry.block, layer))
 

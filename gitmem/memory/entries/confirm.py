@@ -15,8 +15,8 @@ from gitmem.memory.entries.targets import Target, resolve_targets
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_at
 from gitmem.memory.read.read import missing
-from gitmem.memory.write.capture import adopt_all
-from gitmem.memory.write.draft import Changes, Draft
+from gitmem.memory.write.capture import capture_edits
+from gitmem.memory.write.changeset import Changes, Changeset
 from gitmem.memory.write.open_edits import scan_edits
 from gitmem.model.commit_messages import Note, title_of_change
 from gitmem.model.entries.edit import Entry, find, parse, put
@@ -69,7 +69,7 @@ def confirm(group: Group, targets: Sequence[str | Target], *, reason: str = "") 
     work = _Work(group, targets, group.note(OP, reason=reason))
     with group.writing() as writer:
         places = work.places(writer.repository.snapshot())
-        adopt_all(writer, scan_edits(writer.repository, writer.worktree, places))
+        capture_edits(writer, scan_edits(writer.repository, writer.worktree, places))
         published = writer.publish(work.plan)
         return work.done._replace(**published.completion)
 
@@ -85,7 +85,7 @@ def confirmed_files(
 
     It writes nothing, so that others can confirm as a part of a commit of their own.
     """
-    draft = Draft(snapshot, changed)
+    draft = Changeset(snapshot, changed)
     names: dict[str, list[str]] = {}
     for target in targets:
         if not draft.is_file(target.path):

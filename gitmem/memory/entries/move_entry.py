@@ -10,8 +10,8 @@ from gitmem.memory.entries.entries import address_parts, file_of, locate_entry
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_at
 from gitmem.memory.write.apply import decoded
-from gitmem.memory.write.capture import adopt_all
-from gitmem.memory.write.draft import Draft
+from gitmem.memory.write.capture import capture_edits
+from gitmem.memory.write.changeset import Changeset
 from gitmem.memory.write.open_edits import scan_edits
 from gitmem.model.commit_messages import Note, title_of_change
 from gitmem.model.entries.blocks import same_title, wording
@@ -81,7 +81,7 @@ def move_entry(
     with group.writing() as writer:
         # What somebody did to the two files is part of what is moved, and of where it goes.
         paths = work.paths(writer.repository.snapshot())
-        adopt_all(writer, scan_edits(writer.repository, writer.worktree, paths))
+        capture_edits(writer, scan_edits(writer.repository, writer.worktree, paths))
         published = writer.publish(work.plan)
         return work.moved._replace(**published.completion)
 
@@ -125,7 +125,7 @@ class _Move:
 
     def plan(self, snapshot: Snapshot) -> Plan[None]:
         """Both files as they will be."""
-        aim, draft = self._aimed(snapshot), Draft(snapshot)
+        aim, draft = self._aimed(snapshot), Changeset(snapshot)
         place = moved_within(draft, aim, self._fields)
         if not self.allow_policy:
             draft.check_policies(layout_at(self._group, snapshot).layout)
@@ -139,7 +139,9 @@ class _Move:
         return Plan((Step(draft.changes, note),), None)
 
 
-def moved_within(draft: Draft, aim: EntryAim, fields: Sequence[tuple[str, str]] = ()) -> EntryPlace:
+def moved_within(
+    draft: Changeset, aim: EntryAim, fields: Sequence[tuple[str, str]] = ()
+) -> EntryPlace:
     """Let an entry of DRAFT stand in another file of it, with FIELDS set on the way.
 
     It writes nothing else, so that others can move as a part of a commit of their own.

@@ -14,7 +14,7 @@ from gitmem.errors import BadInput
 from gitmem.memory.entries.entries import address_parts
 from gitmem.memory.group import Group
 from gitmem.memory.read.read import known_path
-from gitmem.memory.write.draft import Draft
+from gitmem.memory.write.changeset import Changeset
 from gitmem.model.entries.blocks import Entry, find, parse, split_address
 from gitmem.model.entries.file_entries import file_entry
 from gitmem.model.entries.freshness import key_of, key_of_file
@@ -71,7 +71,9 @@ class TargetVersion(NamedTuple):
 
 def version_in(snapshot: Snapshot, target: Target) -> TargetVersion | None:
     """TARGET as it is in SNAPSHOT; None without such a file, NotFound without such an entry."""
-    data = Draft(snapshot).read(target.path) if Draft(snapshot).is_file(target.path) else None
+    data = (
+        Changeset(snapshot).read(target.path) if Changeset(snapshot).is_file(target.path) else None
+    )
     if data is None:
         return None
     if not target.name:
@@ -81,7 +83,7 @@ def version_in(snapshot: Snapshot, target: Target) -> TargetVersion | None:
 
 
 def find_unchanged(
-    draft: Draft, version: TargetVersion, layer: Layer | None = None
+    draft: Changeset, version: TargetVersion, layer: Layer | None = None
 ) -> Entry | None:
     """The entry of the same file that says what VERSION says; None where it was changed since."""
     data = draft.read(version.path) if draft.is_file(version.path) else None

@@ -41,7 +41,7 @@ from gitmem.store.lock import Lock, lock_path
 from gitmem.store.lost_commits.kept import Unreadable, unreadable
 from gitmem.store.objects.trees import SUBMODULE
 from gitmem.store.repository import BRANCH, Snapshot
-from gitmem.store.transaction.capture import Holding, sound
+from gitmem.store.transaction.capture import HeldEdit, sound
 from gitmem.store.transaction.git_operations import GitOperation
 from gitmem.store.worktree.held import HeldFolder, size_of
 from gitmem.store.worktree.trash import Trash
@@ -103,7 +103,7 @@ class Status(NamedTuple):
     files: int
     last: Entry | None
     edits: tuple[PendingEdit, ...]
-    held: tuple[Holding, ...]
+    held: tuple[HeldEdit, ...]
     set_aside: int
     violations: tuple[Entry, ...]
     """Recent captures that broke a rule, whose files have not changed since."""

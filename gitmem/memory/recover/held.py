@@ -15,7 +15,7 @@ from gitmem.errors import GitmemError, NotFound, Refused, StorageFailed
 from gitmem.memory.group import Group
 from gitmem.memory.read.log import start_of
 from gitmem.memory.read.read import near_misses
-from gitmem.memory.write.free_path import check_place
+from gitmem.memory.write.changeset import check_place
 from gitmem.memory.write.open_edits import pending_edits
 from gitmem.model.commit_messages import Note, revealed
 from gitmem.model.guards import MARKERS_RULE, NAME_RULE, check_message_text, hold_rule
@@ -23,7 +23,7 @@ from gitmem.model.paths import is_path
 from gitmem.model.secrets.find import find, redact
 from gitmem.model.secrets.views import decoded_text, likely_text
 from gitmem.model.text.quoting import quoted
-from gitmem.store.transaction.capture import Captured, Holding, sound
+from gitmem.store.transaction.capture import Captured, HeldEdit, sound
 from gitmem.store.transaction.writer import Writer
 from gitmem.store.worktree.held import HeldFolder, SetAside, size_of
 from gitmem.store.worktree.trash import Dropping, Trash, Trashed
@@ -92,7 +92,7 @@ def held_list(group: Group) -> tuple[HeldVersion, ...]:
     return (*standing, *(_aside(each) for each in HeldFolder(group.gitdir)))
 
 
-def _standing(group: Group, each: Holding) -> HeldVersion:
+def _standing(group: Group, each: HeldEdit) -> HeldVersion:
     location = str(group.worktree / each.path)
     return HeldVersion(each.path, each.rule, False, location, bytes=size_of(location))
 
@@ -194,7 +194,7 @@ def held_accept(group: Group, what: str, *, reason: str = "", mask: bool = False
         if seen.data is None or thing.rule.startswith(NEVER):
             raise _cannot_enter(group, thing)
         if thing.set_aside:
-            writer.adopt(thing.path)
+            writer.capture(thing.path)
         check_place(writer.repository.snapshot(), thing.path)
         accepted = _accept_masked if mask else _accept_whole
         return accepted(group, writer, thing, seen, finder)
@@ -220,7 +220,7 @@ def _accept_masked(
     said = tuple((REDACTED, f"{each.rule}, line {each.line}") for each in masked[:MOST])
     captured = writer.accept(thing.path, version, finder._replace(extra=said))
     if captured is None and not thing.set_aside:
-        writer.set_out(thing.path, thing.rule)  # committed by one who died before this
+        writer.move_aside(thing.path, thing.rule)  # committed by one who died before this
     trash = _trash_original(group, thing, seen, writer.set_aside)
     commit = _commit_of(writer, captured)
     return HeldAccepted(thing.path, commit, tuple(writer.captured), masked, trash)
@@ -387,7 +387,7 @@ def _not_moved(thing: HeldVersion, pending: bool) -> GitmemError:
 def _set_out(writer: Writer, thing: HeldVersion, in_git: bool) -> SetAside | None:
     writer.check_closed(thing.path, f"held drop {quoted(thing.path)} --yes")
     try:
-        return writer.set_out(thing.path, thing.rule)
+        return writer.move_aside(thing.path, thing.rule)
     except OSError as error:
         raise Refused(
             f"{thing.path!r} cannot be moved to the trash: {error.strerror}",

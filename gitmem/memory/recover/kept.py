@@ -92,7 +92,7 @@ def kept_list(group: Group) -> tuple[KeptCommit, ...]:
     """What left the branch and is kept, newest first; also what the next command will keep."""
     from gitmem.store.fsck.reflogs import moves_from
     from gitmem.store.lost_commits.kept import kept_refs, let_go, newest_copy, rebuilt
-    from gitmem.store.ref_files import read_log
+    from gitmem.store.refs.files import read_log
     from gitmem.store.repository import BRANCH
 
     left, oids = _departure(group), set(kept_refs(group.gitdir).values())

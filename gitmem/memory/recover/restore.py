@@ -24,9 +24,8 @@ from gitmem.memory.recover.versions import (
     version,
 )
 from gitmem.memory.resolve import resolve
-from gitmem.memory.write.capture import adopt_all
-from gitmem.memory.write.draft import Draft
-from gitmem.memory.write.free_path import check_place
+from gitmem.memory.write.capture import capture_edits
+from gitmem.memory.write.changeset import Changeset, check_place
 from gitmem.memory.write.open_edits import Scan, scan_edits
 from gitmem.memory.write.write import Allowed, Change, describe
 from gitmem.model.commit_messages import Note
@@ -74,7 +73,7 @@ def restore(
     with group.writing(late=not (at or previous)) as writer:
         head = group.repository.snapshot()
         scan = scan_edits(group.repository, writer.worktree, [path])
-        held = {each.path for each in adopt_all(writer, scan)}
+        held = {each.path for each in capture_edits(writer, scan)}
         if source or previous:
             then = group.repository.snapshot(source or _previous(group, path))
             work = _Work(group, then, _files(then, path), note, allowed, held=held)
@@ -120,7 +119,7 @@ class _Work:
         for path in files:
             _check_place(now, path)
         if not self._allowed.policy:
-            Draft(now, files).check_policies(layout_at(self._group, now).layout)
+            Changeset(now, files).check_policies(layout_at(self._group, now).layout)
         changes = tuple(
             describe(each, _sound(now, each), files[each], existed=now.oid(each) is not None)
             for each in files
@@ -279,7 +278,7 @@ def restore_archived(
     """Move the archived file at SHELF back to PATH, as one commit."""
     work = _ArchivedFile(group, path, shelf, group.note("restore", reason=reason), allowed)
     with group.writing() as writer:
-        adopt_all(writer, scan_edits(writer.repository, writer.worktree, [shelf, path]))
+        capture_edits(writer, scan_edits(writer.repository, writer.worktree, [shelf, path]))
         published = writer.publish(work.plan)
         return work.done._replace(**published.completion)
 
@@ -294,7 +293,7 @@ class _ArchivedFile:
 
     def plan(self, snapshot: Snapshot) -> Plan[None]:
         """The file at its path, and no longer in the archive."""
-        draft = Draft(snapshot)
+        draft = Changeset(snapshot)
         draft.move(self._shelf, self._path)
         if not self._allowed.policy:
             draft.check_policies(layout_at(self._group, snapshot).layout)

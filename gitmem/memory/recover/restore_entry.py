@@ -27,8 +27,8 @@ from gitmem.memory.recover.versions import (
 )
 from gitmem.memory.resolve import resolve
 from gitmem.memory.write.apply import decoded
-from gitmem.memory.write.capture import adopt_all
-from gitmem.memory.write.draft import Draft
+from gitmem.memory.write.capture import capture_edits
+from gitmem.memory.write.changeset import Changeset
 from gitmem.memory.write.open_edits import scan_edits
 from gitmem.memory.write.write import Allowed, describe
 from gitmem.model.commit_messages import Note, title_of_change
@@ -92,7 +92,7 @@ def restore_entry(
         if not wanted.shelf:
             work.lately = version_at(head, wanted.home, wanted.name)
         scan = scan_edits(writer.repository, writer.worktree, work.places(head))
-        adopt_all(writer, scan)
+        capture_edits(writer, scan)
         published = writer.publish(work.plan)
         done = work.done._replace(**published.completion)
     if work.stands:
@@ -163,7 +163,7 @@ class _Work:
     def plan(self, snapshot: Snapshot) -> Plan[None]:
         """The file with the entry in it, and the archive without it."""
         self.stands, self.done = "", Restored("", snapshot.commit, ())
-        draft = Draft(snapshot)
+        draft = Changeset(snapshot)
         standing = self._standing(draft)
         if standing and not self._is_twin(draft, standing):
             return self._replaced(draft, standing)
@@ -176,7 +176,7 @@ class _Work:
             raise self._never(draft)
         return self._plan(draft, self._inserted(draft, then.entry.block), then.entry.block, then)
 
-    def _standing(self, draft: Draft) -> Entry | None:
+    def _standing(self, draft: Changeset) -> Entry | None:
         """The entry that stands where this one shall; a slug may be another's by now."""
         known, shelved = parse(draft.text(self._wanted.home)), self._wanted.shelf
         if not shelved:
@@ -184,7 +184,7 @@ class _Work:
         title = find(parse(draft.text(shelved)), self._wanted.shelved).title
         return next((each for each in known if same_title(each.title, title)), None)
 
-    def _is_twin(self, draft: Draft, standing: Entry) -> bool:
+    def _is_twin(self, draft: Changeset, standing: Entry) -> bool:
         """Whether an archived entry had others of its title beside it, of which STANDING is one."""
         if not self._wanted.shelf or self._wanted.asked or self._then is None:
             return False
@@ -199,7 +199,7 @@ class _Work:
             return self.lately
         return self._known[0] if self._known else None
 
-    def _replaced(self, draft: Draft, standing: Entry) -> Plan[None]:
+    def _replaced(self, draft: Changeset, standing: Entry) -> Plan[None]:
         """Only its own lines change; unasked, only what an edit did to it is taken back."""
         wanted, said = self._wanted, wording(standing.block)
         if wanted.shelf:
@@ -224,7 +224,7 @@ class _Work:
             self.stands = standing.slug
         return Plan((), None)
 
-    def _shelved(self, draft: Draft) -> tuple[str, Entry] | None:
+    def _shelved(self, draft: Changeset) -> tuple[str, Entry] | None:
         """Where in the archive it is: as named, or as it last stood, or else by its name."""
         if self._wanted.shelf:
             path = self._wanted.shelf
@@ -235,7 +235,7 @@ class _Work:
         found = exact or self._alike(known)
         return found[-1] if found else None
 
-    def _on_shelves(self, draft: Draft) -> list[tuple[str, Entry]]:
+    def _on_shelves(self, draft: Changeset) -> list[tuple[str, Entry]]:
         files = [path for path in self.places(draft.snapshot)[1:] if draft.is_file(path)]
         return [(path, entry) for path in files for entry in _readable(draft, path)]
 
@@ -243,7 +243,7 @@ class _Work:
         first = named([entry for _, entry in known], self._wanted.name)
         return [each for each in known if first and same_title(each[1].title, first.title)]
 
-    def _moved_back(self, draft: Draft, path: str, entry: Entry) -> Plan[None]:
+    def _moved_back(self, draft: Changeset, path: str, entry: Entry) -> Plan[None]:
         rest, (block,) = take_all(draft.text(path), [entry])
         if rest.strip(f"{BOM} \t\r\n"):
             draft.put(path, rest.encode())
@@ -252,18 +252,18 @@ class _Work:
         self.done = self.done._replace(source=f"{path}#{entry.slug}")
         return self._plan(draft, self._inserted(draft, block), block, self._then)
 
-    def _inserted(self, draft: Draft, block: str) -> str:
+    def _inserted(self, draft: Changeset, block: str) -> str:
         """The file with BLOCK where the entry last stood; one that is gone has it alone."""
         text, then = draft.text(self._wanted.home), self._then
         if then is None or not draft.is_file(self._wanted.home):
             return add(text, block, self._layer(draft))
         return put_back(text, block, then.text, then.entry, hunks, layer=self._layer(draft))
 
-    def _layer(self, draft: Draft) -> Layer | None:
+    def _layer(self, draft: Changeset) -> Layer | None:
         return layout_at(self._group, draft.snapshot).layout.layer_of(self._wanted.home)
 
     def _plan(
-        self, draft: Draft, changed: str, block: str, then: EntryVersion | None
+        self, draft: Changeset, changed: str, block: str, then: EntryVersion | None
     ) -> Plan[None]:
         home, snapshot = self._wanted.home, draft.snapshot
         draft.put(home, changed.encode())
@@ -289,7 +289,7 @@ class _Work:
             extra=(*restores, ("Gitmem-From", source), *allowance(self._allowed.secrets)),
         )
 
-    def _never(self, draft: Draft) -> NotFound:
+    def _never(self, draft: Changeset) -> NotFound:
         """Nobody has ever heard of it: say what there is."""
         home = self._wanted.home
         known = [*_readable(draft, home), *(entry for _, entry in self._on_shelves(draft))]
@@ -302,7 +302,7 @@ class _Work:
         raise AssertionError("it was looked for before")
 
 
-def _readable(draft: Draft, path: str) -> tuple[Entry, ...]:
+def _readable(draft: Changeset, path: str) -> tuple[Entry, ...]:
     with suppress(BadInput):
         return parse(draft.text(path))
     return ()

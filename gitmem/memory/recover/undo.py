@@ -13,7 +13,7 @@ from gitmem.memory.context.sources import has_transcripts
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_of
 from gitmem.memory.resolve import resolve
-from gitmem.memory.write.free_path import check_place
+from gitmem.memory.write.changeset import check_place
 from gitmem.memory.write.write import Change, describe
 from gitmem.model.commit_messages import PARTLY, UNDOES
 from gitmem.model.commit_messages import parse as parse_message
@@ -75,7 +75,7 @@ def undo(
     with group.writing() as writer:
         chosen = _chosen(group.repository, wanted, last, session, agent)
         for path in _touched(group.repository, chosen):
-            writer.adopt(path)
+            writer.capture(path)
         layout = layout_of(group)
         work = Reversal(chosen, layout.layer_of)
         words = _only_words(group.repository, chosen)

@@ -28,7 +28,7 @@ from gitmem.model.transcripts.batches import (
     plain_id,
 )
 from gitmem.store.lock import WAIT
-from gitmem.store.side_branch import sideline
+from gitmem.store.refs.side_branch import sideline
 
 MAX_TEXT = 1024 * 1024
 MAX_NAME = 200

@@ -26,7 +26,7 @@ from gitmem.model.transcripts.batches import (
     encode_keys,
 )
 from gitmem.store.gc.prune_list import note_dropped
-from gitmem.store.side_branch import sideline
+from gitmem.store.refs.side_branch import sideline
 
 
 class TranscriptPruned(NamedTuple):

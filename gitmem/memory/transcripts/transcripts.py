@@ -33,8 +33,8 @@ from gitmem.model.transcripts.batches import (
 )
 from gitmem.model.transcripts.intervals import Closed, Range, read_range
 from gitmem.store.history.walk import Trees
+from gitmem.store.refs.side_branch import line_tip
 from gitmem.store.repository import Commit
-from gitmem.store.side_branch import line_tip
 
 if TYPE_CHECKING:
     from pathlib import Path

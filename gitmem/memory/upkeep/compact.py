@@ -16,9 +16,9 @@ from gitmem.errors import BadInput
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_of
 from gitmem.memory.transcripts.sessions import keep_session, read_session
-from gitmem.memory.write.apply import Aim, Edit, applied, encoded
-from gitmem.memory.write.capture import adopt_all
-from gitmem.memory.write.free_path import check_place
+from gitmem.memory.write.apply import Edit, ResolvedEdit, applied, encoded
+from gitmem.memory.write.capture import capture_edits
+from gitmem.memory.write.changeset import check_place
 from gitmem.memory.write.open_edits import scan_edits
 from gitmem.memory.write.retries import REQUEST, digest_of, find_earlier, written_then
 from gitmem.memory.write.write import Allowed
@@ -141,7 +141,7 @@ def _settled(group: Group, writer: Writer, then: datetime, *, daily: bool) -> st
 
     path = target()
     either = filter(None, (path, in_small_letters(path)))
-    adopt_all(writer, scan_edits(writer.repository, writer.worktree, [*either]))
+    capture_edits(writer, scan_edits(writer.repository, writer.worktree, [*either]))
     return target()  # an edit may have brought the file under its other name
 
 
@@ -214,7 +214,7 @@ class _Work:
         start = fresh(layer, self._now.date()) if layer and is_log else b""
         fields = self._fields(layer, before) if layer else ()
         edit = Edit(path, self._block, append=True, fields=fields)
-        data = applied(Aim(edit, layer, start), before)
+        data = applied(ResolvedEdit(edit, layer, start), before)
         policy = "free" if self._allowed.policy else layout.policy_of(path)
         secrets, markers = self._allowed.secrets, self._allowed.markers
         check_write(path, data, before, allow_secret=secrets, allow_markers=markers, policy=policy)

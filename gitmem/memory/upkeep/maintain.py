@@ -15,20 +15,20 @@ from time import perf_counter
 from time import time as clock_time
 from typing import NamedTuple
 
-from gitmem.cache.maintained import Quiet, keep_quiet, quiet
+from gitmem.cache.maintained import Quiet, quiet, remember_unchanged
 from gitmem.errors import GitmemError, StorageFailed
 from gitmem.memory.clock import ENV, Clock
 from gitmem.memory.group import Group, Store, Who, is_where_left, not_found, time_now
 from gitmem.memory.upkeep.jobs import JobOutcome, last_jobs, log_job, why
 from gitmem.memory.upkeep.tasks import TASKS, PackLimits, UpkeepTask
-from gitmem.memory.write.quiet import prune
+from gitmem.memory.write.last_scan import prune
 from gitmem.model.access import MAIN, check_access
 from gitmem.model.paths import check_group
 from gitmem.model.transcripts.batches import REF
 from gitmem.store.gc.prune_list import list_path
 from gitmem.store.job_log import Job, append_job
 from gitmem.store.lock import Lock, lock_path
-from gitmem.store.refs import ref_tip
+from gitmem.store.refs.move import ref_tip
 from gitmem.store.repository import BRANCH
 from gitmem.store.worktree.fingerprint import Fingerprint, fingerprint
 
@@ -143,7 +143,7 @@ def _walked(
     if not dry_run:
         _clear_failures(group, done)
     if before and not dry_run and not limits and all(each.outcome == "nothing" for each in done):
-        keep_quiet(group.gitdir, before)
+        remember_unchanged(group.gitdir, before)
     return tuple(done)
 
 

@@ -74,7 +74,7 @@ def missed_days(group: Group, *, most: int = MOST) -> tuple[Missed, ...]:
 def look(group: Group, *, most: int = MOST, until: float = inf) -> Look:
     """Look for days without a snapshot among the MOST newest commits, UNTIL a moment."""
     from gitmem.memory.upkeep.snapshot import PREFIX, day_of, latest_of
-    from gitmem.store.tags import TAGS
+    from gitmem.store.refs.tags import TAGS
 
     repository, today = group.repository, group.now().date()
     settled = settled_day(group.gitdir)
@@ -163,7 +163,7 @@ def _made(
 ) -> tuple[str, ...]:
     """Tag the days MISSED, the oldest first, UNTIL a moment; SETTLED is kept where others wait."""
     from gitmem.memory.upkeep.snapshot import MESSAGE, PREFIX
-    from gitmem.store.tags import TAGS, Tag, write_tag
+    from gitmem.store.refs.tags import TAGS, Tag, write_tag
 
     agent = group.note("snapshot").agent
     names: list[str] = []

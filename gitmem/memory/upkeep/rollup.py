@@ -16,8 +16,8 @@ from gitmem.memory.layouts import layout_at
 from gitmem.memory.upkeep.jobs import JobOutcome, traced
 from gitmem.memory.upkeep.rollups_due import digest_of_pages, rolled_layer, shelf_of
 from gitmem.memory.write.apply import Edit, encoded
-from gitmem.memory.write.capture import adopt_all
-from gitmem.memory.write.draft import Draft
+from gitmem.memory.write.capture import capture_edits
+from gitmem.memory.write.changeset import Changeset
 from gitmem.memory.write.open_edits import scan_edits
 from gitmem.memory.write.retries import REQUEST, digest_of, find_earlier, written_then
 from gitmem.model.commit_messages import Note, title_of_change
@@ -159,7 +159,7 @@ def _check_over(period: Period, moment: datetime) -> None:
 def _written(writer: Writer, work: _Work) -> RolledUp:
     # What somebody did to the pages is part of what is moved.
     places = work.places(writer.repository.snapshot())
-    adopt_all(writer, scan_edits(writer.repository, writer.worktree, places))
+    capture_edits(writer, scan_edits(writer.repository, writer.worktree, places))
     published = writer.publish(work.plan)
     return work.done._replace(outcome=WRITTEN, **published.completion)
 
@@ -209,7 +209,7 @@ class _Work:
         layout, layer, target = self._aim(snapshot)
         shelf = shelf_of(snapshot, layout, layer, self._asked.moment).shelf
         pages = self._sources(snapshot, shelf, layer, target)
-        draft = Draft(snapshot)
+        draft = Changeset(snapshot)
         moves = () if layer.rollup == "keep" else _retired(draft, layer, pages)
         data = composed(self._asked.text, self._asked.summary, self._asked.period, pages)
         secret, markers = self._asked.allow_secret, self._asked.allow_markers
@@ -252,7 +252,9 @@ class _Work:
         return self._note._replace(title=title, paths=(target,), extra=extra)
 
 
-def _retired(draft: Draft, layer: Layer, pages: tuple[Page, ...]) -> tuple[tuple[str, str], ...]:
+def _retired(
+    draft: Changeset, layer: Layer, pages: tuple[Page, ...]
+) -> tuple[tuple[str, str], ...]:
     """Move each page to the archive; tell from where to where."""
     moves: list[tuple[str, str]] = []
     for page in pages:

@@ -16,8 +16,8 @@ from typing import NamedTuple
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_of
 from gitmem.memory.upkeep.jobs import JobOutcome, traced
-from gitmem.memory.write.capture import adopt_all
-from gitmem.memory.write.free_path import check_place
+from gitmem.memory.write.capture import capture_edits
+from gitmem.memory.write.changeset import check_place
 from gitmem.memory.write.open_edits import scan_edits
 from gitmem.model.commit_messages import Note
 from gitmem.model.guards import check_size
@@ -110,7 +110,7 @@ class _Turn:
     def take(self) -> None:
         """Take in what somebody did to the log, then let it go."""
         writer = self._writer
-        adopt_all(writer, scan_edits(writer.repository, writer.worktree, self._places()))
+        capture_edits(writer, scan_edits(writer.repository, writer.worktree, self._places()))
         if any(each.path == self.path for each in writer.captured):
             found = writer.worktree.look(self.path).stat
             # Captured a moment ago, but that is not when it was written.

@@ -12,9 +12,9 @@ from gitmem.memory.group import Group
 from gitmem.memory.upkeep.jobs import JobOutcome, traced
 from gitmem.memory.write.capture import capture
 from gitmem.model.commit_messages import visible
+from gitmem.store.refs.tags import Tag, read_tag, replace_tag, sound_tags, tag_names, write_tag
 from gitmem.store.repository import Repository, differences
-from gitmem.store.tags import Tag, read_tag, replace_tag, sound_tags, tag_names, write_tag
-from gitmem.store.transaction.capture import Captured, Holding
+from gitmem.store.transaction.capture import Captured, HeldEdit
 
 PREFIX = "snapshot/"
 MESSAGE = "memory: daily snapshot {date}"
@@ -38,7 +38,7 @@ class Snapshotted(NamedTuple):
     changes: int = 0
     """... and how many files differ from it."""
     captured: tuple[Captured, ...] = ()
-    held: tuple[Holding, ...] = ()
+    held: tuple[HeldEdit, ...] = ()
     """Edits that may not enter git, and so are not in it."""
 
     @property

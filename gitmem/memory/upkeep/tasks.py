@@ -179,7 +179,7 @@ def _snapshot_due(group: Group, limits: PackLimits) -> Due:
     from gitmem.cache.maintained import settled_day
     from gitmem.memory.upkeep.missed_snapshots import ALL, missed_days
     from gitmem.memory.upkeep.snapshot import PREFIX, latest
-    from gitmem.store.tags import read_tag
+    from gitmem.store.refs.tags import read_tag
 
     missed = missed_days(group, most=ALL)
     if missed:

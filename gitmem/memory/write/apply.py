@@ -31,7 +31,7 @@ class Edit(NamedTuple):
     date: str = ""
 
 
-class Aim(NamedTuple):
+class ResolvedEdit(NamedTuple):
     """An edit with the file it is meant for."""
 
     edit: Edit
@@ -45,7 +45,7 @@ class Aim(NamedTuple):
     """Today, which a new entry gets where nobody says otherwise."""
 
 
-def applied(aim: Aim, current: bytes | None) -> bytes:
+def applied(aim: ResolvedEdit, current: bytes | None) -> bytes:
     """The file after one edit."""
     edit = aim.edit
     found = None if current is None else blob_id(current)
@@ -79,7 +79,7 @@ def _with_fields(edit: Edit, data: bytes) -> bytes:
     return text.encode()
 
 
-def _with_entry(aim: Aim, before: bytes | None) -> bytes:
+def _with_entry(aim: ResolvedEdit, before: bytes | None) -> bytes:
     from gitmem.model.entries.edit import put
 
     edit = aim.edit
@@ -93,7 +93,7 @@ def _with_entry(aim: Aim, before: bytes | None) -> bytes:
     return done.text.encode()
 
 
-def _dated(aim: Aim, body: str) -> tuple[tuple[str, str], ...]:
+def _dated(aim: ResolvedEdit, body: str) -> tuple[tuple[str, str], ...]:
     """The fields of a new entry: one that has days in its form gets today's."""
     from gitmem.model.entries.blocks import DATES, parse
     from gitmem.model.entries.lines import fold

@@ -18,7 +18,7 @@ from gitmem.model.paths import is_inside
 from gitmem.model.secrets.find import redact
 from gitmem.model.text.quoting import quoted
 from gitmem.store.lock import WAIT
-from gitmem.store.transaction.capture import Captured, Holding, new_id
+from gitmem.store.transaction.capture import Captured, HeldEdit, new_id
 from gitmem.store.transaction.git_operations import GitOperation
 from gitmem.store.transaction.writer import Writer
 
@@ -31,7 +31,7 @@ class CapturedAll(NamedTuple):
     """What was found in the work tree and what became of it."""
 
     captured: tuple[Captured, ...]
-    held: tuple[Holding, ...]
+    held: tuple[HeldEdit, ...]
     ignored: int
     left: int = 0
     """How many edits wait for the next time, where so many or so much time were too much."""
@@ -79,7 +79,7 @@ def capture(
     edits = scan.edits[:most] if most else scan.edits
     if whose and edits:
         work.sign(whose(edits))
-    held = (*scan.held, *work.take_in(edits, progress))
+    held = (*scan.held, *work.capture_all(edits, progress))
     if allow_markers:
         held = tuple(each for each in held if not work.takes_markers(each))
     left = len(scan.edits) - len(edits) + scan.left + work.left
@@ -127,25 +127,27 @@ class _Capture:
             writer.sweep()
             self.captured += writer.captured
 
-    def take_in(self, edits: Sequence[PendingEdit], progress: Progress | None) -> list[Holding]:
+    def capture_all(
+        self, edits: Sequence[PendingEdit], progress: Progress | None
+    ) -> list[HeldEdit]:
         """Commit EDITS, as far as there is time; tell what is held."""
         until, done = math.inf, 0
 
-        def adopt(edit: PendingEdit) -> Holding | None:
+        def captured(edit: PendingEdit) -> HeldEdit | None:
             nonlocal until, done
             if time.monotonic() > until:
                 self.left += 1
                 return None
-            holding = self._adopt(edit)
+            holding = self._capture_edit(edit)
             until = min(until, time.monotonic() + self._seconds)  # the first may have waited
             done += 1
             if progress:
                 progress(done, len(edits))
             return holding
 
-        return _in_turn(edits, adopt)
+        return _in_turn(edits, captured)
 
-    def takes_markers(self, each: Holding) -> bool:
+    def takes_markers(self, each: HeldEdit) -> bool:
         """Commit a file that is held for its conflict markers alone; False for any other."""
         if not each.rule.startswith(MARKERS_RULE):
             return False
@@ -159,9 +161,9 @@ class _Capture:
             self.captured.extend(writer.captured)
         return True
 
-    def _adopt(self, edit: PendingEdit) -> Holding | None:
+    def _capture_edit(self, edit: PendingEdit) -> HeldEdit | None:
         with self._group.writing(self._wait, hurried=self._hurried) as writer:
-            holding = _adopted(writer, edit, self._finders.get(edit.path, self._finder))
+            holding = _captured_edit(writer, edit, self._finders.get(edit.path, self._finder))
             self.captured.extend(writer.captured)
         return holding
 
@@ -194,52 +196,52 @@ def _check_known(group: Group, place: str) -> None:
         raise outside_memory(scope.scope, place)
 
 
-def adopt_all(writer: Writer, scan: Scan, finder: Note = FINDER) -> tuple[Holding, ...]:
+def capture_edits(writer: Writer, scan: Scan, finder: Note = FINDER) -> tuple[HeldEdit, ...]:
     """Take in all that SCAN found, under one lock; tell what is held."""
-    return (*scan.held, *_in_turn(scan.edits, lambda edit: _adopted(writer, edit, finder)))
+    return (*scan.held, *_in_turn(scan.edits, lambda edit: _captured_edit(writer, edit, finder)))
 
 
 def _in_turn(
-    edits: Iterable[PendingEdit], adopt: Callable[[PendingEdit], Holding | None]
-) -> list[Holding]:
+    edits: Iterable[PendingEdit], capture: Callable[[PendingEdit], HeldEdit | None]
+) -> list[HeldEdit]:
     """Adopt each; one whose place another still holds waits until that one is done."""
-    held: list[Holding] = []
+    held: list[HeldEdit] = []
     waiting, last = list(edits), -1
     while waiting and len(waiting) != last:
         last, turn, waiting = len(waiting), waiting, []
         for edit in turn:
             try:
-                holding = adopt(edit)
+                holding = capture(edit)
             except _PlaceTaken:
                 waiting.append(edit)
             else:
                 held += [holding] if holding else []
-    return [*held, *(Holding(edit.path, "in the way") for edit in waiting)]
+    return [*held, *(HeldEdit(edit.path, "in the way") for edit in waiting)]
 
 
 class _PlaceTaken(Exception):
     """A folder or a file that is not gone yet stands where this one shall stand."""
 
 
-def _adopted(writer: Writer, edit: PendingEdit, finder: Note) -> Holding | None:
+def _captured_edit(writer: Writer, edit: PendingEdit, finder: Note) -> HeldEdit | None:
     try:
         if edit.moved_to:
             result = _moved_out(writer, edit, finder)
         elif edit.change != "moved":
-            result = writer.adopt(edit.path, finder)
+            result = writer.capture(edit.path, finder)
         else:
-            result = writer.adopt_move(edit.moved_from, edit.path, finder)
-            writer.adopt(edit.moved_from, finder)  # where it could not be one commit
+            result = writer.capture_move(edit.moved_from, edit.path, finder)
+            writer.capture(edit.moved_from, finder)  # where it could not be one commit
     except Conflict as error:
         raise _PlaceTaken from error
-    return result if isinstance(result, Holding) else None
+    return result if isinstance(result, HeldEdit) else None
 
 
-def _moved_out(writer: Writer, edit: PendingEdit, finder: Note) -> Captured | Holding | None:
+def _moved_out(writer: Writer, edit: PendingEdit, finder: Note) -> Captured | HeldEdit | None:
     """Commit that a file left memory, with where it went as the reason."""
     where = f"moved to {quoted(redact(edit.moved_to)[0])}, outside memory"
     reason = f"{finder.reason} ({where})" if finder.reason else where
-    result = writer.adopt(edit.path, finder._replace(reason=reason))
+    result = writer.capture(edit.path, finder._replace(reason=reason))
     if isinstance(result, Captured) and writer.captured[-1] is result:
         result = writer.captured[-1] = result._replace(moved_to=edit.moved_to)
     return result

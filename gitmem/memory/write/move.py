@@ -8,9 +8,8 @@ from gitmem.memory.curate.archive import archive
 from gitmem.memory.entries.targets import Target, movable_path
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_at
-from gitmem.memory.write.capture import adopt_all
-from gitmem.memory.write.draft import Draft
-from gitmem.memory.write.free_path import check_no_archive
+from gitmem.memory.write.capture import capture_edits
+from gitmem.memory.write.changeset import Changeset, check_no_archive
 from gitmem.memory.write.open_edits import scan_edits
 from gitmem.model.commit_messages import Note
 from gitmem.model.guards import check_message_text
@@ -47,7 +46,7 @@ def move(
         return path
 
     def plan(snapshot: Snapshot) -> Plan[tuple[tuple[str, str], ...]]:
-        path, draft = destination(snapshot), Draft(snapshot)
+        path, draft = destination(snapshot), Changeset(snapshot)
         moved = draft.move(source, path)
         layout = layout_at(group, snapshot).layout
         for _, new in moved:
@@ -59,7 +58,7 @@ def move(
     with group.writing() as writer:
         # What somebody did to the files comes along, and so does what stands in their way.
         paths = [source, destination(writer.repository.snapshot())]
-        adopt_all(writer, scan_edits(writer.repository, writer.worktree, paths))
+        capture_edits(writer, scan_edits(writer.repository, writer.worktree, paths))
         published = writer.publish(plan)
         return Moved(moved=published.result, **published.completion)
 

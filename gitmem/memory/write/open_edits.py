@@ -29,7 +29,7 @@ from gitmem.store.objects.database import ObjectDamaged
 from gitmem.store.objects.trees import SUBMODULE, Node
 from gitmem.store.repository import Repository, Snapshot
 from gitmem.store.setup import is_tied
-from gitmem.store.transaction.capture import Holding
+from gitmem.store.transaction.capture import HeldEdit
 from gitmem.store.worktree.swap import TEMP_PREFIX
 from gitmem.store.worktree.worktree import InTheWay, Seen, WorkTree, obstacle_in
 
@@ -58,7 +58,7 @@ class Scan(NamedTuple):
 
     edits: tuple[PendingEdit, ...]
     """Deletions first, then moves: in this order each can be committed by itself."""
-    held: tuple[Holding, ...]
+    held: tuple[HeldEdit, ...]
     """What may not enter git."""
     ignored: int
     """Names that begin with a dot: no memory, never looked at."""
@@ -159,7 +159,7 @@ class _Scanner:
                     missing.add(path)
         gone = {path: self._head[path].oid for path in sorted(missing) if self._is_gone(path)}
         edits = self._edits(gone)
-        held = tuple(Holding(path, rule) for path, rule in sorted(self._held.items()))
+        held = tuple(HeldEdit(path, rule) for path, rule in sorted(self._held.items()))
         claims = self._claims
         operation = (claims.by() if self._claimed else claims.operation) if claims else None
         return Scan(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from gitmem.errors import BadInput
 from gitmem.memory.group import Group
-from gitmem.memory.write.apply import Aim, Edit, naming_line, text_bytes
+from gitmem.memory.write.apply import Edit, ResolvedEdit, naming_line, text_bytes
 from gitmem.model.entries.blocks import split_address
 from gitmem.model.guards import check_message_text
 from gitmem.model.layout.layout import (
@@ -47,7 +47,7 @@ def checked_edit(group: Group, edit: Edit) -> Edit:
     return edit._replace(path=f"{HERE}{path}" if is_file else path)
 
 
-def places(found: Aim) -> tuple[str, ...]:
+def target_paths(found: ResolvedEdit) -> tuple[str, ...]:
     """Where the file may stand that an edit is meant for, also one that is not committed yet."""
     path, layer, user = found.edit.path, found.layer, found.edit.user
     if not found.by_name or layer is None:
@@ -62,9 +62,11 @@ def _in_short(path: str) -> str:
     return re.sub(r"\b([0-9]{4})-([0-9]{2})-([0-9]{2})(?=\.[a-z]+$)", r"\1\2\3", path)
 
 
-def aims(edits: Iterable[Edit], layout: Layout, snapshot: Snapshot, now: datetime) -> list[Aim]:
+def resolve_edits(
+    edits: Iterable[Edit], layout: Layout, snapshot: Snapshot, now: datetime
+) -> list[ResolvedEdit]:
     """The files that EDITS are meant for; a later edit finds what an earlier one made."""
-    found: list[Aim] = []
+    found: list[ResolvedEdit] = []
     for edit in edits:
         made = {each.edit.path for each in found}
         with naming_line(edit):
@@ -90,7 +92,7 @@ class _Ground(NamedTuple):
                 yield path.removeprefix(start).partition("/")[0]
 
 
-def _aim(edit: Edit, layout: Layout, ground: _Ground, now: datetime) -> Aim:
+def _aim(edit: Edit, layout: Layout, ground: _Ground, now: datetime) -> ResolvedEdit:
     if edit.path.startswith(HERE):
         edit = edit._replace(path=edit.path.removeprefix(HERE))
     elif not ground.has(edit.path):
@@ -109,7 +111,9 @@ def _aim(edit: Edit, layout: Layout, ground: _Ground, now: datetime) -> Aim:
     if found is not None:
         _check_entry(edit, found)
     is_log = found is not None and found.kind == "log" and found.holds(edit.path)
-    return Aim(edit, found, _begun(found, now) if found and is_log and edit.append else b"")
+    return ResolvedEdit(
+        edit, found, _begun(found, now) if found and is_log and edit.append else b""
+    )
 
 
 def _check_entry(edit: Edit, layer: Layer) -> None:
@@ -144,7 +148,7 @@ def _check_name(edit: Edit, layout: Layout) -> None:
         )
 
 
-def _at_layer(edit: Edit, layer: Layer, ground: _Ground, now: datetime) -> Aim:
+def _at_layer(edit: Edit, layer: Layer, ground: _Ground, now: datetime) -> ResolvedEdit:
     if edit.date and not set(variables_in(layer.path)) & set(moment_values(now)):
         raise BadInput(f"{layer.name} is not of one day", hint="leave out --date")
     _check_entry(edit, layer)
@@ -165,7 +169,7 @@ def _at_layer(edit: Edit, layer: Layer, ground: _Ground, now: datetime) -> Aim:
         edit, begun = edit._replace(append=True), _begun(layer, now)
     elif layer.kind == "profile" and (edit.append or edit.text is None) and layer.default:
         begun = ground.snapshot.read(layer.default) or b""
-    return Aim(edit, layer, begun, by_name=True)
+    return ResolvedEdit(edit, layer, begun, by_name=True)
 
 
 def _place(edit: Edit, layer: Layer, ground: _Ground, moment: datetime) -> str:

@@ -9,17 +9,17 @@ from typing import NamedTuple
 from gitmem.errors import BadInput, Damaged
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import check_layout, layout_at
-from gitmem.memory.write.apply import Aim, BlobMismatch, Edit, applied, naming_line
-from gitmem.memory.write.free_path import check_no_archive, check_place
+from gitmem.memory.write.apply import BlobMismatch, Edit, ResolvedEdit, applied, naming_line
+from gitmem.memory.write.changeset import check_no_archive, check_place
 from gitmem.memory.write.retries import REQUEST, digest_of, find_earlier, written_then
-from gitmem.memory.write.target import HERE, aims, checked_edit, places
+from gitmem.memory.write.target import HERE, checked_edit, resolve_edits, target_paths
 from gitmem.model.commit_messages import Note, title_of_change
 from gitmem.model.guards import allowance, check_message_text, check_write
 from gitmem.model.layout.layout import EMPTY, FILE, Layout
 from gitmem.store.history.diff import hunks
 from gitmem.store.objects.database import ObjectDamaged, blob_id
 from gitmem.store.repository import Snapshot
-from gitmem.store.transaction.capture import Captured, Holding
+from gitmem.store.transaction.capture import Captured, HeldEdit
 from gitmem.store.transaction.publish import Plan, Step
 from gitmem.store.transaction.writer import GONE, Writer
 from gitmem.store.worktree.held import SetAside
@@ -120,7 +120,7 @@ class _Targets(NamedTuple):
 
     snapshot: Snapshot
     layout: Layout
-    aims: list[Aim]
+    edits: list[ResolvedEdit]
 
 
 def _checked(group: Group, edit: Edit) -> Edit:
@@ -130,7 +130,7 @@ def _checked(group: Group, edit: Edit) -> Edit:
 
 def _targets(request: _Request, snapshot: Snapshot) -> _Targets:
     layout = _layout(request, snapshot)
-    return _Targets(snapshot, layout, aims(request.edits, layout, snapshot, request.now))
+    return _Targets(snapshot, layout, resolve_edits(request.edits, layout, snapshot, request.now))
 
 
 def _layout(request: _Request, snapshot: Snapshot) -> Layout:
@@ -152,26 +152,28 @@ def _capture_targets(writer: Writer, request: _Request) -> tuple[_Targets, list[
     while True:
         found = _targets(request, writer.repository.snapshot())
         known = len(writer.captured)
-        for path in (path for each in found.aims for path in places(each) if path not in looked):
+        for path in (
+            path for each in found.edits for path in target_paths(each) if path not in looked
+        ):
             looked[path] = _is_held(writer, path)
         if len(writer.captured) == known:
-            mine = dict.fromkeys(each.edit.path for each in found.aims)
+            mine = dict.fromkeys(each.edit.path for each in found.edits)
             return found, [path for path in mine if looked[path]]
 
 
 def _is_held(writer: Writer, path: str) -> bool:
     """Capture what somebody did to PATH; True when it may not enter git."""
-    result = writer.adopt(path)
+    result = writer.capture(path)
     if result is not None and writer.worktree.look(path).obstacle in GONE:
-        from gitmem.memory.write.capture import adopt_all
+        from gitmem.memory.write.capture import capture_edits
         from gitmem.memory.write.open_edits import scan_edits
 
         # A file became a folder, or the reverse: only together do these edits make sense.
         writer.worktree.prune(f"{path}/.")
         top = path.partition("/")[0]
-        adopt_all(writer, scan_edits(writer.repository, writer.worktree, [top]))
-        result = writer.adopt(path)
-    return isinstance(result, Holding)
+        capture_edits(writer, scan_edits(writer.repository, writer.worktree, [top]))
+        result = writer.capture(path)
+    return isinstance(result, HeldEdit)
 
 
 class _Applied(NamedTuple):
@@ -202,7 +204,7 @@ def _plan(
 def _apply(request: _Request, targets: _Targets) -> _Applied:
     snapshot, layout = targets.snapshot, targets.layout
     done = _Applied(targets, {}, {}, {})
-    for each in targets.aims:
+    for each in targets.edits:
         path = each.edit.path
         with naming_line(each.edit):
             if path not in done.before:
@@ -219,16 +221,16 @@ def _apply(request: _Request, targets: _Targets) -> _Applied:
 
 
 def _healed(
-    request: _Request, targets: _Targets, aimed: Aim, damage: ObjectDamaged
+    request: _Request, targets: _Targets, target: ResolvedEdit, damage: ObjectDamaged
 ) -> bytes | None:
     """The damaged version, if the edit brings it again; None where it may be replaced unread.
 
     Without it no guard can judge what a write removes: that has to be waived by name.
     """
-    edit, allowed = aimed.edit, request.allowed
+    edit, allowed = target.edit, request.allowed
     if edit.append or edit.entry or edit.text is None:
         raise damage
-    data = applied(aimed._replace(edit=edit._replace(if_match="", create=False)), None)
+    data = applied(target._replace(edit=edit._replace(if_match="", create=False)), None)
     if blob_id(data) == damage.oid:  # the same content again heals it
         targets.snapshot.repository.objects.write("blob", data)
         return data
@@ -241,7 +243,7 @@ def _healed(
 
 def _check(request: _Request, done: _Applied) -> None:
     layout, allowed = done.targets.layout, request.allowed
-    last = {each.edit.path: each.edit for each in done.targets.aims}
+    last = {each.edit.path: each.edit for each in done.targets.edits}
     for path, data in done.files.items():
         with naming_line(last[path]):
             if path == FILE:
@@ -258,10 +260,10 @@ def _check(request: _Request, done: _Applied) -> None:
 
 
 def _note(request: _Request, done: _Applied, changed: dict[str, bytes]) -> Note:
-    aims = done.targets.aims
-    op = "append" if all(each.edit.append for each in aims) else "write"
+    edits = done.targets.edits
+    op = "append" if all(each.edit.append for each in edits) else "write"
     path, data = next(iter(changed.items()))
-    first = next(each for each in aims if each.edit.path == path)
+    first = next(each for each in edits if each.edit.path == path)
     title = first.edit.entry or title_of_change(done.before[path] or first.fresh, data)
     return request.note._replace(op=op, title=title, paths=tuple(changed))
 
@@ -277,7 +279,7 @@ def _warnings(done: _Applied) -> Iterator[str]:
 
 def _remarks(done: _Applied) -> Iterator[str]:
     """What a layer has to say about what was written to it, once for each file."""
-    for each in {each.edit.path: each for each in done.targets.aims}.values():
+    for each in {each.edit.path: each for each in done.targets.edits}.values():
         if each.layer is None:
             continue
         from gitmem.model.layout.remarks import remarks  # only where a layer could say something

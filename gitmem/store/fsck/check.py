@@ -29,7 +29,7 @@ from gitmem.store.lost_commits.departures import logged_after
 from gitmem.store.lost_commits.kept import KEPT
 from gitmem.store.objects.database import ObjectDamaged, Objects
 from gitmem.store.objects.trees import Node
-from gitmem.store.ref_files import (
+from gitmem.store.refs.files import (
     ZERO,
     all_refs,
     is_id,
@@ -37,7 +37,7 @@ from gitmem.store.ref_files import (
     packed_refs,
     read_log,
 )
-from gitmem.store.refs import ref_tip
+from gitmem.store.refs.move import ref_tip
 from gitmem.store.repository import BRANCH
 from gitmem.store.setup import worktree_of
 

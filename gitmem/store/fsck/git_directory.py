@@ -16,8 +16,8 @@ from gitmem.model.scope import Scope
 from gitmem.store.fsck.findings import Finding, error, info, warning
 from gitmem.store.lock import decode, lock_path, remark_in
 from gitmem.store.objects.database import Objects, blob_id
-from gitmem.store.ref_files import is_id
-from gitmem.store.refs import is_dead_lock
+from gitmem.store.refs.files import is_id
+from gitmem.store.refs.move import is_dead_lock
 from gitmem.store.repository import BRANCH
 from gitmem.store.setup import (
     FORMAT,

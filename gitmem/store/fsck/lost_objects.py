@@ -24,7 +24,7 @@ from gitmem.store.objects import trees
 from gitmem.store.objects.database import ObjectDamaged, Objects, blob_id, inflate, object_id
 from gitmem.store.objects.packs import Content
 from gitmem.store.objects.trees import FILE, FOLDER, Node, Tree
-from gitmem.store.ref_files import is_id
+from gitmem.store.refs.files import is_id
 from gitmem.store.repository import BRANCH
 from gitmem.store.worktree.worktree import MAX_FILE
 

@@ -15,7 +15,7 @@ from gitmem.store.fsck.lost_objects import Healer
 from gitmem.store.fsck.reachable import loose_names
 from gitmem.store.gc.prune_list import dropped
 from gitmem.store.objects.database import ObjectDamaged, Objects
-from gitmem.store.ref_files import ZERO, all_refs, is_id, packed_refs, read_log
+from gitmem.store.refs.files import ZERO, all_refs, is_id, packed_refs, read_log
 from gitmem.store.repository import BRANCH, Commit, parse_commit
 
 TAGS = "refs/tags/"

@@ -19,7 +19,7 @@ from gitmem.store.index.staging import IndexBusy, entry
 from gitmem.store.lock import Lock
 from gitmem.store.objects.database import TEMP_PREFIX as OBJECT_PREFIX
 from gitmem.store.objects.database import blob_id
-from gitmem.store.refs import OURS, is_dead_lock
+from gitmem.store.refs.move import OURS, is_dead_lock
 from gitmem.store.repository import Repository, Snapshot
 from gitmem.store.setup import (
     config_text,
@@ -239,6 +239,6 @@ def take_in_work_tree(writer: Writer, *, deletions: bool) -> list[str]:
     taken = []
     for path in [*standing, *(gone if deletions else ())]:
         if writer.worktree.look(path).oid != head.get(path):
-            adopted = writer.adopt(path)
+            adopted = writer.capture(path)
             taken += [path] if isinstance(adopted, Captured) else []
     return taken

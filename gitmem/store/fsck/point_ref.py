@@ -10,8 +10,8 @@ from pathlib import Path
 
 from gitmem.errors import GitmemError
 from gitmem.store.lock import Lock, lock_path
-from gitmem.store.ref_files import all_refs
-from gitmem.store.refs import Move, move_ref, ref_tip
+from gitmem.store.refs.files import all_refs
+from gitmem.store.refs.move import Move, move_ref, ref_tip
 from gitmem.store.repository import BRANCH, Repository
 
 GLANCE = 0.05

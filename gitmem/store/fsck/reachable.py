@@ -17,7 +17,7 @@ from typing import NamedTuple
 from gitmem.store.objects import trees
 from gitmem.store.objects.database import ObjectDamaged, Objects, inflate
 from gitmem.store.objects.trees import FOLDER, Node, Tree
-from gitmem.store.ref_files import ZERO, is_id
+from gitmem.store.refs.files import ZERO, is_id
 from gitmem.store.repository import BRANCH, Commit, parse_commit
 
 GITLINK = 0o160000

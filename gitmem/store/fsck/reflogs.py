@@ -13,7 +13,7 @@ from gitmem.store.fsck.reachable import Wholeness
 from gitmem.store.lost_commits.departures import logged_parents, readable_before
 from gitmem.store.lost_commits.kept import KEPT, let_go, rebuilt, unreadable
 from gitmem.store.objects.database import ObjectDamaged, Objects
-from gitmem.store.ref_files import ZERO, LogLine, log_names, read_log
+from gitmem.store.refs.files import ZERO, LogLine, log_names, read_log
 from gitmem.store.repository import BRANCH, parse_commit
 
 REWOUND = "branch-rewound"

@@ -22,7 +22,7 @@ from gitmem.store.history.ancestry import reached
 from gitmem.store.lost_commits.departures import logged_after, outermost
 from gitmem.store.lost_commits.kept import keep, note_rebuilt, rebuilt
 from gitmem.store.objects.database import ObjectDamaged
-from gitmem.store.ref_files import (
+from gitmem.store.refs.files import (
     ZERO,
     all_refs,
     is_id,
@@ -32,7 +32,7 @@ from gitmem.store.ref_files import (
     parse_log,
     read_log,
 )
-from gitmem.store.refs import delete_ref
+from gitmem.store.refs.move import delete_ref
 from gitmem.store.repository import BRANCH, Repository
 from gitmem.store.setup import to_quarantine
 

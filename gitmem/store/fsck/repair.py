@@ -30,7 +30,7 @@ from gitmem.store.lock import Lock, lock_path
 from gitmem.store.lost_commits.keep_lost import keep_lost
 from gitmem.store.objects.database import ObjectDamaged, Objects
 from gitmem.store.objects.packs import Content
-from gitmem.store.ref_files import is_id
+from gitmem.store.refs.files import is_id
 from gitmem.store.repository import BRANCH, Repository
 from gitmem.store.setup import parse_config, to_quarantine, worktree_of
 from gitmem.store.transaction.stale_locks import remove_dead_files
@@ -267,4 +267,4 @@ class _Repair:
                 if seen.absent:
                     writer.put_back(path)
                 elif seen.oid != node.oid:
-                    writer.adopt(path)
+                    writer.capture(path)

@@ -21,8 +21,8 @@ from gitmem.store.objects import trees
 from gitmem.store.objects.commits import commit_bytes, rewritten
 from gitmem.store.objects.database import ObjectDamaged
 from gitmem.store.objects.trees import FOLDER, Node, Tree
-from gitmem.store.ref_files import read_log
-from gitmem.store.refs import Move, move_ref
+from gitmem.store.refs.files import read_log
+from gitmem.store.refs.move import Move, move_ref
 from gitmem.store.repository import BRANCH, Commit, Repository
 from gitmem.store.setup import worktree_of
 from gitmem.store.transaction.capture import new_id

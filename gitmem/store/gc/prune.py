@@ -29,8 +29,8 @@ from gitmem.store.index.format import IndexUnreadable
 from gitmem.store.lock import Lock, lock_path
 from gitmem.store.objects import trees
 from gitmem.store.objects.database import ObjectDamaged, ObjectMissing, Objects
-from gitmem.store.ref_files import ZERO, all_refs, is_id, read_log
-from gitmem.store.refs import ref_tip
+from gitmem.store.refs.files import ZERO, all_refs, is_id, read_log
+from gitmem.store.refs.move import ref_tip
 from gitmem.store.repository import parse_commit
 
 HEADS = "*_HEAD"

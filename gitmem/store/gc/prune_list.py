@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gitmem.store.ref_files import is_id
-from gitmem.store.refs import put_durably
+from gitmem.store.refs.files import is_id
+from gitmem.store.refs.move import put_durably
 
 NAME = "dropped"
 PACK = "pack-"

@@ -20,7 +20,7 @@ from gitmem.store.objects.database import ObjectDamaged, Objects
 from gitmem.store.repository import BRANCH, BranchLost, branch_file
 
 if TYPE_CHECKING:
-    from gitmem.store.ref_files import LogLine
+    from gitmem.store.refs.files import LogLine
 
 _TAIL = 4096
 ZERO = "0" * 40
@@ -45,7 +45,7 @@ class Departure(NamedTuple):
 
 def last_logged(gitdir: Path) -> str:
     """The commit to which the newest sound line of the reflog moved the branch; or nothing."""
-    from gitmem.store.ref_files import parse_log  # only where the branch has no file
+    from gitmem.store.refs.files import parse_log  # only where the branch has no file
 
     with suppress(OSError), open(gitdir / "logs" / BRANCH, "rb") as file:
         end = file.seek(0, os.SEEK_END)
@@ -73,7 +73,7 @@ def without_file(gitdir: Path, objects: Objects, packed: str) -> str:
 
 def logged_after(gitdir: Path, objects: Objects) -> str:
     """Where the reflog saw the branch last, if that is newer than the branch itself; or nothing."""
-    from gitmem.store.ref_files import all_refs, read_log
+    from gitmem.store.refs.files import all_refs, read_log
 
     lines, _, _ = read_log(gitdir, BRANCH)
     tip = all_refs(gitdir).get(BRANCH, "")  # after the log: whoever writes does it in that order
@@ -92,7 +92,7 @@ def departure(gitdir: Path, objects: Objects, published: str, tip: str) -> Depar
 
     A commit that cannot be read is part of it: the reflog knows what it was built on.
     """
-    from gitmem.store.ref_files import read_log
+    from gitmem.store.refs.files import read_log
 
     with suppress(ObjectDamaged):
         if is_behind(objects, published, tip):
@@ -185,7 +185,7 @@ def logged_commit(gitdir: Path, base: str, tip: str, is_ours: Callable[[str], bo
     A line of the reflog alone is no proof: it is written before the branch moves. The next line
     tells where the branch was, or the branch itself does.
     """
-    from gitmem.store.ref_files import read_log
+    from gitmem.store.refs.files import read_log
 
     lines, _, _ = read_log(gitdir, BRANCH)
     for at in range(len(lines) - 1, -1, -1):

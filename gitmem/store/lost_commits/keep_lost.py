@@ -16,7 +16,7 @@ from gitmem.store.fsck.replace_lost import whole_line
 from gitmem.store.history.ancestry import is_behind
 from gitmem.store.lost_commits.kept import keep, kept_name, kept_refs, note_rebuilt, release
 from gitmem.store.objects.database import ObjectDamaged
-from gitmem.store.ref_files import LogLine, all_refs, parse_log, read_log
+from gitmem.store.refs.files import LogLine, all_refs, parse_log, read_log
 from gitmem.store.repository import BRANCH, Repository
 
 SEEN = "gitmem/log-seen"

@@ -19,8 +19,8 @@ from gitmem.errors import Damaged, GitmemError, StorageFailed
 from gitmem.model.commit_messages import parse, visible
 from gitmem.store.objects.database import ObjectDamaged, Objects
 from gitmem.store.objects.trees import FILE, Node
-from gitmem.store.ref_files import ZERO, all_refs, is_id
-from gitmem.store.refs import Move, delete_ref, move_ref, ref_tip
+from gitmem.store.refs.files import ZERO, all_refs, is_id
+from gitmem.store.refs.move import Move, delete_ref, move_ref, ref_tip
 from gitmem.store.repository import Commit, Repository, Snapshot, parse_commit
 
 KEPT = "refs/gitmem/kept/"

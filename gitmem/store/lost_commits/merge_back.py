@@ -18,8 +18,8 @@ from gitmem.store.lost_commits.departures import Departure, departure
 from gitmem.store.objects.commits import commit_bytes, write_tree
 from gitmem.store.objects.database import ObjectDamaged
 from gitmem.store.objects.trees import Node
-from gitmem.store.ref_files import packed_refs
-from gitmem.store.refs import Move, move_ref
+from gitmem.store.refs.files import packed_refs
+from gitmem.store.refs.move import Move, move_ref
 from gitmem.store.repository import BRANCH, Snapshot, branch_file, differences
 from gitmem.store.transaction.capture import joined, new_id
 from gitmem.store.transaction.publish import Plan, Publisher, Step

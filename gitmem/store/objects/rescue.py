@@ -52,7 +52,7 @@ class Rescue:
         """The blobs of HEAD, as far as its folders can be read. `check --repair` looks further."""
         from gitmem.store.history.walk import Trees, read_step
         from gitmem.store.objects.database import Objects
-        from gitmem.store.ref_files import all_refs
+        from gitmem.store.refs.files import all_refs
         from gitmem.store.repository import BRANCH
 
         objects = Objects(self._gitdir)

@@ -44,7 +44,7 @@ class Captured(NamedTuple):
     """Where a deleted file stands now, outside memory, as far as that was found."""
 
 
-class Holding(NamedTuple):
+class HeldEdit(NamedTuple):
     """An edit that may not enter git and stays where it is."""
 
     path: str
@@ -87,7 +87,7 @@ NO_RULES = Rules(policy=lambda snapshot, path: "free", check=lambda files: None)
 """Where no layout counts: every file may be written freely."""
 
 
-class Intake:
+class EditCapture:
     """Commits edits, in the name of FINDER unless somebody else is named."""
 
     def __init__(self, publisher: Publisher, finder: Note, policy: Policy) -> None:
@@ -102,7 +102,7 @@ class Intake:
         self._bases: dict[str, str | None] = {}
         self._judged = b""
 
-    def take_in(
+    def capture(
         self,
         path: str,
         seen: Seen,

@@ -134,7 +134,7 @@ def _is_ours_since(repository: Repository, commit: str, noted: int, root: str) -
     A `git reset`, and a `git stash`, note HEAD as well, and log a move from there to there. An
     index without its ROOT is of a merge all the same: one that began right after that.
     """
-    from gitmem.store.ref_files import parse_log
+    from gitmem.store.refs.files import parse_log
 
     with open(repository.gitdir / "logs" / "HEAD", "rb") as file:
         file.seek(max(0, file.seek(0, os.SEEK_END) - MEANWHILE))

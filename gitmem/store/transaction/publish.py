@@ -23,7 +23,7 @@ from gitmem.store.index.staging import IndexBusy, entry
 from gitmem.store.lock import NO_INDEX, UNSEEN, WAIT, Item, Lock, Record
 from gitmem.store.objects.commits import commit_bytes, write_tree
 from gitmem.store.objects.database import blob_id
-from gitmem.store.refs import Move, RefMoved, move_ref
+from gitmem.store.refs.move import Move, RefMoved, move_ref
 from gitmem.store.repository import BRANCH, GIT_AT_WORK, Repository, Snapshot, branch_file
 from gitmem.store.worktree.swap import SWAPPED, TEMP_PREFIX, swapped
 from gitmem.store.worktree.worktree import InTheWay, Seen, WorkTree, beside
@@ -154,7 +154,7 @@ class Publisher:
         """What git has begun; and the lock of one of us who died while it deleted a ref goes."""
         names = self.repository.names()
         if PACKED_LOCK in names:
-            from gitmem.store.refs import PACKED, clear_dead_lock  # hardly ever
+            from gitmem.store.refs.move import PACKED, clear_dead_lock  # hardly ever
 
             clear_dead_lock(self.repository.gitdir, PACKED)
         return None if GIT_AT_WORK.isdisjoint(names) else self._claimed()

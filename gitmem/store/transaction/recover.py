@@ -19,7 +19,7 @@ from gitmem.store.index.staging import entry
 from gitmem.store.lock import Item, Record
 from gitmem.store.objects.database import ObjectDamaged
 from gitmem.store.repository import BRANCH, parse_commit
-from gitmem.store.transaction.capture import Intake, new_id, sound
+from gitmem.store.transaction.capture import EditCapture, new_id, sound
 from gitmem.store.transaction.publish import PATIENCE, Plan, Publisher, Step, places_out
 from gitmem.store.worktree.held import HeldFolder, SetAside
 from gitmem.store.worktree.swap import SWAPPED, path_of, swapped
@@ -38,19 +38,19 @@ LOOKED_BACK = 1000
 """Commits in which a person may have taken back what a dead writer had landed."""
 
 
-class Finisher:
+class Recovery:
     """Finishes what has landed."""
 
     def __init__(
         self,
         publisher: Publisher,
-        intake: Intake,
+        capture: EditCapture,
         held: HeldFolder,
         rejoiner: Callable[[], Rejoiner],
     ) -> None:
         self._publisher = publisher
         self._rejoiner = rejoiner
-        self._intake = intake
+        self._capture = capture
         self._held = held
         self._repository = publisher.repository
         self._worktree = publisher.worktree
@@ -148,7 +148,7 @@ class Finisher:
         Else `check` would call the branch moved back.
         """
         from gitmem.store.lost_commits.kept import note_let_go
-        from gitmem.store.ref_files import read_log
+        from gitmem.store.refs.files import read_log
 
         gitdir = self._repository.gitdir
         lines, _, _ = read_log(gitdir, BRANCH)
@@ -196,7 +196,7 @@ class Finisher:
             if rule:
                 self._keep(where, path or where.removeprefix(SWAPPED), rule)
                 return
-            self._intake.take_in(path, seen, None, None, elsewhere=True)
+            self._capture.capture(path, seen, None, None, elsewhere=True)
         self._worktree.drop(where)
 
     def tidy(self, patience: float = PATIENCE) -> None:
@@ -249,7 +249,7 @@ class Finisher:
         if rule:
             self._keep(where, item.path, rule)
         else:
-            self._intake.take_in(item.path, seen, item.old, None, elsewhere=True)
+            self._capture.capture(item.path, seen, item.old, None, elsewhere=True)
             self._worktree.drop(where)
         return "exchanged"
 
@@ -269,11 +269,11 @@ class Finisher:
         stood = exchanged or item.new in (item.old, self._repository.staging.oid(item.path))
         edited = not seen.obstacle and seen.oid not in (head, item.old) and not seen.absent
         held = edited and hold_rule(item.path, "", seen.data, sound(snapshot, item.path))
-        known = edited and self._intake.is_known(seen.oid)
-        if known and self._intake.let_git_finish(item.path, seen):
+        known = edited and self._capture.is_known(seen.oid)
+        if known and self._capture.let_git_finish(item.path, seen):
             return True  # it was no edit, but git at work: look again
         if edited and not held:
-            self._intake.take_in(item.path, seen, item.new if stood else item.old, None)
+            self._capture.capture(item.path, seen, item.new if stood else item.old, None)
             self._publisher.finish_items([item])
             return True
         forward = item._replace(old=seen.oid, new=head)
@@ -289,7 +289,7 @@ class Finisher:
         self._publisher.finish_items([item])
         return True
 
-    def set_out(self, path: str, rule: str) -> None:
+    def move_aside(self, path: str, rule: str) -> None:
         """Move what stands at PATH, which may not enter git, out of the work tree."""
         self._keep(path, path, rule)
 

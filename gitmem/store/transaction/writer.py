@@ -20,8 +20,8 @@ from gitmem.store.repository import Repository, Snapshot
 from gitmem.store.transaction.capture import (
     NO_RULES,
     Captured,
-    Holding,
-    Intake,
+    EditCapture,
+    HeldEdit,
     PutForward,
     Rules,
     edit_note,
@@ -37,7 +37,7 @@ from gitmem.store.transaction.publish import (
     T,
     translated,
 )
-from gitmem.store.transaction.recover import Finisher
+from gitmem.store.transaction.recover import Recovery
 from gitmem.store.worktree.held import HeldFolder, SetAside
 from gitmem.store.worktree.worktree import ABSENT, Seen, WorkTree
 
@@ -59,10 +59,10 @@ class Writer:
         self.clock = publisher.clock
         self._publisher = publisher
         self._rules = rules
-        self._intake = Intake(publisher, finder, rules.policy)
+        self._capture = EditCapture(publisher, finder, rules.policy)
         self._rejoiner: Rejoiner | None = None
         publisher.rejoin = self._rejoin
-        self._finisher = Finisher(publisher, self._intake, held, self._rejoining)
+        self._recovery = Recovery(publisher, self._capture, held, self._rejoining)
 
     def _rejoin(self, tip: str) -> bool:
         return self._rejoining()(tip)
@@ -79,7 +79,7 @@ class Writer:
     @property
     def captured(self) -> list[Captured]:
         """Edits by others that were found on the way, and committed."""
-        return self._intake.captured
+        return self._capture.captured
 
     @property
     def rejoined(self) -> list[Rejoined]:
@@ -89,12 +89,12 @@ class Writer:
     @property
     def put_forward(self) -> list[PutForward]:
         """Files that a failed `git merge` had reset, and that are as last written again."""
-        return self._intake.put_forward
+        return self._capture.put_forward
 
     @property
     def set_aside(self) -> list[SetAside]:
         """Versions that may not enter git and had to make room."""
-        return self._finisher.set_aside
+        return self._recovery.set_aside
 
     @property
     def pending(self) -> bool:
@@ -137,26 +137,26 @@ class Writer:
 
     def recover(self) -> None:
         """Finish what a dead writer had begun."""
-        self._finisher.recover()
+        self._recovery.recover()
 
     def sweep(self) -> None:
         """Capture what came out of the work tree and no record names any more."""
-        self._finisher.sweep()
+        self._recovery.sweep()
 
     def index_changed(self) -> bool:
         """True when a person used plain git here since the last writer; asked once."""
         changed = self._publisher.index_changed()
         if changed:
-            self._intake.roll_forward()  # before our own write to the index hides what git did
+            self._capture.roll_forward()  # before our own write to the index hides what git did
         return changed
 
     def look_back(self) -> None:
         """Deal with a `git merge` that failed beside us, after we had looked for plain git."""
         if self._publisher.unseen:
-            known = self._intake.edited_before()
-            self._intake.roll_forward()
-            self._finisher.tidy()
-            self._adopt_edited(known, None)
+            known = self._capture.edited_before()
+            self._capture.roll_forward()
+            self._recovery.tidy()
+            self._capture_edited(known, None)
 
     def restage(self) -> None:
         """Tell the index of writes that a git at work has taken out of it."""
@@ -185,10 +185,10 @@ class Writer:
 
     def _published(self, planner: Planner[T]) -> Published[T]:
         published = self._publisher.publish(planner)
-        self._finisher.tidy()
+        self._recovery.tidy()
         return published
 
-    def adopt(self, path: str, finder: Note | None = None) -> Captured | Holding | None:
+    def capture(self, path: str, finder: Note | None = None) -> Captured | HeldEdit | None:
         """Commit what somebody did to PATH with ordinary tools; None when nobody did anything."""
         seen = self.worktree.look(path)
         snapshot = self.repository.snapshot()
@@ -200,26 +200,26 @@ class Writer:
         if self._is_ours(path, seen, snapshot):
             return None
         if self._publisher.check_claims([path], snapshot):
-            return self.adopt(path, finder)
+            return self.capture(path, finder)
         if seen.obstacle in GONE and snapshot.oid(path):
             seen = ABSENT
         rule = self._left_alone(path, snapshot)
         rule = rule or hold_rule(path, seen.obstacle, seen.data, sound(snapshot, path))
         if rule:
-            return Holding(path, rule)
-        return self._intake.take_in(path, seen, snapshot.oid(path), finder)
+            return HeldEdit(path, rule)
+        return self._capture.capture(path, seen, snapshot.oid(path), finder)
 
     def _let_git_finish(self, path: str, seen: Seen, finder: Note | None) -> None:
-        known = self._intake.edited_before()
-        self._intake.let_git_finish(path, seen)
-        self._finisher.tidy()
-        self._adopt_edited([*known, path], finder)
+        known = self._capture.edited_before()
+        self._capture.let_git_finish(path, seen)
+        self._recovery.tidy()
+        self._capture_edited([*known, path], finder)
 
-    def _adopt_edited(self, known: list[str], finder: Note | None) -> None:
+    def _capture_edited(self, known: list[str], finder: Note | None) -> None:
         """Capture edits of files that a merge had reset: no later writer knows their base."""
-        for path in self._intake.edited_before():
+        for path in self._capture.edited_before():
             if path not in known:
-                self.adopt(path, finder)
+                self.capture(path, finder)
 
     def _left_alone(self, path: str, snapshot: Snapshot) -> str:
         """Why a file that somebody made stays as it is, and a write to it is refused."""
@@ -237,21 +237,21 @@ class Writer:
         same = seen.oid == snapshot.oid(path) and not seen.obstacle
         return same or self._publisher.is_behind(path, seen)
 
-    def adopt_move(self, source: str, target: str, finder: Note) -> Captured | Holding | None:
+    def capture_move(self, source: str, target: str, finder: Note) -> Captured | HeldEdit | None:
         """Commit a file that somebody renamed, as one commit, so that git sees the move."""
         self._let_git_finish(target, self.worktree.look(target), finder)
         seen, before = self.worktree.look(target), self.worktree.look(source)
         snapshot = self.repository.snapshot()
         left = before.absent or before.obstacle in GONE
         if seen.absent or not left or snapshot.node(target):
-            return self.adopt(target, finder)
+            return self.capture(target, finder)
         rule = hold_rule(target, seen.obstacle, seen.data, sound(snapshot, source))
         if rule or not snapshot.oid(source):
-            return Holding(target, rule) if rule else self.adopt(target, finder)
+            return HeldEdit(target, rule) if rule else self.capture(target, finder)
         gone = violations(
             source, None, sound(snapshot, source), self._rules.policy(snapshot, source)
         )
-        finder = self._intake.in_run(finder)
+        finder = self._capture.in_run(finder)
         note = edit_note(finder, target, sound(snapshot, source), seen.data, gone)
         note = note._replace(extra=(*note.extra, ("Gitmem-From", source)))
         step = Step({source: None, target: seen.data}, note)
@@ -266,15 +266,15 @@ class Writer:
         """Commit a version of PATH that a guard would hold: somebody has decided."""
         base = self.repository.snapshot().oid(path)
         elsewhere = self.worktree.look(path).oid != seen.oid
-        captured = self._intake.take_in(path, seen, base, finder, elsewhere=elsewhere)
-        self._finisher.tidy()
+        captured = self._capture.capture(path, seen, base, finder, elsewhere=elsewhere)
+        self._recovery.tidy()
         return captured
 
     def reinstate(self, path: str) -> None:
         """Let HEAD's version of PATH stand; what stands there now is judged, and set aside."""
         with suppress(OSError, GitmemError):  # it may follow a write that has landed: it can wait
             self._publisher.forward({path: None})
-            self._finisher.tidy()
+            self._recovery.tidy()
 
     def check_closed(self, path: str, again: str) -> None:
         """Refuse to move a file to which another program is writing; AGAIN is what to repeat."""
@@ -284,7 +284,7 @@ class Writer:
                 hint=f"let it finish, then repeat `gitmem {again}`",
             )
 
-    def set_out(self, path: str, rule: str) -> SetAside | None:
+    def move_aside(self, path: str, rule: str) -> SetAside | None:
         """Move what is held at PATH out of the work tree; what HEAD has there stands there then.
 
         HEAD's files are noted in the inflight record before anything moves: else, after a crash,
@@ -295,15 +295,15 @@ class Writer:
         for each in files:
             self._publisher.forward({each: None})
         if files:
-            self._finisher.tidy()
+            self._recovery.tidy()
         else:
-            self._finisher.set_out(path, rule)
+            self._recovery.move_aside(path, rule)
         return next((each for each in self.set_aside[known:] if each.path == path), None)
 
     def bring_back(self, commit: str) -> str:
         """Merge a kept line of commits into the branch; tell where that is now, or nothing."""
         landed = self._rejoining().land(commit)
-        self._finisher.tidy()
+        self._recovery.tidy()
         return landed
 
     def put_back(self, under: str = "") -> int:

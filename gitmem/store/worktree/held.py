@@ -65,7 +65,7 @@ class HeldFolder:
 
     def keep_copy(self, data: bytes, path: str, rule: str, now: datetime) -> SetAside:
         """Set DATA aside as a version of PATH; the file it comes from is not ours to move."""
-        from gitmem.store.refs import put_durably  # only where something is set aside
+        from gitmem.store.refs.move import put_durably  # only where something is set aside
 
         kept = self._begun(path, rule, now, 0o600)
         put_durably(kept.content, data, kept.content.with_suffix(".part"))
@@ -144,7 +144,7 @@ def write_meta(folder: Path, meta: Mapping[str, object]) -> None:
     """Say what is known of a version, durably."""
     import json  # only where something is set aside
 
-    from gitmem.store.refs import put_durably
+    from gitmem.store.refs.move import put_durably
 
     put_durably(folder / META, json.dumps(meta).encode(), folder / f"{META}.new")
 

@@ -69,7 +69,7 @@ class Ignored:
         import json  # only where somebody decides
 
         from gitmem.model.ignore import exclude_line
-        from gitmem.store.refs import put_durably
+        from gitmem.store.refs.move import put_durably
 
         path = self._gitdir / "gitmem" / NAME
         text = "".join(json.dumps(row._asdict()) + "\n" for row in rows)
@@ -92,7 +92,7 @@ def put_rules(
     lines = [*block, *kept] if first else [*kept, *block]
     if lines == before:
         return
-    from gitmem.store.refs import put_durably
+    from gitmem.store.refs.move import put_durably
 
     exclude.parent.mkdir(mode=0o700, exist_ok=True)
     text = "".join(f"{line}\n" for line in lines)

@@ -13,14 +13,14 @@ from typing import NamedTuple
 from gitmem.errors import Damaged, PathRefused
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_at
-from gitmem.memory.write.free_path import check_place
+from gitmem.memory.write.changeset import check_place
 from gitmem.model.guards import hold_rule, violations
 from gitmem.model.secrets import find as secrets
 from gitmem.store.index.file import Entry, IndexFile
 from gitmem.store.index.format import IndexUnreadable
 from gitmem.store.objects.trees import Node
 from gitmem.store.repository import Snapshot
-from gitmem.store.transaction.capture import Holding
+from gitmem.store.transaction.capture import HeldEdit
 
 _KINDS = {0o120000: "link", 0o160000: "submodule"}
 MESSAGE = "the message"
@@ -33,7 +33,7 @@ class Staged(NamedTuple):
 
     files: int
     """How many are other than in the last commit."""
-    refused: tuple[Holding, ...]
+    refused: tuple[HeldEdit, ...]
 
 
 def guard_staged(group: Group, index: Path | None = None) -> Staged:
@@ -43,10 +43,10 @@ def guard_staged(group: Group, index: Path | None = None) -> Staged:
     staged = {_path(each): each for each in _entries(index or group.gitdir / "index")}
     gone = [path for path in head if path not in staged]
     changed = [path for path, each in staged.items() if _differs(each, head.get(path))]
-    refused = [Holding(path, rule) for path in changed if (rule := _place(snapshot, path, gone))]
+    refused = [HeldEdit(path, rule) for path in changed if (rule := _place(snapshot, path, gone))]
     known = {node.oid for node in head.values()}
     judged = [_judged(snapshot, staged[path], known) for path in changed]
-    refused += [Holding(each.path, each.rule) for each in judged if each.rule]
+    refused += [HeldEdit(each.path, each.rule) for each in judged if each.rule]
     refused += _broken(group, snapshot, staged, [*changed, *gone])
     return Staged(len(changed) + len(gone), tuple(sorted(set(refused))))
 
@@ -57,7 +57,7 @@ def guard_message(text: str) -> Staged:
     kept = text.partition(_SCISSORS)[0].split("\n")
     said = "\n".join("" if each.startswith(_COMMENT) else each for each in kept)
     found = [f"secret: {each.rule}, line {each.line}" for each in secrets.find(said)]
-    return Staged(0, tuple(Holding(MESSAGE, each) for each in found))
+    return Staged(0, tuple(HeldEdit(MESSAGE, each) for each in found))
 
 
 def _path(entry: Entry) -> str:
@@ -85,18 +85,18 @@ def _place(snapshot: Snapshot, path: str, gone: list[str]) -> str:
     return ""
 
 
-def _judged(snapshot: Snapshot, entry: Entry, known: set[str]) -> Holding:
+def _judged(snapshot: Snapshot, entry: Entry, known: set[str]) -> HeldEdit:
     """Why a staged file may not enter git; what is there already may move about in it."""
     path, oid, kind = _path(entry), entry.oid.hex(), _KINDS.get(entry.mode, "")
     if kind or oid in known:
-        return Holding(path, hold_rule(path, kind, None, None))
+        return HeldEdit(path, hold_rule(path, kind, None, None))
     data = snapshot.repository.objects.read_as("blob", oid)
-    return Holding(path, hold_rule(path, "", data, snapshot.read(path)))
+    return HeldEdit(path, hold_rule(path, "", data, snapshot.read(path)))
 
 
 def _broken(
     group: Group, snapshot: Snapshot, staged: dict[str, Entry], paths: list[str]
-) -> Iterator[Holding]:
+) -> Iterator[HeldEdit]:
     """The rules of the layout, and of what a file may lose, that a write would have to keep."""
     layout = layout_at(group, snapshot).layout
     read = snapshot.repository.objects.read_as
@@ -105,4 +105,4 @@ def _broken(
         if entry is None or entry.mode not in _KINDS:
             data = read("blob", entry.oid.hex()) if entry else None
             found = violations(path, data, snapshot.read(path), layout.policy_of(path))
-            yield from (Holding(path, each) for each in found)
+            yield from (HeldEdit(path, each) for each in found)

@@ -17,8 +17,8 @@ from gitmem.errors import Damaged
 from gitmem.store import fault_points
 from gitmem.store.history.log import peel
 from gitmem.store.objects.commits import signature
-from gitmem.store.ref_files import loose_refs, packed_refs
-from gitmem.store.refs import name_object, ref_tip
+from gitmem.store.refs.files import loose_refs, packed_refs
+from gitmem.store.refs.move import name_object, ref_tip
 from gitmem.store.repository import Repository, parse_signature
 from gitmem.store.transaction.publish import translated
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from gitmem.memory.admin.init import init
 from gitmem.memory.group import Group, Store
+from gitmem.memory.write.count_edits import count_edits, is_unchanged
 from gitmem.memory.write.open_edits import pending_edits
-from gitmem.memory.write.unchanged import count_edits, is_untouched
 from gitmem.store.index.file import is_clean
 from tests.support.clocks import Clock
 from tests.support.histories import by_hand, edit, put, reopened
@@ -21,7 +21,7 @@ from tests.support.histories import by_hand, edit, put, reopened
 def looks_untouched(group: Group) -> bool:
     fresh = reopened(group)
     try:
-        return is_untouched(fresh, fresh.repository.snapshot())
+        return is_unchanged(fresh, fresh.repository.snapshot())
     finally:
         fresh.close()
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from gitmem.errors import TooBig
 from gitmem.memory.write.apply import Edit, applied
-from gitmem.memory.write.target import HERE, aims
+from gitmem.memory.write.target import HERE, resolve_edits
 from gitmem.model.guards import check_size
 from gitmem.model.layout.layout import Layer, Layout
 from gitmem.model.layout.remarks import remarks
@@ -36,7 +36,7 @@ def noted(snapshot: Snapshot, layout: Layout, text: str, now: datetime) -> Noted
     if layer is None:
         return None
     edit = Edit(f"{HERE}{layer.path}", text, append=True)
-    (aim,) = aims([edit], layout, snapshot, now)
+    (aim,) = resolve_edits([edit], layout, snapshot, now)
     data = applied(aim, snapshot.read(layer.path))
     try:
         check_size(layer.path, len(data))

@@ -19,7 +19,7 @@ from gitmem.store import fault_points
 from gitmem.store.lock import WAIT, Lock, lock_path
 from gitmem.store.objects.commits import commit_bytes, write_tree
 from gitmem.store.objects.database import TEMP_PREFIX
-from gitmem.store.refs import Move, move_ref, ref_tip
+from gitmem.store.refs.move import Move, move_ref, ref_tip
 from gitmem.store.repository import Repository
 from gitmem.store.transaction.publish import translated
 

@@ -20,7 +20,7 @@ from gitmem.errors import Busy, Conflict, Damaged
 from gitmem.store import fault_points
 from gitmem.store.durable import make_folders, sync_folder
 from gitmem.store.objects.commits import COMMITTER, EMAIL
-from gitmem.store.ref_files import all_refs
+from gitmem.store.refs.files import all_refs
 from gitmem.store.repository import BRANCH, Repository
 from gitmem.store.transaction.stale_locks import (
     GRACE,
@@ -78,7 +78,7 @@ def ref_tip(gitdir: Path, name: str) -> str | None:
 
 
 def _remembered(gitdir: Path, name: str) -> str | None:
-    from gitmem.store.ref_files import (  # only where there is no file
+    from gitmem.store.refs.files import (  # only where there is no file
         packed_refs,
         read_log,
     )

@@ -10,11 +10,19 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from hashlib import sha1
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from pathlib import Path  # a turn that changed nothing needs it not
 
 FOLDER = "quiet"
+CAPTURED = "caught-up"
+"""The file whose time says until when every edit of a group is captured. Only a look at the whole
+work tree counts: the commit of a single file says nothing about other files."""
+_LARGEST = 1_048_576
 FORM = 1
 """Counted up when the rules by which a look finds nothing to capture change."""
 MOST = 5000
@@ -30,7 +38,7 @@ _OURS = ("HEAD", "index", "config", "packed-refs", "refs/heads/main", "info/excl
 _STATE = ("gitmem/lock", "gitmem/ignored")
 
 
-class Asking(NamedTuple):
+class GroupChoice(NamedTuple):
     """What decides which group a hook works with, besides the settings of the store."""
 
     store: str
@@ -50,7 +58,7 @@ class State(NamedTuple):
     """When somebody began to look."""
 
 
-def quiet_group(asking: Asking) -> str:
+def unchanged_group(asking: GroupChoice) -> str:
     """The group of ASKING if nothing of it was touched since a look; else nothing."""
     with suppress(OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         row = _row(_path(asking))
@@ -61,7 +69,7 @@ def quiet_group(asking: Asking) -> str:
     return ""
 
 
-def keep_quiet(asking: Asking, group: str, worktree: str, state: State | None) -> None:
+def remember_unchanged(asking: GroupChoice, group: str, worktree: str, state: State | None) -> None:
     """Remember that in STATE there was nothing to capture, unless it is too young to be told."""
     if state is None or state.newest > state.at - MARGIN:
         return
@@ -159,8 +167,48 @@ class _Look:
         self.digest.update(f"{path}\0{facts}\n".encode("utf-8", "surrogateescape"))
 
 
-def _path(asking: Asking) -> str:
+def _path(asking: GroupChoice) -> str:
     # Where a link leads decides which group a project uses, and a link can be changed.
     real = asking._replace(project=os.path.realpath(asking.project))
     text = "\0".join(real).encode("utf-8", "surrogatepass")
     return f"{asking.store}/{FOLDER}/{sha1(text, usedforsecurity=False).hexdigest()[:16]}"
+
+
+def note_captured_until(gitdir: Path, at: float, held: Iterable[str]) -> None:
+    """Record that what was written before AT is captured, but for the HELD paths."""
+    from pathlib import Path
+
+    from gitmem.cache.files import put
+
+    put(Path(_captured_path(gitdir)), "\n".join(map(_digest, held)).encode("ascii"))
+    extend_captured_until(gitdir, at)
+
+
+def extend_captured_until(gitdir: Path | str, at: float) -> None:
+    """Record that nothing has changed until AT; a group without a record gets none."""
+    with suppress(OSError):
+        os.utime(_captured_path(gitdir), (at, at))
+
+
+def captured_until(gitdir: Path, now: float) -> tuple[float, frozenset[str]]:
+    """When all was captured, and digests of paths that were not; 0 where nobody knows."""
+    with suppress(OSError, UnicodeDecodeError), open(_captured_path(gitdir), "rb") as file:
+        at = os.fstat(file.fileno()).st_mtime
+        held = file.read(_LARGEST).decode("ascii").split()
+        if at <= now:  # else the clock was set back, and no time of it can be compared
+            return at, frozenset(held)
+    return 0.0, frozenset()
+
+
+def is_among(path: str, digests: frozenset[str]) -> bool:
+    """Whether PATH is one of those with these DIGESTS."""
+    return bool(digests) and _digest(path) in digests
+
+
+def _digest(path: str) -> str:
+    # A name may hold what must not be kept anywhere else: no purge has to look here.
+    return sha1(path.encode("utf-8", "surrogateescape"), usedforsecurity=False).hexdigest()
+
+
+def _captured_path(gitdir: Path | str) -> str:
+    return os.path.join(gitdir, "gitmem", CAPTURED)

@@ -26,7 +26,7 @@ JUDGING = 1.0
 """Seconds for finding out which edits may enter git; those beyond count as ones that may."""
 
 
-class Untaken(NamedTuple):
+class EditCount(NamedTuple):
     """How many edits there are that no commit holds."""
 
     edits: int = 0
@@ -34,19 +34,19 @@ class Untaken(NamedTuple):
     """Those that may not enter git."""
 
 
-def count_edits(group: Group, snapshot: Snapshot) -> Untaken:
+def count_edits(group: Group, snapshot: Snapshot) -> EditCount:
     """How many edits in the work tree SNAPSHOT, the newest, does not hold."""
-    if is_untouched(group, snapshot):
-        return Untaken()
+    if is_unchanged(group, snapshot):
+        return EditCount()
     from gitmem.memory.write.open_edits import (
         pending_edits,  # only where there is something to find
     )
 
     scan = pending_edits(group, until=time.monotonic() + JUDGING)
-    return Untaken(len(scan.edits) + scan.left, len(scan.held))
+    return EditCount(len(scan.edits) + scan.left, len(scan.held))
 
 
-def is_untouched(group: Group, snapshot: Snapshot) -> bool:
+def is_unchanged(group: Group, snapshot: Snapshot) -> bool:
     """True when every file in the work tree surely is the one in SNAPSHOT, and none is missing."""
     index, written = group.repository.staging.load()
     if index is None:

@@ -23,7 +23,7 @@ from gitmem.memory.admin.link import link
 from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.transcripts.sessions import Session, keep_session, live_sessions, read_session
 from gitmem.memory.upkeep.maintain import maintain, maintain_all
-from gitmem.memory.write import quiet
+from gitmem.memory.write import last_scan
 from tests.support.git import git
 from tests.support.histories import edit, put
 from tests.support.moulds import Moulds
@@ -50,8 +50,8 @@ class Desk:
     @property
     def is_quiet(self) -> bool:
         """Whether the next turn would open nothing."""
-        asking = quiet.Asking(str(self.store.root), str(self.root), "", "")
-        return quiet.quiet_group(asking) == "main"
+        asking = last_scan.GroupChoice(str(self.store.root), str(self.root), "", "")
+        return last_scan.unchanged_group(asking) == "main"
 
     def status(self) -> str:
         return git(self.store.default_worktree("main"), "status", "--porcelain")
@@ -65,7 +65,7 @@ def desk(tmp_path: Path, moulds: Moulds, monkeypatch: pytest.MonkeyPatch) -> Des
     put(group, "facts/a.md", "A fact.\n")
     put(group, "facts/deep/b.md", "A fact.\n")
     group.close()
-    monkeypatch.setattr(quiet, "MARGIN", -(10**15))  # no test waits for a disk's clock
+    monkeypatch.setattr(last_scan, "MARGIN", -(10**15))  # no test waits for a disk's clock
     return made
 
 
@@ -159,7 +159,7 @@ def test_what_a_person_does_with_git_is_looked_at(calm: Desk, how: str) -> None:
 def test_a_group_that_is_gone_or_too_large_is_not_quiet(
     calm: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(quiet, "MOST", 10)
+    monkeypatch.setattr(last_scan, "MOST", 10)
     assert not calm.is_quiet
     monkeypatch.undo()
     assert calm.is_quiet
@@ -182,7 +182,7 @@ def test_an_edit_that_is_held_is_looked_at_once(desk: Desk) -> None:
 def test_what_was_just_written_is_looked_at_again(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(quiet, "MARGIN", 10**15)
+    monkeypatch.setattr(last_scan, "MARGIN", 10**15)
 
     desk.hook("stop")
 
@@ -199,7 +199,7 @@ def test_maintenance_removes_records_that_are_of_no_use(
     row = json.loads(record.read_text()) | ({"group": "nobody"} if why == "gone" else {})
     useless.write_text("{" if why == "torn" else json.dumps(row))
     if why in ("half", "old"):
-        then = time.time() - (quiet.KEPT if why == "old" else quiet.ABANDONED)
+        then = time.time() - (last_scan.KEPT if why == "old" else last_scan.ABANDONED)
         os.utime(useless, (then, then))
 
     for dry_run in (True, False):
