@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from gitmem.cache.database import Connection, Form, portions
 from gitmem.cache.scoring import BALLAST, WORDS
+from gitmem.model.record import Record
 from gitmem.model.transcripts.batches import chat_name
 from gitmem.model.transcripts.intervals import Range, read_range
 
@@ -86,7 +87,7 @@ class Deed(NamedTuple):
     covers: tuple[str, ...] = ()
 
 
-class Chat(NamedTuple):
+class Chat(Record):
     """One chat, by what is known of its messages."""
 
     chat: str

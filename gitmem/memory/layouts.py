@@ -14,6 +14,7 @@ from gitmem.errors import BadInput, Damaged, LayoutRefused, Refused
 from gitmem.memory.clock import named_zone, zone_of
 from gitmem.model.layout.layout import EMPTY, FILE, Layout
 from gitmem.model.paths import check_path, find_twin
+from gitmem.model.record import Record
 
 if TYPE_CHECKING:
     from gitmem.memory.group import Group
@@ -83,7 +84,7 @@ def _holder(snapshot: Snapshot) -> Callable[[str], bool]:
     return has
 
 
-class Silenced(NamedTuple):
+class Silenced(Record):
     """A file that is not shown because the layout's own spelling of its name is there, too."""
 
     path: str

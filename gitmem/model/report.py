@@ -12,6 +12,7 @@ from datetime import date, datetime, timedelta
 from typing import NamedTuple
 
 from gitmem.model.layout.budgets import KILO, human
+from gitmem.model.record import Record
 from gitmem.model.text.numbers import counted
 
 FADED = ("fading", "stale")
@@ -26,7 +27,7 @@ NAMED = 5
 """How many names a sentence has."""
 
 
-class Totals(NamedTuple):
+class Totals(Record):
     """How much there is."""
 
     files: int
@@ -39,7 +40,7 @@ class Totals(NamedTuple):
     stale: int
 
 
-class FileSize(NamedTuple):
+class FileSize(Record):
     """A file, its size and its age."""
 
     file: str
@@ -49,7 +50,7 @@ class FileSize(NamedTuple):
     age_days: int
 
 
-class BudgetCheck(NamedTuple):
+class BudgetCheck(Record):
     """A file against what its layer allows."""
 
     file: str
@@ -66,7 +67,7 @@ class BudgetCheck(NamedTuple):
     modified_at: datetime | None
 
 
-class Budgets(NamedTuple):
+class Budgets(Record):
     """The budgets of a layout, and how they are kept."""
 
     rules: Mapping[str, int]
@@ -78,7 +79,7 @@ class Budgets(NamedTuple):
     missing: tuple[str, ...]
 
 
-class ReferenceFile(NamedTuple):
+class ReferenceFile(Record):
     """A file of entries."""
 
     file: str
@@ -92,7 +93,7 @@ class ReferenceFile(NamedTuple):
     retired: int
 
 
-class Considered(NamedTuple):
+class Considered(Record):
     """An entry, how fresh it is, and what could be done about it."""
 
     address: str
@@ -110,7 +111,7 @@ class Considered(NamedTuple):
     why: str
 
 
-class ByFreshness(NamedTuple):
+class ByFreshness(Record):
     """The entries in each state that are not immune, the oldest first."""
 
     active: tuple[Considered, ...]
@@ -119,13 +120,13 @@ class ByFreshness(NamedTuple):
     stale: tuple[Considered, ...]
 
 
-class Sessions(NamedTuple):
+class Sessions(Record):
     """The logs of days that are over."""
 
     archive_candidates_older_than_30_days: tuple[str, ...]
 
 
-class LongProfile(NamedTuple):
+class LongProfile(Record):
     """A profile that is longer than it should be."""
 
     file: str
@@ -133,7 +134,7 @@ class LongProfile(NamedTuple):
     budget_bytes: int
 
 
-class Duplicate(NamedTuple):
+class Duplicate(Record):
     """An entry that stands elsewhere, too."""
 
     address: str
@@ -142,7 +143,7 @@ class Duplicate(NamedTuple):
     hint: str
 
 
-class Report(NamedTuple):
+class Report(Record):
     """What a look at all of memory finds."""
 
     commit: str
@@ -168,7 +169,8 @@ class Report(NamedTuple):
     @property
     def suggested(self) -> tuple[Considered, ...]:
         """The entries about which something could be done, the oldest first."""
-        return tuple(each for state in reversed(self.entries) for each in state if each.action)
+        by_state = reversed(self.entries._asdict().values())
+        return tuple(each for entries in by_state for each in entries if each.action)
 
 
 class Suggestion(NamedTuple):

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+
+from gitmem.model.record import Record
 
 MOST_BYTES = 256 * 1024
 """Beyond this the log is cut to its newer half."""
@@ -23,7 +24,7 @@ PATIENCE = 1.0
 """Seconds to wait for another who writes a line."""
 
 
-class Job(NamedTuple):
+class Job(Record):
     """One run of a job."""
 
     time: datetime

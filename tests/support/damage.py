@@ -149,7 +149,9 @@ def heal(voice: Voice, root: str) -> None:
     store = Store(Path(root))
     for what in ("check", "repair", "after", "again"):
         checked = check_group(store, "main", repair=what in ("repair", "again"))
-        voice.say(what, checked.sound, [list(finding) for finding in checked.findings])
+        voice.say(
+            what, checked.sound, [list(finding._asdict().values()) for finding in checked.findings]
+        )
 
 
 def watched(program: Program, *args: object) -> list[Said]:

@@ -129,7 +129,7 @@ def _files(group: Group, start: str) -> Iterator[Listing]:
     from gitmem.memory.read.listing import list_files
 
     allows, masks = layout_of(group).allows, Masks({"": group.repository.snapshot()})
-    for each in sorted(list_files(group).files):
+    for each in sorted(list_files(group).files, key=lambda each: each.path):
         if each.path > start and allows(each.path) and masks.name("", each.path) == each.path:
             yield each
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import NamedTuple
 
 from gitmem.errors import GitmemError, GroupRefused
 from gitmem.memory.admin.rename import finish_rename
@@ -15,6 +14,7 @@ from gitmem.memory.layouts import layout_at
 from gitmem.model.access import check_access
 from gitmem.model.layout.layout import FILE
 from gitmem.model.paths import check_group as check_name
+from gitmem.model.record import Record
 from gitmem.model.scope import NOTHING, Scope
 from gitmem.store.formats import check_form
 from gitmem.store.fsck.check import VERIFIED, Progress, inspect
@@ -28,7 +28,7 @@ SECRET = "secret"
 __all__ = ["Checked", "Finding", "check", "check_group"]
 
 
-class Checked(NamedTuple):
+class Checked(Record):
     """The verdict on a group."""
 
     findings: tuple[Finding, ...]

@@ -48,7 +48,10 @@ def guard_staged(group: Group, index: Path | None = None) -> Staged:
     judged = [_judged(snapshot, staged[path], known) for path in changed]
     refused += [HeldEdit(each.path, each.rule) for each in judged if each.rule]
     refused += _broken(group, snapshot, staged, [*changed, *gone])
-    return Staged(len(changed) + len(gone), tuple(sorted(set(refused))))
+    return Staged(
+        len(changed) + len(gone),
+        tuple(sorted(set(refused), key=lambda each: (each.path, each.rule))),
+    )
 
 
 def guard_message(text: str) -> Staged:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gitmem.cache.scanned import (
     Beside,
@@ -26,6 +26,7 @@ from gitmem.errors import Damaged, NotFound
 from gitmem.memory.group import Group, has_open, scanned_in
 from gitmem.model.access import check_access
 from gitmem.model.guards import MAX_FILE, is_allowed
+from gitmem.model.record import Record
 from gitmem.model.secrets.exposure import Exposed, placed_id, secret_id
 from gitmem.model.secrets.find import Finding, find, found_in, found_in_name, shown_name
 from gitmem.store.fsck.acknowledged import acknowledge as keep_acknowledged
@@ -59,7 +60,7 @@ OVERLAP = 16 * 1024
 _Brought = Iterable[tuple[Exposed, set[str]]]
 
 
-class Place(NamedTuple):
+class Place(Record):
     """A file that holds a credential now."""
 
     path: str
@@ -67,7 +68,7 @@ class Place(NamedTuple):
     """0 where it is the name of the file that holds it."""
 
 
-class Secret(NamedTuple):
+class Secret(Record):
     """A credential in git that nobody has acknowledged."""
 
     id: str
@@ -86,7 +87,7 @@ class Secret(NamedTuple):
     """True where only other refs than the branch lead to the commit: it may be a kept one."""
 
 
-class Acknowledgement(NamedTuple):
+class Acknowledgement(Record):
     """Findings that are no news any more."""
 
     ids: tuple[str, ...]
@@ -513,7 +514,7 @@ class _Head:
         id, rule = rows[0].id, rows[0].rule
         commit = first.commit if first else ""
         if places:
-            return Secret(id, rule, *places[0], commit, True, places)
+            return Secret(id, rule, places[0].path, places[0].line, commit, True, places)
         beside = first not in self._on_branch
         return first and Secret(id, rule, first.path, first.line, commit, False, beside=beside)
 
@@ -547,7 +548,7 @@ def secret_words(secret: Secret) -> tuple[str, str]:
     """What to say of a finding, and what to type next."""
     done = f"`gitmem check --acknowledge {secret.id}`"
     if secret.standing:
-        where = [_place_words(*each) for each in secret.places]
+        where = [_place_words(each.path, each.line) for each in secret.places]
         text = f"{_listed(where)} hold{'s' * (len(where) == 1)} what looks like a credential"
         way = "remove it from the file" if secret.line else "rename the file"
         return f"{text} ({secret.rule})", f"{way} and replace the key; if it is none, run {done}"

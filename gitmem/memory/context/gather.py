@@ -21,6 +21,7 @@ from gitmem.model.layout.journal import (
     type_of,
 )
 from gitmem.model.layout.layout import Layer, Layout, filled, is_glob, moment_values, variables_in
+from gitmem.model.record import Record
 from gitmem.model.text import frontmatter
 from gitmem.model.text.plain_frontmatter import read_fields
 from gitmem.model.transcripts.compactions import gists, squeezed
@@ -50,7 +51,7 @@ class Wanted(NamedTuple):
     """Whether a prompt chooses from the layers that are there for that."""
 
 
-class LeftOut(NamedTuple):
+class LeftOut(Record):
     """Something that is not shown, and why."""
 
     layer: str

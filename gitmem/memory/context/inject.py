@@ -21,6 +21,7 @@ from gitmem.model.context.escape import NOTHING, ForModel
 from gitmem.model.context.pieces import Piece
 from gitmem.model.context.render import Page
 from gitmem.model.layout.layout import FORMATS, Layout, Retrieval
+from gitmem.model.record import Record
 from gitmem.model.text.numbers import counted
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ BETWEEN = 2
 """Characters between what is loaded by rule and what a prompt adds."""
 
 
-class Placed(NamedTuple):
+class Placed(Record):
     """One piece of the prompt, and where it comes from."""
 
     layer: str
@@ -62,7 +63,7 @@ class Placed(NamedTuple):
     """... and how well it fits."""
 
 
-class Manifest(NamedTuple):
+class Manifest(Record):
     """What a prompt is made of, and what it lacks."""
 
     pieces: tuple[Placed, ...]
@@ -75,7 +76,7 @@ class Manifest(NamedTuple):
     """Edits that may not enter git, and so will not show."""
 
 
-class Injected(NamedTuple):
+class Injected(Record):
     """A prompt's share of memory, and everything that it is made of."""
 
     group: str

@@ -26,6 +26,7 @@ from gitmem.model.guards import check_message_text
 from gitmem.model.layout.archives import archive_of, archive_path, is_archived
 from gitmem.model.layout.layout import Layout
 from gitmem.model.paths import check_path, is_path
+from gitmem.model.record import Record
 from gitmem.store.repository import Snapshot
 from gitmem.store.transaction.capture import Captured
 from gitmem.store.transaction.publish import Plan, Step
@@ -34,7 +35,7 @@ from gitmem.store.worktree.held import SetAside
 OP = "archive"
 
 
-class ArchiveMove(NamedTuple):
+class ArchiveMove(Record):
     """An entry or a file that stands in the archive now."""
 
     source: str
@@ -52,7 +53,7 @@ class ArchiveMove(NamedTuple):
         return self.source != self.path
 
 
-class Archived(NamedTuple):
+class Archived(Record):
     """What was moved to the archive, or would be."""
 
     commit: str

@@ -40,6 +40,7 @@ from gitmem.model.entries.freshness import is_immune
 from gitmem.model.entries.rules import is_retired
 from gitmem.model.guards import check_message_text
 from gitmem.model.layout.layout import Layer, Layout
+from gitmem.model.record import Record
 from gitmem.model.report import Considered, Report, findings_of, names_of, recommendations
 from gitmem.model.text.numbers import counted
 from gitmem.store.repository import Snapshot
@@ -51,14 +52,14 @@ JOB = "consolidate"
 CONSOLIDATED = "Gitmem-Consolidated"
 
 
-class LeftAlone(NamedTuple):
+class LeftAlone(Record):
     """Something that stays as it is although it was meant, and why."""
 
     address: str
     why: str
 
 
-class Consolidated(NamedTuple):
+class Consolidated(Record):
     """What was consolidated, or would be."""
 
     commit: str

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from gitmem.errors import BadInput, Conflict, GitmemError, MomentNotFound, PlanRefused
 from gitmem.memory.curate.archive import Provenance, archive_places
@@ -41,6 +40,7 @@ from gitmem.memory.write.capture import capture_edits
 from gitmem.memory.write.changeset import Changes, Changeset
 from gitmem.memory.write.open_edits import scan_edits
 from gitmem.model.commit_messages import Note
+from gitmem.model.record import Record
 from gitmem.store.repository import Snapshot
 from gitmem.store.transaction.capture import Captured
 from gitmem.store.transaction.publish import Plan, Step
@@ -60,7 +60,7 @@ PARTICIPLES = {
 }
 
 
-class AppliedDecision(NamedTuple):
+class AppliedDecision(Record):
     """A decision that was carried out."""
 
     line: int
@@ -72,7 +72,7 @@ class AppliedDecision(NamedTuple):
     reason: str = ""
 
 
-class SkippedDecision(NamedTuple):
+class SkippedDecision(Record):
     """A decision about something that was changed since the base."""
 
     line: int
@@ -80,7 +80,7 @@ class SkippedDecision(NamedTuple):
     addresses: tuple[str, ...]
 
 
-class Decided(NamedTuple):
+class Decided(Record):
     """A plan that has landed, or would."""
 
     commit: str

@@ -17,6 +17,7 @@ from gitmem.model.entries.lines import fold
 from gitmem.model.entries.rules import is_retired, remarks
 from gitmem.model.layout.budgets import fill, human, percent
 from gitmem.model.layout.layout import Layer, Layout
+from gitmem.model.record import Record
 from gitmem.model.secrets import find as secrets
 from gitmem.model.secrets.dotenv import copies
 from gitmem.model.text.conflict_markers import conflicts
@@ -28,7 +29,7 @@ from gitmem.store.transaction.capture import sound
 SECRET = "secret"
 
 
-class Linted(NamedTuple):
+class Linted(Record):
     """What was found in the files of one commit."""
 
     commit: str
@@ -77,10 +78,10 @@ def _committed_secrets(group: Group) -> Iterator[Lint]:
     """Credentials in any file that came in by plain git, as `check` names them."""
     for each in open_secrets(group, scan_commits(group)):
         _, hint = secret_words(each)
-        for path, line in each.places:
-            where = f"line {line}" if line else "its name"
+        for place in each.places:
+            where = f"line {place.line}" if place.line else "its name"
             message = f"{where} holds what looks like a credential ({each.rule})"
-            yield Lint(SECRET, path, "", line, message, hint)
+            yield Lint(SECRET, place.path, "", place.line, message, hint)
 
 
 def duplicates(entries: Iterable[PlacedEntry], layout: Layout) -> Iterator[Lint]:
@@ -134,7 +135,7 @@ _SHORT_TEXT = 30
 _ABOUT = frozenset(map(fold, (*DATES, "Status", "Importance", "Type", "Decided by", "Source")))
 
 
-class Lint(NamedTuple):
+class Lint(Record):
     """One thing that memory should not say, or not there, or not like this."""
 
     rule: str

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from itertools import islice, pairwise, takewhile
-from typing import NamedTuple
 
 from gitmem.cache.maintained import forget_refusal, is_refused, keep_refusal
 from gitmem.errors import Busy, Damaged, GitmemError, GroupRefused
@@ -21,6 +20,7 @@ from gitmem.memory.write.open_edits import Scan, scan_edits
 from gitmem.model.commit_messages import PARTLY, UNDOES, Note, parse
 from gitmem.model.guards import check_size
 from gitmem.model.layout.layout import Migration, in_small_letters
+from gitmem.model.record import Record
 from gitmem.model.text.conflict_markers import conflicts
 from gitmem.model.text.numbers import counted
 from gitmem.model.text.sections import INSTALLED, joined, part
@@ -39,7 +39,7 @@ _REVERTS = r"This reverts commit ([0-9a-f]{40})"
 """What `git revert` writes."""
 
 
-class Migrated(NamedTuple):
+class Migrated(Record):
     """What was brought into its present form, or would be."""
 
     commit: str

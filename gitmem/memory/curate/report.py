@@ -162,7 +162,8 @@ class _Look:
                 yield ReferenceFile(each.path, False, 0, None, 0, "", 0, 0)
                 continue
             state = state_of(known.age_days) if known.modified_at else ""
-            yield ReferenceFile(each.path, True, *known[1:], state, each.entries, each.retired)
+            size, at, days = known.size_bytes, known.modified_at, known.age_days
+            yield ReferenceFile(each.path, True, size, at, days, state, each.entries, each.retired)
 
     def _long_profiles(self) -> Iterator[LongProfile]:
         for layer in self._layout.layers:

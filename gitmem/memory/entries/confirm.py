@@ -24,6 +24,7 @@ from gitmem.model.entries.lines import BOM
 from gitmem.model.entries.positions import splice_all
 from gitmem.model.layout.archives import is_archived
 from gitmem.model.layout.layout import Layout
+from gitmem.model.record import Record
 from gitmem.model.text import frontmatter
 from gitmem.model.text.quoting import quoted
 from gitmem.store.repository import Snapshot
@@ -37,7 +38,7 @@ KINDS = ("entries", "notes")
 """Kinds of layers of whose targets somebody can say that they are still true."""
 
 
-class Confirmed(NamedTuple):
+class Confirmed(Record):
     """Entries that are known to be still true."""
 
     commit: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date
-from typing import NamedTuple
 
 from gitmem.errors import BadInput
 from gitmem.memory.group import Group
@@ -16,13 +15,14 @@ from gitmem.model.entries.edit import Entry, find, parse, split_address
 from gitmem.model.entries.rules import is_retired, one_of, remarks, status_of
 from gitmem.model.layout.layout import Layer, Layout
 from gitmem.model.paths import glob_match
+from gitmem.model.record import Record
 from gitmem.store.objects.trees import SUBMODULE
 from gitmem.store.repository import Snapshot
 
 KIND = "entries"
 
 
-class ListedEntry(NamedTuple):
+class ListedEntry(Record):
     """One entry, with what its layer has to say about it."""
 
     path: str
@@ -41,7 +41,7 @@ class ListedEntry(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-class ListedEntries(NamedTuple):
+class ListedEntries(Record):
     """The entries of one commit, by path and place."""
 
     commit: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date, datetime
-from typing import NamedTuple
 
 from gitmem.errors import BadInput
 from gitmem.memory.context.pins import Pinned, moment_at
@@ -19,10 +18,11 @@ from gitmem.model.entries.freshness import STATES, is_immune, state_of
 from gitmem.model.entries.rules import is_retired, status_of
 from gitmem.model.layout.layout import Layer, Layout
 from gitmem.model.paths import glob_match
+from gitmem.model.record import Record
 from gitmem.store.repository import Snapshot
 
 
-class AgedEntry(NamedTuple):
+class AgedEntry(Record):
     """An entry, and how fresh it is."""
 
     path: str
@@ -48,7 +48,7 @@ class AgedEntry(NamedTuple):
     bytes: int
 
 
-class Freshness(NamedTuple):
+class Freshness(Record):
     """The entries of the layers that age, the most faded first."""
 
     commit: str
@@ -56,7 +56,7 @@ class Freshness(NamedTuple):
     entries: tuple[AgedEntry, ...]
 
 
-class LineDate(NamedTuple):
+class LineDate(Record):
     """A line, and the commit that `git blame -w` finds for it."""
 
     line: int
@@ -68,7 +68,7 @@ class LineDate(NamedTuple):
     text: str
 
 
-class LineDates(NamedTuple):
+class LineDates(Record):
     """The lines of one file."""
 
     path: str

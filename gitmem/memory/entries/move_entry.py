@@ -21,6 +21,7 @@ from gitmem.model.guards import check_message_text, check_secrets
 from gitmem.model.layout.layout import Layer
 from gitmem.model.layout.remarks import judged
 from gitmem.model.paths import check_path
+from gitmem.model.record import Record
 from gitmem.model.text.quoting import quoted
 from gitmem.store.repository import Snapshot
 from gitmem.store.transaction.capture import Captured
@@ -30,7 +31,7 @@ from gitmem.store.worktree.held import SetAside
 OP = "move-entry"
 
 
-class EntryMoved(NamedTuple):
+class EntryMoved(Record):
     """An entry that stands in another file now."""
 
     commit: str

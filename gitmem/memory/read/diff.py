@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from gitmem.errors import BadInput
 from gitmem.memory.group import Group
@@ -11,13 +10,14 @@ from gitmem.memory.read.read import known_path, missing
 from gitmem.memory.read.show import FileChange, describe_change, file_changes
 from gitmem.memory.resolve import resolve
 from gitmem.memory.write.open_edits import Scan, pending_edits
+from gitmem.model.record import Record
 from gitmem.store.history.moves import compare, content
 from gitmem.store.lost_commits.kept import Unreadable, lacking_between
 from gitmem.store.repository import Snapshot
 from gitmem.store.worktree.worktree import WorkTree
 
 
-class Diffed(NamedTuple):
+class Diffed(Record):
     """The files that differ."""
 
     a: str
@@ -65,7 +65,7 @@ def _edits(group: Group, snapshot: Snapshot, scan: Scan) -> Iterator[FileChange]
         return
     worktree = WorkTree(group.worktree)
     try:
-        for edit in sorted(scan.edits):
+        for edit in sorted(scan.edits, key=lambda each: each.path):
             old = content(group.repository, snapshot.node(edit.moved_from or edit.path))
             new = None if edit.change == "deleted" else worktree.look(edit.path).data
             yield describe_change(edit.path, old, new, edit.moved_from)

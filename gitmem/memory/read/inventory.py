@@ -8,20 +8,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import date, datetime
-from typing import NamedTuple
 
 from gitmem.errors import Damaged
 from gitmem.memory.layer_files import dated_part, layer_files
 from gitmem.model.layout.budgets import fill, percent
 from gitmem.model.layout.daylog import DATE, header_day, past_day
 from gitmem.model.layout.layout import Layer, Layout
+from gitmem.model.record import Record
 from gitmem.store.repository import Snapshot
 
 ONE_FILE = ("document", "entries", "log")
 MANY_FILES = ("journal", "notes", "profile")
 
 
-class CoreFile(NamedTuple):
+class CoreFile(Record):
     """A file that has its own place in the layout."""
 
     path: str
@@ -40,7 +40,7 @@ class CoreFile(NamedTuple):
     """Where it was not: the time of the oldest commit that was looked at."""
 
 
-class EntryCount(NamedTuple):
+class EntryCount(Record):
     """How many entries a file has."""
 
     path: str
@@ -57,7 +57,7 @@ class EntryCount(NamedTuple):
     """Where it was not: the time of the oldest commit that was looked at."""
 
 
-class LayerFiles(NamedTuple):
+class LayerFiles(Record):
     """A layer of many files."""
 
     layer: str
@@ -67,7 +67,7 @@ class LayerFiles(NamedTuple):
     """The newest day of a journal."""
 
 
-class LogDay(NamedTuple):
+class LogDay(Record):
     """A log, and the day it is of."""
 
     path: str
@@ -83,7 +83,7 @@ class LogDay(NamedTuple):
     """... and its day."""
 
 
-class Inventory(NamedTuple):
+class Inventory(Record):
     """What there is, layer by layer."""
 
     core: tuple[CoreFile, ...] = ()

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from gitmem.memory.group import Group
 from gitmem.memory.resolve import resolve
 from gitmem.model.paths import glob_match
+from gitmem.model.record import Record
 from gitmem.store.objects.database import ObjectDamaged
 from gitmem.store.objects.trees import SUBMODULE
 from gitmem.store.repository import Repository
 
 
-class Listing(NamedTuple):
+class Listing(Record):
     """One file."""
 
     path: str
@@ -21,7 +20,7 @@ class Listing(NamedTuple):
     """None when the file's content is damaged and its size unknown."""
 
 
-class Listed(NamedTuple):
+class Listed(Record):
     """The files of one commit, in order of path."""
 
     commit: str

@@ -6,20 +6,20 @@ import math
 from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
-from typing import NamedTuple
 
 from gitmem.errors import BadInput
 from gitmem.memory.group import Group
 from gitmem.memory.read.read import known_path, missing
 from gitmem.model.commit_messages import UNDOES, Parsed, parse, visible
 from gitmem.model.moments import FORMS, parse_moment
+from gitmem.model.record import Record
 from gitmem.store.history.log import Visit, follow, walk
 from gitmem.store.history.moves import compare_commit
 from gitmem.store.objects.database import ObjectDamaged
 from gitmem.store.repository import Commit, Repository
 
 
-class Entry(NamedTuple):
+class Entry(Record):
     """One commit, as people want to know it."""
 
     commit: str

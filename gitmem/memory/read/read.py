@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from gitmem.errors import PathNotFound, PathRefused
 from gitmem.memory.group import Group
 from gitmem.memory.resolve import resolve
 from gitmem.model.commit_messages import revealed
 from gitmem.model.paths import fold
+from gitmem.model.record import Record
 from gitmem.model.text.quoting import quoted
 from gitmem.store.objects.trees import SUBMODULE
 from gitmem.store.repository import Commit, Repository, Snapshot
@@ -18,7 +17,7 @@ SEARCHED_BACK = 2000
 NEAR_SHOWN = 3
 
 
-class Read(NamedTuple):
+class Read(Record):
     """A file of one commit, byte for byte."""
 
     path: str

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from gitmem.memory.group import Group
 from gitmem.memory.read.log import Entry, entry_of
 from gitmem.memory.resolve import resolve
 from gitmem.model.commit_messages import visible
+from gitmem.model.record import Record
 from gitmem.store.history.diff import hunks, unified
 from gitmem.store.history.moves import Comparison, compare_commit, content
 from gitmem.store.lost_commits.kept import Unreadable, lacking_between
@@ -27,7 +27,7 @@ __all__ = [
 NOWHERE = "/dev/null"
 
 
-class FileChange(NamedTuple):
+class FileChange(Record):
     """What became of one file."""
 
     path: str
@@ -44,7 +44,7 @@ class FileChange(NamedTuple):
     """The changed lines as a unified diff; empty where only the name changed."""
 
 
-class Shown(NamedTuple):
+class Shown(Record):
     """One commit."""
 
     entry: Entry

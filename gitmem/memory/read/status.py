@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from gitmem.cache.maintained import settled_day
 from gitmem.errors import Damaged, StorageFailed
@@ -32,6 +32,7 @@ from gitmem.memory.upkeep.missed_snapshots import MOST, Look, look
 from gitmem.memory.upkeep.snapshot import latest
 from gitmem.memory.write.open_edits import PendingEdit, Scan, pending_edits
 from gitmem.model.layout.layout import EMPTY, FILE
+from gitmem.model.record import Record
 from gitmem.model.text.conflict_markers import conflicts
 from gitmem.model.text.numbers import counted
 from gitmem.store.fsck.acknowledged import read_acknowledged
@@ -53,7 +54,7 @@ RECENT = 50
 CONCERNS = {"over": "over budget", "near": "near budget", "missing": "missing"}
 
 
-class LastSnapshot(NamedTuple):
+class LastSnapshot(Record):
     """The newest snapshot."""
 
     name: str
@@ -61,7 +62,7 @@ class LastSnapshot(NamedTuple):
     time: datetime | None
 
 
-class Said(NamedTuple):
+class Said(Record):
     """What was said, and how much of it is not summarised."""
 
     messages: int
@@ -71,7 +72,7 @@ class Said(NamedTuple):
     """Whether some of it, or all, cannot be read."""
 
 
-class ReadBack(NamedTuple):
+class ReadBack(Record):
     """What a verdict on the group's health rests on."""
 
     files: int
@@ -84,14 +85,14 @@ class ReadBack(NamedTuple):
     """How many of the newest commits came after it; None where it is not among those."""
 
 
-class InTrash(NamedTuple):
+class InTrash(Record):
     """Held versions that were dropped and can be brought back."""
 
     versions: int = 0
     bytes: int = 0
 
 
-class Status(NamedTuple):
+class Status(Record):
     """The state of a group."""
 
     group: str

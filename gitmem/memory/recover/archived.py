@@ -21,6 +21,7 @@ from gitmem.model.entries.blocks import same_title, wording
 from gitmem.model.entries.edit import Entry, parse, slug_of, split_address
 from gitmem.model.layout.archives import archive_of, archives
 from gitmem.model.layout.layout import Layout
+from gitmem.model.record import Record
 from gitmem.store.history.log import follow, locate
 from gitmem.store.history.moves import compare_commit
 from gitmem.store.objects.database import ObjectDamaged
@@ -43,7 +44,7 @@ class Arrival(NamedTuple):
     """When it was last touched before, where the commit says so."""
 
 
-class ArchivedItem(NamedTuple):
+class ArchivedItem(Record):
     """An entry or a file in the archive; what is not known is empty."""
 
     address: str
@@ -58,7 +59,7 @@ class ArchivedItem(NamedTuple):
     touched: str = ""
 
 
-class ArchivedList(NamedTuple):
+class ArchivedList(Record):
     """What stands in the archive, what came last first."""
 
     commit: str

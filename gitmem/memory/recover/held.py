@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
 
 from gitmem.errors import GitmemError, NotFound, Refused, StorageFailed
 from gitmem.memory.group import Group
@@ -20,6 +19,7 @@ from gitmem.memory.write.open_edits import pending_edits
 from gitmem.model.commit_messages import Note, revealed
 from gitmem.model.guards import MARKERS_RULE, NAME_RULE, check_message_text, hold_rule
 from gitmem.model.paths import is_path
+from gitmem.model.record import Record
 from gitmem.model.secrets.find import find, redact
 from gitmem.model.secrets.views import decoded_text, likely_text
 from gitmem.model.text.quoting import quoted
@@ -38,7 +38,7 @@ NEVER = ("path", "too-big", NAME_RULE)
 """Rules that nobody can waive: git, or the next reader of the log, would suffer."""
 
 
-class HeldVersion(NamedTuple):
+class HeldVersion(Record):
     """A version that git does not have."""
 
     path: str
@@ -51,7 +51,7 @@ class HeldVersion(NamedTuple):
     bytes: int | None = None
 
 
-class HeldShown(NamedTuple):
+class HeldShown(Record):
     """A held version, with what looks like a credential blanked out."""
 
     thing: HeldVersion
@@ -67,14 +67,14 @@ class HeldShown(NamedTuple):
     """Whether `held ignore` can leave it on disk: not so for a file that git has."""
 
 
-class Masked(NamedTuple):
+class Masked(Record):
     """A credential that was masked: which rule found it, and where. Never its value."""
 
     rule: str
     line: int
 
 
-class HeldAccepted(NamedTuple):
+class HeldAccepted(Record):
     """A held version that is in git now."""
 
     path: str
@@ -311,7 +311,7 @@ def _drop_aside(group: Group, thing: HeldVersion) -> None:
         folder.drop(each)
 
 
-class HeldDropped(NamedTuple):
+class HeldDropped(Record):
     """A held version that lies in the trash now."""
 
     path: str
@@ -322,7 +322,7 @@ class HeldDropped(NamedTuple):
     location: str
 
 
-class TrashedVersion(NamedTuple):
+class TrashedVersion(Record):
     """A version in the trash."""
 
     id: str
@@ -335,7 +335,7 @@ class TrashedVersion(NamedTuple):
     bytes: int | None
 
 
-class HeldRestored(NamedTuple):
+class HeldRestored(Record):
     """A version that came back from the trash."""
 
     path: str
@@ -344,7 +344,7 @@ class HeldRestored(NamedTuple):
     location: str
 
 
-class HeldEmptied(NamedTuple):
+class HeldEmptied(Record):
     """Versions that were deleted from the trash for good, or would be."""
 
     deleted: tuple[TrashedVersion, ...]

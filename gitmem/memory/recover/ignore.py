@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from gitmem.errors import BadInput, NotFound, Refused, SecretFound
 from gitmem.memory.group import Group
@@ -13,6 +12,7 @@ from gitmem.memory.read.read import near_misses
 from gitmem.model.guards import check_message_text
 from gitmem.model.ignore import Pattern, check_pattern, is_pattern, literal
 from gitmem.model.layout.layout import FILE as LAYOUT_FILE
+from gitmem.model.record import Record
 from gitmem.model.text.quoting import quoted
 from gitmem.store.repository import Snapshot
 from gitmem.store.worktree.held import HeldFolder
@@ -20,7 +20,7 @@ from gitmem.store.worktree.ignored import Ignored, Ignoring
 from gitmem.store.worktree.worktree import WorkTree
 
 
-class HeldIgnored(NamedTuple):
+class HeldIgnored(Record):
     """A pattern that counts now, or would."""
 
     pattern: str
@@ -34,13 +34,13 @@ class HeldIgnored(NamedTuple):
     """Where it fits nothing at all: files whose names are spelled alike."""
 
 
-class HeldAsked(NamedTuple):
+class HeldAsked(Record):
     """A pattern that counts no more."""
 
     pattern: str
 
 
-class IgnoredRow(NamedTuple):
+class IgnoredRow(Record):
     """A pattern of a list."""
 
     pattern: str

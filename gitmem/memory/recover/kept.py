@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gitmem.errors import BadInput, Conflict, Damaged, NotFound, SecretFound
 from gitmem.memory.group import Group, is_where_left
 from gitmem.model.access import check_access
 from gitmem.model.commit_messages import parse
+from gitmem.model.record import Record
 from gitmem.store.lock import last_published
 from gitmem.store.objects.database import ObjectDamaged
 
@@ -37,7 +38,7 @@ __all__ = [
 ]
 
 
-class KeptCommit(NamedTuple):
+class KeptCommit(Record):
     """A commit that left the branch, with all that lies behind it alone."""
 
     commit: str
@@ -48,7 +49,7 @@ class KeptCommit(NamedTuple):
     """What the reflog says of the move that took it away; empty when it says nothing."""
 
 
-class KeptRestored(NamedTuple):
+class KeptRestored(Record):
     """KeptCommit commits that are part of the branch again."""
 
     kept: str
@@ -58,7 +59,7 @@ class KeptRestored(NamedTuple):
     """False when they were part of the branch before."""
 
 
-class KeptDropped(NamedTuple):
+class KeptDropped(Record):
     """KeptCommit commits that nothing leads to any more."""
 
     kept: str

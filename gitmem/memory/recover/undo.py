@@ -21,6 +21,7 @@ from gitmem.model.entries.blocks import parse, wording
 from gitmem.model.entries.positions import undone
 from gitmem.model.layout.layout import Layer
 from gitmem.model.paths import check_path
+from gitmem.model.record import Record
 from gitmem.model.secrets.find import new_in_bytes
 from gitmem.model.text.merge import merge
 from gitmem.model.text.quoting import quoted
@@ -37,7 +38,7 @@ from gitmem.store.transaction.publish import Plan, Step
 __all__ = ["NotUndone", "Undone", "undo"]
 
 
-class Undone(NamedTuple):
+class Undone(Record):
     """Commits whose effect is gone, in one new commit."""
 
     commit: str
@@ -197,7 +198,7 @@ def _title(commits: Sequence[Commit]) -> str:
     return first if len(commits) == 1 else f"{len(commits)} commits, the newest: {first}"
 
 
-class NotUndone(NamedTuple):
+class NotUndone(Record):
     """Something that could not be undone cleanly and was left as it is."""
 
     commit: str

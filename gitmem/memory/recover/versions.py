@@ -13,6 +13,7 @@ from gitmem.memory.read.log import Entry as LogEntry
 from gitmem.memory.read.log import entry_of
 from gitmem.memory.write.write import Change
 from gitmem.model.entries.blocks import Entry, named, wording
+from gitmem.model.record import Record
 from gitmem.model.text.quoting import quoted
 from gitmem.store.history.log import follow
 from gitmem.store.objects.database import ObjectDamaged
@@ -25,7 +26,7 @@ SEARCHED = 50
 """How many commits of a path are looked at for versions to choose from."""
 
 
-class Restored(NamedTuple):
+class Restored(Record):
     """Files that are as they were."""
 
     commit: str

@@ -18,6 +18,7 @@ from gitmem.model.language.prompts import Sentence, sentences_asked
 from gitmem.model.language.ranking import in_digits
 from gitmem.model.layout.archives import archive_of, is_archived
 from gitmem.model.layout.layout import Layout
+from gitmem.model.record import Record
 
 if TYPE_CHECKING:
     from gitmem.memory.search.messages import Heard
@@ -33,7 +34,7 @@ NO_WORDS = "there is no word in it that could be looked for"
 IN_NO_LAYER = "what was said is in no layer: leave the layer out to look there"
 
 
-class Hit(NamedTuple):
+class Hit(Record):
     """A passage of memory, or something that was said."""
 
     source: str
@@ -67,7 +68,7 @@ class Hit(NamedTuple):
     """What its field `Related` names, a link by its target."""
 
 
-class Searched(NamedTuple):
+class Searched(Record):
     """What was found."""
 
     hits: tuple[Hit, ...]

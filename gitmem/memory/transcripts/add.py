@@ -13,6 +13,7 @@ from gitmem.memory.group import Group
 from gitmem.memory.transcripts.transcripts import Said, ask_said, last_closed, tip_of
 from gitmem.model.access import check_access
 from gitmem.model.commit_messages import visible
+from gitmem.model.record import Record
 from gitmem.model.text.numbers import counted
 from gitmem.model.transcripts.batches import (
     BEGAN,
@@ -39,7 +40,7 @@ BATCH_BYTES = 128 * 1024
 """From here on a batch is full."""
 
 
-class Spoken(NamedTuple):
+class Spoken(Record):
     """One thing that somebody said, on its way in."""
 
     chat: str
@@ -53,7 +54,7 @@ class Spoken(NamedTuple):
     """The line of a batch where it stands, for errors."""
 
 
-class TranscriptAdded(NamedTuple):
+class TranscriptAdded(Record):
     """What became of some messages."""
 
     commit: str

@@ -31,6 +31,7 @@ from gitmem.memory.write.capture import capture
 from gitmem.memory.write.retries import find_earlier
 from gitmem.model.commit_messages import parse, title_of
 from gitmem.model.guards import MAX_MESSAGE, check_message_text
+from gitmem.model.record import Record
 from gitmem.model.text.numbers import counted
 from gitmem.model.transcripts.batches import blanked, chat_name, key_of, plain_id
 from gitmem.model.transcripts.intervals import Range, range_of
@@ -47,7 +48,7 @@ class StaleToken(Conflict):
     code = "stale-token"
 
 
-class TranscriptCheckpointed(NamedTuple):
+class TranscriptCheckpointed(Record):
     """A range that is summarised."""
 
     commit: str

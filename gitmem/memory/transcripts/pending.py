@@ -26,6 +26,7 @@ from gitmem.memory.transcripts.transcripts import (
     up_to_unread,
 )
 from gitmem.model.access import check_access
+from gitmem.model.record import Record
 from gitmem.model.text.numbers import counted
 from gitmem.model.transcripts.batches import Message, sync_skill
 from gitmem.model.transcripts.intervals import Range, range_of, read_range
@@ -168,7 +169,7 @@ class SyncInFlight(Busy):
     code = "sync-in-flight"
 
 
-class SaidRow(NamedTuple):
+class SaidRow(Record):
     """A message, as it is shown."""
 
     number: int
@@ -179,7 +180,7 @@ class SaidRow(NamedTuple):
     text: str
 
 
-class TranscriptPending(NamedTuple):
+class TranscriptPending(Record):
     """A range that is not summarised, and was handed out."""
 
     pending: int

@@ -14,6 +14,7 @@ from gitmem.memory.group import Group
 from gitmem.memory.transcripts.transcripts import Said, ask_said, said_path, standing, tip_of
 from gitmem.model.access import check_access
 from gitmem.model.moments import FORMS, parse_moment
+from gitmem.model.record import Record
 from gitmem.model.secrets.find import repeated
 from gitmem.model.text.numbers import counted
 from gitmem.model.transcripts.batches import (
@@ -29,7 +30,7 @@ from gitmem.store.gc.prune_list import note_dropped
 from gitmem.store.refs.side_branch import sideline
 
 
-class TranscriptPruned(NamedTuple):
+class TranscriptPruned(Record):
     """What was dropped."""
 
     commit: str

@@ -23,6 +23,7 @@ from gitmem.memory.transcripts.transcripts import (
     standing,
     tip_of,
 )
+from gitmem.model.record import Record
 from gitmem.model.transcripts.batches import Message, sync_skill
 
 SHOWN = 20
@@ -30,7 +31,7 @@ SHOWN = 20
 NEAR_SHOWN = 3
 
 
-class InFlight(NamedTuple):
+class InFlight(Record):
     """A range that is handed out."""
 
     begin: int
@@ -44,7 +45,7 @@ class InFlight(NamedTuple):
     """False when its holder has had it for 30 minutes."""
 
 
-class TranscriptStatus(NamedTuple):
+class TranscriptStatus(Record):
     """What there is, and what is to be done."""
 
     commit: str
@@ -134,7 +135,7 @@ def _in_flight(group: Group, pending: list[tuple[int, str]]) -> InFlight | None:
     return InFlight(begin, end, chat, *lease.holder, lease.since, until, alive)
 
 
-class TranscriptList(NamedTuple):
+class TranscriptList(Record):
     """The chats, the one in which something was said last first."""
 
     commit: str
@@ -143,7 +144,7 @@ class TranscriptList(NamedTuple):
     """Whether there are messages that cannot be read, of these chats or of others."""
 
 
-class TranscriptShown(NamedTuple):
+class TranscriptShown(Record):
     """Messages of one chat, in the order in which they were said."""
 
     chat: str

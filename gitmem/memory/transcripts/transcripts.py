@@ -18,6 +18,7 @@ from gitmem.cache.messages import Deed
 from gitmem.errors import Damaged
 from gitmem.memory.group import Group
 from gitmem.model.commit_messages import PARTLY, UNDOES, Parsed, parse
+from gitmem.model.record import Record
 from gitmem.model.transcripts.batches import (
     BEGAN,
     FORGOTTEN,
@@ -71,7 +72,7 @@ class Standing(NamedTuple):
     """Checkpoints that were taken back, or whose memories were."""
 
 
-class Checkpoint(NamedTuple):
+class Checkpoint(Record):
     """A commit that closed a range."""
 
     commit: str

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from datetime import datetime
-from typing import NamedTuple
 
 from gitmem.errors import BadInput
 from gitmem.memory.group import Group
@@ -36,6 +35,7 @@ from gitmem.model.layout.layout import (
 )
 from gitmem.model.layout.remarks import remarks
 from gitmem.model.paths import check_path, numbered
+from gitmem.model.record import Record
 from gitmem.model.text.plain_frontmatter import read_fields
 from gitmem.model.transcripts.compactions import (
     BETWEEN,
@@ -60,7 +60,7 @@ GISTS = 600
 ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
-class Compacted(NamedTuple):
+class Compacted(Record):
     """A session whose summary is kept."""
 
     request_id: str

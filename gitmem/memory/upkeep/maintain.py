@@ -13,7 +13,6 @@ from hashlib import sha1
 from pathlib import Path
 from time import perf_counter
 from time import time as clock_time
-from typing import NamedTuple
 
 from gitmem.cache.maintained import Quiet, quiet, remember_unchanged
 from gitmem.errors import GitmemError, StorageFailed
@@ -24,6 +23,7 @@ from gitmem.memory.upkeep.tasks import TASKS, PackLimits, UpkeepTask
 from gitmem.memory.write.last_scan import prune
 from gitmem.model.access import MAIN, check_access
 from gitmem.model.paths import check_group
+from gitmem.model.record import Record
 from gitmem.model.transcripts.batches import REF
 from gitmem.store.gc.prune_list import list_path
 from gitmem.store.job_log import Job, append_job
@@ -40,7 +40,7 @@ OUTCOMES = ("failed", "done", "due", "skipped", "nothing")
 """Of several steps the first of these is the outcome of all."""
 
 
-class Stepped(NamedTuple):
+class Stepped(Record):
     """What became of one step."""
 
     step: str
@@ -54,7 +54,7 @@ class Stepped(NamedTuple):
     """... and what to type next."""
 
 
-class Maintained(NamedTuple):
+class Maintained(Record):
     """What became of one group."""
 
     group: str

@@ -28,6 +28,7 @@ from gitmem.model.layout.periods import Period, period_of
 from gitmem.model.layout.remarks import remarks
 from gitmem.model.layout.rollups import Page, Shelf, composed, names_of, target_of
 from gitmem.model.paths import check_path
+from gitmem.model.record import Record
 from gitmem.model.text.numbers import counted
 from gitmem.model.text.plain_frontmatter import read_fields
 from gitmem.model.text.quoting import quoted
@@ -58,7 +59,7 @@ class _Asked(NamedTuple):
     allow_markers: bool
 
 
-class RolledUp(NamedTuple):
+class RolledUp(Record):
     """A week or a month that has its summary."""
 
     outcome: str

@@ -18,11 +18,12 @@ from gitmem.model.layout.journal import NEVER, TYPES, day_from, day_of, type_of
 from gitmem.model.layout.layout import Layer, Layout
 from gitmem.model.layout.periods import FORMS, Period
 from gitmem.model.layout.rollups import Page, Shelf, named_sources, place_of, target_of
+from gitmem.model.record import Record
 from gitmem.model.text.plain_frontmatter import read_fields
 from gitmem.store.repository import Snapshot
 
 
-class Source(NamedTuple):
+class Source(Record):
     """A page that waits for its summary."""
 
     path: str
@@ -34,7 +35,7 @@ class Source(NamedTuple):
     readable: bool = True
 
 
-class DueRollup(NamedTuple):
+class DueRollup(Record):
     """A period that is over, has pages and no summary."""
 
     layer: str
@@ -49,7 +50,7 @@ class DueRollup(NamedTuple):
     command: str
 
 
-class MonthWaiting(NamedTuple):
+class MonthWaiting(Record):
     """A month that is over, but some of its weeks have no summary yet."""
 
     layer: str
@@ -57,7 +58,7 @@ class MonthWaiting(NamedTuple):
     weeks: tuple[str, ...]
 
 
-class Late(NamedTuple):
+class Late(Record):
     """A page that came after the summaries above it were written, and that none of them names."""
 
     layer: str
@@ -66,7 +67,7 @@ class Late(NamedTuple):
     """The file of the highest of those."""
 
 
-class RollupsDue(NamedTuple):
+class RollupsDue(Record):
     """What there is to roll up, the oldest first."""
 
     commit: str

@@ -11,7 +11,6 @@ header is put back in front instead of the notes being moved away.
 from __future__ import annotations
 
 from datetime import date, datetime, time
-from typing import NamedTuple
 
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_of
@@ -23,6 +22,7 @@ from gitmem.model.commit_messages import Note
 from gitmem.model.guards import check_size
 from gitmem.model.layout.daylog import DATE, fresh, headed, header_day, resting_place
 from gitmem.model.layout.layout import Layer
+from gitmem.model.record import Record
 from gitmem.store.history.log import follow, locate
 from gitmem.store.repository import Commit, Snapshot
 from gitmem.store.transaction.capture import Captured, sound
@@ -31,7 +31,7 @@ from gitmem.store.transaction.writer import Writer
 from gitmem.store.worktree.held import SetAside
 
 
-class Rotated(NamedTuple):
+class Rotated(Record):
     """What became of a group's logs."""
 
     commit: str

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from datetime import date, datetime
 from itertools import count, pairwise
-from typing import NamedTuple
 
 from gitmem.errors import BadInput
 from gitmem.memory.group import Group
 from gitmem.memory.upkeep.jobs import JobOutcome, traced
 from gitmem.memory.write.capture import capture
 from gitmem.model.commit_messages import visible
+from gitmem.model.record import Record
 from gitmem.store.refs.tags import Tag, read_tag, replace_tag, sound_tags, tag_names, write_tag
 from gitmem.store.repository import Repository, differences
 from gitmem.store.transaction.capture import Captured, HeldEdit
@@ -22,7 +22,7 @@ RECENT = 50
 """Commits among which days without a snapshot are looked for before one is made."""
 
 
-class Snapshotted(NamedTuple):
+class Snapshotted(Record):
     """What became of a snapshot."""
 
     name: str
@@ -47,7 +47,7 @@ class Snapshotted(NamedTuple):
         return self.outcome == "made"
 
 
-class SnapshotRow(NamedTuple):
+class SnapshotRow(Record):
     """One snapshot of a list."""
 
     name: str

@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 from gitmem.errors import BadInput, Conflict, GitmemError
 from gitmem.model.layout.layout import Layer
+from gitmem.model.record import Record
 from gitmem.model.text.frontmatter import set_field
 from gitmem.model.text.quoting import quoted
 from gitmem.store.objects.database import blob_id
 
 
-class Edit(NamedTuple):
+class Edit(Record):
     """One thing to do to one file."""
 
     path: str

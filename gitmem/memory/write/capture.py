@@ -6,7 +6,6 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from gitmem.errors import Conflict, PathNotFound, PathRefused
 from gitmem.memory.group import FINDER, Group, Who, make_note
@@ -15,6 +14,7 @@ from gitmem.model.commit_messages import RUN, Note, revealed
 from gitmem.model.guards import MARKERS_RULE, hold_rule
 from gitmem.model.layout.layout import FILE
 from gitmem.model.paths import is_inside
+from gitmem.model.record import Record
 from gitmem.model.secrets.find import redact
 from gitmem.model.text.quoting import quoted
 from gitmem.store.lock import WAIT
@@ -27,7 +27,7 @@ Whose = Callable[[Sequence[PendingEdit]], Mapping[str, Who]]
 """Who made each of some edits, by path."""
 
 
-class CapturedAll(NamedTuple):
+class CapturedAll(Record):
     """What was found in the work tree and what became of it."""
 
     captured: tuple[Captured, ...]

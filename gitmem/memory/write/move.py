@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from gitmem.memory.curate.archive import archive
 from gitmem.memory.entries.targets import Target, movable_path
 from gitmem.memory.group import Group
@@ -14,13 +12,14 @@ from gitmem.memory.write.open_edits import scan_edits
 from gitmem.model.commit_messages import Note
 from gitmem.model.guards import check_message_text
 from gitmem.model.paths import check_path
+from gitmem.model.record import Record
 from gitmem.store.repository import Snapshot
 from gitmem.store.transaction.capture import Captured
 from gitmem.store.transaction.publish import Plan, Step
 from gitmem.store.worktree.held import SetAside
 
 
-class Moved(NamedTuple):
+class Moved(Record):
     """Files that stand elsewhere now."""
 
     commit: str

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gitmem.memory.group import Group
 from gitmem.model.guards import hold_rule
 from gitmem.model.paths import check_path, is_inside
+from gitmem.model.record import Record
 from gitmem.store.history.moves import likeness_of, pair_moves
 from gitmem.store.index.file import Entry, is_clean
 from gitmem.store.lock import Lock, lock_path
@@ -42,7 +43,7 @@ GONE = ("file", "folder")
 """Where one of these stands in a file's place or way, the file itself is no longer there."""
 
 
-class PendingEdit(NamedTuple):
+class PendingEdit(Record):
     """Something that was done to a file."""
 
     path: str
@@ -294,7 +295,7 @@ class _Scanner:
         left = {path: oid for path, oid in gone.items() if path not in sources}
         out = self._moved_out(left) if left and self._scope else {}
         deleted = [PendingEdit(path, "deleted", moved_to=out.get(path, "")) for path in left]
-        return (*deleted, *sorted(moved), *sorted(made))
+        return (*deleted, *_by_path(moved), *_by_path(made))
 
     def _moved_out(self, gone: dict[str, str]) -> dict[str, str]:
         """Where files stand now that somebody moved out of memory: a rename keeps the inode."""
@@ -348,3 +349,7 @@ def _dots_and_folders(fd: int) -> tuple[list[str], list[str]]:
             elif entry.is_dir(follow_symlinks=False):
                 folders.append(entry.name)
     return dots, folders
+
+
+def _by_path(edits: Iterable[PendingEdit]) -> list[PendingEdit]:
+    return sorted(edits, key=lambda each: each.path)

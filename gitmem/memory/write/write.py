@@ -16,6 +16,7 @@ from gitmem.memory.write.target import HERE, checked_edit, resolve_edits, target
 from gitmem.model.commit_messages import Note, title_of_change
 from gitmem.model.guards import allowance, check_message_text, check_write
 from gitmem.model.layout.layout import EMPTY, FILE, Layout
+from gitmem.model.record import Record
 from gitmem.store.history.diff import hunks
 from gitmem.store.objects.database import ObjectDamaged, blob_id
 from gitmem.store.repository import Snapshot
@@ -27,7 +28,7 @@ from gitmem.store.worktree.held import SetAside
 __all__ = ["Allowed", "BlobMismatch", "Change", "Edit", "Written", "describe", "write"]
 
 
-class Change(NamedTuple):
+class Change(Record):
     """What became of one file."""
 
     path: str
@@ -39,7 +40,7 @@ class Change(NamedTuple):
     removed: int = 0
 
 
-class Written(NamedTuple):
+class Written(Record):
     """The answer of a write."""
 
     commit: str

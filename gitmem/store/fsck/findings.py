@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from gitmem.model.record import Record
 
 ERROR, WARNING, INFO = "error", "warning", "info"
 REPAIR = "run `gitmem check --repair`"
 
 
-class Finding(NamedTuple):
+class Finding(Record):
     """One thing that is not as it should be, or worth knowing."""
 
     code: str

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from gitmem.errors import Damaged, GitmemError, StorageFailed
 from gitmem.model.commit_messages import parse, visible
+from gitmem.model.record import Record
 from gitmem.store.objects.database import ObjectDamaged, Objects
 from gitmem.store.objects.trees import FILE, Node
 from gitmem.store.refs.files import ZERO, all_refs, is_id
@@ -34,7 +35,7 @@ _DIGITS = 12
 _NAMED = 3
 
 
-class Unreadable(NamedTuple):
+class Unreadable(Record):
     """Something in a line of commits that nobody can read any more."""
 
     kind: str
@@ -66,7 +67,7 @@ class Unreadable(NamedTuple):
     @property
     def key(self) -> tuple[str, ...]:
         """The same for every commit that has this object at this path."""
-        return self[:3]
+        return self.kind, self.object, self.path
 
     @property
     def trailer(self) -> str:

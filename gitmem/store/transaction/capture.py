@@ -16,6 +16,7 @@ from typing import NamedTuple
 from gitmem.errors import Damaged
 from gitmem.model.commit_messages import RUN, Note, title_of_change
 from gitmem.model.guards import MAX_FILE, violations
+from gitmem.model.record import Record
 from gitmem.model.text.quoting import quoted
 from gitmem.store.history.diff import hunks
 from gitmem.store.index.file import IndexFile
@@ -31,7 +32,7 @@ MOMENT = 0.1
 """Seconds in which a git that has written the index has moved the branch, too."""
 
 
-class Captured(NamedTuple):
+class Captured(Record):
     """An edit, committed."""
 
     path: str
@@ -44,7 +45,7 @@ class Captured(NamedTuple):
     """Where a deleted file stands now, outside memory, as far as that was found."""
 
 
-class HeldEdit(NamedTuple):
+class HeldEdit(Record):
     """An edit that may not enter git and stays where it is."""
 
     path: str

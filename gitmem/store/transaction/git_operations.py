@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 from gitmem.errors import GitOperationUnderway
+from gitmem.model.record import Record
 from gitmem.model.text.quoting import quoted
 from gitmem.store.index.file import IndexFile
 from gitmem.store.objects.database import ObjectDamaged
@@ -29,7 +29,7 @@ MEANWHILE = 1 << 18
 """Bytes of a reflog: more moves than writers make in that time."""
 
 
-class GitOperation(NamedTuple):
+class GitOperation(Record):
     """An operation of git that waits for a person."""
 
     name: str

@@ -14,8 +14,9 @@ from contextlib import suppress
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from gitmem.model.record import Record
 from gitmem.store import fault_points
 from gitmem.store.durable import sync_folder
 from gitmem.store.worktree.worktree import WorkTree
@@ -24,7 +25,7 @@ CONTENT = "content"
 META = "meta.json"
 
 
-class SetAside(NamedTuple):
+class SetAside(Record):
     """One version set aside."""
 
     id: str

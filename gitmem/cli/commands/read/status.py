@@ -104,8 +104,8 @@ def _overview(found: Status, now: datetime) -> Iterator[tuple[str, str]]:
 
 def _read(found: Status) -> str:
     """What was looked at, and so what the word on health is about."""
-    files, _, verified, since = found.read
-    told = counted(files, "file")
+    verified, since = found.read.verified, found.read.since
+    told = counted(found.read.files, "file")
     if not verified:
         return f"{told}; history not yet (see: gitmem check)"
     if since is None:
