@@ -29,7 +29,8 @@ from tests.support.processes import Voice
 def write_again(voice: Voice, root: str, edits: list[list[str]]) -> None:
     """A child that writes, one commit for each edit."""
     for path, text in edits:
-        voice.say(*Scene(Path(root)).write(Edit(path, text)).changes[0])
+        change = Scene(Path(root)).write(Edit(path, text)).changes[0]
+        voice.say(*change._asdict().values())
 
 
 @pytest.mark.parametrize("wound", WOUNDS)

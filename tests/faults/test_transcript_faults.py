@@ -121,7 +121,7 @@ def judge(scene: Scene, acked: Iterator[str] | list[str]) -> None:
     assert git(scene.gitdir, "fsck", "--strict", "--no-dangling") == ""
     with scene.opened() as group:
         shown = [transcript_show(group, each.chat) for each in transcript_list(group).chats]
-        seen = sorted(row[0:2] for chat in shown for row in chat.messages)
+        seen = sorted((row.number, row.id) for chat in shown for row in chat.messages)
         assert seen == [each[0:2] for each in kept]
         for each in [*kept[:3], *kept[-3:]]:
             hits = search(group, word(each.id), source="transcripts").hits

@@ -31,6 +31,10 @@ def last(group: Group, job: str) -> Job:
     return next(each for each in last_jobs(group) if each.job == job)
 
 
+def outcome(job: Job) -> tuple[str, int, str]:
+    return job.outcome, job.found, job.detail
+
+
 def test_a_run_is_one_line_of_json_in_the_git_directory_and_no_commit(
     group: Group, clock: Clock
 ) -> None:
@@ -141,18 +145,18 @@ def test_a_rotation_leaves_a_trace_also_where_there_is_nothing_to_do(
     group: Group, clock: Clock
 ) -> None:
     rotate(group)
-    assert last(group, "rotate")[2:5] == ("nothing", 0, "the layout has no log")
+    assert outcome(last(group, "rotate")) == ("nothing", 0, "the layout has no log")
 
     with_log(group)
     rotate(group)
-    assert last(group, "rotate")[2:5] == ("done", 1, f"{CURRENT} was made")
+    assert outcome(last(group, "rotate")) == ("done", 1, f"{CURRENT} was made")
     rotate(group)
     found = last(group, "rotate")
-    assert found[2:5] == ("nothing", 1, f"{CURRENT} is of today, 2026-02-08")
+    assert outcome(found) == ("nothing", 1, f"{CURRENT} is of today, 2026-02-08")
     clock.advance(days=1)
     rotate(group)
     found = last(group, "rotate")
-    assert found[2:5] == ("done", 1, f"{CURRENT} went to sessions/2026-02-08.md")
+    assert outcome(found) == ("done", 1, f"{CURRENT} went to sessions/2026-02-08.md")
     assert found.time == clock.time
 
 
@@ -160,12 +164,16 @@ def test_a_snapshot_leaves_a_trace_also_where_there_is_nothing_to_do(
     group: Group, clock: Clock
 ) -> None:
     snapshot(group)
-    assert last(group, "snapshot")[2:5] == ("nothing", 0, "no memory changes since the last one")
+    assert outcome(last(group, "snapshot")) == (
+        "nothing",
+        0,
+        "no memory changes since the last one",
+    )
     put(group, "a.md", "one\n")
     snapshot(group)
-    assert last(group, "snapshot")[2:5] == ("done", 1, "snapshot/2026-02-08, 1 changed")
+    assert outcome(last(group, "snapshot")) == ("done", 1, "snapshot/2026-02-08, 1 changed")
     snapshot(group)
-    assert last(group, "snapshot")[2:5] == ("nothing", 0, "snapshot/2026-02-08 was made before")
+    assert outcome(last(group, "snapshot")) == ("nothing", 0, "snapshot/2026-02-08 was made before")
 
 
 def test_a_run_that_fails_leaves_a_trace_and_is_a_concern_of_status(group: Group) -> None:

@@ -268,7 +268,7 @@ def test_a_damaged_new_object_fails_the_step_and_stops_no_other(group: Group, wh
     assert done.outcome == "failed"
     assert tuple(each.step for each in done.steps) == TASKS
     assert git(group.gitdir, "rev-parse", VERIFIED) == verified
-    assert ("scrub", "failed") in [each[1:3] for each in last_jobs(afresh)]
+    assert ("scrub", "failed") in [(each.job, each.outcome) for each in last_jobs(afresh)]
     afresh.close()
 
 

@@ -12,7 +12,7 @@ from gitmem.memory.adopt.adopt import adopt
 from gitmem.memory.context.inject import inject
 from gitmem.memory.curate.migrate import migrate
 from gitmem.memory.group import Group, Store, Who
-from gitmem.memory.layouts import layout_at, layout_of, shipped_layout
+from gitmem.memory.layouts import Silenced, layout_at, layout_of, shipped_layout
 from gitmem.memory.read.memory_actions import memory_get, memory_search
 from gitmem.memory.read.read import read
 from gitmem.memory.read.status import status
@@ -87,7 +87,7 @@ def test_a_file_that_is_silenced_is_named_with_the_way_out(folder: Folder) -> No
     found = status(group)
     shown = inject(group).manifest
 
-    assert (found.silenced, found.health) == ((("memory.md", "MEMORY.md"),), "attention")
+    assert (found.silenced, found.health) == ((Silenced("memory.md", "MEMORY.md"),), "attention")
     assert "1 file not shown" in found.concerns
     assert words in shown.notes
     assert ("memory.md", "MEMORY.md is there") in [(x.address, x.why) for x in shown.left_out]

@@ -130,7 +130,8 @@ def test_entries_are_counted_and_those_that_have_had_their_time_apart(screen: Gr
     put(screen, "reference/decisions.md", f"# Decisions\n\n{text}")
 
     (found,) = status(screen).holdings.entries
-    assert found[:4] == ("reference/decisions.md", "decisions", 2, 1)
+    assert (found.path, found.layer) == ("reference/decisions.md", "decisions")
+    assert (found.entries, found.retired) == (2, 1)
 
 
 def test_days_and_notes_are_counted_and_the_last_day_is_named(screen: Group) -> None:
@@ -299,7 +300,7 @@ def test_a_group_without_a_layout_has_no_holdings(group: Group) -> None:
     found = status(group)
 
     assert (found.layout, found.layout_problem, found.concerns) == ("", "", ())
-    assert not any(found.holdings)
+    assert not any(found.holdings._asdict().values())
     assert found.health == "ok"
 
 

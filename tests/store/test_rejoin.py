@@ -638,8 +638,8 @@ def test_whoever_asks_for_a_lost_version_is_told_so(scene: Scene) -> None:
         for commit in (newer, copy):
             undone = undo(group, [commit])
             assert not undone.changed
-            ((_, path, why),) = undone.left
-            assert (path, "cannot be read" in why) == ("n.md", True)
+            (left,) = undone.left
+            assert (left.path, "cannot be read" in left.why) == ("n.md", True)
     assert scene.files()["n.md"] == b"one\ntwo\n"
     git(scene.gitdir, "hash-object", "-w", "--stdin", input="one\n")
     with scene.opened() as group:
