@@ -20,8 +20,8 @@ from time import perf_counter
 from benchmarks.commands import ENVIRONMENT, GITMEM, imports, run
 from benchmarks.injecting import commit_text, quietly
 from benchmarks.table import Row, interleaved
-from gitmem.cache.database import ask
-from gitmem.cache.passages import FORM
+from gitmem.cache.database import run_query
+from gitmem.cache.passages import SCHEMA
 from gitmem.memory.admin.init import init
 from gitmem.memory.group import Group, Store
 from gitmem.memory.search.passages import NAME, at_commits
@@ -29,9 +29,9 @@ from gitmem.memory.search.search import search
 from gitmem.memory.write.write import Edit, write
 from gitmem.model.entries.blocks import parse
 from gitmem.model.language.passages import beginning, ending, parted, passages, without_comments
-from gitmem.model.language.prompts import sentences_asked
-from gitmem.model.language.sentences import sentences as split
-from gitmem.model.language.words import asked, marked, terms_of
+from gitmem.model.language.prompts import query_sentences
+from gitmem.model.language.unicode import sentences as split
+from gitmem.model.language.words import query_terms, term_spans, terms_of
 
 ROUNDS = 20
 TRAPS = [
@@ -195,7 +195,7 @@ def _timed(call: Callable[[], object]) -> float:
 def _bring(group: Group) -> None:
     """Bring the index to what the group is now, and ask nothing."""
     question = at_commits({"": group.repository.snapshot()}, keep=True)
-    ask(group.gitdir / "gitmem" / NAME, FORM, question, lambda _: None)
+    run_query(group.gitdir / "gitmem" / NAME, SCHEMA, question, lambda _: None)
 
 
 def _updating(large: Store, small: Store) -> Row:
@@ -263,7 +263,7 @@ def _parting() -> Row:
     def entries(text: str) -> object:
         return parse(f"{text}{next(texts)}")  # another text each time: the last ones are remembered
 
-    works = (passages, without_comments, list_parted, split, looked_for, sentences_asked, entries)
+    works = (passages, without_comments, list_parted, split, looked_for, query_sentences, entries)
     for trap, work in product(TRAPS, works):
         short, long = (f"# x\n{trap * (size // len(trap))}" for size in (50_000, 300_000))
         mine, six = interleaved(partial(work, long), partial(_repeat, work, short, 6), 3)
@@ -279,7 +279,7 @@ def list_parted(text: str) -> object:
 
 def looked_for(text: str) -> object:
     """Looked for, and marked where it stands."""
-    return terms_of(text), asked(text), list(marked(text, ["漢漢", "漢*", "a"]))
+    return terms_of(text), query_terms(text), list(term_spans(text, ["漢漢", "漢*", "a"]))
 
 
 def _repeat(work: Callable[[str], object], text: str, times: int) -> None:

@@ -15,7 +15,7 @@ from gitmem.memory.transcripts import pending
 from gitmem.memory.transcripts import pending as transcript_pending
 from gitmem.model.language import passages, ranking
 from gitmem.model.language import prompts as asking
-from gitmem.model.layout.layout import Retrieval, Saying
+from gitmem.model.layout.layout import Retrieval, TranscriptSettings
 from tests.support.pages import numbers
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -84,7 +84,7 @@ def test_the_page_on_transcripts_has_what_is_printed(printed: str) -> None:
 @pytest.mark.parametrize(
     ("words", "real"),
     [
-        (("`transcripts: {threshold:",), Saying().threshold),
+        (("`transcripts: {threshold:",), TranscriptSettings().threshold),
         (("`--chars`", "characters"), transcript_pending.CHARS),
         (("minutes",), pending.LASTS.total_seconds() / 60),
         (("MiB", "text"), transcript_add.MAX_TEXT / 1024**2),

@@ -32,7 +32,7 @@ MANY = 500
 """Rows that are handed over, or asked for, in one go: old libraries take 999 values."""
 
 
-class Form(NamedTuple):
+class Schema(NamedTuple):
     """What such a file has in it."""
 
     number: int
@@ -41,16 +41,16 @@ class Form(NamedTuple):
     """The statements that make them."""
 
 
-class Question(NamedTuple):
+class Query(NamedTuple):
     """At which state something is asked, and how to get there; each takes an open connection."""
 
-    is_there: Callable[[Connection], bool]
-    bring: Callable[[Connection], None]
+    is_current: Callable[[Connection], bool]
+    update: Callable[[Connection], None]
     keep: bool = True
     """False for a state of the past: the file stays where it is."""
 
 
-class Spoilt(Exception):
+class CacheBroken(Exception):
     """Raised in bringing: the file holds what it must not hold any more, and is begun anew."""
 
 
@@ -67,38 +67,38 @@ class _Unusable(Exception):
     """The file cannot be read, or cannot be made."""
 
 
-def ask(
-    path: Path | None, form: Form, question: Question, answer: Callable[[Connection], Answer]
+def run_query(
+    path: Path | None, form: Schema, query: Query, answer: Callable[[Connection], Answer]
 ) -> Answer:
-    """What ANSWER finds at the state that QUESTION names; without a PATH nothing is kept."""
+    """What ANSWER finds at the state that QUERY names; without a PATH nothing is kept."""
     for attempt in range(2):
         if path is None:
             break
         try:
             with _opened(path, form) as connection:
-                return _asked(connection, question, answer)
-        except (*_TORN, sqlite3.Error, _Unusable, Spoilt) as error:
-            if attempt or not (_is_busy(error) or throw_away(path)):
+                return _answered(connection, query, answer)
+        except (*_TORN, sqlite3.Error, _Unusable, CacheBroken) as error:
+            if attempt or not (_is_busy(error) or discard(path)):
                 break
     with _in_memory(form) as connection:
-        question.bring(connection)
+        query.update(connection)
         return answer(connection)
 
 
-def _asked(
-    connection: Connection, question: Question, answer: Callable[[Connection], Answer]
+def _answered(
+    connection: Connection, query: Query, answer: Callable[[Connection], Answer]
 ) -> Answer:
     with _transaction(connection, "DEFERRED"):
-        if question.is_there(connection):
+        if query.is_current(connection):
             return answer(connection)
-    if question.keep:
+    if query.keep:
         with suppress(_Locked), _transaction(connection, "IMMEDIATE"):
-            if not question.is_there(connection):
-                question.bring(connection)
+            if not query.is_current(connection):
+                query.update(connection)
             return answer(connection)
     with _copied(connection) as copy:
-        if not question.is_there(copy):
-            question.bring(copy)
+        if not query.is_current(copy):
+            query.update(copy)
         return answer(copy)
 
 
@@ -126,7 +126,7 @@ def _is_busy(error: Exception) -> bool:
 
 
 @contextmanager
-def _opened(path: Path, form: Form) -> Iterator[Connection]:
+def _opened(path: Path, form: Schema) -> Iterator[Connection]:
     """The file with its tables; nobody throws it away as long as it is open."""
     with _guard(path, fcntl.LOCK_SH), _connected(path) as connection:
         found = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -163,7 +163,7 @@ def _create(path: Path) -> None:
         raise _Unusable from error
 
 
-def _prepare(connection: Connection, form: Form) -> None:
+def _prepare(connection: Connection, form: Schema) -> None:
     """Make the tables, unless another process does so at this moment."""
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute(f"PRAGMA cache_size=-{FILLED}")
@@ -175,14 +175,14 @@ def _prepare(connection: Connection, form: Form) -> None:
         raise sqlite3.OperationalError("locked") from error
 
 
-def _make(connection: Connection, form: Form) -> None:
+def _make(connection: Connection, form: Schema) -> None:
     for statement in filter(str.strip, form.tables.split(";")):
         connection.execute(statement)
     connection.execute(f"PRAGMA user_version={form.number}")
 
 
 @contextmanager
-def _in_memory(form: Form) -> Iterator[Connection]:
+def _in_memory(form: Schema) -> Iterator[Connection]:
     connection = sqlite3.connect(":memory:", isolation_level=None)
     try:
         _make(connection, form)
@@ -217,7 +217,7 @@ def _guard(path: Path, kind: int) -> Iterator[None]:
         os.close(fd)
 
 
-def throw_away(path: Path) -> bool:
+def discard(path: Path) -> bool:
     """Remove the files; False when somebody else has them open, or they cannot be removed."""
     try:
         with _guard(path, fcntl.LOCK_EX):
@@ -229,7 +229,7 @@ def throw_away(path: Path) -> bool:
     return True
 
 
-def read_back(path: Path, form: Form) -> None:
+def verify(path: Path, form: Schema) -> None:
     """Compare every table with itself, and throw the file away if something in it changed.
 
     To ask notices most damage, but not a page of which a part became zeros.
@@ -245,11 +245,11 @@ def read_back(path: Path, form: Form) -> None:
     except sqlite3.Error as error:
         sound = _is_busy(error)
     if not sound:
-        throw_away(path)
+        discard(path)
 
 
-def portions(values: Sequence[Value]) -> Iterator[tuple[Sequence[Value], str]]:
-    """VALUES in parts that one statement can take, each with so many question marks."""
+def chunks(values: Sequence[Value]) -> Iterator[tuple[Sequence[Value], str]]:
+    """VALUES in parts that one statement can take, each with so many query marks."""
     for at in range(0, len(values), MANY):
         part = values[at : at + MANY]
         yield part, ", ".join("?" * len(part))

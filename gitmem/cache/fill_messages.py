@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from gitmem.cache.database import MANY, Connection
-from gitmem.cache.messages import kept, last_number
+from gitmem.cache.messages import last_number, storable
 from gitmem.model.language.passages import beginning, ending, parted
 from gitmem.model.language.words import terms_of
 from gitmem.model.layout.journal import spelled
@@ -55,7 +55,7 @@ class _Work:
             self.flush()
 
     def _message(self, message: Message, key: bytes, batch: int) -> None:
-        chat, sender = self._chat(kept(message.chat)), kept(message.sender)
+        chat, sender = self._chat(storable(message.chat)), storable(message.sender)
         day = message.at.date()
         facts = (key, batch, chat, sender)
         self._rows["messages"].append((message.number, *facts, message.at.timestamp()))

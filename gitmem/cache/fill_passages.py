@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from gitmem.cache.database import MANY, Connection
-from gitmem.cache.passages import Content, Known, delete_words, raw_path, row_of, rows_in, take_out
+from gitmem.cache.passages import (
+    FileContent,
+    KnownRows,
+    delete_words,
+    raw_path,
+    row_of,
+    rows_in,
+    take_out,
+)
 from gitmem.model.entries.blocks import Entry
 from gitmem.model.entries.freshness import key_of, key_of_file
 from gitmem.model.language.passages import Passage, beginning, ending, passages, without_comments
@@ -19,7 +27,7 @@ from gitmem.model.text.plain_frontmatter import read_fields
 from gitmem.model.transcripts.compactions import without_scratchpads
 
 
-def put(connection: Connection, source: str, contents: Iterable[Content]) -> None:
+def put(connection: Connection, source: str, contents: Iterable[FileContent]) -> None:
     """These files are as they are given."""
     work = _Work(connection)
     for each in contents:
@@ -36,10 +44,10 @@ class _Work:
         self._is_new = not self._file
         self._rows: dict[str, list[tuple[object, ...]]] = {name: [] for name in _INSERTS}
 
-    def put(self, source: str, content: Content) -> None:
+    def put(self, source: str, content: FileContent) -> None:
         """Take in one file."""
         row = None if self._is_new else row_of(self._connection, source, content.path)
-        known: Known = {}
+        known: KnownRows = {}
         if row is None:
             self._file += 1
             row = self._file
@@ -56,7 +64,7 @@ class _Work:
         if len(self._rows["words"]) >= MANY:
             self.flush()
 
-    def _add(self, row: int, path: str, text: str, known: Known) -> None:
+    def _add(self, row: int, path: str, text: str, known: KnownRows) -> None:
         text = without_scratchpads(text)
         parts = passages(text)
         plain = without_comments(text)

@@ -21,42 +21,42 @@ from gitmem.model.layout.layout import (
     Layout,
     Migration,
     Retrieval,
-    Saying,
+    TranscriptSettings,
 )
 
 FORM = 5
 """Counted up when the same file would be read into other values than before, or refused."""
-_SHAPES = (Layout, Layer, Compaction, Migration, Retrieval, Saying)
-_STANDING = "standing"
+_SHAPES = (Layout, Layer, Compaction, Migration, Retrieval, TranscriptSettings)
+_LAST_VALID = "standing"
 
 
-class Standing(NamedTuple):
+class LastValid(NamedTuple):
     """The blob whose layout counts at a commit; empty when there is none."""
 
     commit: str
     blob: str
 
 
-def remembered(gitdir: Path, blob: str) -> Layout | None:
+def load_layout(gitdir: Path, blob: str) -> Layout | None:
     """The layout in BLOB, if it is the one that was read last."""
     rest = _known(gitdir / "gitmem" / "layout", blob)
     return None if rest is None else _restored(marshal.loads(rest))
 
 
-def remember(gitdir: Path, blob: str, layout: Layout) -> None:
+def save_layout(gitdir: Path, blob: str, layout: Layout) -> None:
     """Keep LAYOUT for the next command; a disk that cannot is no reason to fail."""
     _keep(gitdir / "gitmem" / "layout", blob, marshal.dumps(_plain(layout)))
 
 
-def standing(gitdir: Path) -> Standing | None:
+def last_valid(gitdir: Path) -> LastValid | None:
     """Up to which commit the history was looked through."""
-    rest = _known(gitdir / "gitmem" / "layout-standing", _STANDING)
-    return None if rest is None else Standing(*rest.decode("ascii").split("\n"))
+    rest = _known(gitdir / "gitmem" / "layout-standing", _LAST_VALID)
+    return None if rest is None else LastValid(*rest.decode("ascii").split("\n"))
 
 
-def keep_standing(gitdir: Path, found: Standing) -> None:
+def keep_last_valid(gitdir: Path, found: LastValid) -> None:
     """Remember that, so that the next look goes back only to there."""
-    _keep(gitdir / "gitmem" / "layout-standing", _STANDING, "\n".join(found).encode("ascii"))
+    _keep(gitdir / "gitmem" / "layout-standing", _LAST_VALID, "\n".join(found).encode("ascii"))
 
 
 def _known(path: Path, key: str) -> bytes | None:
@@ -90,5 +90,5 @@ def _restored(plain: Any) -> Layout:
         compact=Compaction(*layout.compact),
         migrate=Migration(*layout.migrate),
         retrieve=Retrieval(*layout.retrieve),
-        transcripts=Saying(*layout.transcripts),
+        transcripts=TranscriptSettings(*layout.transcripts),
     )

@@ -11,13 +11,13 @@ from datetime import UTC, datetime
 from itertools import groupby
 from typing import NamedTuple
 
-from gitmem.cache.database import Connection, Form, portions
+from gitmem.cache.database import Connection, Schema, chunks
 from gitmem.cache.scoring import BALLAST, WORDS
 from gitmem.model.record import Record
 from gitmem.model.transcripts.batches import chat_name
 from gitmem.model.transcripts.intervals import Range, read_range
 
-FORM = Form(
+SCHEMA = Schema(
     5,
     f"""
     CREATE TABLE states (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -52,7 +52,7 @@ TREE, TIP = "tree", "tip"
 """The tree and the commit of the branch that were read."""
 
 
-class Where(NamedTuple):
+class MessagePassage(NamedTuple):
     """A passage of a message, and where that is."""
 
     id: int
@@ -67,7 +67,7 @@ class Where(NamedTuple):
     at: float
 
 
-class Row(NamedTuple):
+class MessageRow(NamedTuple):
     """A message without its text."""
 
     number: int
@@ -76,7 +76,7 @@ class Row(NamedTuple):
     at: float
 
 
-class Deed(NamedTuple):
+class RangeCommit(NamedTuple):
     """A commit of the branch that closes a range, or takes others back."""
 
     oid: str
@@ -127,7 +127,7 @@ def forget(connection: Connection, keys: Iterable[bytes]) -> None:
 def known(connection: Connection, keys: Sequence[bytes]) -> set[bytes]:
     """Those of KEYS by which a message is known, or was before it was dropped."""
     found: set[bytes] = set()
-    for part, marks in portions(keys):
+    for part, marks in chunks(keys):
         for table in ("messages", "forgotten"):
             query = f"SELECT key FROM {table} WHERE key IN ({marks})"
             found.update(key for (key,) in connection.execute(query, part))
@@ -137,16 +137,16 @@ def known(connection: Connection, keys: Sequence[bytes]) -> set[bytes]:
 def numbers_by_key(connection: Connection, keys: Sequence[bytes]) -> set[int]:
     """The numbers of the messages that are known by KEYS."""
     found: set[int] = set()
-    for part, marks in portions(keys):
+    for part, marks in chunks(keys):
         query = f"SELECT number FROM messages WHERE key IN ({marks})"
         found.update(number for (number,) in connection.execute(query, part))
     return found
 
 
-def places(connection: Connection, ids: Sequence[int]) -> Mapping[int, Where]:
+def message_passages(connection: Connection, ids: Sequence[int]) -> Mapping[int, MessagePassage]:
     """The passages with these ids."""
-    found: dict[int, Where] = {}
-    for part, marks in portions(ids):
+    found: dict[int, MessagePassage] = {}
+    for part, marks in chunks(ids):
         rows = connection.execute(
             "SELECT p.id, p.number, p.start, p.stop, b.path, b.blob, m.sender, c.name, m.at"
             " FROM passages AS p JOIN messages AS m ON m.number = p.number"
@@ -154,7 +154,7 @@ def places(connection: Connection, ids: Sequence[int]) -> Mapping[int, Where]:
             f" WHERE p.id IN ({marks})",
             part,
         )
-        found.update((row[0], Where(*row)) for row in rows)
+        found.update((row[0], MessagePassage(*row)) for row in rows)
     return found
 
 
@@ -214,7 +214,7 @@ def numbers_in(connection: Connection, wanted: Range) -> Iterator[tuple[int, str
     )
     values: tuple[object, ...] = (wanted.first, wanted.last)
     if wanted.chat:
-        query, values = f"{query} AND c.name = ?", (*values, kept(wanted.chat))
+        query, values = f"{query} AND c.name = ?", (*values, storable(wanted.chat))
     return connection.execute(f"{query} ORDER BY m.number", values)
 
 
@@ -227,7 +227,7 @@ def spans(connection: Connection, chat: str = "") -> list[tuple[str, int, int]]:
     )
     if not chat:
         return connection.execute(query).fetchall()
-    return connection.execute(f"{query} WHERE name = ?", (kept(chat),)).fetchall()
+    return connection.execute(f"{query} WHERE name = ?", (storable(chat),)).fetchall()
 
 
 def numbers_of(connection: Connection, chat: str, first: int, last: int) -> list[int]:
@@ -243,7 +243,7 @@ def numbers_of(connection: Connection, chat: str, first: int, last: int) -> list
 def batches_of(connection: Connection, numbers: Sequence[int]) -> list[tuple[str, str]]:
     """The paths and blobs of the batches with these messages, in order of their numbers."""
     found: dict[tuple[str, str], None] = {}
-    for part, marks in portions(numbers):
+    for part, marks in chunks(numbers):
         rows = connection.execute(
             "SELECT b.path, b.blob FROM messages AS m JOIN batches AS b ON b.id = m.batch"
             f" WHERE m.number IN ({marks}) ORDER BY m.number",
@@ -253,14 +253,14 @@ def batches_of(connection: Connection, numbers: Sequence[int]) -> list[tuple[str
     return list(found)
 
 
-def by_batch(connection: Connection) -> Iterator[tuple[str, list[Row]]]:
+def by_batch(connection: Connection) -> Iterator[tuple[str, list[MessageRow]]]:
     """The messages of each batch, with its path, in order."""
     rows = connection.execute(
         "SELECT b.path, m.number, m.key, c.name, m.at FROM messages AS m"
         " JOIN batches AS b ON b.id = m.batch JOIN chats AS c ON c.id = m.chat ORDER BY m.number"
     )
     for path, group in groupby(rows, key=lambda row: str(row[0])):
-        yield path, [Row(*each[1:]) for each in group]
+        yield path, [MessageRow(*each[1:]) for each in group]
 
 
 def newest(connection: Connection, chat: str, count: int) -> list[int]:
@@ -271,7 +271,7 @@ def newest(connection: Connection, chat: str, count: int) -> list[int]:
     rows = connection.execute(
         "SELECT m.number FROM messages AS m JOIN chats AS c ON c.id = m.chat WHERE c.name = ?"
         " ORDER BY m.at DESC, m.number DESC LIMIT ?",
-        (kept(chat), count or -1),
+        (storable(chat), count or -1),
     )
     return [number for (number,) in rows][::-1]
 
@@ -305,25 +305,25 @@ def _time(seconds: float) -> datetime:
         return (datetime.min if seconds < 0 else datetime.max).replace(tzinfo=UTC)
 
 
-def meant(connection: Connection, chat: str) -> str:
+def stored_chat(connection: Connection, chat: str) -> str:
     """CHAT as it is kept, where somebody asks for it by the name it had before that."""
-    name = kept(chat)
+    name = storable(chat)
     found = connection.execute("SELECT 1 FROM chats WHERE name = ?", (name,)).fetchone()
-    return name if found else kept(chat_name(chat)[0])
+    return name if found else storable(chat_name(chat)[0])
 
 
-def kept(name: str) -> str:
+def storable(name: str) -> str:
     """NAME as a table takes it: without halves of characters."""
     return name if name.isascii() else name.encode("utf-8", "replace").decode()
 
 
-def deeds(connection: Connection) -> list[Deed]:
+def range_commits(connection: Connection) -> list[RangeCommit]:
     """The deeds that were put, the newest first."""
     rows = connection.execute(
         "SELECT oid, undoes, partly, closes, chat, covers FROM deeds ORDER BY place DESC"
     )
     return [
-        Deed(
+        RangeCommit(
             oid,
             tuple(undoes.split()),
             tuple(partly.split()),
@@ -334,7 +334,7 @@ def deeds(connection: Connection) -> list[Deed]:
     ]
 
 
-def put_deeds(connection: Connection, found: Iterable[Deed], *, anew: bool) -> None:
+def put_range_commits(connection: Connection, found: Iterable[RangeCommit], *, anew: bool) -> None:
     """Take in deeds, the oldest first; ANEW: those before are none any more."""
     if anew:
         connection.execute("DELETE FROM deeds")

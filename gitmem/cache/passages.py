@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from gitmem.cache.database import Connection, Form, portions
+from gitmem.cache.database import Connection, Schema, chunks
 from gitmem.cache.scoring import BALLAST, WORDS
 
-FORM = Form(
+SCHEMA = Schema(
     6,
     f"""
     CREATE TABLE states (source TEXT PRIMARY KEY, tree TEXT NOT NULL) WITHOUT ROWID;
@@ -31,11 +31,11 @@ FORM = Form(
     {BALLAST}
     """,
 )
-Known = dict[tuple[str, ...], list[int]]
+KnownRows = dict[tuple[str, ...], list[int]]
 """Rows by the terms they have."""
 
 
-class Place(NamedTuple):
+class PassageRow(NamedTuple):
     """A passage, and the file it stands in."""
 
     id: int
@@ -56,7 +56,7 @@ class Place(NamedTuple):
     status: str
 
 
-class Content(NamedTuple):
+class FileContent(NamedTuple):
     """A file as it is to be found; None for one that cannot be read."""
 
     path: str
@@ -96,10 +96,10 @@ def forget_all(connection: Connection, source: str) -> None:
     connection.execute("DELETE FROM states WHERE source = ?", (source,))
 
 
-def places(connection: Connection, ids: Sequence[int]) -> Mapping[int, Place]:
+def passage_rows(connection: Connection, ids: Sequence[int]) -> Mapping[int, PassageRow]:
     """The passages with these ids."""
-    found: dict[int, Place] = {}
-    for part, marks in portions(ids):
+    found: dict[int, PassageRow] = {}
+    for part, marks in chunks(ids):
         rows = connection.execute(
             "SELECT p.id, f.source, f.path, f.blob, p.start, p.stop, p.line, p.last, p.heading,"
             " p.slug, CASE p.slug WHEN '' THEN f.key ELSE p.key END,"
@@ -109,7 +109,7 @@ def places(connection: Connection, ids: Sequence[int]) -> Mapping[int, Place]:
             part,
         )
         for number, source, raw, *rest in rows:
-            found[number] = Place(number, source, _path(raw), *rest)
+            found[number] = PassageRow(number, source, _path(raw), *rest)
     return found
 
 
@@ -135,9 +135,9 @@ def row_of(connection: Connection, source: str, path: str) -> int | None:
     return None if found is None else int(found[0])
 
 
-def rows_in(connection: Connection, row: int) -> Known:
+def rows_in(connection: Connection, row: int) -> KnownRows:
     """The passages of a file, by what they are found by."""
-    found: Known = {}
+    found: KnownRows = {}
     for number, *words in connection.execute(
         "SELECT p.id, w.text, w.before, w.after, w.head"
         " FROM passages AS p JOIN words AS w ON w.rowid = p.id WHERE p.document = ?",

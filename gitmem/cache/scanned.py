@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FORM = "6"
 """Counted up whenever a rule or the sense of a row changes: then all is searched again, once."""
 NAME = "scanned"
-BESIDE = "scanned-refs"
+REFS_NAME = "scanned-refs"
 """The same for what other refs lead to. No write reads it: it has as many ids as there are refs."""
 _MOST_AT_ONCE = 16 * 1024
 
@@ -40,7 +40,7 @@ class Scanned(NamedTuple):
 NOTHING = Scanned()
 
 
-class Beside(NamedTuple):
+class ScannedRefs(NamedTuple):
     """What is known of commits that other refs lead to, and the branch does not."""
 
     tips: frozenset[str] = frozenset()
@@ -59,13 +59,13 @@ def read_scanned(gitdir: Path) -> Scanned:
         return NOTHING
 
 
-def read_beside(gitdir: Path) -> Beside:
+def read_scanned_refs(gitdir: Path) -> ScannedRefs:
     """The same for other refs."""
     try:
-        tips, *rows, _ = _lines(gitdir, BESIDE)
-        return Beside(frozenset(tips.split()), tuple(map(_exposed, rows)))
+        tips, *rows, _ = _lines(gitdir, REFS_NAME)
+        return ScannedRefs(frozenset(tips.split()), tuple(map(_exposed, rows)))
     except (OSError, ValueError):
-        return Beside()
+        return ScannedRefs()
 
 
 def _lines(gitdir: Path, name: str) -> list[str]:
@@ -116,9 +116,9 @@ def keep_scanned(gitdir: Path, known: Scanned) -> None:
     _keep(gitdir, NAME, (known.tip, known.left), known.found)
 
 
-def keep_beside(gitdir: Path, known: Beside) -> None:
+def keep_scanned_refs(gitdir: Path, known: ScannedRefs) -> None:
     """Remember it for other refs."""
-    _keep(gitdir, BESIDE, (" ".join(sorted(known.tips)),), known.found)
+    _keep(gitdir, REFS_NAME, (" ".join(sorted(known.tips)),), known.found)
 
 
 def _keep(gitdir: Path, name: str, head: Iterable[str], found: Iterable[Exposed]) -> None:
@@ -132,7 +132,7 @@ def _form(text: str) -> str:
     return f"{FORM} {zlib.crc32(text.encode('ascii')):08x}"
 
 
-def carried_on(known: Scanned, since: str, tip: str) -> Scanned:
+def advanced(known: Scanned, since: str, tip: str) -> Scanned:
     """What is known where all commits from SINCE to TIP came through our doors."""
     if not since:
         return known

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import log
 
-from gitmem.cache.database import Connection, portions
+from gitmem.cache.database import Connection, chunks
 from gitmem.model.language.prompts import Sentence
 from gitmem.model.language.ranking import Found
 from gitmem.model.language.words import is_unspaced
@@ -39,11 +39,11 @@ ENOUGH = 6
 """Words that nothing has: what has as much of a sentence as they weigh has all of it."""
 HALVES = 0.5
 MORE = 64
-"""By how much more is looked at, where too little of what was found is wanted."""
+"""By how much more is looked at, where too little of what was found is accepts."""
 ALIKE = 1000
 """Passages that fit equally well, beyond which nobody looks for more of them."""
 
-Wanted = Callable[[int, int], bool]
+Accepts = Callable[[int, int], bool]
 """Whether a passage counts: its number, and that of its document."""
 
 
@@ -105,13 +105,13 @@ def find(
     rarity: Rarity,
     *,
     limit: int,
-    wanted: Wanted | None = None,
+    accepts: Accepts | None = None,
 ) -> list[Found]:
     """The passages that fit best, about LIMIT for each sentence, the best first."""
     best: dict[int, Found] = {}
     reach = max(map(rarity.reach, sentences), default=0.0)
     for number, sentence in enumerate(sentences):
-        for found in _matching(connection, sentence, number, limit, wanted):
+        for found in _matching(connection, sentence, number, limit, accepts):
             score = found.score * sentence.weight / reach
             known = best.get(found.id)
             if known is None or score > known.score:
@@ -120,7 +120,7 @@ def find(
 
 
 def _matching(
-    connection: Connection, sentence: Sentence, number: int, limit: int, wanted: Wanted | None
+    connection: Connection, sentence: Sentence, number: int, limit: int, accepts: Accepts | None
 ) -> list[Found]:
     """The passages that have any term of one sentence, with what bm25 makes of them."""
     most = limit
@@ -129,7 +129,7 @@ def _matching(
         found = [
             Found(row, document, score, number)
             for row, score, document in rows
-            if wanted is None or wanted(row, document)
+            if accepts is None or accepts(row, document)
         ]
         if len(rows) < most:
             return found
@@ -157,7 +157,7 @@ def _rows(connection: Connection, expression: str, most: int) -> list[tuple[int,
 def terms_in(connection: Connection, ids: Sequence[int]) -> Mapping[int, set[str]]:
     """The terms of passages, and of what stands above them."""
     found: dict[int, set[str]] = {}
-    for part, marks in portions(ids):
+    for part, marks in chunks(ids):
         query = f"SELECT rowid, text, head FROM words WHERE rowid IN ({marks})"
         for row, text, head in connection.execute(query, part):
             found[row] = {*text.split(), *head.split()}

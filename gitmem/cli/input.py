@@ -43,13 +43,13 @@ def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 def _message(number: int, line: bytes) -> Spoken:
     from gitmem.memory.transcripts.add import Spoken
-    from gitmem.model.secrets.find import repeated
+    from gitmem.model.secrets.find import redacted_quote
 
     given = _parsed(number, line, SAID)
     unknown = [key for key in given if key not in MESSAGE]
     if unknown:
         there = f"there are {', '.join(MESSAGE)}"
-        raise _bad(number, f"unknown key {repeated(unknown[0])}; {there}", SAID)
+        raise _bad(number, f"unknown key {redacted_quote(unknown[0])}; {there}", SAID)
     missing = [key for key in ("chat", "from", "text") if key not in given]
     if missing:
         raise _bad(number, f"{missing[0]!r} is missing", SAID)
@@ -67,9 +67,9 @@ def _moment(number: int, text: str) -> datetime:
     try:
         return datetime.fromisoformat(text)
     except ValueError as error:
-        from gitmem.model.secrets.find import repeated
+        from gitmem.model.secrets.find import redacted_quote
 
-        raise _bad(number, f"'at' is {repeated(text)}, which is no ISO time", SAID) from error
+        raise _bad(number, f"'at' is {redacted_quote(text)}, which is no ISO time", SAID) from error
 
 
 def _edit(number: int, line: bytes) -> Edit:

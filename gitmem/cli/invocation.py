@@ -17,7 +17,7 @@ from gitmem.cli.settings import Flags, Settings, resolve
 from gitmem.cli.style import Style, visible
 from gitmem.errors import BadInput
 from gitmem.model.hints import Call, Hint, Option, as_command, as_option, rendered
-from gitmem.model.text.quoting import quoted
+from gitmem.model.text.format import quoted
 
 if TYPE_CHECKING:
     from gitmem.memory.clock import Clock

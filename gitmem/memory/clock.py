@@ -110,6 +110,6 @@ def settings_in(store: Path) -> dict[str, str]:
         text = (store / ENV).read_text("utf-8", "replace")
     except OSError:
         return {}
-    from gitmem.model.secrets.dotenv import values  # only where there is a file to read
+    from gitmem.model.text.dotenv import values  # only where there is a file to read
 
     return values(text)

@@ -32,7 +32,7 @@ from gitmem.store.setup import (
 )
 
 if TYPE_CHECKING:
-    from gitmem.cache.layouts import Standing
+    from gitmem.cache.layouts import LastValid
     from gitmem.cache.scanned import Scanned, Stamp
     from gitmem.memory.clock import Clock
     from gitmem.memory.scope import LeftOutside
@@ -210,7 +210,7 @@ class Group:
         self.put_forward: list[PutForward] = []
         self.left_outside: list[LeftOutside] = []
         """Files that a failed `git merge` had reset and that our writers have put forward."""
-        self.standing: Standing | None = None
+        self.standing: LastValid | None = None
         """Which one counts at a commit that has none of its own."""
         self.gitdir = store.gitdir(name)
         heals = heals and self.keeps
@@ -581,12 +581,12 @@ def scanned_in(gitdir: Path) -> tuple[Scanned, bool]:
 
     The second is False where the lock tells of commits that do not follow what was searched.
     """
-    from gitmem.cache.scanned import carried_on, read_scanned
+    from gitmem.cache.scanned import advanced, read_scanned
 
     known, (since, tip) = read_scanned(gitdir), last_run(gitdir)
     if not since or since not in (known.tip, known.left) or has_open(gitdir, known):
         return known, False
-    return carried_on(known, since, tip), True
+    return advanced(known, since, tip), True
 
 
 def has_open(gitdir: Path, known: Scanned) -> bool:
@@ -600,15 +600,15 @@ def has_open(gitdir: Path, known: Scanned) -> bool:
     from gitmem.store.fsck.acknowledged import read_acknowledged
 
     done = read_acknowledged(gitdir)
-    return not all(done.covers(each.id, each.place) for each in known.found)
+    return not all(done.covers(each.id, each.location) for each in known.found)
 
 
 def keep_run(gitdir: Path, run: Run) -> None:
     """Write down which commits RUN vouches for: the lock is about to stop telling of them."""
-    from gitmem.cache.scanned import carried_on, keep_scanned, read_scanned
+    from gitmem.cache.scanned import advanced, keep_scanned, read_scanned
 
     stored = read_scanned(gitdir)
-    known = carried_on(stored, *run)
+    known = advanced(stored, *run)
     if known != stored and not has_open(gitdir, stored):
         keep_scanned(gitdir, known)
 

@@ -67,7 +67,7 @@ def unmade_files(snapshot: Snapshot, layout: Layout) -> Unmade:
 
 
 def _titled(layer: Layer) -> str:
-    return f"{layer.place} ({layer.label})" if layer.label else layer.place
+    return f"{layer.display_path} ({layer.label})" if layer.label else layer.display_path
 
 
 def dated_part(pattern: str) -> Callable[[str], str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem.cache.layouts import Standing, keep_standing, remember, remembered, standing
+from gitmem.cache.layouts import LastValid, keep_last_valid, last_valid, load_layout, save_layout
 from gitmem.errors import BadInput, Damaged, LayoutRefused, Refused
 from gitmem.memory.clock import named_zone, zone_of
 from gitmem.model.layout.layout import EMPTY, FILE, Layout
@@ -93,7 +93,7 @@ class Silenced(Record):
 
     def words(self, group: str) -> str:
         """What somebody should know, and do, in GROUP."""
-        from gitmem.model.text.quoting import quoted  # only where there is such a file
+        from gitmem.model.text.format import quoted  # only where there is such a file
 
         remove = f"gitmem -g {quoted(group)} rm {quoted(self.path)}"
         return (
@@ -151,11 +151,11 @@ def check_layout(data: bytes, current: Layout) -> None:
 
 def _read(group: Group, blob: str) -> Layout:
     """The layout in BLOB, from memory, from the cache, or from the file itself."""
-    layout = group.layouts.get(blob) or remembered(group.gitdir, blob)
+    layout = group.layouts.get(blob) or load_layout(group.gitdir, blob)
     if layout is None:
         layout = checked(_content(group, blob), lenient=True)
         if group.keeps:
-            remember(group.gitdir, blob, layout)
+            save_layout(group.gitdir, blob, layout)
     group.layouts[blob] = layout
     return layout
 
@@ -202,7 +202,7 @@ def checked(data: bytes, *, lenient: bool = False) -> Layout:
 
 def _last_valid(group: Group, snapshot: Snapshot, broken: str) -> str:
     """The newest version before SNAPSHOT that can be read; each look goes on from the last one."""
-    known = group.standing or standing(group.gitdir)
+    known = group.standing or last_valid(group.gitdir)
     last, steps, found = broken, 0, ""
     with suppress(Damaged):  # what cannot be read is not the last word on the rest
         for commit in group.repository.history(snapshot.commit):
@@ -218,9 +218,9 @@ def _last_valid(group: Group, snapshot: Snapshot, broken: str) -> str:
                 found = known.blob  # as the next step would find, without reading for it
                 break
             last = blob
-        group.standing = Standing(snapshot.commit, found)
+        group.standing = LastValid(snapshot.commit, found)
         if steps >= WORTH_KEEPING and group.keeps:
-            keep_standing(group.gitdir, group.standing)
+            keep_last_valid(group.gitdir, group.standing)
     return found
 
 

@@ -15,7 +15,7 @@ from gitmem.memory.layouts import checked, layout_at
 from gitmem.model.layout.layout import FILE, Layout, fits
 from gitmem.model.scope import EVERYTHING, NOTHING, Scope, fixed_part, scope_of
 from gitmem.model.secrets.find import redact
-from gitmem.model.text.quoting import quoted
+from gitmem.model.text.format import quoted
 from gitmem.store.objects.database import blob_id
 from gitmem.store.repository import Snapshot
 from gitmem.store.worktree.ignored import Ignored

@@ -123,12 +123,12 @@ class Parsed(NamedTuple):
         return tuple(trailer for trailer in self.trailers if not _is_standard(trailer[0]))
 
 
-def compose(note: Note, said: str = "") -> str:
+def compose(note: Note, original: str = "") -> str:
     """The message of a commit, ready for git.
 
-    What a commit made elsewhere SAID stands instead of subject and reason.
+    What a commit made elsewhere said (ORIGINAL) stands instead of subject and reason.
     """
-    words = [_body(said)] if said.strip() else [subject(note), _body(note.reason)]
+    words = [_body(original)] if original.strip() else [subject(note), _body(note.reason)]
     paragraphs = [*words, _block(note)]
     return "\n\n".join(filter(None, paragraphs)) + "\n"
 

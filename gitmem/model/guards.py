@@ -7,10 +7,12 @@ named when it merely should not have been made.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from gitmem.errors import (
+    EntryRefused,
     FrontmatterRefused,
     LayoutRefused,
     MarkersFound,
@@ -20,10 +22,14 @@ from gitmem.errors import (
     TooBig,
 )
 from gitmem.model.layout.layout import FILE as LAYOUT_FILE
+from gitmem.model.layout.layout import Layer, budget_percent, budget_state
 from gitmem.model.paths import is_path
 from gitmem.model.secrets import find as secrets
 from gitmem.model.text import frontmatter
-from gitmem.model.text.quoting import quoted
+from gitmem.model.text.format import human_size, quoted
+
+if TYPE_CHECKING:
+    from gitmem.model.entries.blocks import Entry
 
 MAX_FILE = 1024 * 1024
 MAX_MESSAGE = 16 * 1024
@@ -87,7 +93,7 @@ def check_secrets(
     path: str, data: bytes, before: bytes | None = None, allow: Iterable[str] = ()
 ) -> None:
     """Refuse text that holds a credential which was not in the file before."""
-    found = secrets.new_in_bytes(data, before, allow)
+    found = secrets.find_new_in_bytes(data, before, allow)
     if found:
         first = found[0]
         raise SecretFound(
@@ -119,7 +125,7 @@ def check_markers(path: str, data: bytes, before: bytes | None = None) -> None:
 def _new_conflicts(data: bytes, before: bytes | None) -> list[int]:
     if b"<<<<<<<" not in data:
         return []
-    from gitmem.model.text.conflict_markers import new_conflicts  # hardly any text has them
+    from gitmem.model.text.merge import new_conflicts  # hardly any text has them
 
     return new_conflicts(data, before)
 
@@ -143,7 +149,7 @@ def check_message_text(what: str, text: str) -> None:
 
 
 @lru_cache(maxsize=64)
-def _found(text: str) -> list[secrets.Finding]:
+def _found(text: str) -> list[secrets.SecretMatch]:
     """The findings in a short text: the same names come again and again."""
     return secrets.find(text)
 
@@ -228,10 +234,10 @@ def hold_rule(
 def _content_rule(path: str, data: bytes, before: bytes | None, allow_markers: bool) -> str:
     if len(data) > MAX_FILE:
         return "too-big"
-    named = secrets.found_in_name(path)
+    named = secrets.find_in_path(path)
     if named:
         return f"{NAME_RULE}: {named[0].rule}"
-    found = secrets.new_in_bytes(data, before)
+    found = secrets.find_new_in_bytes(data, before)
     if found:
         return f"secret: {found[0].rule}, line {found[0].line}"
     marked = [] if allow_markers else _new_conflicts(data, before)
@@ -271,3 +277,82 @@ def _layout_violation(data: bytes) -> list[str]:
 
 def _text(data: bytes) -> str:
     return data.decode("utf-8", "replace")
+
+
+def write_warnings(
+    layer: Layer,
+    path: str,
+    data: bytes,
+    before: bytes | None = None,
+    *,
+    entry: str = "",
+    today: str = "",
+) -> Iterator[str]:
+    """One sentence for each thing that is worth a thought; a strict layer refuses instead."""
+    yield from _size_warning(layer, path, len(data))
+    if layer.kind == "log" and layer.holds(path):
+        yield from _day_warning(layer, path, data, today)
+    text = data.decode("utf-8", "replace")
+    if layer.kind == "journal" and layer.render == "summary":
+        yield from _summary_warning(path, text, (before or b"").decode("utf-8", "replace"))
+    if entry:
+        yield from _entry_warnings(layer, text, entry)
+    elif layer.kind == "entries":
+        yield from _new_entry_warnings(layer, text, (before or b"").decode("utf-8", "replace"))
+
+
+def _size_warning(layer: Layer, path: str, size: int) -> Iterator[str]:
+    state = budget_state(layer, size)
+    if state == "ok":
+        return
+    used = f"{human_size(size)} of {human_size(layer.budget)} ({budget_percent(layer, size)} %)"
+    what = "over its budget" if state == "over" else "near its budget"
+    yield f"{path} is {what}: {used}; move what is past elsewhere"
+
+
+def _day_warning(layer: Layer, path: str, data: bytes, today: str) -> Iterator[str]:
+    from gitmem.model.layout.archives import header_day
+
+    day = header_day(layer, data)
+    if day and str(day) < today:
+        yield f"{path} is the log of {day}; `gitmem rotate` keeps it and begins today's"
+
+
+def _summary_warning(path: str, text: str, before: str) -> Iterator[str]:
+    from gitmem.model.text.plain_frontmatter import read_fields
+
+    now, old = read_fields(text).get("summary"), read_fields(before).get("summary")
+    if not now:
+        yield f"{path} has no summary, so a prompt will not show it: add --summary"
+    elif old and old != now:
+        yield f"the summary of {path} was {str(old)!r} until now"
+
+
+def _entry_warnings(layer: Layer, text: str, name: str) -> Iterator[str]:
+    from gitmem.model.entries.blocks import find, matching, parse
+
+    entries = parse(text, layer.fields)
+    yield from check_entry(matching(entries, name) or find(entries, name), layer)
+
+
+def _new_entry_warnings(layer: Layer, text: str, before: str) -> Iterator[str]:
+    """What there is to say about entries that were not there before, as they are now."""
+    from gitmem.model.entries.blocks import parse, wording
+
+    known = {wording(each.block) for each in parse(before, layer.fields)}
+    for each in parse(text, layer.fields):
+        if wording(each.block) not in known:
+            yield from check_entry(each, layer)
+
+
+def check_entry(entry: Entry, layer: Layer) -> tuple[str, ...]:
+    """What LAYER does not know about ENTRY; a strict one refuses it."""
+    from gitmem.model.entries.rules import invalid_values
+
+    found = invalid_values(entry, layer)
+    if found and layer.strict:
+        raise EntryRefused(
+            f"{layer.name} is strict: {found[0]}",
+            hint="say it as the layout has it, or take `strict` out of gitmem.yaml",
+        )
+    return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from gitmem.model.text.quoting import quoted
+from gitmem.model.text.format import quoted
 
 COMMAND_ONLY = frozenset(
     {"adopt", "check", "doctor", "edit", "groups", "init", "install", "link", "mcp", "schedule"}

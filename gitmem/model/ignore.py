@@ -38,7 +38,7 @@ def check_pattern(text: str) -> str:
             hint=f"name the file by its path: `gitmem held ignore './{text}'`",
             pattern=text,
         )
-    if all(set(part) == {"*"} for part in parts) or Pattern(text).fits(LAYOUT_FILE):
+    if all(set(part) == {"*"} for part in parts) or IgnorePattern(text).fits(LAYOUT_FILE):
         raise BadInput(
             f"the pattern {text!r} would ignore every file, or the layout",
             hint=EXAMPLES,
@@ -63,7 +63,7 @@ def exclude_line(pattern: str) -> str:
     return line[:-1] + "\\ " if line.endswith(" ") else line
 
 
-class Pattern:
+class IgnorePattern:
     """A pattern, ready to be compared."""
 
     def __init__(self, text: str) -> None:
@@ -88,13 +88,13 @@ class Pattern:
         return _is_whole(self._parts, path.rstrip("/").split("/"))
 
 
-class Rules:
+class IgnoreRules:
     """The rules of a `.gitignore` about paths from its own folder on; the last that fits counts."""
 
     def __init__(self, text: str) -> None:
         lines = text.removeprefix("\ufeff").splitlines()
         kept = [line for line in map(_trimmed, lines) if line.strip("!/") and line[0] != "#"]
-        self._rules = [(line[0] == "!", Pattern(_plain(line))) for line in kept]
+        self._rules = [(line[0] == "!", IgnorePattern(_plain(line))) for line in kept]
 
     def says(self, path: str) -> bool | None:
         """Whether PATH is ignored; None where no rule is about it. A folder ends with a slash."""

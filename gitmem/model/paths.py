@@ -80,7 +80,7 @@ def fold(name: str) -> str:
     # Decomposed first: a composed letter may fold to one whose marks stand in another order.
     if name.isascii():
         return name.casefold()
-    from gitmem.model.language.normal_forms import normal_form
+    from gitmem.model.language.unicode import normal_form
 
     return normal_form("NFD", normal_form("NFD", name).casefold())
 

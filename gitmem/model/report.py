@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import NamedTuple
 
-from gitmem.model.layout.budgets import KILO, human
 from gitmem.model.record import Record
-from gitmem.model.text.numbers import counted
+from gitmem.model.text.format import KILO, counted, human_size
 
 FADED = ("fading", "stale")
 """The states in which an entry is worth a look."""
@@ -252,7 +251,7 @@ def recommendations(found: Findings) -> Iterator[str]:
     """What to do, one sentence for each problem, the most pressing first."""
     for path, size, budget in found.over:
         yield (
-            f"{path} is over its budget ({human(size)} of {human(budget)}): "
+            f"{path} is over its budget ({human_size(size)} of {human_size(budget)}): "
             "say it in fewer words, and move what is past to reference/ or archive/"
         )
     if found.missing:

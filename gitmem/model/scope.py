@@ -99,7 +99,7 @@ def scope_of(layout: Layout) -> Scope:
     return Scope(tuple(dict.fromkeys(named)), layout.include, layout.ignore)
 
 
-def either(scopes: Iterable[Scope]) -> Scope:
+def union_of(scopes: Iterable[Scope]) -> Scope:
     """What is memory by at least one of SCOPES, before anybody knows which one counts."""
     found = list(scopes)
     return Scope(
@@ -129,9 +129,9 @@ def _named(layout: Layout) -> Iterator[str]:
         yield from filter(None, (layer.path, layer.rotated, layer.default))
         yield f"{layer.archive}/{DEEP}"
         if layer.rollup:
-            from gitmem.model.layout.rollups import place_of  # only where days become weeks
+            from gitmem.model.layout.rollups import pattern_of  # only where days become weeks
 
-            yield from (place_of(layer, "week"), place_of(layer, "month"))
+            yield from (pattern_of(layer, "week"), pattern_of(layer, "month"))
     yield from filter(None, (*layout.compact, layout.migrate.old, layout.migrate.new))
     yield from filter(None, (layout.migrate.into, *layout.allow))
 

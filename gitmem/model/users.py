@@ -22,7 +22,7 @@ _LONG = {code: char for char, code in _SHORT.items()}
 
 def encode_user(user: str, *, spelled: bool = False) -> str:
     """USER as one part of a path; SPELLED, every character of it is encoded."""
-    _check_said(user)
+    _check_given(user)
     name = "".join(_encoded(char, spelled) for char in user)
     if name[0] == ".":
         name = f"%2E{name[1:]}"
@@ -70,7 +70,7 @@ def name_of_user(
     whatever there is. The literal name comes first, if there is one; then one that people can read.
     LITERAL: a new name is the id itself, where that can be the name of a file.
     """
-    _check_said(user)
+    _check_given(user)
     if user in names and decode_user(user) == user and not is_taken(user):
         return user
     plain = encode_user(user)
@@ -118,7 +118,7 @@ def user_path(
     return check_path(place(name_of_user(user, names, is_taken, literal=literal)))
 
 
-def _check_said(user: str) -> None:
+def _check_given(user: str) -> None:
     if not user.strip():
         raise BadInput("a user's id cannot be empty", hint="for example --user telegram:123456")
 

@@ -16,34 +16,34 @@ from hypothesis import strategies as st
 from gitmem.cache.database import (
     BESIDE,
     MANY,
+    CacheBroken,
     Connection,
-    Form,
-    Question,
-    Spoilt,
-    ask,
-    portions,
-    throw_away,
+    Query,
+    Schema,
+    chunks,
+    discard,
+    run_query,
 )
 from gitmem.errors import Damaged
 from tests.support.processes import Crowd, Voice, alone
 
-FORM = Form(1, "CREATE TABLE facts (state INTEGER NOT NULL)")
+FORM = Schema(1, "CREATE TABLE facts (state INTEGER NOT NULL)")
 
 
-def at(state: int, *, keep: bool = True) -> Question:
+def at(state: int, *, keep: bool = True) -> Query:
     def bring(connection: Connection) -> None:
         connection.execute("DELETE FROM facts")
         connection.execute("INSERT INTO facts VALUES (?)", (state,))
 
-    return Question(lambda connection: read(connection) == [(state,)], bring, keep)
+    return Query(lambda connection: read(connection) == [(state,)], bring, keep)
 
 
 def read(connection: Connection) -> list[tuple[int]]:
     return connection.execute("SELECT state FROM facts").fetchall()
 
 
-def asked(path: Path, question: Question) -> list[tuple[int]]:
-    return ask(path, FORM, question, read)
+def asked(path: Path, question: Query) -> list[tuple[int]]:
+    return run_query(path, FORM, question, read)
 
 
 def stored(path: Path) -> list[tuple[int]]:
@@ -95,10 +95,10 @@ def test_a_file_cut_in_half_is_begun_anew(tmp_path: Path) -> None:
 def test_a_file_of_another_form_is_begun_anew(tmp_path: Path) -> None:
     path = tmp_path / "facts.db"
     asked(path, at(1))
-    other = Form(2, "CREATE TABLE others (state INTEGER)")
-    nothing = Question(lambda _: True, lambda _: None)
+    other = Schema(2, "CREATE TABLE others (state INTEGER)")
+    nothing = Query(lambda _: True, lambda _: None)
 
-    ask(path, other, nothing, lambda connection: connection.execute("SELECT * FROM others"))
+    run_query(path, other, nothing, lambda connection: connection.execute("SELECT * FROM others"))
 
     assert asked(path, at(1)) == [(1,)]
 
@@ -107,9 +107,9 @@ def test_a_file_that_was_filled_by_other_rules_is_begun_anew(tmp_path: Path) -> 
     path = tmp_path / "facts.db"
     asked(path, at(1))
 
-    anything = Question(lambda _: True, lambda _: None)
-    assert ask(path, FORM, anything, read) == [(1,)]
-    assert ask(path, FORM._replace(number=2), anything, read) == []
+    anything = Query(lambda _: True, lambda _: None)
+    assert run_query(path, FORM, anything, read) == [(1,)]
+    assert run_query(path, FORM._replace(number=2), anything, read) == []
 
 
 def test_nobody_waits_for_another_who_brings_it_up(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_what_stops_the_bringing_is_told_and_leaves_the_file_as_it_was(tmp_path:
         raise Damaged("damaged")
 
     with pytest.raises(Damaged, match="damaged"):
-        asked(path, Question(lambda _: False, broken))
+        asked(path, Query(lambda _: False, broken))
     assert stored(path) == [(1,)]
 
 
@@ -153,8 +153,8 @@ def test_without_a_place_the_answer_comes_from_memory_and_nothing_is_written(
 ) -> None:
     monkeypatch.chdir(tmp_path)
 
-    assert ask(None, FORM, at(1), read) == [(1,)]
-    assert ask(None, FORM, at(2, keep=False), read) == [(2,)]
+    assert run_query(None, FORM, at(1), read) == [(1,)]
+    assert run_query(None, FORM, at(2, keep=False), read) == [(2,)]
     assert list(tmp_path.iterdir()) == []
 
 
@@ -166,7 +166,7 @@ def test_what_goes_wrong_in_the_answer_is_told_and_costs_nothing(tmp_path: Path)
         raise Damaged("no answer")
 
     with pytest.raises(Damaged, match="no answer"):
-        ask(path, FORM, at(2), broken)
+        run_query(path, FORM, at(2), broken)
     assert stored(path) == [(1,)]
 
 
@@ -185,8 +185,8 @@ def test_a_file_whose_rows_make_no_sense_is_begun_anew(
             raise kind("torn")
         return found
 
-    question = at(1)._replace(is_there=lambda connection: bool(read(connection)))
-    assert ask(path, FORM, question, picky) == [(1,)]
+    question = at(1)._replace(is_current=lambda connection: bool(read(connection)))
+    assert run_query(path, FORM, question, picky) == [(1,)]
     assert stored(path) == [(1,)]
 
 
@@ -195,24 +195,24 @@ def test_a_mistake_that_is_no_fault_of_the_file_is_told(tmp_path: Path) -> None:
         raise TypeError("a mistake")
 
     with pytest.raises(TypeError, match="a mistake"):
-        ask(tmp_path / "facts.db", FORM, at(1), mistaken)
+        run_query(tmp_path / "facts.db", FORM, at(1), mistaken)
 
 
-WORDS = Form(1, "CREATE TABLE words (word TEXT NOT NULL)")
+WORDS = Schema(1, "CREATE TABLE words (word TEXT NOT NULL)")
 SECRET = "heron" * 20
 
 
-def saying(word: str, *, drops: str = "") -> Question:
+def saying(word: str, *, drops: str = "") -> Query:
     """Bring the words to WORD; a file that has DROPS must not be carried on."""
 
     def bring(connection: Connection) -> None:
         there = [found for (found,) in connection.execute("SELECT word FROM words")]
         if drops and drops in there:
-            raise Spoilt
+            raise CacheBroken
         connection.execute("DELETE FROM words")
         connection.execute("INSERT INTO words VALUES (?)", (word,))
 
-    return Question(lambda connection: words(connection) == [word], bring)
+    return Query(lambda connection: words(connection) == [word], bring)
 
 
 def words(connection: Connection) -> list[str]:
@@ -226,10 +226,10 @@ def bytes_of(path: Path) -> bytes:
 
 def test_a_file_that_holds_what_it_must_not_hold_is_begun_anew(tmp_path: Path) -> None:
     path = tmp_path / "words.db"
-    ask(path, WORDS, saying(SECRET), words)
+    run_query(path, WORDS, saying(SECRET), words)
     assert SECRET.encode() in bytes_of(path)
 
-    assert ask(path, WORDS, saying("stork", drops=SECRET), words) == ["stork"]
+    assert run_query(path, WORDS, saying("stork", drops=SECRET), words) == ["stork"]
 
     assert SECRET.encode() not in bytes_of(path)
     assert b"stork" in bytes_of(path)
@@ -243,7 +243,7 @@ def hold(voice: Voice, path: str) -> None:
         voice.hear()
         voice.say("second", read(connection))
 
-    ask(Path(path), FORM, Question(lambda _: True, lambda _: None), answer)
+    run_query(Path(path), FORM, Query(lambda _: True, lambda _: None), answer)
 
 
 def files_of(path: Path) -> set[str]:
@@ -259,15 +259,15 @@ def test_nobody_throws_away_what_another_has_open(tmp_path: Path) -> None:
         child = crowd.start(hold, str(path))
         assert child.hear() == ["first", [[1]]]
 
-        assert not throw_away(path)
+        assert not discard(path)
         assert path.exists()
 
         child.say("on")
         assert child.finish()[0] == ["second", [[1]]]
-    assert throw_away(path)
+    assert discard(path)
     assert files_of(path) == set()
-    assert throw_away(path)
-    assert not throw_away(tmp_path / "nowhere" / "facts.db")
+    assert discard(path)
+    assert not discard(tmp_path / "nowhere" / "facts.db")
 
 
 def test_who_reads_is_not_disturbed_by_who_brings_it_on(tmp_path: Path) -> None:
@@ -290,10 +290,10 @@ def test_a_spoilt_file_that_another_reads_is_passed_over(tmp_path: Path) -> None
 
     def spoilt(connection: Connection) -> None:
         if read(connection):
-            raise Spoilt
-        at(2).bring(connection)
+            raise CacheBroken
+        at(2).update(connection)
 
-    question = Question(lambda connection: read(connection) == [(2,)], spoilt)
+    question = Query(lambda connection: read(connection) == [(2,)], spoilt)
     with Crowd() as crowd:
         child = crowd.start(hold, str(path))
         child.hear()
@@ -310,7 +310,7 @@ def test_a_spoilt_file_that_another_reads_is_passed_over(tmp_path: Path) -> None
 ROWS = 400
 
 
-def many_at(state: int) -> Question:
+def many_at(state: int) -> Query:
     """A state of many rows, brought slowly: whoever sees half of it sees a wrong answer."""
 
     def bring(connection: Connection) -> None:
@@ -323,7 +323,7 @@ def many_at(state: int) -> Question:
     def is_there(connection: Connection) -> bool:
         return connection.execute("SELECT min(state) FROM facts").fetchone() == (state,)
 
-    return Question(is_there, bring)
+    return Query(is_there, bring)
 
 
 def read_slowly(connection: Connection) -> list[list[tuple[int]]]:
@@ -337,11 +337,11 @@ def ask_again_and_again(voice: Voice, path: str, seed: int, rounds: int) -> None
     for _ in range(rounds):
         state = chance.randint(1, 3)
         question = many_at(state)._replace(keep=chance.random() < 0.8)
-        for found in ask(Path(path), FORM, question, read_slowly):
+        for found in run_query(Path(path), FORM, question, read_slowly):
             if found != [(state,)] * ROWS:
                 voice.say("wrong", state, sorted(set(found)), len(found))
         if chance.random() < 0.05:
-            throw_away(Path(path))
+            discard(Path(path))
 
 
 def test_many_who_bring_and_read_at_once_all_get_right_answers(tmp_path: Path) -> None:
@@ -352,7 +352,7 @@ def test_many_who_bring_and_read_at_once_all_get_right_answers(tmp_path: Path) -
         said = [said for _, said in crowd.hear_out()]
 
     assert said == [["done"]] * 6
-    assert ask(path, FORM, many_at(9), read) == [(9,)] * ROWS
+    assert run_query(path, FORM, many_at(9), read) == [(9,)] * ROWS
     assert stored(path) == [(9,)] * ROWS
 
 
@@ -366,7 +366,7 @@ def die_bringing(voice: Voice, path: str, state: int) -> None:
         voice.say("half")
         voice.hear()
 
-    ask(Path(path), FORM, Question(lambda _: False, bring), read)
+    run_query(Path(path), FORM, Query(lambda _: False, bring), read)
 
 
 def test_who_is_killed_while_bringing_it_leaves_a_good_file(tmp_path: Path) -> None:
@@ -396,7 +396,7 @@ def test_the_log_of_who_was_killed_is_thrown_away_with_its_file(tmp_path: Path) 
         child.finish()
     assert f"{path.name}-wal" in files_of(path)
 
-    assert throw_away(path)
+    assert discard(path)
 
     assert files_of(path) == set()
     assert asked(path, at(1)) == [(1,)]
@@ -461,11 +461,11 @@ def ask_on_a_full_disk(voice: Voice, path: str) -> None:
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
     for state in (2, 3):
-        found = ask(Path(path), FORM, many_rows_at(state), read)
+        found = run_query(Path(path), FORM, many_rows_at(state), read)
         voice.say(state, len(found), sorted(set(found)))
 
 
-def many_rows_at(state: int) -> Question:
+def many_rows_at(state: int) -> Query:
     def bring(connection: Connection) -> None:
         connection.execute("DELETE FROM facts")
         connection.executemany("INSERT INTO facts VALUES (?)", [(state,)] * 20_000)
@@ -473,7 +473,7 @@ def many_rows_at(state: int) -> Question:
     def is_there(connection: Connection) -> bool:
         return connection.execute("SELECT min(state) FROM facts").fetchone() == (state,)
 
-    return Question(is_there, bring)
+    return Query(is_there, bring)
 
 
 @pytest.mark.parametrize("begun", [False, True])
@@ -491,7 +491,7 @@ def test_a_disk_that_takes_no_more_is_no_reason_to_fail(tmp_path: Path, begun: b
 
 @given(st.lists(st.integers(), max_size=3 * MANY))
 def test_portions_are_what_a_statement_takes(values: list[int]) -> None:
-    found = list(portions(values))
+    found = list(chunks(values))
 
     assert [each for part, _ in found for each in part] == values
     assert all(1 <= len(part) <= MANY for part, _ in found)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from gitmem.cache import layouts
-from gitmem.cache.layouts import Standing, keep_standing, remember, remembered, standing
+from gitmem.cache.layouts import LastValid, keep_last_valid, last_valid, load_layout, save_layout
 from gitmem.model.layout.layout import Compaction, Layer, Layout, Migration
 
 BLOB = "b" * 40
@@ -19,7 +19,7 @@ LAYOUT = Layout(
     compact=Compaction("a.md", "{date}.md"),
     migrate=Migration("old.md", "new.md"),
 )
-FOUND = Standing("c" * 40, BLOB)
+FOUND = LastValid("c" * 40, BLOB)
 
 
 class Grown(NamedTuple):
@@ -32,8 +32,8 @@ class Grown(NamedTuple):
 @pytest.fixture
 def gitdir(tmp_path: Path) -> Path:
     (tmp_path / "gitmem").mkdir()
-    remember(tmp_path, BLOB, LAYOUT)
-    keep_standing(tmp_path, FOUND)
+    save_layout(tmp_path, BLOB, LAYOUT)
+    keep_last_valid(tmp_path, FOUND)
     return tmp_path
 
 
@@ -52,14 +52,14 @@ def other_shape(place: int) -> Callable[[pytest.MonkeyPatch], None]:
 
 
 def test_what_was_kept_is_found_again(gitdir: Path) -> None:
-    assert remembered(gitdir, BLOB) == LAYOUT
-    assert standing(gitdir) == FOUND
-    keep_standing(gitdir, Standing("d" * 40, ""))
-    assert standing(gitdir) == Standing("d" * 40, "")
+    assert load_layout(gitdir, BLOB) == LAYOUT
+    assert last_valid(gitdir) == FOUND
+    keep_last_valid(gitdir, LastValid("d" * 40, ""))
+    assert last_valid(gitdir) == LastValid("d" * 40, "")
 
 
 def test_of_another_blob_nothing_is_known(gitdir: Path) -> None:
-    assert remembered(gitdir, "a" * 40) is None
+    assert load_layout(gitdir, "a" * 40) is None
 
 
 @pytest.mark.parametrize("change", [other_form, other_version, *map(other_shape, range(4))])
@@ -68,8 +68,8 @@ def test_another_gitmem_looks_for_itself(
 ) -> None:
     change(monkeypatch)
 
-    assert remembered(gitdir, BLOB) is None
-    assert standing(gitdir) is None
+    assert load_layout(gitdir, BLOB) is None
+    assert last_valid(gitdir) is None
 
 
 @pytest.mark.parametrize("name", ["layout", "layout-standing"])
@@ -79,5 +79,5 @@ def test_what_is_torn_or_of_an_older_form_is_not_believed(gitdir: Path, name: st
 
     for data in (b"", whole[:-1], whole[: len(whole) // 2], whole + b"x", b"c\nb\n", b"\xff\n\n\n"):
         path.write_bytes(data)
-        assert remembered(gitdir, BLOB) is None or name != "layout"
-        assert standing(gitdir) is None or name != "layout-standing"
+        assert load_layout(gitdir, BLOB) is None or name != "layout"
+        assert last_valid(gitdir) is None or name != "layout-standing"

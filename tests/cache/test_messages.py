@@ -15,30 +15,30 @@ from hypothesis import strategies as st
 from gitmem.cache.database import Connection
 from gitmem.cache.fill_messages import put
 from gitmem.cache.messages import (
-    FORM,
+    SCHEMA,
     TREE,
-    Deed,
-    Where,
+    MessagePassage,
+    RangeCommit,
     batches_of,
     by_batch,
     chats,
     clear,
     counts,
     day_of,
-    deeds,
     forget,
     known,
     last_number,
+    message_passages,
     newest,
     numbers_in,
-    places,
-    put_deeds,
+    put_range_commits,
+    range_commits,
     senders,
     set_state,
     state,
 )
 from gitmem.cache.scoring import FILLING, Rarity, find
-from gitmem.model.language.prompts import sentences_asked
+from gitmem.model.language.prompts import query_sentences
 from gitmem.model.language.words import terms_of
 from gitmem.model.transcripts.batches import Message, key_of
 from gitmem.model.transcripts.intervals import Range
@@ -66,7 +66,7 @@ QUERIES = ["heron invoices", "hello", "数据库", "ada", "bob 8 February", "why
 def table() -> Iterator[Connection]:
     connection = sqlite3.connect(":memory:", isolation_level=None)
     try:
-        connection.executescript(FORM.tables)
+        connection.executescript(SCHEMA.tables)
         yield connection
     finally:
         connection.close()
@@ -108,7 +108,7 @@ def everything(connection: Connection) -> list[tuple[object, ...]]:
     """All that is known of each passage, but for its number and its batch."""
     rows = connection.execute("SELECT rowid, text, before, after, head FROM words WHERE rowid > 0")
     words = {number: rest for number, *rest in rows}
-    there = places(connection, list(words))
+    there = message_passages(connection, list(words))
     days = dict(connection.execute("SELECT id, document FROM passages"))
     assert words.keys() == there.keys() == days.keys()
     return sorted(
@@ -118,10 +118,10 @@ def everything(connection: Connection) -> list[tuple[object, ...]]:
     )  # fmt: skip
 
 
-def found(connection: Connection, query: str) -> list[tuple[Where, float]]:
-    sentences = sentences_asked(query, anything=True)
+def found(connection: Connection, query: str) -> list[tuple[MessagePassage, float]]:
+    sentences = query_sentences(query, anything=True)
     rows = find(connection, sentences, Rarity(connection, sentences), limit=1000)
-    there = places(connection, [each.id for each in rows])
+    there = message_passages(connection, [each.id for each in rows])
     return [(there[each.id], round(each.score, 9)) for each in rows]
 
 
@@ -292,7 +292,7 @@ def test_a_place_says_where_a_message_is() -> None:
         put(connection, [("2026/7.jsonl", "b10b", [message])])
         ((where, _),) = found(connection, "heron")
 
-    expected = Where(1, 7, 2, 11, "2026/7.jsonl", "b10b", "ada", "work", at(3).timestamp())
+    expected = MessagePassage(1, 7, 2, 11, "2026/7.jsonl", "b10b", "ada", "work", at(3).timestamp())
     assert where == expected
 
 
@@ -302,7 +302,7 @@ def test_more_than_a_statement_takes_values_can_be_looked_up() -> None:
         connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 999)
         put(connection, parted(messages, set(range(0, 2500, 50))))
 
-        assert len(places(connection, range(1, 2501))) == 2500
+        assert len(message_passages(connection, range(1, 2501))) == 2500
         assert len(known(connection, [key_of("work", each.id) for each in messages])) == 2500
         numbers = [each.number for each in messages]
         assert batches_of(connection, numbers) == [
@@ -341,7 +341,7 @@ def test_after_all_is_forgotten_nothing_is_found_and_all_can_come_again() -> Non
         put(connection, [batch(messages)])
         forget(connection, [b"12345678"])
         set_state(connection, TREE, "abc")
-        put_deeds(connection, [Deed("1", closes=Range(1, 2))], anew=True)
+        put_range_commits(connection, [RangeCommit("1", closes=Range(1, 2))], anew=True)
 
         clear(connection)
 
@@ -366,7 +366,7 @@ def test_states_are_kept_by_name() -> None:
 
 
 DEEDS = st.builds(
-    Deed,
+    RangeCommit,
     st.integers(1, 10**6).map(lambda number: f"{number:040x}"),
     st.lists(st.sampled_from(["a" * 40, "b" * 40])).map(tuple),
     st.lists(st.sampled_from(["e" * 40])).map(tuple),
@@ -383,13 +383,13 @@ DEEDS = st.builds(
 
 
 @given(st.lists(DEEDS, unique_by=lambda deed: deed.oid), st.integers(0, 10))
-def test_deeds_come_back_the_newest_first(done: list[Deed], cut: int) -> None:
+def test_deeds_come_back_the_newest_first(done: list[RangeCommit], cut: int) -> None:
     with table() as connection:
-        put_deeds(connection, [Deed("x")], anew=True)
-        put_deeds(connection, done[:cut], anew=True)
-        put_deeds(connection, done[cut:], anew=False)
+        put_range_commits(connection, [RangeCommit("x")], anew=True)
+        put_range_commits(connection, done[:cut], anew=True)
+        put_range_commits(connection, done[cut:], anew=False)
 
-        assert deeds(connection) == done[::-1]
+        assert range_commits(connection) == done[::-1]
 
 
 @pytest.mark.parametrize("name", ["\ud800", "a\udcff b", "\0", "'; --", "", " ", "名前"])

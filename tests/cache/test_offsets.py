@@ -9,7 +9,14 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from gitmem.cache.offsets import FORM, MOST, NAME, Offset, keep_offsets, read_offsets
+from gitmem.cache.progress import (
+    MOST,
+    OFFSETS_FORM,
+    OFFSETS_NAME,
+    Offset,
+    keep_offsets,
+    read_offsets,
+)
 
 OFFSETS = st.dictionaries(
     st.text(),
@@ -45,13 +52,13 @@ def test_what_was_kept_is_read_back(gitdir: Path, offsets: dict[str, Offset]) ->
 
 
 @given(st.binary() | JSON.map(lambda value: json.dumps(value).encode()))
-@example(json.dumps([FORM, [["a", [float("inf"), 1, "x", 0, ""]]]]).encode())
-@example(json.dumps([FORM, [["a", [1, 1, "x", 10**400, ""]]]]).encode())
-@example(json.dumps([FORM, {"a": [1, 2, 3, 4, 5]}]).encode())
+@example(json.dumps([OFFSETS_FORM, [["a", [float("inf"), 1, "x", 0, ""]]]]).encode())
+@example(json.dumps([OFFSETS_FORM, [["a", [1, 1, "x", 10**400, ""]]]]).encode())
+@example(json.dumps([OFFSETS_FORM, {"a": [1, 2, 3, 4, 5]}]).encode())
 @example(b"[" * 100_000)
 @shared_folder
 def test_a_file_that_says_something_else_is_as_good_as_none(gitdir: Path, data: bytes) -> None:
-    (gitdir / "gitmem" / NAME).write_bytes(data)
+    (gitdir / "gitmem" / OFFSETS_NAME).write_bytes(data)
 
     found = read_offsets(gitdir)
 
@@ -61,13 +68,15 @@ def test_a_file_that_says_something_else_is_as_good_as_none(gitdir: Path, data: 
 @pytest.mark.parametrize("row", [[1, 2], [1, 2, "x", "y", ""], None, "abcde", [[], 1, "x", 0, ""]])
 def test_a_row_that_is_none_makes_everything_be_read_again(gitdir: Path, row: object) -> None:
     good = ["good", [1, 2, "x", 0.0]]
-    (gitdir / "gitmem" / NAME).write_text(json.dumps([FORM, [good, ["bad", row]]]))
+    (gitdir / "gitmem" / OFFSETS_NAME).write_text(json.dumps([OFFSETS_FORM, [good, ["bad", row]]]))
 
     assert read_offsets(gitdir) == {}
 
 
 def test_another_form_is_not_read(gitdir: Path) -> None:
-    (gitdir / "gitmem" / NAME).write_text(json.dumps([FORM + 1, [["a", [1, 2, "x", 0.0]]]]))
+    (gitdir / "gitmem" / OFFSETS_NAME).write_text(
+        json.dumps([OFFSETS_FORM + 1, [["a", [1, 2, "x", 0.0]]]])
+    )
 
     assert read_offsets(gitdir) == {}
 

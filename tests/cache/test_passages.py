@@ -14,20 +14,20 @@ from hypothesis import strategies as st
 from gitmem.cache.database import Connection
 from gitmem.cache.fill_passages import put
 from gitmem.cache.passages import (
-    FORM,
-    Content,
-    Place,
+    SCHEMA,
+    FileContent,
+    PassageRow,
     file_of,
     forget,
     forget_all,
-    places,
+    passage_rows,
     set_state,
     states,
     unread,
 )
 from gitmem.cache.scoring import FILLING, Rarity, find
 from gitmem.model.entries.freshness import key_of, key_of_file
-from gitmem.model.language.prompts import sentences_asked
+from gitmem.model.language.prompts import query_sentences
 
 
 def talk(name: str) -> str:
@@ -74,14 +74,14 @@ Files = dict[tuple[str, str], bytes | None]
 def table() -> Iterator[Connection]:
     connection = sqlite3.connect(":memory:", isolation_level=None)
     try:
-        connection.executescript(FORM.tables)
+        connection.executescript(SCHEMA.tables)
         yield connection
     finally:
         connection.close()
 
 
-def contents(files: Mapping[str, bytes | None]) -> list[Content]:
-    return [Content(path, f"blob of {path!a}", data) for path, data in files.items()]
+def contents(files: Mapping[str, bytes | None]) -> list[FileContent]:
+    return [FileContent(path, f"blob of {path!a}", data) for path, data in files.items()]
 
 
 def ids(connection: Connection) -> list[int]:
@@ -96,16 +96,16 @@ def everything(connection: Connection) -> Counter[object]:
             "SELECT rowid, text, before, after, head FROM words WHERE rowid > 0"
         )
     }
-    there = places(connection, ids(connection))
+    there = passage_rows(connection, ids(connection))
     assert words.keys() == there.keys() == set(ids(connection))
     return Counter((each._replace(id=0), words[number]) for number, each in there.items())
 
 
 def answers(connection: Connection, query: str) -> dict[object, list[float]]:
     """What is found for QUERY: the scores at each place."""
-    sentences = sentences_asked(query)
+    sentences = query_sentences(query)
     found = find(connection, sentences, Rarity(connection, sentences), limit=1000)
-    there = places(connection, [each.id for each in found])
+    there = passage_rows(connection, [each.id for each in found])
     made: dict[object, list[float]] = {}
     for each in found:
         made.setdefault(there[each.id]._replace(id=0), []).append(round(each.score, 9))
@@ -170,7 +170,8 @@ def test_the_words_of_a_new_table_are_written_once_however_many() -> None:
         with table() as connection:
             connection.execute("BEGIN")
             files = [
-                Content(f"{n}.md", "0" * 40, f"## T{n}\n\nword{n}\n".encode()) for n in range(count)
+                FileContent(f"{n}.md", "0" * 40, f"## T{n}\n\nword{n}\n".encode())
+                for n in range(count)
             ]
             put(connection, "", files)
             connection.execute("COMMIT")
@@ -197,11 +198,11 @@ def test_a_line_at_the_beginning_moves_the_others_and_they_keep_their_rows() -> 
     text = paragraphs(100)
     with table() as connection:
         put(connection, "", contents({"log.md": text.encode()}))
-        before = places(connection, ids(connection))
+        before = passage_rows(connection, ids(connection))
 
         put(connection, "", contents({"log.md": f"{talk('Zoe')}\n\n{text}".encode()}))
 
-        after = places(connection, ids(connection))
+        after = passage_rows(connection, ids(connection))
         same = before.keys() & after.keys()
         assert len(same) >= len(before) - 2
         assert {after[each].line - before[each].line for each in same} == {2}
@@ -231,10 +232,10 @@ def test_a_file_that_is_gone_takes_every_word_with_it() -> None:
         }
 
 
-def found(connection: Connection, query: str) -> list[Place]:
-    sentences = sentences_asked(query, anything=True)
+def found(connection: Connection, query: str) -> list[PassageRow]:
+    sentences = query_sentences(query, anything=True)
     rows = find(connection, sentences, Rarity(connection, sentences), limit=100)
-    there = places(connection, [each.id for each in rows])
+    there = passage_rows(connection, [each.id for each in rows])
     return [there[each.id] for each in rows]
 
 
@@ -333,7 +334,7 @@ No fields.
 def test_an_entry_has_facts_of_its_own_and_what_is_none_has_those_of_its_file() -> None:
     with table() as connection:
         put(connection, "", contents({"birds.md": PAGE}))
-        there = [each._replace(id=0) for each in places(connection, ids(connection)).values()]
+        there = [each._replace(id=0) for each in passage_rows(connection, ids(connection)).values()]
 
     blocks = PAGE[PAGE.index(b"### Feed") :].split(b"### ")
     key, feed, stork = (
@@ -346,12 +347,12 @@ def test_an_entry_has_facts_of_its_own_and_what_is_none_has_those_of_its_file() 
     at.append((text.index("### Stork"), len(text) - 1))
     blob = "blob of 'birds.md'"
     assert there == [
-        Place(0, "", "birds.md", blob, *at[0], 1, 6, "", "", key, 2, "draft"),
-        Place(
+        PassageRow(0, "", "birds.md", blob, *at[0], 1, 6, "", "", key, 2, "draft"),
+        PassageRow(
             *(0, "", "birds.md", blob, *at[1], 8, 12, "Feed the heron", "feed-the-heron"),
             *(feed, 1, "active"),
         ),
-        Place(0, "", "birds.md", blob, *at[2], 14, 15, "Stork", "stork", stork, None, ""),
+        PassageRow(0, "", "birds.md", blob, *at[2], 14, 15, "Stork", "stork", stork, None, ""),
     ]
 
 
@@ -409,8 +410,8 @@ def test_more_passages_than_a_statement_takes_values_can_be_looked_up() -> None:
         connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 999)
         put(connection, "", contents({f"{number}.md": b"heron" for number in range(2100)}))
 
-        assert len(places(connection, ids(connection))) == 2100
-        assert places(connection, []) == {}
+        assert len(passage_rows(connection, ids(connection))) == 2100
+        assert passage_rows(connection, []) == {}
 
 
 def test_a_heading_without_end_is_not_stored_with_each_passage_below_it() -> None:

@@ -11,8 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gitmem.cache.database import Connection
-from gitmem.cache.scoring import BALLAST, WEIGHTS, WORDS, Rarity, Wanted, find, match, terms_in
-from gitmem.model.language.prompts import Sentence, sentences_asked
+from gitmem.cache.scoring import BALLAST, WEIGHTS, WORDS, Accepts, Rarity, find, match, terms_in
+from gitmem.model.language.prompts import Sentence, query_sentences
 from gitmem.model.language.ranking import Found
 from gitmem.model.language.words import terms_of
 
@@ -58,10 +58,10 @@ def found_in(
     connection: Connection,
     *sentences: Sentence,
     limit: int = 100,
-    wanted: Wanted | None = None,
+    wanted: Accepts | None = None,
 ) -> list[Found]:
     rarity = Rarity(connection, sentences)
-    return find(connection, sentences, rarity, limit=limit, wanted=wanted)
+    return find(connection, sentences, rarity, limit=limit, accepts=wanted)
 
 
 def scores(rows: Sequence[Row], *sentences: Sentence) -> dict[int, float]:
@@ -236,7 +236,7 @@ NASTY = st.sampled_from(SIGNS)
 @settings(max_examples=100)
 def test_no_question_is_an_error(query: str) -> None:
     with table([(terms_of(query),), ("alpha",)]) as connection:
-        sentences = sentences_asked(query, anything=True)
+        sentences = query_sentences(query, anything=True)
         found = found_in(connection, *sentences)
 
     assert bool(found) == bool(sentences)
@@ -316,6 +316,6 @@ def test_terms_are_those_of_a_passage_and_of_what_stands_above_it() -> None:
 
 def test_what_fills_a_small_table_is_never_found() -> None:
     with table([("alpha",)]) as connection:
-        everything = found_in(connection, *sentences_asked("alpha \ue000", anything=True))
+        everything = found_in(connection, *query_sentences("alpha \ue000", anything=True))
 
     assert [each.id for each in everything] == [1]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.model.layout.budgets import human
+from gitmem.model.text.format import human_size
 from tests.support.cli import Run
 from tests.support.days import LAYOUT, header
 from tests.support.git import git
@@ -256,7 +256,7 @@ def test_the_status_is_one_screen(gitmem: Run, files: Path) -> None:
     assert shown(said.out) == (
         "group   main\n"
         "layout  screens\n"
-        f"files   7 files, {human(total)} in {files}\n"
+        f"files   7 files, {human_size(total)} in {files}\n"
         "last    COMMIT  30 minutes ago, rotate log.md by agent\n"
         "snap    COMMIT  snapshot/2026-02-08, 30 minutes ago\n"
         "read    7 files; history not yet (see: gitmem check)\n"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.cli.style import Style, columns, delta, text_lines, visible, visible_text, width
-from gitmem.model.text.numbers import counted
+from gitmem.model.text.format import counted
 
 
 def test_columns_are_aligned_and_lines_not_padded() -> None:

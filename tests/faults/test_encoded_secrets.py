@@ -19,7 +19,7 @@ from gitmem.memory.transcripts.status import transcript_show
 from gitmem.memory.write.capture import capture
 from gitmem.memory.write.write import Edit, write
 from gitmem.model.guards import check_message_text, check_secrets, hold_rule
-from gitmem.model.secrets.find import find, found_in, redact
+from gitmem.model.secrets.find import find, find_in_bytes, redact
 from tests.support.disguises import DISGUISES, ENCODINGS, Disguise
 from tests.support.git import git_bytes
 from tests.support.histories import by_hand
@@ -70,17 +70,17 @@ def test_what_is_known_by_its_context_is_found_escaped_with_it(disguise: str) ->
 def test_every_kind_is_found_in_every_encoding_by_its_line(encoding: str) -> None:
     for rule, token in EVERY_TOKEN:
         data = f"é Übung\n\nkey {token}\n".encode(encoding)
-        assert (rule, 3) in {(each.rule, each.line) for each in found_in(data)}, rule
+        assert (rule, 3) in {(each.rule, each.line) for each in find_in_bytes(data)}, rule
     for rule, text, _ in CONTEXTS:
         data = f"é Übung\n\n{text}\n".encode(encoding)
-        assert rule in {each.rule for each in found_in(data)}, rule
+        assert rule in {each.rule for each in find_in_bytes(data)}, rule
 
 
 def test_an_encoding_is_found_behind_another_one() -> None:
     """As a shell leaves it that appends UTF-16 to a file of UTF-8."""
     token = narrow()["github-token"][0]
     for before in ("plain text\n", "an odd number\n"):
-        assert found_in(before.encode() + f"key {token}\r\n".encode("utf-16"))
+        assert find_in_bytes(before.encode() + f"key {token}\r\n".encode("utf-16"))
 
 
 def refused(act: Callable[[], object]) -> bool:

@@ -124,7 +124,7 @@ from gitmem.memory.write.count_edits import count_edits, is_unchanged
 from gitmem.memory.write.move import move, remove
 from gitmem.memory.write.open_edits import pending_edits
 from gitmem.memory.write.write import Allowed, Edit, write
-from gitmem.model.language.prompts import sentences_asked
+from gitmem.model.language.prompts import query_sentences
 from gitmem.model.layout.layout import EMPTY
 from gitmem.model.transcripts.batches import REF
 from tests.support.git import git_bytes
@@ -293,12 +293,12 @@ def in_sources(group: Group) -> object:
 def all_passages(group: Group) -> object:
     moment = moment_at(group, None)
     with sources_at(group, moment, shared=True) as found:
-        return find_passages(group, moment, found, sentences_asked(ASKED), lambda *_: True)
+        return find_passages(group, moment, found, query_sentences(ASKED), lambda *_: True)
 
 
 def all_heard(group: Group) -> object:
     tip = tip_of(group)
-    return tip and find_messages(group, tip, ASKED, sentences_asked(ASKED), limit=9)
+    return tip and find_messages(group, tip, ASKED, query_sentences(ASKED), limit=9)
 
 
 def closed(group: Group, summary: str, covers: str) -> object:

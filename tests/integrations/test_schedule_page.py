@@ -14,7 +14,7 @@ from gitmem.integrations.schedule.plan import JOBS, Plan, schedule_tasks, templa
 from gitmem.integrations.schedule.systemd import MARK
 from gitmem.memory.clock import SystemZone
 from gitmem.memory.group import time_now
-from gitmem.model.layout.layout import Saying
+from gitmem.model.layout.layout import TranscriptSettings
 from gitmem.resources import templates
 from tests.support.pages import numbers
 
@@ -61,7 +61,7 @@ def test_the_text_for_an_agent_has_its_thresholds_in_order() -> None:
     check_context_check(SHIPPED)
     assert fenced("text") == SHIPPED
     assert numbers(PAGE, "| `context-check`", "minutes") == {30, 1}
-    assert numbers(PAGE, "messages", "summarised") == {Saying().threshold}
+    assert numbers(PAGE, "messages", "summarised") == {TranscriptSettings().threshold}
 
 
 @pytest.mark.parametrize(

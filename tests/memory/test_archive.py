@@ -27,7 +27,7 @@ from gitmem.memory.recover.restore import restore
 from gitmem.memory.recover.undo import undo
 from gitmem.memory.write.move import move, remove
 from gitmem.memory.write.write import Edit, write
-from gitmem.model.entries.edit import parse
+from gitmem.model.entries.blocks import parse
 from gitmem.model.guards import MAX_FILE
 from gitmem.model.paths import is_path
 from tests.support.clocks import Clock

@@ -22,7 +22,7 @@ from gitmem.memory.entries.entries import entries
 from gitmem.memory.entries.targets import Target
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_of
-from gitmem.model.entries.edit import parse
+from gitmem.model.entries.blocks import parse
 from tests.support.clocks import Clock
 from tests.support.days import blamed
 from tests.support.git import git

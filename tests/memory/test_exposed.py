@@ -1122,7 +1122,7 @@ def test_whoever_searches_history_finds_what_is_beside_it(
 
     command(group)
 
-    assert [each.commit for each in scanned.read_beside(group.gitdir).found] == [bad]
+    assert [each.commit for each in scanned.read_scanned_refs(group.gitdir).found] == [bad]
 
 
 @pytest.mark.parametrize("look", [status, lambda group: None], ids=["after status", "at once"])
@@ -1246,6 +1246,6 @@ def test_damage_beside_the_branch_hides_nothing_else(group: Group, what: str) ->
 def test_a_torn_memory_of_refs_costs_one_more_search(group: Group) -> None:
     named_by("tag", "old")(group)
     before = status(group).secrets
-    (group.gitdir / "gitmem" / scanned.BESIDE).write_bytes(b"torn")
+    (group.gitdir / "gitmem" / scanned.REFS_NAME).write_bytes(b"torn")
 
     assert status(group).secrets == before != ()

@@ -29,7 +29,7 @@ from gitmem.memory.upkeep.rotate import rotate
 from gitmem.memory.write.capture import capture
 from gitmem.memory.write.move import move, remove
 from gitmem.memory.write.write import Edit, write
-from gitmem.model.entries.dates import Chronicle
+from gitmem.model.entries.dates import KnownDates
 from gitmem.model.entries.freshness import is_immune, state_of
 from gitmem.store.history import dating
 from tests.support.clocks import Clock
@@ -635,7 +635,7 @@ def test_a_memory_that_is_lost_at_the_wrong_moment_is_made_again(
     restore(old, DECISIONS, previous=True)
     data = cache_of(old).read_bytes()
 
-    def load_and_lose(path: Path, reading: str) -> Chronicle | None:
+    def load_and_lose(path: Path, reading: str) -> KnownDates | None:
         known = load(path, reading)
         if how == "gone":
             os.unlink(path)

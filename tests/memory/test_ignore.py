@@ -23,7 +23,7 @@ from gitmem.memory.write.count_edits import is_unchanged
 from gitmem.memory.write.move import move
 from gitmem.memory.write.open_edits import pending_edits
 from gitmem.model.guards import MAX_FILE
-from gitmem.model.ignore import Pattern, check_pattern, exclude_line, literal
+from gitmem.model.ignore import IgnorePattern, check_pattern, exclude_line, literal
 from tests.memory.test_held import SECRET
 from tests.support.clocks import Clock
 from tests.support.git import git
@@ -198,11 +198,11 @@ PARTS = st.text("ab*?[]!. ", min_size=1, max_size=4).filter(lambda part: part.st
 def test_a_literal_pattern_fits_its_path_and_what_lies_below(names: list[str]) -> None:
     path = "/".join(names)
 
-    assert Pattern(literal(path)).fits(path)
-    assert Pattern(literal(path)).fits(f"{path}/below")
-    assert Pattern(literal(path, folder=True)).fits(f"{path}/")
-    assert not Pattern(literal(path)).fits(f"{path}x")
-    assert not Pattern(literal(path)).fits(f"x/{path}")
+    assert IgnorePattern(literal(path)).fits(path)
+    assert IgnorePattern(literal(path)).fits(f"{path}/below")
+    assert IgnorePattern(literal(path, folder=True)).fits(f"{path}/")
+    assert not IgnorePattern(literal(path)).fits(f"{path}x")
+    assert not IgnorePattern(literal(path)).fits(f"x/{path}")
 
 
 PATTERNS = (
@@ -229,5 +229,5 @@ def test_patterns_are_read_as_git_reads_them(tmp_path: Path) -> None:
     for pattern in PATTERNS:
         (tmp_path / ".git" / "info" / "exclude").write_text(exclude_line(check_pattern(pattern)))
         asked = git(tmp_path, "check-ignore", "--stdin", input="\n".join(FILES), check=False)
-        fitting = {path for path in FILES if Pattern(pattern).fits(path)}
+        fitting = {path for path in FILES if IgnorePattern(pattern).fits(path)}
         assert fitting == set(asked.split()), pattern

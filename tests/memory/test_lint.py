@@ -8,7 +8,7 @@ from gitmem.memory.curate.lint import Lint, lint
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import shipped_layout
 from gitmem.memory.write.write import Allowed, Edit, write
-from gitmem.model.secrets.dotenv import copies, values
+from gitmem.model.text.dotenv import copies, values
 from tests.support.histories import edit, put
 from tests.support.samples import narrow
 

@@ -19,7 +19,7 @@ from gitmem.memory.upkeep.maintain import maintain
 from gitmem.memory.write.capture import capture
 from gitmem.memory.write.move import move
 from gitmem.memory.write.write import Allowed, Edit, write
-from gitmem.model.text.sections import joined, part
+from gitmem.model.entries.lines import join_sections, split_sections
 from tests.support.days import said_lines
 from tests.support.git import git
 from tests.support.histories import by_hand, edit, put
@@ -181,11 +181,11 @@ def test_parting_loses_no_line_and_leaves_no_section(
 ) -> None:
     data = (newline.join(lines) + (newline if ended else "")).encode()
 
-    rest, sections = part(data, "## Session Compaction ")
+    rest, sections = split_sections(data, "## Session Compaction ")
 
     assert sum(map(len, (rest, *sections))) == len(data)
-    assert part(rest, "## Session Compaction ").sections == ()
-    whole = joined(rest, *sections)
+    assert split_sections(rest, "## Session Compaction ").sections == ()
+    whole = join_sections(rest, *sections)
     assert said(whole) == said(data)
     assert whole.endswith(b"\n")
 

@@ -23,7 +23,7 @@ from gitmem.memory.recover.undo import undo
 from gitmem.memory.upkeep.rotate import Rotated, rotate
 from gitmem.memory.write.capture import capture
 from gitmem.memory.write.write import Allowed, Edit, write
-from gitmem.model.layout.daylog import header_day
+from gitmem.model.layout.archives import header_day
 from tests.support.clocks import Clock
 from tests.support.days import CURRENT, LAYER, blamed, header, said_lines, with_log
 from tests.support.git import git

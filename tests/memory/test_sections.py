@@ -18,7 +18,7 @@ from gitmem.memory.read.read import read
 from gitmem.memory.recover.restore import restore
 from gitmem.memory.recover.undo import undo
 from gitmem.memory.write.write import Edit, write
-from gitmem.model.entries.edit import parse
+from gitmem.model.entries.blocks import parse
 from tests.support.clocks import Clock
 from tests.support.days import said_lines
 from tests.support.git import git

@@ -14,7 +14,6 @@ from gitmem.model.transcripts.batches import (
     KEY,
     Message,
     batch_path,
-    blanked,
     chat_name,
     decode,
     decode_keys,
@@ -23,6 +22,7 @@ from gitmem.model.transcripts.batches import (
     encode_keys,
     is_batch,
     key_of,
+    redacted,
     span,
 )
 from tests.support.samples import in_context, narrow
@@ -213,6 +213,6 @@ CREDENTIALS = [
 def test_the_name_that_a_chat_gets_is_free_of_credentials_and_stays(name: str) -> None:
     kept, count = chat_name(name)
 
-    assert (count > 0, blanked(kept)[1]) == (True, 0)
+    assert (count > 0, redacted(kept)[1]) == (True, 0)
     assert chat_name(kept) == (kept, 0)
     assert chat_name(f"{name} x")[0] != f"{kept} x"

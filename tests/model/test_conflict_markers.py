@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gitmem.errors import MarkersFound
 from gitmem.model.guards import MARKERS_RULE, check_write, hold_rule
-from gitmem.model.text.conflict_markers import conflicts, new_conflicts
+from gitmem.model.text.merge import conflicts, new_conflicts
 
 OPEN, BASE, PARTED, CLOSE = "<" * 7, "|" * 7, "=" * 7, ">" * 7
 SET = f"{OPEN} HEAD\nours\n{PARTED}\ntheirs\n{CLOSE} side\n"

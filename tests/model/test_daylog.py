@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.errors import Conflict
-from gitmem.model.layout.daylog import MOST, fresh, headed, header_day, past_day, resting_place
+from gitmem.model.layout.archives import (
+    MOST_LOGS,
+    header_day,
+    new_log,
+    rotated_day,
+    rotated_path,
+    with_header,
+)
 from tests.support.days import LAYER
 
 DAY = date(2026, 2, 7)
@@ -49,20 +56,20 @@ def test_the_header_is_the_layouts_own() -> None:
     assert header_day(layer, b"= 2026-02-07 =\n") == DAY
     assert header_day(layer, b"# Session Log: 2026-02-07\n") is None
     assert header_day(LAYER._replace(header=""), b"2026-02-07\n") is None
-    assert fresh(layer, DAY) == b"= 2026-02-07 =\n\n"
-    assert fresh(LAYER._replace(header=""), DAY) == b""
+    assert new_log(layer, DAY) == b"= 2026-02-07 =\n\n"
+    assert new_log(LAYER._replace(header=""), DAY) == b""
 
 
 @given(st.dates(min_value=date(1000, 1, 1)), st.binary(max_size=60))
 def test_a_log_that_got_its_header_is_of_that_day_and_loses_nothing(day: date, data: bytes) -> None:
-    whole = headed(LAYER, day, data)
+    whole = with_header(LAYER, day, data)
 
     assert header_day(LAYER, whole) == day
     assert whole.endswith(data.removeprefix(b"\xef\xbb\xbf"))
 
 
 def test_a_header_put_in_front_ends_its_line_as_the_others_do() -> None:
-    assert headed(LAYER, DAY, b"\xef\xbb\xbfa\r\n") == (
+    assert with_header(LAYER, DAY, b"\xef\xbb\xbfa\r\n") == (
         b"\xef\xbb\xbf# Session Log: 2026-02-07\r\n\r\na\r\n"
     )
 
@@ -70,10 +77,10 @@ def test_a_header_put_in_front_ends_its_line_as_the_others_do() -> None:
 def test_a_name_that_is_taken_gets_a_number_up_to_a_hundred() -> None:
     names = ["sessions/2026-02-07.md", *(f"sessions/2026-02-07-{n}.md" for n in range(1, 101))]
     for count, name in enumerate(names):
-        assert resting_place(LAYER, DAY, lambda p, n=count: p in names[:n]) == name  # type: ignore[misc]
+        assert rotated_path(LAYER, DAY, lambda p, n=count: p in names[:n]) == name  # type: ignore[misc]
 
     with pytest.raises(Conflict, match="too many logs for 2026-02-07") as caught:
-        resting_place(LAYER, DAY, lambda _: True)
+        rotated_path(LAYER, DAY, lambda _: True)
     assert caught.value.facts == {"path": names[0], "date": "2026-02-07"}
     assert "gitmem rm sessions/2026-02-07-1.md" in caught.value.hint
 
@@ -89,19 +96,19 @@ def test_a_name_that_is_taken_gets_a_number_up_to_a_hundred() -> None:
 def test_a_log_goes_where_the_layout_says(rotated: str, first: str, second: str | None) -> None:
     layer = LAYER._replace(rotated=rotated)
 
-    assert resting_place(layer, DAY, lambda _: False) == first
+    assert rotated_path(layer, DAY, lambda _: False) == first
     if second:
-        assert resting_place(layer, DAY, lambda path: path == first) == second
-    assert past_day(layer, first) == (DAY, 0)
+        assert rotated_path(layer, DAY, lambda path: path == first) == second
+    assert rotated_day(layer, first) == (DAY, 0)
 
 
-@given(st.dates(), st.integers(0, MOST))
+@given(st.dates(), st.integers(0, MOST_LOGS))
 def test_the_day_of_a_past_log_can_be_read_from_its_name(day: date, number: int) -> None:
     taken = iter([True] * number)
 
-    path = resting_place(LAYER, day, lambda _: next(taken, False))
+    path = rotated_path(LAYER, day, lambda _: next(taken, False))
 
-    assert past_day(LAYER, path) == (day, number)
+    assert rotated_day(LAYER, path) == (day, number)
 
 
 @pytest.mark.parametrize(
@@ -109,4 +116,4 @@ def test_the_day_of_a_past_log_can_be_read_from_its_name(day: date, number: int)
     ["sessions/current.md", "sessions/2026-02-30.md", "2026-02-07.md", "sessions/2026-02-07.txt"],
 )
 def test_other_files_are_no_past_logs(path: str) -> None:
-    assert past_day(LAYER, path) is None
+    assert rotated_day(LAYER, path) is None

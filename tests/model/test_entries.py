@@ -10,8 +10,10 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from gitmem.errors import BadInput, NotFound
-from gitmem.model.entries.edit import add, add_all, find, parse, put, slug_of, split_address, take
+from gitmem.model.entries.blocks import find, parse, slug_of, split_address
+from gitmem.model.entries.edit import put
 from gitmem.model.entries.lines import KNOWN, fold, split_lines, tidy
+from gitmem.model.entries.placement import add, add_all, take
 
 DECISION = ("Date", "Decided by", "Decision", "Context", "Status", "Importance", "Type")
 FILE = """\

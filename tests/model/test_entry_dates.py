@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.model.entries import dates as chronicle
-from gitmem.model.entries.dates import KEY, PLACE, Memory
+from gitmem.model.entries.dates import KEY, PATH_KEY, RecordLog
 
 RECORDS = st.lists(st.binary(min_size=3, max_size=3), max_size=30)
 
@@ -16,7 +16,7 @@ RECORDS = st.lists(st.binary(min_size=3, max_size=3), max_size=30)
 def test_the_newest_record_is_found_and_never_half_of_two(
     old: list[bytes], new: list[bytes], key: bytes
 ) -> None:
-    memory = Memory(3, lambda: b"".join(old))
+    memory = RecordLog(3, lambda: b"".join(old))
     for record in new:
         memory.add(record)
 
@@ -30,7 +30,7 @@ def test_the_newest_record_is_found_and_never_half_of_two(
 def test_the_oldest_are_forgotten(old: list[bytes], new: list[bytes]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chronicle, "REMEMBERED", 5)
-        memory = Memory(3, lambda: b"".join(old[-5:]))
+        memory = RecordLog(3, lambda: b"".join(old[-5:]))
         for record in new:
             memory.add(record)
 
@@ -41,7 +41,7 @@ def test_the_oldest_are_forgotten(old: list[bytes], new: list[bytes]) -> None:
 
 
 def test_a_run_knows_only_what_came_before_it() -> None:
-    memory = Memory(3, lambda: b"k-0")
+    memory = RecordLog(3, lambda: b"k-0")
     one, other = memory.new_run(), memory.new_run()
     memory.add(b"k-1", one)
     memory.add(b"k-2", other)
@@ -62,18 +62,18 @@ def test_a_table_finds_what_a_search_finds(
     old: list[tuple[bytes, bytes, int]], new: list[tuple[bytes, bytes, int]], runs: set[int]
 ) -> None:
     def record(number: int, text: bytes, place: bytes) -> bytes:
-        return text * KEY + place * PLACE + number.to_bytes(4, "little")
+        return text * KEY + place * PATH_KEY + number.to_bytes(4, "little")
 
     first = [record(number, text, place) for number, (text, place, _) in enumerate(old)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chronicle, "REMEMBERED", 8)
         searched, looked_up = (
-            Memory(KEY + PLACE + 4, lambda: b"".join(first[-8:])) for _ in range(2)
+            RecordLog(KEY + PATH_KEY + 4, lambda: b"".join(first[-8:])) for _ in range(2)
         )
         for number, (text, place, run) in enumerate(new, len(old)):
             for memory in (searched, looked_up):
                 memory.add(record(number, text, place), run)
-            for key in (text * KEY, text * KEY + place * PLACE):
+            for key in (text * KEY, text * KEY + place * PATH_KEY):
                 patch.setattr(chronicle, "FEW", 1 << 30)
                 expected = searched.last(key, runs)
                 patch.setattr(chronicle, "FEW", 0)

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.errors import BadInput
-from gitmem.model.entries.blocks import wording
-from gitmem.model.entries.edit import parse, take_all
-from gitmem.model.entries.positions import put_back, replace, splice
+from gitmem.model.entries.blocks import parse, wording
+from gitmem.model.entries.placement import put_back, replace, splice, take_all
 from gitmem.store.history.diff import hunks
 
 OLD = "# Here\n\n## A\n\n### One\n1\n\n### Two\n2\n\n## B\n\n### Three\n3\n"

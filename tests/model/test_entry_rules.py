@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gitmem.model.entries.edit import Entry, parse
-from gitmem.model.entries.rules import is_retired, judge, lacking, one_of, status_of
+from gitmem.model.entries.blocks import Entry, parse
+from gitmem.model.entries.rules import invalid_values, is_retired, missing_values, one_of, status_of
 from gitmem.model.layout.layout import Layer
 
 LAYER = Layer(
@@ -45,29 +45,29 @@ def test_a_value_is_the_longest_word_it_begins_with(value: str, word: str) -> No
 def test_what_a_layer_does_not_know_is_judged_and_what_is_missing_is_lacking() -> None:
     odd = entry("Status:** maybe", "Type:** odd\n  and long", "Importance:** none")
 
-    assert judge(odd, LAYER) == (
+    assert invalid_values(odd, LAYER) == (
         "the status 'maybe' is none of active, ready-to-commit, ready",
         "the type 'odd...' is none of strategic",
         "the importance 'none' is no number from 1 (critical) to 5 (minor)",
     )
-    assert lacking(odd, LAYER) == ("there is no date: add **Date:** YYYY-MM-DD",)
+    assert missing_values(odd, LAYER) == ("there is no date: add **Date:** YYYY-MM-DD",)
 
 
 def test_an_entry_without_status_and_type_is_fine() -> None:
     good = entry("Updated:** 2026-01-02", "Importance:** 3")
 
-    assert judge(good, LAYER) == lacking(good, LAYER) == ()
+    assert invalid_values(good, LAYER) == missing_values(good, LAYER) == ()
 
 
 def test_a_layer_is_asked_only_for_fields_it_has() -> None:
     bare = entry()
 
-    assert lacking(bare, LAYER._replace(fields=("Date observed",))) == (
+    assert missing_values(bare, LAYER._replace(fields=("Date observed",))) == (
         "there is no date: add **Date observed:** YYYY-MM-DD",
     )
-    assert lacking(bare, LAYER._replace(fields=("Mood",))) == ()
-    assert len(lacking(bare, LAYER._replace(fields=()))) == 2
-    assert len(lacking(bare, None)) == 2
+    assert missing_values(bare, LAYER._replace(fields=("Mood",))) == ()
+    assert len(missing_values(bare, LAYER._replace(fields=()))) == 2
+    assert len(missing_values(bare, None)) == 2
 
 
 def test_a_status_is_told_in_the_words_of_the_layer() -> None:

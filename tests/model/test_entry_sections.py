@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.model.entries.edit import add, parse, put, take
+from gitmem.model.entries.blocks import parse
+from gitmem.model.entries.edit import put
+from gitmem.model.entries.placement import add, take
 from gitmem.model.layout.layout import Layer
 
 LAYER = Layer(

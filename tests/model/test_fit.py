@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gitmem.model.context.fit import Fitted, fit
 from gitmem.model.context.pieces import Piece
-from gitmem.model.context.render import Page
+from gitmem.model.context.render import ContextPage
 from gitmem.model.layout.layout import FORMATS
 
 words = st.sampled_from(["alpha", "=== X ===", "</knowledge>", "&lt;", "é\u200b", "漢字 " * 9])
@@ -66,13 +66,15 @@ def rank(piece: Piece, pieces: list[Piece]) -> tuple[object, ...]:
     return piece.vital, whole, -piece.importance, piece.date, -pieces.index(piece)
 
 
-def fitted(pieces: list[Piece], budget: int, page: Page) -> tuple[Fitted, str]:
+def fitted(pieces: list[Piece], budget: int, page: ContextPage) -> tuple[Fitted, str]:
     found = fit(pieces, budget, page.size)
     return found, page.text(found.pieces)
 
 
 pages = st.builds(
-    lambda format, marks: Page(format, annotate=marks), st.sampled_from(FORMATS), st.booleans()
+    lambda format, marks: ContextPage(format, annotate=marks),
+    st.sampled_from(FORMATS),
+    st.booleans(),
 )
 
 
@@ -82,7 +84,7 @@ pages = st.builds(
 def test_a_budget_is_never_exceeded(
     format: str, annotate: bool, pieces: list[Piece], budget: int
 ) -> None:
-    page = Page(format, annotate=annotate)
+    page = ContextPage(format, annotate=annotate)
     found, text = fitted(pieces, budget, page)
 
     assert len(text) <= budget
@@ -92,7 +94,7 @@ def test_a_budget_is_never_exceeded(
 
 @given(pieces=some_pieces(), budget=st.integers(0, 1200), page=pages)
 def test_everything_is_kept_cut_or_named_and_in_its_order(
-    pieces: list[Piece], budget: int, page: Page
+    pieces: list[Piece], budget: int, page: ContextPage
 ) -> None:
     found, _ = fitted(pieces, budget, page)
 
@@ -115,7 +117,7 @@ def test_everything_is_kept_cut_or_named_and_in_its_order(
 
 @given(pieces=some_pieces(), budget=st.integers(0, 1200), page=pages)
 def test_what_goes_is_less_important_or_older_than_what_stays(
-    pieces: list[Piece], budget: int, page: Page
+    pieces: list[Piece], budget: int, page: ContextPage
 ) -> None:
     found, _ = fitted(pieces, budget, page)
 
@@ -132,7 +134,9 @@ def test_what_goes_is_less_important_or_older_than_what_stays(
 
 
 @given(pieces=some_pieces(), budget=st.integers(0, 1200), page=pages)
-def test_no_step_is_taken_that_was_not_needed(pieces: list[Piece], budget: int, page: Page) -> None:
+def test_no_step_is_taken_that_was_not_needed(
+    pieces: list[Piece], budget: int, page: ContextPage
+) -> None:
     found, _ = fitted(pieces, budget, page)
 
     if found.dropped and not any(each.whole is not None for each in found.pieces):
@@ -148,7 +152,7 @@ def test_no_step_is_taken_that_was_not_needed(pieces: list[Piece], budget: int, 
 
 
 @given(pieces=some_pieces(), budget=st.integers(0, 1200), page=pages)
-def test_more_room_never_shows_less(pieces: list[Piece], budget: int, page: Page) -> None:
+def test_more_room_never_shows_less(pieces: list[Piece], budget: int, page: ContextPage) -> None:
     small, _ = fitted(pieces, budget, page)
     large, _ = fitted(pieces, budget + 50, page)
 
@@ -167,7 +171,7 @@ TEXT = (
 
 
 def shown_within(budget: int) -> str:
-    return fitted([document(TEXT)], budget, Page("markdown"))[1].removeprefix("## state\n")
+    return fitted([document(TEXT)], budget, ContextPage("markdown"))[1].removeprefix("## state\n")
 
 
 def test_a_document_is_cut_at_a_paragraph_else_at_a_line_and_says_so() -> None:
@@ -186,7 +190,7 @@ def test_a_document_is_cut_at_a_paragraph_else_at_a_line_and_says_so() -> None:
 
 def test_a_document_shorter_than_a_note_on_it_is_left_as_it_is() -> None:
     short = document("Brief.", importance=5)._replace(layer="short")
-    page, pieces = Page("xml"), [short, document("Long. " * 40 + "\n\n" + "More. " * 40)]
+    page, pieces = ContextPage("xml"), [short, document("Long. " * 40 + "\n\n" + "More. " * 40)]
 
     found = fit(pieces, page.size(pieces) - 1, page.size)
 
@@ -201,7 +205,7 @@ def test_identity_and_state_go_last() -> None:
         Piece("facts", "notes", "fact " * 20, importance=2),
         Piece("decisions", "entries", "a critical one " * 5, importance=1),
     ]
-    page = Page("xml")
+    page = ContextPage("xml")
     orders = [fit(pieces, budget, page.size) for budget in range(page.size(pieces), -1, -1)]
 
     gone = [each.layer for each in orders[-1].dropped]
@@ -220,7 +224,7 @@ def test_a_document_over_its_budget_is_cut_first_and_down_to_it(format: str) -> 
         document("- TZ: see .env", importance=2, budget=512)._replace(layer="references"),
         Piece("facts", "notes", "fact " * 20, importance=2, path="facts/a.md"),
     ]
-    page = Page(format)
+    page = ContextPage(format)
     others = page.size([each for each in pieces if each.layer != "state"])
 
     for budget in range(others + 1300, page.size(pieces), 397):
@@ -237,7 +241,7 @@ def test_a_document_over_its_budget_takes_no_more_than_one_at_it(format: str, le
     lines = f"- {letter}\n" * 3000
     state = document(lines, importance=1, vital=True, budget=1024)
     rest = [document("- TZ: see .env\n" * 30, importance=2, budget=512)._replace(layer="r")]
-    page = Page(format)
+    page = ContextPage(format)
     at_it = [state._replace(text=lines.encode()[:1024].decode("utf-8", "ignore")), *rest]
 
     found = fit([state, *rest], page.size(at_it), page.size).pieces
@@ -251,7 +255,7 @@ def test_one_line_over_its_budget_goes_before_anything_within_its_own() -> None:
         document("word " * 400, importance=1, vital=True, budget=100),
         document("- TZ: see .env", importance=2, budget=512)._replace(layer="references"),
     ]
-    found = fit(pieces, 300, Page("sections").size)
+    found = fit(pieces, 300, ContextPage("sections").size)
 
     assert [each.text for each in found.pieces] == ["", "- TZ: see .env"]
 
@@ -259,7 +263,7 @@ def test_one_line_over_its_budget_goes_before_anything_within_its_own() -> None:
 def test_the_cost_does_not_grow_with_the_square() -> None:
     days = [f"2026-02-{number % 28 + 1:02}" for number in range(2000)]
     pieces = [Piece(f"l{at}", "notes", "text " * 20, date=day) for at, day in enumerate(days)]
-    page, calls = Page("xml"), []
+    page, calls = ContextPage("xml"), []
 
     def counted(each: list[Piece]) -> int:
         calls.append(len(each))
@@ -272,7 +276,7 @@ def test_the_cost_does_not_grow_with_the_square() -> None:
 
 def test_a_path_that_needs_quotes_gets_them_in_the_note() -> None:
     piece = document("a\n" * 99)._replace(path="my notes/it's.md", group="global")
-    text = fitted([piece], 120, Page("xml"))[1]
+    text = fitted([piece], 120, ContextPage("xml"))[1]
 
     assert re.search(r"bytes: gitmem read -g global 'my notes/it'\"'\"'s.md'\]", text)
 
@@ -280,7 +284,7 @@ def test_a_path_that_needs_quotes_gets_them_in_the_note() -> None:
 def test_a_long_list_is_cut_between_its_lines() -> None:
     """It is one paragraph: whole it may have no room, and cut at its head nothing is left of it."""
     text = "# State\n\n" + "\n".join(f"- task {n} of Ada" for n in range(200))
-    page = Page("sections")
+    page = ContextPage("sections")
 
     found, shown = fitted([document(text)], 2000, page)
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.errors import JsonRefused
-from gitmem.model.text import jsontext
+from gitmem.model.text import json_edit
 
 SPACES = st.sampled_from(["", "", "", " ", "\n", "\n  ", "\n\t", "\r\n    ", " \n\n ", "\t"])
 NAMES = st.sampled_from(["a", "hooks", "ü", 'x"y', "\\", "", "\n"])
@@ -52,7 +52,7 @@ def texts(draw: st.DrawFn) -> str:
     value = draw(VALUES)
     if draw(st.booleans()):
         return json.dumps(value, indent=draw(neat)) + draw(st.sampled_from(["", "\n"]))
-    return draw(st.sampled_from(["", jsontext.BOM])) + around(value)
+    return draw(st.sampled_from(["", json_edit.BOM])) + around(value)
 
 
 def places(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
@@ -79,62 +79,62 @@ def container(data: st.DataObject, value: Any) -> tuple[str | int, ...]:
 
 @given(texts())
 def test_it_reads_what_every_reader_reads(text: str) -> None:
-    assert jsontext.read(text) == json.loads(text.removeprefix(jsontext.BOM))
+    assert json_edit.read(text) == json.loads(text.removeprefix(json_edit.BOM))
 
 
 @given(texts(), VALUES, st.data())
 def test_what_is_put_in_is_there_and_nothing_else_has_changed(
     text: str, new: Any, data: st.DataObject
 ) -> None:
-    before = jsontext.read(text)
+    before = json_edit.read(text)
     path = container(data, before)
     expected = copy.deepcopy(before)
     if isinstance(at(before, path), dict):
-        changed = jsontext.insert(text, path, "new", new)
+        changed = json_edit.insert(text, path, "new", new)
         at(expected, path)["new"] = new
         place = (*path, "new")
     elif isinstance(at(before, path), list):
-        changed = jsontext.append(text, path, new)
+        changed = json_edit.append(text, path, new)
         at(expected, path).append(new)
         place = (*path, -1)
     else:
         return
 
-    assert jsontext.read(changed) == expected
-    assert list(places(jsontext.read(changed))) == list(places(expected))  # and in this order
-    assert jsontext.remove(changed, place) == text
+    assert json_edit.read(changed) == expected
+    assert list(places(json_edit.read(changed))) == list(places(expected))  # and in this order
+    assert json_edit.remove(changed, place) == text
 
 
 @given(texts(), st.data())
 def test_what_is_taken_out_is_gone_and_every_other_byte_stays(
     text: str, data: st.DataObject
 ) -> None:
-    before = jsontext.read(text)
+    before = json_edit.read(text)
     path = data.draw(st.sampled_from(places(before)))
     if not path:
         return
     expected = copy.deepcopy(before)
     del at(expected, path[:-1])[path[-1]]
 
-    changed = jsontext.remove(text, path)
+    changed = json_edit.remove(text, path)
 
-    assert jsontext.read(changed) == expected
+    assert json_edit.read(changed) == expected
     kept = iter(text)
     assert all(letter in kept for letter in changed)  # nothing came, nothing was put elsewhere
 
 
 @given(texts(), VALUES, st.data())
 def test_another_value_changes_only_its_own_place(text: str, new: Any, data: st.DataObject) -> None:
-    before = jsontext.read(text)
+    before = json_edit.read(text)
     path = data.draw(st.sampled_from(places(before)))
     expected = copy.deepcopy(before)
     if path:
         at(expected, path[:-1])[path[-1]] = new
 
-    changed = jsontext.replace(text, path, new)
+    changed = json_edit.replace(text, path, new)
 
-    assert jsontext.read(changed) == (expected if path else new)
-    assert changed.startswith(text[: len(text) - len(text.lstrip(f"{jsontext.BOM} \t\r\n"))])
+    assert json_edit.read(changed) == (expected if path else new)
+    assert changed.startswith(text[: len(text) - len(text.lstrip(f"{json_edit.BOM} \t\r\n"))])
 
 
 @pytest.mark.parametrize(
@@ -151,16 +151,16 @@ def test_another_value_changes_only_its_own_place(text: str, new: Any, data: st.
     ],
 )
 def test_a_new_member_looks_like_its_neighbours(before: str, after: str) -> None:
-    assert jsontext.insert(before, (), "a", [1]) == after
+    assert json_edit.insert(before, (), "a", [1]) == after
 
 
 def test_a_new_element_looks_like_its_neighbours() -> None:
     text = '{\n  "a": [\n    {\n      "b": 1\n    }\n  ],\n  "c": {}\n}\n'
 
-    assert jsontext.append(text, ["a"], {"b": 2}) == (
+    assert json_edit.append(text, ["a"], {"b": 2}) == (
         '{\n  "a": [\n    {\n      "b": 1\n    },\n    {\n      "b": 2\n    }\n  ],\n  "c": {}\n}\n'
     )
-    assert '"c": {\n    "d": {}\n  }' in jsontext.insert(text, ["c"], "d", {})
+    assert '"c": {\n    "d": {}\n  }' in json_edit.insert(text, ["c"], "d", {})
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_a_new_element_looks_like_its_neighbours() -> None:
 )
 def test_a_text_that_could_mean_two_things_is_refused_with_its_place(text: str, said: str) -> None:
     with pytest.raises(JsonRefused) as caught:
-        jsontext.read(text)
+        json_edit.read(text)
 
     assert said in caught.value.message
     assert caught.value.hint
@@ -199,4 +199,4 @@ def test_a_text_that_could_mean_two_things_is_refused_with_its_place(text: str, 
 )
 def test_a_value_of_another_kind_is_not_written_into(path: list[str | int], said: str) -> None:
     with pytest.raises(JsonRefused, match=said):
-        jsontext.insert('{"a": [1], "b": "x"}', path, "new", 1)
+        json_edit.insert('{"a": [1], "b": "x"}', path, "new", 1)

@@ -15,16 +15,15 @@ from gitmem.model.commit_messages import parse as parse_message
 from gitmem.model.context.escape import shown, shown_on_a_line
 from gitmem.model.context.fit import fit
 from gitmem.model.context.pieces import Piece, one_line, text_of
-from gitmem.model.context.render import Page
-from gitmem.model.entries.blocks import parse, slug_of
-from gitmem.model.entries.dates import FEW, OID, PAST, PLACE, Memory
+from gitmem.model.context.render import ContextPage
+from gitmem.model.entries.blocks import file_entry, parse, slug_of
+from gitmem.model.entries.dates import FEW, OID, PAST, PATH_KEY, RecordLog
 from gitmem.model.entries.edit import put
-from gitmem.model.entries.file_entries import file_entry
 from gitmem.model.entries.freshness import KEY, key_of, key_of_file
-from gitmem.model.language.normal_forms import PART, normal_form
 from gitmem.model.language.passages import passages, without_comments
-from gitmem.model.language.prompts import sentences_asked
-from gitmem.model.language.words import marked, terms_of
+from gitmem.model.language.prompts import query_sentences
+from gitmem.model.language.unicode import PART, normal_form
+from gitmem.model.language.words import term_spans, terms_of
 from gitmem.model.layout.layout import FORMATS
 from gitmem.model.text import plain_frontmatter as plainfields
 from gitmem.model.transcripts.compactions import gist
@@ -42,7 +41,7 @@ def entries(text: str) -> None:
 
 def drawn(text: str, format: str) -> None:
     """A page of it, and one that has only room for half of it."""
-    page, piece = Page(format, annotate=True), Piece("facts", "document", text, path="a.md")
+    page, piece = ContextPage(format, annotate=True), Piece("facts", "document", text, path="a.md")
     page.text([piece])
     fit([piece], max(200, len(text) // 2), page.size)
 
@@ -54,10 +53,10 @@ READERS: dict[str, Reader] = {
     "gist": gist,
     "passages": passages,
     "comments": without_comments,
-    "prompt": sentences_asked,
-    "search": partial(sentences_asked, anything=True),
+    "prompt": query_sentences,
+    "search": partial(query_sentences, anything=True),
     "terms": terms_of,
-    "marked": lambda text: list(marked(text, ["word", "a*"])),
+    "marked": lambda text: list(term_spans(text, ["word", "a*"])),
     "text": lambda text: one_line(text_of(text.encode())),
     "frontmatter": plainfields.read_fields,
     "file": lambda text: file_entry("a.md", text),
@@ -167,9 +166,9 @@ def test_what_is_remembered_is_not_looked_through_for_each_text() -> None:
         return sha1(b"%d" % number).digest()[:KEY].ljust(KEY, b"k")
 
     def record(number: int) -> bytes:
-        return key(number) + bytes(PLACE + OID) + number.to_bytes(4, "little")
+        return key(number) + bytes(PATH_KEY + OID) + number.to_bytes(4, "little")
 
-    memory = Memory(PAST, lambda: Counting(b"".join(map(record, range(500)))))
+    memory = RecordLog(PAST, lambda: Counting(b"".join(map(record, range(500)))))
     Counting.searches = 0
     memory.add(record(700))
 

@@ -21,7 +21,7 @@ from gitmem.model.language.passages import (
     passages,
     without_comments,
 )
-from gitmem.model.language.sentences import sentences
+from gitmem.model.language.unicode import sentences
 
 WORDS = st.text("abc .!?\u3002é漢#-*`<>:", max_size=40)
 LONG = st.integers(1, 60).map(lambda count: "Words without end, and more of them. " * count)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gitmem.errors import BadInput
 from gitmem.model.layout.journal import day_of, type_of
-from gitmem.model.layout.periods import FORMS, month_of, period_of, week_of
+from gitmem.model.layout.rollups import FORMS, month_of, period_of, week_of
 
 days = st.dates(date(1900, 1, 1), date(2200, 12, 31))
 

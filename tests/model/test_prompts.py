@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 from gitmem.cache.scoring import match
 from gitmem.model.language.common_words import STOP_WORDS
-from gitmem.model.language.prompts import LAST, LONGEST, QUESTION, Sentence, said, sentences_asked
+from gitmem.model.language.prompts import (
+    LAST,
+    LONGEST,
+    QUESTION,
+    Sentence,
+    prompt_text,
+    query_sentences,
+)
 from gitmem.model.language.words import terms_of
 
 QUERY = "why does the deployment fail?"
@@ -23,7 +30,7 @@ PROMPTS = st.lists(st.text() | FENCES | SIGNS | st.just("\n")).map("".join)
 
 def asked(prompt: str) -> list[str]:
     """The terms of each sentence of PROMPT."""
-    return [" ".join(each.terms) for each in sentences_asked(prompt)]
+    return [" ".join(each.terms) for each in query_sentences(prompt)]
 
 
 @pytest.mark.parametrize(
@@ -51,7 +58,7 @@ def asked(prompt: str) -> list[str]:
     ],
 )
 def test_what_stands_around_a_question_is_not_looked_for(prompt: str) -> None:
-    assert sentences_asked(prompt) == (ASKED,)
+    assert query_sentences(prompt) == (ASKED,)
 
 
 @pytest.mark.parametrize(
@@ -82,21 +89,21 @@ def test_a_prompt_of_nothing_but_code_is_looked_for_by_its_code() -> None:
 
 def test_who_looks_for_something_means_all_of_it() -> None:
     for query, terms in (("List<Heron>", "list heron"), ("nice work", "nice work"), ("who", "who")):
-        assert [" ".join(each.terms) for each in sentences_asked(query, anything=True)] == [terms]
+        assert [" ".join(each.terms) for each in query_sentences(query, anything=True)] == [terms]
 
 
 @pytest.mark.parametrize(
     "reply", ["nice work", "OK, do it", "Looks fine to me.", "try the next one"]
 )
 def test_a_reply_asks_for_nothing(reply: str) -> None:
-    assert sentences_asked(reply) == ()
+    assert query_sentences(reply) == ()
     assert asked(f"{reply} billing") != []
 
 
 def test_each_sentence_is_looked_for_by_itself() -> None:
     prompt = "Hello there! The invoices are late. Did the billing service fail? Thanks"
 
-    assert sentences_asked(prompt) == (
+    assert query_sentences(prompt) == (
         Sentence(("invoic", "late"), 1.0),
         Sentence(("bill", "servic", "fail"), QUESTION),
     )
@@ -106,8 +113,8 @@ def test_each_sentence_is_looked_for_by_itself() -> None:
     "question", ["where is the key?", 'is it "the key?"', "钥匙在哪里？", "أين المفتاح؟", "(key?)"]
 )
 def test_a_question_counts_more_than_what_is_merely_said(question: str) -> None:
-    assert [each.weight for each in sentences_asked(f"{question} The invoice.")] == [QUESTION, 1.0]
-    assert [each.weight for each in sentences_asked(f"The invoice. {question}")] == [1.0, QUESTION]
+    assert [each.weight for each in query_sentences(f"{question} The invoice.")] == [QUESTION, 1.0]
+    assert [each.weight for each in query_sentences(f"The invoice. {question}")] == [1.0, QUESTION]
 
 
 def test_the_last_sentences_count() -> None:
@@ -128,20 +135,20 @@ def test_a_sentence_without_end_is_parted_between_words() -> None:
 
 @pytest.mark.parametrize("prompt", ["", "  \n", "who is it?", "What should we do?", "...", "```"])
 def test_a_prompt_that_tells_nothing_asks_for_nothing(prompt: str) -> None:
-    assert sentences_asked(prompt) == ()
+    assert query_sentences(prompt) == ()
 
 
 @given(st.lists(st.sampled_from(sorted(STOP_WORDS))).map(" ".join))
 def test_common_words_count_for_who_means_them(prompt: str) -> None:
-    assert sentences_asked(prompt) == ()
-    wanted = {term for each in sentences_asked(prompt, anything=True) for term in each.terms}
+    assert query_sentences(prompt) == ()
+    wanted = {term for each in query_sentences(prompt, anything=True) for term in each.terms}
     assert wanted <= set(terms_of(prompt).split())
     assert bool(wanted) == bool(prompt)
 
 
 def test_who_means_anything_means_what_tells_something_first() -> None:
-    assert sentences_asked("Who is it? The invoice.", anything=True) == (Sentence(("invoic",)),)
-    assert sentences_asked("the who", anything=True) == (Sentence(("the", "who")),)
+    assert query_sentences("Who is it? The invoice.", anything=True) == (Sentence(("invoic",)),)
+    assert query_sentences("the who", anything=True) == (Sentence(("the", "who")),)
 
 
 @given(PROMPTS, st.booleans())
@@ -151,9 +158,9 @@ def test_any_prompt_can_be_looked_for(prompt: str, anything: bool) -> None:
     connection = sqlite3.connect(":memory:")
     try:
         connection.execute("CREATE VIRTUAL TABLE words USING fts5(text, tokenize = 'ascii')")
-        text = prompt if anything else said(prompt)
+        text = prompt if anything else prompt_text(prompt)
         connection.execute("INSERT INTO words VALUES (?)", (terms_of(text),))
-        for each in sentences_asked(prompt, anything=anything):
+        for each in query_sentences(prompt, anything=anything):
             query = "SELECT count(*) FROM words WHERE words MATCH ?"
             assert connection.execute(query, (match(*each.terms),)).fetchone() == (1,)
     finally:
@@ -162,7 +169,7 @@ def test_any_prompt_can_be_looked_for(prompt: str, anything: bool) -> None:
 
 @given(PROMPTS)
 def test_there_are_never_too_many_sentences_and_none_is_empty(prompt: str) -> None:
-    found = sentences_asked(prompt, anything=True)
+    found = query_sentences(prompt, anything=True)
 
     assert len(found) <= LAST
     assert all(each.terms and each.weight in (1.0, QUESTION) for each in found)

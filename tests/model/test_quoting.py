@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitmem.model.text.quoting import quoted
+from gitmem.model.text.format import quoted
 from tests.support.cli import shell_words
 
 names = st.text(

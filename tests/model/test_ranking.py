@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gitmem.model.entries.freshness import STATES
-from gitmem.model.language.ranking import DOCUMENT, Found, Limits, choose, lifted, push
+from gitmem.model.language.ranking import DOCUMENT, Found, RetrievalLimits, choose, lifted, push
 
 SCORES = st.floats(0, 1, exclude_min=True)
 FOUND = st.lists(st.tuples(st.integers(1, 4), SCORES)).map(
@@ -84,13 +84,13 @@ def test_what_is_fresher_or_more_important_is_pushed_less() -> None:
 
 
 FILES = st.lists(st.sampled_from("abc"), max_size=12)
-LIMITS = st.builds(Limits, st.integers(1, 8), st.integers(1, 4))
+LIMITS = st.builds(RetrievalLimits, st.integers(1, 8), st.integers(1, 4))
 
 
 @given(FILES, LIMITS, st.lists(st.integers(1, 5), min_size=12, max_size=12), st.integers(0, 40))
-@example(["a", "a", "a", "b"], Limits(3, 2), [1] * 12, 40)
+@example(["a", "a", "a", "b"], RetrievalLimits(3, 2), [1] * 12, 40)
 def test_nobody_gets_more_than_the_limits(
-    files: list[str], limits: Limits, sizes: list[int], room: int
+    files: list[str], limits: RetrievalLimits, sizes: list[int], room: int
 ) -> None:
     def fits(taken: Sequence[int]) -> bool:
         assert list(taken) == sorted(set(taken))
@@ -109,7 +109,7 @@ def test_nobody_gets_more_than_the_limits(
 
 @given(FILES, LIMITS)
 def test_a_file_has_more_than_its_share_only_where_the_others_do_not_fill_it(
-    files: list[str], limits: Limits
+    files: list[str], limits: RetrievalLimits
 ) -> None:
     why = choose(files, limits, lambda _: True)
     taken = Counter(file for file, reason in zip(files, why, strict=True) if not reason)
@@ -121,7 +121,7 @@ def test_a_file_has_more_than_its_share_only_where_the_others_do_not_fill_it(
 
 
 def test_the_best_that_fit_are_taken_in_order() -> None:
-    assert choose(list("abcd"), Limits(2, 2), lambda _: True) == [
+    assert choose(list("abcd"), RetrievalLimits(2, 2), lambda _: True) == [
         "",
         "",
         "only 2 are taken",
@@ -130,18 +130,20 @@ def test_the_best_that_fit_are_taken_in_order() -> None:
 
 
 def test_others_have_their_turn_before_a_third_of_one_file() -> None:
-    assert choose(list("aaab"), Limits(3, 2), lambda _: True) == [
+    assert choose(list("aaab"), RetrievalLimits(3, 2), lambda _: True) == [
         "",
         "",
         "2 of its file come before it",
         "",
     ]
-    assert choose(list("aaab"), Limits(4, 2), lambda _: True) == [""] * 4
+    assert choose(list("aaab"), RetrievalLimits(4, 2), lambda _: True) == [""] * 4
 
 
 def test_what_does_not_fit_leaves_its_room_to_what_does() -> None:
     sizes = [5, 9, 4]
 
-    why = choose(list("abc"), Limits(3, 2), lambda taken: sum(sizes[at] for at in taken) <= 10)
+    why = choose(
+        list("abc"), RetrievalLimits(3, 2), lambda taken: sum(sizes[at] for at in taken) <= 10
+    )
 
     assert why == ["", "no room is left", ""]

@@ -22,7 +22,7 @@ from gitmem.model.context.escape import (
     worded,
 )
 from gitmem.model.context.pieces import Piece, one_line, text_of, trimmed
-from gitmem.model.context.render import NOTICE, Page, readable
+from gitmem.model.context.render import NOTICE, ContextPage, readable
 from gitmem.model.layout.layout import FORMATS
 from tests.support.readback import Block, aged, listed, read_blocks
 
@@ -121,7 +121,7 @@ def lost(piece: Piece) -> Piece:
 
 def blocks_of(pieces: list[Piece], format: str, annotate: bool) -> list[Block]:
     """What a page of PIECES reads back to, one block for each."""
-    text = Page(format, annotate=annotate).text(pieces)
+    text = ContextPage(format, annotate=annotate).text(pieces)
     found = []
     heads = {shown_on_a_line(each.heads) for each in pieces}
     for block in read_blocks(text, format, NOTICE if annotate else "", heads):
@@ -182,7 +182,7 @@ def test_the_attributes_of_a_block_read_back(pieces: list[Piece], annotate: bool
 @pytest.mark.parametrize("format", FORMATS)
 @given(pieces=some_pieces())
 def test_nothing_in_a_prompt_is_invisible(format: str, pieces: list[Piece]) -> None:
-    text = Page(format, annotate=True).text(pieces)
+    text = ContextPage(format, annotate=True).text(pieces)
 
     hidden = {c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
     assert hidden <= {"\n", "\t"}
@@ -228,7 +228,7 @@ def test_an_emoji_keeps_what_makes_it_one_and_nothing_else_does() -> None:
 def test_a_body_keeps_every_sign_that_cannot_be_taken_for_ours() -> None:
     text = "a < b && c > d; <b>bold</b> &nbsp; <knowledgebase>"
 
-    assert Page("xml").text([Piece("facts", "notes", text)]) == (
+    assert ContextPage("xml").text([Piece("facts", "notes", text)]) == (
         f'<knowledge layer="facts">\n{text}\n</knowledge>'
     )
 
@@ -238,7 +238,7 @@ def test_a_body_keeps_every_sign_that_cannot_be_taken_for_ours() -> None:
 def test_no_body_can_open_or_close_a_tag_of_a_host(format: str, tag: str) -> None:
     text = f"a\n<{tag}>\n< {tag.title()} x='y'>\n</{tag}>\n<\t/\t{tag.upper()}\n>"
     summary = Piece("diary", "journal", f"<{tag}> </{tag}>", render="summary", path=f"<{tag}>.md")
-    page = Page(format, annotate=True).text([Piece("facts", "notes", text), summary])
+    page = ContextPage(format, annotate=True).text([Piece("facts", "notes", text), summary])
 
     if format == "json" and tag in HOST_TAGS_IN_FORM:
         page = ForModel(page.replace(f"<{tag}>", ""))  # in a string of JSON no line begins
@@ -248,7 +248,7 @@ def test_no_body_can_open_or_close_a_tag_of_a_host(format: str, tag: str) -> Non
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("token", ["<|im_start|>", "<|eot_id|>", "<\uff5cUser\uff5c>"])
 def test_no_body_holds_a_special_token(format: str, token: str) -> None:
-    assert token not in Page(format).text([Piece("facts", "notes", f"a {token} b")])
+    assert token not in ContextPage(format).text([Piece("facts", "notes", f"a {token} b")])
 
 
 @pytest.mark.parametrize(
@@ -311,7 +311,7 @@ def test_sentences_of_ours_take_names_as_one_word_on_one_line() -> None:
 def test_a_line_that_looks_like_ours_begins_with_a_backslash(
     format: str, line: str, written: str
 ) -> None:
-    page = Page(format).text([Piece("a", "notes", f"first\n{line}")])
+    page = ContextPage(format).text([Piece("a", "notes", f"first\n{line}")])
 
     assert page.removesuffix("\n</knowledge>").split("\n")[-1] == written
 
@@ -322,13 +322,17 @@ def test_documents_stand_before_snippets_as_they_are() -> None:
     note = Piece("notes", "notes", "Bob.", path="memory/b.md")
     looked_up = soul._replace(layer="memory", text="Tea.", path="MEMORY.md", queried=True)
 
-    assert Page("snippets").text([soul]) == "# Soul\n\nBe kind."
-    assert Page("snippets").text([note, soul, rules._replace(group="global"), looked_up]) == (
+    assert ContextPage("snippets").text([soul]) == "# Soul\n\nBe kind."
+    assert ContextPage("snippets").text(
+        [note, soul, rules._replace(group="global"), looked_up]
+    ) == (
         "# Soul\n\nBe kind.\n\n(global)\nAsk first.\n\n"
         "Relevant memory snippets:\n[1] (group) Bob.\n\n[2] (group) Tea."
     )
-    assert Page("snippets").text([soul, rules]) == "# Soul\n\nBe kind.\n\n(group)\nAsk first."
-    assert Page("snippets", annotate=True).text([soul._replace(date="2026-02-08")]) == (
+    assert (
+        ContextPage("snippets").text([soul, rules]) == "# Soul\n\nBe kind.\n\n(group)\nAsk first."
+    )
+    assert ContextPage("snippets", annotate=True).text([soul._replace(date="2026-02-08")]) == (
         f"{NOTICE}\n\n(group: SOUL.md, 2026-02-08)\n# Soul\n\nBe kind."
     )
 
@@ -336,7 +340,7 @@ def test_documents_stand_before_snippets_as_they_are() -> None:
 def test_the_name_of_a_file_cannot_end_the_block_in_which_it_is_cut() -> None:
     piece = Piece("facts", "document", "a", path="</knowledge>.md", whole=9)
 
-    assert Page("xml").text([piece]) == (
+    assert ContextPage("xml").text([piece]) == (
         '<knowledge layer="facts">\na\n'
         "[... 1 of 9 bytes: gitmem read '&lt;/knowledge>.md']\n</knowledge>"
     )
@@ -354,7 +358,7 @@ def test_the_name_of_a_file_cannot_end_the_block_in_which_it_is_cut() -> None:
 def test_a_name_in_brackets_is_one_mark(path: str, heading: str) -> None:
     piece = Piece("facts", "notes", "x", path=path, date="2026-02-08")
 
-    assert Page("sections", annotate=True).text([piece]) == (
+    assert ContextPage("sections", annotate=True).text([piece]) == (
         f"{NOTICE}\n\n=== facts ({heading}, 2026-02-08) ===\nx"
     )
 
@@ -399,4 +403,4 @@ def test_a_summary_is_one_line(value: object, line: str) -> None:
 def test_no_text_takes_for_ever(format: str, unit: str) -> None:
     text = f"=== x {unit * 100_000} (gitmem read {unit * 100_000}{' ' * 100_000}y"
 
-    assert len(Page(format).text([Piece("facts", "notes", text)])) > len(text)
+    assert len(ContextPage(format).text([Piece("facts", "notes", text)])) > len(text)

@@ -10,16 +10,19 @@ from hypothesis import strategies as st
 
 from gitmem.model.layout.journal import day_of, type_of
 from gitmem.model.layout.layout import Layer
-from gitmem.model.layout.periods import Period, month_of, period_of, week_of
 from gitmem.model.layout.rollups import (
     LISTED_BYTES,
-    Page,
-    Shelf,
+    JournalPage,
+    JournalPages,
+    Period,
     composed,
+    month_of,
     named_sources,
     names_of,
-    place_of,
+    pattern_of,
+    period_of,
     target_of,
+    week_of,
 )
 from gitmem.model.text.frontmatter import read
 
@@ -28,20 +31,22 @@ DIARY = Layer("diary", "journal", "diary/{date}.md", rollup="keep")
 START = date(2025, 11, 20)
 
 
-def page(name: str, *names: str, folder: str = "episodes") -> Page:
-    return Page(day_of(name), f"{folder}/{name}.md", name, type_of(name), covers=frozenset(names))
+def page(name: str, *names: str, folder: str = "episodes") -> JournalPage:
+    return JournalPage(
+        day_of(name), f"{folder}/{name}.md", name, type_of(name), covers=frozenset(names)
+    )
 
 
-def shelf(today: str, *pages: str | Page) -> Shelf:
+def shelf(today: str, *pages: str | JournalPage) -> JournalPages:
     found = [page(each) if isinstance(each, str) else each for each in pages]
-    return Shelf(found, date.fromisoformat(today))
+    return JournalPages(found, date.fromisoformat(today))
 
 
-def due(found: Shelf) -> list[str]:
+def due(found: JournalPages) -> list[str]:
     return [each.name for each in found.due()]
 
 
-def sources(found: Shelf, type: str, name: str) -> list[str]:
+def sources(found: JournalPages, type: str, name: str) -> list[str]:
     return [each.name for each in found.sources(period_of(type, name))]
 
 
@@ -161,7 +166,7 @@ def test_where_a_summary_goes(layer: Layer, week: str, month: str) -> None:
     assert target_of(layer, period_of("week", "2026-W07")) == week
     assert target_of(layer, period_of("month", "2026-02")) == month
     assert layer.holds(week) == (layer.rollup == "move")
-    assert layer._replace(path=place_of(layer, "week")).holds(week)
+    assert layer._replace(path=pattern_of(layer, "week")).holds(week)
 
 
 def test_a_page_says_what_it_sums_up() -> None:
@@ -215,7 +220,9 @@ def test_every_page_of_a_week_that_is_over_is_in_exactly_one_due_week(
     assert sorted(listed) == sorted(over)
 
 
-def rolled(pages: dict[str, Page], period: Period, found: Shelf, *, move: bool) -> None:
+def rolled(
+    pages: dict[str, JournalPage], period: Period, found: JournalPages, *, move: bool
+) -> None:
     """What a roll-up does to PAGES."""
     sources = found.sources(period)
     for each in sources if move else ():
@@ -228,17 +235,17 @@ def test_rolling_up_all_that_is_due_ends_and_forgets_nothing(
     days: set[int], now: int, move: bool, later: set[int]
 ) -> None:
     today = START + timedelta(now)
-    pages: dict[str, Page] = {}
+    pages: dict[str, JournalPage] = {}
     summed: list[str] = []
     for some in (days, later):
         fresh = {f"{START + timedelta(each)}" for each in some} - set(summed)
         pages |= {each: page(each) for each in fresh if each not in pages}
-        while (found := Shelf(pages.values(), today)).due():
+        while (found := JournalPages(pages.values(), today)).due():
             period = found.due()[0]
             summed += [each.name for each in found.sources(period)]
             rolled(pages, period, found, move=move)
 
-    found = Shelf(pages.values(), today)
+    found = JournalPages(pages.values(), today)
     assert found.waiting() == []
     names = [each for each in summed if type_of(each) == "day"]
     assert len(names) == len(set(names)), "no day is summed up twice"

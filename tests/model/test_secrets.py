@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from gitmem.model.secrets import find as secrets
 from gitmem.model.secrets import seed_phrases
-from gitmem.model.secrets.find import RULES, Finding, find, new_findings, redact
+from gitmem.model.secrets.find import RULES, SecretMatch, find, find_new, redact
 from gitmem.model.secrets.seed_words import key_of, places
 from gitmem.model.secrets.shapes import is_chosen, is_random
 from tests.support.samples import (
@@ -154,7 +154,7 @@ def test_a_specific_rule_wins_over_guesswork() -> None:
     assert facts(f"GITHUB_TOKEN={token}") == [("github-token", 1)]
     assert facts(f"the token is {token}") == [("github-token", 1)]
     assert facts(f"Authorization: Bearer {narrow()['jwt'][0]}") == [("jwt", 1)]
-    assert new_findings(f"token: {token}", None, ["github-token"]) == []
+    assert find_new(f"token: {token}", None, ["github-token"]) == []
 
 
 def test_findings_come_by_line_and_once_each() -> None:
@@ -172,20 +172,20 @@ def test_only_what_was_not_there_before_is_new() -> None:
     old, new = narrow()["github-token"][:2]
     before = f"# Notes\n{old}\n"
 
-    assert new_findings(f"# Notes\nmore\n{old}\n", before) == []
-    assert [found.value for found in new_findings(f"{old}\n{new}\n", before)] == [new]
-    assert [found.value for found in new_findings(f"{old}\n", None)] == [old]
-    assert new_findings(f"{new}\n", before, allowed=["github-token"]) == []
-    assert len(new_findings(f"{new}\n", before, allowed=["npm-token"])) == 1
+    assert find_new(f"# Notes\nmore\n{old}\n", before) == []
+    assert [found.value for found in find_new(f"{old}\n{new}\n", before)] == [new]
+    assert [found.value for found in find_new(f"{old}\n", None)] == [old]
+    assert find_new(f"{new}\n", before, allowed=["github-token"]) == []
+    assert len(find_new(f"{new}\n", before, allowed=["npm-token"])) == 1
     cut = f"{old[:15]}\n{old[15:]}\n"
-    assert new_findings(f"{cut}more\n", cut) == []
+    assert find_new(f"{cut}more\n", cut) == []
 
 
 def test_a_finding_never_shows_its_value() -> None:
     token = narrow()["npm-token"][0]
     (finding,) = find(token)
 
-    assert finding == Finding("npm-token", 1, token)
+    assert finding == SecretMatch("npm-token", 1, token)
     for shown in (repr(finding), str(finding), f"{finding}", repr([finding]), f"{finding!r}"):
         assert token not in shown
         assert "npm-token" in shown
@@ -638,8 +638,8 @@ def test_a_value_in_two_disguises_is_one_value() -> None:
     token = narrow()["npm-token"][0]
     before = f"key {token}\n"
 
-    assert new_findings(f"key {token[:8]}\u200b{token[8:]}\n", before) == []
-    assert len(new_findings(f"key {token[:8]}\u200b{token[8:]}\n", None)) == 1
+    assert find_new(f"key {token[:8]}\u200b{token[8:]}\n", before) == []
+    assert len(find_new(f"key {token[:8]}\u200b{token[8:]}\n", None)) == 1
 
 
 def test_a_key_without_an_end_does_not_swallow_the_page() -> None:
@@ -679,8 +679,8 @@ def test_nothing_is_left_to_find_after_redacting(pieces: list[str]) -> None:
 def test_what_was_there_before_is_never_new(pieces: list[str], more: str) -> None:
     text = "\n\n".join(pieces)
 
-    assert new_findings(text, text) == []
-    assert new_findings(f"{more}\n\n{text}\n\n{more}", text) == []
+    assert find_new(text, text) == []
+    assert find_new(f"{more}\n\n{text}\n\n{more}", text) == []
 
 
 def test_base64_of_a_password_is_found() -> None:

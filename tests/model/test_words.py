@@ -12,10 +12,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gitmem.model.language.common_words import REPLIES, STOP_WORDS
-from gitmem.model.language.idle_terms import IDLE_TERMS
+from gitmem.model.language.common_words import IDLE_TERMS, REPLIES, STOP_WORDS
 from gitmem.model.language.stems import stem
-from gitmem.model.language.words import LONGEST, asked, marked, telling, terms_of, words_of
+from gitmem.model.language.words import (
+    LONGEST,
+    content_words,
+    query_terms,
+    term_spans,
+    terms_of,
+    words_of,
+)
 
 SCRIPTS = [
     "the quick Deployments of AT&T",
@@ -57,13 +63,13 @@ def is_found(term: str, text: str) -> bool:
 
 def finds(query: str, text: str) -> bool:
     """Whether every term of QUERY finds TEXT."""
-    terms = asked(query)
+    terms = query_terms(query)
     return bool(terms) and all(is_found(each, text) for each in terms)
 
 
 def shown(text: str, query: str) -> list[str]:
     """The parts of TEXT that are marked for QUERY."""
-    return [text[start:end] for start, end in marked(text, asked(query))]
+    return [text[start:end] for start, end in term_spans(text, query_terms(query))]
 
 
 @given(TEXTS)
@@ -85,13 +91,13 @@ def test_sqlite_takes_the_terms_as_they_are(text: str) -> None:
 
 @given(TEXTS)
 def test_a_text_is_found_by_each_term_that_it_is_asked_for_by(text: str) -> None:
-    assert [each for each in asked(text) if not is_found(each, text)] == []
+    assert [each for each in query_terms(text) if not is_found(each, text)] == []
 
 
 @given(TEXTS)
 @example("M:\u0300")
 def test_what_is_asked_for_is_asked_for_once(text: str) -> None:
-    terms = asked(text)
+    terms = query_terms(text)
 
     assert len(terms) == len(set(terms))
     assert bool(terms) == bool(terms_of(text))
@@ -111,7 +117,7 @@ def test_the_unicode_form_does_not_matter(text: str) -> None:
     composed, apart = normalize("NFC", text), normalize("NFD", text)
 
     assert terms_of(composed) == terms_of(apart)
-    assert asked(composed) == asked(apart)
+    assert query_terms(composed) == query_terms(apart)
 
 
 @pytest.mark.parametrize(
@@ -173,15 +179,15 @@ def test_a_text_is_not_found_by_what_is_not_in_it(query: str, text: str) -> None
 
 
 def test_a_question_is_about_the_words_that_tell_something() -> None:
-    assert telling("Where did we put the billing key?") == ["put", "billing", "key"]
-    assert asked("Where did we put the billing key?") == ["put", "bill", "key"]
-    assert telling("What went well? Said who?") == []
+    assert content_words("Where did we put the billing key?") == ["put", "billing", "key"]
+    assert query_terms("Where did we put the billing key?") == ["put", "bill", "key"]
+    assert content_words("What went well? Said who?") == []
 
 
 def test_of_common_words_a_question_is_made_only_if_it_has_no_other() -> None:
-    assert asked("what is this") == ["what", "is", "thi"]
-    assert asked("what is this invoice") == ["invoic"]
-    assert {each for each in STOP_WORDS if telling(each)} == set()
+    assert query_terms("what is this") == ["what", "is", "thi"]
+    assert query_terms("what is this invoice") == ["invoic"]
+    assert {each for each in STOP_WORDS if content_words(each)} == set()
 
 
 @pytest.mark.parametrize("word", ["फ़्रैंकफ़र्ट", "கோப்பு", "ব্যাকআপ", "مُحَمَّد", "cafe\u0301", "йод"])
@@ -190,8 +196,8 @@ def test_marks_belong_to_the_letters_before_them(word: str) -> None:
 
 
 def test_a_single_character_of_a_script_without_blanks_is_what_something_begins_with() -> None:
-    assert asked("福") == ["福*"]
-    assert asked("法兰克福") == ["法兰", "兰克", "克福"]
+    assert query_terms("福") == ["福*"]
+    assert query_terms("法兰克福") == ["法兰", "兰克", "克福"]
     assert terms_of("法兰克福") == "法兰 兰克 克福 福"
 
 
@@ -205,11 +211,11 @@ def test_of_a_word_that_is_a_digest_only_the_beginning_counts() -> None:
 @example("สำรอง", "สำ")
 @example("\u1112\u1161\u11ab\u1100\u116e\u11a8", "한")
 def test_what_is_marked_means_what_was_asked_for(text: str, query: str) -> None:
-    wanted = asked(query)
+    wanted = query_terms(query)
     begin = tuple(each[:-1] for each in wanted if each.endswith("*"))
     last = 0
 
-    for start, end in marked(text, wanted):
+    for start, end in term_spans(text, wanted):
         assert last <= start < end <= len(text)
         last = end
         terms = terms_of(text[start:end]).split()
@@ -219,7 +225,7 @@ def test_what_is_marked_means_what_was_asked_for(text: str, query: str) -> None:
 @given(TEXTS)
 @example("㐀゛")
 def test_who_asks_for_a_text_finds_something_of_it_marked(text: str) -> None:
-    assert bool(list(marked(text, asked(text)))) == bool(asked(text))
+    assert bool(list(term_spans(text, query_terms(text)))) == bool(query_terms(text))
 
 
 @pytest.mark.parametrize(
@@ -256,7 +262,7 @@ def test_the_words_of_a_text_are_the_same_beside_a_word_of_another_language() ->
     ids=["chinese", "japanese", "nothing else", "german"],
 )
 def test_what_holds_a_sentence_together_is_not_looked_for(text: str, terms: list[str]) -> None:
-    assert asked(text) == [stem(each) for each in terms]
+    assert query_terms(text) == [stem(each) for each in terms]
 
 
 def test_the_terms_of_idle_words_are_written_down() -> None:

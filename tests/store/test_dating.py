@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.model.entries.dates import Chronicle
+from gitmem.model.entries.dates import KnownDates
 from gitmem.store.history.dating import bring_up
 from gitmem.store.history.regained_dates import Reading
 from gitmem.store.repository import Repository
@@ -19,11 +19,11 @@ from tests.support.lines import blamed, random_history
 NOTHING = Reading(lambda data: [], lambda path, data: None, lambda data: {}, lambda data: {})
 
 
-def lines_of(known: Chronicle, path: str) -> list[str]:
+def lines_of(known: KnownDates, path: str) -> list[str]:
     return [row.oid for row in known.lines(path)]
 
 
-def disagreements(repository: Repository, known: Chronicle) -> list[tuple[str, int, str, str]]:
+def disagreements(repository: Repository, known: KnownDates) -> list[tuple[str, int, str, str]]:
     found = []
     for path, _ in repository.snapshot(known.commit).files():
         ours, theirs = lines_of(known, path), blamed(repository.gitdir, path, known.commit)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.memory.entries.dates import reading_of
-from gitmem.model.entries.dates import Chronicle, Row
+from gitmem.model.entries.dates import DatedCommit, KnownDates
 from gitmem.model.entries.freshness import key_of, key_of_file
 from gitmem.model.layout.parse import parse
 from gitmem.store.history.dating import bring_up
@@ -48,21 +48,21 @@ class History:
     def __init__(self, folder: Path, history: list[Made], random: Random) -> None:
         self.repository = import_history(folder, list(entry_dates.drawn(random, history)))
 
-    def known(self, commit: str = "", known: Chronicle | None = None) -> Chronicle:
+    def known(self, commit: str = "", known: KnownDates | None = None) -> KnownDates:
         tip = commit or self.repository.tip()
         return bring_up(known, self.repository, tip, reading())[0]
 
-    def dates(self, known: Chronicle) -> Found:
+    def dates(self, known: KnownDates) -> Found:
         found = {}
         for path in (*ENTRIES, *NOTES):
             for text in ((title, status) for title in TITLES for status in STATUSES):
-                rows = known.touched(path, _key(path, text))
+                rows = known.changes(path, _key(path, text))
                 if rows:
                     found[path, text] = [_number(row, day) for row, day in rows]
         return found
 
 
-def _number(row: Row, day: int) -> int:
+def _number(row: DatedCommit, day: int) -> int:
     seconds = (day - FIRST_DAY) * A_DAY if day else row.seconds
     return (seconds - START) // MINUTE
 
@@ -167,5 +167,5 @@ def test_where_nothing_moves_or_goes_an_entry_is_as_old_as_its_newest_line(
     for block in blocks:
         newest = max(lines[: len(block)])
         del lines[: len(block)]
-        ((row, _),) = known.touched(A, key_of("".join(block).encode()))
+        ((row, _),) = known.changes(A, key_of("".join(block).encode()))
         assert row.seconds == newest

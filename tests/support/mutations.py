@@ -293,10 +293,8 @@ SLOW = [
     Mutation("C6", "gitmem/model/entries/freshness.py", "IMMUNE = 2", "IMMUNE = 3"),
     Mutation("Z6", "gitmem/model/layout/archives.py", 'ARCHIVE = "archive"', 'ARCHIVE = "attic"'),
     Mutation("Z46", "gitmem/model/layout/archives.py", 'ARCHIVE = "archive"', 'ARCHIVE = "attic"'),
-    Mutation(
-        "V51", "gitmem/model/layout/budgets.py", "size > layer.budget", "size >= layer.budget"
-    ),
-    Mutation("V53", "gitmem/model/layout/daylog.py", "MOST = 100", "MOST = 99"),
+    Mutation("V51", "gitmem/model/layout/layout.py", "size > layer.budget", "size >= layer.budget"),
+    Mutation("V53", "gitmem/model/layout/archives.py", "MOST = 100", "MOST = 99"),
     Mutation(
         "Z31", "gitmem/memory/upkeep/snapshot.py", "memory: daily snapshot", "memory: snapshot"
     ),
@@ -504,7 +502,7 @@ SLOW = [
     # Writing, and the policies of layers.
     Mutation("C3", SOUL, "policy: write-once", "policy: free"),
     Mutation(
-        "C3", "gitmem/model/layout/daylog.py", 'if layer.header else b""', 'if False else b""'
+        "C3", "gitmem/model/layout/archives.py", 'if layer.header else b""', 'if False else b""'
     ),
     Mutation("C9", "gitmem/memory/group.py", "agent=check_agent(who.agent)", 'agent="agent"'),
     Mutation(
@@ -648,7 +646,7 @@ SLOW = [
     Mutation("V78", CHECK, "2. Below 70 %", "2. Below 50 %"),
     Mutation("V78", CHECK, '"Context OK: X%"', '"fine"'),
     Mutation("V78", CHECK, "then start a new session", "then go on"),
-    Mutation("Z33", "gitmem/model/layout/budgets.py", 'return "over"', 'return "ok"'),
+    Mutation("Z33", "gitmem/model/layout/layout.py", 'return "over"', 'return "ok"'),
     Mutation("V74", "gitmem/memory/read/status.py", 'health = "attention"', 'health = "ok"'),
     Mutation("V57", "gitmem/memory/read/status.py", "size += len(", "size = len("),
     # Conversations.

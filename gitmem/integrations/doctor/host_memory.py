@@ -31,7 +31,7 @@ from gitmem.integrations.install.projects import is_linked, project_at
 from gitmem.integrations.install.record import installs
 from gitmem.memory.group import Store
 from gitmem.model.access import MAIN
-from gitmem.model.text.numbers import counted
+from gitmem.model.text.format import counted
 
 CODE = "host-memory"
 

@@ -14,7 +14,7 @@ from gitmem.errors import BadInput, GitmemError
 from gitmem.integrations.doctor.findings import Finding
 from gitmem.memory.group import Group, Store
 from gitmem.model.layout.layout import Layout
-from gitmem.model.text.numbers import counted
+from gitmem.model.text.format import counted
 
 OLDEST = (3, 11)
 CONVERTED = {

@@ -15,7 +15,7 @@ from gitmem.integrations.install.parts.permissions import ALLOW, PERMISSIONS, co
 from gitmem.integrations.install.parts.settings import settings_in
 from gitmem.integrations.install.record import install_of
 from gitmem.memory.group import Store
-from gitmem.model.text.numbers import counted
+from gitmem.model.text.format import counted
 
 _FEW = 4
 _AGAINST = {"deny": "denies", "ask": "asks about"}

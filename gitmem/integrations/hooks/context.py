@@ -17,8 +17,8 @@ from gitmem.memory.layouts import layout_at, layout_of, spelled_at
 from gitmem.model.access import GLOBAL
 from gitmem.model.context.escape import NOTHING, ForModel, joined, shown_on_a_line, worded
 from gitmem.model.context.pieces import FILE_KINDS, Piece, text_of, trimmed
-from gitmem.model.context.render import Page, readable
-from gitmem.model.text.numbers import counted
+from gitmem.model.context.render import ContextPage, readable
+from gitmem.model.text.format import counted
 from gitmem.model.transcripts.batches import NONE_NEW
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def drawn(found: ChangedSince, holds: Callable[[str], bool]) -> ForModel:
 
     It is drawn as `inject` draws memory: what a note says cannot leave its block here, either.
     """
-    page = Page(found.format, annotate=True)
+    page = ContextPage(found.format, annotate=True)
     taken: list[Piece] = []
     left: list[ForModel] = []
     for each in found.pieces:

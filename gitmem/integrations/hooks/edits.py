@@ -144,16 +144,16 @@ def told(done: CapturedAll, group: str, room: Room) -> list[ForModel]:
 
 
 def _told(done: CapturedAll, group: str) -> list[ForModel]:
-    from gitmem.model.secrets.find import shown_name  # loaded by the capture anyway
+    from gitmem.model.secrets.find import redacted_path  # loaded by the capture anyway
 
     words = [
         worded(
             "The edit of {path} is not in memory ({rule}). It stays in the file: "
             "`gitmem -g {group} held show {file}` says more.",
-            path=shown_name(each.path),
+            path=redacted_path(each.path),
             rule=each.rule,
             group=group,
-            file=in_command(shown_name(each.path)),
+            file=in_command(redacted_path(each.path)),
         )
         for each in done.held
     ]
@@ -162,7 +162,7 @@ def _told(done: CapturedAll, group: str) -> list[ForModel]:
             worded(
                 "The edit of {path} is not in memory yet: it belongs to {title} that a person has "
                 "begun with git. It is captured when that is finished.",
-                path=shown_name(path),
+                path=redacted_path(path),
                 title=done.operation.title,
             )
             for path in done.claimed
@@ -266,7 +266,7 @@ def _adopted(event: Event, folder: str, known: str, tell: Callable[[str], None])
 
 
 def _news(event: Event, done: OwnAdopted) -> str:
-    from gitmem.model.text.quoting import quoted
+    from gitmem.model.text.format import quoted
 
     facts = {"host": HOSTS[event.host].title, "folder": done.folder, "group": done.group}
     if not done.next:

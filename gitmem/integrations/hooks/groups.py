@@ -44,7 +44,7 @@ def group_of(store: Store, folder: str) -> str:
     """The group that a project folder uses."""
     linked = store.linked(folder)
     if not linked and store.requires_group:
-        from gitmem.model.text.quoting import quoted  # only where something is wrong
+        from gitmem.model.text.format import quoted  # only where something is wrong
 
         raise BadInput(
             "this store wants every group to be named, and this folder is linked to none",

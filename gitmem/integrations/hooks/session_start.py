@@ -231,7 +231,7 @@ class _Start:
 
 
 def _migrated(group: str, done: Migrated) -> str:
-    from gitmem.model.text.quoting import quoted
+    from gitmem.model.text.format import quoted
 
     commits = " ".join(each[:10] for each in done.commits)
     return f"gitmem: {done.told} (take it back: `gitmem -g {quoted(group)} undo {commits}`)"

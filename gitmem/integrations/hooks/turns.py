@@ -42,9 +42,9 @@ def prompted(event: Event) -> Output:
         return Output()
     if event.payload.get("agent_id"):
         return Output()  # a subagent has its task
-    from gitmem.model.language.prompts import sentences_asked
+    from gitmem.model.language.prompts import query_sentences
 
-    if not sentences_asked(prompt):
+    if not query_sentences(prompt):
         return Output()  # nothing that it says could be looked up
     from gitmem.integrations.hooks.deadline import instead
     from gitmem.integrations.hooks.groups import opened

@@ -15,7 +15,7 @@ from gitmem.integrations.host_memory.projects import group_name, project_of
 from gitmem.integrations.hosts.table import HOSTS, Host
 from gitmem.memory.group import Group, Store, Who
 from gitmem.model.access import MAIN
-from gitmem.model.text.quoting import quoted
+from gitmem.model.text.format import quoted
 
 
 class OwnAdopted(NamedTuple):

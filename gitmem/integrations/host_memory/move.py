@@ -17,8 +17,7 @@ from gitmem.integrations.hosts.table import Host
 from gitmem.integrations.install.files import Change, back_up, make, read_file
 from gitmem.memory.group import Group, Store, Who
 from gitmem.model.layout.layout import FILE
-from gitmem.model.text.numbers import counted
-from gitmem.model.text.quoting import quoted
+from gitmem.model.text.format import counted, quoted
 
 
 class Brought(NamedTuple):

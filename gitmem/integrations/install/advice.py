@@ -22,8 +22,8 @@ from gitmem.integrations.install.skills.files import shipped_folder
 from gitmem.integrations.install.skills.update import SkillPlan, as_shipped, plan_skills
 from gitmem.memory.group import Store
 from gitmem.model.access import MAIN
-from gitmem.model.text.jsontext import read
-from gitmem.model.text.numbers import counted
+from gitmem.model.text.format import counted
+from gitmem.model.text.json_edit import read
 
 
 def still_calling(plan: Plan, where: Places) -> Iterator[str]:

@@ -26,7 +26,7 @@ from gitmem.integrations.install.parts.sections import (
     take_section,
 )
 from gitmem.integrations.install.parts.settings import settings_in
-from gitmem.model.text import jsontext
+from gitmem.model.text import json_edit
 from gitmem.resources import templates
 
 FILE = "former.yaml"
@@ -116,30 +116,30 @@ def _names(text: str, word: str) -> bool:
 
 def take_former_hooks(text: str) -> str:
     """The settings TEXT without the hooks that a former system left."""
-    root = {} if jsontext.is_blank(text) else jsontext.read(text)
+    root = {} if json_edit.is_blank(text) else json_edit.read(text)
     for event in {event: None for event, _ in former_hooks(root)}:
         for spot, _, _ in reversed(list(_former_in(root[HOOKS][event]))):
             text = without_handler(text, event, spot)
-        if jsontext.read(text)[HOOKS][event] == []:
-            text = jsontext.remove(text, [HOOKS, event])
+        if json_edit.read(text)[HOOKS][event] == []:
+            text = json_edit.remove(text, [HOOKS, event])
     return text
 
 
 def put_former_hooks(text: str, before: str) -> str:
     """The settings TEXT with those hooks of a former system that stood in BEFORE, at the end."""
-    old = {} if jsontext.is_blank(before) else jsontext.read(before)
+    old = {} if json_edit.is_blank(before) else json_edit.read(before)
     for event, group in _former_groups(old):
-        text = "{}\n" if jsontext.is_blank(text) else text
-        root = jsontext.read(text)
+        text = "{}\n" if json_edit.is_blank(text) else text
+        root = json_edit.read(text)
         now = [handler for _, handler in handlers_in(root.get(HOOKS, {}).get(event))]
         missing = [each for each in group[HOOKS] if each not in now]
         if not missing:
             continue
         if HOOKS not in root:
-            text = jsontext.insert(text, (), HOOKS, {})
+            text = json_edit.insert(text, (), HOOKS, {})
         if event not in root.get(HOOKS, {}):
-            text = jsontext.insert(text, [HOOKS], event, [])
-        text = jsontext.append(text, [HOOKS, event], {**group, HOOKS: missing})
+            text = json_edit.insert(text, [HOOKS], event, [])
+        text = json_edit.append(text, [HOOKS, event], {**group, HOOKS: missing})
     return text
 
 
@@ -315,7 +315,7 @@ def _settings(path: Path, texts: Mapping[Path, str]) -> object:
     if text is None:
         return settings_in(real)
     try:
-        return {} if jsontext.is_blank(text) else jsontext.read(text)
+        return {} if json_edit.is_blank(text) else json_edit.read(text)
     except JsonRefused:  # told by who has to write it
         return {}
 

@@ -20,7 +20,7 @@ from gitmem.integrations.install.parts.permissions import ALLOW, PERMISSIONS
 from gitmem.integrations.install.parts.settings import settings_in
 from gitmem.integrations.install.record import Install
 from gitmem.memory.group import Store
-from gitmem.model.text.quoting import quoted
+from gitmem.model.text.format import quoted
 
 
 def project_at(path: str, host: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gitmem.integrations.mcp.texts import COMMIT, UNSEEN, Answer
 from gitmem.model.context.escape import joined, on_a_line
 from gitmem.model.layout.layout import Layout
-from gitmem.model.text.numbers import counted
+from gitmem.model.text.format import counted
 
 if TYPE_CHECKING:
     from datetime import tzinfo

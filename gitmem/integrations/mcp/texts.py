@@ -21,7 +21,7 @@ from gitmem.model.context.escape import (
     on_lines,
     shown,
 )
-from gitmem.model.text.numbers import counted
+from gitmem.model.text.format import counted
 
 if TYPE_CHECKING:
     from gitmem.memory.entries.entries import ListedEntries

@@ -25,7 +25,7 @@ from gitmem.integrations.transcripts.readers import (
     unknown,
 )
 from gitmem.memory.transcripts.checkpoint import Summarised
-from gitmem.model.text.quoting import quoted
+from gitmem.model.text.format import quoted
 
 if TYPE_CHECKING:
     import sqlite3

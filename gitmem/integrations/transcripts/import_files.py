@@ -27,7 +27,7 @@ from gitmem.memory.transcripts.import_file import (
     transcript_import,
     unread,
 )
-from gitmem.model.secrets.find import repeated
+from gitmem.model.secrets.find import redacted_quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -139,7 +139,9 @@ def import_transcripts(
     """
     known = HOSTS.get(host)
     if known is None:
-        raise BadInput(f"there is no host {repeated(host)}", hint=f"take one of {', '.join(HOSTS)}")
+        raise BadInput(
+            f"there is no host {redacted_quote(host)}", hint=f"take one of {', '.join(HOSTS)}"
+        )
     if sum((bool(paths), bool(project), everything)) != 1:
         text = "say which conversations: PATH..., --project DIR or --all, and one of them alone"
         raise BadInput(text, hint=_example(host))
@@ -184,7 +186,7 @@ def _none_found(host: str, home: Path, paths: Sequence[str], project: str) -> No
     if host in DATABASES:
         folder = ", ".join(paths) or project or str(home)
         places = " or ".join(DATABASES[host].places)
-        return NotFound(f"no {places} in {repeated(folder)}", hint=_example(host))
+        return NotFound(f"no {places} in {redacted_quote(folder)}", hint=_example(host))
     where = "those paths" if paths else f"{home}"
     of = f" of {project}" if project else ""
     tried = "--project" if project else ""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from gitmem.errors import BadInput, NotFound
 from gitmem.model.commit_messages import visible
-from gitmem.model.transcripts.batches import blanked
+from gitmem.model.transcripts.batches import redacted
 
 if TYPE_CHECKING:
     from gitmem.integrations.hosts.table import Host
@@ -145,7 +145,7 @@ def row_of(raw: bytes) -> dict[str, object] | None:
 
 def unknown(kind: str) -> Reading:
     """The reading of a kind of line that nobody has told us of."""
-    named = visible(blanked(kind)[0])[:_KIND]
+    named = visible(redacted(kind)[0])[:_KIND]
     return Reading(passed=f"unknown: {named}" if named else "unknown")
 
 

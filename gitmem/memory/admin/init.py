@@ -21,7 +21,7 @@ from gitmem.memory.write.changeset import check_place
 from gitmem.model.access import check_access
 from gitmem.model.commit_messages import Note
 from gitmem.model.guards import check_message_text
-from gitmem.model.layout.layout import FILE, in_small_letters
+from gitmem.model.layout.layout import FILE, lower_name
 from gitmem.model.paths import check_group, find_twin
 from gitmem.store.durable import make_folders
 from gitmem.store.lock import Lock, lock_path
@@ -157,7 +157,7 @@ def _start(group: Group, starter: dict[str, bytes], layout: str) -> tuple[str, .
         return Plan((Step(files, note._replace(paths=paths)),) if files else (), paths)
 
     with group.writing() as writer:
-        for path in filter(None, (*starter, *map(in_small_letters, starter))):
+        for path in filter(None, (*starter, *map(lower_name, starter))):
             writer.capture(path)  # what somebody put there counts, not what we would
         return writer.publish(plan).result
 

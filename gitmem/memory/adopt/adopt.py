@@ -39,7 +39,7 @@ from gitmem.model.layout.recognise import missing_core
 from gitmem.model.paths import check_group
 from gitmem.model.scope import Scope
 from gitmem.model.secrets.find import redact
-from gitmem.model.text.quoting import quoted
+from gitmem.model.text.format import quoted
 from gitmem.store.foreign.graft import graft
 from gitmem.store.foreign.repository import Foreign
 from gitmem.store.objects.database import ObjectMissing, blob_id

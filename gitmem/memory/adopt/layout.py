@@ -21,7 +21,7 @@ from gitmem.memory.layouts import (
 from gitmem.memory.scope import layout_scope
 from gitmem.model.layout.layout import EMPTY, FILE, Layout
 from gitmem.model.layout.recognise import Recognised, recognise
-from gitmem.model.scope import NOTHING, Scope, either, scope_of
+from gitmem.model.scope import NOTHING, Scope, scope_of, union_of
 from gitmem.model.secrets.find import redact
 from gitmem.store.worktree.worktree import WorkTree
 
@@ -96,7 +96,7 @@ def possible_scope(root: Path, wanted: str) -> Scope:
     if own.data is not None or wanted == NONE:
         return layout_scope(own.data)
     names = (wanted,) if wanted else shipped()
-    return either(scope_of(shipped_layout(name)) for name in names)
+    return union_of(scope_of(shipped_layout(name)) for name in names)
 
 
 def with_zone(choice: Choice, root: Path) -> Choice:

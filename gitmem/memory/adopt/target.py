@@ -15,7 +15,7 @@ from gitmem.memory.write.open_edits import pending_edits
 from gitmem.model.access import MAIN
 from gitmem.model.commit_messages import parse
 from gitmem.model.secrets.find import redact
-from gitmem.model.text.quoting import quoted
+from gitmem.model.text.format import quoted
 from gitmem.store.foreign.repository import is_repository
 from gitmem.store.setup import is_tied, worktree_of
 

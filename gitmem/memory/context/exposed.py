@@ -14,21 +14,21 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from gitmem.cache.scanned import (
-    Beside,
     Scanned,
-    carried_on,
-    keep_beside,
+    ScannedRefs,
+    advanced,
     keep_scanned,
-    read_beside,
+    keep_scanned_refs,
     read_scanned,
+    read_scanned_refs,
 )
 from gitmem.errors import Damaged, NotFound
 from gitmem.memory.group import Group, has_open, scanned_in
 from gitmem.model.access import check_access
 from gitmem.model.guards import MAX_FILE, is_allowed
 from gitmem.model.record import Record
-from gitmem.model.secrets.exposure import Exposed, placed_id, secret_id
-from gitmem.model.secrets.find import Finding, find, found_in, found_in_name, shown_name
+from gitmem.model.secrets.exposure import Exposed, located_id, secret_id
+from gitmem.model.secrets.find import SecretMatch, find, find_in_bytes, find_in_path, redacted_path
 from gitmem.store.fsck.acknowledged import acknowledge as keep_acknowledged
 from gitmem.store.fsck.acknowledged import read_acknowledged, salted
 from gitmem.store.history.ancestry import only_behind
@@ -118,13 +118,13 @@ def scan_commits(group: Group, *, bounded: bool = False) -> Scanned:
     return new
 
 
-def scan_beside(group: Group, *, bounded: bool = False, also: Iterable[str] = ()) -> Beside:
+def scan_beside(group: Group, *, bounded: bool = False, also: Iterable[str] = ()) -> ScannedRefs:
     """Search the commits that refs lead to and the branch does not: kept ones, tags, branches.
 
     BOUNDED: where there are too many, only count them. ALSO: commits that are about to be dropped.
     While the refs name the same objects this costs a look at them.
     """
-    known, tips = read_beside(group.gitdir), tips_beside(group.gitdir).union(also)
+    known, tips = read_scanned_refs(group.gitdir), tips_beside(group.gitdir).union(also)
     if tips == known.tips or not group.keeps:
         return known
     with suppress(Damaged):
@@ -138,8 +138,8 @@ def scan_beside(group: Group, *, bounded: bool = False, also: Iterable[str] = ()
         if known.found and not known.tips <= tips:
             there = _led_to(group, search.commits(tips))
             known = known._replace(found=tuple(e for e in known.found if e.commit in there))
-        known = Beside(tips, _joined(known.found, found))
-        keep_beside(group.gitdir, known)
+        known = ScannedRefs(tips, _joined(known.found, found))
+        keep_scanned_refs(group.gitdir, known)
         _leave_branch(group, {each.oid for each in steps})
     return known
 
@@ -149,13 +149,13 @@ def waits_beside(group: Group) -> bool:
 
     A new snapshot of the branch is no such thing. That is remembered: the next look starts there.
     """
-    known, tips = read_beside(group.gitdir), tips_beside(group.gitdir)
+    known, tips = read_scanned_refs(group.gitdir), tips_beside(group.gitdir)
     if tips == known.tips:
         return False
     ends = tips - known.tips, tips & known.tips
     if (known.found and not known.tips <= tips) or _Search(group, 0).beside(*ends) is None:
         return True
-    keep_beside(group.gitdir, Beside(tips, known.found))
+    keep_scanned_refs(group.gitdir, ScannedRefs(tips, known.found))
     return False
 
 
@@ -218,9 +218,9 @@ def _replaced(group: Group, known: Scanned, found: Iterable[Exposed]) -> Iterabl
 
     Whoever glances at the files of HEAD does not know which one that was.
     """
-    better = {each._replace(commit=each.place) for each in found} if known.left else ()
+    better = {each._replace(commit=each.location) for each in found} if known.left else ()
     kept = _kept(group, known.found)
-    return (each for each in kept if each._replace(commit=each.place) not in better)
+    return (each for each in kept if each._replace(commit=each.location) not in better)
 
 
 def unsearched(group: Group, known: Scanned) -> int:
@@ -257,7 +257,7 @@ class _Search:
         self._group, self._most = group, most
         self._objects = group.repository.objects
         self._bytes = 0
-        self._found: dict[str, tuple[Finding, ...]] = {}
+        self._found: dict[str, tuple[SecretMatch, ...]] = {}
         """What each blob holds; nearly always nothing."""
 
     @cached_property
@@ -390,26 +390,26 @@ class _Search:
         yield from self._rows(find(message), "", step, "")
 
     def _named(self, step: Step, path: str) -> Iterator[Exposed]:
-        found = [each._replace(line=0) for each in found_in_name(path)]
-        yield from self._rows(found, "", step, shown_name(path))
+        found = [each._replace(line=0) for each in find_in_path(path)]
+        yield from self._rows(found, "", step, redacted_path(path))
 
     def _in_blob(self, step: Step, path: str, blob: str) -> Iterator[Exposed]:
         if blob not in self._found:
             self._found[blob] = tuple(self._searched(blob))
-        yield from self._rows(self._found[blob], blob, step, shown_name(path))
+        yield from self._rows(self._found[blob], blob, step, redacted_path(path))
 
-    def _searched(self, blob: str) -> Iterator[Finding]:
+    def _searched(self, blob: str) -> Iterator[SecretMatch]:
         with suppress(Damaged):  # `check` tells of it; what cannot be read is not shown either
             data = self._objects.read_as("blob", blob)
             self._bytes += len(data)
             lines = 0
             for at in range(0, max(len(data), 1), MAX_FILE):
                 part = data[max(0, at - OVERLAP) : at + MAX_FILE]
-                yield from (each._replace(line=each.line + lines) for each in found_in(part))
+                yield from (each._replace(line=each.line + lines) for each in find_in_bytes(part))
                 lines = data.count(b"\n", 0, max(0, at + MAX_FILE - OVERLAP))
 
     def _rows(
-        self, found: Iterable[Finding], blob: str, step: Step, path: str
+        self, found: Iterable[SecretMatch], blob: str, step: Step, path: str
     ) -> Iterator[Exposed]:
         for each in found:
             id = secret_id(self._salt, each.rule, each.value)
@@ -433,7 +433,7 @@ def count_as_scanned(group: Group, writer: Writer) -> None:
     """
     stored = read_scanned(group.gitdir)
     goes_on = not has_open(group.gitdir, stored)
-    known = carried_on(stored, *writer.run_before) if goes_on else stored
+    known = advanced(stored, *writer.run_before) if goes_on else stored
     found = known.found
     touched = not writer.replaced.isdisjoint({each.blob for each in found})
     for parent, commit in writer.landed:
@@ -445,7 +445,7 @@ def count_as_scanned(group: Group, writer: Writer) -> None:
             found = _joined(found, search.exposed(steps) or ())
         tip, left = (commit if each == parent else each for each in (known.tip, known.left))
         known = Scanned(tip, left, found)
-    if known != (carried_on(stored, *writer.run) if goes_on else stored):
+    if known != (advanced(stored, *writer.run) if goes_on else stored):
         keep_scanned(group.gitdir, known)
 
 
@@ -467,9 +467,9 @@ def _allowed(group: Group, brought: _Brought, allowed: bool) -> list[Exposed]:
 
 def acknowledge_in_place(group: Group, found: Iterable[Exposed]) -> None:
     """Acknowledge each value of FOUND in its own file alone: it may not turn up in another one."""
-    ids = [(each.id, each.place) for each in found]
+    ids = [(each.id, each.location) for each in found]
     salt = salted(group.gitdir).salt if ids else ""
-    keep_acknowledged(group.gitdir, [placed_id(salt, *each) for each in ids])
+    keep_acknowledged(group.gitdir, [located_id(salt, *each) for each in ids])
 
 
 def exposed_beside(group: Group, commit: str) -> list[Exposed]:
@@ -477,7 +477,7 @@ def exposed_beside(group: Group, commit: str) -> list[Exposed]:
     search = _Search(group)
     steps = search.unscanned(commit, group.repository.tip()) or []
     done = read_acknowledged(group.gitdir)
-    return [each for each in search.exposed(steps) or () if not done.covers(each.id, each.place)]
+    return [each for each in search.exposed(steps) or () if not done.covers(each.id, each.location)]
 
 
 def open_secrets(
@@ -520,13 +520,13 @@ class _Head:
 
     def _is_shown(self, each: Exposed) -> bool:
         """Whether it is open, and its commit can be looked at: it may be gone from history."""
-        covered = self._done.covers(each.id, each.place)
+        covered = self._done.covers(each.id, each.location)
         return not covered and self._objects.holds(each.commit)
 
     def _places(self, each: Exposed) -> Iterator[Place]:
         """The files of HEAD that hold it where nobody has acknowledged it."""
         if each.blob:
-            paths = [shown_name(path) for path in self._paths.get(each.blob, ())]
+            paths = [redacted_path(path) for path in self._paths.get(each.blob, ())]
         else:
             paths = self._named.get(each.id, [])
         for path in paths:
@@ -538,9 +538,9 @@ class _Head:
         """The files whose names hold a value, by its id; nobody asks where no name held one."""
         named: dict[str, list[str]] = {}
         for path in (path for paths in self._paths.values() for path in paths):
-            for each in found_in_name(path):
+            for each in find_in_path(path):
                 id = secret_id(self._done.salt, each.rule, each.value)
-                named.setdefault(id, []).append(shown_name(path))
+                named.setdefault(id, []).append(redacted_path(path))
         return named
 
 

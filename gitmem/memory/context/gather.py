@@ -275,7 +275,7 @@ class _Layer:
             yield found._replace(age=age_label(day.date, self._today))
 
     def _entries(self, piece: Piece, text: str) -> Iterator[Piece]:
-        from gitmem.model.entries.edit import parse
+        from gitmem.model.entries.blocks import parse
         from gitmem.model.entries.rules import is_retired
 
         entries = parse(text, self._layer.fields)

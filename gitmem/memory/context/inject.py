@@ -19,10 +19,10 @@ from gitmem.memory.layer_files import Unmade, unmade_files
 from gitmem.memory.layouts import Silenced, check_layers, silenced_at
 from gitmem.model.context.escape import NOTHING, ForModel
 from gitmem.model.context.pieces import Piece
-from gitmem.model.context.render import Page
+from gitmem.model.context.render import ContextPage
 from gitmem.model.layout.layout import FORMATS, Layout, Retrieval
 from gitmem.model.record import Record
-from gitmem.model.text.numbers import counted
+from gitmem.model.text.format import counted
 
 if TYPE_CHECKING:
     from gitmem.memory.context.mask import Masks
@@ -147,7 +147,9 @@ def inject(
         )
     retrieval = _retrieval(layout, top, chars)
     limit = (layout.budget or None) if budget is None else budget
-    page = Page(format or layout.format, annotate=layout.annotate if annotate is None else annotate)
+    page = ContextPage(
+        format or layout.format, annotate=layout.annotate if annotate is None else annotate
+    )
     dated = page.annotate or page.format == "json"
     wanted = Wanted(moment.time, user, user_mode, tuple(layers), dated, prompt is not None)
     with sources_at(group, moment, shared=_needs_shared(layout, wanted)) as sources:
@@ -195,7 +197,7 @@ def inject(
     )
 
 
-def _first_words(unmade: Unmade, page: Page, limit: int | None) -> ForModel:
+def _first_words(unmade: Unmade, page: ContextPage, limit: int | None) -> ForModel:
     """What a model is told on the first day; once there is memory, a prompt is that alone."""
     words = unmade.words if unmade.is_all and page.format != "json" else NOTHING
     return words if limit is None or len(words) <= limit else NOTHING
@@ -241,7 +243,7 @@ class _Reader:
         group: Group,
         moment: Pinned,
         sources: Sources,
-        page: Page,
+        page: ContextPage,
         *,
         limit: int | None,
         measure: Callable[[str], int],
@@ -330,7 +332,7 @@ def _freshened(found: Gathered, now: datetime, sources: Sources, group: Group) -
     return found._replace(pieces=pieces)
 
 
-def _placed(page: Page, piece: Piece, commit: str) -> Placed:
+def _placed(page: ContextPage, piece: Piece, commit: str) -> Placed:
     return Placed(
         layer=piece.layer,
         group=piece.group,
@@ -350,7 +352,7 @@ def _placed(page: Page, piece: Piece, commit: str) -> Placed:
     )
 
 
-def _left_out(read: _Read, page: Page) -> tuple[LeftOut, ...]:
+def _left_out(read: _Read, page: ContextPage) -> tuple[LeftOut, ...]:
     found, dropped = read.found, read.dropped
     absent = [(each, f"it is {each.lack}") for each in found.pieces if not page.shows(each)]
     return (

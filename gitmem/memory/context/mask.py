@@ -88,12 +88,12 @@ class Masks:
         return known
 
     def _redacted(self, source: str, path: str, blob: str, text: str) -> tuple[str, int]:
-        from gitmem.model.secrets.find import found_in, redact
+        from gitmem.model.secrets.find import find_in_bytes, redact
 
         spare = _spare(self._snapshots[source].repository.gitdir, path)
         clean, count = redact(text, spare)
         # An entry may be shown without the words that make its neighbour's value a credential.
-        for each in found_in(_blob(self._snapshots[source], blob)) if blob else ():
+        for each in find_in_bytes(_blob(self._snapshots[source], blob)) if blob else ():
             if each.value in clean and not spare(each.rule, each.value):
                 count += clean.count(each.value)
                 clean = clean.replace(each.value, f"[redacted: {each.rule}]")
@@ -131,7 +131,7 @@ def _acknowledged(gitdir: Path) -> tuple[str, set[str]]:
     from gitmem.store.fsck.acknowledged import read_acknowledged
 
     known, rows = read_acknowledged(gitdir), read_scanned(gitdir).found
-    placed = {each.id for each in rows if known.covers(each.id, each.place)}
+    placed = {each.id for each in rows if known.covers(each.id, each.location)}
     return known.salt, {*known.ids, *placed}
 
 
@@ -142,10 +142,10 @@ def masked(snapshot: Snapshot, path: str, text: str) -> str:
 
 def _spare(gitdir: Path, path: str) -> Spare:
     """Whether somebody has said of a value that it is none, everywhere or at PATH."""
-    from gitmem.model.secrets.find import shown_name
+    from gitmem.model.secrets.find import redacted_path
     from gitmem.store.fsck.acknowledged import read_acknowledged
 
-    known, place = read_acknowledged(gitdir), shown_name(path)
+    known, place = read_acknowledged(gitdir), redacted_path(path)
     return lambda rule, value: known.spares(rule, value, place)
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from itertools import islice
 
 from gitmem.cache import passages
-from gitmem.cache.database import Question, ask
+from gitmem.cache.database import Query, run_query
 from gitmem.memory.context.pins import moment_at
 from gitmem.memory.context.sources import sources_at
 from gitmem.memory.entries.dates import dates_at, has_dates
@@ -30,7 +30,7 @@ BYTES = 4 * 1024 * 1024
 COMMITS = 500
 """... and so many commits, where nothing is known of their dates."""
 LOCK = "readying"
-_AS_IT_IS = Question(lambda _: True, lambda _: None)
+_AS_IT_IS = Query(lambda _: True, lambda _: None)
 
 
 def is_ready(group: Group) -> bool:
@@ -38,7 +38,7 @@ def is_ready(group: Group) -> bool:
     path, moment = cache_path(group), moment_at(group, None)
     if path is None:
         return True  # nothing is kept for who only reads, so it would be no faster later
-    known = ask(path, passages.FORM, _AS_IT_IS, passages.states)
+    known = run_query(path, passages.SCHEMA, _AS_IT_IS, passages.states)
     with sources_at(group, moment, shared=True) as sources:
         found = sources.by_group.items()
         near = all(_is_near(known.get(source, ""), each) for source, each in found)
@@ -72,7 +72,7 @@ def make_ready(group: Group) -> None:
     with _alone(group) as is_mine, sources_at(group, moment, shared=True) as sources:
         if path is None or not is_mine:
             return
-        ask(path, passages.FORM, at_commits(sources.by_group, keep=True), lambda _: None)
+        run_query(path, passages.SCHEMA, at_commits(sources.by_group, keep=True), lambda _: None)
         for source, each in sources.by_group.items():
             dates_at(group, each, sources.layouts[source], source)
 

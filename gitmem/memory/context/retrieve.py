@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gitmem.cache.passages import Place
+from gitmem.cache.passages import PassageRow
 from gitmem.errors import Damaged
 from gitmem.memory.context.gather import LeftOut
 from gitmem.memory.context.pins import Pinned
@@ -19,10 +19,10 @@ from gitmem.memory.context.sources import Sources
 from gitmem.memory.group import Group
 from gitmem.memory.search.passages import CANDIDATES, Match, find_passages, text_of
 from gitmem.model.context.pieces import PASSAGE, Piece, trimmed
-from gitmem.model.context.render import Page
+from gitmem.model.context.render import ContextPage
 from gitmem.model.language.passages import without_comments
-from gitmem.model.language.prompts import sentences_asked
-from gitmem.model.language.ranking import Limits, choose, in_digits
+from gitmem.model.language.prompts import query_sentences
+from gitmem.model.language.ranking import RetrievalLimits, choose, rounded_score
 from gitmem.model.layout.journal import day_of
 from gitmem.model.layout.layout import Layer, Layout, Retrieval
 from gitmem.model.transcripts.compactions import HEADING
@@ -54,7 +54,7 @@ class Asked(NamedTuple):
 
     prompt: str
     limits: Retrieval
-    page: Page
+    page: ContextPage
     """How what is found will be drawn."""
     layers: tuple[str, ...] = ()
     """Only in these; nothing for all in which a prompt may find something."""
@@ -101,7 +101,7 @@ class Retriever:
     def _matches(self, limit: int) -> list[Match]:
         if limit not in self._known:
             eligible = _eligible(self._sources.layouts, self._asked.layers)
-            sentences = sentences_asked(self._asked.prompt)
+            sentences = query_sentences(self._asked.prompt)
             self._known[limit] = find_passages(
                 self._group, self._moment, self._sources, sentences, eligible, limit=limit
             )
@@ -153,7 +153,7 @@ def _candidates(
     return found
 
 
-def _text(sources: Sources, place: Place) -> str:
+def _text(sources: Sources, place: PassageRow) -> str:
     """What a passage says to a reader; nothing for headings alone, or where it cannot be read."""
     try:
         text = trimmed(without_comments(text_of(sources, place)))
@@ -187,7 +187,7 @@ def _piece(match: Match, layer: Layer, text: str) -> Piece:
         blob=place.blob,
         why=f"fits the prompt: has {match.coverage:.0%} of what it asks for",
         lines=f"{place.line}-{place.last}",
-        score=in_digits(match.score),
+        score=rounded_score(match.score),
     )
 
 
@@ -210,7 +210,7 @@ def _reasons(found: Sequence[_Candidate], asked: Asked) -> list[str]:
     def fits(taken: Sequence[int]) -> bool:
         return asked.page.size([pieces[at] for at in taken]) <= asked.limits.chars
 
-    limits = Limits(asked.limits.top, PER_FILE)
+    limits = RetrievalLimits(asked.limits.top, PER_FILE)
     why = iter(choose([(each.group, each.path) for each in pieces], limits, fits))
     return [next(why) if each in strong else _too_weak(each.match, gate * HALF) for each in found]
 

@@ -21,7 +21,8 @@ from gitmem.memory.write.capture import capture_edits
 from gitmem.memory.write.changeset import Changes, Changeset
 from gitmem.memory.write.open_edits import scan_edits
 from gitmem.model.commit_messages import Note, title_of_change
-from gitmem.model.entries.edit import add, add_all, find, parse, split_address, take_all
+from gitmem.model.entries.blocks import find, parse, split_address
+from gitmem.model.entries.placement import add, add_all, take_all
 from gitmem.model.guards import check_message_text
 from gitmem.model.layout.archives import archive_of, archive_path, is_archived
 from gitmem.model.layout.layout import Layout

@@ -42,7 +42,7 @@ from gitmem.model.guards import check_message_text
 from gitmem.model.layout.layout import Layer, Layout
 from gitmem.model.record import Record
 from gitmem.model.report import Considered, Report, findings_of, names_of, recommendations
-from gitmem.model.text.numbers import counted
+from gitmem.model.text.format import counted
 from gitmem.store.repository import Snapshot
 from gitmem.store.transaction.capture import Captured
 from gitmem.store.transaction.publish import Plan, Step

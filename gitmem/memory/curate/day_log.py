@@ -8,9 +8,8 @@ from typing import NamedTuple
 from gitmem.errors import TooBig
 from gitmem.memory.write.apply import Edit, applied
 from gitmem.memory.write.target import HERE, resolve_edits
-from gitmem.model.guards import check_size
+from gitmem.model.guards import check_size, write_warnings
 from gitmem.model.layout.layout import Layer, Layout
-from gitmem.model.layout.remarks import remarks
 from gitmem.store.repository import Snapshot
 
 WRITABLE = ("free", "append-only")
@@ -42,4 +41,4 @@ def noted(snapshot: Snapshot, layout: Layout, text: str, now: datetime) -> Noted
         check_size(layer.path, len(data))
     except TooBig:
         return None
-    return Noted(layer.path, data, tuple(remarks(layer, layer.path, data, today=aim.day)))
+    return Noted(layer.path, data, tuple(write_warnings(layer, layer.path, data, today=aim.day)))

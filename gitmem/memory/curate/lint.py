@@ -11,17 +11,15 @@ from gitmem.memory.context.exposed import open_secrets, scan_commits, secret_wor
 from gitmem.memory.entries.entries import KIND, entries_in
 from gitmem.memory.group import Group, Store
 from gitmem.memory.layouts import layout_at
-from gitmem.model.entries.blocks import DATES
-from gitmem.model.entries.edit import Entry
+from gitmem.model.entries.blocks import DATES, Entry
 from gitmem.model.entries.lines import fold
-from gitmem.model.entries.rules import is_retired, remarks
-from gitmem.model.layout.budgets import fill, human, percent
-from gitmem.model.layout.layout import Layer, Layout
+from gitmem.model.entries.rules import entry_issues, is_retired
+from gitmem.model.layout.layout import Layer, Layout, budget_percent, budget_state
 from gitmem.model.record import Record
 from gitmem.model.secrets import find as secrets
-from gitmem.model.secrets.dotenv import copies
-from gitmem.model.text.conflict_markers import conflicts
-from gitmem.model.text.quoting import quoted
+from gitmem.model.text.dotenv import copies
+from gitmem.model.text.format import human_size, quoted
+from gitmem.model.text.merge import conflicts
 from gitmem.store.objects.trees import SUBMODULE
 from gitmem.store.repository import Snapshot
 from gitmem.store.transaction.capture import sound
@@ -185,7 +183,7 @@ def _resolve(path: str) -> str:
 def _lint_entry(placed: PlacedEntry) -> Iterator[Lint]:
     """What is to be said about one entry."""
     path, layer, entry = placed
-    for each in remarks(entry, layer):
+    for each in entry_issues(entry, layer):
         setting = quoted(_example(each.rule, layer))
         hint = f"gitmem write {quoted(path)} --entry {quoted(entry.slug)} --set {setting}"
         yield Lint(each.rule, path, placed.address, entry.line, each.text, hint)
@@ -205,7 +203,7 @@ def _lint_duplicates(entries: Iterable[PlacedEntry]) -> Iterator[Lint]:
 
 
 def _secrets(path: str, data: bytes, text: str) -> Iterator[Lint]:
-    found = {each.line: each.rule for each in reversed(secrets.found_in(data))}
+    found = {each.line: each.rule for each in reversed(secrets.find_in_bytes(data))}
     for number, line in enumerate(text.split("\n"), 1):
         named = re.search(_CREDENTIAL, line)
         if named and number not in found and _is_value(named):
@@ -235,10 +233,10 @@ def _copies(path: str, text: str, settings: Mapping[str, str]) -> Iterator[Lint]
 
 
 def _size(path: str, layer: Layer, size: int) -> Iterator[Lint]:
-    state = fill(layer, size)
+    state = budget_state(layer, size)
     if state == "ok":
         return
-    used = f"{human(size)} of {human(layer.budget)}, {percent(layer, size)} %"
+    used = f"{human_size(size)} of {human_size(layer.budget)}, {budget_percent(layer, size)} %"
     message = f"it is {state} its budget: {size:,} bytes ({used})"
     hint = "move what is past to reference/ or archive/, and say the rest in fewer words"
     yield Lint(f"{state}-budget", path, "", 0, message, hint)

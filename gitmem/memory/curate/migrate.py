@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from itertools import islice, pairwise, takewhile
 
-from gitmem.cache.maintained import forget_refusal, is_refused, keep_refusal
+from gitmem.cache.progress import forget_refusal, is_refused, keep_refusal
 from gitmem.errors import Busy, Damaged, GitmemError, GroupRefused
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_of
@@ -18,12 +18,12 @@ from gitmem.memory.write.capture import capture_edits
 from gitmem.memory.write.changeset import check_place
 from gitmem.memory.write.open_edits import Scan, scan_edits
 from gitmem.model.commit_messages import PARTLY, UNDOES, Note, parse
+from gitmem.model.entries.lines import INSTALLED, join_sections, split_sections
 from gitmem.model.guards import check_size
-from gitmem.model.layout.layout import Migration, in_small_letters
+from gitmem.model.layout.layout import Migration, lower_name
 from gitmem.model.record import Record
-from gitmem.model.text.conflict_markers import conflicts
-from gitmem.model.text.numbers import counted
-from gitmem.model.text.sections import INSTALLED, joined, part
+from gitmem.model.text.format import counted
+from gitmem.model.text.merge import conflicts
 from gitmem.store.lock import WAIT
 from gitmem.store.repository import Repository, Snapshot
 from gitmem.store.transaction.capture import Captured
@@ -98,7 +98,7 @@ def migrate(
     with group.writing(wait) as writer:
         found = layout_of(group).migrate
         named = (found.old, found.new, found.into)
-        places = [*filter(None, (*named, *map(in_small_letters, named)))]
+        places = [*filter(None, (*named, *map(lower_name, named)))]
         scan = scan_edits(writer.repository, writer.worktree, places) if places else None
         if scan is not None:
             capture_edits(writer, scan)
@@ -225,14 +225,14 @@ class _Work:
 
     def _parting(self, snapshot: Snapshot, data: bytes) -> list[Step]:
         new, into = self._wanted.new, self._wanted.into
-        parted = part(data, self._wanted.sections)
+        parted = split_sections(data, self._wanted.sections)
         self._sections = len(parted.sections)
         if not parted.sections:
             return []
         check_place(snapshot, into, [new])
         line = NOTE.format(what=self._wanted.sections.strip("# "), into=into).encode()
-        rest = parted.rest if line in parted.rest.splitlines() else joined(parted.rest, line)
-        whole = joined(snapshot.read(into) or b"", *parted.sections)
+        rest = parted.rest if line in parted.rest.splitlines() else join_sections(parted.rest, line)
+        whole = join_sections(snapshot.read(into) or b"", *parted.sections)
         for path, each in ((new, rest), (into, whole)):
             check_size(path, len(each))
         many = "section" if self._sections == 1 else "sections"

@@ -33,13 +33,12 @@ from gitmem.memory.layouts import layout_at
 from gitmem.memory.read.read import missing
 from gitmem.memory.write.apply import Edit, ResolvedEdit, applied
 from gitmem.memory.write.changeset import Changes, Changeset
-from gitmem.model.entries.blocks import same_title, wording
-from gitmem.model.entries.edit import Entry, Put, parse, put, settled
+from gitmem.model.entries.blocks import Entry, parse, same_title, wording
+from gitmem.model.entries.edit import Put, put, under_its_status
 from gitmem.model.entries.lines import BOM
-from gitmem.model.entries.positions import splice_all
-from gitmem.model.guards import check_message_text, check_write
+from gitmem.model.entries.placement import splice_all
+from gitmem.model.guards import check_entry, check_message_text, check_write
 from gitmem.model.layout.layout import Layer, Layout
-from gitmem.model.layout.remarks import judged
 from gitmem.model.paths import check_path
 from gitmem.model.text.frontmatter import set_field
 from gitmem.store.repository import Snapshot
@@ -408,7 +407,7 @@ def _settled(text: str, blocks: Sequence[tuple[Entry, str]], layer: Layer | None
     """TEXT with each of BLOCKS, which were changed, under the heading that fits its status."""
     for before, block in blocks if layer else ():
         entry = next(each for each in parse(text) if wording(each.block) == wording(block))
-        text = settled(Put(text, entry.slug, created=False), before, layer).text
+        text = under_its_status(Put(text, entry.slug, created=False), before, layer).text
     return text
 
 
@@ -423,7 +422,7 @@ def _changed(entry: Entry, decision: Decision, layer: Layer | None) -> str:
 def _judged(block: str, layer: Layer | None) -> tuple[str, ...]:
     if layer is None or layer.kind != "entries":
         return ()
-    return judged(parse(block, layer.fields)[0], layer)
+    return check_entry(parse(block, layer.fields)[0], layer)
 
 
 def _move(work: Workspace, order: _Order) -> Outcome:

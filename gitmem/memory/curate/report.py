@@ -170,7 +170,7 @@ class _Look:
             if layer.kind != "profile":
                 continue
             most = layer.budget or PROFILE
-            for path, _ in layer_files(self._snapshot, layer, self._layout.before(layer)):
+            for path, _ in layer_files(self._snapshot, layer, self._layout.layers_before(layer)):
                 size = self._files[path].size_bytes
                 if size > most and path != layer.default:
                     yield LongProfile(path, size, most)

@@ -19,14 +19,15 @@ from gitmem.memory.write.capture import capture_edits
 from gitmem.memory.write.changeset import Changes, Changeset
 from gitmem.memory.write.open_edits import scan_edits
 from gitmem.model.commit_messages import Note, title_of_change
-from gitmem.model.entries.edit import Entry, find, parse, put
+from gitmem.model.entries.blocks import Entry, find, parse
+from gitmem.model.entries.edit import put
 from gitmem.model.entries.lines import BOM
-from gitmem.model.entries.positions import splice_all
+from gitmem.model.entries.placement import splice_all
 from gitmem.model.layout.archives import is_archived
 from gitmem.model.layout.layout import Layout
 from gitmem.model.record import Record
 from gitmem.model.text import frontmatter
-from gitmem.model.text.quoting import quoted
+from gitmem.model.text.format import quoted
 from gitmem.store.repository import Snapshot
 from gitmem.store.transaction.capture import Captured
 from gitmem.store.transaction.publish import Plan, Step

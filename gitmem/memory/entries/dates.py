@@ -9,8 +9,8 @@ from hashlib import sha1
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem.cache.dates import NAME, is_kept, load, save
-from gitmem.model.entries.dates import Chronicle, Forgotten
+from gitmem.cache.dates import NAME, is_cached, load, save
+from gitmem.model.entries.dates import Forgotten, KnownDates
 from gitmem.model.entries.freshness import blocks, key_of, key_of_file, state_of
 from gitmem.model.layout.layout import Layer, Layout
 from gitmem.store.repository import Snapshot
@@ -50,7 +50,7 @@ class Touched(NamedTuple):
 class Dates:
     """The dates of what one commit holds; a text has its own in each file that it stands in."""
 
-    def __init__(self, known: Chronicle) -> None:
+    def __init__(self, known: KnownDates) -> None:
         self._known = known
 
     def of_entries(self, path: str, entries: Iterable[str]) -> Iterator[Touched | None]:
@@ -67,11 +67,11 @@ class Dates:
 
     def of_address(self, snapshot: Snapshot, path: str, slug: str, key: bytes) -> Touched | None:
         """When the entry at an address, or the file at a path, was touched: what KEY is of."""
-        is_repeated = slug and len(self._known.touched(path, key)) > 1
+        is_repeated = slug and len(self._known.changes(path, key)) > 1
         return self._of_key(path, key, _nth(snapshot, path, slug) if is_repeated else 0)
 
     def _of_key(self, path: str, key: bytes, nth: int = 0) -> Touched | None:
-        found = self._known.touched(path, key)
+        found = self._known.changes(path, key)
         if not found:
             return None
         (oid, seconds, agent), day = found[min(nth, len(found) - 1)]
@@ -106,7 +106,7 @@ def dates_at(group: Group, snapshot: Snapshot, layout: Layout, of: str = "") -> 
     if known is not None and known.commit == snapshot.commit:
         return Dates(known)  # what walks through history is not even imported
 
-    def keep(found: Chronicle) -> None:
+    def keep(found: KnownDates) -> None:
         if group.keeps:
             save(cache, signature, found)
 
@@ -118,7 +118,7 @@ def dates_at(group: Group, snapshot: Snapshot, layout: Layout, of: str = "") -> 
 
 def has_dates(group: Group, layout: Layout, of: str = "") -> bool:
     """Whether there is something to go on from: a version that counted otherwise leaves nothing."""
-    return is_kept(cache_of(group, of), _signature(layout))
+    return is_cached(cache_of(group, of), _signature(layout))
 
 
 def cache_of(group: Group, of: str = "") -> Path:
@@ -127,16 +127,16 @@ def cache_of(group: Group, of: str = "") -> Path:
 
 
 def _brought_up(
-    known: Chronicle | None,
+    known: KnownDates | None,
     snapshot: Snapshot,
     reading: Reading,
-    keep: Callable[[Chronicle], None],
+    keep: Callable[[KnownDates], None],
 ) -> Dates:
     """Go on from KNOWN, and keep what is new if that is much; a look at the past keeps nothing."""
     repository, commit = snapshot.repository, snapshot.commit
     is_new = commit == repository.tip()
 
-    def keep_half(found: Chronicle) -> None:
+    def keep_half(found: KnownDates) -> None:
         if is_new:
             keep(found)
 
@@ -212,7 +212,7 @@ def _texts(data: bytes) -> Mapping[bytes, tuple[str, bytes]]:
 
 def _days(data: bytes) -> Mapping[bytes, int]:
     found = {key_of(block): day.toordinal() for _, block, day in _entries(data) if day}
-    from gitmem.model.entries.file_entries import own_day
+    from gitmem.model.entries.blocks import own_day
 
     own = own_day(data)
     return {**found, key_of_file(data): own.toordinal()} if own else found

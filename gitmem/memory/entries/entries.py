@@ -11,8 +11,8 @@ from gitmem.memory.layer_files import layer_files
 from gitmem.memory.layouts import layout_at
 from gitmem.memory.read.read import known_path, missing
 from gitmem.memory.resolve import resolve
-from gitmem.model.entries.edit import Entry, find, parse, split_address
-from gitmem.model.entries.rules import is_retired, one_of, remarks, status_of
+from gitmem.model.entries.blocks import Entry, find, parse, split_address
+from gitmem.model.entries.rules import entry_issues, is_retired, one_of, status_of
 from gitmem.model.layout.layout import Layer, Layout
 from gitmem.model.paths import glob_match
 from gitmem.model.record import Record
@@ -118,7 +118,9 @@ def _chosen(group: Group, snapshot: Snapshot, layout: Layout, path: str) -> tupl
     if snapshot.node(path) is None:
         layer = layout.layer(path)
         if layer is not None:
-            return [each for each, _ in layer_files(snapshot, layer, layout.before(layer))], ""
+            return [
+                each for each, _ in layer_files(snapshot, layer, layout.layers_before(layer))
+            ], ""
         if split_address(path)[1]:
             file, entry = locate_entry(group, snapshot, layout, path)
             return [file], entry.slug
@@ -160,5 +162,5 @@ def _listed(path: str, entry: Entry, layer: Layer | None) -> ListedEntry:
         entry.date,
         is_retired(entry, layer),
         entry.line,
-        tuple(each.text for each in remarks(entry, layer)),
+        tuple(each.text for each in entry_issues(entry, layer)),
     )

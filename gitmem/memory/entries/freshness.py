@@ -12,8 +12,7 @@ from gitmem.memory.entries.entries import file_of
 from gitmem.memory.group import Group
 from gitmem.memory.layer_files import layer_files
 from gitmem.memory.read.read import known_path, missing
-from gitmem.model.entries.blocks import Entry, find, parse, split_address
-from gitmem.model.entries.file_entries import file_entry
+from gitmem.model.entries.blocks import Entry, file_entry, find, parse, split_address
 from gitmem.model.entries.freshness import STATES, is_immune, state_of
 from gitmem.model.entries.rules import is_retired, status_of
 from gitmem.model.layout.layout import Layer, Layout
@@ -122,7 +121,7 @@ def ageing_files(snapshot: Snapshot, layout: Layout) -> Iterator[tuple[str, Laye
     """The files of all layers that age."""
     for layer in layout.layers:
         if does_age(layer):
-            for path, _ in layer_files(snapshot, layer, layout.before(layer)):
+            for path, _ in layer_files(snapshot, layer, layout.layers_before(layer)):
                 if path != layer.default:
                     yield path, layer
 

@@ -14,15 +14,15 @@ from gitmem.memory.write.capture import capture_edits
 from gitmem.memory.write.changeset import Changeset
 from gitmem.memory.write.open_edits import scan_edits
 from gitmem.model.commit_messages import Note, title_of_change
-from gitmem.model.entries.blocks import same_title, wording
-from gitmem.model.entries.edit import Entry, add, parse, put, take
-from gitmem.model.entries.rules import lacking
-from gitmem.model.guards import check_message_text, check_secrets
+from gitmem.model.entries.blocks import Entry, parse, same_title, wording
+from gitmem.model.entries.edit import put
+from gitmem.model.entries.placement import add, take
+from gitmem.model.entries.rules import missing_values
+from gitmem.model.guards import check_entry, check_message_text, check_secrets
 from gitmem.model.layout.layout import Layer
-from gitmem.model.layout.remarks import judged
 from gitmem.model.paths import check_path
 from gitmem.model.record import Record
-from gitmem.model.text.quoting import quoted
+from gitmem.model.text.format import quoted
 from gitmem.store.repository import Snapshot
 from gitmem.store.transaction.capture import Captured
 from gitmem.store.transaction.publish import Plan, Step
@@ -191,4 +191,4 @@ def _twin(text: str, block: str) -> Entry | None:
 def _warnings(entry: Entry, layer: Layer | None) -> tuple[str, ...]:
     if layer is None or layer.kind != "entries":
         return ("no layer of entries holds it now: `gitmem entries PATH` still lists it",)
-    return (*judged(entry, layer), *lacking(entry, layer))
+    return (*check_entry(entry, layer), *missing_values(entry, layer))

@@ -15,8 +15,7 @@ from gitmem.memory.entries.entries import address_parts
 from gitmem.memory.group import Group
 from gitmem.memory.read.read import known_path
 from gitmem.memory.write.changeset import Changeset
-from gitmem.model.entries.blocks import Entry, find, parse, split_address
-from gitmem.model.entries.file_entries import file_entry
+from gitmem.model.entries.blocks import Entry, file_entry, find, parse, split_address
 from gitmem.model.entries.freshness import key_of, key_of_file
 from gitmem.model.layout.layout import Layer, Layout
 from gitmem.store.repository import Snapshot

@@ -11,9 +11,8 @@ from datetime import date, datetime
 
 from gitmem.errors import Damaged
 from gitmem.memory.layer_files import dated_part, layer_files
-from gitmem.model.layout.budgets import fill, percent
-from gitmem.model.layout.daylog import DATE, header_day, past_day
-from gitmem.model.layout.layout import Layer, Layout
+from gitmem.model.layout.archives import DATE, header_day, rotated_day
+from gitmem.model.layout.layout import Layer, Layout, budget_percent, budget_state
 from gitmem.model.record import Record
 from gitmem.store.repository import Snapshot
 
@@ -96,7 +95,7 @@ def inventory(snapshot: Snapshot, layout: Layout, today: date) -> Inventory:
     """Look at every layer of LAYOUT in SNAPSHOT."""
     each = layout.layers
     files = {
-        layer.name: _paths(snapshot, layer, layout.before(layer))
+        layer.name: _paths(snapshot, layer, layout.layers_before(layer))
         for layer in each
         if layer.kind in MANY_FILES
     }
@@ -132,7 +131,9 @@ def _measured(snapshot: Snapshot, layer: Layer, path: str) -> CoreFile:
     if data is None:
         return CoreFile(path, layer.name, "missing", 0, layer.budget)
     size = len(data)
-    return CoreFile(path, layer.name, fill(layer, size), size, layer.budget, percent(layer, size))
+    return CoreFile(
+        path, layer.name, budget_state(layer, size), size, layer.budget, budget_percent(layer, size)
+    )
 
 
 def _entries(snapshot: Snapshot, layer: Layer) -> EntryCount:
@@ -173,6 +174,6 @@ def _log(snapshot: Snapshot, layer: Layer, today: date) -> LogDay:
 def past_logs(snapshot: Snapshot, layer: Layer) -> Iterator[tuple[date, int, str]]:
     """Day, number and path of each log that has rotated."""
     for path, _ in layer_files(snapshot, layer._replace(path=layer.rotated)):
-        found = past_day(layer, path)
+        found = rotated_day(layer, path)
         if found:
             yield *found, path

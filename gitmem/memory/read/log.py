@@ -96,9 +96,9 @@ def start_of(group: Group, since: str) -> float:
     """The moment at which SINCE begins, in seconds."""
     moment = parse_moment(since, group.now(), group.zone)
     if moment is None:
-        from gitmem.model.secrets.find import repeated
+        from gitmem.model.secrets.find import redacted_quote
 
-        raise BadInput(f"invalid date {repeated(since)}", hint=FORMS)
+        raise BadInput(f"invalid date {redacted_quote(since)}", hint=FORMS)
     return moment.start.timestamp()
 
 

@@ -14,7 +14,7 @@ from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_of
 from gitmem.memory.read.read import Read, read
 from gitmem.memory.search.search import ALL, MEMORY, TRANSCRIPTS, Searched, search
-from gitmem.model.layout.layout import in_small_letters
+from gitmem.model.layout.layout import lower_name
 
 DEFAULT_PATH = "MEMORY.md"
 TOP_K, LEAST, MOST = 8, 1, 64
@@ -75,7 +75,7 @@ def _masked(group: Group, found: Read) -> Read:
 
 def _as_spelled(group: Group, path: str) -> str:
     """The durable file in the one of its two spellings that is there."""
-    small = in_small_letters(DEFAULT_PATH)
+    small = lower_name(DEFAULT_PATH)
     if path not in (DEFAULT_PATH, small):
         return path
     snapshot = group.repository.snapshot()

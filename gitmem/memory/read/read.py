@@ -8,7 +8,7 @@ from gitmem.memory.resolve import resolve
 from gitmem.model.commit_messages import revealed
 from gitmem.model.paths import fold
 from gitmem.model.record import Record
-from gitmem.model.text.quoting import quoted
+from gitmem.model.text.format import quoted
 from gitmem.store.objects.trees import SUBMODULE
 from gitmem.store.repository import Commit, Repository, Snapshot
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import TypeVar
 
-from gitmem.cache.maintained import settled_day
+from gitmem.cache.progress import snapshot_gap
 from gitmem.errors import Damaged, StorageFailed
 from gitmem.memory.clock import zone_problem
 from gitmem.memory.context.exposed import (
@@ -33,8 +33,8 @@ from gitmem.memory.upkeep.snapshot import latest
 from gitmem.memory.write.open_edits import PendingEdit, Scan, pending_edits
 from gitmem.model.layout.layout import EMPTY, FILE
 from gitmem.model.record import Record
-from gitmem.model.text.conflict_markers import conflicts
-from gitmem.model.text.numbers import counted
+from gitmem.model.text.format import counted
+from gitmem.model.text.merge import conflicts
 from gitmem.store.fsck.acknowledged import read_acknowledged
 from gitmem.store.fsck.check import VERIFIED
 from gitmem.store.fsck.git_directory import late_edits
@@ -435,7 +435,7 @@ def _migration(group: Group) -> tuple[str, str]:
 def _looked(group: Group) -> Look | None:
     """A look for days without a snapshot; a longer one where some were left behind a newer one."""
     with suppress(Damaged, StorageFailed):
-        return look(group, most=RECENT if settled_day(group.gitdir) is None else MOST)
+        return look(group, most=RECENT if snapshot_gap(group.gitdir) is None else MOST)
     return None
 
 
@@ -454,7 +454,7 @@ def _unsnapped(group: Group, looked: Look | None) -> Iterator[str]:
     elif days:
         many = f"{counted(len(days), 'day')} since " if len(days) > 1 else ""
         yield f"no snapshot of {many}{days[0]}"
-    elif looked and not looked.is_whole and settled_day(group.gitdir) is not None:
+    elif looked and not looked.is_whole and snapshot_gap(group.gitdir) is not None:
         yield f"days before {looked.reached} not looked at for snapshots"
 
 

@@ -17,8 +17,7 @@ from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_at
 from gitmem.memory.recover.versions import version_at
 from gitmem.model.commit_messages import parse as parse_message
-from gitmem.model.entries.blocks import same_title, wording
-from gitmem.model.entries.edit import Entry, parse, slug_of, split_address
+from gitmem.model.entries.blocks import Entry, parse, same_title, slug_of, split_address, wording
 from gitmem.model.layout.archives import archive_of, archives
 from gitmem.model.layout.layout import Layout
 from gitmem.model.record import Record

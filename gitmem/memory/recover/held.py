@@ -22,7 +22,7 @@ from gitmem.model.paths import is_path
 from gitmem.model.record import Record
 from gitmem.model.secrets.find import find, redact
 from gitmem.model.secrets.views import decoded_text, likely_text
-from gitmem.model.text.quoting import quoted
+from gitmem.model.text.format import quoted
 from gitmem.store.transaction.capture import Captured, HeldEdit, sound
 from gitmem.store.transaction.writer import Writer
 from gitmem.store.worktree.held import HeldFolder, SetAside, size_of

@@ -10,10 +10,10 @@ from gitmem.errors import BadInput, NotFound, Refused, SecretFound
 from gitmem.memory.group import Group
 from gitmem.memory.read.read import near_misses
 from gitmem.model.guards import check_message_text
-from gitmem.model.ignore import Pattern, check_pattern, is_pattern, literal
+from gitmem.model.ignore import IgnorePattern, check_pattern, is_pattern, literal
 from gitmem.model.layout.layout import FILE as LAYOUT_FILE
 from gitmem.model.record import Record
-from gitmem.model.text.quoting import quoted
+from gitmem.model.text.format import quoted
 from gitmem.store.repository import Snapshot
 from gitmem.store.worktree.held import HeldFolder
 from gitmem.store.worktree.ignored import Ignored, Ignoring
@@ -58,7 +58,7 @@ def held_ignore(group: Group, what: str, *, reason: str = "", dry_run: bool = Fa
     _check_no_id(group, what)
     snapshot = group.repository.snapshot()
     text = _pattern(group, snapshot, what)
-    pattern = Pattern(text)
+    pattern = IgnorePattern(text)
     known = [path for path, _ in snapshot.files() if pattern.fits(path)]
     standing = tuple(_standing(group, snapshot))
     found = tuple(path for path in standing if pattern.fits(path))
@@ -108,7 +108,7 @@ def held_ask(group: Group, what: str) -> HeldAsked:
             )
         ignored.keep([row for row in ignored.rows if row.pattern != text])
         # What nobody had to look at may have to be captured now.
-        from gitmem.cache.maintained import forget_quiet
+        from gitmem.cache.progress import forget_quiet
 
         forget_quiet(group.gitdir)
     return HeldAsked(text)
@@ -118,7 +118,9 @@ def held_ignored(group: Group) -> tuple[IgnoredRow, ...]:
     """The patterns that count, with how many files each fits."""
     rows = Ignored(group.gitdir).rows
     standing = list(_standing(group, group.repository.snapshot())) if rows else []
-    return tuple(IgnoredRow(*row, sum(map(Pattern(row.pattern).fits, standing))) for row in rows)
+    return tuple(
+        IgnoredRow(*row, sum(map(IgnorePattern(row.pattern).fits, standing))) for row in rows
+    )
 
 
 def _pattern(group: Group, snapshot: Snapshot, what: str) -> str:

@@ -32,10 +32,18 @@ from gitmem.memory.write.changeset import Changeset
 from gitmem.memory.write.open_edits import scan_edits
 from gitmem.memory.write.write import Allowed, describe
 from gitmem.model.commit_messages import Note, title_of_change
-from gitmem.model.entries.blocks import named, same_title, wording
-from gitmem.model.entries.edit import Entry, Put, add, find, parse, settled, split_address, take_all
+from gitmem.model.entries.blocks import (
+    Entry,
+    find,
+    named,
+    parse,
+    same_title,
+    split_address,
+    wording,
+)
+from gitmem.model.entries.edit import Put, under_its_status
 from gitmem.model.entries.lines import BOM
-from gitmem.model.entries.positions import put_back, replace
+from gitmem.model.entries.placement import add, put_back, replace, take_all
 from gitmem.model.guards import allowance, check_message_text, check_secrets
 from gitmem.model.layout.archives import archive_of, is_archived
 from gitmem.model.layout.layout import Layer
@@ -210,7 +218,7 @@ class _Work:
             text = replace(draft.text(wanted.home), standing, other.entry.block)
             now = next(x for x in parse(text) if wording(x.block) == other.says)
             layer = self._layer(draft)
-            text = settled(Put(text, now.slug, created=False), standing, layer).text
+            text = under_its_status(Put(text, now.slug, created=False), standing, layer).text
             return self._plan(draft, text, other.entry.block, other)
         if wanted.previous:
             raise NotFound(

@@ -18,13 +18,13 @@ from gitmem.memory.write.write import Change, describe
 from gitmem.model.commit_messages import PARTLY, UNDOES
 from gitmem.model.commit_messages import parse as parse_message
 from gitmem.model.entries.blocks import parse, wording
-from gitmem.model.entries.positions import undone
+from gitmem.model.entries.placement import undone
 from gitmem.model.layout.layout import Layer
 from gitmem.model.paths import check_path
 from gitmem.model.record import Record
-from gitmem.model.secrets.find import new_in_bytes
+from gitmem.model.secrets.find import find_new_in_bytes
+from gitmem.model.text.format import quoted
 from gitmem.model.text.merge import merge
-from gitmem.model.text.quoting import quoted
 from gitmem.store.history.diff import hunks
 from gitmem.store.history.log import locate, walk
 from gitmem.store.history.moves import compare_commit
@@ -441,7 +441,7 @@ class _Work:
     def _credential(self, path: str, data: bytes) -> str:
         """The rule by which DATA holds a credential that the file does not hold now."""
         current = self._snapshot.read(self._together.get(path, path))
-        found = new_in_bytes(data, current)
+        found = find_new_in_bytes(data, current)
         return found[0].rule if found else ""
 
 

@@ -14,7 +14,7 @@ from gitmem.memory.read.log import entry_of
 from gitmem.memory.write.write import Change
 from gitmem.model.entries.blocks import Entry, named, wording
 from gitmem.model.record import Record
-from gitmem.model.text.quoting import quoted
+from gitmem.model.text.format import quoted
 from gitmem.store.history.log import follow
 from gitmem.store.objects.database import ObjectDamaged
 from gitmem.store.repository import Snapshot

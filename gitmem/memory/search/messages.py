@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from gitmem.cache import messages as said
 from gitmem.cache.database import Connection
-from gitmem.cache.messages import Where
-from gitmem.cache.scoring import Rarity, Wanted, find, terms_in
+from gitmem.cache.messages import MessagePassage
+from gitmem.cache.scoring import Accepts, Rarity, find, terms_in
 from gitmem.errors import Damaged
 from gitmem.memory.group import Group
 from gitmem.memory.transcripts.transcripts import Said, ask_said
@@ -30,7 +30,7 @@ class Heard(NamedTuple):
     """A passage of a message that fits."""
 
     message: Message
-    where: Where
+    where: MessagePassage
     score: float
     sentence: Sentence
 
@@ -52,7 +52,7 @@ def find_messages(
     if not sentences:
         return []
 
-    def answer(connection: Connection) -> list[tuple[Found, Where]]:
+    def answer(connection: Connection) -> list[tuple[Found, MessagePassage]]:
         asked = set(terms_of(query).split())
         wanted = _wanted(connection, since, chats) if since or chats else None
         return _looked_up(connection, sentences, asked, wanted, max(CANDIDATES, 2 * limit))
@@ -74,13 +74,13 @@ def _looked_up(
     connection: Connection,
     sentences: Sequence[Sentence],
     asked: set[str],
-    wanted: Wanted | None,
+    wanted: Accepts | None,
     limit: int,
-) -> list[tuple[Found, Where]]:
+) -> list[tuple[Found, MessagePassage]]:
     rarity = Rarity(connection, sentences)
-    found = find(connection, sentences, rarity, limit=limit, wanted=wanted)
+    found = find(connection, sentences, rarity, limit=limit, accepts=wanted)
     found = lifted(found)
-    places = said.places(connection, [each.id for each in found])
+    places = said.message_passages(connection, [each.id for each in found])
     found.sort(key=lambda each: (-each.score, -places[each.id].number, places[each.id].start))
     del found[limit:]
     named = _named(said.senders(connection), asked)
@@ -93,10 +93,10 @@ def _looked_up(
     return [(each._replace(score=each.score * pushed(each)), places[each.id]) for each in found]
 
 
-def _wanted(connection: Connection, since: float, chats: Sequence[str]) -> Wanted:
+def _wanted(connection: Connection, since: float, chats: Sequence[str]) -> Accepts:
     """Which passages count: of one of CHATS where there are any, and said SINCE then."""
     earliest = _day_before(since)
-    named = {said.meant(connection, each) for each in chats}
+    named = {said.stored_chat(connection, each) for each in chats}
 
     @cache
     def may_count(document: int) -> bool:
@@ -106,7 +106,7 @@ def _wanted(connection: Connection, since: float, chats: Sequence[str]) -> Wante
     def counts(number: int, document: int) -> bool:
         if not may_count(document):
             return False
-        return not since or said.places(connection, [number])[number].at >= since
+        return not since or said.message_passages(connection, [number])[number].at >= since
 
     return counts
 
@@ -124,7 +124,7 @@ def _named(senders: Mapping[str, frozenset[str]], asked: set[str]) -> str:
     return named[0] if len(named) == 1 else ""
 
 
-def _share(where: Where, named: str) -> float:
+def _share(where: MessagePassage, named: str) -> float:
     return 1.0 if named in ("", where.sender) else NOT_NAMED
 
 
@@ -135,7 +135,7 @@ class _Messages:
         self._objects = group.repository.objects
         self._known: dict[str, bytes] = {}
 
-    def get(self, where: Where) -> Message | None:
+    def get(self, where: MessagePassage) -> Message | None:
         """The message; None where its batch is damaged."""
         if where.blob not in self._known:
             self._known[where.blob] = self._read(where.blob)

@@ -9,8 +9,8 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.cache import passages
-from gitmem.cache.database import Connection, Question, ask
-from gitmem.cache.passages import Content, Place
+from gitmem.cache.database import Connection, Query, run_query
+from gitmem.cache.passages import FileContent, PassageRow
 from gitmem.cache.scoring import Rarity, find, terms_in
 from gitmem.errors import Damaged
 from gitmem.memory.context.pins import Pinned
@@ -38,7 +38,7 @@ Wanted = Callable[[str, str], bool]
 class Match(NamedTuple):
     """A passage that fits, and how well."""
 
-    place: Place
+    place: PassageRow
     layer: Layer | None
     score: float
     coverage: float
@@ -77,11 +77,11 @@ def find_passages(
     if since:
         dated.look_up()  # it may take a while, and others wait for the table
 
-    def answer(connection: Connection) -> list[tuple[Found, Place, float]]:
+    def answer(connection: Connection) -> list[tuple[Found, PassageRow, float]]:
         counts = _counting(connection, wanted, dated, since)
         return _looked_up(connection, sentences, counts, limit)
 
-    rows = ask(cache_path(group), passages.FORM, question, answer)
+    rows = run_query(cache_path(group), passages.SCHEMA, question, answer)
     found = [_match(each, sentences, dated, moment.time) for each in rows]
     return sorted(found, key=_order)
 
@@ -91,19 +91,19 @@ def cache_path(group: Group) -> Path | None:
     return group.gitdir / "gitmem" / NAME if group.keeps else None
 
 
-def text_of(sources: Sources, place: Place) -> str:
+def text_of(sources: Sources, place: PassageRow) -> str:
     """What a passage says, from the commit it stands in."""
     return blob_text(sources, place)[place.start : place.stop]
 
 
-def blob_text(sources: Sources, place: Place) -> str:
+def blob_text(sources: Sources, place: PassageRow) -> str:
     """All of the file in which a passage stands, with blanks for what the index leaves out."""
     repository = sources.by_group[place.source].repository
     data = repository.objects.read_as("blob", place.blob)
     return without_scratchpads(data.decode("utf-8", "replace"))
 
 
-def at_commits(snapshots: Mapping[str, Snapshot], *, keep: bool) -> Question:
+def at_commits(snapshots: Mapping[str, Snapshot], *, keep: bool) -> Query:
     """How the index is brought to the files of SNAPSHOTS."""
     trees = {source: each.root for source, each in snapshots.items()}
 
@@ -117,7 +117,7 @@ def at_commits(snapshots: Mapping[str, Snapshot], *, keep: bool) -> Question:
         for source, snapshot in snapshots.items():
             _bring(connection, source, known.get(source, ""), snapshot)
 
-    return Question(is_there, bring, keep)
+    return Query(is_there, bring, keep)
 
 
 def _bring(connection: Connection, source: str, known: str, snapshot: Snapshot) -> None:
@@ -139,12 +139,12 @@ def _bring(connection: Connection, source: str, known: str, snapshot: Snapshot) 
     passages.set_state(connection, source, snapshot.root)
 
 
-def _contents(snapshot: Snapshot, blobs: Mapping[str, str]) -> Iterator[Content]:
+def _contents(snapshot: Snapshot, blobs: Mapping[str, str]) -> Iterator[FileContent]:
     for path, blob in sorted(blobs.items()):
         data = None
         with suppress(Damaged):  # one file that cannot be read hides no other
             data = snapshot.repository.objects.read_as("blob", blob)
-        yield Content(path, blob, data)
+        yield FileContent(path, blob, data)
 
 
 def _counting(
@@ -159,7 +159,7 @@ def _counting(
     def counts(number: int, document: int) -> bool:
         if not is_wanted(document) or not since:
             return is_wanted(document)
-        touched = dated.touched(passages.places(connection, [number])[number])
+        touched = dated.touched(passages.passage_rows(connection, [number])[number])
         return touched is not None and touched.seconds >= since
 
     return counts
@@ -170,11 +170,11 @@ def _looked_up(
     sentences: Sequence[Sentence],
     counts: Callable[[int, int], bool],
     limit: int,
-) -> list[tuple[Found, Place, float]]:
+) -> list[tuple[Found, PassageRow, float]]:
     rarity = Rarity(connection, sentences)
-    found = find(connection, sentences, rarity, limit=limit, wanted=counts)
+    found = find(connection, sentences, rarity, limit=limit, accepts=counts)
     found = lifted(found)
-    places = passages.places(connection, [each.id for each in found])
+    places = passages.passage_rows(connection, [each.id for each in found])
     # By place, too: which of several that fit alike were put in first must make no difference.
     found.sort(key=lambda each: (-each.score, *_spot(places[each.id])))
     del found[limit:]
@@ -186,7 +186,10 @@ def _looked_up(
 
 
 def _match(
-    row: tuple[Found, Place, float], sentences: Sequence[Sentence], dated: _Dated, now: datetime
+    row: tuple[Found, PassageRow, float],
+    sentences: Sequence[Sentence],
+    dated: _Dated,
+    now: datetime,
 ) -> Match:
     found, place, coverage = row
     layer = dated.layer_of(place)
@@ -204,7 +207,7 @@ def _order(match: Match) -> tuple[object, ...]:
     return (-match.score, *_spot(match.place))
 
 
-def _spot(place: Place) -> tuple[str, str, int]:
+def _spot(place: PassageRow) -> tuple[str, str, int]:
     return place.source, place.path, place.start
 
 
@@ -221,11 +224,11 @@ class _Dated:
         for source in self._sources:
             self._dates(source)
 
-    def layer_of(self, place: Place) -> Layer | None:
+    def layer_of(self, place: PassageRow) -> Layer | None:
         """The layer that a passage stands in."""
         return self._layouts[place.source].layer_of(place.path)
 
-    def touched(self, place: Place) -> Touched | None:
+    def touched(self, place: PassageRow) -> Touched | None:
         """By which commit: an entry or a note as a whole, of other files the newest line of it."""
         dates = self._dates(place.source)
         if dates is None:

@@ -14,8 +14,8 @@ from gitmem.memory.group import Group
 from gitmem.memory.layouts import check_layers
 from gitmem.memory.read.log import start_of
 from gitmem.memory.search.passages import CANDIDATES, Match, blob_text, find_passages, text_of
-from gitmem.model.language.prompts import Sentence, sentences_asked
-from gitmem.model.language.ranking import in_digits
+from gitmem.model.language.prompts import Sentence, query_sentences
+from gitmem.model.language.ranking import rounded_score
 from gitmem.model.layout.archives import archive_of, is_archived
 from gitmem.model.layout.layout import Layout
 from gitmem.model.record import Record
@@ -108,7 +108,7 @@ def search(
     moment = moment_at(group, None)
     check_layers(moment.loaded.layout, layers)
     start = start_of(group, since) if since else 0.0
-    sentences = sentences_asked(query, anything=True)
+    sentences = query_sentences(query, anything=True)
     places = tuple(layers), tuple(chats)
     asked = _Asked(query, sentences, start, *places, include_archive, allowed_only)
     hits: list[Hit] = []
@@ -209,9 +209,9 @@ def _strangers(group: Group, sources: Sources, chats: Sequence[str]) -> Iterator
     known = [each for each in (group, sources.other) if each and has_transcripts(each)]
     for chat in chats:
         if not any(is_chat(each, chat) for each in known):
-            from gitmem.model.secrets.find import repeated  # only where there is none
+            from gitmem.model.secrets.find import redacted_quote  # only where there is none
 
-            yield f"no messages in a chat {repeated(chat)}; see `gitmem transcript list`"
+            yield f"no messages in a chat {redacted_quote(chat)}; see `gitmem transcript list`"
 
 
 def _heard(group: Group, heard: Heard, commit: str, zone: tzinfo | None) -> Hit:
@@ -225,7 +225,7 @@ def _heard(group: Group, heard: Heard, commit: str, zone: tzinfo | None) -> Hit:
         heading="",
         lines=None,
         text=message.text[where.start : where.stop],
-        score=in_digits(heard.score),
+        score=rounded_score(heard.score),
         touched=at,
         state="",
         commit=commit,
@@ -253,7 +253,7 @@ def _hit(group: Group, sources: Sources, match: Match) -> Hit:
         heading=masks.text(place.source, place.path, place.blob, place.heading),
         lines=(place.line, place.last),
         text=masks.text(place.source, place.path, place.blob, text_of(sources, place)),
-        score=in_digits(match.score),
+        score=rounded_score(match.score),
         touched=match.when,
         state=ARCHIVED if is_archived(layout, place.path) else match.state,
         commit=match.touched.commit if match.touched else "",
@@ -265,8 +265,7 @@ def _hit(group: Group, sources: Sources, match: Match) -> Hit:
 
 def _entry_of(sources: Sources, match: Match) -> Entry | None:
     """The entry in which a passage stands, or its file as one."""
-    from gitmem.model.entries.blocks import parse
-    from gitmem.model.entries.file_entries import file_entry
+    from gitmem.model.entries.blocks import file_entry, parse
 
     place, layer = match.place, match.layer
     text = blob_text(sources, place)

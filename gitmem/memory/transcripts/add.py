@@ -14,7 +14,7 @@ from gitmem.memory.transcripts.transcripts import Said, ask_said, last_closed, t
 from gitmem.model.access import check_access
 from gitmem.model.commit_messages import visible
 from gitmem.model.record import Record
-from gitmem.model.text.numbers import counted
+from gitmem.model.text.format import counted
 from gitmem.model.transcripts.batches import (
     BEGAN,
     NUMBERS,
@@ -22,11 +22,11 @@ from gitmem.model.transcripts.batches import (
     REF,
     Message,
     batch_path,
-    blanked,
     chat_name,
     encode,
     key_of,
     plain_id,
+    redacted,
 )
 from gitmem.store.lock import WAIT
 from gitmem.store.refs.side_branch import sideline
@@ -155,7 +155,7 @@ def _clean(messages: Sequence[Spoken]) -> list[_Clean]:
     """MESSAGES without credentials, each id once."""
     found: dict[object, _Clean] = {}
     for each in messages:
-        (sender, a), (text, b) = map(blanked, (each.sender, each.text))
+        (sender, a), (text, b) = map(redacted, (each.sender, each.text))
         (chat, c), (id, d) = chat_name(each.chat), plain_id(each.id)
         clean = Spoken(chat, visible(sender), text, each.at, id)
         found.setdefault(_key(clean) or len(found), _Clean(clean, a + b + c + d))

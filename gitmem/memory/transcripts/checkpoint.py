@@ -32,8 +32,8 @@ from gitmem.memory.write.retries import find_earlier
 from gitmem.model.commit_messages import parse, title_of
 from gitmem.model.guards import MAX_MESSAGE, check_message_text
 from gitmem.model.record import Record
-from gitmem.model.text.numbers import counted
-from gitmem.model.transcripts.batches import blanked, chat_name, key_of, plain_id
+from gitmem.model.text.format import counted
+from gitmem.model.transcripts.batches import chat_name, key_of, plain_id, redacted
 from gitmem.model.transcripts.intervals import Range, range_of
 from gitmem.store.history.log import walk
 from gitmem.store.repository import Commit
@@ -270,7 +270,7 @@ def _ranges(
 
 
 def _step(group: Group, closes: Range, count: int, part: Summarised) -> Step:
-    text = blanked(part.summary.strip())[0][:MAX_MESSAGE] or NO_SUMMARY
+    text = redacted(part.summary.strip())[0][:MAX_MESSAGE] or NO_SUMMARY
     title = f"{counted(count, 'message')}: {title_of(text)}"
     made = ((AT, part.at.isoformat()),) if part.at else ()
     extra = ((RANGE, str(closes)), (COUNT, str(count)), *made)

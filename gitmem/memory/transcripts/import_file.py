@@ -10,7 +10,7 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import NamedTuple
 
-from gitmem.cache.offsets import Offset, keep_offsets, read_offsets
+from gitmem.cache.progress import Offset, keep_offsets, read_offsets
 from gitmem.errors import BadInput, GitmemError, TooBig
 from gitmem.memory.group import Group
 from gitmem.memory.read.log import start_of
@@ -21,7 +21,7 @@ from gitmem.memory.transcripts.add import (
 )
 from gitmem.memory.transcripts.transcripts import is_chat
 from gitmem.model.access import check_access
-from gitmem.model.secrets.find import repeated
+from gitmem.model.secrets.find import redacted_quote
 from gitmem.model.transcripts.batches import chat_name
 from gitmem.store.lock import WAIT
 
@@ -242,10 +242,10 @@ class _Work:
         there = self._seen | {chat_name(each)[0] for each in self._seen}
         for chat in sorted(self._chats - there):
             if not is_chat(self._group, chat):
-                named = ", ".join(repeated(each) for each in sorted(self._seen)[:CHATS_TOLD])
+                named = ", ".join(redacted_quote(each) for each in sorted(self._seen)[:CHATS_TOLD])
                 more = ", ..." if len(self._seen) > CHATS_TOLD else ""
                 others = f"; chats there: {named}{more}" if named else ""
-                yield f"no messages in a chat {repeated(chat)}{others}"
+                yield f"no messages in a chat {redacted_quote(chat)}{others}"
 
     def flush(self) -> None:
         """Keep what has gathered, and only then remember how far the files were read."""

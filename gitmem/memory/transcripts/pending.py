@@ -27,7 +27,7 @@ from gitmem.memory.transcripts.transcripts import (
 )
 from gitmem.model.access import check_access
 from gitmem.model.record import Record
-from gitmem.model.text.numbers import counted
+from gitmem.model.text.format import counted
 from gitmem.model.transcripts.batches import Message, sync_skill
 from gitmem.model.transcripts.intervals import Range, range_of, read_range
 from gitmem.store.lock import Lock, lock_path
@@ -238,7 +238,9 @@ def transcript_pending(
     # By the name that its messages bear, and before others have to wait for us.
     wanted, tip = chat, tip_of(group)
     last = tip.last if tip else 0
-    chat = ask_said(group, tip, lambda connection: said.meant(connection, wanted) if wanted else "")
+    chat = ask_said(
+        group, tip, lambda connection: said.stored_chat(connection, wanted) if wanted else ""
+    )
 
     def answer(connection: Connection) -> _Found:
         closed = standing(connection).closed

@@ -7,16 +7,16 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from gitmem.cache import messages as said
-from gitmem.cache.database import Connection, throw_away
-from gitmem.cache.maintained import forget_quiet
+from gitmem.cache.database import Connection, discard
+from gitmem.cache.progress import forget_quiet
 from gitmem.errors import BadInput
 from gitmem.memory.group import Group
 from gitmem.memory.transcripts.transcripts import Said, ask_said, said_path, standing, tip_of
 from gitmem.model.access import check_access
 from gitmem.model.moments import FORMS, parse_moment
 from gitmem.model.record import Record
-from gitmem.model.secrets.find import repeated
-from gitmem.model.text.numbers import counted
+from gitmem.model.secrets.find import redacted_quote
+from gitmem.model.text.format import counted
 from gitmem.model.transcripts.batches import (
     BEGAN,
     FORGOTTEN,
@@ -59,7 +59,7 @@ def transcript_prune(group: Group, before: str, *, dry_run: bool = False) -> Tra
     check_access(group.acting, group.name, write=True)
     moment = parse_moment(before, group.now(), group.zone)
     if moment is None:
-        raise BadInput(f"invalid date {repeated(before)}", hint=FORMS)
+        raise BadInput(f"invalid date {redacted_quote(before)}", hint=FORMS)
     start = moment.start
     note = group.note(OP)
     tip = tip_of(group)
@@ -88,7 +88,7 @@ def _forget_words(group: Group) -> None:
     """No cache shall know what is dropped, nor that nothing is to be done."""
     path = said_path(group)
     if path:
-        throw_away(path)
+        discard(path)
     forget_quiet(group.gitdir)
 
 

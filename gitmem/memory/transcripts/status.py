@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from gitmem.cache import messages as said
 from gitmem.cache.database import Connection
-from gitmem.cache.messages import Chat, Deed
+from gitmem.cache.messages import Chat, RangeCommit
 from gitmem.errors import BadInput, Damaged, NotFound
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_of
@@ -120,7 +120,7 @@ def transcript_status(group: Group, *, newest: int = SHOWN) -> TranscriptStatus:
     )
 
 
-def _is_open(deed: Deed, pending: list[tuple[int, str]]) -> bool:
+def _is_open(deed: RangeCommit, pending: list[tuple[int, str]]) -> bool:
     closes = deed.closes
     return closes is not None and any(closes.has(number, chat) for number, chat in pending)
 
@@ -175,7 +175,7 @@ def transcript_show(group: Group, chat: str, *, last: int = 0) -> TranscriptShow
     tip = tip_of(group)
 
     def answer(connection: Connection) -> tuple[TranscriptShown, list[str]]:
-        name = said.meant(connection, chat)
+        name = said.stored_chat(connection, chat)
         numbers = said.newest(connection, name, last)
         names = [] if numbers else [each.chat for each in said.chats(connection)]
         total = len(said.newest(connection, name, 0))

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from gitmem.cache import fill_messages as said_filling
 from gitmem.cache import messages as said
-from gitmem.cache.database import Connection, Question, Spoilt, ask
-from gitmem.cache.messages import Deed
+from gitmem.cache.database import CacheBroken, Connection, Query, run_query
+from gitmem.cache.messages import RangeCommit
 from gitmem.errors import Damaged
 from gitmem.memory.group import Group
 from gitmem.model.commit_messages import PARTLY, UNDOES, Parsed, parse
@@ -66,9 +66,9 @@ class Standing(NamedTuple):
     """Which messages are summarised."""
 
     closed: Closed
-    last: Deed | None
+    last: RangeCommit | None
     """The newest checkpoint that counts."""
-    reopened: tuple[Deed, ...]
+    reopened: tuple[RangeCommit, ...]
     """Checkpoints that were taken back, or whose memories were."""
 
 
@@ -112,18 +112,20 @@ def tip_of(group: Group) -> Said | None:
 def ask_said(group: Group, tip: Said | None, answer: Callable[[Connection], Answer]) -> Answer:
     """What ANSWER finds at TIP and at the newest commit of the branch."""
     branch = group.repository.tip()
-    question = Question(
+    question = Query(
         lambda connection: _is_there(connection, group, tip, branch),
         lambda connection: _bring(connection, group, tip, branch),
     )
-    return ask(said_path(group), said.FORM, question, answer)
+    return run_query(said_path(group), said.SCHEMA, question, answer)
 
 
 def is_chat(group: Group, chat: str) -> bool:
     """Whether anything was said in CHAT, as far as messages can be read."""
     with suppress(Damaged):
         return ask_said(
-            group, tip_of(group), lambda tables: bool(said.spans(tables, said.meant(tables, chat)))
+            group,
+            tip_of(group),
+            lambda tables: bool(said.spans(tables, said.stored_chat(tables, chat))),
         )
     return False
 
@@ -176,7 +178,7 @@ def _bring_messages(connection: Connection, group: Group, known: str, tip: Said)
         _cleared(connection)
         changes = Trees(objects).changes("", tip.tree)
     if any(is_batch(path) and old for path, old, _ in changes):
-        raise Spoilt  # batches never change: some were dropped, and no word of theirs shall stay
+        raise CacheBroken  # batches never change: some were dropped, and so are their words
     new = sorted((path.rpartition("/")[2], path, blob) for path, _, blob in changes if blob)
     files = [(path, blob) for _, path, blob in new]
     for _, _, data in _readable(connection, group, [row for row in files if row[0] == FORGOTTEN]):
@@ -209,16 +211,16 @@ def _bring_deeds(connection: Connection, group: Group, tip: Said | None, branch:
             break
         deed = _deed(commit)
         found += [deed] if deed else []
-    said.put_deeds(connection, reversed(found), anew=not met)
+    said.put_range_commits(connection, reversed(found), anew=not met)
 
 
-def _deed(commit: Commit) -> Deed | None:
+def _deed(commit: Commit) -> RangeCommit | None:
     note = parse(commit.message)
     undoes, partly = note.all(UNDOES), note.all(PARTLY)
     closes = read_range(note.get(RANGE), note.get(CHAT)) if note.op == CHECKPOINT else None
     if not (undoes or partly or closes):
         return None
-    return Deed(commit.oid, undoes, partly, closes, note.all(COVERS))
+    return RangeCommit(commit.oid, undoes, partly, closes, note.all(COVERS))
 
 
 def last_closed(group: Group) -> int:
@@ -235,9 +237,9 @@ def standing(connection: Connection) -> Standing:
     gone: set[str] = set()
     partly: set[str] = set()
     closed: list[Range] = []
-    reopened: list[Deed] = []
-    last: Deed | None = None
-    for deed in said.deeds(connection):
+    reopened: list[RangeCommit] = []
+    last: RangeCommit | None = None
+    for deed in said.range_commits(connection):
         if deed.oid not in gone:
             gone.update(deed.undoes)  # what is taken back itself takes nothing back
             partly.update(deed.partly)

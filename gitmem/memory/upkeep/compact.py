@@ -23,17 +23,16 @@ from gitmem.memory.write.retries import REQUEST, digest_of, find_earlier, writte
 from gitmem.memory.write.write import Allowed
 from gitmem.model.commit_messages import Note, title_of_change
 from gitmem.model.context.pieces import one_line
-from gitmem.model.guards import allowance, check_message_text, check_write
-from gitmem.model.layout.daylog import fresh
+from gitmem.model.guards import allowance, check_message_text, check_write, write_warnings
+from gitmem.model.layout.archives import new_log
 from gitmem.model.layout.layout import (
     Layer,
     Layout,
     filled,
-    in_small_letters,
+    lower_name,
     moment_values,
     variables_in,
 )
-from gitmem.model.layout.remarks import remarks
 from gitmem.model.paths import check_path, numbered
 from gitmem.model.record import Record
 from gitmem.model.text.plain_frontmatter import read_fields
@@ -140,7 +139,7 @@ def _settled(group: Group, writer: Writer, then: datetime, *, daily: bool) -> st
         return _target(place, then, writer.repository.snapshot())
 
     path = target()
-    either = filter(None, (path, in_small_letters(path)))
+    either = filter(None, (path, lower_name(path)))
     capture_edits(writer, scan_edits(writer.repository, writer.worktree, [*either]))
     return target()  # an edit may have brought the file under its other name
 
@@ -151,11 +150,11 @@ def _moment(group: Group, at: str) -> datetime:
     if not at:
         return now
     from gitmem.model.moments import FORMS, parse_moment
-    from gitmem.model.secrets.find import repeated
+    from gitmem.model.secrets.find import redacted_quote
 
     moment = parse_moment(at, now, group.zone)
     if moment is None:
-        raise BadInput(f"invalid date {repeated(at)}", hint=FORMS)
+        raise BadInput(f"invalid date {redacted_quote(at)}", hint=FORMS)
     if moment.start > now:
         raise BadInput(f"{at!r} lies in the future", hint="without a time, now counts")
     return moment.start.astimezone(group.zone)
@@ -211,14 +210,14 @@ class _Work:
         check_place(snapshot, path)
         layer, before = layout.layer_of(path), snapshot.read(path)
         is_log = layer is not None and layer.kind == "log" and layer.holds(path)
-        start = fresh(layer, self._now.date()) if layer and is_log else b""
+        start = new_log(layer, self._now.date()) if layer and is_log else b""
         fields = self._fields(layer, before) if layer else ()
         edit = Edit(path, self._block, append=True, fields=fields)
         data = applied(ResolvedEdit(edit, layer, start), before)
         policy = "free" if self._allowed.policy else layout.policy_of(path)
         secrets, markers = self._allowed.secrets, self._allowed.markers
         check_write(path, data, before, allow_secret=secrets, allow_markers=markers, policy=policy)
-        self.warnings = tuple(remarks(layer, path, data)) if layer else ()
+        self.warnings = tuple(write_warnings(layer, path, data)) if layer else ()
         title = title_of_change(before, data)
         note = self._note._replace(title=title, paths=(path,))
         return Plan((Step({path: data}, note),), None)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import NamedTuple, TypeVar
 
-from gitmem.cache.maintained import forget_quiet
+from gitmem.cache.progress import forget_quiet
 from gitmem.errors import GitmemError, GroupRefused
 from gitmem.memory.group import Group
 from gitmem.model.access import check_access

@@ -14,7 +14,7 @@ from pathlib import Path
 from time import perf_counter
 from time import time as clock_time
 
-from gitmem.cache.maintained import Quiet, quiet, remember_unchanged
+from gitmem.cache.progress import Quiet, quiet, remember_unchanged
 from gitmem.errors import GitmemError, StorageFailed
 from gitmem.memory.clock import ENV, Clock
 from gitmem.memory.group import Group, Store, Who, is_where_left, not_found, time_now

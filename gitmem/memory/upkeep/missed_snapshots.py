@@ -14,12 +14,12 @@ from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem.cache.maintained import (
-    forget_settled,
-    keep_look,
-    keep_settled,
-    looked_on,
-    settled_day,
+from gitmem.cache.progress import (
+    forget_snapshot_gap,
+    keep_snapshot_check,
+    keep_snapshot_gap,
+    last_snapshot_check,
+    snapshot_gap,
 )
 from gitmem.errors import Busy, Damaged, GroupRefused
 from gitmem.memory.group import Group
@@ -77,7 +77,7 @@ def look(group: Group, *, most: int = MOST, until: float = inf) -> Look:
     from gitmem.store.refs.tags import TAGS
 
     repository, today = group.repository, group.now().date()
-    settled = settled_day(group.gitdir)
+    settled = snapshot_gap(group.gitdir)
     last = latest_of(repository, f"{today}" if settled is None else settled)
     if settled is None:
         settled = day_of(last.name) if last else ""
@@ -139,7 +139,7 @@ def snapshot_missed(
         made = lambda: _made(group, chosen, wait, left, until)  # noqa: E731
         names = traced(group, "snapshot", made, job_outcome, refusals)
     if is_all and perf_counter() <= until:
-        forget_settled(group.gitdir)
+        forget_snapshot_gap(group.gitdir)
     return names
 
 
@@ -147,10 +147,10 @@ def note_gap(group: Group) -> None:
     """Before a snapshot of today is made: remember days before it that have none."""
     from gitmem.memory.upkeep.snapshot import RECENT
 
-    if settled_day(group.gitdir) is None:
+    if snapshot_gap(group.gitdir) is None:
         found = look(group, most=RECENT)
         if found.days or not found.is_whole:
-            keep_settled(group.gitdir, found.settled)
+            keep_snapshot_gap(group.gitdir, found.settled)
 
 
 def job_outcome(names: tuple[str, ...]) -> JobOutcome:
@@ -169,7 +169,7 @@ def _made(
     names: list[str] = []
     with group.writing(wait) as writer:
         if settled is not None:
-            keep_settled(group.gitdir, settled)
+            keep_snapshot_gap(group.gitdir, settled)
         for day, commit, time in missed:
             if names and perf_counter() > until:
                 break
@@ -184,14 +184,16 @@ def _made(
 def catch_up(group: Group) -> tuple[str, ...]:
     """The same, once a day and a few, for a session that starts: it waits for no other writer."""
     today = f"{group.now().date()}"
-    if looked_on(group.gitdir) == today:
+    if last_snapshot_check(group.gitdir) == today:
         return ()
     try:
         made = snapshot_missed(group, wait=0.0, most=MOST, tags=TAGS_AT_ONCE, seconds=SECONDS)
     except (Busy, GroupRefused):
         return ()  # the next start looks again, or one that may write
     except Exception:
-        keep_look(group.gitdir, today)  # what fails is told once a day, not at every start
+        keep_snapshot_check(
+            group.gitdir, today
+        )  # what fails is told once a day, not at every start
         raise
-    keep_look(group.gitdir, today)
+    keep_snapshot_check(group.gitdir, today)
     return made

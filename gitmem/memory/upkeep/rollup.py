@@ -21,17 +21,22 @@ from gitmem.memory.write.changeset import Changeset
 from gitmem.memory.write.open_edits import scan_edits
 from gitmem.memory.write.retries import REQUEST, digest_of, find_earlier, written_then
 from gitmem.model.commit_messages import Note, title_of_change
-from gitmem.model.guards import allowance, check_message_text, check_write
+from gitmem.model.guards import allowance, check_message_text, check_write, write_warnings
 from gitmem.model.layout.archives import path_in
 from gitmem.model.layout.layout import Layer, Layout
-from gitmem.model.layout.periods import Period, period_of
-from gitmem.model.layout.remarks import remarks
-from gitmem.model.layout.rollups import Page, Shelf, composed, names_of, target_of
+from gitmem.model.layout.rollups import (
+    JournalPage,
+    JournalPages,
+    Period,
+    composed,
+    names_of,
+    period_of,
+    target_of,
+)
 from gitmem.model.paths import check_path
 from gitmem.model.record import Record
-from gitmem.model.text.numbers import counted
+from gitmem.model.text.format import counted, quoted
 from gitmem.model.text.plain_frontmatter import read_fields
-from gitmem.model.text.quoting import quoted
 from gitmem.store.history.moves import compare_commit
 from gitmem.store.repository import Snapshot
 from gitmem.store.transaction.capture import Captured
@@ -220,14 +225,14 @@ class _Work:
             path=target,
             sources=names_of(pages),
             moved=moves,
-            warnings=tuple(remarks(layer, target, data)) if layer.holds(target) else (),
+            warnings=tuple(write_warnings(layer, target, data)) if layer.holds(target) else (),
         )
         draft.put(target, data)
         return Plan((Step(draft.changes, self._said(target, moves)),), None)
 
     def _sources(
-        self, snapshot: Snapshot, shelf: Shelf, layer: Layer, target: str
-    ) -> tuple[Page, ...]:
+        self, snapshot: Snapshot, shelf: JournalPages, layer: Layer, target: str
+    ) -> tuple[JournalPage, ...]:
         """The pages to sum up; raises where there is a summary, or are none, or other ones."""
         period, wanted = self._asked.period, self._asked.if_match
         known = shelf.summary(period)
@@ -254,7 +259,7 @@ class _Work:
 
 
 def _retired(
-    draft: Changeset, layer: Layer, pages: tuple[Page, ...]
+    draft: Changeset, layer: Layer, pages: tuple[JournalPage, ...]
 ) -> tuple[tuple[str, str], ...]:
     """Move each page to the archive; tell from where to where."""
     moves: list[tuple[str, str]] = []

@@ -16,8 +16,15 @@ from gitmem.model.context.pieces import one_line, text_of
 from gitmem.model.layout.archives import path_in
 from gitmem.model.layout.journal import NEVER, TYPES, day_from, day_of, type_of
 from gitmem.model.layout.layout import Layer, Layout
-from gitmem.model.layout.periods import FORMS, Period
-from gitmem.model.layout.rollups import Page, Shelf, named_sources, place_of, target_of
+from gitmem.model.layout.rollups import (
+    FORMS,
+    JournalPage,
+    JournalPages,
+    Period,
+    named_sources,
+    pattern_of,
+    target_of,
+)
 from gitmem.model.record import Record
 from gitmem.model.text.plain_frontmatter import read_fields
 from gitmem.store.repository import Snapshot
@@ -142,7 +149,7 @@ class _Look:
             f"{call} --if-match {match} --summary SUMMARY -",
         )
 
-    def _source(self, page: Page) -> Source:
+    def _source(self, page: JournalPage) -> Source:
         text = text_at(self._snapshot, page.blob)
         summary = one_line(read_fields(text or "").get("summary"))
         shown = text if self._texts else None
@@ -157,7 +164,7 @@ DIGITS = 12
 class Shelved(NamedTuple):
     """The pages of one layer, in order."""
 
-    shelf: Shelf
+    shelf: JournalPages
     undated: tuple[str, ...]
     """Files of it that have no date, and so belong to no week."""
 
@@ -188,9 +195,11 @@ def rolled_layer(layout: Layout, name: str) -> Layer:
 
 def shelf_of(snapshot: Snapshot, layout: Layout, layer: Layer, moment: datetime) -> Shelved:
     """What LAYER holds up to MOMENT, which is in the zone of the group."""
-    pages = list(_Reader(snapshot, layer, moment).pages(layout.before(layer)))
+    pages = list(_Reader(snapshot, layer, moment).pages(layout.layers_before(layer)))
     undated = tuple(each.path for each in pages if each.day == NEVER)
-    return Shelved(Shelf((each for each in pages if each.day != NEVER), moment.date()), undated)
+    return Shelved(
+        JournalPages((each for each in pages if each.day != NEVER), moment.date()), undated
+    )
 
 
 def text_at(snapshot: Snapshot, blob: str) -> str | None:
@@ -201,7 +210,7 @@ def text_at(snapshot: Snapshot, blob: str) -> str | None:
         return None
 
 
-def digest_of_pages(pages: Iterable[Page]) -> str:
+def digest_of_pages(pages: Iterable[JournalPage]) -> str:
     """What stands for these versions of these pages."""
     said = "".join(f"{each.path}\0{each.blob}\n" for each in pages)
     return sha1(said.encode(), usedforsecurity=False).hexdigest()[:DIGITS]
@@ -214,22 +223,24 @@ class _Reader:
         self._snapshot, self._layer = snapshot, layer
         self._zone = moment.tzinfo or UTC
 
-    def pages(self, before: Iterable[Layer]) -> Iterator[Page]:
+    def pages(self, before: Iterable[Layer]) -> Iterator[JournalPage]:
         """Its pages, and the summaries that stand apart from them."""
         yield from self._at(self._layer, tuple(before))
         if self._layer.rollup == "keep":
             for type in FORMS:
-                apart = self._layer._replace(path=place_of(self._layer, type))
+                apart = self._layer._replace(path=pattern_of(self._layer, type))
                 yield from (each for each in self._at(apart) if each.type == type)
 
-    def _at(self, layer: Layer, before: tuple[Layer, ...] = ()) -> Iterator[Page]:
+    def _at(self, layer: Layer, before: tuple[Layer, ...] = ()) -> Iterator[JournalPage]:
         name = dated_part(layer.path)
         for path, blob in layer_files(self._snapshot, layer, before):
             yield self._page(path, name(path), blob)
 
-    def _page(self, path: str, name: str, blob: str) -> Page:
+    def _page(self, path: str, name: str, blob: str) -> JournalPage:
         """A page by its name; only what that does not say is looked up in the file."""
-        page = Page(day_of(name), path, name, type_of(name), blob, again=self._is_again(path))
+        page = JournalPage(
+            day_of(name), path, name, type_of(name), blob, again=self._is_again(path)
+        )
         if page.day != NEVER and page.type == "day":
             return page
         fields = read_fields(text_at(self._snapshot, blob) or "")

@@ -20,7 +20,7 @@ from gitmem.memory.write.changeset import check_place
 from gitmem.memory.write.open_edits import scan_edits
 from gitmem.model.commit_messages import Note
 from gitmem.model.guards import check_size
-from gitmem.model.layout.daylog import DATE, fresh, headed, header_day, resting_place
+from gitmem.model.layout.archives import DATE, header_day, new_log, rotated_path, with_header
 from gitmem.model.layout.layout import Layer
 from gitmem.model.record import Record
 from gitmem.store.history.log import follow, locate
@@ -151,10 +151,10 @@ class _Turn:
 
     def _fresh_step(self) -> Step:
         note = self._note._replace(title=f"a log for {self._today}", paths=(self.path,))
-        return Step({self.path: fresh(self._layer, self._today)}, note)
+        return Step({self.path: new_log(self._layer, self._today)}, note)
 
     def _heading(self, data: bytes) -> Plan[None]:
-        whole = headed(self._layer, self._today, data)
+        whole = with_header(self._layer, self._today, data)
         check_size(self.path, len(whole))
         self.headed = True
         note = self._note._replace(title=f"the header of {self._today}", paths=(self.path,))
@@ -164,7 +164,7 @@ class _Turn:
         def taken(path: str) -> bool:
             return bool(snapshot.node(path)) or not self._writer.worktree.look(path).absent
 
-        target = resting_place(self._layer, day, taken)
+        target = rotated_path(self._layer, day, taken)
         check_place(snapshot, target, leaving=[self.path])
         self.moved, self.created = ((self.path, target),), True
         note = self._note._replace(

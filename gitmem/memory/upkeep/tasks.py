@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gitmem.errors import Busy, Damaged
 from gitmem.memory.group import Group, is_where_left, scanned_in
 from gitmem.memory.upkeep.jobs import JobOutcome, last_jobs
-from gitmem.model.text.numbers import counted
+from gitmem.model.text.format import counted
 from gitmem.store.fsck.acknowledged import read_acknowledged
 from gitmem.store.fsck.check import VERIFIED, losses
 from gitmem.store.lock import Lock, lock_path
@@ -154,7 +154,7 @@ def _migrate(group: Group, limits: PackLimits) -> JobOutcome:
 
 def _rotate_due(group: Group, limits: PackLimits) -> Due:
     from gitmem.memory.layouts import layout_of
-    from gitmem.model.layout.daylog import header_day
+    from gitmem.model.layout.archives import header_day
 
     snapshot, today = group.repository.snapshot(), group.now().date()
     logs = [each for each in layout_of(group).layers if each.kind == "log"]
@@ -176,7 +176,7 @@ def _rotate(group: Group, limits: PackLimits) -> JobOutcome:
 
 
 def _snapshot_due(group: Group, limits: PackLimits) -> Due:
-    from gitmem.cache.maintained import settled_day
+    from gitmem.cache.progress import snapshot_gap
     from gitmem.memory.upkeep.missed_snapshots import ALL, missed_days
     from gitmem.memory.upkeep.snapshot import PREFIX, latest
     from gitmem.store.refs.tags import read_tag
@@ -184,7 +184,7 @@ def _snapshot_due(group: Group, limits: PackLimits) -> Due:
     missed = missed_days(group, most=ALL)
     if missed:
         return Due(True, f"there is none of {', '.join(str(each.date) for each in missed)}")
-    if settled_day(group.gitdir) is not None:
+    if snapshot_gap(group.gitdir) is not None:
         return Due(True, "older days are not looked at yet")
     repository, today = group.repository, group.now().date()
     if read_tag(repository, f"{PREFIX}{today}"):
@@ -266,13 +266,13 @@ def _read_caches_back(group: Group) -> None:
     """What is derived from git may be damaged as well, and then it finds less than there is."""
     from gitmem.cache import messages as said
     from gitmem.cache import passages
-    from gitmem.cache.database import read_back
+    from gitmem.cache.database import verify
     from gitmem.memory.search.passages import cache_path
     from gitmem.memory.transcripts.transcripts import said_path
 
-    for path, form in ((cache_path(group), passages.FORM), (said_path(group), said.FORM)):
+    for path, form in ((cache_path(group), passages.SCHEMA), (said_path(group), said.SCHEMA)):
         if path:
-            read_back(path, form)
+            verify(path, form)
 
 
 def _secrets_due(group: Group, limits: PackLimits) -> Due:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from gitmem.errors import BadInput, Conflict, GitmemError
 from gitmem.model.layout.layout import Layer
 from gitmem.model.record import Record
+from gitmem.model.text.format import quoted
 from gitmem.model.text.frontmatter import set_field
-from gitmem.model.text.quoting import quoted
 from gitmem.store.objects.database import blob_id
 
 

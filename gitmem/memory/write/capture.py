@@ -16,7 +16,7 @@ from gitmem.model.layout.layout import FILE
 from gitmem.model.paths import is_inside
 from gitmem.model.record import Record
 from gitmem.model.secrets.find import redact
-from gitmem.model.text.quoting import quoted
+from gitmem.model.text.format import quoted
 from gitmem.store.lock import WAIT
 from gitmem.store.transaction.capture import Captured, HeldEdit, new_id
 from gitmem.store.transaction.git_operations import GitOperation

@@ -16,13 +16,13 @@ from gitmem.model.layout.layout import (
     Layer,
     Layout,
     filled,
-    in_small_letters,
     is_glob,
+    lower_name,
     moment_values,
     variables_in,
 )
 from gitmem.model.paths import check_path, is_path, numbered
-from gitmem.model.text.quoting import quoted
+from gitmem.model.text.format import quoted
 from gitmem.store.repository import Snapshot
 
 GLOBS = r"\*+(?:/\*+)*"
@@ -53,7 +53,7 @@ def target_paths(found: ResolvedEdit) -> tuple[str, ...]:
     if not found.by_name or layer is None:
         return (path,)
     by_user = layer.path.replace("{user}", user) if user else path
-    others = [by_user, _in_short(path), in_small_letters(path) or path]
+    others = [by_user, _in_short(path), lower_name(path) or path]
     return (path, *(each for each in others if each != path and is_path(each)))
 
 
@@ -201,9 +201,9 @@ def _of_user(layer: Layer, pattern: str, user: str, ground: _Ground) -> str:
 
 
 def _begun(layer: Layer, now: datetime) -> bytes:
-    from gitmem.model.layout.daylog import fresh
+    from gitmem.model.layout.archives import new_log
 
-    return fresh(layer, now.date())
+    return new_log(layer, now.date())
 
 
 def _unused(ground: _Ground, path: str) -> str:

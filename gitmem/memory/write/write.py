@@ -283,11 +283,11 @@ def _remarks(done: _Applied) -> Iterator[str]:
     for each in {each.edit.path: each for each in done.targets.edits}.values():
         if each.layer is None:
             continue
-        from gitmem.model.layout.remarks import remarks  # only where a layer could say something
+        from gitmem.model.guards import write_warnings
 
         path, entry = each.edit.path, each.edit.entry
         with naming_line(each.edit):
-            yield from remarks(
+            yield from write_warnings(
                 each.layer,
                 path,
                 done.files[path],

@@ -52,7 +52,7 @@ class Drawn(NamedTuple):
     """True when neighbours with the same opening stand under it together."""
 
 
-class Page:
+class ContextPage:
     """A format, and the pieces that were drawn in it."""
 
     def __init__(self, format: str, *, annotate: bool = False) -> None:

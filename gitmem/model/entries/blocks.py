@@ -5,13 +5,25 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Collection, Iterable, Sequence
+from datetime import UTC, date
 from functools import lru_cache
 from typing import NamedTuple
 
 from gitmem.errors import NotFound
-from gitmem.model.entries.lines import BOM, ENTRY_LEVEL, KNOWN, Heading, Lines, fold, scan, spots
-from gitmem.model.language.normal_forms import normal_form
+from gitmem.model.entries.lines import (
+    BOM,
+    ENTRY_LEVEL,
+    KNOWN,
+    Heading,
+    ScannedLines,
+    field_spans,
+    fold,
+    scan,
+)
+from gitmem.model.language.unicode import normal_form
+from gitmem.model.layout.journal import day_from
 from gitmem.model.paths import fold as path_fold
+from gitmem.model.text.plain_frontmatter import read_fields
 
 DATES = ("Updated", "Confirmed", "Date", "Date observed", "Started")
 """The fields that say when an entry was last true."""
@@ -188,13 +200,13 @@ def _unknown(entries: Sequence[Entry], name: str) -> NotFound:
     return NotFound(f"there is no entry {name!r}", hint=hint, entry=name, near=near)
 
 
-def _spans(found: Lines) -> list[tuple[Heading, int]]:
+def _spans(found: ScannedLines) -> list[tuple[Heading, int]]:
     ends = [*(each.line for each in found.headings[1:]), len(found.lines)]
     pairs = zip(found.headings, ends, strict=False)
     return [(each, end) for each, end in pairs if each.level == ENTRY_LEVEL]
 
 
-def _sections(found: Lines) -> dict[int, str]:
+def _sections(found: ScannedLines) -> dict[int, str]:
     """The section of each entry, by the line of its heading."""
     section, sections = "", {}
     for each in found.headings:
@@ -204,9 +216,9 @@ def _sections(found: Lines) -> dict[int, str]:
     return sections
 
 
-def _entry(found: Lines, heading: Heading, end: int, known: Collection[str]) -> Entry:
+def _entry(found: ScannedLines, heading: Heading, end: int, known: Collection[str]) -> Entry:
     start = heading.line
-    fields = spots(found, start, end, known)
+    fields = field_spans(found, start, end, known)
     taken = {at for each in fields for at in range(each.start, each.end)}
     prose = "".join(found.lines[at] for at in range(start + 1, end) if at not in taken)
     pairs = tuple((each.name, each.value) for each in fields)
@@ -238,3 +250,31 @@ def _day(value: str) -> dt.date | None:
         return dt.date.fromisoformat(found[0]) if found else None
     except ValueError:
         return None
+
+
+OWN_DATES = ("updated", "confirmed", "date", "verified_at")
+"""The fields that say when a file was last true."""
+FIELDS = ("title", "status", "importance", "confirmed", "updated", "date", "type")
+
+
+def file_entry(path: str, text: str) -> Entry:
+    """The file at PATH as an entry; it has no slug, since its path is its address."""
+    fields = read_fields(text) if text.removeprefix("\ufeff").startswith("---") else {}
+    said = tuple((name, f"{fields[name]}") for name in FIELDS if fields.get(name) is not None)
+    return Entry(_title(path, text, dict(said)), "", 0, text.count("\n"), said, text, text)
+
+
+def _title(path: str, text: str, fields: dict[str, str]) -> str:
+    if fields.get("title"):
+        return " ".join(fields["title"].split())
+    heading = re.search(r"^# +(.+?)(?: +#+)?[ \t\r]*$", text, re.MULTILINE)
+    return heading[1] if heading else path.rpartition("/")[2].removesuffix(".md")
+
+
+def own_day(data: bytes) -> date | None:
+    """The newest day on which a file says that it was true."""
+    if not data.lstrip(b"\xef\xbb\xbf").startswith(b"---"):
+        return None
+    fields = read_fields(data.decode("utf-8", "replace"))
+    days = (day_from(fields.get(name), UTC).date for name in OWN_DATES)
+    return max((date.fromisoformat(each) for each in days if each), default=None)

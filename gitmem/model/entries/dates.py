@@ -18,8 +18,8 @@ from gitmem.model.entries.freshness import KEY
 MARK = array("I").itemsize
 """The bytes that tell the commit of a line: its number among the rows."""
 OID = 20
-PLACE = 4
-PAST = KEY + PLACE + OID + 4
+PATH_KEY = 4
+PAST = KEY + PATH_KEY + OID + 4
 """A text, where it stood, the commit that changed it last, and the day that it names itself."""
 ROOM = 1024
 """So many commits may be kept for nothing."""
@@ -28,10 +28,10 @@ REMEMBERED = 1 << 17
 FEW = 32
 """So often it is cheaper to look through what is remembered than to make a table of it."""
 
-Touch = tuple[int, int]
+LastChange = tuple[int, int]
 """The row of the commit that last changed a text, and the day that an adopted entry names itself,
 as an ordinal; 0 for the commit's own time. A plain tuple: a cache is loaded as it was saved."""
-Touches = tuple[Touch, ...]
+LastChanges = tuple[LastChange, ...]
 """One for each time that a text stands in a file, in the order in which they came."""
 
 
@@ -44,12 +44,12 @@ def mark_of(number: int) -> bytes:
     return array("I", [number]).tobytes()
 
 
-def place_of(path: str) -> bytes:
+def path_key(path: str) -> bytes:
     """What a file is known by where a text is remembered. Few texts stood in several files."""
-    return crc32(path.encode("utf-8", "surrogateescape")).to_bytes(PLACE, "little")
+    return crc32(path.encode("utf-8", "surrogateescape")).to_bytes(PATH_KEY, "little")
 
 
-class Row(NamedTuple):
+class DatedCommit(NamedTuple):
     """A commit as far as dates need it."""
 
     oid: str
@@ -63,7 +63,7 @@ class FileDates(NamedTuple):
     blob: str
     lines: bytes
     """For each line the mark of its commit."""
-    texts: Mapping[bytes, Touches]
+    texts: Mapping[bytes, LastChanges]
     """The entries in it, by what they are known by; never changed, but replaced."""
 
 
@@ -71,7 +71,7 @@ class Forgotten(Exception):
     """What was to be remembered is no longer where it was kept."""
 
 
-class Memory:
+class RecordLog:
     """Records of one size, in the order in which they came; the newest are remembered.
 
     Most of them are never asked for, so those of earlier are fetched when they are needed.
@@ -127,7 +127,7 @@ class Memory:
 
     def _looked_up(self, key: bytes, runs: Container[int]) -> bytes | None:
         if self._table is None:
-            self._table, self._before = {}, {KEY: array("i"), KEY + PLACE: array("i")}
+            self._table, self._before = {}, {KEY: array("i"), KEY + PATH_KEY: array("i")}
             data = self._fetched() + b"\0" * (self._dropped * self._size) + self._new
             for at in range(0, len(data), self._size):
                 self._put(self._table, data[at : at + self._size])
@@ -168,7 +168,7 @@ class Memory:
         return run < self._floor or run in runs
 
 
-class State:
+class DateState:
     """Files and texts at one commit of a history that may have branches."""
 
     def __init__(self) -> None:
@@ -182,14 +182,14 @@ class State:
         self.pasted: Moved = {}
         """... and those that they put into one, and took from nowhere; the newest last."""
 
-    def copy(self) -> State:
+    def copy(self) -> DateState:
         """The same, to go another way from here."""
-        other = State()
+        other = DateState()
         other.files, other.run, other.runs = self.files.copy(), self.run, self.runs
         other.cut, other.pasted = self.cut.copy(), self.pasted.copy()
         return other
 
-    def touches(self, path: str, key: bytes) -> Touches:
+    def last_changes(self, path: str, key: bytes) -> LastChanges:
         """The dates of a text in one file."""
         found = self.files.get(path)
         return found.texts.get(key, ()) if found else ()
@@ -199,26 +199,26 @@ class State:
         return any(key in each.texts for each in self.files.values())
 
 
-class Chronicle:
+class KnownDates:
     """Where a walk through the history has come to."""
 
     def __init__(self) -> None:
         self.commit = ""
-        self.state = State()
-        self.rows: list[Row] = []
+        self.state = DateState()
+        self.rows: list[DatedCommit] = []
         self.live = 0
         """How many of the rows were in use when they were last counted."""
-        self.past = Memory(PAST)
+        self.past = RecordLog(PAST)
         """Which texts left which places, and the dates they had there, in order."""
 
-    def touched(self, path: str, key: bytes) -> list[tuple[Row, int]]:
+    def changes(self, path: str, key: bytes) -> list[tuple[DatedCommit, int]]:
         """By which commit a text in a file was touched, and the day it names itself.
 
         Once for each time that it stands there.
         """
-        return [(self.rows[row], day) for row, day in self.state.touches(path, key)]
+        return [(self.rows[row], day) for row, day in self.state.last_changes(path, key)]
 
-    def lines(self, path: str, start: int = 0, stop: int | None = None) -> list[Row]:
+    def lines(self, path: str, start: int = 0, stop: int | None = None) -> list[DatedCommit]:
         """The commit of each line of a file, or of those from START to STOP, counted from 0."""
         found = self.state.files.get(path)
         end = None if stop is None else stop * MARK

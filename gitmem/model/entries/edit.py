@@ -8,7 +8,7 @@ changes, and what was written is read back before it is given away.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from gitmem.errors import BadInput
@@ -16,65 +16,153 @@ from gitmem.model.entries.blocks import (
     Entry,
     find,
     matching,
+    names_known,
     parse,
-    slug_of,
-    split_address,
+    same_title,
     wording,
-)
-from gitmem.model.entries.files import (
-    add,
-    add_all,
-    appended,
-    ended,
-    inserted,
-    moved_to_section,
-    take,
-    take_all,
-)
-from gitmem.model.entries.input import (
-    Fields,
-    Wanted,
-    checked_title,
-    field_name,
-    free_text,
-    rank,
-    wanted,
 )
 from gitmem.model.entries.lines import (
     NESTED,
-    Lines,
-    Spot,
+    FieldSpan,
+    ScannedLines,
     bare,
     column,
     ending,
+    field_lines,
+    field_spans,
     fold,
     is_blank,
     newline_before,
     scan,
     split_lines,
-    spots,
-    written,
+    tidy,
+)
+from gitmem.model.entries.placement import (
+    appended,
+    ended,
+    inserted,
+    line_for_new,
+    moved_to_section,
 )
 from gitmem.model.entries.rules import status_of
-from gitmem.model.entries.sections import place_of_new
 from gitmem.model.layout.layout import Layer
 
-__all__ = [
-    "Entry",
-    "Put",
-    "add",
-    "add_all",
-    "field_name",
-    "find",
-    "matching",
-    "parse",
-    "put",
-    "settled",
-    "slug_of",
-    "split_address",
-    "take",
-    "take_all",
-]
+Fields = Mapping[str, str] | Iterable[tuple[str, str]]
+
+MAX_NAME = 60
+MAX_TITLE = 200
+
+
+class EntryInput(NamedTuple):
+    """What an entry is to say."""
+
+    fields: list[tuple[str, str]]
+    body: str
+    order: tuple[str, ...]
+    known: Collection[str]
+
+
+def field_name(name: str, order: Sequence[str] = ()) -> str:
+    """NAME as it is written, in the spelling of ORDER; BadInput when it cannot be a field's."""
+    found = " ".join(name.split())
+    plain = found.isprintable() and not set(found) & set("*:\uff1a")
+    if not plain or not any(map(str.isalnum, found)) or len(found) > MAX_NAME:
+        raise BadInput(
+            f"{name!r} cannot be the name of a field",
+            hint=f"use up to {MAX_NAME} letters, digits and blanks, for example Decided by",
+            field=name,
+        )
+    return next((each for each in order if fold(each) == fold(found)), found)
+
+
+def checked_title(name: str) -> str:
+    """NAME as the title of an entry, or BadInput."""
+    title = " ".join(name.split())
+    if not title or len(title) > MAX_TITLE or any(map(_is_control, name.strip())):
+        raise BadInput(
+            f"{name!r} cannot be the title of an entry",
+            hint=f"use one line of up to {MAX_TITLE} characters",
+            title=name,
+        )
+    return title
+
+
+def _is_control(char: str) -> bool:
+    if char.isprintable():
+        return False
+    import unicodedata  # only for a title with something odd in it
+
+    return unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp")
+
+
+def checked_input(title: str, fields: Fields, body: str, order: Sequence[str]) -> EntryInput:
+    """What was asked for, with the fields that the body brings along."""
+    known = names_known(order)
+    given: dict[str, tuple[str, str]] = {}
+    for name, value in fields.items() if isinstance(fields, Mapping) else fields:
+        _give(given, name, value, order)
+    lifted: dict[str, tuple[str, str]] = {}
+    rest = _checked_body(_headless(free_text(body), title))
+    inside = field_spans(rest, 0, len(rest.lines), known)
+    for each in inside:
+        if each.value or fold(each.name) not in given:
+            _give(lifted, each.name, each.value, order)
+    pairs = sorted({**lifted, **given}.values(), key=lambda pair: rank(pair[0], order))
+    return EntryInput(pairs, free_text(_without(rest, inside)), tuple(order), known)
+
+
+def _headless(body: str, title: str) -> str:
+    """BODY without the heading of the entry itself, if somebody gave that along."""
+    first, _, rest = body.partition("\n")
+    own = scan(first).headings
+    return rest if own and same_title(own[0].title, title) else body
+
+
+def _checked_body(body: str) -> ScannedLines:
+    """The lines of an entry with BODY, which must neither begin another nor swallow the next."""
+    found = scan(f"### \n{body}\n### \n").headings
+    if len(found) > 2:  # noqa: PLR2004 - the entry's own and the next one's
+        raise BadInput(
+            f"the text of an entry cannot hold the heading {found[1].title!r}",
+            hint="use #### or deeper inside an entry, or write it as an entry of its own",
+        )
+    if len(found) == 1:
+        raise BadInput(
+            "the text has a code block (```) or a comment (<!--) that is never closed",
+            hint="close it",
+        )
+    return scan(f"### \n{body}\n")
+
+
+def _give(given: dict[str, tuple[str, str]], name: str, value: str, order: Sequence[str]) -> None:
+    name = field_name(name, order)
+    if fold(name) in given:
+        raise BadInput(f"the field {name} is given twice", hint="give it once", field=name)
+    if not tidy(value):
+        raise BadInput(
+            f"the field {name} has no value",
+            hint="fields are not removed; write what is so now, for example `none`",
+            field=name,
+        )
+    given[fold(name)] = (name, tidy(value))
+
+
+def _without(found: ScannedLines, inside: Sequence[FieldSpan]) -> str:
+    taken = {at for each in inside for at in range(each.start, each.end)}
+    return "".join(line for at, line in enumerate(found.lines) if at and at not in taken)
+
+
+def free_text(text: str) -> str:
+    """Free text as it is kept: nothing empty around it, and a first line that is not indented."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    said = [at for at, line in enumerate(lines) if line.strip()]
+    return "\n".join(lines[said[0] : said[-1] + 1]).strip() if said else ""
+
+
+def rank(name: str, order: Sequence[str]) -> int:
+    """The place of a field in ORDER; what is not in it comes last."""
+    names = [fold(each) for each in order]
+    return names.index(fold(name)) if fold(name) in names else len(names)
 
 
 class Put(NamedTuple):
@@ -103,14 +191,14 @@ def put(
     the one that fits, and one whose status changes moves there.
     """
     title = checked_title(name)
-    wish = wanted(title, fields, body or "", order)
+    wish = checked_input(title, fields, body or "", order)
     known = matching(parse(text, order), title)
     changed = _updated(text, known, wish) if known else _created(text, title, wish, layer)
     done = _read_back(text, changed, known, title, wish)
-    return done if known is None else settled(done, known, layer)
+    return done if known is None else under_its_status(done, known, layer)
 
 
-def settled(done: Put, before: Entry, layer: Layer | None) -> Put:
+def under_its_status(done: Put, before: Entry, layer: Layer | None) -> Put:
     """DONE with the entry under the heading that fits, if its status is not that of BEFORE."""
     entry = find(parse(done.text), done.slug)
     if layer is None or status_of(entry, layer) == status_of(before, layer):
@@ -119,34 +207,36 @@ def settled(done: Put, before: Entry, layer: Layer | None) -> Put:
     return Put(text, found.slug, done.created)
 
 
-def _created(text: str, title: str, wish: Wanted, layer: Layer | None) -> str:
+def _created(text: str, title: str, wish: EntryInput, layer: Layer | None) -> str:
     # Marks at the end of a heading are decoration, unless there are more behind them.
     closing = " ###" if re.search(r"(^|\s)#+$", title) else ""
     block = [f"### {title}{closing}\n"]
     for name, value in wish.fields:
-        block += written(f"- **{name}:**", value, "\n")
+        block += field_lines(f"- **{name}:**", value, "\n")
     if wish.body:
         block += ["\n", *split_lines(f"{wish.body}\n")]
     entries = parse("".join(block), wish.order) if layer else ()
-    at = place_of_new(text, entries[0], layer) if entries else None
+    at = line_for_new(text, entries[0], layer) if entries else None
     return appended(text, block) if at is None else inserted(text, block, at)
 
 
-def _updated(text: str, entry: Entry, wish: Wanted) -> str:
+def _updated(text: str, entry: Entry, wish: EntryInput) -> str:
     for pair in wish.fields:
         text = _with_field(text, entry.start, pair, wish)
     return _with_body(text, entry.start, wish) if wish.body else text
 
 
-def _standing(text: str, start: int, known: Collection[str]) -> tuple[Lines, list[Spot], int]:
+def _standing(
+    text: str, start: int, known: Collection[str]
+) -> tuple[ScannedLines, list[FieldSpan], int]:
     """The file, the fields of the entry at START, and where that entry ends."""
     found = scan(text)
     ends = (each.line for each in found.headings if each.line > start)
     end = next(ends, len(found.lines))
-    return found, spots(found, start, end, known), end
+    return found, field_spans(found, start, end, known), end
 
 
-def _with_field(text: str, start: int, pair: tuple[str, str], wish: Wanted) -> str:
+def _with_field(text: str, start: int, pair: tuple[str, str], wish: EntryInput) -> str:
     found, fields, end = _standing(text, start, wish.known)
     lines, (name, value) = found.lines, pair
     old = next((each for each in fields if fold(each.name) == fold(name)), None)
@@ -155,7 +245,7 @@ def _with_field(text: str, start: int, pair: tuple[str, str], wish: Wanted) -> s
     if old.value == value:
         return text
     newline = ending(lines[old.start]) or newline_before(lines, old.start)
-    new = written(old.prefix, value, newline)
+    new = field_lines(old.prefix, value, newline)
     if not ending(lines[old.end - 1]):
         new[-1] = bare(new[-1])
     return "".join([*lines[: old.start], *new, *lines[old.end :]])
@@ -164,7 +254,7 @@ def _with_field(text: str, start: int, pair: tuple[str, str], wish: Wanted) -> s
 def _with_new(
     lines: list[str],
     span: tuple[int, int],
-    fields: Sequence[Spot],
+    fields: Sequence[FieldSpan],
     pair: tuple[str, str],
     order: Sequence[str],
 ) -> list[str]:
@@ -175,7 +265,7 @@ def _with_new(
     anchor = before[-1] if before else fields[0]
     at = anchor.end if before else anchor.start
     newline = newline_before(lines, at)
-    new = written(_prefix(anchor, pair[0]), pair[1], newline)
+    new = field_lines(_prefix(anchor, pair[0]), pair[1], newline)
     return [*ended(lines[:at], newline), *new, *lines[at:]]
 
 
@@ -186,7 +276,7 @@ def _with_first(lines: list[str], span: tuple[int, int], pair: tuple[str, str]) 
     indented = bool(said) and column(lines[said[0]]) >= NESTED
     at = said[-1] + 1 if indented else start + 1
     newline = newline_before(lines, at)
-    new = written(f"- **{pair[0]}:**", pair[1], newline)
+    new = field_lines(f"- **{pair[0]}:**", pair[1], newline)
     if indented:
         new = [newline, *new]
     elif said and said[0] == at:
@@ -194,13 +284,13 @@ def _with_first(lines: list[str], span: tuple[int, int], pair: tuple[str, str]) 
     return [*ended(lines[:at], newline), *new, *lines[at:]]
 
 
-def _prefix(anchor: Spot, name: str) -> str:
+def _prefix(anchor: FieldSpan, name: str) -> str:
     """A new field looks like its neighbour, if that one is bold and so can carry any name."""
     before, _, after = anchor.prefix.rpartition(anchor.name)
     return f"{before}{name}{after}" if re.search(r"\*\*|__", before) else f"- **{name}:**"
 
 
-def _with_body(text: str, start: int, wish: Wanted) -> str:
+def _with_body(text: str, start: int, wish: EntryInput) -> str:
     found, fields, end = _standing(text, start, wish.known)
     lines = found.lines
     first = fields[-1].end if fields else start + 1
@@ -219,7 +309,7 @@ def _with_body(text: str, start: int, wish: Wanted) -> str:
     return "".join([*ended(lines[:first], newline), newline, *body, *apart, *lines[last:]])
 
 
-def _read_back(text: str, changed: str, known: Entry | None, title: str, wish: Wanted) -> Put:
+def _read_back(text: str, changed: str, known: Entry | None, title: str, wish: EntryInput) -> Put:
     """The judge is the reader: better no change than one that says something else."""
     before, after = list(parse(text, wish.order)), list(parse(changed, wish.order))
     at = before.index(known) if known else _first_new(before, after)

@@ -46,7 +46,7 @@ class Heading(NamedTuple):
     title: str
 
 
-class Spot(NamedTuple):
+class FieldSpan(NamedTuple):
     """A field as it stands in its file, on the lines START to END."""
 
     name: str
@@ -57,7 +57,7 @@ class Spot(NamedTuple):
     """What stands before the value on its first line."""
 
 
-class Lines(NamedTuple):
+class ScannedLines(NamedTuple):
     """A text by its lines, with what has been found out about them."""
 
     lines: list[str]
@@ -66,7 +66,7 @@ class Lines(NamedTuple):
     headings: list[Heading]
 
 
-def scan(text: str) -> Lines:
+def scan(text: str) -> ScannedLines:
     """Take TEXT apart; its frontmatter counts as quoted."""
     lines = split_lines(text)
     block = frontmatter.split(text)
@@ -74,7 +74,7 @@ def scan(text: str) -> Lines:
     marked = [at for at, line in enumerate(lines) if line[0] == "#" or at == 0]
     headings = [heading_of(at, lines[at]) for at in marked if not quoted[at]]
     found = [each for each in headings if each and each.level <= ENTRY_LEVEL]
-    return Lines(lines, quoted, found)
+    return ScannedLines(lines, quoted, found)
 
 
 def split_lines(text: str) -> list[str]:
@@ -124,7 +124,9 @@ def tidy(value: str) -> str:
     return value.strip()
 
 
-def spots(found: Lines, start: int, end: int, known: Collection[str]) -> list[Spot]:
+def field_spans(
+    found: ScannedLines, start: int, end: int, known: Collection[str]
+) -> list[FieldSpan]:
     """The fields among the lines after the heading at START; KNOWN holds folded names.
 
     What stands under a heading of its own inside the entry is text.
@@ -143,7 +145,7 @@ def spots(found: Lines, start: int, end: int, known: Collection[str]) -> list[Sp
     return fields
 
 
-def written(prefix: str, value: str, newline: str) -> list[str]:
+def field_lines(prefix: str, value: str, newline: str) -> list[str]:
     """The lines of a field: a value of several lines goes on below, indented."""
     first, *rest = tidy(value).split("\n")
     lead = prefix if prefix.endswith((" ", "\t")) else f"{prefix} "
@@ -235,7 +237,7 @@ def _closes(line: str, end: str) -> bool:
 
 def _field(
     lines: Sequence[str], at: int, end: int, above: str, known: Collection[str]
-) -> Spot | None:
+) -> FieldSpan | None:
     said = lines[at].rstrip("\r\n")
     found = _bold(said, above, known) or _plain(said, above, known)
     if not found:
@@ -244,7 +246,7 @@ def _field(
     stop = _value_end(lines, at, end, deep)
     more = (_dedented(line.rstrip(), deep) for line in lines[at + 1 : stop])
     value = tidy("\n".join([said[found.end() :], *more]))
-    return Spot(found["name"], value, at, stop, found[0])
+    return FieldSpan(found["name"], value, at, stop, found[0])
 
 
 def _bold(said: str, above: str, known: Collection[str]) -> re.Match[str] | None:
@@ -286,3 +288,40 @@ def _dedented(line: str, deep: int) -> str:
             return line[at:]
         width = width + 1 if char == " " else (width // TAB + 1) * TAB
     return ""
+
+
+_NEXT = b"## "
+INSTALLED = "<!-- gitmem:begin -->"
+"""Begins the section that `gitmem install` keeps in a host's CLAUDE.md or AGENTS.md."""
+
+
+class SplitSections(NamedTuple):
+    """A file without some of its sections, and those."""
+
+    rest: bytes
+    sections: tuple[bytes, ...]
+
+
+def split_sections(data: bytes, start: str) -> SplitSections:
+    """DATA without the sections whose heading begins with START."""
+    rest: list[bytes] = []
+    sections: list[list[bytes]] = []
+    inside = False
+    # Byte for byte: what is looked for is ASCII, and what is not must come out as it went in.
+    found = scan(data.decode("latin-1"))
+    for quoted, text in zip(found.quoted, found.lines, strict=True):
+        line = text.encode("latin-1")
+        if not quoted and line.startswith(start.encode()):
+            inside = True
+            sections.append([])
+        elif not quoted and line.startswith(_NEXT):
+            inside = False
+        (sections[-1] if inside else rest).append(line)
+    return SplitSections(b"".join(rest), tuple(b"".join(each) for each in sections))
+
+
+def join_sections(data: bytes, *more: bytes) -> bytes:
+    """DATA and what is added to it, with an empty line between each two, and a line end at last."""
+    newline = b"\r\n" if b"\r\n" in data else b"\n"
+    parts = [each.rstrip(b"\r\n") for each in (data, *more)]
+    return (newline * 2).join(each for each in parts if each.strip()) + newline

@@ -11,30 +11,30 @@ from gitmem.model.entries.lines import fold
 from gitmem.model.layout.layout import Layer
 
 
-class Remark(NamedTuple):
+class EntryIssue(NamedTuple):
     """One thing about an entry that is not as its layer expects."""
 
     rule: str
     text: str
 
 
-WRONG = ("unknown-status", "unknown-type", "bad-importance")
+INVALID = ("unknown-status", "unknown-type", "bad-importance")
 """What a strict layer refuses; the rest may be added later."""
 
 
-def judge(entry: Entry, layer: Layer | None) -> tuple[str, ...]:
+def invalid_values(entry: Entry, layer: Layer | None) -> tuple[str, ...]:
     """What ENTRY says that LAYER does not know; a strict layer refuses it."""
-    return tuple(each.text for each in remarks(entry, layer) if each.rule in WRONG)
+    return tuple(each.text for each in entry_issues(entry, layer) if each.rule in INVALID)
 
 
-def lacking(entry: Entry, layer: Layer | None) -> tuple[str, ...]:
+def missing_values(entry: Entry, layer: Layer | None) -> tuple[str, ...]:
     """What ENTRY does not say although its layer has a field for it."""
-    return tuple(each.text for each in remarks(entry, layer) if each.rule not in WRONG)
+    return tuple(each.text for each in entry_issues(entry, layer) if each.rule not in INVALID)
 
 
-def remarks(entry: Entry, layer: Layer | None) -> tuple[Remark, ...]:
+def entry_issues(entry: Entry, layer: Layer | None) -> tuple[EntryIssue, ...]:
     """All that is to be said about ENTRY; outside any layer only what holds for all."""
-    return (*_wrong(entry, layer), *_lacking(entry, layer))
+    return (*_invalid(entry, layer), *_missing(entry, layer))
 
 
 def status_of(entry: Entry, layer: Layer | None) -> str:
@@ -58,18 +58,18 @@ def one_of(value: str, words: Iterable[str]) -> str:
     return max(fitting, key=len, default="")
 
 
-def _wrong(entry: Entry, layer: Layer | None) -> Iterator[Remark]:
+def _invalid(entry: Entry, layer: Layer | None) -> Iterator[EntryIssue]:
     for name, known in _known_words(layer):
         said = entry.field(name)
         if said and known and not one_of(said, known):
             shown = _shown(said)
-            yield Remark(
+            yield EntryIssue(
                 f"unknown-{name.lower()}",
                 f"the {name.lower()} {shown!r} is none of {', '.join(known)}",
             )
     said = entry.field("Importance")
     if said and entry.importance is None:
-        yield Remark(
+        yield EntryIssue(
             "bad-importance",
             f"the importance {_shown(said)!r} is no number from 1 (critical) to 5 (minor)",
         )
@@ -81,12 +81,12 @@ def _known_words(layer: Layer | None) -> tuple[tuple[str, tuple[str, ...]], ...]
     return (("Status", layer.statuses), ("Type", layer.types))
 
 
-def _lacking(entry: Entry, layer: Layer | None) -> Iterator[Remark]:
+def _missing(entry: Entry, layer: Layer | None) -> Iterator[EntryIssue]:
     if entry.date is None and _expects(layer, DATES):
         name = next(iter(_own(layer, DATES)), "Date")
-        yield Remark("no-date", f"there is no date: add **{name}:** YYYY-MM-DD")
+        yield EntryIssue("no-date", f"there is no date: add **{name}:** YYYY-MM-DD")
     if not entry.field("Importance") and _expects(layer, ("Importance",)):
-        yield Remark("no-importance", "there is no importance: add **Importance:** 1 to 5")
+        yield EntryIssue("no-importance", "there is no importance: add **Importance:** 1 to 5")
 
 
 def _expects(layer: Layer | None, names: Iterable[str]) -> bool:

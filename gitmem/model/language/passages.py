@@ -13,8 +13,8 @@ from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from gitmem.model.entries.blocks import Entry, parse
-from gitmem.model.entries.lines import ENTRY_LEVEL, Heading, Lines, heading_of, scan
-from gitmem.model.language.sentences import FENCED, SENTENCE_END
+from gitmem.model.entries.lines import ENTRY_LEVEL, Heading, ScannedLines, heading_of, scan
+from gitmem.model.language.unicode import FENCED, SENTENCE_END
 from gitmem.model.text.frontmatter import split
 
 MOST = 800
@@ -118,7 +118,7 @@ def beginning(text: str) -> str:
     return text if len(text) <= NEAR else text[:NEAR].rpartition(" ")[0]
 
 
-def _sections(text: str, found: Lines, headings: Sequence[Heading]) -> Iterable[_Section]:
+def _sections(text: str, found: ScannedLines, headings: Sequence[Heading]) -> Iterable[_Section]:
     found_entries = parse(text) if "###" in text else ()
     entries = {each.start: each for each in found_entries if len(each.title) <= MOST}
     sections = _under_headings(found, headings, entries)
@@ -126,7 +126,7 @@ def _sections(text: str, found: Lines, headings: Sequence[Heading]) -> Iterable[
 
 
 def _under_headings(
-    found: Lines, headings: Sequence[Heading], entries: Mapping[int, Entry]
+    found: ScannedLines, headings: Sequence[Heading], entries: Mapping[int, Entry]
 ) -> Iterator[_Section]:
     ends = [*headings, Heading(len(found.lines), 0, "")]
     if ends[0].line:
@@ -151,7 +151,7 @@ def _are_blank(lines: Iterable[str]) -> bool:
     return all(map(str.isspace, lines))
 
 
-def _headings(found: Lines) -> Sequence[Heading]:
+def _headings(found: ScannedLines) -> Sequence[Heading]:
     """Those that begin or end an entry, and the deeper ones."""
     deep = [at for at, line in enumerate(found.lines) if line.startswith("####")]
     deeper = [heading_of(at, found.lines[at]) for at in deep if not found.quoted[at]]
@@ -189,7 +189,7 @@ def _parts(
     return _packed(_trimmed(text, _shortened(text, _trimmed(text, spans))))
 
 
-def _starts(found: Lines, headings: Sequence[Heading]) -> list[int]:
+def _starts(found: ScannedLines, headings: Sequence[Heading]) -> list[int]:
     """The lines on which a paragraph or an item of a list begins."""
     starts = []
     is_heading = {each.line for each in headings}

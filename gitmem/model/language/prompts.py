@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from gitmem.model.language.sentences import FENCED, sentences
-from gitmem.model.language.words import asked, is_about_something, telling
+from gitmem.model.language.unicode import FENCED, sentences
+from gitmem.model.language.words import content_words, is_about_something, query_terms
 
 LAST = 12
 """So many sentences at the end of a prompt count."""
@@ -37,21 +37,21 @@ class Sentence(NamedTuple):
     weight: float = 1.0
 
 
-def sentences_asked(prompt: str, *, anything: bool = False) -> tuple[Sentence, ...]:
+def query_sentences(prompt: str, *, anything: bool = False) -> tuple[Sentence, ...]:
     """The sentences of PROMPT that count, in order; none where it tells nothing.
 
     ANYTHING: it is taken as it is, and common words count, too. Who looks for `who` means it.
     """
-    text = prompt[-TAIL:] if anything else said(prompt)
+    text = prompt[-TAIL:] if anything else prompt_text(prompt)
     found = [part for each in sentences(text) for part in _parted(each)][-LAST:]
-    counts = telling if anything else is_about_something
+    counts = content_words if anything else is_about_something
     made = [_sentence(each) for each in found if counts(each)]
     if anything and not made:
         made = [_sentence(each) for each in found]
     return tuple(each for each in made if each.terms)
 
 
-def said(prompt: str) -> str:
+def prompt_text(prompt: str) -> str:
     """The end of PROMPT without what a chat's log puts around it: times, names, tags, code."""
     # Code is taken out first: the end of a long block must not be taken for a beginning.
     plain = _blanked(_TAG, _blanked(FENCED, prompt, "```", "~~~")[-TAIL:], "<")
@@ -85,4 +85,4 @@ def _parted(sentence: str) -> list[str]:
 
 def _sentence(text: str) -> Sentence:
     is_question = text.rstrip("\"')] ").endswith(QUESTION_MARKS)
-    return Sentence(tuple(asked(text)), QUESTION if is_question else 1.0)
+    return Sentence(tuple(query_terms(text)), QUESTION if is_question else 1.0)

@@ -55,12 +55,12 @@ def push(state: str, importance: int | None, *, is_whole: bool = True) -> float:
     return gentle if is_whole else gentle * PARTLY
 
 
-def in_digits(score: float) -> float:
+def rounded_score(score: float) -> float:
     """A score as people see it."""
     return max(round(score, 6), LEAST)
 
 
-class Limits(NamedTuple):
+class RetrievalLimits(NamedTuple):
     """How much a prompt gets at most."""
 
     top: int
@@ -68,7 +68,7 @@ class Limits(NamedTuple):
 
 
 def choose(
-    files: Sequence[object], limits: Limits, fits: Callable[[Sequence[int]], bool]
+    files: Sequence[object], limits: RetrievalLimits, fits: Callable[[Sequence[int]], bool]
 ) -> list[str]:
     """Of those that were ranked, each in one of FILES: nothing for what is taken, else why not.
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from gitmem.model.language.common_words import ASKING, HIRAGANA, PARTICLES, STOP_WORDS
-from gitmem.model.language.idle_terms import IDLE_TERMS
-from gitmem.model.language.normal_forms import normal_form
+from gitmem.model.language.common_words import ASKING, HIRAGANA, IDLE_TERMS, PARTICLES, STOP_WORDS
 from gitmem.model.language.stems import IRREGULAR, stem
+from gitmem.model.language.unicode import normal_form
 
 _UNSPACED = (
     "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
@@ -38,7 +37,7 @@ LONGEST = 64
 HELD = 100_000
 
 
-class _Known(dict[str, str]):
+class _TermCache(dict[str, str]):
     """The terms of words that were met, each computed once."""
 
     def __missing__(self, word: str) -> str:
@@ -48,12 +47,12 @@ class _Known(dict[str, str]):
         return found
 
 
-_known = _Known()
+_cached_terms = _TermCache()
 
 
 def terms_of(text: str) -> str:
     """The terms of TEXT in order, with blanks between them."""
-    found = map(_known.__getitem__, words_of(text))
+    found = map(_cached_terms.__getitem__, words_of(text))
     # A word of nothing but accents has no term; one of ASCII always has.
     return " ".join(found if text.isascii() else filter(None, found))
 
@@ -67,9 +66,9 @@ def words_of(text: str) -> list[str]:
     return re.findall(_WORD, text)
 
 
-def telling(text: str) -> list[str]:
+def content_words(text: str) -> list[str]:
     """The words of TEXT that say what it is about."""
-    return [each for each in words_of(text) if _known[each] and _tells(each)]
+    return [each for each in words_of(text) if _cached_terms[each] and _is_content_word(each)]
 
 
 def is_about_something(text: str) -> bool:
@@ -78,34 +77,34 @@ def is_about_something(text: str) -> bool:
     Replies and orders are made of the same few words: `nice work`, `try the next one`. A prompt of
     nothing else is about what was just done, and calls for no memory.
     """
-    return any(not IDLE_TERMS.issuperset(_sought(each)) for each in telling(text))
+    return any(not IDLE_TERMS.issuperset(_query_terms_of(each)) for each in content_words(text))
 
 
-def asked(text: str) -> list[str]:
+def query_terms(text: str) -> list[str]:
     """The terms by which to look for TEXT, each once; of common words only if it has no other.
 
     A single character of a script without blanks ends in `*`: whatever begins so.
     """
-    words = telling(text) or words_of(text)
-    found = dict.fromkeys(term for word in words for term in _sought(word))
-    return list(filter(_is_told, found)) or list(found)
+    words = content_words(text) or words_of(text)
+    found = dict.fromkeys(term for word in words for term in _query_terms_of(word))
+    return list(filter(_is_content, found)) or list(found)
 
 
-def _tells(word: str) -> bool:
+def _is_content_word(word: str) -> bool:
     if is_unspaced(word):
-        return any(map(_is_told, _sought(word)))
+        return any(map(_is_content, _query_terms_of(word)))
     low = word.lower()
     return low not in STOP_WORDS and IRREGULAR.get(low, "") not in STOP_WORDS
 
 
-def _is_told(term: str) -> bool:
+def _is_content(term: str) -> bool:
     """False for what a script without blanks puts between its words."""
     if term.isascii():
         return True
     return term not in ASKING and PARTICLES.isdisjoint(term) and not HIRAGANA.issuperset(term)
 
 
-def marked(text: str, wanted: Collection[str]) -> Iterator[tuple[int, int]]:
+def term_spans(text: str, wanted: Collection[str]) -> Iterator[tuple[int, int]]:
     """Where in TEXT the words stand that one of the terms WANTED means."""
     plain = {each for each in wanted if not each.endswith("*")}
     begin = tuple(each[:-1] for each in wanted if each.endswith("*"))
@@ -113,11 +112,11 @@ def marked(text: str, wanted: Collection[str]) -> Iterator[tuple[int, int]]:
     for found in re.finditer(pattern, text):
         if is_unspaced(found[0]):
             yield from _marked_run(found[0], found.start(), plain, begin)
-        elif _are_meant(_known[found[0]].split(), plain, begin):
+        elif _are_searched(_cached_terms[found[0]].split(), plain, begin):
             yield found.span()
 
 
-def _are_meant(terms: Sequence[str], plain: set[str], begin: tuple[str, ...]) -> bool:
+def _are_searched(terms: Sequence[str], plain: set[str], begin: tuple[str, ...]) -> bool:
     met = not plain.isdisjoint(terms)
     return met or (bool(begin) and any(each.startswith(begin) for each in terms))
 
@@ -152,8 +151,8 @@ def _pairs(run: str) -> list[str]:
     return [*(run[at : at + 2] for at in range(len(run) - 1)), run[-1]]
 
 
-def _sought(word: str) -> list[str]:
-    terms = _known[word].split()
+def _query_terms_of(word: str) -> list[str]:
+    terms = _cached_terms[word].split()
     if not is_unspaced(word) or not terms:
         return terms
     return terms[:-1] if len(terms) > 1 else [f"{terms[0]}*"]
@@ -163,9 +162,9 @@ def _marked_run(
     run: str, at: int, plain: set[str], begin: tuple[str, ...]
 ) -> Iterator[tuple[int, int]]:
     """The parts of a run without blanks that are meant; what overlaps is one part."""
-    terms = _known[run].split()
+    terms = _cached_terms[run].split()
     if len(terms) != len(run):  # it has another form than its terms: they cannot be told apart
-        if _are_meant(terms, plain, begin):
+        if _are_searched(terms, plain, begin):
             yield at, at + len(run)
         return
     start = end = -1

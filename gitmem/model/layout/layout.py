@@ -91,7 +91,7 @@ class Layer(NamedTuple):
         return self.names == "literal"
 
     @property
-    def place(self) -> str:
+    def display_path(self) -> str:
         """Its path for a reader: `users/<user>.md`."""
         return re.sub(r"\{(\w+)\}", r"<\1>", self.path)
 
@@ -133,7 +133,7 @@ class Retrieval(NamedTuple):
     """How much of a sentence the best passage has to have in it, by how rare the words are."""
 
 
-class Saying(NamedTuple):
+class TranscriptSettings(NamedTuple):
     """What is asked of conversations."""
 
     threshold: int = 30
@@ -155,7 +155,7 @@ class Layout(NamedTuple):
     compact: Compaction = Compaction()
     migrate: Migration = Migration()
     retrieve: Retrieval = Retrieval()
-    transcripts: Saying = Saying()
+    transcripts: TranscriptSettings = TranscriptSettings()
     allow: tuple[str, ...] = ()
     """Patterns of files that the memory actions may read; nothing for all."""
     include: tuple[str, ...] = ()
@@ -188,7 +188,7 @@ class Layout(NamedTuple):
         """The layer to which the file at PATH belongs: the first that covers it."""
         return next((each for each in self.layers if each.covers(path)), None)
 
-    def before(self, layer: Layer) -> tuple[Layer, ...]:
+    def layers_before(self, layer: Layer) -> tuple[Layer, ...]:
         """The layers that LAYER stands behind: a file that fits one of them is not its own."""
         return self.layers[: self.layers.index(layer)]
 
@@ -203,7 +203,7 @@ class Layout(NamedTuple):
         both, and on a file system that knows no case they are one.
         """
         taken = {each.path for each in self.layers}
-        others = {path: in_small_letters(path) for path in self._files()}
+        others = {path: lower_name(path) for path in self._files()}
         renamed = {
             path: small
             for path, small in others.items()
@@ -214,7 +214,7 @@ class Layout(NamedTuple):
     def silenced(self, has: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
         """Files in small letters that no layer shows, each with the one that counts instead."""
         for path in (each.path for each in self.layers):
-            small = in_small_letters(path)
+            small = lower_name(path)
             if small and has(path) and has(small) and self.layer_of(small) is None:
                 yield small, path
 
@@ -253,6 +253,18 @@ EMPTY = Layout()
 """The layout of a group that has none: every file is free, and nothing is shown."""
 
 
+def budget_state(layer: Layer, size: int) -> str:
+    """`over` the budget, `near` it, or `ok`."""
+    if layer.budget and size > layer.budget:
+        return "over"
+    return "near" if layer.warn and size > layer.warn else "ok"
+
+
+def budget_percent(layer: Layer, size: int) -> int:
+    """How much of the budget is used; 0 where there is none."""
+    return round(100 * size / layer.budget) if layer.budget else 0
+
+
 def filled(pattern: str, values: Mapping[str, str]) -> str:
     """PATTERN with its variables replaced; raises KeyError for one that has no value."""
     return re.sub(r"\{(\w+)\}", lambda found: values[found[1]], pattern)
@@ -263,7 +275,7 @@ def variables_in(pattern: str) -> tuple[str, ...]:
     return tuple(re.findall(r"\{(\w+)\}", pattern))
 
 
-def in_small_letters(path: str) -> str:
+def lower_name(path: str) -> str:
     """The other name by which a file is known; nothing for a pattern, or where it is the same."""
     if "*" in path or "{" in path:
         return ""

@@ -6,6 +6,16 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
+from gitmem.model.layout.checks import (
+    Keys,
+    fault_of,
+    fault_of_kind,
+    fault_of_rollup,
+    fault_of_rotated,
+    line_of,
+    loaded,
+    refuse,
+)
 from gitmem.model.layout.layout import (
     FORMATS,
     KINDS,
@@ -22,11 +32,9 @@ from gitmem.model.layout.layout import (
     Layout,
     Migration,
     Retrieval,
-    Saying,
+    TranscriptSettings,
     variables_in,
 )
-from gitmem.model.layout.patterns import fault_of, fault_of_kind, fault_of_rollup, fault_of_rotated
-from gitmem.model.layout.yaml import Keys, line_of, loaded, refuse
 
 MAX_BYTES = 64 * 1024
 MAX_LAYERS = 64
@@ -35,7 +43,7 @@ _SIZE = r"(\d{1,7}(?:\.\d)?)\s*(?:(KB|KiB|kB)|B|bytes)?"
 _NAME = r"[a-z][a-z0-9-]{0,39}"
 
 
-class _Wrong(Exception):
+class _Invalid(Exception):
     """A value that cannot be: where it stands, and why."""
 
     def __init__(self, keys: Keys, why: str, hint: str = "") -> None:
@@ -43,11 +51,11 @@ class _Wrong(Exception):
         self.keys, self.why, self.hint = keys, why, hint
 
 
-class _Unknown(_Wrong):
+class _UnknownKey(_Invalid):
     """A key that nobody knows: a mistake, or of a newer gitmem."""
 
 
-class Reading(NamedTuple):
+class KeyReader(NamedTuple):
     """One key of a mapping: how its value is read, and into which field."""
 
     field: str
@@ -66,9 +74,9 @@ def parse(text: str, *, lenient: bool = False) -> Layout:
     while True:
         try:
             return _layout(data)._replace(unknown=tuple(unknown))
-        except _Wrong as wrong:
+        except _Invalid as wrong:
             key = ".".join(str(each) for each in wrong.keys)
-            if not lenient or not isinstance(wrong, _Unknown):
+            if not lenient or not isinstance(wrong, _UnknownKey):
                 refuse(line_of(root, wrong.keys), key, wrong.why, wrong.hint)
             unknown.append(key)
             _drop(data, wrong.keys)
@@ -85,9 +93,9 @@ def _drop(data: object, keys: Keys) -> None:
 def _layout(data: object) -> Layout:
     given = _mapping(data, ())
     if "gitmem" not in given:
-        raise _Wrong((), "the key `gitmem: 1` is missing")
+        raise _Invalid((), "the key `gitmem: 1` is missing")
     if given["gitmem"] != VERSION or type(given["gitmem"]) is not int:
-        raise _Wrong(
+        raise _Invalid(
             ("gitmem",),
             f"this gitmem reads form {VERSION}, not {given['gitmem']!r}",
             "upgrade gitmem, or write `gitmem: 1`",
@@ -97,13 +105,13 @@ def _layout(data: object) -> Layout:
 
 
 def _fields(
-    given: Mapping[str, object], readings: Mapping[str, Reading], at: Keys
+    given: Mapping[str, object], readings: Mapping[str, KeyReader], at: Keys
 ) -> dict[str, object]:
     found = {}
     for key, value in given.items():
         reading = readings.get(key)
         if reading is None:
-            raise _Unknown((*at, key), f"there is no such key{_nearest(key, readings)}")
+            raise _UnknownKey((*at, key), f"there is no such key{_nearest(key, readings)}")
         found[reading.field] = reading.read(value, (*at, key))
     return found
 
@@ -118,24 +126,24 @@ def _nearest(word: str, known: Iterable[str]) -> str:
 def _layers(value: object, at: Keys) -> tuple[Layer, ...]:
     given = _mapping(value, at)
     if len(given) > MAX_LAYERS:
-        raise _Wrong(at, f"{len(given)} layers are too many; {MAX_LAYERS} is the most")
+        raise _Invalid(at, f"{len(given)} layers are too many; {MAX_LAYERS} is the most")
     found: dict[str, Layer] = {}
     for name, each in given.items():
         layer = _layer(name, each, (*at, name))
         known = found.setdefault(layer.path, layer)
         if known is not layer:
-            raise _Wrong((*at, name, "path"), f"this is the path of `{known.name}` already")
+            raise _Invalid((*at, name, "path"), f"this is the path of `{known.name}` already")
     return tuple(found.values())
 
 
 def _layer(name: str, value: object, at: Keys) -> Layer:
     if not re.fullmatch(_NAME, name):
-        raise _Wrong(at, "a layer's name has small letters, digits and dashes")
+        raise _Invalid(at, "a layer's name has small letters, digits and dashes")
     given = _mapping(value, at)
     found = _fields(given, _LAYER, at)
     for key in ("kind", "path"):
         if key not in given:
-            raise _Wrong(at, f"the key `{key}` is missing")
+            raise _Invalid(at, f"the key `{key}` is missing")
     load = found.pop("load", ("never", 0))
     if isinstance(load, tuple):
         found["load"], found["recent"] = load
@@ -147,53 +155,53 @@ def _layer(name: str, value: object, at: Keys) -> Layer:
 def _check_sense(layer: Layer, at: Keys) -> None:
     """Keys that are right by themselves may contradict each other."""
     if layer.load == "user" and "user" not in variables_in(layer.path):
-        raise _Wrong((*at, "load"), "`load: user` needs {user} in the path")
+        raise _Invalid((*at, "load"), "`load: user` needs {user} in the path")
     rolled = fault_of_rollup(layer.kind, layer.path) if layer.rollup else ""
     for key, fault in (("path", fault_of_kind(layer.kind, layer.path)), ("rollup", rolled)):
         if fault:
-            raise _Wrong((*at, key), fault)
+            raise _Invalid((*at, key), fault)
     if layer.names != NAMES[0] and layer.kind != "profile":
-        raise _Wrong((*at, "names"), "only the files of a profile are named after a user's id")
+        raise _Invalid((*at, "names"), "only the files of a profile are named after a user's id")
     if layer.kind == "log" and not layer.rotated:
-        raise _Wrong(at, "a log needs `rotated:`, a path with {date}")
+        raise _Invalid(at, "a log needs `rotated:`, a path with {date}")
     if layer.budget and layer.warn > layer.budget:
-        raise _Wrong((*at, "warn"), "it is above the budget")
+        raise _Invalid((*at, "warn"), "it is above the budget")
     unknown = [each for each in layer.retired if layer.statuses and each not in layer.statuses]
     if unknown:
-        raise _Wrong((*at, "retired"), f"{unknown[0]!r} is none of its statuses")
+        raise _Invalid((*at, "retired"), f"{unknown[0]!r} is none of its statuses")
 
 
 def _mapping(value: object, at: Keys) -> dict[str, object]:
     if not isinstance(value, dict):
-        raise _Wrong(at, "this must be a mapping of keys to values")
+        raise _Invalid(at, "this must be a mapping of keys to values")
     for key in value:
         if not isinstance(key, str):
-            raise _Wrong(at, f"the key {key!r} must be a word")
+            raise _Invalid(at, f"the key {key!r} must be a word")
     return value
 
 
 def _text(value: object, at: Keys) -> str:
     if not isinstance(value, str) or not value.isprintable():
-        raise _Wrong(at, "this must be a text on one line", "put it in quotes")
+        raise _Invalid(at, "this must be a text on one line", "put it in quotes")
     return value
 
 
 def _texts(value: object, at: Keys) -> tuple[str, ...]:
     if not isinstance(value, list):
-        raise _Wrong(at, "this must be a list: [one, two]")
+        raise _Invalid(at, "this must be a list: [one, two]")
     return tuple(_text(each, (*at, number)) for number, each in enumerate(value))
 
 
 def _flag(value: object, at: Keys) -> bool:
     if not isinstance(value, bool):
-        raise _Wrong(at, "this must be true or false")
+        raise _Invalid(at, "this must be true or false")
     return value
 
 
 def _one_of(words: tuple[str, ...]) -> Callable[[object, Keys], str]:
     def read(value: object, at: Keys) -> str:
         if value not in words:
-            raise _Wrong(at, f"{value!r} is none of {', '.join(words)}")
+            raise _Invalid(at, f"{value!r} is none of {', '.join(words)}")
         return str(value)
 
     return read
@@ -217,25 +225,25 @@ def _load(value: object, at: Keys) -> tuple[str, int]:
             return "recent", count
     if value in LOADS and value != "recent":
         return str(value), 0
-    raise _Wrong(at, f"{value!r} is none of always, recent N, user, query, never")
+    raise _Invalid(at, f"{value!r} is none of always, recent N, user, query, never")
 
 
 def _size(value: object, at: Keys) -> int:
     found = re.fullmatch(_SIZE, str(value)) if not isinstance(value, bool) else None
     if found is None:
-        raise _Wrong(at, f"{value!r} is no size", "write bytes, or for example 4 KB")
+        raise _Invalid(at, f"{value!r} is no size", "write bytes, or for example 4 KB")
     return int(float(found[1]) * (1024 if found[2] else 1))
 
 
 def _number(value: object, at: Keys) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 10_000_000:  # noqa: PLR2004
-        raise _Wrong(at, f"{value!r} is no number of characters")
+        raise _Invalid(at, f"{value!r} is no number of characters")
     return value
 
 
 def _importance(value: object, at: Keys) -> int:
     if type(value) is not int or not 1 <= value <= 5:  # noqa: PLR2004
-        raise _Wrong(at, f"{value!r} is none of 1 (critical) to 5 (minor)")
+        raise _Invalid(at, f"{value!r} is none of 1 (critical) to 5 (minor)")
     return value
 
 
@@ -243,7 +251,7 @@ def _header(value: object, at: Keys) -> str:
     header = _text(value, at)
     for each in variables_in(header):
         if each not in TIMES:
-            raise _Wrong(at, f"there is no {{{each}}} here; there are {', '.join(TIMES)}")
+            raise _Invalid(at, f"there is no {{{each}}} here; there are {', '.join(TIMES)}")
     return header
 
 
@@ -252,35 +260,35 @@ def _pattern(judge: Callable[[str], str]) -> Callable[[object, Keys], str]:
         pattern = _text(value, at)
         fault = judge(pattern)
         if fault:
-            raise _Wrong(at, fault)
+            raise _Invalid(at, fault)
         return pattern
 
     return read
 
 
-_place = _pattern(fault_of)
-_dated_place = _pattern(lambda pattern: fault_of(pattern, TIMES))
+_path = _pattern(fault_of)
+_dated_path = _pattern(lambda pattern: fault_of(pattern, TIMES))
 _any_pattern = _pattern(lambda pattern: fault_of(pattern, VARIABLES, globs=True))
 
 
 def _zone(value: object, at: Keys) -> str:
     name = _text(value, at)
     if not re.fullmatch(r"[A-Za-z0-9_+\-]+(/[A-Za-z0-9_+\-]+)*", name):
-        raise _Wrong(at, f"{name!r} is no name of a time zone", "for example Europe/Berlin")
+        raise _Invalid(at, f"{name!r} is no name of a time zone", "for example Europe/Berlin")
     return name
 
 
 def _compaction(value: object, at: Keys) -> Compaction:
-    readings = {"into": Reading("into", _dated_place), "daily": Reading("daily", _dated_place)}
+    readings = {"into": KeyReader("into", _dated_path), "daily": KeyReader("daily", _dated_path)}
     return Compaction(**_fields(_mapping(value, at), readings, at))  # type: ignore[arg-type]
 
 
 def _migration(value: object, at: Keys) -> Migration:
     readings = {
-        "from": Reading("old", _place),
-        "to": Reading("new", _place),
-        "sections": Reading("sections", _text),
-        "into": Reading("into", _place),
+        "from": KeyReader("old", _path),
+        "to": KeyReader("new", _path),
+        "sections": KeyReader("sections", _text),
+        "into": KeyReader("into", _path),
     }
     return Migration(**_fields(_mapping(value, at), readings, at))  # type: ignore[arg-type]
 
@@ -291,20 +299,20 @@ def _within(least: float, most: float) -> Callable[[object, Keys], float]:
     def read(value: object, at: Keys) -> float:
         kinds = int if isinstance(least, int) else int | float
         if isinstance(value, bool) or not isinstance(value, kinds) or not least <= value <= most:
-            raise _Wrong(at, f"{value!r} is no number from {least} to {most}")
+            raise _Invalid(at, f"{value!r} is no number from {least} to {most}")
         return value
 
     return read
 
 
 _RETRIEVAL = {
-    "top": Reading("top", _within(1, 32)),
-    "chars": Reading("chars", _within(1000, 50_000)),
-    "gate": Reading("gate", _within(0.0, 1.0)),
+    "top": KeyReader("top", _within(1, 32)),
+    "chars": KeyReader("chars", _within(1000, 50_000)),
+    "gate": KeyReader("gate", _within(0.0, 1.0)),
 }
 _TRANSCRIPTS = {
-    "threshold": Reading("threshold", _within(1, 1_000_000)),
-    "record": Reading("record", _flag),
+    "threshold": KeyReader("threshold", _within(1, 1_000_000)),
+    "record": KeyReader("record", _flag),
 }
 
 
@@ -312,8 +320,8 @@ def _retrieval(value: object, at: Keys) -> Retrieval:
     return Retrieval(**_fields(_mapping(value, at), _RETRIEVAL, at))  # type: ignore[arg-type]
 
 
-def _saying(value: object, at: Keys) -> Saying:
-    return Saying(**_fields(_mapping(value, at), _TRANSCRIPTS, at))  # type: ignore[arg-type]
+def _transcripts(value: object, at: Keys) -> TranscriptSettings:
+    return TranscriptSettings(**_fields(_mapping(value, at), _TRANSCRIPTS, at))  # type: ignore[arg-type]
 
 
 def _patterns(value: object, at: Keys) -> tuple[str, ...]:
@@ -329,44 +337,44 @@ def _scope(value: object, at: Keys) -> tuple[str, ...]:
 
 
 _LAYOUT = {
-    "layout": Reading("name", _text),
-    "timezone": Reading("timezone", _zone),
-    "format": Reading("format", _one_of(FORMATS)),
-    "annotate": Reading("annotate", _flag),
-    "budget": Reading("budget", _number),
-    "layers": Reading("layers", _layers),
-    "compact": Reading("compact", _compaction),
-    "migrate": Reading("migrate", _migration),
-    "retrieve": Reading("retrieve", _retrieval),
-    "transcripts": Reading("transcripts", _saying),
-    "allow": Reading("allow", _patterns),
-    "include": Reading("include", _scope),
-    "ignore": Reading("ignore", _scope),
-    "recognise": Reading("recognise", _texts),
+    "layout": KeyReader("name", _text),
+    "timezone": KeyReader("timezone", _zone),
+    "format": KeyReader("format", _one_of(FORMATS)),
+    "annotate": KeyReader("annotate", _flag),
+    "budget": KeyReader("budget", _number),
+    "layers": KeyReader("layers", _layers),
+    "compact": KeyReader("compact", _compaction),
+    "migrate": KeyReader("migrate", _migration),
+    "retrieve": KeyReader("retrieve", _retrieval),
+    "transcripts": KeyReader("transcripts", _transcripts),
+    "allow": KeyReader("allow", _patterns),
+    "include": KeyReader("include", _scope),
+    "ignore": KeyReader("ignore", _scope),
+    "recognise": KeyReader("recognise", _texts),
 }
 _LAYER = {
-    "kind": Reading("kind", _one_of(KINDS)),
-    "path": Reading("path", _any_pattern),
-    "load": Reading("load", _load),
-    "label": Reading("label", _text),
-    "render": Reading("render", _one_of(RENDERINGS)),
-    "budget": Reading("budget", _size),
-    "warn": Reading("warn", _size),
-    "policy": Reading("policy", _one_of(POLICIES)),
-    "ages": Reading("ages", _flag),
-    "archive": Reading("archive", _place),
-    "importance": Reading("importance", _importance),
-    "global": Reading("shared", _flag),
-    "rotated": Reading("rotated", _pattern(fault_of_rotated)),
-    "header": Reading("header", _header),
-    "default": Reading("default", _place),
-    "fields": Reading("fields", _texts),
-    "status": Reading("statuses", _texts),
-    "retired": Reading("retired", _texts),
-    "types": Reading("types", _texts),
-    "strict": Reading("strict", _flag),
-    "exclusive": Reading("exclusive", _text),
-    "lint": Reading("lint", _some_of(LINT_RULES)),
-    "names": Reading("names", _one_of(NAMES)),
-    "rollup": Reading("rollup", _one_of(ROLLUPS)),
+    "kind": KeyReader("kind", _one_of(KINDS)),
+    "path": KeyReader("path", _any_pattern),
+    "load": KeyReader("load", _load),
+    "label": KeyReader("label", _text),
+    "render": KeyReader("render", _one_of(RENDERINGS)),
+    "budget": KeyReader("budget", _size),
+    "warn": KeyReader("warn", _size),
+    "policy": KeyReader("policy", _one_of(POLICIES)),
+    "ages": KeyReader("ages", _flag),
+    "archive": KeyReader("archive", _path),
+    "importance": KeyReader("importance", _importance),
+    "global": KeyReader("shared", _flag),
+    "rotated": KeyReader("rotated", _pattern(fault_of_rotated)),
+    "header": KeyReader("header", _header),
+    "default": KeyReader("default", _path),
+    "fields": KeyReader("fields", _texts),
+    "status": KeyReader("statuses", _texts),
+    "retired": KeyReader("retired", _texts),
+    "types": KeyReader("types", _texts),
+    "strict": KeyReader("strict", _flag),
+    "exclusive": KeyReader("exclusive", _text),
+    "lint": KeyReader("lint", _some_of(LINT_RULES)),
+    "names": KeyReader("names", _one_of(NAMES)),
+    "rollup": KeyReader("rollup", _one_of(ROLLUPS)),
 }

@@ -7,22 +7,108 @@ go to the month, and what neither of them names is late: it is told of, and neve
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
-from datetime import date
+from datetime import date, timedelta
 from functools import cached_property
 from typing import NamedTuple
 
+from gitmem.errors import BadInput
 from gitmem.model.layout.journal import Day, day_of
 from gitmem.model.layout.layout import Layer, filled, variables_in
-from gitmem.model.layout.periods import WEEK, Period, month_of, week_of
 from gitmem.model.text.frontmatter import set_field
+
+WEEK, MONTH = "week", "month"
+FORMS = {WEEK: "2026-W07", MONTH: "2026-02"}
+"""How a period of each type is called, by an example."""
+
+_DAYS = 7
+_LONGEST_MONTH = 31
+
+
+class Period(NamedTuple):
+    """A span of whole weeks; of two, the one that ends first comes first, a week before a month."""
+
+    last: date
+    is_month: bool
+    first: date
+    name: str
+
+    @property
+    def type(self) -> str:
+        """Which kind of span it is."""
+        return MONTH if self.is_month else WEEK
+
+    def is_over(self, today: date) -> bool:
+        """Whether TODAY is after its last day."""
+        return today > self.last
+
+
+def week_of(day: date) -> Period:
+    """The week in which DAY is."""
+    monday = _monday(day)
+    year, week, _ = monday.isocalendar()
+    return Period(monday + timedelta(_DAYS - 1), False, monday, f"{year:04}-W{week:02}")
+
+
+def month_of(day: date) -> Period:
+    """The month to which the week of DAY belongs."""
+    return _month(_monday(day))
+
+
+def period_of(type: str, name: str) -> Period:
+    """The week or month called NAME, or BadInput saying how they are called."""
+    if type not in FORMS:
+        raise BadInput(
+            f"there is nothing to roll up into a {type!r}",
+            hint="days are rolled up into a week, and weeks into a month",
+        )
+    try:
+        found = _named(type, name)
+    except (ValueError, OverflowError) as error:
+        raise _no_period(type, name) from error
+    if found is None:
+        raise _no_period(type, name)
+    return found
+
+
+def _named(type: str, name: str) -> Period | None:
+    digits = re.fullmatch(r"([0-9]{4})-(W?)([0-9]{2})", name)
+    if digits is None or bool(digits[2]) != (type == WEEK):
+        return None
+    year, number = int(digits[1]), int(digits[3])
+    if type == WEEK:
+        return week_of(date.fromisocalendar(year, number, 1))
+    return _month(date(year, number, 1))
+
+
+def _no_period(type: str, name: str) -> BadInput:
+    return BadInput(f"there is no {type} {name!r}", hint=f"a {type} is written {FORMS[type]}")
+
+
+def _monday(day: date) -> date:
+    return day - timedelta(day.weekday())
+
+
+def _month(day: date) -> Period:
+    """The month by whose name DAY goes."""
+    first = day.replace(day=1)
+    following = (first + timedelta(_LONGEST_MONTH)).replace(day=1)
+    last = _first_monday(following) - timedelta(1)
+    return Period(last, True, _first_monday(first), f"{day.year:04}-{day.month:02}")
+
+
+def _first_monday(first: date) -> date:
+    """The first Monday from FIRST on."""
+    return first + timedelta(-first.weekday() % _DAYS)
+
 
 DAY = "day"
 LISTED_BYTES = 4096
 """How long the list of sources may be: frontmatter must stay small. Beyond that it is a number."""
 
 
-class Page(NamedTuple):
+class JournalPage(NamedTuple):
     """A file of a journal that has a date."""
 
     day: Day
@@ -38,14 +124,14 @@ class Page(NamedTuple):
     """True when a page of its name is in the archive: whatever was covered, it was that one."""
 
 
-class Waiting(NamedTuple):
+class WaitingMonth(NamedTuple):
     """A month that could be summed up if its weeks were."""
 
     period: Period
     weeks: tuple[str, ...]
 
 
-def place_of(layer: Layer, type: str) -> str:
+def pattern_of(layer: Layer, type: str) -> str:
     """The pattern of the pages of that TYPE: beside the days, or apart where the days stay.
 
     A journal that shows its newest days would else show a week beside them, or in place of some.
@@ -59,7 +145,7 @@ def place_of(layer: Layer, type: str) -> str:
 def target_of(layer: Layer, period: Period) -> str:
     """Where the summary of PERIOD goes."""
     (variable,) = variables_in(layer.path)
-    return filled(place_of(layer, period.type), {variable: period.name})
+    return filled(pattern_of(layer, period.type), {variable: period.name})
 
 
 def named_sources(value: object) -> frozenset[str] | None:
@@ -74,12 +160,12 @@ def named_sources(value: object) -> frozenset[str] | None:
     return frozenset(name.removesuffix(".md") for name in names)
 
 
-def names_of(pages: Iterable[Page]) -> tuple[str, ...]:
+def names_of(pages: Iterable[JournalPage]) -> tuple[str, ...]:
     """What PAGES are called among the sources of a summary, each once."""
     return tuple(dict.fromkeys(each.name for each in pages))
 
 
-def composed(text: str, summary: str, period: Period, pages: Iterable[Page]) -> bytes:
+def composed(text: str, summary: str, period: Period, pages: Iterable[JournalPage]) -> bytes:
     """TEXT as the page of PERIOD, which sums up PAGES."""
     names = names_of(pages)
     fits = sum(len(each.encode()) + len('"", ') for each in names) <= LISTED_BYTES
@@ -94,20 +180,20 @@ def composed(text: str, summary: str, period: Period, pages: Iterable[Page]) -> 
     return text.encode() if text.endswith("\n") else f"{text}\n".encode()
 
 
-class Shelf:
+class JournalPages:
     """The pages of one journal up to today, by week and by month."""
 
-    def __init__(self, pages: Iterable[Page], today: date) -> None:
+    def __init__(self, pages: Iterable[JournalPage], today: date) -> None:
         self._today = today
-        self._above: dict[Page, tuple[Period, ...]] = {}
-        self._below: dict[Period, list[Page]] = {}
-        self._summaries: dict[Period, list[Page]] = {}
+        self._above: dict[JournalPage, tuple[Period, ...]] = {}
+        self._below: dict[Period, list[JournalPage]] = {}
+        self._summaries: dict[Period, list[JournalPage]] = {}
         for page in sorted(pages):
             # What is still to come has no period that could be over.
             if page.day.date <= f"{today}":
                 self._put(page)
 
-    def _put(self, page: Page) -> None:
+    def _put(self, page: JournalPage) -> None:
         day = date.fromisoformat(page.day.date)
         week, month = week_of(day), month_of(day)
         if page.type != DAY:
@@ -117,11 +203,11 @@ class Shelf:
         for period in above:
             self._below.setdefault(period, []).append(page)
 
-    def summary(self, period: Period) -> Page | None:
+    def summary(self, period: Period) -> JournalPage | None:
         """The summary that PERIOD has."""
         return next(iter(self._summaries.get(period, ())), None)
 
-    def sources(self, period: Period) -> tuple[Page, ...]:
+    def sources(self, period: Period) -> tuple[JournalPage, ...]:
         """The pages of PERIOD that no summary covers, the oldest first."""
         return tuple(each for each in self._below.get(period, ()) if not self._is_covered(each))
 
@@ -129,12 +215,12 @@ class Shelf:
         """The periods that are over, have pages and no summary; of a month the weeks come first."""
         return [each for each in self._lacking if each not in self._weeks_lacking]
 
-    def waiting(self) -> list[Waiting]:
+    def waiting(self) -> list[WaitingMonth]:
         """The months that would be due if their weeks had their summaries."""
         weeks = self._weeks_lacking
-        return [Waiting(each, tuple(weeks[each])) for each in self._lacking if each in weeks]
+        return [WaitingMonth(each, tuple(weeks[each])) for each in self._lacking if each in weeks]
 
-    def late(self) -> Iterator[tuple[Page, Page]]:
+    def late(self) -> Iterator[tuple[JournalPage, JournalPage]]:
         """Pages that came too late for every summary above them, with the last of those."""
         for page, above in self._above.items():
             summaries = [found for period in above if (found := self.summary(period))]
@@ -159,7 +245,7 @@ class Shelf:
                 found.setdefault(month_of(each.first), []).append(each.name)
         return found
 
-    def _is_covered(self, page: Page) -> bool:
+    def _is_covered(self, page: JournalPage) -> bool:
         if page.again:
             return False
         above = self._above[page]

@@ -7,15 +7,90 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gitmem.model.secrets import words
-from gitmem.model.secrets.rule import Rule
 from gitmem.model.secrets.shapes import (
+    Rule,
     is_chosen,
     is_given,
     is_login,
     is_mixed,
     is_network_key,
     is_random,
+)
+
+# As few as can be, since every text is searched for each of them. What a pattern has before its
+# literal is a look-behind.
+_PASSWORD_LITERALS = (
+    *("pass", "pwd", "psk", "kennwort", "mdp", "contrase", "clave de acceso", "senha"),
+    "parola d",
+)
+_PASSWORD = (
+    r"(?:passwor[dt]|passwd|passphrase|passcode|pwd|(?<![a-z0-9])psk(?![a-z])|kennwort"
+    r"|(?<=\bmot[ _-]de[ _-])passe|(?<=\bmotde)passe|(?<=\bpalavra[ -])passe|(?<![a-z])mdp(?![a-z])"
+    r"|contrase[ñn]a|clave de acceso|(?<![a-z])senha|parola d['\u2019](?:ordine|accesso))"
+)
+_CJK_LITERALS = ("密码", "密碼", "口令", "パスワード", "暗証番号")
+_CJK_PASSWORD = rf"(?:{'|'.join(_CJK_LITERALS)})"
+
+_SECRET_LITERALS = (
+    *("secret", "token", "api_key", "api-key", "api key", "apikey", "access_key", "access-key"),
+    *("access key", "accesskey", "auth_key", "auth-key", "authkey", "private_key", "private-key"),
+    *("privatekey", "credential"),
+)
+# `[Unsummarized Range] begin=12 end=45 count=34 token=...` is our own: it names a range.
+_OWN = "".join(rf"(?<!count=[0-9]{{{digits}}} )" for digits in range(1, 8))
+# The name of a secret in AWS: arn:aws:secretsmanager:REGION:ACCOUNT:secret:NAME. An account is a
+# number, or what stands for one.
+_ARN = r"(?<!(?-i:[0-9A-Z_>}*]):)"
+# Tokens that say where somebody is in a list or which version he has seen, and open nothing.
+_MARKERS = "".join(
+    rf"(?<!{word}[ _-])(?<!{word})"
+    for word in ("page", "next", "csrf", "sync", "continuation", "version", "cursor", "resume")
+)
+_SECRET = (
+    rf"{_ARN}{_MARKERS}{_OWN}"
+    r"(?:secret|token|api[ _-]?key|access[ _-]?key|auth[_-]?key|private[_-]?key|credentials?)"
+)
+
+_OF = r"(?:[_-]?(?:access[_-]?key|key|token|value|prod|dev|test|live|staging|root|[0-9]{1,2}))?"
+_IS = (
+    r"""[\\"'`*_\])]{0,5}[ \t]{0,8}(?::=|=>|==?|[:\uff1a]|>|(?<=[ \t])\|(?=[ \t]))"""
+    r"""[*_]{0,3}[ \t]{0,8}["'`*\\]{0,4}"""
+)
+_OPEN = r"""["'`*_\u201c\u2018\u201e\u00ab]{0,4}"""
+_SAYS = (
+    r"\b[^\n.;:=|]{0,60}?\s"
+    r"(?:is|was|to|ist|lautet|war|auf|est|était|es|era|é|è)(?: now)?[: ]{1,3}" + _OPEN
+)
+_CJK_SAYS = (
+    r"[^\n\u3002\uff1b.;A-Za-z0-9]{0,20}?(?:[:\uff1a=]|是|为|為|は|が|成)[ \t\u3000「『]{0,3}"
+    + _OPEN
+)
+
+_CHOSEN = r"""([^\s"'`<>\u201d\u2019]{8,200})"""
+_SPOKEN = r"""((?=\S{0,60}?[0-9@#$%^&!])[^\s"'`<>\u201d\u2019]{6,200})"""
+_CJK_SPOKEN = r"""((?=[!-~]{0,60}?[0-9@#$%^&!])[!#-&(-;=?-_a-~]{6,200})"""
+_ISSUED = r"""([^\s"'`<>&\u201d\u2019]{16,400})"""
+
+_NETWORK = r"(?:wi-?fi|wlan)"
+_KEY = (
+    r"(?:passwor[dt]|passphrase|passcode|kennwort|schlüssel|clé|passe|mdp|clave"
+    r"|contrase[ñn]a|chave|senha|chiave|密码|密碼|パスワード)"
+)
+_TO = r"[ \t]{0,3}(?:[:\uff1a=]|(?:is|ist|lautet|es|est|é|è)[ \t]|是|は)?[ \t]{0,3}" + _OPEN
+_NETWORK_KEY = r"((?=\S{0,60}?[0-9@#$%^&!])[!#-&(-;=?-_a-~]{8,63})"
+_WIFI_LITERALS = ("wifi", "wi-fi", "wlan")
+# The second form is what a telephone reads from a picture to join a network.
+_WIFI = (
+    rf"{_NETWORK}[ \t_-]{{0,2}}(?:network[ \t]|netz)?{_KEY}{_TO}{_NETWORK_KEY}"
+    r"|wifi:(?:[sthir]:[^;\n]{0,64};){0,4}p:([^;\s]{8,63});"
+)
+_OF_WIFI_LITERALS = (
+    *("pass", "kennwort", "schlüssel", "clé ", "mdp", "clave", "contrase", "chave", "senha"),
+    "chiave",
+)
+_OF_WIFI = (
+    rf"{_KEY}[ \t]{{1,2}}(?:(?:of|for|the|our|guest|fürs?|vom|des|der|zum|das|du|de|la|le|del|do|da"
+    rf"|para|della|di|per|il)[ \t]{{1,2}}){{0,3}}{_NETWORK}{_TO}{_NETWORK_KEY}"
 )
 
 
@@ -94,51 +169,51 @@ CONTEXTS = (
     _guess(
         "password-assignment",
         "a password after `password:` or `password =`",
-        words.PASSWORD_LITERALS,
-        words.PASSWORD + words.OF + words.IS + words.CHOSEN,
+        _PASSWORD_LITERALS,
+        _PASSWORD + _OF + _IS + _CHOSEN,
         is_chosen,
     ),
     _guess(
         "secret-assignment",
         "a random value after `secret`, `token` or `api_key` and a sign",
-        words.SECRET_LITERALS,
-        words.SECRET + words.OF + words.IS + words.ISSUED,
+        _SECRET_LITERALS,
+        _SECRET + _OF + _IS + _ISSUED,
         is_random,
     ),
     _guess(
         "password-in-prose",
         "a password in a sentence: the password is ...",
-        words.PASSWORD_LITERALS,
-        words.PASSWORD + words.SAYS + words.SPOKEN,
+        _PASSWORD_LITERALS,
+        _PASSWORD + _SAYS + _SPOKEN,
         is_chosen,
     ),
     _guess(
         "password-in-prose",
         "a password in a sentence, in any of eight languages: the password is ...",
-        words.CJK_LITERALS,
-        words.CJK_PASSWORD + words.CJK_SAYS + words.CJK_SPOKEN,
+        _CJK_LITERALS,
+        _CJK_PASSWORD + _CJK_SAYS + _CJK_SPOKEN,
         is_chosen,
     ),
     _guess(
         "secret-in-prose",
         "a random value in a sentence: the API key is ...",
         ("secret", "token", "api key", "access key"),
-        words.SECRET + words.SAYS + words.ISSUED,
+        _SECRET + _SAYS + _ISSUED,
         is_random,
     ),
     _guess(
         "wifi-password",
         "the key of a wireless network: wifi password ...",
-        words.WIFI_LITERALS,
-        words.WIFI,
+        _WIFI_LITERALS,
+        _WIFI,
         is_network_key,
     ),
     _guess(
         "wifi-password",
         "the key of a wireless network: wifi password ..., password of the wifi ...",
-        words.OF_WIFI_LITERALS,
-        words.OF_WIFI,
+        _OF_WIFI_LITERALS,
+        _OF_WIFI,
         is_network_key,
-        needs=words.WIFI_LITERALS,
+        needs=_WIFI_LITERALS,
     ),
 )

@@ -22,7 +22,7 @@ class Exposed(NamedTuple):
     path: str
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """For what it can be acknowledged alone: its file, or the commit that says it."""
         return self.path or self.commit
 
@@ -33,7 +33,7 @@ def secret_id(salt: str, rule: str, value: str) -> str:
     return sha256(text).hexdigest()[:ID_LENGTH]
 
 
-def placed_id(salt: str, id: str, place: str) -> str:
-    """The id by which the value of ID is acknowledged at PLACE alone: a path, or a commit."""
-    text = f"{salt}\0{id}\0{place}".encode("utf-8", "surrogatepass")
+def located_id(salt: str, id: str, location: str) -> str:
+    """The id by which the value of ID is acknowledged at LOCATION alone: a path, or a commit."""
+    text = f"{salt}\0{id}\0{location}".encode("utf-8", "surrogatepass")
     return sha256(text).hexdigest()[:ID_LENGTH]

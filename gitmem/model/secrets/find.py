@@ -14,10 +14,19 @@ from functools import cache
 from itertools import accumulate
 from typing import NamedTuple
 
-from gitmem.model.secrets.lines import joined, long_words, readings, rows_of
-from gitmem.model.secrets.rule import Rule
 from gitmem.model.secrets.rules import TABLE
-from gitmem.model.secrets.views import View, placed, plain_views, texts_of, unmarked
+from gitmem.model.secrets.shapes import Rule
+from gitmem.model.secrets.views import (
+    View,
+    joined,
+    located,
+    long_words,
+    plain_views,
+    readings,
+    rows_of,
+    texts_of,
+    unmarked,
+)
 
 RULES: dict[str, str] = {rule.slug: rule.about for rule in TABLE}
 """What each rule finds, by the slug that `--allow-secret` takes."""
@@ -53,7 +62,7 @@ SHORTEST_SECRET = 12
 """Characters of a name, a reason or a path below which nothing is searched."""
 
 
-class Finding(NamedTuple):
+class SecretMatch(NamedTuple):
     """A credential in a text. VALUE is for comparing; it is not shown."""
 
     rule: str
@@ -61,7 +70,7 @@ class Finding(NamedTuple):
     value: str
 
     def __repr__(self) -> str:
-        return f"Finding(rule={self.rule!r}, line={self.line})"
+        return f"SecretMatch(rule={self.rule!r}, line={self.line})"
 
 
 class _Hit:
@@ -71,17 +80,17 @@ class _Hit:
         self.rank, self.start, self.end, self.rule, self.value = rank, start, end, rule, value
 
 
-def find(text: str) -> list[Finding]:
+def find(text: str) -> list[SecretMatch]:
     """Return the credentials in TEXT by line; one that several rules fit, under the surest."""
-    findings: dict[Finding, None] = {}
+    findings: dict[SecretMatch, None] = {}
     line, at = 1, 0
     for hit in _hits(text):
         line, at = line + text.count("\n", at, hit.start), hit.start
-        findings[Finding(hit.rule, line, hit.value)] = None
+        findings[SecretMatch(hit.rule, line, hit.value)] = None
     return list(findings)
 
 
-def new_findings(text: str, before: str | None, allowed: Iterable[str] = ()) -> list[Finding]:
+def find_new(text: str, before: str | None, allowed: Iterable[str] = ()) -> list[SecretMatch]:
     """Return the credentials in TEXT that BEFORE did not hold, without those of ALLOWED rules."""
     permitted = frozenset(allowed)
     found = [finding for finding in find(text) if finding.rule not in permitted]
@@ -91,26 +100,28 @@ def new_findings(text: str, before: str | None, allowed: Iterable[str] = ()) -> 
     return [new for new in found if new.value not in before and not _is_known(new.value, known)]
 
 
-def new_in_bytes(data: bytes, before: bytes | None, allowed: Iterable[str] = ()) -> list[Finding]:
+def find_new_in_bytes(
+    data: bytes, before: bytes | None, allowed: Iterable[str] = ()
+) -> list[SecretMatch]:
     """The same for a file, whichever of Unicode's encodings it has."""
     old = None if before is None else "\0\n".join(texts_of(before))
-    found = [new for text in texts_of(data) for new in new_findings(text, old, allowed)]
+    found = [new for text in texts_of(data) for new in find_new(text, old, allowed)]
     return list(dict.fromkeys(found))
 
 
-def found_in(data: bytes) -> list[Finding]:
+def find_in_bytes(data: bytes) -> list[SecretMatch]:
     """Return the credentials in a file, whichever of Unicode's encodings it has."""
     return list(dict.fromkeys(found for text in texts_of(data) for found in find(text)))
 
 
-def found_in_name(path: str) -> list[Finding]:
+def find_in_path(path: str) -> list[SecretMatch]:
     """Return the credentials in the name of a file."""
     return find(path) if len(path) >= SHORTEST_SECRET else []
 
 
-def shown_name(path: str) -> str:
+def redacted_path(path: str) -> str:
     """PATH without the credentials in it."""
-    return redact(path)[0] if found_in_name(path) else path
+    return redact(path)[0] if find_in_path(path) else path
 
 
 Spare = Callable[[str, str], bool]
@@ -159,7 +170,7 @@ def _whole_text(text: str, hits: list[_Hit]) -> list[_Hit]:
     return [_Hit(_SURE, 0, len(text), hits[0].rule, hits[0].value)]
 
 
-def repeated(text: str) -> str:
+def redacted_quote(text: str) -> str:
     """TEXT in quotes, as an error may repeat it: somebody may have put a credential there."""
     return repr(redact(text)[0])
 
@@ -187,7 +198,7 @@ def _hits(text: str) -> list[_Hit]:
     hits = _hits_in(text)
     for steps in plain_views(text):
         for hit in _hits_in(steps[-1].text):
-            start, end = placed(steps, hit.start, hit.end)
+            start, end = located(steps, hit.start, hit.end)
             hits.append(_Hit(hit.rank, start, end, hit.rule, hit.value))
     return _without_overlaps(hits)
 
@@ -216,7 +227,7 @@ def _without_overlaps(hits: list[_Hit]) -> list[_Hit]:
 
 def _plain_hits(text: str, words: View) -> Iterator[_Hit]:
     for rule, start, end in _tokens(words.text):
-        there, end_there, _ = words.place(start, end)
+        there, end_there, _ = words.locate(start, end)
         yield _Hit(_SURE, there, end_there, rule.slug, text[there:end_there])
     for rule, start, end in _matches(_WIDE, text, text):
         yield _Hit(_SURE, start, end, rule.slug, text[start:end])
@@ -238,13 +249,13 @@ def _unmarked_hits(words: View) -> Iterator[_Hit]:
     view = unmarked(words.text)
     if view:
         for rule, start, end in _tokens(view.text):
-            there, end_there = placed((words, view), start, end)
+            there, end_there = located((words, view), start, end)
             yield _Hit(_SURE, there, end_there, rule.slug, view.text[start:end])
 
 
 def _joined_hits(lines: View) -> Iterator[_Hit]:
     for rule, start, end in _tokens(lines.text):
-        there, end_there, cut = lines.place(start, end)
+        there, end_there, cut = lines.locate(start, end)
         if cut:
             last = end - lines.starts[bisect_right(lines.starts, end - 1) - 1]
             rank = _JOINED if _is_word(lines.text[end - last : end]) else _SURE
@@ -266,7 +277,7 @@ def _decoded_hits(view: View, cut: bool) -> Iterator[_Hit]:
     together = "\0".join(texts)
     for hit in _plain_hits(together, long_words(together)):
         (start, end), _ = runs[bisect_right(starts, hit.start) - 1]
-        there, end_there, across = view.place(start, end)
+        there, end_there, across = view.locate(start, end)
         if across == cut:
             yield _Hit(_DECODED, there, end_there, hit.rule, view.text[start:end])
 
@@ -305,12 +316,12 @@ def _matches(table: dict[str, list[Rule]], text: str, hay: str) -> Iterator[tupl
         return
     for literal, rules in table.items():
         if literal in hay:
-            places = _places(literal, hay)
+            places = _positions(literal, hay)
             for rule in rules:
                 yield from ((rule, *span) for span in _spans(rule, text, places))
 
 
-def _places(literal: str, hay: str) -> list[int]:
+def _positions(literal: str, hay: str) -> list[int]:
     places, at = [], hay.find(literal)
     while at >= 0:
         places.append(at)

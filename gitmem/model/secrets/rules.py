@@ -9,8 +9,7 @@ excludes the body's own characters, so that no two attempts walk over the same t
 from __future__ import annotations
 
 from gitmem.model.secrets.contexts import CONTEXTS
-from gitmem.model.secrets.rule import Rule
-from gitmem.model.secrets.shapes import is_mixed
+from gitmem.model.secrets.shapes import Rule, is_mixed
 from gitmem.model.secrets.wallets import WALLETS
 
 # What may stand before and after a token. An escaped line break or a percent code ends a word too.

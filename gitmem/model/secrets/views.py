@@ -11,7 +11,7 @@ import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 # A browser undoes one level of escapes, a log of JSON in JSON has two; nobody reads a fourth.
 _MOST_LAYERS = 3
@@ -19,7 +19,7 @@ _BLANK_LINE = "\n\n"
 
 # Control and format characters that a screen does not show, and accents that stand alone: a text
 # in Unicode's decomposed form, as macOS writes names, has `n` and a tilde for one letter.
-_UNSEEN = (
+_INVISIBLE = (
     "\x00-\x08\x0e-\x1f\x7f-\x9f\xad\u0300-\u036f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
@@ -41,7 +41,7 @@ _ASCII_LEADS = (
 _MORE_LEADS = (("=", r"=[2-7][0-9A-Fa-f]"), ("\r", r"\r(?!\n)"))
 # Compiled where they are needed: together they take longer than all of an ordinary text.
 _ASCII_LEAD = r"[\\&%<\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
-_LEAD = rf"[\\&%<\x0b\x0c{_UNSEEN}{_STYLED}{_DASHES}{_SPACES}]"
+_LEAD = rf"[\\&%<\x0b\x0c{_INVISIBLE}{_STYLED}{_DASHES}{_SPACES}]"
 _CSI = r"\[[0-?]{0,40}[ -/]{0,4}[@-~]"
 # Within a word: what ends one, a full stop for example, counts as long as the word goes on.
 _AFTER, _BEFORE = r"(?<=[\w.~:/+=-])", r"(?=[\w~-]|[.:/+=][\w-])"
@@ -96,7 +96,7 @@ _NAMES = {
     "bsol": "\\",
     "Hat": "^",
 }
-_SEEN_AS = f"(?P<unseen>[{_UNSEEN}])|(?P<dash>[{_DASHES}])|(?P<space>[{_SPACES}])"
+_HARD_TO_SEE = f"(?P<unseen>[{_INVISIBLE}])|(?P<dash>[{_DASHES}])|(?P<space>[{_SPACES}])"
 _INSTEAD = {"unseen": "", "dash": "-", "space": " "}
 # Bold, struck out or code in the middle of a word. Underscores within a word mark nothing.
 _NOT_IN_WORD = rf"(?<![\uff10-\uff5a])[{_CHINESE_SIGNS}]"
@@ -130,7 +130,7 @@ class View:
         self.text, self.starts, self.offsets = text, starts, offsets
         self.widths = widths or [0] * len(starts)
 
-    def place(self, start: int, end: int) -> tuple[int, int, bool]:
+    def locate(self, start: int, end: int) -> tuple[int, int, bool]:
         """The span in the other text, and whether it covers more than one piece."""
         first = bisect_right(self.starts, start) - 1
         last = bisect_right(self.starts, end - 1) - 1
@@ -160,10 +160,10 @@ def plain_views(text: str) -> Iterator[list[View]]:
         yield steps
 
 
-def placed(steps: Iterable[View], start: int, end: int) -> tuple[int, int]:
+def located(steps: Iterable[View], start: int, end: int) -> tuple[int, int]:
     """The span in the first text that START to END is in the last of STEPS."""
     for view in reversed([*steps]):
-        start, end, _ = view.place(start, end)
+        start, end, _ = view.locate(start, end)
     return start, end
 
 
@@ -228,7 +228,7 @@ def _changes(text: str) -> Iterator[Change]:
     for start in leads:
         if start >= at:
             found = escape.match(text, start)
-            new = _meaning(found) if found else _seen(text[start])
+            new = _meaning(found) if found else _plain_char(text[start])
             if text[start] > "\uff00" and _compiled(_NOT_IN_WORD).match(text, start):
                 continue
             end = found.end() if found else start + 1
@@ -264,12 +264,12 @@ def _meaning(escape: re.Match[str]) -> str | None:
     if not kind:
         return ""
     number = int(said, _BASES.get(kind, 16))
-    return _seen(chr(number)) if number <= sys.maxunicode else None
+    return _plain_char(chr(number)) if number <= sys.maxunicode else None
 
 
-def _seen(char: str) -> str | None:
+def _plain_char(char: str) -> str | None:
     """How a rule writes CHAR."""
-    found = _compiled(_SEEN_AS).match(char)
+    found = _compiled(_HARD_TO_SEE).match(char)
     if found:
         return _INSTEAD[str(found.lastgroup)]
     if char.isascii():
@@ -325,3 +325,85 @@ def _pieces(
             at, change = end, next(left, None)
         yield text[at:stop], at, 0
         yield _BLANK_LINE, stop, 0
+
+
+# No rule for a token matches anything shorter, and ordinary words rarely get there.
+_SHORTEST_WORD = 12
+_SHORTEST_JOINED = 20
+_PAIR = 2
+_MARGIN = " \t\r>\\"
+
+
+class LongWords(View):
+    """Words of a text. Where they stand there is found out when somebody asks, which is rare."""
+
+    __slots__ = ("_source", "_words")
+
+    def __init__(self, source: str, words: list[str]) -> None:
+        super().__init__("\n".join(words), [], [])
+        self._source, self._words = source, words
+
+    def locate(self, start: int, end: int) -> tuple[int, int, bool]:
+        if not self.starts:
+            self._find_words()
+        return super().locate(start, end)
+
+    def _find_words(self) -> None:
+        end = 0
+        for word in self._words:
+            self.offsets.append(self._source.find(word, end))
+            end = self.offsets[-1] + len(word)
+        sizes = (len(word) + 1 for word in self._words[:-1])
+        self.starts = list(accumulate(sizes, initial=0))
+        self.widths = [0] * len(self.starts)
+
+
+def long_words(text: str) -> View:
+    """The words of TEXT that are long enough for a token, which in prose are few."""
+    return LongWords(text, [word for word in text.split() if len(word) >= _SHORTEST_WORD])
+
+
+def joined(rows: list[list[tuple[int, str]]]) -> View:
+    """Each row as one word."""
+    starts, offsets, parts, size = [], [], [], 0
+    for row in rows:
+        for offset, word in row:
+            starts.append(size)
+            offsets.append(offset)
+            size += len(word)
+            parts.append(word)
+        parts.append("\n")
+        size += 1
+    return View("".join(parts), starts, offsets)
+
+
+def readings(row: list[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
+    """ROW, and the parts of it that a token may fill if the words around it are none of it."""
+    longest_trimmed = 64
+    yield row
+    if any(word.endswith("=") for _, word in row[:-1]):
+        # In mail a line that goes on ends with that sign, which is none of the text's.
+        yield [*((at, word.removesuffix("=")) for at, word in row[:-1]), row[-1]]
+    if len(row) > _PAIR:
+        yield from (list(pair) for pair in pairwise(row))
+    if _PAIR + 1 < len(row) <= longest_trimmed:
+        yield from (row[1:], row[:-1], row[1:-1])
+
+
+def rows_of(text: str) -> Iterator[list[tuple[int, str]]]:
+    """Rows of words, with their offsets, that have only a line break and a margin between them."""
+    row: list[tuple[int, str]] = []
+    tail, before, at = "", "", 0  # the last word, the line it ends, and where this line begins
+    for line in text.split("\n"):
+        words = line.strip(_MARGIN).split(None, 1)
+        joins = bool(words) and bool(tail) and len(tail) + len(words[0]) >= _SHORTEST_JOINED
+        if joins:
+            row = row or [(at - len(before) - 1 + before.rfind(tail), tail)]
+            row.append((at + line.find(words[0]), words[0]))
+        if row and (not joins or len(words) > 1):
+            yield row
+            row = []
+        tail, before = words[-1].rsplit(None, 1)[-1] if words else "", line
+        at += len(line) + 1
+    if row:
+        yield row

@@ -10,9 +10,8 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from gitmem.model.secrets.rule import Rule
 from gitmem.model.secrets.seed_phrases import phrases_in
-from gitmem.model.secrets.shapes import is_issued, is_mixed
+from gitmem.model.secrets.shapes import Rule, is_issued, is_mixed
 
 _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _SIGN = "[1-9A-HJ-NP-Za-km-z]"

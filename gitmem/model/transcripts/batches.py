@@ -64,7 +64,7 @@ def with_sync_skill(text: str, layout: str) -> str:
     return text.replace(f"/{SYNC}", f"/{sync_skill(layout)}")
 
 
-def blanked(text: str) -> tuple[str, int]:
+def redacted(text: str) -> tuple[str, int]:
     """TEXT without credentials, and how many of them there were."""
     from gitmem.model.secrets.find import SHORTEST_SECRET, redact  # not for who only reads
 
@@ -76,13 +76,13 @@ def chat_name(chat: str) -> tuple[str, int]:
 
     A digest tells two chats apart whose names differ only in those.
     """
-    plain, count = blanked(chat)
+    plain, count = redacted(chat)
     return visible(f"{plain} ({_digest(chat)})" if count else chat), count
 
 
 def plain_id(id: str) -> tuple[str, int]:
     """An id as it is kept: one that looks like a credential only by a digest of it."""
-    count = blanked(id)[1]
+    count = redacted(id)[1]
     return (_digest(id) if count else id), count
 
 

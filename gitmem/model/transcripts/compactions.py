@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gitmem.model.language.sentences import SENTENCE_END
+from gitmem.model.language.unicode import SENTENCE_END
 
 HEADING = "## Session Compaction"
 GIST = 250

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem.model.secrets.exposure import placed_id, secret_id
+from gitmem.model.secrets.exposure import located_id, secret_id
 from gitmem.store.durable import sync_folder
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Acknowledged(NamedTuple):
 
     def covers(self, id: str, place: str) -> bool:
         """Whether the value of ID was acknowledged, everywhere or at PLACE."""
-        return id in self.ids or placed_id(self.salt, id, place) in self.ids
+        return id in self.ids or located_id(self.salt, id, place) in self.ids
 
     def spares(self, rule: str, value: str, place: str = "") -> bool:
         """The same for a value that a rule has found."""
@@ -60,9 +60,9 @@ def acknowledge(gitdir: Path, ids: Iterable[str]) -> None:
 
 def is_withheld(gitdir: Path, data: bytes) -> bool:
     """Whether DATA holds a credential that nobody has acknowledged: git must not get it back."""
-    from gitmem.model.secrets.find import found_in  # only where an object was lost
+    from gitmem.model.secrets.find import find_in_bytes  # only where an object was lost
 
-    found = found_in(data)
+    found = find_in_bytes(data)
     known = read_acknowledged(gitdir) if found else None
     return known is not None and not all(known.spares(each.rule, each.value) for each in found)
 

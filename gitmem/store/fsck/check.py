@@ -11,7 +11,7 @@ from time import sleep
 from typing import NamedTuple
 
 from gitmem.model.scope import Scope
-from gitmem.model.text.numbers import counted
+from gitmem.model.text.format import counted
 from gitmem.model.transcripts.batches import REF
 from gitmem.store.fsck import git_directory as upkeep
 from gitmem.store.fsck.acknowledged import read_acknowledged

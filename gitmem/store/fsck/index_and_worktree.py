@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gitmem.errors import PathRefused
 from gitmem.model.paths import check_path, fold, is_inside
-from gitmem.model.text.quoting import quoted
+from gitmem.model.text.format import quoted
 from gitmem.store.fsck import git_directory as upkeep
 from gitmem.store.fsck.findings import Finding, info, warning
 from gitmem.store.fsck.reachable import GITLINK

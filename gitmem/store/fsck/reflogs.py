@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from shlex import quote
 
-from gitmem.model.text.numbers import counted
+from gitmem.model.text.format import counted
 from gitmem.store.fsck.acknowledged import read_acknowledged
 from gitmem.store.fsck.findings import REPAIR, Finding, info, warning
 from gitmem.store.fsck.reachable import Wholeness

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from gitmem.model.entries.dates import Chronicle, FileDates, Row, State, mark_of
+from gitmem.model.entries.dates import DatedCommit, DateState, FileDates, KnownDates, mark_of
 from gitmem.model.entries.freshness import part_that_differs
 from gitmem.store.history.entry_dates import Texts, dated, net
 from gitmem.store.history.lines import common_ends, kept_lines
@@ -28,16 +28,16 @@ HELD_KEYS = 4096
 LONG = 4096
 """After so many commits what is known is worth keeping, should the walk be cut short."""
 
-Keep = Callable[[Chronicle], None]
+Keep = Callable[[KnownDates], None]
 
 
 def bring_up(
-    known: Chronicle | None,
+    known: KnownDates | None,
     repository: Repository,
     commit: str,
     reading: Reading,
     keep: Keep = lambda known: None,
-) -> tuple[Chronicle, int]:
+) -> tuple[KnownDates, int]:
     """What is known at COMMIT, and by how many commits more than before.
 
     It goes on from KNOWN where that is one of its ancestors. KNOWN itself is changed, and worth
@@ -45,7 +45,7 @@ def bring_up(
     """
     steps = _steps_since(repository, commit, known.commit) if known else None
     if known is None or steps is None:
-        known, steps = Chronicle(), _steps_since(repository, commit, "") or []
+        known, steps = KnownDates(), _steps_since(repository, commit, "") or []
     _Walk(known, repository, reading).go(steps, keep)
     return known, len(steps)
 
@@ -81,7 +81,7 @@ def _parents_first(steps: Mapping[str, Step], commit: str) -> Iterator[Step]:
 class _Walk:
     """One walk, from commit to commit."""
 
-    def __init__(self, known: Chronicle, repository: Repository, reading: Reading) -> None:
+    def __init__(self, known: KnownDates, repository: Repository, reading: Reading) -> None:
         self._known, self._reading = known, reading
         self._objects = repository.objects
         self._trees = Trees(self._objects)
@@ -112,7 +112,7 @@ class _Walk:
                     self._numbers = {row.oid: at for at, row in enumerate(self._known.rows)}
 
     def _take(self, step: Step) -> None:
-        number = self._number(Row(step.oid, step.seconds, step.agent))
+        number = self._number(DatedCommit(step.oid, step.seconds, step.agent))
         parents = [self._states[each] for each in step.parents]
         state = self._inherited(step, parents)
         commit = Commit(step, number, parents, state)
@@ -167,13 +167,13 @@ class _Walk:
         whole, keys = self._wholes[path, blob], self._reading.blocks(part)
         return [*keys, whole] if whole else keys
 
-    def _inherited(self, step: Step, parents: list[State]) -> State:
+    def _inherited(self, step: Step, parents: list[DateState]) -> DateState:
         """The state to go on from: that of the first parent, whole if nobody else needs it."""
         for parent in step.parents:
             self._children[parent] -= 1
             if not self._children[parent]:
                 self._states.pop(parent, None)
-        state = parents[0] if parents else State()
+        state = parents[0] if parents else DateState()
         if parents and self._children[step.parents[0]]:
             state = state.copy()
         if len(parents) != 1 or step.parents[0] in self._forks:
@@ -181,7 +181,7 @@ class _Walk:
             state.runs = frozenset((state.run,)).union(*(each.runs for each in parents))
         return state
 
-    def _join(self, state: State) -> None:
+    def _join(self, state: DateState) -> None:
         """All commits so far came before those that follow STATE."""
         state.run = self._known.past.new_run(joins_all=True)
         state.runs = frozenset((state.run,))
@@ -194,7 +194,7 @@ class _Walk:
             self._roots[oid] = read_step(self._objects, oid).tree
         return self._trees.changes(self._roots[oid], step.tree)
 
-    def _number(self, row: Row) -> int:
+    def _number(self, row: DatedCommit) -> int:
         number = self._numbers.get(row.oid)
         if number is None:
             number = self._numbers[row.oid] = len(self._known.rows)
@@ -205,4 +205,4 @@ class _Walk:
         if oid in self._numbers:
             return self._numbers[oid]
         step = read_step(self._objects, oid)
-        return self._number(Row(oid, step.seconds, step.agent))
+        return self._number(DatedCommit(oid, step.seconds, step.agent))

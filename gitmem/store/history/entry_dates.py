@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from gitmem.model.entries.dates import Moved, State, Touch, Touches
+from gitmem.model.entries.dates import DateState, LastChange, LastChanges, Moved
 from gitmem.store.history.regained_dates import Commit, Regaining
 
 CAPTURE = "capture"
@@ -35,7 +35,7 @@ class Place(NamedTuple):
     """A file, and the date of a text in it."""
 
     path: str
-    touch: Touch
+    touch: LastChange
 
 
 NOWHERE = ("", 0, "")
@@ -54,7 +54,7 @@ def net(come: list[bytes], gone: list[bytes]) -> tuple[list[bytes], list[bytes]]
 
 def dated(
     commit: Commit, changes: Sequence[Sequence[Texts]], regaining: Regaining
-) -> Mapping[str, Mapping[bytes, Touches]]:
+) -> Mapping[str, Mapping[bytes, LastChanges]]:
     """The entries of the files that differ from the first parent, by path.
 
     CHANGES are those from each parent, in the order of their paths.
@@ -84,7 +84,7 @@ class _Work:
         self._files = changes[0]
         self.left: list[Left] = [{} for _ in commit.parents]
         """What left its place, seen from each parent."""
-        self.texts: dict[str, dict[bytes, Touches]] = {}
+        self.texts: dict[str, dict[bytes, LastChanges]] = {}
         self._come: dict[bytes, list[str]] = {}
         """The places to which texts came, as long as they have no date there."""
         for at, state in enumerate(commit.parents):
@@ -178,20 +178,20 @@ class _Work:
         self._put(path, {**known, key: kept})
         return True
 
-    def _texts_of(self, path: str) -> Mapping[bytes, Touches]:
+    def _texts_of(self, path: str) -> Mapping[bytes, LastChanges]:
         if path in self.texts:
             return self.texts[path]
         found = self._commit.state.files.get(path)
         return found.texts if found else {}
 
-    def _put(self, path: str, texts: dict[bytes, Touches]) -> None:
+    def _put(self, path: str, texts: dict[bytes, LastChanges]) -> None:
         files = self._commit.state.files
         if path in self.texts:
             self.texts[path] = texts
         else:
             files[path] = files[path]._replace(texts=texts)
 
-    def _give(self, key: bytes, path: str, touch: Touch) -> None:
+    def _give(self, key: bytes, path: str, touch: LastChange) -> None:
         texts, waiting = self.texts[path], self._come[key]
         texts[key] = (*texts.get(key, ()), touch)
         waiting.remove(path)
@@ -223,7 +223,9 @@ class _Work:
         return found
 
 
-def _without(state: State, path: str, gone: Iterable[bytes], left: Left) -> dict[bytes, Touches]:
+def _without(
+    state: DateState, path: str, gone: Iterable[bytes], left: Left
+) -> dict[bytes, LastChanges]:
     """The texts of a file without those that are GONE; of several that say the same the last.
 
     LEFT gets them.
@@ -239,14 +241,16 @@ def _without(state: State, path: str, gone: Iterable[bytes], left: Left) -> dict
     return found
 
 
-def _merged(key: bytes, come: list[str], parents: Sequence[State]) -> list[tuple[str, Touch]]:
+def _merged(
+    key: bytes, come: list[str], parents: Sequence[DateState]
+) -> list[tuple[str, LastChange]]:
     """The dates of a text that came to places where it stood in another parent."""
-    found: list[tuple[str, Touch]] = []
+    found: list[tuple[str, LastChange]] = []
     for path, count in Counter(come).items():
-        known = list(parents[0].touches(path, key))
-        news: list[Touch] = []
+        known = list(parents[0].last_changes(path, key))
+        news: list[LastChange] = []
         for state in parents[1:]:
-            news += (Counter(state.touches(path, key)) - Counter((*known, *news))).elements()
+            news += (Counter(state.last_changes(path, key)) - Counter((*known, *news))).elements()
         found += [(path, touch) for touch in news[:count]]
     return found
 

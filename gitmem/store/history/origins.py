@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
 from gitmem.errors import Damaged
-from gitmem.model.entries.dates import MARK, FileDates, State
+from gitmem.model.entries.dates import MARK, DateState, FileDates
 from gitmem.store.history.lines import Kept, common_ends, kept_lines, line_count
 from gitmem.store.history.renames import Renames
 from gitmem.store.history.walk import Change, Step
@@ -55,7 +55,7 @@ class Origins:
         return Renames(gone, self._content, come) if gone and come else None
 
     def of(
-        self, path: str, blob: str, step: Step, parents: list[State], renames: Renames | None
+        self, path: str, blob: str, step: Step, parents: list[DateState], renames: Renames | None
     ) -> list[FileDates]:
         """What the file at PATH was; alone where it was the very same in one of the parents.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from gitmem.model.entries.dates import OID, PLACE, Chronicle, State, Touch, place_of
+from gitmem.model.entries.dates import OID, PATH_KEY, DateState, KnownDates, LastChange, path_key
 from gitmem.model.entries.freshness import ADOPTION, BY_HAND, KEY, MECHANICAL, WHITE
 from gitmem.store.history.origins import Contents
 from gitmem.store.history.walk import Step
@@ -40,8 +40,8 @@ class Commit(NamedTuple):
     step: Step
     number: int
     """Its row."""
-    parents: list[State]
-    state: State
+    parents: list[DateState]
+    state: DateState
     """What becomes of the first parent."""
 
 
@@ -50,7 +50,7 @@ class Regaining:
 
     def __init__(
         self,
-        known: Chronicle,
+        known: KnownDates,
         reading: Reading,
         content: Contents,
         row_of: Callable[[str], int],
@@ -60,7 +60,7 @@ class Regaining:
 
     def touches(
         self, keys: list[bytes], path: str, blob: str, commit: Commit
-    ) -> dict[bytes, Touch]:
+    ) -> dict[bytes, LastChange]:
         """The dates of texts that are new in the file at PATH."""
         days = self._own_days(blob, commit)
         found = {key: (commit.number, days.get(key, 0)) for key in keys}
@@ -72,24 +72,24 @@ class Regaining:
             return found | self._put_back(keys, path, blob, commit)
         return found
 
-    def remember(self, key: bytes, path: str, touch: Touch, run: int) -> None:
+    def remember(self, key: bytes, path: str, touch: LastChange, run: int) -> None:
         """A text has left a file, in which it had this date."""
         row, day = touch
         oid = bytes.fromhex(self._known.rows[row].oid)
-        self._known.past.add(key + place_of(path) + oid + day.to_bytes(4, "little"), run)
+        self._known.past.add(key + path_key(path) + oid + day.to_bytes(4, "little"), run)
 
-    def last_at(self, key: bytes, path: str, state: State) -> Touch | None:
+    def last_at(self, key: bytes, path: str, state: DateState) -> LastChange | None:
         """The date that a text had when it left a file last."""
-        record = self._known.past.last(key + place_of(path), state.runs)
+        record = self._known.past.last(key + path_key(path), state.runs)
         return self._touch_in(record) if record else None
 
-    def when(self, touch: Touch) -> int:
+    def when(self, touch: LastChange) -> int:
         """The time of a date, in seconds."""
         row, day = touch
         return (day - FIRST_DAY) * A_DAY if day else self._known.rows[row].seconds
 
-    def _touch_in(self, record: bytes) -> Touch:
-        start = KEY + PLACE
+    def _touch_in(self, record: bytes) -> LastChange:
+        start = KEY + PATH_KEY
         oid = record[start : start + OID].hex()
         return self._row_of(oid), int.from_bytes(record[start + OID :], "little")
 
@@ -107,13 +107,15 @@ class Regaining:
         found = self._reading.days(self._content(blob))
         return {key: day for key, day in found.items() if day <= latest}
 
-    def _regained(self, keys: Iterable[bytes], path: str, commit: Commit) -> dict[bytes, Touch]:
+    def _regained(
+        self, keys: Iterable[bytes], path: str, commit: Commit
+    ) -> dict[bytes, LastChange]:
         """The dates that texts had in this file last; if they stand in none now, in any other."""
         records = {key: self._record(key, path, commit) for key in keys}
         return {key: self._touch_in(record) for key, record in records.items() if record}
 
     def _record(self, key: bytes, path: str, commit: Commit) -> bytes | None:
-        past, runs, own = self._known.past, commit.state.runs, key + place_of(path)
+        past, runs, own = self._known.past, commit.state.runs, key + path_key(path)
         anywhere = past.last(key, runs)
         if anywhere is None or anywhere.startswith(own):
             return anywhere
@@ -124,7 +126,7 @@ class Regaining:
 
     def _put_back(
         self, keys: list[bytes], path: str, blob: str, commit: Commit
-    ) -> dict[bytes, Touch]:
+    ) -> dict[bytes, LastChange]:
         """Where somebody put something back by hand that was gone, it has the date it had.
 
         What stood there under the same title was not gone: it was changed, if only back.
@@ -136,21 +138,21 @@ class Regaining:
             key: each for key, each in found.items() if names.get(key, NAMELESS)[0] not in standing
         }
 
-    def _titles(self, path: str, parents: Sequence[State]) -> dict[str, Touch]:
+    def _titles(self, path: str, parents: Sequence[DateState]) -> dict[str, LastChange]:
         """The entries of a file as it was in the parents, by title; of several, the newest."""
-        found: dict[str, Touch] = {}
+        found: dict[str, LastChange] = {}
         for state in parents:
             before = state.files.get(path)
             known = self._reading.texts(self._content(before.blob)) if before else {}
             for key, (title, _) in known.items():
-                for touch in state.touches(path, key):
+                for touch in state.last_changes(path, key):
                     if title not in found or self.when(touch) > self.when(found[title]):
                         found[title] = touch
         return found
 
     def _made_of_others(
-        self, keys: list[bytes], path: str, blob: str, parents: Sequence[State]
-    ) -> dict[bytes, Touch]:
+        self, keys: list[bytes], path: str, blob: str, parents: Sequence[DateState]
+    ) -> dict[bytes, LastChange]:
         """A text that never stood before, made of others: it is as old as what it was made of.
 
         A merge can hold more than it merges: then it is touched.
@@ -165,7 +167,7 @@ class Regaining:
                 found[key] = standing[title]
         return found
 
-    def _lines_of(self, path: str, parents: Sequence[State]) -> set[bytes]:
+    def _lines_of(self, path: str, parents: Sequence[DateState]) -> set[bytes]:
         blobs = [each.files[path].blob for each in parents if path in each.files]
         return {line for blob in blobs for line in _bare_lines(self._content(blob))}
 

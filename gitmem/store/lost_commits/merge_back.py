@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import Conflict, Damaged, GitmemError
 from gitmem.model.commit_messages import Note, parse
-from gitmem.model.text.numbers import counted
+from gitmem.model.text.format import counted
 from gitmem.store.history.ancestry import Split, is_behind, reached, split
 from gitmem.store.lost_commits.departures import Departure, departure
 from gitmem.store.objects.commits import commit_bytes, write_tree

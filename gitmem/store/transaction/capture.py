@@ -17,7 +17,7 @@ from gitmem.errors import Damaged
 from gitmem.model.commit_messages import RUN, Note, title_of_change
 from gitmem.model.guards import MAX_FILE, violations
 from gitmem.model.record import Record
-from gitmem.model.text.quoting import quoted
+from gitmem.model.text.format import quoted
 from gitmem.store.history.diff import hunks
 from gitmem.store.index.file import IndexFile
 from gitmem.store.objects.database import ObjectDamaged, blob_id

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from gitmem.errors import GitOperationUnderway
 from gitmem.model.record import Record
-from gitmem.model.text.quoting import quoted
+from gitmem.model.text.format import quoted
 from gitmem.store.index.file import IndexFile
 from gitmem.store.objects.database import ObjectDamaged
 from gitmem.store.repository import GIT_AT_WORK, Repository, Snapshot

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import PathRefused
-from gitmem.model.text.quoting import quoted
+from gitmem.model.text.format import quoted
 
 if TYPE_CHECKING:
-    from gitmem.model.ignore import Pattern
+    from gitmem.model.ignore import IgnorePattern
     from gitmem.store.repository import Snapshot
 
 NAME = "ignored"
@@ -41,10 +41,10 @@ class Ignored:
         self.rows = _read(f"{gitdir}/gitmem/{NAME}")
 
     @cached_property
-    def _patterns(self) -> list[Pattern]:
-        from gitmem.model.ignore import Pattern  # most groups ignore nothing
+    def _patterns(self) -> list[IgnorePattern]:
+        from gitmem.model.ignore import IgnorePattern  # most groups ignore nothing
 
-        return [Pattern(row.pattern) for row in self.rows]
+        return [IgnorePattern(row.pattern) for row in self.rows]
 
     def fits(self, path: str) -> bool:
         """Whether somebody decided to ignore PATH; that of a folder ends with a slash."""

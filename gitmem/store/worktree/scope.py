@@ -22,7 +22,7 @@ from gitmem.store.repository import Repository, Snapshot, differences
 from gitmem.store.worktree.ignored import put_rules, rules_between
 
 if TYPE_CHECKING:
-    from gitmem.model.ignore import Rules
+    from gitmem.model.ignore import IgnoreRules
 
 GITIGNORE = ".gitignore"
 MOST = 64 * 1024
@@ -44,7 +44,7 @@ class Scoped:
     def __init__(self, root: Path, scope: Scope, snapshot: Snapshot | None = None) -> None:
         self.scope = scope
         self._root, self._snapshot = str(root), snapshot
-        self._rules: dict[str, Rules | None] = {}
+        self._rules: dict[str, IgnoreRules | None] = {}
 
     def keeps(self, path: str, folder: bool) -> bool:
         """Whether the file at PATH is memory; of a FOLDER, whether anything below it can be."""
@@ -127,13 +127,13 @@ class Scoped:
                 return said
         return False
 
-    def _rules_in(self, folder: str) -> Rules | None:
+    def _rules_in(self, folder: str) -> IgnoreRules | None:
         if folder not in self._rules:
             self._rules[folder] = _read(f"{self._root}/{folder}/{GITIGNORE}")
         return self._rules[folder]
 
 
-def _read(path: str) -> Rules | None:
+def _read(path: str) -> IgnoreRules | None:
     # Without blocking, and no link: a pipe or a device in its place must not stop us.
     with suppress(OSError):
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -142,9 +142,9 @@ def _read(path: str) -> Rules | None:
         finally:
             os.close(fd)
         if data and len(data) <= MOST:
-            from gitmem.model.ignore import Rules  # only where somebody has rules
+            from gitmem.model.ignore import IgnoreRules  # only where somebody has rules
 
-            return Rules(data.decode("utf-8", "replace"))
+            return IgnoreRules(data.decode("utf-8", "replace"))
     return None
 
 

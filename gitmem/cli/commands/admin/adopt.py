@@ -12,8 +12,7 @@ from gitmem.cli.declare import as_somebody, named, not_empty
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import visible
-from gitmem.model.text.numbers import counted
-from gitmem.model.text.quoting import quoted
+from gitmem.model.text.format import counted, quoted
 
 if TYPE_CHECKING:
     from gitmem.memory.adopt.adopt import Adopted

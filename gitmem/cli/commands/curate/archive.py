@@ -14,7 +14,7 @@ from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation, ago
 from gitmem.cli.style import columns, short, visible
 from gitmem.errors import BadInput
-from gitmem.model.text.quoting import quoted
+from gitmem.model.text.format import quoted
 
 if TYPE_CHECKING:
     from gitmem.memory.curate.archive import Archived

@@ -16,7 +16,7 @@ from gitmem.cli.input import STDIN, read_stdin
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import short, visible
 from gitmem.errors import BadInput
-from gitmem.model.secrets.find import repeated
+from gitmem.model.secrets.find import redacted_quote
 
 if TYPE_CHECKING:
     from gitmem.memory.curate.consolidate import Consolidated
@@ -97,7 +97,7 @@ def _check_keys(call: Invocation, keys: str | None, *, report: bool) -> None:
     if keys is None:
         return
     if keys != SEED:
-        raise BadInput(f"unknown --keys {repeated(keys)}", hint=f"use `--keys {SEED}`")
+        raise BadInput(f"unknown --keys {redacted_quote(keys)}", hint=f"use `--keys {SEED}`")
     if not report:
         raise BadInput("--keys only works with the report", hint="leave out --apply and --plan")
     if not call.settings.json:

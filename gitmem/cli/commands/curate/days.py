@@ -12,7 +12,7 @@ from gitmem.cli.declare import as_somebody, reason
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation, ago
 from gitmem.cli.style import columns, plain, short, visible
-from gitmem.model.text.numbers import counted
+from gitmem.model.text.format import counted
 
 if TYPE_CHECKING:
     from datetime import datetime

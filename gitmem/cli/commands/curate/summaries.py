@@ -22,7 +22,7 @@ from gitmem.cli.input import text_or_stdin
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import columns, plain, short, text_lines, visible
 from gitmem.errors import BadInput
-from gitmem.model.text.numbers import counted
+from gitmem.model.text.format import counted
 
 if TYPE_CHECKING:
     from gitmem.memory.upkeep.compact import Compacted

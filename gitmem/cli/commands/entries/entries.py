@@ -21,7 +21,7 @@ from gitmem.cli.declare import (
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import columns, short, visible
-from gitmem.model.text.quoting import quoted
+from gitmem.model.text.format import quoted
 
 if TYPE_CHECKING:
     from gitmem.memory.entries.confirm import Confirmed

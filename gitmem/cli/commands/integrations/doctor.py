@@ -13,7 +13,7 @@ from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import columns, visible
 from gitmem.errors import BadInput
-from gitmem.model.text.numbers import counted
+from gitmem.model.text.format import counted
 
 if TYPE_CHECKING:
     from gitmem.integrations.doctor.doctor import Doctored, Wiring

@@ -17,8 +17,7 @@ from gitmem.cli.style import columns, visible
 from gitmem.errors import BadInput
 from gitmem.integrations.hosts.table import HOSTS
 from gitmem.model.access import MAIN
-from gitmem.model.text.numbers import counted
-from gitmem.model.text.quoting import quoted
+from gitmem.model.text.format import counted, quoted
 
 if TYPE_CHECKING:
     from gitmem.integrations.install.apply import FileDone

@@ -13,7 +13,7 @@ from gitmem.cli.declare import command as declare
 from gitmem.cli.input import STDIN, read_stdin
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import columns, plain, short
-from gitmem.model.text.numbers import counted
+from gitmem.model.text.format import counted
 
 if TYPE_CHECKING:
     from gitmem.memory.context.inject import Injected
@@ -127,7 +127,7 @@ def _why_nothing(found: Injected, at: str | None) -> str:
     from gitmem.memory.context.gather import BY_PROMPT
 
     if not found.layout_blob and at:
-        from gitmem.model.text.quoting import quoted
+        from gitmem.model.text.format import quoted
 
         return (
             f"nothing is shown: this group had no layout then; see: gitmem list --at {quoted(at)}"

@@ -108,10 +108,10 @@ def _headline(call: Invocation, hit: Hit) -> str:
 
 def _marked(call: Invocation, hit: Hit) -> str:
     """The passage with the words marked that were looked for."""
-    from gitmem.model.language.words import marked
+    from gitmem.model.language.words import term_spans
 
     parts, at = [], 0
-    for start, end in marked(hit.text, hit.terms):
+    for start, end in term_spans(hit.text, hit.terms):
         parts += [visible_text(hit.text[at:start]), call.style.mark(visible(hit.text[start:end]))]
         at = end
     return "".join([*parts, visible_text(hit.text[at:])])

@@ -10,9 +10,7 @@ from gitmem.cli.commands.write.capture import claimed_lines, still_memory_lines
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation, ago
 from gitmem.cli.style import Paint, columns, plain, short, visible
-from gitmem.model.layout.budgets import human
-from gitmem.model.text.numbers import counted
-from gitmem.model.text.quoting import quoted
+from gitmem.model.text.format import counted, human_size, quoted
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -87,7 +85,9 @@ def _overview(found: Status, now: datetime) -> Iterator[tuple[str, str]]:
     yield "group", found.group
     if found.layout or found.layout_problem:
         yield "layout", found.layout or "-"
-    size = f"{counted(found.files, 'file')}, {human(found.bytes)}" if found.files else "no files"
+    size = (
+        f"{counted(found.files, 'file')}, {human_size(found.bytes)}" if found.files else "no files"
+    )
     yield "files", f"{size} in {found.worktree}"
     yield "last", _last(found, now)
     if found.snapshot:
@@ -276,13 +276,13 @@ def holding_lines(call: Invocation, found: Inventory, now: datetime) -> Iterator
 
 
 def _core(file: CoreFile, now: datetime) -> tuple[str, str, str, str]:
-    from gitmem.model.layout.budgets import human
+    from gitmem.model.text.format import human_size
 
     if file.state in ("missing", "damaged"):
         return file.path, "", file.state, ""
-    size = human(file.bytes)
+    size = human_size(file.bytes)
     if file.budget:
-        size += f" / {human(file.budget)} ({file.percent}%)"
+        size += f" / {human_size(file.budget)} ({file.percent}%)"
     return file.path, size, file.state, _changed(file, now)
 
 

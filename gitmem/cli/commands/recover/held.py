@@ -11,8 +11,7 @@ from gitmem.cli.declare import as_somebody, group, named, reason
 from gitmem.cli.invocation import Invocation, ago
 from gitmem.cli.style import columns, short, text_lines, visible
 from gitmem.errors import BadInput
-from gitmem.model.text.numbers import counted
-from gitmem.model.text.quoting import quoted
+from gitmem.model.text.format import counted, quoted
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -15,7 +15,7 @@ from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation, ago
 from gitmem.cli.style import columns, short, visible
 from gitmem.errors import BadInput
-from gitmem.model.text.numbers import counted
+from gitmem.model.text.format import counted
 
 if TYPE_CHECKING:
     from gitmem.memory.recover.restore import Restored

@@ -15,7 +15,7 @@ from gitmem.cli.input import STDIN, read_stdin, text_or_stdin
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import columns, short, visible, visible_text
 from gitmem.errors import BadInput
-from gitmem.model.text.numbers import counted
+from gitmem.model.text.format import counted
 
 if TYPE_CHECKING:
     from gitmem.memory.transcripts.add import Spoken, TranscriptAdded
@@ -113,11 +113,11 @@ def _batch(source: str) -> list[Spoken]:
 
 def _time(text: str, now: datetime) -> datetime:
     from gitmem.model.moments import FORMS, parse_moment
-    from gitmem.model.secrets.find import repeated
+    from gitmem.model.secrets.find import redacted_quote
 
     found = parse_moment(text, now, now.tzinfo)  # type: ignore[arg-type]
     if found is None:
-        raise BadInput(f"invalid time {repeated(text)}", hint=FORMS)
+        raise BadInput(f"invalid time {redacted_quote(text)}", hint=FORMS)
     return found.start
 
 

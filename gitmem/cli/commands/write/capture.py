@@ -11,8 +11,7 @@ from gitmem.cli.declare import allow_markers, as_somebody, path_argument, reason
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import short, visible
-from gitmem.model.text.numbers import counted
-from gitmem.model.text.quoting import quoted
+from gitmem.model.text.format import counted, quoted
 
 if TYPE_CHECKING:
     from gitmem.memory.read.status import Status

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from gitmem.integrations.hosts.table import HOSTS
 from gitmem.integrations.install.locations import Program
-from gitmem.model.text import jsontext
-from gitmem.model.text.jsontext import wrong_kind
+from gitmem.model.text import json_edit
+from gitmem.model.text.json_edit import wrong_kind
 from gitmem.resources import hooks as hooks_folder
 
 HOOKS = "hooks"
@@ -67,16 +67,16 @@ def wanted_handlers(host: str, program: Program, *, on_prompt: bool = False) -> 
 
 def put_hooks(text: str, wanted: Handlers, known: Handlers) -> Merged:
     """TEXT with the handlers WANTED; KNOWN are those that we put there the last time."""
-    if jsontext.is_blank(text):
+    if json_edit.is_blank(text):
         return put_hooks(_NEW, wanted, known) if wanted else Merged(text)
-    root = _checked(jsontext.read(text), wanted)
+    root = _checked(json_edit.read(text), wanted)
     if HOOKS not in root and wanted:
-        text = jsontext.insert(text, (), HOOKS, {})
+        text = json_edit.insert(text, (), HOOKS, {})
     remarks: list[str] = []
     for event, group in wanted.items():
         text, remark = _put(text, event, group, known.get(event))
         remarks += [remark] if remark else []
-    for event in jsontext.read(text).get(HOOKS, {}):
+    for event in json_edit.read(text).get(HOOKS, {}):
         if event not in wanted and (event in known or event in PROMPTS):
             text = _as_before(text, event, {})
     return Merged(text, tuple(remarks))
@@ -84,18 +84,18 @@ def put_hooks(text: str, wanted: Handlers, known: Handlers) -> Merged:
 
 def take_hooks(text: str, before: str) -> str:
     """TEXT in which hooks are as they were BEFORE us; what somebody did to the rest since stays."""
-    root = {} if jsontext.is_blank(text) else jsontext.read(text)
+    root = {} if json_edit.is_blank(text) else json_edit.read(text)
     events = root.get(HOOKS) if isinstance(root, dict) else None
     if not isinstance(events, dict):
         return text
-    old = {} if jsontext.is_blank(before) else jsontext.read(before)
+    old = {} if json_edit.is_blank(before) else json_edit.read(before)
     kept = old.get(HOOKS) if isinstance(old, dict) else None
     had_ours = False
     for event in events:
         had_ours |= bool(_plain_in(events[event]))
         text = _as_before(text, event, kept if isinstance(kept, dict) else {})
-    emptied = had_ours and jsontext.read(text)[HOOKS] == {}
-    return jsontext.remove(text, [HOOKS]) if emptied and kept is None else text
+    emptied = had_ours and json_edit.read(text)[HOOKS] == {}
+    return json_edit.remove(text, [HOOKS]) if emptied and kept is None else text
 
 
 def events_wired(settings: object) -> dict[str, tuple[str, ...]]:
@@ -188,15 +188,15 @@ def _put(
     text: str, event: str, group: dict[str, Any], known: dict[str, Any] | None
 ) -> tuple[str, str]:
     """TEXT with our one group for EVENT, and what there is to say about it."""
-    events = jsontext.read(text)[HOOKS]
+    events = json_edit.read(text)[HOOKS]
     if event not in events:
-        return jsontext.insert(text, [HOOKS], event, [group]), ""
+        return json_edit.insert(text, [HOOKS], event, [group]), ""
     groups = events[event]
     spots = _plain_in(groups)
     if not spots:
         if any(_calls_us(each) for each in groups):
             return text, f"{event} already calls gitmem in a way of your own: it was left so"
-        return jsontext.append(text, [HOOKS, event], group), ""
+        return json_edit.append(text, [HOOKS, event], group), ""
     first = groups[spots[0][0]].get(MATCHER)
     for spot in reversed(spots[1:]):
         if groups[spot[0]].get(MATCHER) == first:  # for other sources or tools it is no double
@@ -214,29 +214,29 @@ def _renewed(
 ) -> str:
     """TEXT with our handler at SPOT as it should be; what somebody changed about it stays."""
     number, at = spot
-    there = jsontext.read(text)[HOOKS][event][number]
+    there = json_edit.read(text)[HOOKS][event][number]
     if there == group:
         return text
     if there == known:
-        return jsontext.replace(text, [HOOKS, event, number], group)
+        return json_edit.replace(text, [HOOKS, event, number], group)
     return _calling(text, [HOOKS, event, number, HOOKS, at], group[HOOKS][0])
 
 
 def _calling(text: str, place: list[str | int], fresh: dict[str, Any]) -> str:
     """TEXT in which the handler at PLACE calls what FRESH does; its timeout, say, stays."""
-    handler = jsontext.read(text)
+    handler = json_edit.read(text)
     for step in place:
         handler = handler[step]
     if "args" in handler or "args" in fresh:
-        return jsontext.replace(text, place, fresh)
+        return json_edit.replace(text, place, fresh)
     if handler["command"] == fresh["command"]:
         return text
-    return jsontext.replace(text, [*place, "command"], fresh["command"])
+    return json_edit.replace(text, [*place, "command"], fresh["command"])
 
 
 def _as_before(text: str, event: str, kept: Mapping[str, Any]) -> str:
     """TEXT in which nothing of ours answers EVENT, but what called us in KEPT does so again."""
-    groups, old = jsontext.read(text)[HOOKS][event], kept.get(event, [])
+    groups, old = json_edit.read(text)[HOOKS][event], kept.get(event, [])
     now = [groups[number][HOOKS][at] for number, at in _plain_in(groups)]
     then = [old[number][HOOKS][at] for number, at in _plain_in(old)]
     ours = [spot for spot in _plain_in(groups) if groups[spot[0]][HOOKS][spot[1]] not in then]
@@ -245,14 +245,14 @@ def _as_before(text: str, event: str, kept: Mapping[str, Any]) -> str:
         text = _calling(text, [HOOKS, event, number, HOOKS, at], handler)
     for spot in reversed(ours[len(replaced) :]):
         text = without_handler(text, event, spot)
-    if ours and jsontext.read(text)[HOOKS][event] == [] and event not in kept:
-        text = jsontext.remove(text, [HOOKS, event])
+    if ours and json_edit.read(text)[HOOKS][event] == [] and event not in kept:
+        text = json_edit.remove(text, [HOOKS, event])
     return text
 
 
 def without_handler(text: str, event: str, spot: Spot) -> str:
     """TEXT without the handler at SPOT, and without its group where it was the only one."""
     number, at = spot
-    text = jsontext.remove(text, [HOOKS, event, number, HOOKS, at])
-    is_empty = jsontext.read(text)[HOOKS][event][number][HOOKS] == []
-    return jsontext.remove(text, [HOOKS, event, number]) if is_empty else text
+    text = json_edit.remove(text, [HOOKS, event, number, HOOKS, at])
+    is_empty = json_edit.read(text)[HOOKS][event][number][HOOKS] == []
+    return json_edit.remove(text, [HOOKS, event, number]) if is_empty else text

@@ -24,7 +24,7 @@ from gitmem.integrations.install.parts.hooks import Merged
 from gitmem.integrations.install.shared_files import Shared
 from gitmem.memory.group import Group, Store
 from gitmem.memory.layouts import layout_of
-from gitmem.model.text import jsontext
+from gitmem.model.text import json_edit
 
 KIND = CHOICE
 """The name under which the record keeps what of a file is ours, too."""
@@ -131,17 +131,17 @@ def memory_part(host: Host, moved: Moved, ours: Mapping[str, str]) -> Shared:
 
 
 def _put(text: str, key: str, moved: Moved, ours: Mapping[str, str]) -> Merged:
-    if jsontext.is_blank(text):
+    if json_edit.is_blank(text):
         return _put("{}\n", key, moved, ours)
-    said = jsontext.read(text)
+    said = json_edit.read(text)
     if not isinstance(said, dict):
         raise JsonRefused("it is no JSON object", hint="mend it by hand; nothing changed")
     if key not in said:
-        new = jsontext.insert(text, (), key, moved.directory)
+        new = json_edit.insert(text, (), key, moved.directory)
         return Merged(new, given={KIND: moved.given})
     if said[key] in (moved.directory, ours.get(DIRECTORY)):
         if said[key] != moved.directory:
-            text = jsontext.replace(text, [key], moved.directory)
+            text = json_edit.replace(text, [key], moved.directory)
         return Merged(text, given={KIND: moved.given} if ours else {})
     return Merged(text, (f"{key} is set to {said[key]} there, which stays",))
 
@@ -149,12 +149,12 @@ def _put(text: str, key: str, moved: Moved, ours: Mapping[str, str]) -> Merged:
 def take_memory(text: str, before: str, ours: Mapping[str, Any]) -> str:
     """TEXT without the setting that is OURS; another value is somebody's own."""
     del before
-    if jsontext.is_blank(text):
+    if json_edit.is_blank(text):
         return text
-    said = jsontext.read(text)
+    said = json_edit.read(text)
     for key in _keys() if isinstance(said, dict) else ():
         if key in said and said[key] == ours.get(DIRECTORY):
-            text = jsontext.remove(text, [key])
+            text = json_edit.remove(text, [key])
     return text
 
 

@@ -15,8 +15,8 @@ from gitmem.errors import Refused
 from gitmem.integrations.hosts.table import CLAUDE, CODEX, HOSTS
 from gitmem.integrations.install.locations import Program
 from gitmem.integrations.install.parts.hooks import Merged
-from gitmem.model.text import jsontext
-from gitmem.model.text.jsontext import wrong_kind
+from gitmem.model.text import json_edit
+from gitmem.model.text.json_edit import wrong_kind
 
 SERVERS = HOSTS[CLAUDE].servers
 TABLE = HOSTS[CODEX].servers
@@ -39,33 +39,33 @@ def server(program: Program) -> dict[str, Any]:
 
 def put_json(text: str, wanted: dict[str, Any], known: object) -> Merged:
     """A `.mcp.json` with our server; KNOWN is what we put there the last time."""
-    text = "{}\n" if jsontext.is_blank(text) else text
-    root = jsontext.read(text)
+    text = "{}\n" if json_edit.is_blank(text) else text
+    root = json_edit.read(text)
     if not isinstance(root, dict):
         raise wrong_kind(root, dict, ())
     if SERVERS not in root:
-        text = jsontext.insert(text, (), SERVERS, {})
+        text = json_edit.insert(text, (), SERVERS, {})
     servers = root.get(SERVERS, {})
     if not isinstance(servers, dict):
         raise wrong_kind(servers, dict, [SERVERS])
     if NAME not in servers:
-        return Merged(jsontext.insert(text, [SERVERS], NAME, wanted))
+        return Merged(json_edit.insert(text, [SERVERS], NAME, wanted))
     if servers[NAME] == wanted:
         return Merged(text)
     if servers[NAME] == known:
-        return Merged(jsontext.replace(text, [SERVERS, NAME], wanted))
+        return Merged(json_edit.replace(text, [SERVERS, NAME], wanted))
     return Merged(text, (_FOREIGN,))
 
 
 def take_json(text: str, before: str, known: object) -> str:
     """The same without our server; one that somebody changed is theirs by now."""
-    root = {} if jsontext.is_blank(text) else jsontext.read(text)
+    root = {} if json_edit.is_blank(text) else json_edit.read(text)
     servers = root.get(SERVERS) if isinstance(root, dict) else None
     if not isinstance(servers, dict) or NAME not in servers or servers[NAME] != known:
         return text
-    text = jsontext.remove(text, [SERVERS, NAME])
-    old = {} if jsontext.is_blank(before) else jsontext.read(before)
-    return jsontext.remove(text, [SERVERS]) if len(servers) == 1 and SERVERS not in old else text
+    text = json_edit.remove(text, [SERVERS, NAME])
+    old = {} if json_edit.is_blank(before) else json_edit.read(before)
+    return json_edit.remove(text, [SERVERS]) if len(servers) == 1 and SERVERS not in old else text
 
 
 def put_toml(text: str, wanted: dict[str, Any], known: object) -> Merged:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from gitmem.integrations.install.parts.hooks import Merged
 from gitmem.integrations.install.parts.mcp import NAME
-from gitmem.model.text import jsontext
-from gitmem.model.text.jsontext import wrong_kind
+from gitmem.model.text import json_edit
+from gitmem.model.text.json_edit import wrong_kind
 
 PERMISSIONS, ALLOW = "permissions", "allow"
 VERBS = (
@@ -89,7 +89,7 @@ def put_rules(text: str, wanted: Sequence[str], known: Sequence[str]) -> Merged:
 
     A rule that stood there before us stays the user's.
     """
-    if jsontext.is_blank(text):
+    if json_edit.is_blank(text):
         return put_rules("{}\n", wanted, known) if wanted else Merged(text, given={ALLOW: []})
     allowed = _allowed(text)
     text = _without(text, [each for each in known if each not in wanted])
@@ -102,21 +102,21 @@ def put_rules(text: str, wanted: Sequence[str], known: Sequence[str]) -> Merged:
 
 def take_rules(text: str, before: str, known: Sequence[str]) -> str:
     """TEXT without the rules that are KNOWN to be ours; an empty list that was ours goes, too."""
-    if jsontext.is_blank(text) or not any(each in _allowed(text) for each in known):
+    if json_edit.is_blank(text) or not any(each in _allowed(text) for each in known):
         return text
     text = _without(text, known)
-    old = {} if jsontext.is_blank(before) else jsontext.read(before)
+    old = {} if json_edit.is_blank(before) else json_edit.read(before)
     had = old.get(PERMISSIONS) if isinstance(old, dict) else None
     if not _allowed(text) and ALLOW not in (had if isinstance(had, dict) else ()):
-        text = jsontext.remove(text, [PERMISSIONS, ALLOW])
-    if jsontext.read(text)[PERMISSIONS] == {} and had is None:
-        text = jsontext.remove(text, [PERMISSIONS])
+        text = json_edit.remove(text, [PERMISSIONS, ALLOW])
+    if json_edit.read(text)[PERMISSIONS] == {} and had is None:
+        text = json_edit.remove(text, [PERMISSIONS])
     return text
 
 
 def _allowed(text: str) -> list[object]:
     """What TEXT allows, if everything that we have to write into is what it should be."""
-    root = jsontext.read(text)
+    root = json_edit.read(text)
     if not isinstance(root, dict):
         raise wrong_kind(root, dict, ())
     rules = root.get(PERMISSIONS, {})
@@ -129,17 +129,17 @@ def _allowed(text: str) -> list[object]:
 
 
 def _with(text: str, rule: str) -> str:
-    root = jsontext.read(text)
+    root = json_edit.read(text)
     if PERMISSIONS not in root:
-        return jsontext.insert(text, (), PERMISSIONS, {ALLOW: [rule]})
+        return json_edit.insert(text, (), PERMISSIONS, {ALLOW: [rule]})
     if ALLOW not in root[PERMISSIONS]:
-        return jsontext.insert(text, [PERMISSIONS], ALLOW, [rule])
-    return jsontext.append(text, [PERMISSIONS, ALLOW], rule)
+        return json_edit.insert(text, [PERMISSIONS], ALLOW, [rule])
+    return json_edit.append(text, [PERMISSIONS, ALLOW], rule)
 
 
 def _without(text: str, rules: Sequence[str]) -> str:
     allowed = _allowed(text)
     for at in reversed(range(len(allowed))):
         if allowed[at] in rules:
-            text = jsontext.remove(text, [PERMISSIONS, ALLOW, at])
+            text = json_edit.remove(text, [PERMISSIONS, ALLOW, at])
     return text

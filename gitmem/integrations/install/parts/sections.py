@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from gitmem.errors import Refused
+from gitmem.model.entries.lines import INSTALLED
 from gitmem.model.layout.layout import Layer, Layout
-from gitmem.model.text.sections import INSTALLED
 from gitmem.model.transcripts.batches import with_sync_skill
 from gitmem.resources import templates
 
@@ -53,7 +53,7 @@ def _table(layout: Layout, group: str) -> Iterator[str]:
     holds = _holds()
     for each in layout.layers:
         said = holds["names"].get(each.name) or holds["kinds"][each.kind]
-        row = each.name, f"`{each.place}`", said, _shown(each), _size(each.budget)
+        row = each.name, f"`{each.display_path}`", said, _shown(each), _size(each.budget)
         yield f"| {' | '.join(row)} |"
 
 

@@ -9,7 +9,7 @@ from gitmem.errors import Refused
 from gitmem.integrations.install.files import read_file, text_of
 from gitmem.integrations.install.locations import Places
 from gitmem.integrations.install.parts.mcp import read_toml
-from gitmem.model.text import jsontext
+from gitmem.model.text import json_edit
 
 PLUGIN = "gitmem@"
 
@@ -28,7 +28,7 @@ def read_settings(path: Path) -> dict[str, Any]:
     try:
         if path.suffix == ".toml":
             return read_toml(text)
-        found = {} if jsontext.is_blank(text) else jsontext.read(text)
+        found = {} if json_edit.is_blank(text) else json_edit.read(text)
     except Refused as error:
         error.message = f"{path}: {error.message}"
         raise

@@ -25,22 +25,22 @@ Path = Sequence[str | int]
 """Where a value stands: names in objects, numbers in lists."""
 
 
-class Node(NamedTuple):
+class JsonNode(NamedTuple):
     """A value and where it stands: `text[start:end]`."""
 
     value: Any
     start: int
     end: int
-    inner: tuple[Member, ...] = ()
+    inner: tuple[JsonMember, ...] = ()
     """The members of an object, or the elements of a list."""
 
 
-class Member(NamedTuple):
+class JsonMember(NamedTuple):
     """One thing in an object or a list; in a list it has no name, and begins with its value."""
 
     name: str
     start: int
-    node: Node
+    node: JsonNode
 
 
 def read(text: str) -> Any:
@@ -85,7 +85,7 @@ def remove(text: str, path: Path) -> str:
     return text[: node.start + 1] + space + text[node.end - 1 :]
 
 
-def _with_last(text: str, node: Node, label: str, value: object) -> str:
+def _with_last(text: str, node: JsonNode, label: str, value: object) -> str:
     """TEXT with one more thing at the end of a container."""
     if not node.inner:
         return _with_first(text, node, label, value)
@@ -100,7 +100,7 @@ def _with_last(text: str, node: Node, label: str, value: object) -> str:
     return put + _dumped(put, value, len(put), is_wide) + text[last.node.end :]
 
 
-def _with_first(text: str, node: Node, label: str, value: object) -> str:
+def _with_first(text: str, node: JsonNode, label: str, value: object) -> str:
     """TEXT with the first thing in an empty container; the space in it stays before that."""
     if not _is_wide(text):
         put = f"{text[: node.end - 1]}{label}"
@@ -149,7 +149,7 @@ def _colon(text: str) -> str:
     return found[1] if found else ": "
 
 
-def _at(text: str, path: Path, kind: type = object) -> Node:
+def _at(text: str, path: Path, kind: type = object) -> JsonNode:
     """The value at PATH, which must be of a KIND."""
     node = _parsed(text)
     for number, step in enumerate(path):
@@ -175,14 +175,14 @@ def wrong_kind(value: object, kind: type, path: Path) -> JsonRefused:
     )
 
 
-def _position(node: Node, step: str | int) -> int:
+def _position(node: JsonNode, step: str | int) -> int:
     if isinstance(step, int):
         return range(len(node.inner))[step]
     return next(at for at, each in enumerate(node.inner) if each.name == step)
 
 
-def _parsed(text: str) -> Node:
-    scanner = _Scanner(text)
+def _parsed(text: str) -> JsonNode:
+    scanner = _JsonScanner(text)
     start = scanner.space(len(BOM) if text.startswith(BOM) else 0)
     node = scanner.value(start, 0)
     if scanner.space(node.end) != len(text):
@@ -190,7 +190,7 @@ def _parsed(text: str) -> Node:
     return node
 
 
-class _Scanner:
+class _JsonScanner:
     """Reads a text once and remembers where everything stands."""
 
     def __init__(self, text: str) -> None:
@@ -216,7 +216,7 @@ class _Scanner:
             column=column,
         )
 
-    def value(self, at: int, depth: int) -> Node:
+    def value(self, at: int, depth: int) -> JsonNode:
         """The value that begins at AT."""
         first = self._text[at : at + 1]
         if depth > DEEPEST:
@@ -225,7 +225,7 @@ class _Scanner:
             return self._container(at, depth, "}" if first == "{" else "]")
         if first == '"':
             found, end = self._string(at)
-            return Node(found, at, end)
+            return JsonNode(found, at, end)
         return self._scalar(at)
 
     def _string(self, at: int) -> tuple[str, int]:
@@ -235,17 +235,17 @@ class _Scanner:
         except json.JSONDecodeError as error:
             raise self.refused(at, "a text that does not end well") from error
 
-    def _scalar(self, at: int) -> Node:
+    def _scalar(self, at: int) -> JsonNode:
         for word, meaning in _WORDS.items():
             if self._text.startswith(word, at):
-                return Node(meaning, at, at + len(word))
+                return JsonNode(meaning, at, at + len(word))
         number = self._number.match(self._text, at)
         if number is None:
             raise self.refused(at, "no value" if at < len(self._text) else "the end comes too soon")
-        return Node(json.loads(number[0]), at, number.end())
+        return JsonNode(json.loads(number[0]), at, number.end())
 
-    def _container(self, at: int, depth: int, closing: str) -> Node:
-        inner: list[Member] = []
+    def _container(self, at: int, depth: int, closing: str) -> JsonNode:
+        inner: list[JsonMember] = []
         names: set[str] = set()
         end = self.space(at + 1)
         while self._text[end : end + 1] != closing:
@@ -256,17 +256,17 @@ class _Scanner:
             end = self.space(inner[-1].node.end)
         values = [each.node.value for each in inner]
         found = values if closing == "]" else {x.name: x.node.value for x in inner}
-        return Node(found, at, end + 1, tuple(inner))
+        return JsonNode(found, at, end + 1, tuple(inner))
 
-    def _member(self, at: int, depth: int, closing: str, others: set[str]) -> Member:
+    def _member(self, at: int, depth: int, closing: str, others: set[str]) -> JsonMember:
         if closing == "]":
-            return Member("", at, self.value(at, depth + 1))
+            return JsonMember("", at, self.value(at, depth + 1))
         if self._text[at : at + 1] != '"':
             raise self.refused(at, "no name in quotes")
         name, end = self._string(at)
         if name in others:
             raise self.refused(at, f"the name {name!r} for the second time")
-        return Member(name, at, self.value(self._expect(":", self.space(end)), depth + 1))
+        return JsonMember(name, at, self.value(self._expect(":", self.space(end)), depth + 1))
 
     def _expect(self, mark: str, at: int) -> int:
         if self._text[at : at + 1] != mark:

@@ -57,7 +57,7 @@ def forget_quiet(gitdir: Path) -> None:
         os.unlink(f"{gitdir}/gitmem/maintained")
 
 
-def looked_on(gitdir: Path) -> str:
+def last_snapshot_check(gitdir: Path) -> str:
     """The day on which somebody last looked for missing snapshots; empty if nobody has."""
     try:
         with open(f"{gitdir}/gitmem/looked", encoding="ascii") as file:
@@ -66,7 +66,7 @@ def looked_on(gitdir: Path) -> str:
         return ""
 
 
-def keep_look(gitdir: Path, day: str) -> None:
+def keep_snapshot_check(gitdir: Path, day: str) -> None:
     """Remember that a start has looked on DAY: one look a day is enough, also where it fails."""
     put(gitdir / "gitmem" / "looked", f"{day}\n".encode("ascii"))
 
@@ -88,7 +88,7 @@ def forget_refusal(gitdir: Path) -> None:
         os.unlink(f"{gitdir}/gitmem/migration-refused")
 
 
-def settled_day(gitdir: Path) -> str | None:
+def snapshot_gap(gitdir: Path) -> str | None:
     """The day after which snapshots may still be missing, older than the newest one; empty for the
     beginning of history. None where the newest snapshot is that day.
     """
@@ -101,12 +101,56 @@ def settled_day(gitdir: Path) -> str | None:
         return ""
 
 
-def keep_settled(gitdir: Path, day: str) -> None:
+def keep_snapshot_gap(gitdir: Path, day: str) -> None:
     """Remember DAY: newer snapshots are about to be made, and older days are left."""
     put(gitdir / "gitmem" / "settled", f"{day}\n".encode("ascii"))
 
 
-def forget_settled(gitdir: Path) -> None:
+def forget_snapshot_gap(gitdir: Path) -> None:
     """Forget it: no day is left."""
     with suppress(OSError):
         os.unlink(f"{gitdir}/gitmem/settled")
+
+
+OFFSETS_NAME = "imported"
+OFFSETS_FORM = 2
+MOST = 20_000
+"""Files that are remembered; those that were read last."""
+
+
+class Offset(NamedTuple):
+    """How far a file was read, and by what it is known to be the same one."""
+
+    offset: int
+    inode: int
+    head: str
+    """A digest of its beginning."""
+    since: float = 0.0
+    """What was said before that was passed over; 0 where nothing was."""
+    tail: str = ""
+    """A digest of what stands before the offset: who writes a file anew changes that."""
+
+
+def read_offsets(gitdir: Path) -> dict[str, Offset]:
+    """What is remembered, by the path of each file."""
+    import json  # the quiet path of a hook reads this module, but no offsets
+
+    try:
+        form, rows = json.loads((gitdir / "gitmem" / OFFSETS_NAME).read_bytes())
+        if form != OFFSETS_FORM:
+            return {}
+        return {path: _offset(*row) for path, row in rows}
+    except (OSError, ValueError, TypeError, OverflowError, RecursionError):
+        return {}
+
+
+def _offset(offset: int, inode: int, head: str, since: float, tail: str) -> Offset:
+    return Offset(int(offset), int(inode), str(head), float(since), str(tail))
+
+
+def keep_offsets(gitdir: Path, offsets: dict[str, Offset]) -> None:
+    """Remember it."""
+    import json
+
+    rows = list(offsets.items())[-MOST:]
+    put(gitdir / "gitmem" / OFFSETS_NAME, json.dumps([OFFSETS_FORM, rows]).encode())
