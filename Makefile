@@ -36,7 +36,7 @@ test: lint
 	$(IN_MEMORY) $(RUN) -m pytest -n 2
 
 test-slow: $(INSTALLED)
-	$(RUN) -m pytest -n 2 -m slow
+	GITMEM_TEST_STEPS=all $(RUN) -m pytest -n 2 -m 'slow or every_step'
 
 # GITMEM_TEST_HOSTS names a folder where the programs are installed already.
 test-hosts: $(INSTALLED) $(if $(GITMEM_TEST_HOSTS),,$(HOSTS_INSTALLED))

@@ -18,7 +18,15 @@ from gitmem.memory.recover.restore import restore
 from gitmem.memory.write.capture import capture
 from tests.faults.test_rotate_faults import POINTS, dying_at, opened
 from tests.support.editors import STYLES
-from tests.support.faults import Scene, assert_sound, copied, line, new_scene, tokens_in_history
+from tests.support.faults import (
+    Scene,
+    assert_sound,
+    copied,
+    line,
+    new_scene,
+    steps,
+    tokens_in_history,
+)
 from tests.support.processes import Crowd, Voice, alone
 from tests.support.shelves import DECISIONS, LAYOUT, OLD, SHELF, TEA, said
 
@@ -54,6 +62,7 @@ def scene_for(root: Path, deed: str) -> Scene:
     return scene
 
 
+@pytest.mark.every_step
 @pytest.mark.parametrize("deed", DEEDS)
 def test_kill_it_at_every_step_and_it_has_happened_whole_or_not_at_all(
     tmp_path: Path, deed: str
@@ -63,7 +72,8 @@ def test_kill_it_at_every_step_and_it_has_happened_whole_or_not_at_all(
     whole = copied(origin, tmp_path / "whole")
     alone(do_once, str(whole.root), deed)
     after, seen = whole.files(), set()
-    for step in range(1, 100):
+    tried = steps(1 if deed == "archive" else 4)
+    for step in tried:
         scene = copied(origin, tmp_path / f"store {step}")
         words = alone(do_once, str(scene.root), deed, step)
         if words[0][0] == "done":
@@ -76,15 +86,16 @@ def test_kill_it_at_every_step_and_it_has_happened_whole_or_not_at_all(
         assert again[0][0] in ("done", "refused")
         assert scene.files() == after
         assert_sound(scene)
-    assert seen == POINTS
+    assert seen == POINTS if tried.step == 1 else len(seen) > 1 and seen < POINTS
 
 
+@pytest.mark.every_step
 @pytest.mark.parametrize("deed", ["archive", "restore"])
 def test_an_edit_after_a_death_is_kept_and_no_line_is_lost(tmp_path: Path, deed: str) -> None:
     origin = scene_for(tmp_path / "origin", deed)
     with origin.opened() as group:
         expected = said(group.repository)
-    for step in range(1, 100):
+    for step in steps(3):
         scene = copied(origin, tmp_path / f"store {step}")
         if alone(do_once, str(scene.root), deed, step)[0][0] == "done":
             return

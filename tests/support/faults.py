@@ -28,6 +28,8 @@ POINTS = {*UNACKNOWLEDGED, "branch", "placed", "staged", "dropped"}
 ANYTHING_GOES = Allowed(shrink=True)
 LEFTOVER = re.compile(r"(^|/)(\.gitmem-[^/]*|[^/]+\.lock|index\.new|tmp_obj[^/]*)$")
 TOKEN = re.compile(rb"\btoken-[\w.-]+")
+EVERY_STEP = os.environ.get("GITMEM_TEST_STEPS") == "all"
+"""Read when it is imported: a test sees no setting of the person who runs it."""
 
 
 class Scene(NamedTuple):
@@ -173,6 +175,14 @@ def dying_at(voice: Voice, point: int | str) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     gitmem.store.fault_points.reached = reached
+
+
+def steps(every: int = 1) -> range:
+    """The numbers of the points at which to let a process die: one of EVERY so many.
+
+    `make test-slow` sets GITMEM_TEST_STEPS=all and tries all of them, whatever EVERY says.
+    """
+    return range(1, 100, 1 if EVERY_STEP else every)
 
 
 def fixed_clock() -> datetime:
