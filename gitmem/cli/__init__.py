@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gc
 import os
 import sys
@@ -14,20 +15,21 @@ def main() -> NoReturn:
     # Hardly anything that a command makes is garbage before it ends: 8 of 160 ms went into looking.
     gc.set_threshold(50_000, 20, 20)
     os.umask(0o077)  # whatever is made here is somebody's memory
-    if isinstance(sys.stdout, TextIOWrapper):
-        # A name that this terminal cannot show must not end a command that has done its work.
-        sys.stdout.reconfigure(errors="backslashreplace")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # A name that this terminal cannot show must not end a command that has done its work.
+            is_ascii = codecs.lookup(stream.encoding).name == "ascii"
+            stream.reconfigure(encoding="utf-8" if is_ascii else None, errors="backslashreplace")
     if sys.argv[1:] == ["--version"]:
         from gitmem import __version__
 
         print(f"gitmem {__version__}")
         sys.exit(0)
-    if "hook" in sys.argv[1:6]:
-        from gitmem.cli.hook import run
+    from gitmem.cli.plain import run
 
-        code = run(sys.argv[1:], os.environ)
-        if code is not None:
-            sys.exit(code)
+    code = run(sys.argv[1:], os.environ)
+    if code is not None:
+        sys.exit(code)
     from gitmem.cli.app import app
 
     app.main(prog_name="gitmem")

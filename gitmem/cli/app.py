@@ -1,122 +1,172 @@
-"""The application: which commands there are, each loaded only when it is called."""
+"""The application: click's commands, each made of its declaration when it is called."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache, wraps
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from gitmem import __version__
 from gitmem.cli import boundary
-from gitmem.cli.declare import CommandGroup
+from gitmem.cli.commands import COMMANDS, SECTIONS, declared
+from gitmem.cli.declare import (
+    CONTEXT,
+    GLOBAL_OPTIONS,
+    PARAMETERS,
+    Declared,
+    DeclaredGroup,
+    Parameter,
+    Whole,
+)
 from gitmem.cli.invocation import Invocation
+from gitmem.cli.plain import COMPLETE, HOOK
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-# Command -> its one line of help.
-SECTIONS = {
-    "Start": {
-        "init": "Create a store and a group",
-        "adopt": "Take an existing memory folder into a group",
-        "groups": "List, rename and remove groups",
-        "completion": "Print the completion script for a shell",
-    },
-    "Write": {
-        "write": "Write a file, or add to one, as one commit",
-        "edit": "Edit a file with your editor, then capture it",
-        "capture": "Commit edits made with ordinary tools",
-        "mv": "Move a file or a folder",
-        "move-entry": "Move an entry to another file",
-        "rm": "Move a file or a folder to the archive",
-        "archive": "Move entries and files to the archive, or list it",
-        "confirm": "Say that entries are still true",
-        "rotate": "Begin the log of a new day",
-        "consolidate": "Report what is too big, faded or past, and put it in order",
-        "compact": "Keep the summary of a session",
-        "rollup": "Roll up the days of a week, or the weeks of a month",
-        "snapshot": "Tag what memory holds today",
-        "transcript": "Keep what was said, and summarise it exactly once",
-        "migrate": "Bring old files into the form of the layout",
-    },
-    "Read": {
-        "inject": "Print what the model should see",
-        "search": "Find what memory holds, and what was said",
-        "memory": "Read and search just the files that the layout allows",
-        "read": "Print a file, as it is or was",
-        "list": "List the files, as they are or were",
-        "entries": "List entries: decisions, projects, preferences, ideas",
-        "freshness": "Show how long ago each entry was last touched",
-        "status": "Show the state of the group and what needs attention",
-        "log": "Show who did what, when and why",
-        "show": "Show one commit",
-        "diff": "Show what changed between two moments",
-        "snapshots": "List the snapshots",
-    },
-    "Agents": {
-        "install": "Wire gitmem into an agent host",
-        "doctor": "Say what is wired, what is not, and what would fail",
-        "link": "Say which group a project folder uses",
-        "hook": "Answer an event of an agent host",
-        "mcp": "Serve a group to an agent by MCP",
-        "memory-tool": "Answer one command of the Anthropic memory tool",
-        "schedule": "Let the machine call maintain every day",
-    },
-    "Repair": {
-        "restore": "Bring back an entry, a file, a folder or the whole group",
-        "undo": "Take back commits, and keep what came after",
-        "held": "Decide on edits that may not enter git",
-        "kept": "Bring back commits that left the branch",
-        "check": "Check a group for damage, and repair it",
-        "maintain": "Do everything that is due",
-        "lint": "Report secrets, duplicates and undated entries",
-    },
-}
-COMMANDS = {name: line for section in SECTIONS.values() for name, line in section.items()}
-
-# Module below gitmem.cli.commands -> its commands. Each is its attribute `<name>_command`.
-MODULES = {
-    "admin.adopt": ("adopt",),
-    "admin.check": ("check",),
-    "admin.completion": ("completion",),
-    "admin.groups": ("groups", "link"),
-    "admin.init": ("init",),
-    "curate.archive": ("archive",),
-    "curate.consolidate": ("consolidate",),
-    "curate.days": ("rotate", "snapshot", "snapshots"),
-    "curate.lint": ("lint",),
-    "curate.maintain": ("maintain",),
-    "curate.migrate": ("migrate",),
-    "curate.summaries": ("compact", "rollup"),
-    "entries.entries": ("confirm", "entries", "move-entry"),
-    "entries.freshness": ("freshness",),
-    "integrations.doctor": ("doctor",),
-    "integrations.hook": ("hook",),
-    "integrations.install": ("install",),
-    "integrations.schedule": ("schedule",),
-    "integrations.serve": ("mcp", "memory-tool"),
-    "read.files": ("list", "read"),
-    "read.inject": ("inject",),
-    "read.log": ("log",),
-    "read.search": ("memory", "search"),
-    "read.show": ("diff", "show"),
-    "read.status": ("status",),
-    "recover.held": ("held",),
-    "recover.kept": ("kept",),
-    "recover.restore": ("restore", "undo"),
-    "transcripts.transcript": ("transcript",),
-    "write.capture": ("capture",),
-    "write.edit": ("edit",),
-    "write.move": ("mv", "rm"),
-    "write.write": ("write",),
-}
-COMPLETE = "_GITMEM_COMPLETE"
-HOOK = "hook"
-"""The command that exits with 0 or 1 alone: an agent host takes a 2 for a veto."""
 VALUED = ("--store", "-g", "--group")
 FLAGS = ("--json", "-q", "--quiet")
+
+
+class _WithGlobals(click.Command):
+    """What commands and groups of commands share: the global options, listed apart."""
+
+    def __init__(self, *args: Any, **attributes: Any) -> None:
+        attributes.setdefault("context_settings", CONTEXT)
+        super().__init__(*args, **attributes)
+        self.globals = [made_parameter(each) for each in GLOBAL_OPTIONS]
+        self.params = [*self.params, *self.globals]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the command's own options, then those that every command has."""
+        apart = {id(each) for each in self.globals}
+        own = [each for each in self.get_params(ctx) if id(each) not in apart]
+        for title, options in (("Options", own), ("Global options", self.globals)):
+            records = [each.get_help_record(ctx) for each in options if _is_option(each)]
+            with formatter.section(title):
+                formatter.write_dl([each for each in records if each])
+
+
+def _is_option(parameter: click.Parameter) -> bool:
+    return isinstance(parameter, click.Option)
+
+
+class Command(_WithGlobals):
+    """A command of gitmem."""
+
+
+class CommandGroup(_WithGlobals, click.Group):
+    """A command with commands of its own."""
+
+    command_class = Command
+
+    def __init__(self, *args: Any, **attributes: Any) -> None:
+        attributes.setdefault("subcommand_metavar", "[COMMAND] [ARGS]...")
+        super().__init__(*args, **attributes)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands first: they are what one looks for."""
+        self.format_commands(ctx, formatter)
+        super().format_options(ctx, formatter)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands as they are declared."""
+        return list(self.commands)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command, or say which ones are spelled alike."""
+        known = self.list_commands(ctx)
+        if args[0] not in known and not args[0].startswith("-") and not ctx.resilient_parsing:
+            raise _no_such_command(ctx, args[0], known)
+        return super().resolve_command(ctx, args)
+
+
+def _no_such_command(ctx: click.Context, name: str, known: Sequence[str]) -> click.UsageError:
+    from difflib import get_close_matches  # only after a typo
+
+    near = get_close_matches(name, known)
+    meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+    return click.UsageError(f"there is no command {name!r}{meant}", ctx)
+
+
+class TextCommand(Command):
+    """A command whose arguments may be whole texts.
+
+    A text that begins with a dash (`- milk`, a `---` of frontmatter) is no option: none of ours has
+    a blank in its name.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put such texts where no option is looked for."""
+        end = (*args, "--").index("--")
+        options, texts = self._parted(args[:end])
+        rest = [*texts, *args[end + 1 :]]
+        return super().parse_args(ctx, [*options, "--", *rest] if rest else options)
+
+    def _parted(self, args: list[str]) -> tuple[list[str], list[str]]:
+        valued = {
+            name
+            for each in self.params
+            if isinstance(each, click.Option) and not each.is_flag
+            for name in each.opts
+        }
+        options: list[str] = []
+        texts: list[str] = []
+        for arg in args:
+            is_value = bool(options) and options[-1] in valued
+            (texts if _is_text(arg) and not is_value else options).append(arg)
+        return options, texts
+
+
+def _is_text(arg: str) -> bool:
+    name = arg.partition("=")[0]
+    return arg.startswith("-") and (arg.startswith("---") or any(map(str.isspace, name)))
+
+
+def made_parameter(declared: Parameter) -> click.Parameter:
+    """What click knows of a parameter that is declared as data."""
+    attributes = dict(declared.attributes)
+    if isinstance(attributes.get("type"), Whole):
+        attributes["type"] = click.IntRange(*attributes["type"])
+    kind = click.Option if declared.is_option else click.Argument
+    return kind(declared.names, **attributes)
+
+
+@cache
+def made_command(declared: Declared) -> click.Command:
+    """What click knows of a command that is declared as data."""
+    attributes = dict(declared.attributes)
+    kind: type[click.Command] = attributes.pop("cls", Command)
+    if declared.takes_texts:
+        kind = TextCommand
+    if isinstance(declared, DeclaredGroup):
+        kind = CommandGroup
+        attributes["commands"] = {each.name: made_command(each) for each in declared.commands}
+        attributes["invoke_without_command"] = True
+    parameters = [
+        made_parameter(each) if isinstance(each, Parameter) else each
+        for each in declared.parameters
+    ]
+    return click.command(declared.name, kind, params=parameters, **attributes)(_called(declared))
+
+
+def _called(declared: Declared) -> Callable[..., Any]:
+    """The function of a command as click calls it."""
+
+    @wraps(declared.function)
+    def run(**values: Any) -> Any:
+        context = click.get_current_context()
+        if context.invoked_subcommand is None:
+            return declared.function(context.obj, **values)
+        return None
+
+    run.__dict__.pop(PARAMETERS, None)
+    return run
 
 
 class App(CommandGroup):
@@ -130,12 +180,7 @@ class App(CommandGroup):
         """Load one command."""
         if cmd_name not in COMMANDS:
             return None
-        from importlib import import_module
-
-        module = next(module for module, names in MODULES.items() if cmd_name in names)
-        loaded = import_module(f"gitmem.cli.commands.{module}")
-        found: click.Command = getattr(loaded, f"{cmd_name.replace('-', '_')}_command")
-        return found
+        return made_command(declared(cmd_name))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what the table says, without loading a command."""

@@ -8,10 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from gitmem import errors
-from gitmem.cli.style import visible
+from gitmem.cli.style import echo, visible
 
 if TYPE_CHECKING:
     from gitmem.cli.invocation import Invocation
@@ -41,9 +39,6 @@ EXIT_CODES: dict[type[BaseException], int] = {
     errors.Damaged: DAMAGED,
     errors.StorageFailed: DAMAGED,
     errors.GitmemError: UNEXPECTED,
-    click.UsageError: USAGE,
-    click.ClickException: UNEXPECTED,
-    click.Abort: INTERRUPTED,
     KeyboardInterrupt: INTERRUPTED,
     OSError: DAMAGED,
     BaseException: UNEXPECTED,
@@ -60,7 +55,16 @@ DETAILS = {
 
 def exit_code(kind: type[BaseException]) -> int:
     """The exit code of an error: that of the nearest of its bases that the table names."""
-    return next(EXIT_CODES[base] for base in kind.__mro__ if base in EXIT_CODES)
+    known = {**EXIT_CODES, **_click_codes()}
+    return next(known[base] for base in kind.__mro__ if base in known)
+
+
+def _click_codes() -> Mapping[type[BaseException], int]:
+    """The exit codes of click's errors; nothing raises one unless click is loaded."""
+    click = sys.modules.get("click")
+    if click is None:
+        return {}
+    return {click.UsageError: USAGE, click.ClickException: UNEXPECTED, click.Abort: INTERRUPTED}
 
 
 def slug_code(slug: str) -> int:
@@ -122,13 +126,13 @@ def _report(error: BaseException, args: Sequence[str], call: Invocation) -> None
     if call.flags.json or "--json" in args[: (*args, "--").index("--")]:
         from gitmem.cli.render import document
 
-        click.echo(document({"error": facts}, call.typed))
+        echo(document({"error": facts}, call.typed))
         return
     for label in ("message", "hint"):
         if facts[label]:
             # What another library said may have several lines, which nobody may forge.
             text = " ".join(filter(None, map(str.strip, str(facts[label]).split("\n"))))
-            click.echo(f"{LABELS[label]}: {visible(text)}", err=True)
+            echo(f"{LABELS[label]}: {visible(text)}", err=True)
     if facts["code"] in DETAILS:
         from importlib import import_module
 
@@ -154,10 +158,10 @@ def described(error: BaseException) -> Mapping[str, Any]:
             "message": error.message,
             "hint": error.hint,
         }
-    if isinstance(error, click.ClickException):
-        return _described("usage", error.format_message(), _where_to_read(error))
-    if isinstance(error, click.Abort | KeyboardInterrupt):
+    if exit_code(type(error)) == INTERRUPTED:
         return _described("interrupted", "interrupted", "")
+    if isinstance(error, tuple(_click_codes())):
+        return _usage_error(error)
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         message = f"{where}{error.strerror or error}"
@@ -170,10 +174,11 @@ def _described(code: str, message: str, hint: str) -> Mapping[str, Any]:
     return {"code": code, "message": message, "hint": hint}
 
 
-def _where_to_read(error: click.ClickException) -> str:
-    hint = getattr(error, "hint", "")
+def _usage_error(error: Any) -> Mapping[str, Any]:
+    """What there is to say about an error of click's."""
     context = getattr(error, "ctx", None)
-    hint = hint or (f"see `{context.command_path} --help`" if context else "")
-    if isinstance(error, click.NoSuchOption) and not error.option_name.startswith("--"):
+    hint = getattr(error, "hint", "") or (f"see `{context.command_path} --help`" if context else "")
+    unknown = isinstance(error, sys.modules["click"].NoSuchOption)
+    if unknown and not error.option_name.startswith("--"):
         hint += "; write a file name that begins with a dash as ./-NAME"
-    return hint
+    return _described("usage", error.format_message(), hint)

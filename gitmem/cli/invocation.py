@@ -6,20 +6,19 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from functools import cached_property
 from time import monotonic
 from typing import TYPE_CHECKING
 
-import click
-
 from gitmem.cli.settings import Flags, Settings, resolve
-from gitmem.cli.style import Style, visible
+from gitmem.cli.style import Style, echo, visible
 from gitmem.errors import BadInput
 from gitmem.model.hints import Call, Hint, Option, as_command, as_option, rendered
 from gitmem.model.text.format import quoted
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from gitmem.memory.clock import Clock
     from gitmem.memory.group import Group, Store, Who
 
@@ -129,7 +128,7 @@ class Invocation:
     def _warn(self, group: Group) -> None:
         """Say what was damaged on the way, also to who wants it quiet: the answer may lack it."""
         for each in group.damage:
-            click.echo(f"warning: {visible(self.addressed(each))}", err=True)
+            echo(f"warning: {visible(self.addressed(each))}", err=True)
 
     @property
     def _damage(self) -> list[str]:
@@ -144,15 +143,15 @@ class Invocation:
 
             more = {name: found for name, found in self._mended.items() if found} | more
             told = {"damage": self._damage} if self._damage else {}
-            click.echo(document(result, self.typed, **more, **told))
+            echo(document(result, self.typed, **more, **told))
         elif data or not self.settings.quiet:
             for line in lines:
-                click.echo(self.style.line(line))
+                echo(self.style.line(line))
 
     def details(self, lines: Iterable[str]) -> None:
         """Print what belongs to an error that was just reported."""
         for line in lines:
-            click.echo(self.style.line(line))
+            echo(self.style.line(line))
 
     def addressed(self, text: str, group: str = "") -> str:
         """TEXT whose `gitmem` commands name the store and group that this call named, or GROUP."""
@@ -165,7 +164,7 @@ class Invocation:
         import re
         from shlex import quote
 
-        from gitmem.cli.app import COMMANDS
+        from gitmem.cli.commands import COMMANDS
 
         def typed(found: re.Match[str]) -> str:
             rest = found[2]  # a command that names its group is meant for that one
@@ -202,7 +201,7 @@ class Invocation:
     def remark(self, text: str) -> None:
         """Say something on the side; a document has it in its fields."""
         if not (self.settings.quiet or self.settings.json):
-            click.echo(f"note: {visible(self.addressed(text))}", err=True)
+            echo(f"note: {visible(self.addressed(text))}", err=True)
 
     def confirm(self, question: str, *, doing: str, again: str, declined: str) -> bool:
         """Ask the person at the terminal; where there is none, only --yes is an answer.
@@ -211,7 +210,9 @@ class Invocation:
         """
         if sys.stdin is None or not sys.stdin.isatty():
             raise BadInput(f"{doing} needs --yes", hint=f"repeat with --yes: `{again}`")
-        agreed = click.confirm(self.style.line(question), err=True)
+        from click import confirm
+
+        agreed = confirm(self.style.line(question), err=True)
         if not agreed:
             self.answer({"declined": True}, [declined])
         return agreed
@@ -245,11 +246,13 @@ class _Meter:
 
 
 def _draw(text: str) -> None:
-    click.echo(f"\r\x1b[K{text}", nl=False, err=True)
+    echo(f"\r\x1b[K{text}", err=True, end="")
 
 
 def ago(then: datetime, now: datetime) -> str:
     """How long ago THEN was, in the time zone of NOW."""
+    from datetime import UTC
+
     from gitmem.model.moments import age
 
     return age(then, now, now.tzinfo or UTC)

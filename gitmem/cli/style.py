@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 Paint = Callable[[str], str]
@@ -63,8 +63,23 @@ class Style:
         """
         if text.isprintable():
             return text
+        import re
+
         parts = re.split(PAINTS, text) if self.colour else [text]
         return "".join(part if number % 2 else _tabbed(part) for number, part in enumerate(parts))
+
+
+def echo(text: str | bytes, *, err: bool = False, end: str = "\n") -> None:
+    """Print TEXT at once, so that answers and remarks keep their order."""
+    stream = sys.stderr if err else sys.stdout
+    if stream is None:
+        return  # closed by the caller, as with `>&-`
+    if isinstance(text, bytes):
+        stream.flush()
+        stream.buffer.write(text + end.encode())
+    else:
+        stream.write(text + end)
+    stream.flush()
 
 
 def plain(text: str) -> str:

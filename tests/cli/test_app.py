@@ -9,7 +9,8 @@ import click
 import pytest
 
 import gitmem as package
-from gitmem.cli.app import COMMANDS, MODULES, app
+from gitmem.cli.app import app
+from gitmem.cli.commands import COMMANDS, MODULES
 from tests.support.cli import Run, run_gitmem
 from tests.support.samples import narrow
 

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from gitmem.cli.app import COMMANDS
+from gitmem.cli.commands import COMMANDS
 from tests.support.cli import Run
 
 

@@ -16,7 +16,7 @@ from unicodedata import category
 import pytest
 
 import gitmem.cli
-from gitmem.cli.app import COMMANDS
+from gitmem.cli.commands import COMMANDS
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import PAINTS, Style
 from tests.support.cli import Run, Said

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gitmem.cli.app import COMMANDS
 from gitmem.cli.boundary import MEANINGS
+from gitmem.cli.commands import COMMANDS
 from gitmem.cli.reference import reference
 from gitmem.cli.settings import VARIABLES
 

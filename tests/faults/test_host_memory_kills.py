@@ -35,7 +35,8 @@ NEWER = INDEX + "- [New](new.md)\n"
 
 def dying_command(voice: Voice, arguments: list[str], home: str, step: int) -> None:
     """Run a command that dies before its STEP-th change; without a STEP it lives."""
-    from gitmem.cli.app import COMMANDS, app
+    from gitmem.cli.app import app
+    from gitmem.cli.commands import COMMANDS
     from gitmem.integrations.install import install as wiring
 
     del wiring  # imported now, so that no step is one of Python's own

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from click import Context, Group
 
-from gitmem.cli.app import COMMANDS, app
+from gitmem.cli.app import app
+from gitmem.cli.commands import COMMANDS
 from gitmem.errors import JsonRefused
 from gitmem.integrations.install import files
 from gitmem.integrations.install.parts.permissions import VERBS, put_rules, take_rules

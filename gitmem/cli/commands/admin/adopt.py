@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gitmem.cli.declare import as_somebody, named, not_empty
+from gitmem.cli.declare import argument, as_somebody, named, not_empty, option
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import visible
@@ -28,10 +28,10 @@ SECRET = "secret: "
 
 
 @declare("adopt")
-@click.argument("folder", metavar="DIR", type=click.Path(), callback=not_empty)
+@argument("folder", metavar="DIR", type=click.Path(), callback=not_empty)
 @named("--layout", metavar="NAME", help="What kind of memory it is, where it cannot be recognised")
-@click.option("--in-place", is_flag=True, help="Make DIR itself the group's work tree")
-@click.option("--dry-run", is_flag=True, help="Only say what would be done")
+@option("--in-place", is_flag=True, help="Make DIR itself the group's work tree")
+@option("--dry-run", is_flag=True, help="Only say what would be done")
 @as_somebody
 def adopt_command(
     call: Invocation, folder: str, layout: str | None, in_place: bool, dry_run: bool

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from gitmem.cli import boundary
 from gitmem.cli.declare import command as declare
+from gitmem.cli.declare import option
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import visible
 from gitmem.model.text.format import counted
@@ -23,14 +22,14 @@ REPAIR = "gitmem check --repair"
 
 
 @declare("check")
-@click.option(
+@option(
     "--repair", is_flag=True, help="Repair what can be repaired; damaged files go to quarantine"
 )
-@click.option("--full", is_flag=True, help="Read the whole history again, not only new commits")
-@click.option("--staged", is_flag=True, help="Check only what `git commit` would commit")
-@click.option("--index", metavar="FILE", hidden=True)  # git has another one for `commit -a`
-@click.option("--message", metavar="FILE", help="Check only the commit message in FILE")
-@click.option(
+@option("--full", is_flag=True, help="Read the whole history again, not only new commits")
+@option("--staged", is_flag=True, help="Check only what `git commit` would commit")
+@option("--index", metavar="FILE", hidden=True)  # git has another one for `commit -a`
+@option("--message", metavar="FILE", help="Check only the commit message in FILE")
+@option(
     "--acknowledge",
     metavar="ID",
     multiple=True,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from gitmem.cli.declare import argument
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import text_lines
@@ -12,7 +13,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 @declare("completion")
-@click.argument("shell", type=click.Choice(SHELLS))
+@argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def completion_command(context: click.Context, call: Invocation, shell: str) -> None:
     """Print the completion script for a shell
@@ -25,7 +26,7 @@ def completion_command(context: click.Context, call: Invocation, shell: str) -> 
     """
     from click.shell_completion import get_completion_class
 
-    from gitmem.cli.app import COMPLETE
+    from gitmem.cli.plain import COMPLETE
 
     made_by = get_completion_class(shell)
     if made_by is None:

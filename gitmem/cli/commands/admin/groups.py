@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gitmem.cli.declare import argument, group, option
 from gitmem.cli.declare import command as declare
-from gitmem.cli.declare import group
 from gitmem.cli.invocation import Invocation, ago
 from gitmem.cli.style import columns, plain, visible
 from gitmem.errors import BadInput
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 
 @group("groups")
-@click.pass_context
-def groups_command(context: click.Context, call: Invocation) -> None:
+def groups_command(call: Invocation) -> None:
     """List, rename and remove groups
 
     \b
@@ -35,8 +34,7 @@ def groups_command(context: click.Context, call: Invocation) -> None:
       gitmem groups rename research library
       gitmem groups remove scratch --yes
     """
-    if context.invoked_subcommand is None:
-        _list(call)
+    _list(call)
 
 
 def _list(call: Invocation) -> None:
@@ -86,8 +84,8 @@ def list_(call: Invocation) -> None:
 
 
 @groups_command.declare("rename")
-@click.argument("old")
-@click.argument("new")
+@argument("old")
+@argument("new")
 def rename(call: Invocation, old: str, new: str) -> None:
     """Give a group another name; files and history go with it
 
@@ -104,8 +102,8 @@ def rename(call: Invocation, old: str, new: str) -> None:
 
 
 @groups_command.declare("remove")
-@click.argument("name")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation")
+@argument("name")
+@option("--yes", is_flag=True, help="Do not ask for confirmation")
 def remove(call: Invocation, name: str, yes: bool) -> None:
     """Move a group, files and history, to the store's trash
 
@@ -152,8 +150,8 @@ def _now_at(call: Invocation, removed: GroupRemoved, folder: str) -> str:
 
 
 @declare("link")
-@click.argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
-@click.option("--remove", is_flag=True, help="Let the folder use no group of its own")
+@argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
+@option("--remove", is_flag=True, help="Let the folder use no group of its own")
 def link_command(call: Invocation, *, folder: Path | None, remove: bool) -> None:
     """Say which group a project folder uses
 

@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from gitmem.cli.declare import as_somebody
+from gitmem.cli.declare import as_somebody, option
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import visible
@@ -22,10 +20,10 @@ STANDARD = "standard"
 
 
 @declare("init")
-@click.option(
+@option(
     "--worktree", metavar="DIR", help="Keep the files here, where an agent already has its memory"
 )
-@click.option(
+@option(
     "--layout",
     metavar="NAME",
     help="standard (the default), zylos, arizuko, soul, nano, claude-code, ./folder, or none",

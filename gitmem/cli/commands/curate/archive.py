@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-import click
-
 from gitmem.cli.changes import remark_found
-from gitmem.cli.declare import allow_policy, as_somebody, path_argument, reason
+from gitmem.cli.declare import allow_policy, as_somebody, option, path_argument, reason
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation, ago
 from gitmem.cli.style import columns, short, visible
@@ -23,8 +21,8 @@ if TYPE_CHECKING:
 
 @declare("archive")
 @path_argument("things", metavar="[ADDRESS|PATH]...", nargs=-1)
-@click.option("--list", "listing", is_flag=True, help="Show what is in the archive")
-@click.option("--dry-run", is_flag=True, help="Only say what would be moved")
+@option("--list", "listing", is_flag=True, help="Show what is in the archive")
+@option("--dry-run", is_flag=True, help="Only say what would be moved")
 @reason
 @as_somebody
 @allow_policy

@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from gitmem.cli.changes import file_lines, remark_found
 from gitmem.cli.commands.curate.report import decision_lines, report_lines, seed_report
-from gitmem.cli.declare import as_somebody, at, named, reason
+from gitmem.cli.declare import as_somebody, at, named, option, reason
 from gitmem.cli.declare import command as declare
 from gitmem.cli.input import STDIN, read_stdin
 from gitmem.cli.invocation import Invocation
@@ -27,12 +25,12 @@ SEED = "seed"
 
 
 @declare("consolidate")
-@click.option("--apply", is_flag=True, help="Archive old logs, and entries that are past and faded")
+@option("--apply", is_flag=True, help="Archive old logs, and entries that are past and faded")
 @named("--plan", metavar="FILE", help="Carry out decisions, NDJSON; - for standard input")
-@click.option("--dry-run", is_flag=True, help="Only say what would be done")
+@option("--dry-run", is_flag=True, help="Only say what would be done")
 @named("--base", metavar="COMMIT", help="The commit that the plan is about")
 @named("--keys", metavar="seed", help="Give the JSON report the keys of zylos' consolidate.js")
-@click.option("--skip-changed", is_flag=True, help="Leave out decisions on what changed since")
+@option("--skip-changed", is_flag=True, help="Leave out decisions on what changed since")
 @at
 @reason
 @as_somebody

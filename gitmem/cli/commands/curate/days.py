@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import click
-
 from gitmem.cli.changes import remark_found
-from gitmem.cli.declare import as_somebody, reason
+from gitmem.cli.declare import Whole, as_somebody, option, reason
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation, ago
 from gitmem.cli.style import columns, plain, short, visible
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @declare("snapshot")
-@click.option("--force", is_flag=True, help="Also if there is one of today, which is kept as -1")
+@option("--force", is_flag=True, help="Also if there is one of today, which is kept as -1")
 @reason
 @as_somebody
 def snapshot_command(call: Invocation, force: bool, reason: str) -> None:
@@ -65,9 +63,7 @@ def _snapshot_lines(call: Invocation, done: Snapshotted) -> Iterator[str]:
 
 
 @declare("snapshots")
-@click.option(
-    "-n", "--limit", metavar="N", type=click.IntRange(min=0), default=0, help="The newest N"
-)
+@option("-n", "--limit", metavar="N", type=Whole(0), default=0, help="The newest N")
 def snapshots_command(call: Invocation, limit: int) -> None:
     """List the snapshots
 

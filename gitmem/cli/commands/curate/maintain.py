@@ -6,10 +6,8 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-import click
-
 from gitmem.cli import boundary
-from gitmem.cli.declare import as_somebody
+from gitmem.cli.declare import as_somebody, option
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import columns, plain, visible
@@ -21,8 +19,8 @@ if TYPE_CHECKING:
 
 
 @declare("maintain")
-@click.option("--all", "everywhere", is_flag=True, help="Every group of the store, one by one")
-@click.option("--dry-run", is_flag=True, help="Only say what is due")
+@option("--all", "everywhere", is_flag=True, help="Every group of the store, one by one")
+@option("--dry-run", is_flag=True, help="Only say what is due")
 @as_somebody
 def maintain_command(call: Invocation, everywhere: bool, dry_run: bool) -> int:
     """Do everything that is due

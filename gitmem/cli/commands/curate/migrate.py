@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import click
-
 from gitmem.cli.changes import remark_found
-from gitmem.cli.declare import as_somebody, reason
+from gitmem.cli.declare import as_somebody, option, reason
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import short, visible
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @declare("migrate")
-@click.option("--dry-run", is_flag=True, help="Only say what would be done")
+@option("--dry-run", is_flag=True, help="Only say what would be done")
 @reason
 @as_somebody
 def migrate_command(call: Invocation, dry_run: bool, reason: str) -> None:

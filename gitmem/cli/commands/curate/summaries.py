@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from gitmem.cli.changes import remark_found
 from gitmem.cli.declare import (
-    TextCommand,
     allow_markers,
     allow_secret,
+    argument,
     as_somebody,
     named,
     not_empty,
+    option,
     reason,
 )
 from gitmem.cli.declare import command as declare
@@ -34,16 +33,16 @@ ROLLUP_EXAMPLE = "for example `... | gitmem rollup week 2026-W07 --summary TEXT 
 ASK = f"see what is due with `gitmem rollup --due`; {ROLLUP_EXAMPLE}"
 
 
-@declare("rollup", cls=TextCommand)
-@click.argument("type", required=False, callback=not_empty, metavar="[week|month]")
-@click.argument("period", required=False, callback=not_empty)
-@click.argument("text", required=False)
-@click.option("--due", is_flag=True, help="List what is over and has no summary yet")
-@click.option("--no-text", is_flag=True, help="With --due: leave out the texts of the pages")
+@declare("rollup", takes_texts=True)
+@argument("type", required=False, callback=not_empty, metavar="[week|month]")
+@argument("period", required=False, callback=not_empty)
+@argument("text", required=False)
+@option("--due", is_flag=True, help="List what is over and has no summary yet")
+@option("--no-text", is_flag=True, help="With --due: leave out the texts of the pages")
 @named("--layer", metavar="NAME", help="The journal that is meant")
-@click.option("--summary", metavar="TEXT", help="The one line that a prompt shows")
+@option("--summary", metavar="TEXT", help="The one line that a prompt shows")
 @named("--if-match", metavar="DIGEST", help="Fail unless these are the pages")
-@click.option("--dry-run", is_flag=True, help="Only say what would be done")
+@option("--dry-run", is_flag=True, help="Only say what would be done")
 @named("--id", "operation", metavar="ID", help="Recognise a retry by this id")
 @allow_secret
 @allow_markers
@@ -195,8 +194,8 @@ COMPACT_EXAMPLE = "for example `... | gitmem compact`, or `gitmem compact --summ
 
 
 @declare("compact")
-@click.option("--summary", metavar="TEXT", help="What the next session has to know; - is stdin")
-@click.option("--daily", is_flag=True, help="Into the file of the day instead")
+@option("--summary", metavar="TEXT", help="What the next session has to know; - is stdin")
+@option("--daily", is_flag=True, help="Into the file of the day instead")
 @named("--at", metavar="TIME", help="When it was compacted, if not now")
 @named("--id", "operation", metavar="ID", help="Recognise a retry by this id")
 @allow_secret

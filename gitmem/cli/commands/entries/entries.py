@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import click
-
 from gitmem.cli.changes import remark_found
 from gitmem.cli.declare import (
     allow_policy,
+    argument,
     as_somebody,
     at,
     fields_of,
     named,
     not_empty,
+    option,
     path_argument,
     reason,
 )
@@ -33,7 +33,7 @@ WRITE = 'gitmem write {path} --entry "TITLE" --set Status=active'
 
 
 @declare("entries")
-@click.argument("path", required=False, default="")
+@argument("path", required=False, default="")
 @named("--status", metavar="STATUS", default=None, help="Only those with this status")
 @at
 def entries_command(call: Invocation, path: str, status: str | None, at: str | None) -> None:
@@ -117,9 +117,9 @@ def _confirmed_lines(call: Invocation, done: Confirmed) -> Iterator[str]:
 
 
 @declare("move-entry")
-@click.argument("address", callback=not_empty)
-@click.argument("target", callback=not_empty)
-@click.option("--set", "fields", metavar="FIELD=VALUE", multiple=True, help="Set it on the way")
+@argument("address", callback=not_empty)
+@argument("target", callback=not_empty)
+@option("--set", "fields", metavar="FIELD=VALUE", multiple=True, help="Set it on the way")
 @reason
 @as_somebody
 @allow_policy

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import click
-
-from gitmem.cli.declare import at, named
+from gitmem.cli.declare import argument, at, named, option
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import Paint, columns, plain, short, visible
@@ -23,9 +21,9 @@ BARS = {"active": "####", "aging": "###.", "fading": "##..", "stale": "#..."}
 
 
 @declare("freshness")
-@click.argument("path", required=False, default="")
+@argument("path", required=False, default="")
 @named("--state", metavar="STATE,...", default=None, help="Only those in these states")
-@click.option("--lines", is_flag=True, help="Each line of the file PATH, as `git blame -w` has it")
+@option("--lines", is_flag=True, help="Each line of the file PATH, as `git blame -w` has it")
 @at
 def freshness_command(
     call: Invocation, path: str, state: str | None, lines: bool, at: str | None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gitmem.cli import boundary
+from gitmem.cli.declare import argument, option
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import columns, visible
@@ -29,29 +30,27 @@ LEAVE = "leave it out"
 
 
 @declare("install")
-@click.argument("host", type=click.Choice((*HOSTS, GIT_HOOK)))
-@click.option("--scope", type=click.Choice(("user", "project")), help="Whose settings  [user]")
-@click.option("--mcp/--no-mcp", default=None, help="Also the MCP server, or no longer")
-@click.option(
-    "--on-prompt/--no-on-prompt", default=None, help="Also answer each prompt, or no longer"
-)
-@click.option(
+@argument("host", type=click.Choice((*HOSTS, GIT_HOOK)))
+@option("--scope", type=click.Choice(("user", "project")), help="Whose settings  [user]")
+@option("--mcp/--no-mcp", default=None, help="Also the MCP server, or no longer")
+@option("--on-prompt/--no-on-prompt", default=None, help="Also answer each prompt, or no longer")
+@option(
     "--permissions/--no-permissions",
     default=None,
     help="Let the model use memory without asking, or no longer  [--permissions]",
 )
-@click.option(
+@option(
     "--host-memory/--keep-host-memory",
     default=None,
     help="Put the memory that the host writes by itself under history (default), or leave it alone",
 )
-@click.option(
+@option(
     "--replace",
     is_flag=True,
     help="Take the place of another memory system's hooks, section and skills of the same name",
 )
-@click.option("--uninstall", is_flag=True, help="Take it out, and leave the files as they were")
-@click.option("--dry-run", is_flag=True, help="Only show what would change")
+@option("--uninstall", is_flag=True, help="Take it out, and leave the files as they were")
+@option("--dry-run", is_flag=True, help="Only show what would change")
 def install_command(
     call: Invocation,
     *,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gitmem.cli import boundary
-from gitmem.cli.declare import as_somebody, group
+from gitmem.cli.declare import argument, as_somebody, group, option
 from gitmem.cli.invocation import Invocation, ago
 from gitmem.cli.settings import Flags, resolve
 from gitmem.cli.style import columns, plain, text_lines, visible
@@ -22,17 +22,16 @@ if TYPE_CHECKING:
     from gitmem.integrations.schedule.schedule import LastRun, Ran, Scheduler, ScheduleStatus
 
 
-backend_option = click.option(
+backend_option = option(
     "--backend",
     type=click.Choice(["systemd", "cron"]),
     help="Who keeps the time  [default: systemd where it runs for this user, else cron]",
 )
-dry_run_option = click.option("--dry-run", is_flag=True, help="Only show what would change")
+dry_run_option = option("--dry-run", is_flag=True, help="Only show what would change")
 
 
 @group("schedule")
-@click.pass_context
-def schedule_command(context: click.Context, call: Invocation) -> None:
+def schedule_command(call: Invocation) -> None:
     """Let the machine call maintain every day
 
     At 00:00 logs rotate, at 23:00 everything that is due is done, the snapshot of the day included,
@@ -47,8 +46,7 @@ def schedule_command(context: click.Context, call: Invocation) -> None:
       gitmem schedule status
       gitmem schedule tasks context-check
     """
-    if context.invoked_subcommand is None:
-        _status(call, None)
+    _status(call, None)
 
 
 @schedule_command.declare("print")
@@ -133,7 +131,7 @@ def status(call: Invocation, backend: str | None) -> None:
 
 
 @schedule_command.declare("tasks")
-@click.argument("name", type=click.Choice(TASKS), required=False)
+@argument("name", type=click.Choice(TASKS), required=False)
 def tasks(call: Invocation, name: str | None) -> None:
     """List the tasks for an agent's own scheduler
 
@@ -170,7 +168,7 @@ def tasks(call: Invocation, name: str | None) -> None:
 
 
 @schedule_command.declare("run")
-@click.argument("job", type=click.Choice(NAMES))
+@argument("job", type=click.Choice(NAMES))
 @as_somebody
 def run(call: Invocation, job: str) -> int:
     """Do one job in every group in which it is due

@@ -5,9 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-import click
-
-from gitmem.cli.declare import as_somebody
+from gitmem.cli.declare import as_somebody, option
 from gitmem.cli.declare import command as declare
 from gitmem.cli.input import read_stdin
 from gitmem.cli.invocation import Invocation
@@ -79,8 +77,8 @@ MEMORY_TOOL_EXAMPLE = (
 
 
 @declare("memory-tool")
-@click.option("--overwrite", is_flag=True, help="Let create replace a file that exists")
-@click.option("--allow-shrink", is_flag=True, help="Let a change remove most of a file")
+@option("--overwrite", is_flag=True, help="Let create replace a file that exists")
+@option("--allow-shrink", is_flag=True, help="Let a change remove most of a file")
 @as_somebody
 def memory_tool_command(call: Invocation, overwrite: bool, allow_shrink: bool) -> None:
     """Answer one command of the Anthropic memory tool

@@ -5,9 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-import click
-
-from gitmem.cli.declare import at, path_argument
+from gitmem.cli.declare import argument, at, option, path_argument
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import visible
@@ -50,8 +48,8 @@ def show_file(call: Invocation, found: Read) -> None:
 
 
 @declare("list")
-@click.argument("glob", required=False, default="")
-@click.option("-l", "--long", is_flag=True, help="With sizes and blob ids")
+@argument("glob", required=False, default="")
+@option("-l", "--long", is_flag=True, help="With sizes and blob ids")
 @at
 def list_command(call: Invocation, glob: str, long: bool, at: str | None) -> None:
     """List the files, as they are or were

@@ -6,9 +6,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import click
-
-from gitmem.cli.declare import at, named
+from gitmem.cli.declare import at, named, option
 from gitmem.cli.declare import command as declare
 from gitmem.cli.input import STDIN, read_stdin
 from gitmem.cli.invocation import Invocation
@@ -25,18 +23,18 @@ HELD = "not shown, because it may not enter git: {}; decide with: gitmem held"
 
 @declare("inject")
 @named("--user", metavar="ID", help="Who is spoken to")
-@click.option("--user-mode", metavar="MODE", default="", help="full, pointer or none")
-@click.option("--prompt", metavar="TEXT", help="Add what fits this prompt; - is stdin")
-@click.option("--top", metavar="K", type=int, help="With a prompt: at most so many passages (8)")
-@click.option("--chars", metavar="N", type=int, help="With a prompt: at most so many characters")
+@option("--user-mode", metavar="MODE", default="", help="full, pointer or none")
+@option("--prompt", metavar="TEXT", help="Add what fits this prompt; - is stdin")
+@option("--top", metavar="K", type=int, help="With a prompt: at most so many passages (8)")
+@option("--chars", metavar="N", type=int, help="With a prompt: at most so many characters")
 @at
-@click.option(
+@option(
     "--format", "form", metavar="F", default="", help="xml, sections, markdown, snippets or json"
 )
-@click.option("--budget", metavar="N", type=int, help="At most so many characters")
+@option("--budget", metavar="N", type=int, help="At most so many characters")
 @named("--layer", "layers", metavar="L", multiple=True, help="Just this layer; repeatable")
-@click.option("--annotate", is_flag=True, help="Say path, date and state of each piece")
-@click.option("--explain", is_flag=True, help="Say what is in it and why, instead of the text")
+@option("--annotate", is_flag=True, help="Say path, date and state of each piece")
+@option("--explain", is_flag=True, help="Say what is in it and why, instead of the text")
 def inject_command(
     call: Invocation,
     *,

@@ -6,10 +6,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-import click
-
+from gitmem.cli.declare import Whole, named, option, path_argument
 from gitmem.cli.declare import command as declare
-from gitmem.cli.declare import named, path_argument
 from gitmem.cli.invocation import Invocation, ago, at_time
 from gitmem.cli.style import columns, plain, short, text_lines, visible
 
@@ -31,10 +29,8 @@ SCREENFUL = 30
 @named("--agent", metavar="NAME", help="Only what this agent did")
 @named("--since", metavar="MOMENT", help="Only what happened since")
 @named("--op", metavar="NAME", help="Only this: write, capture, restore ...")
-@click.option(
-    "-n", "--limit", metavar="N", type=click.IntRange(min=0), help="The newest N; 0 is all"
-)
-@click.option("-v", "--verbose", is_flag=True, help="With session, source, turn and exact time")
+@option("-n", "--limit", metavar="N", type=Whole(0), help="The newest N; 0 is all")
+@option("-v", "--verbose", is_flag=True, help="With session, source, turn and exact time")
 def log_command(
     call: Invocation,
     *,

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import click
-
 from gitmem.cli.commands.read.files import show_file
-from gitmem.cli.declare import TextCommand, group, named
+from gitmem.cli.declare import Whole, argument, group, named, option
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import visible, visible_text
@@ -21,14 +19,14 @@ if TYPE_CHECKING:
 INDENT = "  "
 
 
-@declare("search", cls=TextCommand)
-@click.argument("query", nargs=-1, required=True)
-@click.option("--source", metavar="S", default="all", help="memory, transcripts or all")
-@click.option(
+@declare("search", takes_texts=True)
+@argument("query", nargs=-1, required=True)
+@option("--source", metavar="S", default="all", help="memory, transcripts or all")
+@option(
     "-n",
     "--limit",
     metavar="N",
-    type=click.IntRange(1, 1000),
+    type=Whole(1, 1000),
     default=8,
     help="Number of hits (default 8)",
 )
@@ -37,7 +35,7 @@ INDENT = "  "
 @named(
     "--chat", "chats", metavar="ID", multiple=True, help="Only messages of this chat; repeatable"
 )
-@click.option("--include-archive", is_flag=True, help="In the archive, too")
+@option("--include-archive", is_flag=True, help="In the archive, too")
 def search_command(
     call: Invocation,
     *,
@@ -118,8 +116,7 @@ def _marked(call: Invocation, hit: Hit) -> str:
 
 
 @group("memory")
-@click.pass_context
-def memory_command(context: click.Context, call: Invocation) -> None:
+def memory_command(call: Invocation) -> None:
     """Read and search just the files that the layout allows
 
     The two actions that agents also have by MCP and in Python, with the same limits: `allow` in
@@ -132,15 +129,13 @@ def memory_command(context: click.Context, call: Invocation) -> None:
       gitmem memory get memory/billing.md
       gitmem memory search "when do we deploy?" --source sessions
     """
-    del call
-    if context.invoked_subcommand is None:
-        raise BadInput(
-            "no action given", hint="use `gitmem memory get` or `gitmem memory search QUERY`"
-        )
+    raise BadInput(
+        "no action given", hint="use `gitmem memory get` or `gitmem memory search QUERY`"
+    )
 
 
 @memory_command.declare("get")
-@click.argument("path", default="MEMORY.md")
+@argument("path", default="MEMORY.md")
 def get(call: Invocation, path: str) -> None:
     """Print a memory file; MEMORY.md if no PATH is given
 
@@ -158,10 +153,10 @@ def get(call: Invocation, path: str) -> None:
     show_file(call, found)
 
 
-@memory_command.declare("search", cls=TextCommand)
-@click.argument("query", nargs=-1, required=True)
-@click.option("--source", metavar="S", default="all", help="memory, sessions or all")
-@click.option(
+@memory_command.declare("search", takes_texts=True)
+@argument("query", nargs=-1, required=True)
+@option("--source", metavar="S", default="all", help="memory, sessions or all")
+@option(
     "-n", "--limit", metavar="N", type=int, default=8, help="Number of hits, 1 to 64 (default 8)"
 )
 def search_allowed(call: Invocation, *, query: tuple[str, ...], source: str, limit: int) -> None:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gitmem.cli.app import Command
 from gitmem.cli.changes import file_lines
-from gitmem.cli.declare import Command
+from gitmem.cli.declare import argument
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation, ago, at_time
 from gitmem.cli.style import columns, short, text_lines, visible
@@ -28,7 +29,7 @@ CANDIDATES = 10
 
 
 @declare("show")
-@click.argument("commit", required=False, default="HEAD")
+@argument("commit", required=False, default="HEAD")
 def show_command(call: Invocation, commit: str) -> None:
     """Show one commit
 
@@ -101,7 +102,7 @@ class DiffCommand(Command):
 
 
 @declare("diff", cls=DiffCommand)
-@click.argument("what", nargs=-1, metavar="[A [B]] [[--] PATH]")
+@argument("what", nargs=-1, metavar="[A [B]] [[--] PATH]")
 @click.pass_context
 def diff_command(context: click.Context, call: Invocation, what: tuple[str, ...]) -> None:
     """Show what changed between two moments

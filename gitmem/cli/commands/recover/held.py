@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import click
-
-from gitmem.cli.declare import as_somebody, group, named, reason
+from gitmem.cli.declare import argument, as_somebody, group, named, option, reason
 from gitmem.cli.invocation import Invocation, ago
 from gitmem.cli.style import columns, short, text_lines, visible
 from gitmem.errors import BadInput
@@ -34,8 +32,7 @@ NAMED = 3
 
 
 @group("held")
-@click.pass_context
-def held_command(context: click.Context, call: Invocation) -> None:
+def held_command(call: Invocation) -> None:
     """Decide on edits that may not enter git
 
     A file with a secret or conflict markers, a link, or a file over 1 MiB stays on disk and out of
@@ -48,8 +45,7 @@ def held_command(context: click.Context, call: Invocation) -> None:
       gitmem held accept notes.md --redact
       gitmem held ignore "*.pdf"
     """
-    if context.invoked_subcommand is None:
-        _list(call)
+    _list(call)
 
 
 def _list(call: Invocation, *, trash: bool = False) -> None:
@@ -111,7 +107,7 @@ def _table(call: Invocation, things: tuple[HeldVersion, ...]) -> Iterator[str]:
 
 
 @held_command.declare("list")
-@click.option("--trash", is_flag=True, help="List dropped versions instead")
+@option("--trash", is_flag=True, help="List dropped versions instead")
 def list_(call: Invocation, trash: bool) -> None:
     """List held versions, and why each is held
 
@@ -125,7 +121,7 @@ def list_(call: Invocation, trash: bool) -> None:
 
 
 @held_command.declare("show")
-@click.argument("what", metavar="PATH|ID")
+@argument("what", metavar="PATH|ID")
 def show(call: Invocation, what: str) -> None:
     """Show a held version, with its secrets masked
 
@@ -172,9 +168,9 @@ def _shown(shown: HeldShown) -> Iterator[str]:
 
 
 @held_command.declare("accept")
-@click.argument("what", metavar="PATH|ID")
-@click.option("--redact", is_flag=True, help="Commit the text with every secret in it masked")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask, also where a secret rule matches")
+@argument("what", metavar="PATH|ID")
+@option("--redact", is_flag=True, help="Commit the text with every secret in it masked")
+@option("-y", "--yes", is_flag=True, help="Do not ask, also where a secret rule matches")
 @reason
 @as_somebody
 def accept(call: Invocation, *, what: str, redact: bool, yes: bool, reason: str) -> None:
@@ -218,8 +214,8 @@ def _accepted(call: Invocation, accepted: HeldAccepted) -> Iterator[str]:
 
 
 @held_command.declare("drop")
-@click.argument("what", metavar="PATH|ID")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation")
+@argument("what", metavar="PATH|ID")
+@option("-y", "--yes", is_flag=True, help="Do not ask for confirmation")
 @reason
 @as_somebody
 def drop(call: Invocation, what: str, yes: bool, reason: str) -> None:
@@ -251,7 +247,7 @@ def drop(call: Invocation, what: str, yes: bool, reason: str) -> None:
 
 
 @held_command.declare("restore")
-@click.argument("what", metavar="ID|PATH")
+@argument("what", metavar="ID|PATH")
 def restore(call: Invocation, what: str) -> None:
     """Bring a dropped version back from the trash
 
@@ -279,10 +275,10 @@ def restore(call: Invocation, what: str) -> None:
 
 
 @held_command.declare("empty")
-@click.argument("ids", nargs=-1, metavar="[ID]...")
+@argument("ids", nargs=-1, metavar="[ID]...")
 @named("--before", metavar="MOMENT", help="Delete only versions that were dropped before MOMENT")
-@click.option("--dry-run", is_flag=True, help="List what would be deleted, and delete nothing")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation")
+@option("--dry-run", is_flag=True, help="List what would be deleted, and delete nothing")
+@option("-y", "--yes", is_flag=True, help="Do not ask for confirmation")
 def empty(
     call: Invocation, *, ids: tuple[str, ...], before: str | None, dry_run: bool, yes: bool
 ) -> None:
@@ -323,14 +319,10 @@ def _may_delete(
 
 
 @held_command.declare("ignore")
-@click.argument("what", metavar="[PATH|PATTERN]", required=False)
-@click.option(
-    "--list", "listing", is_flag=True, help="List the ignored patterns, who added them and why"
-)
-@click.option("--remove", is_flag=True, help="Stop ignoring PATH or PATTERN")
-@click.option(
-    "--dry-run", is_flag=True, help="List the files that would be ignored, and change nothing"
-)
+@argument("what", metavar="[PATH|PATTERN]", required=False)
+@option("--list", "listing", is_flag=True, help="List the ignored patterns, who added them and why")
+@option("--remove", is_flag=True, help="Stop ignoring PATH or PATTERN")
+@option("--dry-run", is_flag=True, help="List the files that would be ignored, and change nothing")
 @reason
 @as_somebody
 def ignore(

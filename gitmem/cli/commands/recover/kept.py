@@ -6,9 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import click
-
-from gitmem.cli.declare import allow_secret, group, not_empty
+from gitmem.cli.declare import allow_secret, argument, group, not_empty, option
 from gitmem.cli.invocation import Invocation, ago
 from gitmem.cli.style import columns, short, visible
 
@@ -19,8 +17,7 @@ if TYPE_CHECKING:
 
 
 @group("kept")
-@click.pass_context
-def kept_command(context: click.Context, call: Invocation) -> None:
+def kept_command(call: Invocation) -> None:
     """Bring back commits that left the branch
 
     `git commit --amend`, `git rebase` and `git reset` to another commit take commits off the
@@ -33,8 +30,7 @@ def kept_command(context: click.Context, call: Invocation) -> None:
       gitmem kept restore 51cc3e5
       gitmem kept drop 51cc3e5 --yes
     """
-    if context.invoked_subcommand is None:
-        _list(call)
+    _list(call)
 
 
 def _list(call: Invocation) -> None:
@@ -75,7 +71,7 @@ def list_(call: Invocation) -> None:
 
 
 @kept_command.declare("restore")
-@click.argument("commit", metavar="COMMIT", callback=not_empty)
+@argument("commit", metavar="COMMIT", callback=not_empty)
 @allow_secret
 def restore(call: Invocation, commit: str, allow_secret: tuple[str, ...]) -> None:
     """Merge kept commits into the branch
@@ -103,8 +99,8 @@ def _restored(call: Invocation, done: KeptRestored) -> str:
 
 
 @kept_command.declare("drop")
-@click.argument("commit", metavar="COMMIT", callback=not_empty)
-@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation")
+@argument("commit", metavar="COMMIT", callback=not_empty)
+@option("-y", "--yes", is_flag=True, help="Do not ask for confirmation")
 def drop(call: Invocation, commit: str, *, yes: bool) -> None:
     """Stop keeping commits that left the branch
 

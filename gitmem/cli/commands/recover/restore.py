@@ -6,11 +6,19 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from gitmem.cli import boundary
 from gitmem.cli.changes import change_lines, remark_found
-from gitmem.cli.declare import allow_secret, as_somebody, at, named, path_argument, reason
+from gitmem.cli.declare import (
+    Whole,
+    allow_secret,
+    argument,
+    as_somebody,
+    at,
+    named,
+    option,
+    path_argument,
+    reason,
+)
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation, ago
 from gitmem.cli.style import columns, short, visible
@@ -25,8 +33,8 @@ if TYPE_CHECKING:
 @declare("restore")
 @path_argument(required=False)
 @at
-@click.option("--previous", is_flag=True, help="The version before the present one")
-@click.option("--all", "everything", is_flag=True, help="The whole group; the same as .")
+@option("--previous", is_flag=True, help="The version before the present one")
+@option("--all", "everything", is_flag=True, help="The whole group; the same as .")
 @reason
 @as_somebody
 @allow_secret
@@ -121,8 +129,8 @@ def draw_details(call: Invocation, facts: Mapping[str, Any]) -> None:
 
 
 @declare("undo")
-@click.argument("commits", nargs=-1, metavar="[COMMIT]...")
-@click.option("--last", metavar="N", type=click.IntRange(min=1), default=None, help="The newest N")
+@argument("commits", nargs=-1, metavar="[COMMIT]...")
+@option("--last", metavar="N", type=Whole(1), default=None, help="The newest N")
 @named("--session", metavar="ID", help="All that this session did")
 @named("--agent", metavar="NAME", help="All that this agent did")
 @reason

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gitmem.cli import boundary
-from gitmem.cli.declare import TextCommand, as_somebody, group, named
+from gitmem.cli.declare import Whole, argument, as_somebody, group, named, option
 from gitmem.cli.input import STDIN, read_stdin, text_or_stdin
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import columns, short, visible, visible_text
@@ -31,8 +31,7 @@ EXAMPLE = 'for example `gitmem transcript add --chat main --from ada "Deploy on 
 
 
 @group("transcript")
-@click.pass_context
-def transcript_command(context: click.Context, call: Invocation) -> None:
+def transcript_command(call: Invocation) -> None:
     """Keep what was said, and summarise it exactly once
 
     Messages live on a ref of their own, refs/gitmem/transcripts, in no work tree. Credentials in
@@ -45,17 +44,16 @@ def transcript_command(context: click.Context, call: Invocation) -> None:
       gitmem transcript pending
       gitmem transcript checkpoint --summary "Deploys moved to Monday"
     """
-    if context.invoked_subcommand is None:
-        _status(call)
+    _status(call)
 
 
-@transcript_command.declare("add", cls=TextCommand)
-@click.argument("text", required=False)
+@transcript_command.declare("add", takes_texts=True)
+@argument("text", required=False)
 @named("--chat", metavar="ID", help="Where it was said")
 @named("--from", "sender", metavar="NAME", help="Who said it")
 @named("--at", metavar="TIME", help="When it was said, if not now")
 @named("--id", metavar="ID", help="Recognise it by this id when it comes again")
-@click.option("--batch", metavar="FILE", help="Take messages from NDJSON lines; - is stdin")
+@option("--batch", metavar="FILE", help="Take messages from NDJSON lines; - is stdin")
 @as_somebody
 def add(
     call: Invocation,
@@ -132,15 +130,15 @@ def _added(call: Invocation, added: TranscriptAdded) -> str:
 
 
 @transcript_command.declare("import")
-@click.argument("host", metavar="claude-code|codex|gemini|copilot|c4|nano")
-@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@argument("host", metavar="claude-code|codex|gemini|copilot|c4|nano")
+@argument("paths", nargs=-1, metavar="[PATH]...")
 @named("--project", metavar="DIR", help="All conversations in this folder")
-@click.option("--all", "everything", is_flag=True, help="All conversations there are")
+@option("--all", "everything", is_flag=True, help="All conversations there are")
 @named("--since", metavar="MOMENT", help="Only what was said since")
-@click.option(
+@option(
     "--chat", "chats", metavar="ID", multiple=True, help="Only messages of this chat; repeatable"
 )
-@click.option("--dry-run", is_flag=True, help="Only say what would be taken in")
+@option("--dry-run", is_flag=True, help="Only say what would be taken in")
 @as_somebody
 def import_(
     call: Invocation,
@@ -237,10 +235,8 @@ def list_(call: Invocation) -> None:
 
 
 @transcript_command.declare("show")
-@click.argument("chat")
-@click.option(
-    "--last", metavar="N", type=click.IntRange(min=0), default=0, help="The newest N; 0 is all"
-)
+@argument("chat")
+@option("--last", metavar="N", type=Whole(0), default=0, help="The newest N; 0 is all")
 def show(call: Invocation, chat: str, last: int) -> None:
     """Show what was said in a chat
 
@@ -286,10 +282,8 @@ def _messages(
 
 @transcript_command.declare("pending")
 @named("--chat", metavar="ID", help="Only of this chat")
-@click.option(
-    "--chars", metavar="N", type=click.IntRange(min=0), help="About so much at once; 0 is all"
-)
-@click.option("--take-over", is_flag=True, help="Though somebody else has it")
+@option("--chars", metavar="N", type=Whole(0), help="About so much at once; 0 is all")
+@option("--take-over", is_flag=True, help="Though somebody else has it")
 @as_somebody
 def pending(call: Invocation, *, chat: str | None, chars: int | None, take_over: bool) -> None:
     """Hand out what is not summarised yet
@@ -338,8 +332,8 @@ def _pending(call: Invocation, found: TranscriptPending, now: datetime) -> Itera
     yield from _messages(call, found.messages, now, chats=not found.chat)
 
 
-@transcript_command.declare("checkpoint", cls=TextCommand)
-@click.option("--summary", metavar="TEXT", help="What was said; - is stdin")
+@transcript_command.declare("checkpoint", takes_texts=True)
+@option("--summary", metavar="TEXT", help="What was said; - is stdin")
 @named("--token", metavar="TOKEN", help="Range to close (default: the one this session has)")
 @named("--covers", metavar="COMMIT", multiple=True, help="Memory that holds it; repeatable")
 @as_somebody
@@ -433,8 +427,8 @@ def _status_rows(
 
 @transcript_command.declare("prune")
 @named("--before", metavar="DATE", required=True, help="What was said before this day")
-@click.option("--dry-run", is_flag=True, help="Only say what would go")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation")
+@option("--dry-run", is_flag=True, help="Only say what would go")
+@option("-y", "--yes", is_flag=True, help="Do not ask for confirmation")
 @as_somebody
 def prune(call: Invocation, *, before: str, dry_run: bool, yes: bool) -> None:
     """Drop what was said long ago, where it is summarised

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import click
-
 from gitmem.cli.changes import remark_found
-from gitmem.cli.declare import allow_policy, as_somebody, path_argument, reason
+from gitmem.cli.declare import allow_policy, argument, as_somebody, path_argument, reason
 from gitmem.cli.declare import command as declare
 from gitmem.cli.invocation import Invocation
 from gitmem.cli.style import short, visible
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
 
 @declare("mv")
 @path_argument("old")
-@click.argument("new")
+@argument("new")
 @reason
 @as_somebody
 @allow_policy

@@ -6,17 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from gitmem.cli.changes import change_lines, remark_found
 from gitmem.cli.declare import (
-    TextCommand,
     allow_markers,
     allow_policy,
     allow_secret,
+    argument,
     as_somebody,
     fields_of,
     named,
+    option,
     path_argument,
     reason,
 )
@@ -33,30 +32,30 @@ if TYPE_CHECKING:
 EXAMPLES = 'for example `gitmem write notes.md "Ada likes tea"`, or `... | gitmem write notes.md -`'
 
 
-@declare("write", cls=TextCommand)
+@declare("write", takes_texts=True)
 @path_argument(required=False)
-@click.argument("text", required=False)
-@click.option("--append", is_flag=True, help="Add TEXT at the end, on lines of its own")
-@click.option("--create", is_flag=True, help="Fail if the file exists")
+@argument("text", required=False)
+@option("--append", is_flag=True, help="Add TEXT at the end, on lines of its own")
+@option("--create", is_flag=True, help="Fail if the file exists")
 @named("--entry", metavar="TITLE", help="Create or change this one entry of the file")
-@click.option(
+@option(
     "--set",
     "settings",
     metavar="FIELD=VALUE",
     multiple=True,
     help="Set a field of the entry, or of the file's frontmatter; repeatable",
 )
-@click.option("--summary", metavar="TEXT", help="The same as --set summary=TEXT")
+@option("--summary", metavar="TEXT", help="The same as --set summary=TEXT")
 @named("--user", metavar="ID", help="Whose profile it is")
 @named("--date", metavar="DAY", help="The day of a journal, if not today")
-@click.option("--batch", metavar="FILE", help="Take edits from NDJSON lines; - is stdin")
+@option("--batch", metavar="FILE", help="Take edits from NDJSON lines; - is stdin")
 @named("--if-match", metavar="BLOB", help="Fail unless this is its version")
 @reason
 @as_somebody
-@click.option("--turn", metavar="ID", default="", help="The turn of the conversation")
+@option("--turn", metavar="ID", default="", help="The turn of the conversation")
 @named("--id", "operation", metavar="ID", help="Recognise a retry by this id")
 @allow_secret
-@click.option(
+@option(
     "--allow-shrink",
     is_flag=True,
     help="A file over 500 bytes may lose more than half, any file all",

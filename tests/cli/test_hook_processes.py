@@ -1,4 +1,4 @@
-"""`gitmem hook` is answered without click, and just as click would have it."""
+"""`gitmem hook` as a process: what it imports, and how it ends."""
 
 from __future__ import annotations
 
@@ -6,59 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import click
 import pytest
 
-from gitmem.cli.commands.integrations.hook import hook_command as command
-from gitmem.cli.hook import plain_call
-from gitmem.cli.invocation import Invocation
 from gitmem.memory.write.last_scan import GroupChoice, remember_unchanged, state_of
-
-CALLS = [
-    ["hook", "stop"],
-    ["hook"],
-    ["hook", "stop", "--host", "codex"],
-    ["hook", "--host=codex", "stop"],
-    ["--store", "/s", "hook", "stop"],
-    ["--store=/s", "hook", "stop", "--host", "gemini"],
-    ["-g", "shop", "hook", "stop"],
-    ["--group", "shop", "hook", "stop", "--store", "/s"],
-    ["hook", "stop", "-g", "shop"],
-    ["--store", "/a", "hook", "stop", "--store", "/b"],
-    ["hook", "no-such-event", "--host", "no-such-host"],
-]
-FOR_CLICK = [
-    ["hook", "--help"],
-    ["hook", "stop", "--json"],
-    ["-q", "hook", "stop"],
-    ["hook", "stop", "more"],
-    ["hook", "stop", "--unknown"],
-    ["hook", "stop", "--store"],
-    ["hook", "stop", "--store="],
-    ["--host", "codex", "hook", "stop"],
-    ["hook", "stop", "-gshop"],
-    ["write", "hook"],
-    ["--store", "hook", "stop"],
-    ["hook", "--", "stop"],
-]
-
-
-@pytest.mark.parametrize("args", CALLS, ids=" ".join)
-def test_a_plain_call_is_read_as_click_reads_it(args: list[str]) -> None:
-    call = plain_call(args)
-    said = Invocation(environ={})
-    rest = [each for each in args if each != "hook"]
-    with click.Context(command, obj=said) as context:
-        command.parse_args(context, rest)
-
-    assert call is not None
-    assert (call.event, call.host) == (context.params["event"], context.params["host"])
-    assert call.flags == said.flags
-
-
-@pytest.mark.parametrize("args", FOR_CLICK, ids=" ".join)
-def test_any_other_call_is_left_to_click(args: list[str]) -> None:
-    assert plain_call(args) is None
 
 
 def run(home: Path, *args: str, heard: str = "{}") -> subprocess.CompletedProcess[str]:
@@ -83,7 +33,7 @@ def test_a_hook_imports_no_click(tmp_path: Path, event: str) -> None:
     done = run(tmp_path, "hook", event, heard='{"session_id": "s", "prompt": "thanks"}')
 
     assert done.returncode == 0
-    assert {"gitmem.cli.hook"} <= modules(done)
+    assert {"gitmem.cli.plain", "gitmem.integrations.hooks.answer"} <= modules(done)
     assert modules(done).isdisjoint({"click", "pygit2", "yaml", "sqlite3"})
 
 
