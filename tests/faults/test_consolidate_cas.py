@@ -1,4 +1,4 @@
-"""Consolidation thinks for long, and others write meanwhile: nothing of theirs is lost (F13)."""
+"""Consolidation thinks for long, and others write meanwhile: nothing of theirs is lost."""
 
 from __future__ import annotations
 

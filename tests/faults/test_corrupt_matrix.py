@@ -1,4 +1,4 @@
-"""F9: whatever is damaged, the verdict is right, nothing hangs, and what can be saved is saved."""
+"""Whatever is damaged, the verdict is right, nothing hangs, and what can be saved is saved."""
 
 from __future__ import annotations
 

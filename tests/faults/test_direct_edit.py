@@ -1,4 +1,4 @@
-"""An agent edits files with ordinary tools while gitmem works on the same ones (F11).
+"""An agent edits files with ordinary tools while gitmem works on the same ones.
 
 Each edit adds a line with a token of its own to what the agent has just read, and is reported when
 it is complete. In the end every token must stand in some commit.

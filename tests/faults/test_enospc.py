@@ -1,4 +1,4 @@
-"""A full disk: a real one, of four megabytes (F7)."""
+"""A full disk: a real one, of four megabytes."""
 
 from __future__ import annotations
 

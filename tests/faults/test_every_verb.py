@@ -1,4 +1,4 @@
-"""Every command that changes something, killed or failing at its system calls (F3, F4).
+"""Every command that changes something, killed or failing at its system calls.
 
 Whatever happened, the next commands work without anybody's help, no acknowledged write and no edit
 is lost, git finds nothing wrong, and the work tree is what HEAD says.

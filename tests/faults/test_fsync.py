@@ -1,4 +1,4 @@
-"""What a write has synced to disk, and in which order (F6)."""
+"""What a write has synced to disk, and in which order."""
 
 from __future__ import annotations
 

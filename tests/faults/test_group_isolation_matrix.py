@@ -1,4 +1,4 @@
-"""F23: every public call against every trick to reach another group; none gets anything."""
+"""Every public call against every trick to reach another group; none gets anything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""kill -9 at every step of a command that moves the memory of a host (F3).
+"""kill -9 at every step of a command that moves the memory of a host.
 
 A step is whatever Python asks of the file system: a file opened to be written, a rename, a removal.
 """

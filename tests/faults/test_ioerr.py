@@ -1,4 +1,4 @@
-"""The disk fails at the N-th call of a write, once or from then on (F4).
+"""The disk fails at the N-th call of a write, once or from then on.
 
 An answer "written" must be true, an error must mean that nothing was written, and the next write
 must work.

@@ -1,4 +1,4 @@
-"""kill -9 at every step of a write, and at random times (F3)."""
+"""kill -9 at every step of a write, and at random times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Locks of dead writers of ours go, locks of living gits stay (F8)."""
+"""Locks of dead writers of ours go, locks of living gits stay."""
 
 from __future__ import annotations
 

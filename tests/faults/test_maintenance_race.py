@@ -1,4 +1,4 @@
-"""git's own housekeeping beside writers (F12)."""
+"""git's own housekeeping beside writers."""
 
 from __future__ import annotations
 

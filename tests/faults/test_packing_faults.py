@@ -1,4 +1,4 @@
-"""Packing beside writers, and under the death of everybody who takes part (F12, finding 10)."""
+"""Packing beside writers, and under the death of everybody who takes part."""
 
 from __future__ import annotations
 

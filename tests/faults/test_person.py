@@ -1,4 +1,4 @@
-"""A person with all of git beside writers: nothing that was acknowledged is lost (F11, F12)."""
+"""A person with all of git beside writers: nothing that was acknowledged is lost."""
 
 from __future__ import annotations
 

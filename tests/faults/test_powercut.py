@@ -1,4 +1,4 @@
-"""Power cuts: every acknowledged change is there, and the next command works (F5).
+"""Power cuts: every acknowledged change is there, and the next command works.
 
 The calls of one command are recorded by strace and replayed on a disk that forgets what was never
 synced. No root and no device are needed for that.

@@ -1,4 +1,4 @@
-"""Eight processes write to three shared files at once (F1)."""
+"""Eight processes write to three shared files at once."""
 
 from __future__ import annotations
 

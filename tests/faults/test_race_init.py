@@ -1,4 +1,4 @@
-"""Four processes make the same group at once (F2)."""
+"""Four processes make the same group at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""kill -9 at random times, under two writers and an agent with an editor (F3)."""
+"""kill -9 at random times, under two writers and an agent with an editor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""F10: writing the same content again heals what is damaged, in a loose file or in a pack."""
+"""Writing the same content again heals what is damaged, in a loose file or in a pack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""F20: a writer turns out to be poisoned. What it wrote goes, what the others wrote stays."""
+"""A writer turns out to be poisoned. What it wrote goes, what the others wrote stays."""
 
 from __future__ import annotations
 

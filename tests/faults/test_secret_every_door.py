@@ -1,4 +1,4 @@
-"""F21: a credential knocks at every door, and its bytes end up in no object, ref, log or record."""
+"""A credential knocks at every door, and its bytes end up in no object, ref, log or record."""
 
 from __future__ import annotations
 
@@ -317,7 +317,7 @@ WALLETS = {
 def test_what_opens_a_wallet_gets_in_by_no_door(
     store: Store, group: Group, tmp_path: Path, rule: str
 ) -> None:
-    """V22: identity.md never holds a private key, whoever puts it there."""
+    """`identity.md` never holds a private key, whoever puts it there."""
     text, value = WALLETS[rule]
     folder = tmp_path / "theirs"
     folder.mkdir()

@@ -1,4 +1,4 @@
-"""An attacker swaps a folder for a link that leads outside, as fast as it can (F15)."""
+"""An attacker swaps a folder for a link that leads outside, as fast as it can."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The summary of a compacted session is kept, and the next one starts fresh (F7, F16, F17, C27)."""
+"""The summary of a compacted session is kept, and the next one starts fresh."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every run of a job leaves a trace, also one that did nothing, and why (section 5 point 10)."""
+"""Every run of a job leaves a trace, also one that did nothing, and why."""
 
 from __future__ import annotations
 

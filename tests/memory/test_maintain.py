@@ -1,4 +1,4 @@
-"""Everything that is due, at any time and as often as one likes (V65, V68, section 5 point 10)."""
+"""Everything that is due, at any time and as often as one likes."""
 
 from __future__ import annotations
 

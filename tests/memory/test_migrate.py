@@ -1,4 +1,4 @@
-"""Old names and stray sections are brought into their present form, once (F5, F6)."""
+"""Old names and stray sections are brought into their present form, once."""
 
 from __future__ import annotations
 

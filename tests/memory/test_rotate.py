@@ -1,4 +1,4 @@
-"""The log of a day that is over goes to its date, and nothing else does (V53, V62, section 8.1)."""
+"""The log of a day that is over goes to its date, and nothing else does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One tag for each local day on which memory changed (V65, V55, C10, C13, section 8.7)."""
+"""One tag for each local day on which memory changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the layers hold, against what they may hold (Z33, V57, section 8.3)."""
+"""What the layers hold, against what they may hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""F19: whatever memory holds, a prompt has one block for each piece, and reads back exactly."""
+"""Whatever memory holds, a prompt has one block for each piece, and reads back exactly."""
 
 from __future__ import annotations
 

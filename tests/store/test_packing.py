@@ -1,4 +1,4 @@
-"""Packing: many small files become one, and nothing is ever lost on the way (section 5 point 6)."""
+"""Packing: many small files become one, and nothing is ever lost on the way."""
 
 from __future__ import annotations
 
