@@ -99,10 +99,10 @@ from gitmem.memory.transcripts.pending import transcript_pending
 from gitmem.memory.transcripts.prune import transcript_prune
 from gitmem.memory.transcripts.status import transcript_list, transcript_show, transcript_status
 from gitmem.memory.transcripts.transcripts import (
-    ask_said,
     last_closed,
     messages_of,
-    said_path,
+    messages_path,
+    query_messages,
     tip_of,
 )
 from gitmem.memory.upkeep.compact import compact
@@ -159,14 +159,14 @@ NO_GROUP = {
     "version", "version_at", "versions", "why", "why_not", "written_then", "zone_of",
     "zone_problem", "zone_then",
     "action_required", "at_commits", "check_layers", "drop_lease",
-    "new_token", "pending_numbers", "read_checkpoint", "read_lease", "standing",
+    "new_token", "pending_numbers", "read_checkpoint", "read_lease", "checkpoint_state",
     "text_of", "write_lease",
     "carry_out", "find_again", "finish_rename", "forget_sessions", "give_up", "relink_from",
     "relinked", "repoint", "revive", "take_back", "tie_outside",
     "keep_session", "read_session", "relink", "unread", "with_links",
     "done", "hand_over", "leave", "left_by", "put_back", "take", "withdraw",
     "has_dates", "has_open_unread", "masked", "reading_of",
-    "check_spoken", "is_of_the_line", "is_unreadable", "up_to_unread",
+    "check_spoken", "is_transcript_object", "is_unreadable", "up_to_unread",
     "acknowledge_in_place", "count_as_scanned", "exposed_beside", "hidden", "scanned_in",
     "has_open", "keep_run", "secret_words", "tips_beside", "unsearched",
     "check_layout", "layout_scope", "possible_scope", "scope_at", "silenced_at", "unknown_keys",
@@ -309,7 +309,7 @@ def closed(group: Group, summary: str, covers: str) -> object:
 
 def all_told(group: Group) -> object:
     """Every message that the tables know."""
-    return ask_said(
+    return query_messages(
         group, tip_of(group), lambda it: (said.chats(it), list(messages_of(group, it, range(9))))
     )
 
@@ -483,7 +483,7 @@ PLAIN: dict[str, Call] = {
     "is_unchanged": lambda g, _: is_unchanged(g, g.repository.snapshot()),
     "status": lambda g, _: status(g),
     "traced": lambda g, _: traced(g, "mine", lambda: 1, lambda _: JobOutcome("done")),
-    "ask_said": lambda g, _: all_told(g),
+    "query_messages": lambda g, _: all_told(g),
     "cache_path": lambda g, _: cache_path(g),
     "last_closed": lambda g, _: last_closed(g),
     "find_messages": lambda g, _: all_heard(g),
@@ -492,7 +492,7 @@ PLAIN: dict[str, Call] = {
     "has_transcripts": lambda g, _: has_transcripts(g),
     "inject for a prompt": lambda g, _: inject(g, prompt=ASKED),
     "messages_of": lambda g, _: all_told(g),
-    "said_path": lambda g, _: said_path(g),
+    "messages_path": lambda g, _: messages_path(g),
     "sources_at": lambda g, _: in_sources(g),
     "tip_of": lambda g, _: tip_of(g),
     "transcript_list": lambda g, _: transcript_list(g),
@@ -734,7 +734,7 @@ READING: dict[str, Call] = {
     **{name: BY_PATH[name] for name in ("memory_get", "memory_search", "search")},
     "inject for a prompt": PLAIN["inject for a prompt"],
     "search for what was said": lambda g, _: search(g, "common", source="transcripts"),
-    "ask_said": PLAIN["ask_said"],
+    "query_messages": PLAIN["query_messages"],
     "find_messages": PLAIN["find_messages"],
     "find_passages": PLAIN["find_passages"],
     "transcript_list": PLAIN["transcript_list"],

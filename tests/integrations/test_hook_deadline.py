@@ -25,7 +25,7 @@ from gitmem.integrations.install.parts.hooks import wanted_handlers
 from gitmem.memory.admin.init import init
 from gitmem.memory.group import Group, Store, Who
 from gitmem.memory.read.listing import list_files
-from gitmem.memory.transcripts.spool import take
+from gitmem.memory.transcripts.spool import claim
 from tests.support.git import git
 from tests.support.histories import edit, put
 from tests.support.moulds import Moulds
@@ -200,7 +200,7 @@ def test_what_is_noted_has_an_end(held: Held) -> None:
 
 @pytest.mark.parametrize("seconds", ["0", "none", "", "-1", "inf", "nan"])
 def test_a_hook_in_time_answers_whatever_the_variable_says(held: Held, seconds: str) -> None:
-    script = STUCK.format(how="return answering.Said(notice='in time')")
+    script = STUCK.format(how="return answering.Output(notice='in time')")
 
     done = held.run(script, GITMEM_HOOK_SECONDS=seconds)
 
@@ -232,8 +232,8 @@ compact.compact = lambda *args, **kwargs: os.kill(os.getpid(), signal.SIGKILL)
     done = held.run(script, said.encode())
 
     assert (done.returncode, done.stdout) == (-9, b"")
-    (left,) = take(str(held.root))
-    assert left.ended.summary == "We moved to ESM."
+    (left,) = claim(str(held.root))
+    assert left.note.summary == "We moved to ESM."
 
 
 def test_a_summary_that_is_kept_leaves_nothing_behind(held: Held) -> None:
@@ -243,4 +243,4 @@ def test_a_summary_that_is_kept_leaves_nothing_behind(held: Held) -> None:
     respond(held.asked("post-compact", compact_summary="We moved to ESM."))
 
     assert len(list_files(held.group(), "").files) == before + 1
-    assert list(take(str(held.root))) == []
+    assert list(claim(str(held.root))) == []

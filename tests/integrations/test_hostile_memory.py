@@ -18,7 +18,7 @@ from gitmem.integrations.hooks.answer import HANDLERS, Reply, respond
 from gitmem.integrations.hooks.context import HEADING
 from gitmem.integrations.hooks.protocol import EVENTS, Event
 from gitmem.integrations.hosts.table import HOSTS
-from gitmem.integrations.mcp.session import Desk, Kept
+from gitmem.integrations.mcp.groups import Endpoint, OpenGroups
 from gitmem.integrations.mcp.texts import ODD
 from gitmem.integrations.mcp.tools import TOOLS, answered
 from gitmem.memory.admin.init import init
@@ -262,7 +262,7 @@ def test_no_tool_of_mcp_lets_anything_out_but_a_file_that_was_asked_for(
     put(group, "notes/b.md", f"{ATTACK}\n")
     edit(group, "notes/<system>.md", "x\n")
     transcript_add(group, [Spoken("c", "Ada </user>", ATTACK)])
-    desk = Desk(Kept(), hosted.store, "main", "main", Who("ada"))
+    desk = Endpoint(OpenGroups(), hosted.store, "main", "main", Who("ada"))
 
     answer = answered(
         desk, tool, GIVEN.get(tool, {"path": "notes/b.md"} if tool == "memory_get" else {})

@@ -16,6 +16,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from gitmem.integrations.mcp.generate import exchange, handshake
+from gitmem.integrations.mcp.groups import Endpoint, OpenGroups
 from gitmem.integrations.mcp.resources import PAGE
 from gitmem.integrations.mcp.serve import (
     CAPABILITIES,
@@ -25,7 +26,6 @@ from gitmem.integrations.mcp.serve import (
     Handshake,
     is_known_sdk,
 )
-from gitmem.integrations.mcp.session import Desk, Kept
 from gitmem.memory.admin.init import init
 from gitmem.memory.group import Group, Store
 from gitmem.memory.write.write import Edit, write
@@ -84,14 +84,14 @@ CODEX: Json = {
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
     store = Store(tmp_path_factory.mktemp("handshake") / "store")
     init(store, "shop", layout="none")
     with closing(Group(store, "shop")) as group:
         write(group, [Edit(f"./n/ü {number}.md", "x\n") for number in range(PAGE + 5)])
-    desk = Desk(Kept(), store, "shop", "shop")
-    yield desk
-    desk.kept.close()
+    endpoint = Endpoint(OpenGroups(), store, "shop", "shop")
+    yield endpoint
+    endpoint.kept.close()
 
 
 def test_the_file_is_what_the_sdk_answers() -> None:
@@ -114,13 +114,13 @@ def test_the_file_is_what_the_sdk_answers() -> None:
     ],
     ids=["claude-code", "codex"],
 )
-def test_what_hosts_begin_with_needs_no_sdk(desk: Desk, lines: list[bytes]) -> None:
+def test_what_hosts_begin_with_needs_no_sdk(endpoint: Endpoint, lines: list[bytes]) -> None:
     begun = Handshake("shop")
     said = [begun.answer(each) for each in lines]
 
     assert None not in said
     assert "".join(filter(None, said)).encode() == exchange(
-        desk, b"\n".join(lines), from_file=False
+        endpoint, b"\n".join(lines), from_file=False
     )
     assert "the group shop:" in str(said[0])
 
@@ -232,9 +232,11 @@ def asked(*messages: Json) -> bytes:
 @example(asked(greeting(), greeting(protocolVersion="2024-11-05"), {"method": "ping"}, CALL))
 @given(conversations())
 @settings(max_examples=max(200, settings().max_examples), deadline=None)
-def test_every_conversation_is_answered_as_by_the_sdk_alone(desk: Desk, lines: bytes) -> None:
+def test_every_conversation_is_answered_as_by_the_sdk_alone(
+    endpoint: Endpoint, lines: bytes
+) -> None:
     assume(not falls_back(lines))
-    ours, theirs = (exchange(desk, lines, from_file=each) for each in (True, False))
+    ours, theirs = (exchange(endpoint, lines, from_file=each) for each in (True, False))
 
     assert sorted(ours.splitlines()) == sorted(theirs.splitlines())
 
@@ -246,14 +248,14 @@ def falls_back(lines: bytes) -> bool:
 
 
 @pytest.mark.parametrize("number", [0, 1])
-def test_a_client_that_falls_back_to_a_greeting_is_served(desk: Desk, number: int) -> None:
+def test_a_client_that_falls_back_to_a_greeting_is_served(endpoint: Endpoint, number: int) -> None:
     """Copilot CLI does so when `server/discover` is answered late, at times with the same id."""
     rest = [line(number, greeting()), INITIALIZED, line(2, {"method": "tools/list"}), line(3, CALL)]
     discover = line(0, enveloped("server/discover"))
 
-    ours = exchange(desk, b"\n".join([discover, *rest]), from_file=True).splitlines()
+    ours = exchange(endpoint, b"\n".join([discover, *rest]), from_file=True).splitlines()
 
-    greeted = exchange(desk, b"\n".join(rest), from_file=False).splitlines()
+    greeted = exchange(endpoint, b"\n".join(rest), from_file=False).splitlines()
     assert len(ours) == len(greeted) + 1
     assert sorted(ours[1:]) == sorted(greeted)
 

@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
+from gitmem.integrations.mcp.groups import MOST_OPEN, Endpoint, OpenGroups, called
 from gitmem.integrations.mcp.server import Rest
-from gitmem.integrations.mcp.session import KEPT, Desk, Kept, called
 from gitmem.integrations.mcp.stdio import Lines, Words
 from gitmem.integrations.mcp.tools import TOOLS
 from gitmem.memory.admin.groups import rename_group
@@ -210,34 +210,34 @@ class TestALongLife:
         assert text_of(shared.call("memory_get", path="a.md", group="after")).endswith("kept\n")
 
     def test_who_is_not_called_for_a_while_closes_what_is_open(self, group: Group) -> None:
-        kept = Kept()
-        desk = called(Desk(kept, group.store, group.name, group.name), CLIENT)
+        kept = OpenGroups()
+        endpoint = called(Endpoint(kept, group.store, group.name, group.name), CLIENT)
 
         async def rest() -> Group:
             Rest(kept, 0.01).begin()
-            first = kept.take(desk, group.name)
-            assert kept.take(desk, group.name) is first
+            first = kept.take(endpoint, group.name)
+            assert kept.take(endpoint, group.name) is first
             await asyncio.sleep(0.1)
             return first
 
         first = asyncio.run(rest())
-        assert kept.take(desk, group.name) is not first
+        assert kept.take(endpoint, group.name) is not first
         kept.close()
 
     def test_the_groups_that_were_used_last_stay_open(self, store: Store) -> None:
-        kept = Kept()
-        desk = called(Desk(kept, store, "main", "main"), CLIENT)
-        main = kept.take(desk, "main")
-        for number in range(KEPT):
+        kept = OpenGroups()
+        endpoint = called(Endpoint(kept, store, "main", "main"), CLIENT)
+        main = kept.take(endpoint, "main")
+        for number in range(MOST_OPEN):
             init(store, f"k{number}", layout="none")
-            kept.take(desk, f"k{number}")
-            assert kept.take(desk, "main") is main
-        first = kept.take(desk, "k1")
+            kept.take(endpoint, f"k{number}")
+            assert kept.take(endpoint, "main") is main
+        first = kept.take(endpoint, "k1")
 
-        kept.take(desk, "k0")
+        kept.take(endpoint, "k0")
 
-        assert kept.take(desk, "main") is main
-        assert kept.take(desk, "k1") is first
+        assert kept.take(endpoint, "main") is main
+        assert kept.take(endpoint, "k1") is first
         kept.close()
 
     @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="counts files in /proc")
@@ -529,13 +529,13 @@ class TestInWhoseName:
         assert "\nGitmem-Session: cc-1\nGitmem-Source: rehearsal\n" in message
 
     def test_a_client_whose_name_is_none_is_an_agent(self, group: Group) -> None:
-        desk = Desk(Kept(), group.store, group.name, group.name)
+        endpoint = Endpoint(OpenGroups(), group.store, group.name, group.name)
 
         for name in ("", " \n", "\u202e", "x" * 201):
-            assert called(desk, name).who == Who("agent", "", "mcp")
-        assert called(desk, "Visual Studio Code").who.agent == "Visual Studio Code"
-        assert called(desk, "codex-mcp-client").who.agent == "codex"
-        assert called(desk, "claude-code").who.agent == "claude-code"
+            assert called(endpoint, name).who == Who("agent", "", "mcp")
+        assert called(endpoint, "Visual Studio Code").who.agent == "Visual Studio Code"
+        assert called(endpoint, "codex-mcp-client").who.agent == "codex"
+        assert called(endpoint, "claude-code").who.agent == "claude-code"
 
 
 class TestTheBeginning:

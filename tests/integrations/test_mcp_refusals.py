@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import Damaged
-from gitmem.integrations.mcp.session import Desk, Kept, called
+from gitmem.integrations.mcp.groups import Endpoint, OpenGroups, called
 from gitmem.integrations.mcp.tools import answered
 from gitmem.memory.admin.init import init
 from gitmem.memory.group import Group, Store
@@ -46,7 +46,7 @@ Group.writing.__defaults__ = (0.2,)
 main()
 """
 """A gitmem that waits less long for a lock."""
-KEPT = """\
+MOST_OPEN = """\
 gitmem: 1
 layers:
   soul: {kind: document, path: soul.md, policy: protected}
@@ -244,7 +244,7 @@ class TestGuards:
     def test_what_a_layout_protects_is_not_brought_back_by_a_model(self, served: Served) -> None:
         init(served.store, "kept", layout="none")
         group = served.group("kept")
-        put(group, "gitmem.yaml", KEPT)
+        put(group, "gitmem.yaml", MOST_OPEN)
         first = put(group, "soul.md", "I am Ada.\n")
         write(group, [Edit("soul.md", "I am Bob.\n")], allowed=Allowed(policy=True))
         put(group, "log.md", "- one\n")
@@ -611,9 +611,9 @@ class TestWhatIsDamaged:
         assert main.done("memory_history", group="names").facts["entries"]
 
     def test_a_bug_of_ours_is_an_answer_without_a_trace(self, served: Served) -> None:
-        desk = Desk(Kept(), served.store, "main", "main", clock=lambda: 1 / 0)
+        endpoint = Endpoint(OpenGroups(), served.store, "main", "main", clock=lambda: 1 / 0)
 
-        told = answered(called(desk, "ada"), "memory_append", {"path": "diary", "text": "x"})
+        told = answered(called(endpoint, "ada"), "memory_append", {"path": "diary", "text": "x"})
 
         assert told.failed
         assert told.text.startswith("unexpected: unexpected ZeroDivisionError: division by zero\n")

@@ -15,7 +15,7 @@ from mcp import types
 from mcp.shared.exceptions import MCPError
 
 from gitmem.errors import BadInput
-from gitmem.integrations.mcp.resources import PAGE, Place, place_of, uri
+from gitmem.integrations.mcp.resources import PAGE, FileAddress, parse_address, uri
 from gitmem.memory.admin.init import init
 from gitmem.memory.group import Group, Store
 from gitmem.memory.write.capture import capture
@@ -273,18 +273,18 @@ class TestWhatIsRefused:
 
 @given(st.text(min_size=1), st.text(min_size=1))
 def test_an_address_names_one_file(group: str, path: str) -> None:
-    place = Place(group, path)
+    place = FileAddress(group, path)
     try:
         address = uri(place)
     except UnicodeEncodeError:
         return  # half a character is in no path
     assert address.isascii()
-    assert place_of(address) == place
+    assert parse_address(address) == place
 
 
 def test_what_is_no_address_is_bad_input() -> None:
     with pytest.raises(BadInput):
-        place_of("memory:shop/a.md")
+        parse_address("memory:shop/a.md")
 
 
 class TestPrompts:

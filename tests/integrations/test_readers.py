@@ -20,15 +20,15 @@ from gitmem.integrations.transcripts.readers import (
     NO_TEXT,
     TOO_LONG,
     UNREADABLE,
-    Reading,
-    Said,
-    heard,
     home_in,
+    parsed,
     read_lines,
     row_of,
     texts_in,
     without,
 )
+from gitmem.memory.transcripts.add import Spoken
+from gitmem.memory.transcripts.import_file import ParsedLine
 
 FEW = 40
 """Few enough bytes for a line, so that a long one can be cut everywhere."""
@@ -307,9 +307,9 @@ def test_a_text_that_begins_like_the_hosts_own_is_left_out() -> None:
     ],
 )
 def test_a_time_is_kept_in_utc(at: str, moment: datetime) -> None:
-    said = Said("1", "c", "user", moment, "a\n\nb")
+    said = Spoken("c", "user", "a\n\nb", moment, "1")
 
-    assert heard("1", "c", "user", at, ["a", "b"]) == Reading(said)
+    assert parsed("1", "c", "user", at, ["a", "b"]) == ParsedLine(said)
 
 
 @pytest.mark.parametrize(
@@ -321,18 +321,18 @@ def test_a_time_is_kept_in_utc(at: str, moment: datetime) -> None:
     ],
 )
 def test_what_has_no_time_cannot_be_read(at: object) -> None:
-    assert heard("1", "c", "user", at, ["a"]) == UNREADABLE
+    assert parsed("1", "c", "user", at, ["a"]) == UNREADABLE
 
 
 @pytest.mark.parametrize("id", ["", None, 7, ["1"], {}])
 def test_what_has_no_id_cannot_be_read(id: object) -> None:
-    assert heard(id, "c", "user", "2026-02-08T14:30:00Z", ["a"]) == UNREADABLE
+    assert parsed(id, "c", "user", "2026-02-08T14:30:00Z", ["a"]) == UNREADABLE
 
 
 def test_half_a_character_is_replaced_so_that_the_text_can_be_kept() -> None:
     text = json.loads(r'"\ud83d\udc4b \ud83d"')
 
-    said = heard("\udfff", "\ud800", "user", "2026-02-08T14:30:00Z", [text]).said
+    said = parsed("\udfff", "\ud800", "user", "2026-02-08T14:30:00Z", [text]).message
 
     assert said is not None
     assert (said.id, said.chat, said.text) == ("\ufffd", "\ufffd", "👋 \ufffd")
@@ -340,7 +340,7 @@ def test_half_a_character_is_replaced_so_that_the_text_can_be_kept() -> None:
 
 def test_a_reading_is_of_something_said_or_says_why_not() -> None:
     assert NO_TEXT == (None, "no text")
-    assert heard("1", "c", "user", "2026-02-08T14:30:00Z", ["a"]).passed == ""
+    assert parsed("1", "c", "user", "2026-02-08T14:30:00Z", ["a"]).skipped == ""
 
 
 def test_the_home_is_the_one_that_the_environment_names() -> None:

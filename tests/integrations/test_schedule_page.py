@@ -10,7 +10,13 @@ import yaml
 
 import gitmem
 from gitmem.integrations.schedule.cron import block
-from gitmem.integrations.schedule.plan import JOBS, Plan, schedule_tasks, template, timetable
+from gitmem.integrations.schedule.plan import (
+    JOBS,
+    SchedulePlan,
+    schedule_tasks,
+    template,
+    timetable,
+)
 from gitmem.integrations.schedule.systemd import MARK
 from gitmem.memory.clock import SystemZone
 from gitmem.memory.group import time_now
@@ -89,7 +95,7 @@ def test_the_page_has_the_tasks_their_times_and_priorities() -> None:
     table = PAGE.partition("## Tasks for an agent")[2].partition("### ")[0]
     rows = re.findall(r"^\| `([\w-]+)` \| ([^|]+) \| (\d) \|", table, re.MULTILINE)
     now = time_now(None, SystemZone())
-    plan = Plan(("/bin/gitmem",), "/store", "", JOBS, ("",), (), now, {})
+    plan = SchedulePlan(("/bin/gitmem",), "/store", "", JOBS, ("",), (), now, {})
 
     found = schedule_tasks(plan)
 
@@ -105,7 +111,7 @@ def test_the_page_has_the_tasks_their_times_and_priorities() -> None:
 
 def test_the_marks_on_the_page_are_those_that_are_written() -> None:
     now = time_now(None, SystemZone())
-    plan = Plan(("/bin/gitmem",), "/store", "1f0c2ab9", JOBS, ("",), (), now, {})
+    plan = SchedulePlan(("/bin/gitmem",), "/store", "1f0c2ab9", JOBS, ("",), (), now, {})
 
     for each in (plan, plan._replace(label="")):
         first, *_, last = block(each).splitlines()

@@ -15,7 +15,7 @@ from gitmem.errors import NotFound, SecretFound
 from gitmem.integrations.hooks.context import changed_since
 from gitmem.integrations.hooks.edits import told
 from gitmem.integrations.hooks.protocol import Room
-from gitmem.integrations.mcp.session import Desk, Kept
+from gitmem.integrations.mcp.groups import Endpoint, OpenGroups
 from gitmem.integrations.mcp.tools import answered
 from gitmem.integrations.memory_tool.commands import MemoryCommands
 from gitmem.memory.admin.check import check
@@ -620,10 +620,10 @@ def test_new_rules_are_a_new_form() -> None:
 
 def asked(group: Group, calls: dict[str, dict[str, object]]) -> dict[str, object]:
     """What the tools of MCP answer."""
-    kept = Kept()
-    desk = Desk(kept, group.store, group.name, group.name, Who("model"))
+    kept = OpenGroups()
+    endpoint = Endpoint(kept, group.store, group.name, group.name, Who("model"))
     try:
-        return {name: answered(desk, name, given) for name, given in calls.items()}
+        return {name: answered(endpoint, name, given) for name, given in calls.items()}
     finally:
         kept.close()
 

@@ -21,7 +21,13 @@ from gitmem.memory.transcripts.checkpoint import transcript_checkpoint
 from gitmem.memory.transcripts.pending import transcript_pending
 from gitmem.memory.transcripts.prune import transcript_prune
 from gitmem.memory.transcripts.status import transcript_list, transcript_show
-from gitmem.memory.transcripts.transcripts import NAME, ask_said, pending_numbers, standing, tip_of
+from gitmem.memory.transcripts.transcripts import (
+    NAME,
+    checkpoint_state,
+    pending_numbers,
+    query_messages,
+    tip_of,
+)
 from gitmem.memory.write.write import Edit, write
 from tests.support.clocks import Clock
 from tests.support.git import git
@@ -162,8 +168,8 @@ class TranscriptMachine(RuleBasedStateMachine):
     @invariant()
     def the_same_is_pending(self) -> None:
         tip = tip_of(self.group)
-        found = ask_said(
-            self.group, tip, lambda table: pending_numbers(table, standing(table).closed)
+        found = query_messages(
+            self.group, tip, lambda table: pending_numbers(table, checkpoint_state(table).closed)
         )
         assert found == [(each.number, each.chat) for each in self.pending()]
 

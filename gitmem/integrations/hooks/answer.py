@@ -171,12 +171,12 @@ def _ended(event: Event) -> Output:
 
 def note_end(event: Event, group: str = "") -> ForModel:
     """Leave word of what was said for who starts next; there is nothing to say about it."""
-    from gitmem.memory.transcripts.spool import Ended, leave, left_by
+    from gitmem.memory.transcripts.spool import SessionNote, leave, left_by
 
     where = event.transcript
     if event.session and where:
         named = group or event.group
-        ended = Ended(event.host, event.session, where, event.project, named)
+        ended = SessionNote(event.host, event.session, where, event.project, named)
         before = None if named else left_by(event.store, ended)
         leave(event.store, before._replace(transcript=where) if before else ended)
     return NOTHING

@@ -18,7 +18,7 @@ from gitmem.integrations.hooks.tool_calls import (
     ASIDE,
     RUNNING,
     SLACK,
-    Call,
+    ToolCall,
     calls_in,
     modified,
     session_calls,
@@ -38,7 +38,7 @@ _FIRST = ("startup", "clear")
 """How a session starts that has no transcript yet, because it has done nothing."""
 
 
-class _Edit(NamedTuple):
+class _DatedEdit(NamedTuple):
     """An edit, as far as the disk tells of it."""
 
     paths: tuple[str, ...]
@@ -51,33 +51,33 @@ class _Edit(NamedTuple):
     """Whether that was just AT that time; else then or earlier."""
 
 
-class _Candidate(NamedTuple):
+class _ActiveSession(NamedTuple):
     """A session that was at work, and what it did; None where that cannot be known."""
 
     who: Who
-    calls: Sequence[Call] | None
+    calls: Sequence[ToolCall] | None
     seen: float
     """When a hook of it was called last, or its transcript written."""
 
-    def may_have_written(self, edit: _Edit) -> bool:
+    def may_have_written(self, edit: _DatedEdit) -> bool:
         """Whether any part of EDIT may be its own."""
         if self.calls is None:
             return edit.since <= self.seen + RUNNING
         return any(each.may_write(edit.paths, edit.since, edit.at) for each in self.calls)
 
-    def was_at_work(self, edit: _Edit) -> bool:
+    def was_at_work(self, edit: _DatedEdit) -> bool:
         """Whether a call that may write to the file ran when EDIT was made."""
         if self.calls is None:
             return not edit.exact or edit.at <= self.seen + RUNNING
         found = (each for each in self.calls if each.may_write(edit.paths, edit.since, edit.at))
         return any(not edit.exact or each.runs_at(edit.at) for each in found)
 
-    def shows(self, edit: _Edit) -> bool:
+    def shows(self, edit: _DatedEdit) -> bool:
         """Whether a call that ran when EDIT was made says that it writes to that file."""
         return any(each.shows(edit.paths[0], edit.at) for each in self.calls or ())
 
 
-class Signatures:
+class Authors:
     """Who signs the edits that a hook of one session finds."""
 
     def __init__(self, event: Event, group: Group) -> None:
@@ -92,11 +92,11 @@ class Signatures:
         is_new = self._event.name == "SessionStart"
         if not others and not is_new:
             return {path: self._aside(edit, self._own) for path, edit in found.items()}
-        own = _Candidate(self._own, self._calls(), time.time())
+        own = _ActiveSession(self._own, self._calls(), time.time())
         return {path: self._signed(edit, own, others, is_new) for path, edit in found.items()}
 
     def _signed(
-        self, edit: _Edit, own: _Candidate, others: Sequence[_Candidate], is_new: bool
+        self, edit: _DatedEdit, own: _ActiveSession, others: Sequence[_ActiveSession], is_new: bool
     ) -> Who:
         """The only session that may have made any part of EDIT; else nobody."""
         nobody = Who(self._event.agent or self._event.host, "", self._event.host)
@@ -110,13 +110,13 @@ class Signatures:
         is_own = authors[0] is own and not is_new and own.was_at_work(edit)
         return self._own if is_own else nobody
 
-    def _calls(self) -> list[Call] | None:
+    def _calls(self) -> list[ToolCall] | None:
         payload = self._event.payload
         found = session_calls(HOSTS[self._event.host], str(payload.get("transcript_path") or ""))
         is_first = self._event.name == "SessionStart" and payload.get("source") in _FIRST
         return [] if found is None and is_first else found
 
-    def _aside(self, edit: _Edit, who: Who) -> Who:
+    def _aside(self, edit: _DatedEdit, who: Who) -> Who:
         """WHO, with the subagent that ends just now where its own transcript shows the write."""
         transcript = self._event.payload.get("agent_transcript_path")
         if who != self._own or not self._event.subagent or not isinstance(transcript, str):
@@ -125,7 +125,7 @@ class Signatures:
         is_its = any(each.shows(edit.paths[0], edit.at) for each in found)
         return who._replace(subagent=self._event.subagent) if is_its else who
 
-    def _others(self, oldest: float) -> list[_Candidate]:
+    def _others(self, oldest: float) -> list[_ActiveSession]:
         """The other sessions of the store that were at work since OLDEST."""
         active = {
             known: max(seen, modified(known.transcript))
@@ -138,12 +138,14 @@ class Signatures:
             for known, at in sorted(active.items(), key=lambda each: -each[1])
             if at + ASIDE >= oldest and (known.transcript or known.id not in told)
         ]
-        return [_candidate(known, at, number < MOST) for number, (known, at) in enumerate(found)]
+        return [
+            _active_session(known, at, number < MOST) for number, (known, at) in enumerate(found)
+        ]
 
 
-def _candidate(known: LiveSession, seen: float, is_read: bool) -> _Candidate:
+def _active_session(known: LiveSession, seen: float, is_read: bool) -> _ActiveSession:
     calls = session_calls(HOSTS[known.host], known.transcript) if is_read else None
-    return _Candidate(Who(known.host, known.id, known.host), calls, seen)
+    return _ActiveSession(Who(known.host, known.id, known.host), calls, seen)
 
 
 class _Times:
@@ -155,7 +157,7 @@ class _Times:
         self._snapshot = group.repository.snapshot()
         self._index, _ = group.repository.staging.load()
 
-    def edit(self, edit: PendingEdit) -> _Edit:
+    def edit(self, edit: PendingEdit) -> _DatedEdit:
         """One edit: renaming and restored times do not change when it was made.
 
         Of a file that is gone only its folder tells, and that changes with other files, too.
@@ -169,8 +171,8 @@ class _Times:
                 at = os.lstat(each).st_ctime
                 if at + SLACK < since:  # it came in a folder that was moved, with an older time
                     break
-                return _Edit(paths, since, at, each == place)
-        return _Edit(paths, 0.0, self._now, exact=False)
+                return _DatedEdit(paths, since, at, each == place)
+        return _DatedEdit(paths, 0.0, self._now, exact=False)
 
     def _since(self, path: str) -> float:
         """When the file surely was as HEAD has it."""

@@ -23,7 +23,7 @@ from gitmem.model.transcripts.batches import NONE_NEW
 
 if TYPE_CHECKING:
     from gitmem.memory.read.show import FileChange
-    from gitmem.memory.transcripts.pending import SaidRow
+    from gitmem.memory.transcripts.pending import MessageRow
     from gitmem.memory.transcripts.status import TranscriptStatus
     from gitmem.model.layout.layout import Layer, Layout
 
@@ -254,7 +254,7 @@ def _checkpoint(found: TranscriptStatus, group: Group) -> list[ForModel]:
     return [worded("Last checkpoint, {day}: {summary}", day=day, summary=summary)]
 
 
-def _line(message: SaidRow, group: Group) -> ForModel:
+def _line(message: MessageRow, group: Group) -> ForModel:
     at = f"{message.at.astimezone(group.zone):%Y-%m-%d %H:%M}"
     text = _short(message.text, LONGEST_MESSAGE)
     return worded("- {at} {who}: {text}", at=at, who=message.from_, text=text)

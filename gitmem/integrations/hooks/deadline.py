@@ -12,8 +12,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -21,7 +19,6 @@ from math import inf
 from types import FrameType
 
 from gitmem.integrations.hooks.protocol import Event
-from gitmem.integrations.hosts.program import own_program
 
 SECONDS = {"UserPromptSubmit": 4.0, "SessionEnd": 4.0}
 """What `gitmem install` gives these is 5 seconds ..."""
@@ -134,6 +131,11 @@ def _note(event: Event) -> None:
 
 def detach(event: Event, work: str, group: str = "") -> None:
     """Let `gitmem hook` do WORK, which is no event of a host, and do not wait for it."""
+    import subprocess  # only where something is left to do
+    import sys
+
+    from gitmem.integrations.hosts.program import own_program
+
     program = own_program(sys.argv[0], sys.executable)
     named = ("-g", group) if group else ()
     with suppress(OSError):

@@ -14,7 +14,7 @@ from gitmem.errors import GroupNotFound, GroupRefused
 from gitmem.integrations.hooks.answer import DRAIN, in_words
 from gitmem.integrations.hooks.protocol import Event
 from gitmem.integrations.hosts.table import HOSTS
-from gitmem.memory.transcripts.spool import Ended, Taken, done, put_back, take
+from gitmem.memory.transcripts.spool import ClaimedNote, SessionNote, claim, discard, put_back
 from gitmem.model.access import MAIN
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ def drain(event: Event, group: str = "", *, at_once: bool = True) -> list[str]:
 
     AT_ONCE: no more than a start has time for.
     """
-    work = _Work(event, group, AT_ONCE if at_once else 0)
-    for each in take(event.store):
+    work = _Drain(event, group, AT_ONCE if at_once else 0)
+    for each in claim(event.store):
         work.do(each)
     if work.left:
         from gitmem.integrations.hooks.deadline import detach
@@ -41,7 +41,7 @@ def drain(event: Event, group: str = "", *, at_once: bool = True) -> list[str]:
     return work.trouble
 
 
-class _Work:
+class _Drain:
     """One round through the notes."""
 
     def __init__(self, event: Event, group: str, most: int) -> None:
@@ -50,54 +50,54 @@ class _Work:
         self.left = False
         self.trouble: list[str] = []
 
-    def do(self, taken: Taken) -> None:
+    def do(self, claimed: ClaimedNote) -> None:
         """Do what one note asks for, and put it back if that cannot be."""
         try:
-            is_done = self._done(taken.ended)
+            is_done = self._done(claimed.note)
         except GroupRefused:
             is_done = False  # for a session that may
         except Exception as error:  # noqa: BLE001 - one note never costs another
             is_done = False
             told = f"{in_words(error)}; what was said could not be kept"
-            if self._concerns(taken.ended, error) and told not in self.trouble:
+            if self._concerns(claimed.note, error) and told not in self.trouble:
                 self.trouble.append(told)
         if is_done:
-            done(taken)
+            discard(claimed)
         else:
-            put_back(taken)
+            put_back(claimed)
 
-    def _concerns(self, ended: Ended, error: Exception) -> bool:
+    def _concerns(self, note: SessionNote, error: Exception) -> bool:
         """Whether this session tells of it; of a group that is gone, who sees all of them.
 
         Then only of a summary, which stands nowhere else.
         """
         if isinstance(error, GroupNotFound):
-            return bool(ended.summary) and self._event.acting in (None, MAIN)
-        return ended.group in ("", self._group)
+            return bool(note.summary) and self._event.acting in (None, MAIN)
+        return note.group in ("", self._group)
 
-    def _done(self, ended: Ended) -> bool:
-        path = os.path.expanduser(ended.transcript)
-        if not ended.summary and not os.path.isfile(path):
+    def _done(self, note: SessionNote) -> bool:
+        path = os.path.expanduser(note.transcript)
+        if not note.summary and not os.path.isfile(path):
             return True  # its host has removed it
         if self._most and monotonic() > self._until:
             self.left = True
             return False
         from gitmem.integrations.hooks.groups import heir_of, opened
 
-        event = self._whose(ended)
+        event = self._whose(note)
         with opened(event, heir_of(event)) as group:
-            if ended.summary:
+            if note.summary:
                 from gitmem.integrations.hooks.turns import keep_summary
 
-                keep_summary(group, ended.summary)
+                keep_summary(group, note.summary)
                 return True
-            return self._imported(group, ended.host, path)
+            return self._imported(group, note.host, path)
 
-    def _whose(self, ended: Ended) -> Event:
+    def _whose(self, note: SessionNote) -> Event:
         return self._event._replace(
-            host=ended.host,
-            group=ended.group,
-            payload={"session_id": ended.session, "cwd": ended.folder},
+            host=note.host,
+            group=note.group,
+            payload={"session_id": note.session, "cwd": note.folder},
             environ={},
         )
 

@@ -120,10 +120,10 @@ def capture_edits(event: Event, group: Group, room: Room, *, with_held: bool = F
         remember_unchanged(asking(event), group.name, worktree, state)
         note_captured_until(group.gitdir, began, ())
         return NOTHING
-    from gitmem.integrations.hooks.authors import Signatures
+    from gitmem.integrations.hooks.authors import Authors
     from gitmem.memory.write.capture import capture
 
-    whose = Signatures(event, group)
+    whose = Authors(event, group)
     done = capture(group, wait=WAIT, most=EDITS, seconds=SECONDS, whose=whose)
     if not (done.captured or done.left or done.claimed or done.operation):
         remember_unchanged(asking(event), group.name, worktree, state)  # what is left is held

@@ -174,7 +174,7 @@ def writes_of(command: str, folder: str | None) -> Writes:
     """What COMMAND writes to when it runs in FOLDER; None where that is unknown."""
     if len(command) > LONGEST:
         return Writes(opaque=True)
-    reading = _Reading(folder)
+    reading = _ShellReader(folder)
     reading.read(command, 0)
     return Writes(
         frozenset(reading.files),
@@ -185,7 +185,7 @@ def writes_of(command: str, folder: str | None) -> Writes:
     )
 
 
-class _List:
+class _CommandList:
     """Commands that are joined to one list, as far as they are read."""
 
     operator = joint = ""
@@ -196,7 +196,7 @@ class _List:
     """The folder that the list leads to, while parts are read that run where it does not."""
 
 
-class _Reading:
+class _ShellReader:
     """One command, read from its beginning to its end."""
 
     def __init__(self, folder: str | None) -> None:
@@ -214,7 +214,7 @@ class _Reading:
         around = self._runs
         outer: list[tuple[str | None, bool]] = []  # the folder and the certainty around each `(`
         words: list[Word] = []
-        line = _List()
+        line = _CommandList()
         for kind, value in tokens_of(text):
             if kind == "word":
                 words.append(word_of(value))
@@ -237,7 +237,7 @@ class _Reading:
                     self._folder, around = outer.pop()
         self._simple(words)
 
-    def _join(self, line: _List, value: str, changed: bool, around: bool) -> None:
+    def _join(self, line: _CommandList, value: str, changed: bool, around: bool) -> None:
         """Go on behind the operator VALUE, where a command CHANGED the folder or not."""
         # Only a part of a list, of a branch or of a pipe: whether it ran is unknown.
         in_pipe = line.joint in _PIPES or value in _PIPES

@@ -45,7 +45,7 @@ _CONTEXTS = ("turn_context", "session_meta")
 """Lines of Codex that name the folder; in Claude Code each line does."""
 
 
-class Call(NamedTuple):
+class ToolCall(NamedTuple):
     """One tool call, and the time in which it ran."""
 
     name: str
@@ -77,12 +77,12 @@ class Call(NamedTuple):
         return ran and not self.failed and self.writes.surely(path)
 
 
-def _unseen(until: float) -> Call:
+def _unseen(until: float) -> ToolCall:
     """What stands for calls that are not seen."""
-    return Call("", Writes(opaque=True), 0.0, until)
+    return ToolCall("", Writes(opaque=True), 0.0, until)
 
 
-def session_calls(host: Host, transcript: str) -> list[Call] | None:
+def session_calls(host: Host, transcript: str) -> list[ToolCall] | None:
     """The calls of a session and its subagents; None where that cannot be known."""
     if not host.calls or not transcript:
         return None
@@ -97,7 +97,7 @@ def session_calls(host: Host, transcript: str) -> list[Call] | None:
     return own
 
 
-def calls_in(host: Host, transcript: str) -> list[Call] | None:
+def calls_in(host: Host, transcript: str) -> list[ToolCall] | None:
     """The calls in the file TRANSCRIPT; None where it cannot be read."""
     path = os.path.expanduser(transcript)
     try:
@@ -108,7 +108,7 @@ def calls_in(host: Host, transcript: str) -> list[Call] | None:
     except (OSError, ValueError):
         return None
     is_cut = stat.st_size > TAIL
-    return _Reading(host, stat.st_mtime).calls(data.split(b"\n")[is_cut:], is_cut=is_cut)
+    return _TranscriptReader(host, stat.st_mtime).calls(data.split(b"\n")[is_cut:], is_cut=is_cut)
 
 
 def _at_once(path: str, flags: int) -> int:
@@ -137,17 +137,17 @@ def modified(path: str) -> float:
     return 0.0
 
 
-class _Reading:
+class _TranscriptReader:
     """The lines of one transcript, in their order."""
 
     def __init__(self, host: Host, modified: float) -> None:
         self._host, self._modified = host, modified
         self._folder: str | None = None
-        self._open: dict[str, Call] = {}
-        self._done: list[Call] = []
+        self._open: dict[str, ToolCall] = {}
+        self._done: list[ToolCall] = []
         self._first = inf
 
-    def calls(self, lines: list[bytes], *, is_cut: bool) -> list[Call]:
+    def calls(self, lines: list[bytes], *, is_cut: bool) -> list[ToolCall]:
         """The calls in LINES; IS_CUT: there are more before them."""
         kinds = tuple(
             f'"{each}"'.encode() for each in (*self._host.calls, *self._host.results, *_CONTEXTS)
@@ -181,13 +181,13 @@ class _Reading:
                 # One whose call stands before what was read may have begun at any time.
                 self._end(self._open.pop(name, _unseen(inf)), line, moment)
 
-    def _begun(self, row: Mapping[str, Any], moment: float) -> Call:
+    def _begun(self, row: Mapping[str, Any], moment: float) -> ToolCall:
         given = row.get("input", row.get("arguments", row.get("action")))
         name, said = str(row.get("name")), _arguments(given)
         writes = self._writes(name, said)
-        return Call(name, writes, moment, moment + ASIDE if _is_aside(said) else inf)
+        return ToolCall(name, writes, moment, moment + ASIDE if _is_aside(said) else inf)
 
-    def _end(self, call: Call, line: bytes, moment: float) -> None:
+    def _end(self, call: ToolCall, line: bytes, moment: float) -> None:
         ended = call.ended if call.begun and call.ended < inf else moment
         runs_on = call.writes.lingers or any(each in line for each in _BEHIND)
         lingers = max(call.begun, moment) + ASIDE if runs_on else 0.0

@@ -15,7 +15,7 @@ from gitmem.model.context.escape import NOTHING, ForModel, joined
 if TYPE_CHECKING:
     from gitmem.memory.group import Group
     from gitmem.memory.transcripts.sessions import Session
-    from gitmem.memory.transcripts.spool import Ended
+    from gitmem.memory.transcripts.spool import SessionNote
 
 RECALLED = 1500
 """Characters of memory that a prompt may call for."""
@@ -229,10 +229,10 @@ def _left_for_later(event: Event, group: str, text: str, why: str) -> Output:
     return Output(notice=f"{why}; a summary waits to be kept")
 
 
-def _waiting(event: Event, group: str, text: str) -> Ended:
-    from gitmem.memory.transcripts.spool import Ended
+def _waiting(event: Event, group: str, text: str) -> SessionNote:
+    from gitmem.memory.transcripts.spool import SessionNote
 
-    return Ended(event.host, event.session, "", event.project, group, text)
+    return SessionNote(event.host, event.session, "", event.project, group, text)
 
 
 def keep_summary(group: Group, text: str) -> None:

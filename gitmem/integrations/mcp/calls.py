@@ -7,16 +7,16 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitmem.errors import BadInput, Damaged, PathNotFound, PathRefused, PolicyRefused
-from gitmem.integrations.mcp.session import Desk, opened
+from gitmem.integrations.mcp.groups import Endpoint, opened
 from gitmem.integrations.mcp.status import state
 from gitmem.integrations.mcp.texts import (
-    Answer,
+    ToolResult,
     changed,
+    excerpt_of,
     found,
     history,
     listed_entries,
     listed_files,
-    part_of,
     shown_file,
 )
 from gitmem.memory.context.mask import Masks, masked
@@ -152,11 +152,11 @@ def _check(layout: Layout, path: str, deed: str) -> None:
         )
 
 
-def memory_search(desk: Desk, given: Arguments) -> Answer:
+def memory_search(endpoint: Endpoint, given: Arguments) -> ToolResult:
     """Look for something in memory and in what was said."""
     from gitmem.memory.read import memory_actions
 
-    with opened(desk, given["group"]) as group:
+    with opened(endpoint, given["group"]) as group:
         searched = memory_actions.memory_search(
             group,
             given["query"],
@@ -166,16 +166,16 @@ def memory_search(desk: Desk, given: Arguments) -> Answer:
             layers=(given["layer"],) if given["layer"] else (),
             include_archive=given["archive"],
         )
-        return Answer(found(group.name, searched))
+        return ToolResult(found(group.name, searched))
 
 
-def memory_get(desk: Desk, given: Arguments) -> Answer:
+def memory_get(endpoint: Endpoint, given: Arguments) -> ToolResult:
     """A file, or an entry of one, as it is or was."""
-    with opened(desk, given["group"]) as group:
+    with opened(endpoint, given["group"]) as group:
         got = file_text(group, given["path"] or DEFAULT_PATH, given["at"])
         edited = not given["at"] and _is_edited(group, got.path)
-        part = part_of(got.text, given["offset"])
-        return Answer(shown_file(got.name, got.version, got.commit, part, edited))
+        part = excerpt_of(got.text, given["offset"])
+        return ToolResult(shown_file(got.name, got.version, got.commit, part, edited))
 
 
 class Text(NamedTuple):
@@ -233,22 +233,22 @@ def _entry(group: Group, address: str, at: str) -> Text:
     return Text(name, path, version, snapshot.commit, text)
 
 
-def memory_write(desk: Desk, given: Arguments) -> Answer:
+def memory_write(endpoint: Endpoint, given: Arguments) -> ToolResult:
     """Replace a file."""
-    return _written(desk, given, _edit(given, create=given["create"]))
+    return _written(endpoint, given, _edit(given, create=given["create"]))
 
 
-def memory_append(desk: Desk, given: Arguments) -> Answer:
+def memory_append(endpoint: Endpoint, given: Arguments) -> ToolResult:
     """Add to a file."""
-    return _written(desk, given, _edit(given, append=True))
+    return _written(endpoint, given, _edit(given, append=True))
 
 
-def memory_entry(desk: Desk, given: Arguments) -> Answer:
+def memory_entry(endpoint: Endpoint, given: Arguments) -> ToolResult:
     """Create or change one entry of a file."""
     edit = _edit(given, entry=given["title"])
     if given["text"] == "":
         edit = edit._replace(text=None)  # only fields change, or a bare title comes into being
-    return _written(desk, given, edit)
+    return _written(endpoint, given, edit)
 
 
 def _edit(given: Arguments, **more: Any) -> Edit:
@@ -264,24 +264,24 @@ def _edit(given: Arguments, **more: Any) -> Edit:
     )
 
 
-def _written(desk: Desk, given: Arguments, edit: Edit) -> Answer:
+def _written(endpoint: Endpoint, given: Arguments, edit: Edit) -> ToolResult:
     from gitmem.memory.write.write import Allowed, write
 
     allowed = Allowed(shrink=given.get("allow_shrink", False))
-    with opened(desk, given["group"]) as group:
+    with opened(endpoint, given["group"]) as group:
         check_edit(group, edit)
         done = write(group, [edit], reason=given["reason"], allowed=allowed)
         return changed("written", done, group.take_rejoined())
 
 
-def memory_list(desk: Desk, given: Arguments) -> Answer:
+def memory_list(endpoint: Endpoint, given: Arguments) -> ToolResult:
     """The files, or the entries, of the group."""
     from gitmem.memory.entries.entries import entries
     from gitmem.memory.layouts import layout_of
     from gitmem.memory.read.listing import list_files
 
     path, at, offset = given["path"], given["at"] or None, given["offset"]
-    with opened(desk, given["group"]) as group:
+    with opened(endpoint, given["group"]) as group:
         allows = layout_of(group).allows
         if given["entries"]:
             check_entries(group, path)
@@ -292,14 +292,14 @@ def memory_list(desk: Desk, given: Arguments) -> Answer:
         return listed_files([each for each in files if allows(each.path)], offset)
 
 
-def memory_history(desk: Desk, given: Arguments) -> Answer:
+def memory_history(endpoint: Endpoint, given: Arguments) -> ToolResult:
     """Who changed a file, or anything, when and why."""
     from itertools import islice
 
     from gitmem.memory.read.log import iter_log, log
 
     offset, limit = given["offset"], given["limit"]
-    with opened(desk, given["group"]) as group:
+    with opened(endpoint, given["group"]) as group:
         path = file_part(group, file_named(group, given["path"]))
         if path:
             check_read(group, path)
@@ -331,7 +331,7 @@ def _allowed(group: Group, entries: Iterable[Entry]) -> Iterator[Entry]:
             yield each._replace(paths=paths)
 
 
-def memory_restore(desk: Desk, given: Arguments) -> Answer:
+def memory_restore(endpoint: Endpoint, given: Arguments) -> ToolResult:
     """Bring back a file or an entry as it was."""
     from gitmem.memory.recover.restore import restore
     from gitmem.memory.write.write import Allowed
@@ -339,7 +339,7 @@ def memory_restore(desk: Desk, given: Arguments) -> Answer:
     at, previous = given["at"], given["previous"]
     if at and previous:
         raise BadInput("`at` and `previous` name two versions", hint="give one of them")
-    with opened(desk, given["group"]) as group:
+    with opened(endpoint, given["group"]) as group:
         path = file_named(group, given["path"])
         if path.strip("./") == "":
             raise BadInput(
@@ -352,11 +352,11 @@ def memory_restore(desk: Desk, given: Arguments) -> Answer:
         return changed("restored", done, group.take_rejoined())
 
 
-def memory_status(desk: Desk, given: Arguments) -> Answer:
+def memory_status(endpoint: Endpoint, given: Arguments) -> ToolResult:
     """How the group is."""
     from gitmem.memory.layouts import layout_of
     from gitmem.memory.read.status import status
 
-    with opened(desk, given["group"]) as group:
-        groups = desk.store.names() if desk.acting == MAIN else ()
+    with opened(endpoint, given["group"]) as group:
+        groups = endpoint.store.names() if endpoint.acting == MAIN else ()
         return state(status(group), layout_of(group), groups, group.zone)

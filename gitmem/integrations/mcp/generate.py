@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 
+from gitmem.integrations.mcp.groups import Endpoint, OpenGroups
 from gitmem.integrations.mcp.serve import (
     CAPABILITIES,
     CLIENT,
@@ -21,7 +22,6 @@ from gitmem.integrations.mcp.serve import (
     VERSION,
     talk,
 )
-from gitmem.integrations.mcp.session import Desk, Kept
 from gitmem.memory.group import Store
 
 GROUP = "{group}"
@@ -76,18 +76,18 @@ def _heard(requests: list[Json]) -> dict[str, Json]:
     """What a server with nothing but the SDK answers, by method."""
     lines = [json.dumps({"jsonrpc": "2.0", "id": each["method"], **each}) for each in requests]
     with TemporaryDirectory() as nothing:
-        desk = Desk(Kept(), Store(Path(nothing)), GROUP, GROUP)
-        said = exchange(desk, "\n".join(lines).encode(), from_file=False)
+        endpoint = Endpoint(OpenGroups(), Store(Path(nothing)), GROUP, GROUP)
+        said = exchange(endpoint, "\n".join(lines).encode(), from_file=False)
     answers = map(json.loads, said.splitlines())
     return {each["id"]: each["result"] for each in answers}
 
 
-def exchange(desk: Desk, lines: bytes, *, from_file: bool) -> bytes:
+def exchange(endpoint: Endpoint, lines: bytes, *, from_file: bool) -> bytes:
     """All that a server at DESK answers to LINES."""
     with TemporaryFile() as source, TemporaryFile() as target:
         source.write(lines)
         source.seek(0)
-        asyncio.run(talk(desk, source.fileno(), target.fileno(), from_file=from_file))
+        asyncio.run(talk(endpoint, source.fileno(), target.fileno(), from_file=from_file))
         target.seek(0)
         return target.read()
 

@@ -15,8 +15,8 @@ from urllib.parse import quote, unquote
 from gitmem.errors import BadInput
 from gitmem.integrations.install.skills.files import SKILL, shipped_folder, skill_files
 from gitmem.integrations.mcp.calls import file_text, local
-from gitmem.integrations.mcp.session import Desk, opened
-from gitmem.integrations.mcp.texts import Answer, part_of, sound
+from gitmem.integrations.mcp.groups import Endpoint, opened
+from gitmem.integrations.mcp.texts import ToolResult, excerpt_of, sound
 from gitmem.memory.context.mask import Masks
 from gitmem.model.access import GLOBAL
 from gitmem.model.context.escape import NOTHING, joined, on_a_line, on_lines
@@ -33,19 +33,19 @@ ARGUMENT = "request"
 ABOUT = "What you want, in your own words"
 
 
-class Place(NamedTuple):
+class FileAddress(NamedTuple):
     """What an address names."""
 
     group: str
     path: str
 
 
-def uri(place: Place) -> str:
+def uri(place: FileAddress) -> str:
     """The address of a file."""
     return f"memory://{quote(place.group, safe='')}/{quote(place.path)}"
 
 
-def place_of(address: str) -> Place:
+def parse_address(address: str) -> FileAddress:
     """What ADDRESS names; `#` and a slug behind the path name one entry."""
     found = re.fullmatch(_URI, address, re.DOTALL)
     if found is None:
@@ -54,7 +54,7 @@ def place_of(address: str) -> Place:
             hint="an address is memory://GROUP/PATH, such as memory://main/notes/ada.md",
         )
     try:
-        return Place(*(unquote(each, errors="strict") for each in found.groups()))
+        return FileAddress(*(unquote(each, errors="strict") for each in found.groups()))
     except UnicodeDecodeError as error:
         raise BadInput(f"{address!r} is not UTF-8 when decoded", hint="use UTF-8") from error
 
@@ -64,42 +64,42 @@ def kind(path: str) -> str:
     return "text/markdown" if path.partition("#")[0].lower().endswith(".md") else "text/plain"
 
 
-def read_document(desk: Desk, address: str) -> Answer:
+def read_document(endpoint: Endpoint, address: str) -> ToolResult:
     """The text at ADDRESS, as much of it as one answer holds."""
-    group, path = place_of(address)
-    with opened(desk, group) as found:
+    group, path = parse_address(address)
+    with opened(endpoint, group) as found:
         got = file_text(found, local(path))
-    part = part_of(got.text, 0)
+    part = excerpt_of(got.text, 0)
     if part.is_all:
-        return Answer(on_lines(part.text))
+        return ToolResult(on_lines(part.text))
     rest = f"[cut here; the rest: `memory_get` of {path} with offset={part.stop}]"
-    return Answer(joined((on_lines(part.text), on_a_line(rest)), "\n"))
+    return ToolResult(joined((on_lines(part.text), on_a_line(rest)), "\n"))
 
 
-def list_documents(desk: Desk, cursor: str) -> Answer:
+def list_documents(endpoint: Endpoint, cursor: str) -> ToolResult:
     """A page of what there is: the files of the group, then those of `global`.
 
     CURSOR is the address of the last file before it: what is written meanwhile shifts no page.
     """
-    after, there = place_of(cursor) if cursor else None, desk.store.names()
-    names = [each for each in dict.fromkeys((desk.group, GLOBAL)) if each in there]
+    after, there = parse_address(cursor) if cursor else None, endpoint.store.names()
+    names = [each for each in dict.fromkeys((endpoint.group, GLOBAL)) if each in there]
     if after and after.group not in names:
         raise BadInput(f"there is no page after {cursor!r}", hint="begin without a cursor")
     rows: list[dict[str, Any]] = []
     for name in names[names.index(after.group) if after else 0 :]:
         start = after.path if after and after.group == name else ""
-        with opened(desk, name) as group:
-            rows += _rows(group, start, PAGE + 1 - len(rows), is_other=name != desk.group)
+        with opened(endpoint, name) as group:
+            rows += _rows(group, start, PAGE + 1 - len(rows), is_other=name != endpoint.group)
         if len(rows) > PAGE:
-            return Answer(NOTHING, {"rows": rows[:PAGE], "next": rows[PAGE - 1]["uri"]})
-    return Answer(NOTHING, {"rows": rows})
+            return ToolResult(NOTHING, {"rows": rows[:PAGE], "next": rows[PAGE - 1]["uri"]})
+    return ToolResult(NOTHING, {"rows": rows})
 
 
-def first_page(desk: Desk) -> dict[str, Any] | None:
+def first_page(endpoint: Endpoint) -> dict[str, Any] | None:
     """The first page as the protocol writes it; None if it cannot be listed."""
     from gitmem.integrations.mcp.tools import guarded
 
-    answer = guarded(desk, lambda: list_documents(desk, ""))
+    answer = guarded(endpoint, lambda: list_documents(endpoint, ""))
     if answer.failed or answer.facts is None:
         return None
     rows = [_on_the_wire(each) for each in answer.facts["rows"]]
@@ -118,7 +118,7 @@ def _rows(group: Group, start: str, most: int, *, is_other: bool) -> list[dict[s
         if len(found) == most:
             break
         name = f"{group.name}: {each.path}" if is_other else each.path
-        at = uri(Place(group.name, each.path))
+        at = uri(FileAddress(group.name, each.path))
         found.append({"uri": at, "name": name, "kind": kind(at), "size": each.bytes})
     return found
 

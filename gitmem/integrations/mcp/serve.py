@@ -17,8 +17,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from gitmem.integrations.mcp.session import Desk
-from gitmem.integrations.mcp.stdio import Lines, Words, claimed
+from gitmem.integrations.mcp.groups import Endpoint
+from gitmem.integrations.mcp.stdio import LineReader, LineWriter, claimed
 from gitmem.model.context.escape import worded
 
 FILE = Path(__file__).with_name("handshake.json")
@@ -252,16 +252,16 @@ ABILITIES: Mapping[str, Callable[[Any], bool]] = {
 }
 
 
-def serve(desk: Desk) -> None:
+def serve(endpoint: Endpoint) -> None:
     """Answer calls on stdin until it is closed."""
     from_file = is_known_sdk()
     if not from_file:
         import gitmem.integrations.mcp.server  # noqa: F401 - where the SDK is missing, this says so
     try:
         with claimed() as (source, target):
-            number = asyncio.run(talk(desk, source, target, from_file=from_file))
+            number = asyncio.run(talk(endpoint, source, target, from_file=from_file))
     finally:
-        desk.kept.close()
+        endpoint.kept.close()
     if number == signal.SIGINT:
         raise KeyboardInterrupt
 
@@ -277,39 +277,45 @@ def is_known_sdk() -> bool:
     return any(re.match(rf"mcp-{SDK}\.", each) for each in beside)
 
 
-async def talk(desk: Desk, source: int, target: int, *, from_file: bool) -> int:
+async def talk(endpoint: Endpoint, source: int, target: int, *, from_file: bool) -> int:
     """Answer what comes from SOURCE on TARGET until it ends; the signal that ended it, or 0.
 
     FROM_FILE: answer without the SDK for as long as that is possible.
     """
-    lines, words, handshake = Lines(source), Words(target), Handshake(desk.group)
+    lines, words, handshake = LineReader(source), LineWriter(target), Handshake(endpoint.group)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, lines.interrupt, number)
     if from_file:
-        await _greet(desk, lines, words, handshake)
+        await _greet(endpoint, lines, words, handshake)
     if not lines.has_ended:
         from gitmem.integrations.mcp.server import converse
 
-        await converse(desk, lines, words, handshake.opening)
+        await converse(endpoint, lines, words, handshake.opening)
     return lines.interrupted
 
 
-async def _greet(desk: Desk, lines: Lines, words: Words, handshake: Handshake) -> None:
+async def _greet(
+    endpoint: Endpoint, lines: LineReader, words: LineWriter, handshake: Handshake
+) -> None:
     """Answer lines without the SDK, up to one that only it can answer; that one stays the next."""
     while True:
         left = await _greet_from_file(lines, words, handshake)
         is_over = not left
-        while left and (said := handshake.answer(left[0], lambda: _first_page(desk))) is not None:
+        while (
+            left and (said := handshake.answer(left[0], lambda: _first_page(endpoint))) is not None
+        ):
             await words.write(said)
             left.pop(0)
-        desk.kept.close()
+        endpoint.kept.close()
         lines.put_back(left)
         if left or is_over:
             return
 
 
-async def _greet_from_file(lines: Lines, words: Words, handshake: Handshake) -> list[bytes]:
+async def _greet_from_file(
+    lines: LineReader, words: LineWriter, handshake: Handshake
+) -> list[bytes]:
     """Answer from the file what it has; the lines that it has no answer for, or none at the end.
 
     Claude Code sends three requests at once, the one for the tools last, and offers no tool to its
@@ -330,7 +336,7 @@ async def _greet_from_file(lines: Lines, words: Words, handshake: Handshake) -> 
     return left
 
 
-def _first_page(desk: Desk) -> dict[str, Any] | None:
+def _first_page(endpoint: Endpoint) -> dict[str, Any] | None:
     from gitmem.integrations.mcp.resources import first_page  # with all that reads memory
 
-    return first_page(desk)
+    return first_page(endpoint)

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gitmem import __version__
 from gitmem.errors import BadInput, ExtraMissing
+from gitmem.integrations.mcp.groups import Endpoint, OpenGroups, called
 from gitmem.integrations.mcp.resources import TEMPLATE, kind, list_documents, read_document
 from gitmem.integrations.mcp.serve import INSTRUCTIONS
-from gitmem.integrations.mcp.session import Desk, Kept, called
-from gitmem.integrations.mcp.stdio import Messages, Sense, Words, has_id
-from gitmem.integrations.mcp.texts import Answer, sound
+from gitmem.integrations.mcp.stdio import LineWriter, MessageIds, Messages, has_id
+from gitmem.integrations.mcp.texts import ToolResult, sound
 from gitmem.integrations.mcp.tools import TOOLS, Tool, answered, guarded, schema
 from gitmem.model.context.escape import worded
 
@@ -48,30 +48,33 @@ IDLE = 60.0
 
 
 async def converse(
-    desk: Desk, lines: AsyncIterable[bytes], words: Words, opening: Sequence[bytes] = ()
+    endpoint: Endpoint,
+    lines: AsyncIterable[bytes],
+    words: LineWriter,
+    opening: Sequence[bytes] = (),
 ) -> None:
     """Answer LINES until they end; what is in OPENING was answered before."""
     logging.getLogger("mcp").setLevel(logging.CRITICAL)  # what is wrong is answered, and no news
-    server, messages = _server(desk), Messages(lines, words, _sense, opening)
+    server, messages = _server(endpoint), Messages(lines, words, _sense, opening)
     async with stdio_server(_as_file(messages), _as_file(words)) as (read, write):
         await server.run(read, write, server.create_initialization_options())
 
 
-def _sense(line: bytes) -> Sense:
+def _sense(line: bytes) -> MessageIds:
     """What a message asks; what the SDK will not take for one, by its own judgement, is refused."""
     message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
     if isinstance(message, types.JSONRPCRequest):
-        return Sense(request=message.id)
+        return MessageIds(request=message.id)
     # The SDK takes a request for a notification where its id is null, true or 1.5.
     if isinstance(message, types.JSONRPCNotification) and has_id(line):
         raise ValueError("its id is neither a string nor a whole number")
     if isinstance(message, types.JSONRPCNotification) and message.method == CANCELLED:
         number = (message.params or {}).get("requestId")
-        return Sense(cancelled=number if isinstance(number, str | int) else None)
-    return Sense()
+        return MessageIds(cancelled=number if isinstance(number, str | int) else None)
+    return MessageIds()
 
 
-def _as_file(end: Messages | Words) -> AsyncFile[str]:
+def _as_file(end: Messages | LineWriter) -> AsyncFile[str]:
     """An end of the wire, by the type that the SDK asks for."""
     return cast("AsyncFile[str]", end)
 
@@ -79,7 +82,7 @@ def _as_file(end: Messages | Words) -> AsyncFile[str]:
 class Rest:
     """Closes what is open when nothing was asked for a while."""
 
-    def __init__(self, kept: Kept, seconds: float = IDLE) -> None:
+    def __init__(self, kept: OpenGroups, seconds: float = IDLE) -> None:
         self._kept, self._seconds = kept, seconds
         self._timer: asyncio.TimerHandle | None = None
 
@@ -90,8 +93,8 @@ class Rest:
         self._timer = asyncio.get_running_loop().call_later(self._seconds, self._kept.close)
 
 
-def _server(desk: Desk) -> Server[Any]:
-    rest = Rest(desk.kept)
+def _server(endpoint: Endpoint) -> Server[Any]:
+    rest = Rest(endpoint.kept)
 
     async def list_tools(
         context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
@@ -102,25 +105,25 @@ def _server(desk: Desk) -> Server[Any]:
         context: ServerRequestContext[Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         rest.begin()
-        return _result(called(desk, _client(context)), params)
+        return _result(called(endpoint, _client(context)), params)
 
     async def list_resources(
         context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         rest.begin()
-        return _listed(called(desk, _client(context)), (params and params.cursor) or "")
+        return _listed(called(endpoint, _client(context)), (params and params.cursor) or "")
 
     async def read_resource(
         context: ServerRequestContext[Any], params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         rest.begin()
-        return _read(called(desk, _client(context)), params.uri)
+        return _read(called(endpoint, _client(context)), params.uri)
 
     return Server(
         "gitmem",
         version=__version__,
         title="gitmem",
-        instructions=worded(INSTRUCTIONS, group=desk.group),
+        instructions=worded(INSTRUCTIONS, group=endpoint.group),
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         on_list_resources=list_resources,
@@ -174,8 +177,8 @@ async def _get_prompt(
     )
 
 
-def _listed(desk: Desk, cursor: str) -> types.ListResourcesResult:
-    facts = _done(guarded(desk, lambda: list_documents(desk, cursor))).facts or {}
+def _listed(endpoint: Endpoint, cursor: str) -> types.ListResourcesResult:
+    facts = _done(guarded(endpoint, lambda: list_documents(endpoint, cursor))).facts or {}
     rows = [
         types.Resource(
             uri=each["uri"], name=sound(each["name"]), mime_type=each["kind"], size=each["size"]
@@ -185,14 +188,14 @@ def _listed(desk: Desk, cursor: str) -> types.ListResourcesResult:
     return types.ListResourcesResult(resources=rows, next_cursor=facts.get("next"))
 
 
-def _read(desk: Desk, uri: str) -> types.ReadResourceResult:
-    text = sound(_done(guarded(desk, lambda: read_document(desk, uri))).text)
+def _read(endpoint: Endpoint, uri: str) -> types.ReadResourceResult:
+    text = sound(_done(guarded(endpoint, lambda: read_document(endpoint, uri))).text)
     return types.ReadResourceResult(
         contents=[types.TextResourceContents(uri=uri, mime_type=kind(uri), text=text)]
     )
 
 
-def _done(answer: Answer) -> Answer:
+def _done(answer: ToolResult) -> ToolResult:
     """ANSWER; one that failed becomes an error of the protocol, which has no other word for it."""
     if not answer.failed:
         return answer
@@ -222,8 +225,8 @@ def _client(context: ServerRequestContext[Any]) -> str:
     return said.client_info.name if said else ""
 
 
-def _result(desk: Desk, params: types.CallToolRequestParams) -> types.CallToolResult:
-    answer = answered(desk, params.name, params.arguments or {})
+def _result(endpoint: Endpoint, params: types.CallToolRequestParams) -> types.CallToolResult:
+    answer = answered(endpoint, params.name, params.arguments or {})
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=sound(answer.text))],
         structured_content=sound(answer.facts),

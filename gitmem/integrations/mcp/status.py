@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from gitmem.integrations.mcp.texts import COMMIT, UNSEEN, Answer
+from gitmem.integrations.mcp.texts import COMMIT, UNSEEN, ToolResult
 from gitmem.model.context.escape import joined, on_a_line
 from gitmem.model.layout.layout import Layout
 from gitmem.model.text.format import counted
@@ -21,7 +21,7 @@ SHOWN, ROOM = 20, 4000
 """So many names are shown of a kind, of so many characters together."""
 
 
-def state(found: Status, layout: Layout, groups: Sequence[str], zone: tzinfo) -> Answer:
+def state(found: Status, layout: Layout, groups: Sequence[str], zone: tzinfo) -> ToolResult:
     """The state of a group; of files, only those that LAYOUT allows these tools to touch."""
     facts = _facts(found, layout, groups)
     size = counted(found.files, "file")
@@ -34,7 +34,7 @@ def state(found: Status, layout: Layout, groups: Sequence[str], zone: tzinfo) ->
         *_listed("held out of git, for a person to decide: `gitmem held`", facts["held"]),
         *_listed("other groups, by the argument `group`", facts.get("groups", ())),
     ]
-    return Answer(joined(map(on_a_line, lines), "\n"), facts)
+    return ToolResult(joined(map(on_a_line, lines), "\n"), facts)
 
 
 def _facts(found: Status, layout: Layout, groups: Sequence[str]) -> dict[str, Any]:

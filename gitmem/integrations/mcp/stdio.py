@@ -57,7 +57,7 @@ def claimed() -> Iterator[tuple[int, int]]:
         os.close(target)
 
 
-class Lines:
+class LineReader:
     """What comes in, line by line, until the other side closes it or somebody interrupts us."""
 
     def __init__(self, fd: int) -> None:
@@ -94,7 +94,7 @@ class Lines:
             return True
         return False
 
-    def __aiter__(self) -> Lines:
+    def __aiter__(self) -> LineReader:
         return self
 
     async def __anext__(self) -> bytes:
@@ -128,7 +128,7 @@ class Lines:
         await _ready(self._wake, loop.add_reader, loop.remove_reader, self._fd)
 
 
-class Words:
+class LineWriter:
     """What goes out; one who speaks is not interrupted."""
 
     def __init__(self, fd: int) -> None:
@@ -193,7 +193,7 @@ class Words:
         """Nothing waits here."""
 
 
-class Sense(NamedTuple):
+class MessageIds(NamedTuple):
     """What a line is about, as far as answers go."""
 
     request: Id | None = None
@@ -214,8 +214,8 @@ class Messages:
     def __init__(
         self,
         lines: AsyncIterable[bytes],
-        words: Words,
-        read: Callable[[bytes], Sense],
+        words: LineWriter,
+        read: Callable[[bytes], MessageIds],
         opening: Sequence[bytes] = (),
     ) -> None:
         self._lines, self._words, self._read, self._opening = lines, words, read, opening

@@ -45,7 +45,7 @@ COMMIT, VERSION = 10, 12
 """Digits of an id that are shown; so many are enough to name it."""
 
 
-class Answer(NamedTuple):
+class ToolResult(NamedTuple):
     """What a call says."""
 
     text: ForModel
@@ -55,7 +55,7 @@ class Answer(NamedTuple):
     """Of one that failed: whether the store or we are at fault, not the request."""
 
 
-class Part(NamedTuple):
+class Excerpt(NamedTuple):
     """As much of a long text as one answer holds."""
 
     text: str
@@ -69,15 +69,17 @@ class Part(NamedTuple):
         return self.stop - self.start >= self.total
 
 
-def part_of(text: str, offset: int) -> Part:
+def excerpt_of(text: str, offset: int) -> Excerpt:
     """The part of TEXT from the character OFFSET on, up to the end of a line where there is one."""
     start, stop = min(offset, len(text)), len(text)
     if stop - start > MOST:
         stop = text.rfind("\n", start + MOST // 2, start + MOST) + 1 or start + MOST
-    return Part(text[start:stop], start, stop, len(text))
+    return Excerpt(text[start:stop], start, stop, len(text))
 
 
-def shown_file(name: str, version: str, commit: str, part: Part, edited: bool = False) -> ForModel:
+def shown_file(
+    name: str, version: str, commit: str, part: Excerpt, edited: bool = False
+) -> ForModel:
     """A file, or an entry of it, under a line that says what it is; EDITED: and no longer is.
 
     Its text is not escaped: a model writes back what it read, and would change what it never saw.
@@ -125,7 +127,7 @@ def _headline(group: str, hit: Hit) -> str:
     return f"{other}{hit.address} ({facts})"
 
 
-def changed(verb: str, result: Written | Restored, rejoined: Sequence[str] = ()) -> Answer:
+def changed(verb: str, result: Written | Restored, rejoined: Sequence[str] = ()) -> ToolResult:
     """What became of a write, with the version that a next one can be based on.
 
     REJOINED says what became of commits that had left the branch.
@@ -145,7 +147,7 @@ def changed(verb: str, result: Written | Restored, rejoined: Sequence[str] = ())
         **({"more": left} if left else {}),
         **({"notes": notes} if notes else {}),
     }
-    return Answer(_in_lines([*lines, *(f"note: {each}" for each in notes)]), facts)
+    return ToolResult(_in_lines([*lines, *(f"note: {each}" for each in notes)]), facts)
 
 
 def _change_line(verb: str, change: Change) -> str:
@@ -181,7 +183,7 @@ def _notes(result: Written | Restored) -> Iterator[str]:
         yield "it is committed; the work tree follows with the next command"
 
 
-def listed_files(files: Sequence[Listing], offset: int) -> Answer:
+def listed_files(files: Sequence[Listing], offset: int) -> ToolResult:
     """The paths with their sizes."""
     rows = files[offset : offset + ROWS]
     lines = [f"{_size(each.bytes)}  {each.path}" for each in rows]
@@ -196,7 +198,7 @@ def _size(size: int | None) -> str:
     return "damaged" if size is None else counted(size, "byte")
 
 
-def listed_entries(listed: ListedEntries, offset: int) -> Answer:
+def listed_entries(listed: ListedEntries, offset: int) -> ToolResult:
     """The addresses of entries with what they say of themselves."""
     every = listed.entries
     lines = []
@@ -223,12 +225,14 @@ def _fitting(lines: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> int:
     return count
 
 
-def _paged(lines: list[str], facts: dict[str, Any], total: str, offset: int, number: int) -> Answer:
+def _paged(
+    lines: list[str], facts: dict[str, Any], total: str, offset: int, number: int
+) -> ToolResult:
     after = offset + len(lines)
     if after < number:
         more = f"{number - after:,} more: same call with offset={after}, or a narrower path"
-        return Answer(_in_lines([total, *lines, f"[{more}]"]), {**facts, "more": more})
-    return Answer(_in_lines([total, *lines]), facts)
+        return ToolResult(_in_lines([total, *lines, f"[{more}]"]), {**facts, "more": more})
+    return ToolResult(_in_lines([total, *lines]), facts)
 
 
 def _in_lines(lines: Iterable[str]) -> ForModel:
@@ -236,7 +240,7 @@ def _in_lines(lines: Iterable[str]) -> ForModel:
     return joined(map(on_a_line, lines), "\n")
 
 
-def history(entries: Sequence[Entry], offset: int, more: bool, zone: tzinfo) -> Answer:
+def history(entries: Sequence[Entry], offset: int, more: bool, zone: tzinfo) -> ToolResult:
     """Who did what, when and why, newest first."""
     blocks = [_in_lines(_entry_lines(each, zone)) for each in entries]
     rows = [_entry_facts(each) for each in entries]
@@ -246,7 +250,7 @@ def history(entries: Sequence[Entry], offset: int, more: bool, zone: tzinfo) -> 
     facts = {"entries": rows[:shown], **({"more": rest} if cut else {})}
     lines = [*blocks[:shown], *([on_a_line(f"[{rest}]")] if cut else [])]
     none = "nothing is left from there on" if offset else "nothing was done that fits"
-    return Answer(joined(lines or [on_a_line(none)], "\n"), facts)
+    return ToolResult(joined(lines or [on_a_line(none)], "\n"), facts)
 
 
 def _entry_lines(entry: Entry, zone: tzinfo) -> Iterator[str]:
@@ -277,13 +281,13 @@ def shortened(text: str) -> str:
     return line if len(line) <= REASON else f"{line[:REASON]} ..."
 
 
-def refused(code: str, message: str, hint: str, facts: Mapping[str, Any]) -> Answer:
+def refused(code: str, message: str, hint: str, facts: Mapping[str, Any]) -> ToolResult:
     """An error: what happened, and the next step."""
     lines = [on_lines(f"{code}: {_cut(for_models(message))}")]
     if hint:
         lines.append(on_lines(f"hint: {_cut(for_models(hint))}"))
     lines += [on_a_line(_version_line(each)) for each in facts.get("versions", ())]
-    return Answer(joined(lines, "\n"), failed=True)
+    return ToolResult(joined(lines, "\n"), failed=True)
 
 
 def told(value: Any) -> Any:
@@ -295,7 +299,7 @@ def told(value: Any) -> Any:
     return [told(each) for each in value] if isinstance(value, list) else value
 
 
-def without_secrets(answer: Answer, hide: Callable[[str], str]) -> Answer:
+def without_secrets(answer: ToolResult, hide: Callable[[str], str]) -> ToolResult:
     """ANSWER with every text in it as HIDE leaves it."""
     text = hide(answer.text)
     raw = json.dumps(answer.facts, ensure_ascii=False, default=str)

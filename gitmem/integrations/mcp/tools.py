@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from gitmem.errors import BadInput, Busy, Damaged, GitmemError, StorageFailed
 from gitmem.integrations.mcp import calls
 from gitmem.integrations.mcp.calls import local
+from gitmem.integrations.mcp.groups import Endpoint
 from gitmem.integrations.mcp.hints import for_models
-from gitmem.integrations.mcp.session import Desk
-from gitmem.integrations.mcp.texts import Answer, refused, told, without_secrets
+from gitmem.integrations.mcp.texts import ToolResult, refused, told, without_secrets
 from gitmem.memory.context.mask import hidden
 from gitmem.memory.read.memory_actions import DEFAULT_PATH, LEAST, MOST, TOP_K
 from gitmem.memory.search.search import ALL, SOURCES
@@ -161,7 +161,7 @@ class Tool(NamedTuple):
     title: str
     about: str
     params: tuple[Param, ...]
-    call: Callable[[Desk, dict[str, Any]], Answer]
+    call: Callable[[Endpoint, dict[str, Any]], ToolResult]
     reads: bool = False
     """True when it changes nothing, however often it is called."""
 
@@ -312,23 +312,23 @@ TOOLS = (
 BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
-def answered(desk: Desk, name: str, given: Mapping[str, Any]) -> Answer:
+def answered(endpoint: Endpoint, name: str, given: Mapping[str, Any]) -> ToolResult:
     """Call the tool NAME; whatever goes wrong is an answer, too. No credential is part of it."""
-    return guarded(desk, lambda: _called(desk, name, given))
+    return guarded(endpoint, lambda: _called(endpoint, name, given))
 
 
-def guarded(desk: Desk, call: Callable[[], Answer]) -> Answer:
+def guarded(endpoint: Endpoint, call: Callable[[], ToolResult]) -> ToolResult:
     """What CALL answers, or why it does not, as a model may see it."""
-    answer = _answered(desk, call)
-    gitdirs = {*desk.kept.gitdirs(), *map(desk.store.gitdir, (desk.group, GLOBAL))}
+    answer = _answered(endpoint, call)
+    gitdirs = {*endpoint.kept.gitdirs(), *map(endpoint.store.gitdir, (endpoint.group, GLOBAL))}
     return without_secrets(answer, lambda text: hidden(gitdirs, text))
 
 
-def _answered(desk: Desk, call: Callable[[], Answer]) -> Answer:
+def _answered(endpoint: Endpoint, call: Callable[[], ToolResult]) -> ToolResult:
     try:
         answer = call()
-        notes = [on_a_line(f"note: {for_models(each)}") for each in desk.kept.damage()]
-        return Answer(joined((answer.text, *notes), "\n"), told(answer.facts), answer.failed)
+        notes = [on_a_line(f"note: {for_models(each)}") for each in endpoint.kept.damage()]
+        return ToolResult(joined((answer.text, *notes), "\n"), told(answer.facts), answer.failed)
     except GitmemError as error:
         answer = refused(error.code, error.message, error.hint, error.facts)
         return answer._replace(by_us=isinstance(error, AT_FAULT))
@@ -343,9 +343,9 @@ def _answered(desk: Desk, call: Callable[[], Answer]) -> Answer:
         return answer._replace(by_us=True)
 
 
-def _called(desk: Desk, name: str, given: Mapping[str, Any]) -> Answer:
+def _called(endpoint: Endpoint, name: str, given: Mapping[str, Any]) -> ToolResult:
     tool = BY_NAME.get(name)
     if tool is None:
         raise BadInput(f"there is no tool {name!r}", hint=f"there are: {', '.join(BY_NAME)}")
     arguments = checked(name, tool.params, given)
-    return tool.call(desk, {**arguments, "path": local(arguments.get("path", ""))})
+    return tool.call(endpoint, {**arguments, "path": local(arguments.get("path", ""))})

@@ -10,10 +10,10 @@ from shlex import quote
 from gitmem.errors import Conflict, ProgramFailed, ProgramMissing
 from gitmem.integrations.schedule.plan import (
     Altered,
-    Entry,
-    Job,
-    Plan,
+    JobEntry,
     Scheduled,
+    ScheduledJob,
+    SchedulePlan,
     template,
     unified_diff,
 )
@@ -31,52 +31,52 @@ def works(environ: Mapping[str, str]) -> bool:
     return _readable(environ) is not None
 
 
-def place(plan: Plan) -> str:
+def place(plan: SchedulePlan) -> str:
     """Where the entries stand."""
     return TABLE
 
 
-def printed(plan: Plan) -> tuple[tuple[str, str], ...]:
+def printed(plan: SchedulePlan) -> tuple[tuple[str, str], ...]:
     """What to put where."""
     return ((TABLE, f"{block(plan)}\n"),)
 
 
-def by_hand(plan: Plan) -> str:
+def by_hand(plan: SchedulePlan) -> str:
     """What to do with what is printed."""
     return "add this to your crontab with `crontab -e`"
 
 
-def install(plan: Plan, *, dry_run: bool) -> Scheduled:
+def install(plan: SchedulePlan, *, dry_run: bool) -> Scheduled:
     """Put the block into the table, in place of the one that stood there."""
     table = _read(plan.environ)
     return _replace(plan, table, with_block(table, block(plan), plan.label), dry_run)
 
 
-def remove(plan: Plan, *, dry_run: bool) -> Scheduled:
+def remove(plan: SchedulePlan, *, dry_run: bool) -> Scheduled:
     """Take the block out of the table."""
     table = _read(plan.environ)
     return _replace(plan, table, without_block(table, plan.label), dry_run)
 
 
-def is_there(plan: Plan) -> bool:
+def is_there(plan: SchedulePlan) -> bool:
     """True where the table has a block for this store."""
     return bool(_pattern(plan.label).search(_whole(plan)))
 
 
-def entries(plan: Plan) -> tuple[Entry, ...]:
+def entries(plan: SchedulePlan) -> tuple[JobEntry, ...]:
     """Each job, as the table has it."""
     found = _pattern(plan.label).search(_whole(plan))
     lines = found[0].split("\n") if found else []
     return tuple(_entry(plan, each, lines) for each in plan.jobs)
 
 
-def _entry(plan: Plan, job: Job, lines: Sequence[str]) -> Entry:
+def _entry(plan: SchedulePlan, job: ScheduledJob, lines: Sequence[str]) -> JobEntry:
     standing = [each for each in lines if f" schedule run {job.name} " in each]
     state = "present" if standing == job_lines(plan, job) else "outdated"
-    return Entry(job.name, job.time.words, state if standing else "missing")
+    return JobEntry(job.name, job.time.words, state if standing else "missing")
 
 
-def block(plan: Plan) -> str:
+def block(plan: SchedulePlan) -> str:
     """The lines of a schedule, with the marks by which they are found again."""
     begin, end = _marks(plan.label)
     lines = [line for job in plan.jobs for line in job_lines(plan, job)]
@@ -84,7 +84,7 @@ def block(plan: Plan) -> str:
     return template(TABLE).substitute(words).rstrip("\n")
 
 
-def job_lines(plan: Plan, job: Job) -> list[str]:
+def job_lines(plan: SchedulePlan, job: ScheduledJob) -> list[str]:
     """The lines of one job: more than one where zones differ from that of the machine."""
     command = " ".join(cron_word(each) for each in plan.command(job))
     return [f"{each.crontab} {command}" for each in plan.machine_times(job)]
@@ -155,7 +155,7 @@ def _read(environ: Mapping[str, str]) -> str:
     raise failure(READ, said)
 
 
-def _whole(plan: Plan) -> str:
+def _whole(plan: SchedulePlan) -> str:
     """The table, nothing where there is none to be had; half a block does not pass for none."""
     table = _readable(plan.environ) or ""
     without_block(table, plan.label)
@@ -169,7 +169,7 @@ def _readable(environ: Mapping[str, str]) -> str | None:
     return None
 
 
-def _replace(plan: Plan, before: str, after: str, dry_run: bool) -> Scheduled:
+def _replace(plan: SchedulePlan, before: str, after: str, dry_run: bool) -> Scheduled:
     if before == after:
         return Scheduled("cron", False, dry_run, (Altered(TABLE, "kept"),), (), "")
     command = WRITE if after else CLEAR

@@ -68,7 +68,7 @@ class Time(NamedTuple):
         return next(each for each in moments if each.timestamp() <= now.timestamp())
 
 
-class Job(NamedTuple):
+class ScheduledJob(NamedTuple):
     """One thing that a schedule does."""
 
     name: str
@@ -79,9 +79,13 @@ class Job(NamedTuple):
 
 
 JOBS = (
-    Job("rotation", Time(0, 0), "rotate", "begin the log of a new day"),
-    Job("snapshot", Time(23, 0), "maintain", "make the snapshot of the day, and all else due"),
-    Job("consolidation", Time(2, 0, SUNDAY), "report", "report what is too big, faded or past"),
+    ScheduledJob("rotation", Time(0, 0), "rotate", "begin the log of a new day"),
+    ScheduledJob(
+        "snapshot", Time(23, 0), "maintain", "make the snapshot of the day, and all else due"
+    ),
+    ScheduledJob(
+        "consolidation", Time(2, 0, SUNDAY), "report", "report what is too big, faded or past"
+    ),
 )
 """With the times that count where the store says nothing else."""
 NAMES = tuple(each.name for each in JOBS)
@@ -94,7 +98,7 @@ _PRIORITIES = {CONTEXT: 1, "rotation": 2, "snapshot": 3, "consolidation": 2}
 """1 is memory, which comes before messages that wait; 2 is upkeep; 3 is everything else."""
 
 
-def timetable(settings: Mapping[str, object]) -> tuple[Job, ...]:
+def timetable(settings: Mapping[str, object]) -> tuple[ScheduledJob, ...]:
     """The jobs, at the times under `schedule:` in SETTINGS, those of the store's `config.yaml`."""
     said = settings.get("schedule") or {}
     if not isinstance(said, dict) or not set(said) <= set(NAMES):
@@ -105,7 +109,7 @@ def timetable(settings: Mapping[str, object]) -> tuple[Job, ...]:
     return tuple(each._replace(time=_time(each, said.get(each.name))) for each in JOBS)
 
 
-def _time(job: Job, said: object) -> Time:
+def _time(job: ScheduledJob, said: object) -> Time:
     if said is None:
         return job.time
     if isinstance(said, int) and not isinstance(said, bool):
@@ -137,14 +141,14 @@ def _exists(moment: datetime) -> bool:
     return back.replace(tzinfo=None) == moment.replace(tzinfo=None)
 
 
-class Plan(NamedTuple):
+class SchedulePlan(NamedTuple):
     """A schedule as it should be."""
 
     program: tuple[str, ...]
     store: str
     label: str
     """What tells it from the schedules of other stores; empty for the default store."""
-    jobs: tuple[Job, ...]
+    jobs: tuple[ScheduledJob, ...]
     zones: tuple[str, ...]
     """The zones in which days of groups begin; an empty name is the zone of the machine."""
     groups: tuple[str, ...]
@@ -152,11 +156,11 @@ class Plan(NamedTuple):
     """In the zone of the machine."""
     environ: Mapping[str, str]
 
-    def command(self, job: Job) -> tuple[str, ...]:
+    def command(self, job: ScheduledJob) -> tuple[str, ...]:
         """What a scheduler runs."""
         return (*self.program, "--store", self.store, "schedule", "run", job.name, "--quiet")
 
-    def machine_times(self, job: Job) -> list[Time]:
+    def machine_times(self, job: ScheduledJob) -> list[Time]:
         """When it is time for JOB in one of the zones, by the clock of the machine."""
         machine, today = self.now.tzinfo, self.now.date()
         assert machine is not None
@@ -186,7 +190,7 @@ class Scheduled(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-class Entry(NamedTuple):
+class JobEntry(NamedTuple):
     """One job of a schedule, as a scheduler has it."""
 
     job: str
@@ -206,7 +210,7 @@ def planned(
     acting: str | None,
     now: datetime,
     environ: Mapping[str, str],
-) -> Plan:
+) -> SchedulePlan:
     """The schedule for STORE; DEFAULT is the store that needs no name."""
     check_may(acting)
     root = str(store.root)
@@ -215,7 +219,7 @@ def planned(
     label = "" if store.root == default else sha256(root.encode()).hexdigest()[:DIGITS]
     groups = tuple(store.names())
     jobs, zones = timetable(store.settings), _zones(store, groups)
-    return Plan(program, root, label, jobs, zones, groups, now, environ)
+    return SchedulePlan(program, root, label, jobs, zones, groups, now, environ)
 
 
 def check_may(acting: str | None) -> None:
@@ -289,7 +293,7 @@ class Task(NamedTuple):
     text: str
 
 
-def schedule_tasks(plan: Plan, layout: str = "") -> tuple[Task, ...]:
+def schedule_tasks(plan: SchedulePlan, layout: str = "") -> tuple[Task, ...]:
     """Every task, with the text that the agent of a group with LAYOUT is given."""
     check = _task(CONTEXT, f"every {EVERY} minutes", (f"*/{EVERY} * * * *",), "")
     found = [check._replace(text=with_sync_skill(check.text, layout))]

@@ -10,7 +10,14 @@ from typing import NamedTuple, Protocol
 from gitmem.errors import GitmemError, NotFound, ProgramMissing, StorageFailed
 from gitmem.integrations.schedule import cron as schedule_cron
 from gitmem.integrations.schedule import systemd as schedule_systemd
-from gitmem.integrations.schedule.plan import Entry, Job, Plan, Scheduled, check_may, timetable
+from gitmem.integrations.schedule.plan import (
+    JobEntry,
+    Scheduled,
+    ScheduledJob,
+    SchedulePlan,
+    check_may,
+    timetable,
+)
 from gitmem.integrations.schedule.programs import PRINT, find
 from gitmem.memory.clock import Clock
 from gitmem.memory.group import Group, Store, Who
@@ -23,32 +30,32 @@ class Backend(Protocol):
     def works(self, environ: Mapping[str, str]) -> bool:
         """True where there is such a scheduler for this user."""
 
-    def place(self, plan: Plan) -> str:
+    def place(self, plan: SchedulePlan) -> str:
         """Where its entries stand."""
 
-    def printed(self, plan: Plan) -> tuple[tuple[str, str], ...]:
+    def printed(self, plan: SchedulePlan) -> tuple[tuple[str, str], ...]:
         """What to put where."""
 
-    def by_hand(self, plan: Plan) -> str:
+    def by_hand(self, plan: SchedulePlan) -> str:
         """What to do with what is printed."""
 
-    def install(self, plan: Plan, *, dry_run: bool) -> Scheduled:
+    def install(self, plan: SchedulePlan, *, dry_run: bool) -> Scheduled:
         """Put the schedule in place."""
 
-    def remove(self, plan: Plan, *, dry_run: bool) -> Scheduled:
+    def remove(self, plan: SchedulePlan, *, dry_run: bool) -> Scheduled:
         """Take it away."""
 
-    def is_there(self, plan: Plan) -> bool:
+    def is_there(self, plan: SchedulePlan) -> bool:
         """True where it has anything of ours."""
 
-    def entries(self, plan: Plan) -> tuple[Entry, ...]:
+    def entries(self, plan: SchedulePlan) -> tuple[JobEntry, ...]:
         """Each job, as it has it."""
 
 
 BACKENDS: dict[str, Backend] = {"systemd": schedule_systemd, "cron": schedule_cron}
 
 
-class Part(NamedTuple):
+class SchedulePart(NamedTuple):
     """One file of a schedule."""
 
     path: str
@@ -60,7 +67,7 @@ class SchedulePrinted(NamedTuple):
     """A schedule to look at, or to put in place by hand."""
 
     backend: str
-    parts: tuple[Part, ...]
+    parts: tuple[SchedulePart, ...]
     by_hand: str
     notes: tuple[str, ...]
 
@@ -71,7 +78,7 @@ class Scheduler(NamedTuple):
     backend: str
     works: bool
     place: str
-    entries: tuple[Entry, ...]
+    entries: tuple[JobEntry, ...]
 
     @property
     def is_used(self) -> bool:
@@ -105,14 +112,16 @@ def chosen(backend: str | None, environ: Mapping[str, str]) -> str:
     return backend or ("systemd" if schedule_systemd.works(environ) else "cron")
 
 
-def schedule_print(plan: Plan, backend: str | None) -> SchedulePrinted:
+def schedule_print(plan: SchedulePlan, backend: str | None) -> SchedulePrinted:
     """What `schedule_install` would put where; needs no scheduler."""
     name = chosen(backend, plan.environ)
-    parts = tuple(Part(*each) for each in BACKENDS[name].printed(plan))
+    parts = tuple(SchedulePart(*each) for each in BACKENDS[name].printed(plan))
     return SchedulePrinted(name, parts, BACKENDS[name].by_hand(plan), tuple(_warnings(plan)))
 
 
-def schedule_install(plan: Plan, backend: str | None, *, dry_run: bool = False) -> Scheduled:
+def schedule_install(
+    plan: SchedulePlan, backend: str | None, *, dry_run: bool = False
+) -> Scheduled:
     """Put the schedule in place; what is there and right stays."""
     if not plan.groups:
         raise NotFound(f"{plan.store} has no groups to look after", hint="run `gitmem init` first")
@@ -128,14 +137,14 @@ def schedule_install(plan: Plan, backend: str | None, *, dry_run: bool = False) 
 
 
 def schedule_remove(
-    plan: Plan, backend: str | None, *, dry_run: bool = False
+    plan: SchedulePlan, backend: str | None, *, dry_run: bool = False
 ) -> tuple[Scheduled, ...]:
     """Take the schedule away, from wherever it is."""
     names = [backend] if backend else [each for each in BACKENDS if BACKENDS[each].is_there(plan)]
     return tuple(BACKENDS[each].remove(plan, dry_run=dry_run) for each in names)
 
 
-def schedule_status(plan: Plan, store: Store, backend: str | None) -> ScheduleStatus:
+def schedule_status(plan: SchedulePlan, store: Store, backend: str | None) -> ScheduleStatus:
     """Which entries there are, whether they are as they should be, and when each job last ran."""
     schedulers = tuple(
         Scheduler(name, each.works(plan.environ), each.place(plan), each.entries(plan))
@@ -147,7 +156,7 @@ def schedule_status(plan: Plan, store: Store, backend: str | None) -> ScheduleSt
     return ScheduleStatus(plan.store, schedulers, schedule_systemd.lingers(), runs, tuple(notes))
 
 
-def _runs(plan: Plan, store: Store, name: str) -> Iterator[LastRun]:
+def _runs(plan: SchedulePlan, store: Store, name: str) -> Iterator[LastRun]:
     try:
         group = Group(store, name)
     except (GitmemError, OSError):  # a damaged group is told by who works on it
@@ -160,12 +169,12 @@ def _runs(plan: Plan, store: Store, name: str) -> Iterator[LastRun]:
             yield LastRun(name, job.name, run.time, run.outcome, run.detail)
 
 
-def _warnings(plan: Plan) -> Iterator[str]:
+def _warnings(plan: SchedulePlan) -> Iterator[str]:
     if plan.environ.get("TZ") and "" in plan.zones:
         yield f"TZ is set here, and no scheduler sees it: write it into {plan.store}/.env as well"
 
 
-def _afterwards(plan: Plan, name: str) -> Iterator[str]:
+def _afterwards(plan: SchedulePlan, name: str) -> Iterator[str]:
     if name == "systemd" and not schedule_systemd.lingers():
         yield schedule_systemd.LOGGED_IN
     other = "cron" if name == "systemd" else "systemd"
@@ -212,7 +221,7 @@ def schedule_run(
     return tuple(_ran(opened, each, job) for each in store.names())
 
 
-def _ran(opened: Callable[[str], Group], name: str, job: Job) -> Ran:
+def _ran(opened: Callable[[str], Group], name: str, job: ScheduledJob) -> Ran:
     try:
         group = opened(name)
         try:
@@ -225,7 +234,7 @@ def _ran(opened: Callable[[str], Group], name: str, job: Job) -> Ran:
         return Ran(name, "failed", why(error), StorageFailed.code, "run `gitmem check`")
 
 
-def _ran_in(group: Group, job: Job) -> Ran:
+def _ran_in(group: Group, job: ScheduledJob) -> Ran:
     if not is_due(group, job):
         return Ran(group.name, "nothing", "it is not time")
     if job.name == "snapshot":
@@ -234,7 +243,7 @@ def _ran_in(group: Group, job: Job) -> Ran:
     return Ran(group.name, told.outcome, told.detail)
 
 
-def is_due(group: Group, job: Job) -> bool:
+def is_due(group: Group, job: ScheduledJob) -> bool:
     """True when the job's time has come, by the group's clock, since it last ran to its end."""
     now = group.now()
     last = next((each for each in last_jobs(group) if each.job == job.trace), None)

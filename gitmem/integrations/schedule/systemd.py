@@ -13,10 +13,10 @@ from typing import NamedTuple
 from gitmem.errors import Conflict, ProgramFailed, ProgramMissing
 from gitmem.integrations.schedule.plan import (
     Altered,
-    Entry,
-    Job,
-    Plan,
+    JobEntry,
     Scheduled,
+    ScheduledJob,
+    SchedulePlan,
     template,
     unified_diff,
 )
@@ -61,25 +61,25 @@ def works(environ: Mapping[str, str]) -> bool:
     return False
 
 
-def place(plan: Plan) -> str:
+def place(plan: SchedulePlan) -> str:
     """The folder of the user's units."""
     config = plan.environ.get("XDG_CONFIG_HOME", "")
     home = plan.environ.get("HOME") or os.path.expanduser("~")
     return f"{config if config.startswith('/') else f'{home}/.config'}/systemd/user"
 
 
-def printed(plan: Plan) -> tuple[tuple[str, str], ...]:
+def printed(plan: SchedulePlan) -> tuple[tuple[str, str], ...]:
     """What to put where."""
     return tuple((each.path, each.text) for each in _units(plan))
 
 
-def by_hand(plan: Plan) -> str:
+def by_hand(plan: SchedulePlan) -> str:
     """What to do with what is printed."""
     commands = " && ".join(" ".join(each) for each in (RELOAD, _enable(plan)))
     return f"put each part into the file it names, then run `{commands}`; {LOGGED_IN}"
 
 
-def install(plan: Plan, *, dry_run: bool) -> Scheduled:
+def install(plan: SchedulePlan, *, dry_run: bool) -> Scheduled:
     """Write the units, and let their timers run."""
     units = _units(plan)
     _refuse_foreign(units)
@@ -94,7 +94,7 @@ def install(plan: Plan, *, dry_run: bool) -> Scheduled:
     return _scheduled([(each, each.text) for each in units], commands, dry_run)
 
 
-def remove(plan: Plan, *, dry_run: bool) -> Scheduled:
+def remove(plan: SchedulePlan, *, dry_run: bool) -> Scheduled:
     """Stop the timers, and remove the units that are ours."""
     units = [each for each in _units(plan) if each.before is not None and not each.is_foreign]
     timers = [os.path.basename(each.path) for each in units if each.path.endswith(".timer")]
@@ -111,16 +111,16 @@ def remove(plan: Plan, *, dry_run: bool) -> Scheduled:
     return _scheduled([(each, None) for each in units], commands, dry_run)
 
 
-def is_there(plan: Plan) -> bool:
+def is_there(plan: SchedulePlan) -> bool:
     """True where there is a unit of ours for this store."""
     return any(each.before is not None and not each.is_foreign for each in _units(plan))
 
 
-def entries(plan: Plan) -> tuple[Entry, ...]:
+def entries(plan: SchedulePlan) -> tuple[JobEntry, ...]:
     """Each job, as systemd has it."""
     units, active = _units(plan), _active(plan)
     return tuple(
-        Entry(job.name, job.time.words, _state(units[2 * at : 2 * at + 2]), active[at])
+        JobEntry(job.name, job.time.words, _state(units[2 * at : 2 * at + 2]), active[at])
         for at, job in enumerate(plan.jobs)
     )
 
@@ -142,7 +142,7 @@ def lingers() -> bool:
     return False
 
 
-def _units(plan: Plan) -> list[Unit]:
+def _units(plan: SchedulePlan) -> list[Unit]:
     """The service and the timer of each job, in this order."""
     folder = place(plan)
     wanted = [
@@ -153,11 +153,11 @@ def _units(plan: Plan) -> list[Unit]:
     return [Unit(path, text, _standing(path)) for path, text in wanted]
 
 
-def _name(plan: Plan, job: Job) -> str:
+def _name(plan: SchedulePlan, job: ScheduledJob) -> str:
     return "-".join(filter(None, ("gitmem", job.name, plan.label)))
 
 
-def _service(plan: Plan, job: Job) -> str:
+def _service(plan: SchedulePlan, job: ScheduledJob) -> str:
     words = plan.command(job)
     if re.search(r"[\"'\\]", words[0]):
         words = (*BY_SHELL, *words)
@@ -168,7 +168,7 @@ def _service(plan: Plan, job: Job) -> str:
     )
 
 
-def _timer(plan: Plan, job: Job) -> str:
+def _timer(plan: SchedulePlan, job: ScheduledJob) -> str:
     times = "\n".join(f"OnCalendar={job.time.calendar(each)}" for each in plan.zones)
     return template("gitmem.timer").substitute(
         about=job.about, store=_plain(plan.store), times=times
@@ -218,12 +218,12 @@ def _write(unit: Unit) -> None:
     os.replace(temp, unit.path)
 
 
-def _enable(plan: Plan) -> tuple[str, ...]:
+def _enable(plan: SchedulePlan) -> tuple[str, ...]:
     timers = [f"{_name(plan, each)}.timer" for each in plan.jobs]
     return (*SYSTEMCTL, "enable", "--now", *timers)
 
 
-def _active(plan: Plan) -> list[bool]:
+def _active(plan: SchedulePlan) -> list[bool]:
     """Of each job, whether its timer runs now and after the next start of the machine."""
     timers = [f"{_name(plan, each)}.timer" for each in plan.jobs]
     if not works(plan.environ):

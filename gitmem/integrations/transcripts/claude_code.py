@@ -16,15 +16,15 @@ from gitmem.integrations.transcripts.readers import (
     NO_TEXT,
     NOT_CONVERSATION,
     UNREADABLE,
-    Reading,
     files_among,
-    heard,
+    parsed,
     real_name,
     row_of,
     texts_in,
     unknown,
     without,
 )
+from gitmem.memory.transcripts.import_file import ParsedLine
 
 SUMMARY = "summary"
 """Who speaks where Claude Code has put a summary in the place of what was said before."""
@@ -60,7 +60,7 @@ _COMMAND = re.compile(
 """A slash command with the words that its user gave it."""
 
 
-def read_line(raw: bytes, chat: str) -> Reading:
+def read_line(raw: bytes, chat: str) -> ParsedLine:
     """What became of one line of a session; CHAT is that of its file."""
     row = row_of(raw)
     kind = row.get("type") if row else None
@@ -71,7 +71,7 @@ def read_line(raw: bytes, chat: str) -> Reading:
     return NOT_CONVERSATION if kind in _NOTES else unknown(kind)
 
 
-def _message(row: dict[str, object], sender: str, chat: str) -> Reading:
+def _message(row: dict[str, object], sender: str, chat: str) -> ParsedLine:
     if any(row.get(each) for each in _ASIDE):
         return NOT_CONVERSATION
     message = row.get("message")
@@ -88,7 +88,7 @@ def _message(row: dict[str, object], sender: str, chat: str) -> Reading:
         return NOT_CONVERSATION
     session = row.get("sessionId")
     named = session if isinstance(session, str) and session else chat
-    return heard(row.get("uuid"), named, sender, row.get("timestamp"), texts)
+    return parsed(row.get("uuid"), named, sender, row.get("timestamp"), texts)
 
 
 def _as_typed(text: str) -> str:

@@ -17,11 +17,10 @@ from gitmem.integrations.transcripts.readers import (
     NO_TEXT,
     NOT_CONVERSATION,
     UNREADABLE,
-    Reading,
     files_among,
     first_row,
     folder_named,
-    heard,
+    parsed,
     read_heads,
     row_of,
     started_in,
@@ -29,6 +28,7 @@ from gitmem.integrations.transcripts.readers import (
     unknown,
     without,
 )
+from gitmem.memory.transcripts.import_file import ParsedLine
 
 _INTRODUCED = "Another language model started to solve this problem"
 """How the line begins that Codex puts above the summary of a compaction."""
@@ -69,7 +69,7 @@ _USER, _HARNESS = "user", frozenset(("agents_md", "harness", "skills"))
 """Who wrote a block, as the metadata of a message tells since 0.166."""
 
 
-def read_line(raw: bytes, chat: str) -> Reading:
+def read_line(raw: bytes, chat: str) -> ParsedLine:
     """What became of one line of a rollout; CHAT is that of its file."""
     row = row_of(raw)
     kind = row.get("type") if row else None
@@ -80,7 +80,7 @@ def read_line(raw: bytes, chat: str) -> Reading:
     return NOT_CONVERSATION if kind in _NOTES else unknown(kind)
 
 
-def _item(item: object, chat: str, at: object) -> Reading:
+def _item(item: object, chat: str, at: object) -> ParsedLine:
     kind = item.get("type") if isinstance(item, dict) else None
     if not isinstance(item, dict) or not isinstance(kind, str):
         return UNREADABLE
@@ -91,7 +91,7 @@ def _item(item: object, chat: str, at: object) -> Reading:
     return NO_TEXT if kind in _WORDLESS or kind.endswith(_TOOLS) else unknown(kind)
 
 
-def _message(item: dict[str, object], chat: str, at: object) -> Reading:
+def _message(item: dict[str, object], chat: str, at: object) -> ParsedLine:
     sender = item.get("role")
     if not isinstance(sender, str):
         return UNREADABLE
@@ -106,7 +106,7 @@ def _message(item: dict[str, object], chat: str, at: object) -> Reading:
         return NOT_CONVERSATION
     own = item.get("id")
     known = own if isinstance(own, str) and own else _id(chat, at, sender, texts)
-    return heard(known, chat, sender, at, texts)
+    return parsed(known, chat, sender, at, texts)
 
 
 def _of_the_user(item: Mapping[str, object]) -> list[str]:

@@ -15,16 +15,16 @@ from gitmem.integrations.transcripts.readers import (
     NO_TEXT,
     NOT_CONVERSATION,
     UNREADABLE,
-    Reading,
     files_among,
     first_row,
     folder_named,
-    heard,
+    parsed,
     read_lines,
     row_of,
     started_in,
     unknown,
 )
+from gitmem.memory.transcripts.import_file import ParsedLine
 
 _EVENTS = "session-state/*/events.jsonl"
 _SENDERS = {"user.message": "user", "assistant.message": "assistant"}
@@ -36,7 +36,7 @@ _FROM_AGENT = "agent-"
 _COMPACTED = "session.compaction_complete"
 
 
-def read_line(raw: bytes, chat: str) -> Reading:
+def read_line(raw: bytes, chat: str) -> ParsedLine:
     """What became of one event of a session; CHAT is that of its file."""
     row = row_of(raw)
     kind = row.get("type") if row else None
@@ -53,7 +53,7 @@ def read_line(raw: bytes, chat: str) -> Reading:
         return NOT_CONVERSATION
     if not text.strip():
         return NO_TEXT
-    return heard(row.get("id"), chat, _SENDERS[kind], row.get("timestamp"), [text])
+    return parsed(row.get("id"), chat, _SENDERS[kind], row.get("timestamp"), [text])
 
 
 def summary_in(path: Path, _turn: str = "") -> str:

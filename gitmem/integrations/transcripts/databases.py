@@ -16,15 +16,15 @@ from urllib.parse import quote
 from gitmem.errors import BadInput
 from gitmem.integrations.transcripts.readers import (
     NO_TEXT,
-    Reading,
     files_among,
-    heard,
     home_in,
     moment_of,
     opened,
+    parsed,
     unknown,
 )
 from gitmem.memory.transcripts.checkpoint import Summarised
+from gitmem.memory.transcripts.import_file import ParsedLine
 from gitmem.model.text.format import quoted
 
 if TYPE_CHECKING:
@@ -109,9 +109,9 @@ class Database(NamedTuple):
     columns: tuple[tuple[str, ...], ...]
     """What is read of each row, each with the names that it may have."""
     optional: tuple[str, ...]
-    read_row: Callable[[Row], Reading]
+    read_row: Callable[[Row], ParsedLine]
 
-    def rows(self, path: Path, offset: int) -> Iterator[tuple[Reading, int]]:
+    def rows(self, path: Path, offset: int) -> Iterator[tuple[ParsedLine, int]]:
         """What became of each row of PATH behind OFFSET, with its number."""
         with reading(path) as connection:
             names = self._names(connection, path)
@@ -169,14 +169,14 @@ def _not_of(wanted: Database, connection: sqlite3.Connection, path: Path) -> str
     )
 
 
-def _said_in_c4(row: Row) -> Reading:
+def _said_in_c4(row: Row) -> ParsedLine:
     number, at, direction, channel, content, endpoint = row
     if not isinstance(content, str) or not content.strip():
         return NO_TEXT
     sender = _DIRECTIONS.get(str(direction))
     if sender is None:
         return unknown(str(direction))
-    return heard(_id_in_c4(number), _chat_in_c4(channel, endpoint), sender, at, [content])
+    return parsed(_id_in_c4(number), _chat_in_c4(channel, endpoint), sender, at, [content])
 
 
 def _id_in_c4(number: object) -> str:
@@ -188,12 +188,12 @@ def _chat_in_c4(channel: object, endpoint: object) -> str:
     return f"{channel}:{endpoint}" if endpoint not in (None, "") else str(channel)
 
 
-def _said_in_nano(row: Row) -> Reading:
+def _said_in_nano(row: Row) -> ParsedLine:
     id, chat, at, content, mine, sender, name, bot = row
     if not isinstance(content, str) or not content.strip():
         return NO_TEXT
     who = "assistant" if mine or bot else str(name or sender or "user")
-    return heard(id, str(chat), who, at, [content])
+    return parsed(id, str(chat), who, at, [content])
 
 
 def summarised_in_c4(path: Path) -> list[Summarised]:

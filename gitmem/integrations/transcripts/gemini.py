@@ -18,16 +18,16 @@ from gitmem.integrations.transcripts.readers import (
     NO_TEXT,
     NOT_CONVERSATION,
     UNREADABLE,
-    Reading,
     files_among,
     folder_named,
-    heard,
+    parsed,
     read_lines,
     row_of,
     started_in,
     unknown,
     without,
 )
+from gitmem.memory.transcripts.import_file import ParsedLine
 
 _SESSIONS = "tmp/*/chats/session-*.jsonl"
 _ROOT = ".project_root"
@@ -40,7 +40,7 @@ _HOOKS = re.compile(rf"\A\s*<{_TAG}>.*?(?:</{_TAG}>|\Z)", re.DOTALL)
 _NOT_THE_USERS = ("<session_context>",)
 
 
-def read_line(raw: bytes, chat: str) -> Reading:
+def read_line(raw: bytes, chat: str) -> ParsedLine:
     """What became of one line of a session; CHAT is that of its file."""
     row = row_of(raw)
     if row is None:
@@ -55,7 +55,7 @@ def read_line(raw: bytes, chat: str) -> Reading:
     return _message(row, chat, _SENDERS[kind])
 
 
-def _message(row: Mapping[str, object], chat: str, sender: str) -> Reading:
+def _message(row: Mapping[str, object], chat: str, sender: str) -> ParsedLine:
     texts = _texts(row.get("content"))
     if texts is None:
         return UNREADABLE
@@ -65,7 +65,7 @@ def _message(row: Mapping[str, object], chat: str, sender: str) -> Reading:
         texts = without([_HOOKS.sub("", each).lstrip() for each in texts], _NOT_THE_USERS)
     if not texts:
         return NOT_CONVERSATION
-    return heard(row.get("id"), chat, sender, row.get("timestamp"), texts)
+    return parsed(row.get("id"), chat, sender, row.get("timestamp"), texts)
 
 
 def _texts(content: object) -> list[str] | None:

@@ -1,4 +1,4 @@
-"""The conversations that an agent's host keeps, taken in as what was said."""
+"""Import the conversations that agent hosts record."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ from gitmem.integrations.transcripts.readers import (
     home_of,
     read_lines,
 )
-from gitmem.memory.transcripts.add import Spoken
 from gitmem.memory.transcripts.checkpoint import Summarised, transcript_summarised
 from gitmem.memory.transcripts.import_file import (
     PATIENCE,
-    Line,
+    ParsedLine,
     TranscriptImported,
     transcript_import,
     unread,
@@ -33,14 +32,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gitmem.integrations.transcripts.databases import Database
-    from gitmem.integrations.transcripts.readers import Reading
     from gitmem.memory.group import Group
     from gitmem.memory.transcripts.import_file import Lines, Mark, Progress
 
 SUFFIX = ".jsonl"
 
 
-class Host(NamedTuple):
+class TranscriptSource(NamedTuple):
     """Where a host keeps its conversations, and how they are read."""
 
     lines: Lines
@@ -59,19 +57,23 @@ class Reader(Protocol):
 
     def chat_of(self, path: Path) -> str: ...
     def is_aside(self, path: Path) -> bool: ...
-    def read_line(self, raw: bytes, chat: str) -> Reading: ...
+    def read_line(self, raw: bytes, chat: str) -> ParsedLine: ...
     def transcript_files(self, root: Path) -> Iterable[Path]: ...
     def project_files(self, home: Path, project: Path) -> Iterable[Path]: ...
 
 
-def _kept_in_lines(name: str, host: Reader) -> Host:
+def _kept_in_lines(name: str, host: Reader) -> TranscriptSource:
     """A host that writes a file of JSON lines for each session."""
 
-    def lines(path: Path, offset: int) -> Iterator[Line]:
+    def lines(path: Path, offset: int) -> Iterator[tuple[ParsedLine, int]]:
         chat, is_aside = host.chat_of(path), host.is_aside(path)
         for raw, behind in read_lines(path, offset):
             found = OVERLONG if raw == TOO_LONG else host.read_line(raw, chat)
-            yield _line(NOT_CONVERSATION if is_aside and found.said else found, behind, chat)
+            if found.message and is_aside:
+                found = NOT_CONVERSATION
+            elif found.message and not found.message.chat:
+                found = ParsedLine(found.message._replace(chat=chat))
+            yield found, behind
 
     def home(environ: Mapping[str, str]) -> Path:
         return home_of(table.HOSTS[name], environ)
@@ -79,26 +81,16 @@ def _kept_in_lines(name: str, host: Reader) -> Host:
     def in_folder(folder: Path) -> list[Path]:
         return [each for each in sorted(folder.rglob(f"*{SUFFIX}")) if not host.is_aside(each)]
 
-    return Host(lines, home, host.transcript_files, host.project_files, in_folder)
+    return TranscriptSource(lines, home, host.transcript_files, host.project_files, in_folder)
 
 
-def _kept_in_database(host: Database) -> Host:
+def _kept_in_database(host: Database) -> TranscriptSource:
     """A system that has one database for all chats."""
-
-    def lines(path: Path, offset: int) -> Iterator[Line]:
-        return (_line(found, number) for found, number in host.rows(path, offset))
 
     def of_project(home: Path, project: Path) -> list[Path]:
         return host.files(project)
 
-    return Host(lines, host.home, host.files, of_project, host.files, host.mark)
-
-
-def _line(found: Reading, behind: int, chat: str = "") -> Line:
-    said = found.said
-    if said is None:
-        return Line(None, found.passed, behind)
-    return Line(Spoken(said.chat or chat, said.sender, said.text, said.at, said.id), "", behind)
+    return TranscriptSource(host.rows, host.home, host.files, of_project, host.files, host.mark)
 
 
 HOSTS = {
@@ -198,7 +190,7 @@ def unread_bytes(group: Group, host: str, path: str) -> int:
     return unread(group, Path(path), host)
 
 
-def _files(host: Host, path: Path) -> list[Path]:
+def _files(host: TranscriptSource, path: Path) -> list[Path]:
     """A file, or the conversations in a folder."""
     return host.in_folder(path) if path.is_dir() else [path]
 

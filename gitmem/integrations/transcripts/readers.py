@@ -15,9 +15,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO
 
 from gitmem.errors import BadInput, NotFound
+from gitmem.memory.transcripts.add import Spoken
+from gitmem.memory.transcripts.import_file import ParsedLine
 from gitmem.model.commit_messages import visible
 from gitmem.model.transcripts.batches import redacted
 
@@ -37,39 +39,19 @@ _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _HINT = "give the path of a transcript: a .jsonl file or a database"
 
 
-class Said(NamedTuple):
-    """One thing that somebody said, as a host has it."""
-
-    id: str
-    chat: str
-    """Nothing where neither the line nor its file names one."""
-    sender: str
-    at: datetime
-    """In UTC."""
-    text: str
-
-
-class Reading(NamedTuple):
-    """What became of one line."""
-
-    said: Said | None = None
-    passed: str = ""
-    """Why it was passed over, in a fixed word or two; nothing for what was said."""
-
-
-NO_TEXT = Reading(passed="no text")
+NO_TEXT = ParsedLine(skipped="no text")
 """Tools, thoughts, images, and messages without a word."""
-NOT_CONVERSATION = Reading(passed="not conversation")
+NOT_CONVERSATION = ParsedLine(skipped="not conversation")
 """What a host notes for itself, puts in its user's mouth, or keeps beside the conversation."""
-OVERLONG = Reading(passed="too long")
+OVERLONG = ParsedLine(skipped="too long")
 """More than is looked at."""
-UNREADABLE = Reading(passed="unreadable")
+UNREADABLE = ParsedLine(skipped="unreadable")
 """No JSON object, or one without what its kind must have."""
 
 _KIND = 40
 """Characters of a kind that are told."""
 
-ReadLine = Callable[[bytes, str], Reading]
+ReadLine = Callable[[bytes, str], ParsedLine]
 """How a host's line is read: its bytes, and the chat for which its file stands."""
 
 
@@ -143,10 +125,10 @@ def row_of(raw: bytes) -> dict[str, object] | None:
     return row if isinstance(row, dict) else None
 
 
-def unknown(kind: str) -> Reading:
+def unknown(kind: str) -> ParsedLine:
     """The reading of a kind of line that nobody has told us of."""
     named = visible(redacted(kind)[0])[:_KIND]
-    return Reading(passed=f"unknown: {named}" if named else "unknown")
+    return ParsedLine(skipped=f"unknown: {named}" if named else "unknown")
 
 
 def texts_in(content: object, kinds: tuple[str, ...]) -> list[str] | None:
@@ -169,13 +151,13 @@ def without(texts: list[str], beginnings: tuple[str, ...]) -> list[str]:
     return [each for each in texts if each.strip() and not each.lstrip().startswith(beginnings)]
 
 
-def heard(id: object, chat: str, sender: str, at: object, texts: list[str]) -> Reading:
+def parsed(id: object, chat: str, sender: str, at: object, texts: list[str]) -> ParsedLine:
     """The reading of a message, its TEXTS parted by blank lines; it must have an id and a time."""
     moment = moment_of(at)
     if not isinstance(id, str) or not id or moment is None:
         return UNREADABLE
     text = "\n\n".join(texts)
-    return Reading(Said(_sound(id), _sound(chat), sender, moment, _sound(text)))
+    return ParsedLine(Spoken(_sound(chat), sender, _sound(text), moment, _sound(id)))
 
 
 def moment_of(value: object) -> datetime | None:

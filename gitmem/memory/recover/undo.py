@@ -108,10 +108,12 @@ def _reopened(group: Group, undone: set[str]) -> tuple[str, ...]:
     """The checkpoints that are among the commits UNDONE, or cover one of them."""
     if not undone or not has_transcripts(group):
         return ()
-    from gitmem.memory.transcripts.transcripts import ask_said, standing, tip_of
+    from gitmem.memory.transcripts.transcripts import checkpoint_state, query_messages, tip_of
 
     with suppress(GitmemError, OSError):  # what was to be done is done
-        found = ask_said(group, tip_of(group), lambda connection: standing(connection).reopened)
+        found = query_messages(
+            group, tip_of(group), lambda connection: checkpoint_state(connection).reopened
+        )
         return tuple(each.oid for each in found if undone & {each.oid, *each.covers})
     return ()
 

@@ -14,7 +14,7 @@ from gitmem.cache.messages import MessagePassage
 from gitmem.cache.scoring import Accepts, Rarity, find, terms_in
 from gitmem.errors import Damaged
 from gitmem.memory.group import Group
-from gitmem.memory.transcripts.transcripts import Said, ask_said
+from gitmem.memory.transcripts.transcripts import TranscriptTip, query_messages
 from gitmem.model.language.prompts import Sentence
 from gitmem.model.language.ranking import NOT_NAMED, Found, lifted, push
 from gitmem.model.language.words import terms_of
@@ -37,7 +37,7 @@ class Heard(NamedTuple):
 
 def find_messages(
     group: Group,
-    tip: Said,
+    tip: TranscriptTip,
     query: str,
     sentences: Sequence[Sentence],
     *,
@@ -57,7 +57,7 @@ def find_messages(
         wanted = _wanted(connection, since, chats) if since or chats else None
         return _looked_up(connection, sentences, asked, wanted, max(CANDIDATES, 2 * limit))
 
-    rows = ask_said(group, tip, answer)
+    rows = query_messages(group, tip, answer)
     rows.sort(key=lambda row: (-row[0].score, -row[1].number, row[1].start))
     heard: list[Heard] = []
     messages = _Messages(group)

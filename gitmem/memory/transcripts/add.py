@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from gitmem.cache import messages as said
+from gitmem.cache import messages as cache
 from gitmem.errors import BadInput, TooBig
 from gitmem.memory.group import Group
-from gitmem.memory.transcripts.transcripts import Said, ask_said, last_closed, tip_of
+from gitmem.memory.transcripts.transcripts import TranscriptTip, last_closed, query_messages, tip_of
 from gitmem.model.access import check_access
 from gitmem.model.commit_messages import visible
 from gitmem.model.record import Record
@@ -167,12 +167,12 @@ def _key(message: Spoken) -> bytes:
     return key_of(message.chat, message.id) if message.id else b""
 
 
-def _unknown(group: Group, tip: Said | None, messages: Sequence[_Clean]) -> list[_Clean]:
+def _unknown(group: Group, tip: TranscriptTip | None, messages: Sequence[_Clean]) -> list[_Clean]:
     """Those of MESSAGES that have not come before."""
     keys = [key for each in messages if (key := _key(each.said))]
     if tip is None or not keys:
         return list(messages)
-    there = ask_said(group, tip, lambda connection: said.known(connection, keys))
+    there = query_messages(group, tip, lambda connection: cache.known(connection, keys))
     return [each for each in messages if _key(each.said) not in there]
 
 

@@ -7,12 +7,12 @@ from contextlib import suppress
 from datetime import datetime
 from typing import NamedTuple
 
-from gitmem.cache import messages as said
+from gitmem.cache import messages as cache
 from gitmem.cache.database import Connection
 from gitmem.errors import BadInput, Conflict, Damaged, GitmemError
 from gitmem.memory.group import Group
 from gitmem.memory.resolve import resolve
-from gitmem.memory.transcripts.pending import Lease, drop_lease, hand_of, read_lease
+from gitmem.memory.transcripts.pending import Lease, drop_lease, holder_of, read_lease
 from gitmem.memory.transcripts.transcripts import (
     AT,
     CHAT,
@@ -20,11 +20,11 @@ from gitmem.memory.transcripts.transcripts import (
     COUNT,
     COVERS,
     RANGE,
-    ask_said,
+    checkpoint_state,
     is_unreadable,
     pending_numbers,
+    query_messages,
     read_checkpoint,
-    standing,
     tip_of,
 )
 from gitmem.memory.write.capture import capture
@@ -101,7 +101,7 @@ def _closed(
     named = _named(group, covers)
     with suppress(GitmemError, OSError):  # what an editor wrote is covered, if it can be had
         capture(group)
-    ask_said(group, tip_of(group), lambda _: None)  # before others have to wait for us
+    query_messages(group, tip_of(group), lambda _: None)  # before others have to wait for us
     with group.writing() as writer:
         lease = read_lease(group.gitdir)
         earlier = find_earlier(group.repository, token, CHECKPOINT) if token else None
@@ -142,7 +142,7 @@ def _checked(lease: Lease | None, group: Group, token: str) -> Lease:
     hint = "ask for the range again: `gitmem transcript pending`"
     if lease is None:
         raise StaleToken("no range is handed out, so there is none to close", hint=hint)
-    if token == lease.token or (not token and lease.holder == hand_of(group.who)):
+    if token == lease.token or (not token and lease.holder == holder_of(group.who)):
         return lease
     if token:
         text = "this token is stale: the range was handed out again, is closed, or never was out"
@@ -157,11 +157,11 @@ def _open_in(group: Group, wanted: Range) -> int:
     """How many messages of a range are not summarised; raises where none can be closed."""
 
     def answer(connection: Connection) -> tuple[int, bool]:
-        numbers = pending_numbers(connection, standing(connection).closed, wanted.chat)
+        numbers = pending_numbers(connection, checkpoint_state(connection).closed, wanted.chat)
         found = sum(wanted.has(number, chat) for number, chat in numbers)
         return found, is_unreadable(connection)
 
-    count, unread = ask_said(group, tip_of(group), answer)
+    count, unread = query_messages(group, tip_of(group), answer)
     if not count and unread:
         raise Damaged(
             "what was said in this range cannot be read, so it stays open",
@@ -192,7 +192,9 @@ def _since(group: Group, lease: Lease) -> tuple[str, ...]:
 
 def _check_counts(group: Group, commit: str) -> None:
     """Refuse a token whose checkpoint was taken back since: its range is open again."""
-    reopened = ask_said(group, tip_of(group), lambda connection: standing(connection).reopened)
+    reopened = query_messages(
+        group, tip_of(group), lambda connection: checkpoint_state(connection).reopened
+    )
     if any(each.oid == commit for each in reopened):
         raise StaleToken(
             f"the range that this token closed in {commit[:10]} was opened again since",
@@ -241,7 +243,7 @@ def transcript_summarised(group: Group, parts: Sequence[Summarised]) -> int:
         return 0
     with group.writing() as writer:
         tip = tip_of(group)
-        found = ask_said(group, tip, lambda connection: list(_ranges(connection, parts)))
+        found = query_messages(group, tip, lambda connection: list(_ranges(connection, parts)))
         steps = tuple(_step(group, *each) for each in found)
         if steps:
             writer.publish(lambda _: Plan(steps, None))
@@ -252,7 +254,7 @@ def _ranges(
     connection: Connection, parts: Sequence[Summarised]
 ) -> Iterator[tuple[Range, int, Summarised]]:
     """What each of PARTS closes that is open: the range, how many messages, and the part."""
-    stands = standing(connection)
+    stands = checkpoint_state(connection)
     again = [deed.closes for deed in stands.reopened if deed.closes]
     pending = {
         number
@@ -261,9 +263,9 @@ def _ranges(
     }
     for part in parts:
         keys = [key_of(chat_name(chat)[0], plain_id(id)[0]) for chat, id in part.messages]
-        chosen = sorted(pending.intersection(said.numbers_by_key(connection, keys)))
+        chosen = sorted(pending.intersection(cache.numbers_by_key(connection, keys)))
         if chosen:
-            there = said.numbers_in(connection, Range(chosen[0], chosen[-1]))
+            there = cache.numbers_in(connection, Range(chosen[0], chosen[-1]))
             exact = range_of(chosen, (number for number, _ in there))
             pending.difference_update(chosen)
             yield exact, len(chosen), part

@@ -47,17 +47,16 @@ CHATS_TOLD = 8
 _COUNTED = ("added", "known", "earlier", "others", "redacted", "files", "unchanged")
 
 
-class Line(NamedTuple):
-    """What a line of a file became, and the offset behind it."""
+class ParsedLine(NamedTuple):
+    """A line or row of a transcript: a message, or the reason why it is skipped."""
 
-    said: Spoken | None
-    passed: str
-    """Why it was passed over."""
-    offset: int
+    message: Spoken | None = None
+    skipped: str = ""
+    """The reason in a fixed word or two; empty for a message."""
 
 
-Lines = Callable[[Path, int], Iterator[Line]]
-"""How a file is read from an offset on."""
+Lines = Callable[[Path, int], Iterator[tuple[ParsedLine, int]]]
+"""Reads a file from an offset on; each line comes with the offset behind it."""
 Mark = Callable[[Path, int], str]
 """What tells that a file is the same up to an offset; empty where nothing does."""
 
@@ -109,7 +108,7 @@ def transcript_import(
     """
     check_access(group.acting, group.name, write=True)
     start = start_of(group, since) if since else 0.0
-    work = _Work(
+    work = _Import(
         group, lines, mark, form=form, since=start, chats=chats, dry_run=dry_run, wait=wait
     )
     sizes = {path: _size(path) for path in files}
@@ -143,7 +142,7 @@ def _reporting(progress: Progress | None, done: int, total: int) -> Callable[[in
     return lambda at: progress(done + at, total) if progress else None
 
 
-class _Work:
+class _Import:
     """Messages on their way in."""
 
     def __init__(
@@ -179,16 +178,17 @@ class _Work:
         """Take in one file from where it was left."""
         try:
             self._read(path, report)
-        except (GitmemError, OSError) as error:
-            said = error.message if isinstance(error, GitmemError) else f"{path}: {error.strerror}"
-            self._problems.append(said)
+        except GitmemError as error:
+            self._problems.append(error.message)
+        except OSError as error:
+            self._problems.append(f"{path}: {error.strerror}")
 
     def _read(self, path: Path, report: Callable[[int], None]) -> None:
         here = _name(path, self._form)
         known = self._known(here, path)
         offset, earlier, fresh = known.offset, known.since, False
-        for line in self._lines(path, offset):
-            fresh, offset = True, line.offset
+        for line, behind in self._lines(path, offset):
+            fresh, offset = True, behind
             if self._take(line):
                 earlier = max(earlier, self._since)
             self._reached[here] = known._replace(offset=offset, since=earlier)
@@ -213,25 +213,25 @@ class _Work:
                 return known
         return Offset(0, status.st_ino, _digest(head))
 
-    def _take(self, line: Line) -> bool:
-        """Take in one line; True where it was said too early."""
-        said = line.said
-        why = line.passed if said is None else _obstacle(said)
-        if said is None or why:
+    def _take(self, line: ParsedLine) -> bool:
+        """Collect the message of LINE; return True where it is older than `since`."""
+        message = line.message
+        why = line.skipped if message is None else _obstacle(message)
+        if message is None or why:
             known = why in self._passed or len(self._passed) < REASONS
             self._passed[why if known else OTHERS] += 1
             return False
-        if self._chats and not self._is_wanted(said.chat):
+        if self._chats and not self._is_selected(message.chat):
             self._counts["others"] += 1
             return False
-        if self._since and said.at and said.at.timestamp() < self._since:
+        if self._since and message.at and message.at.timestamp() < self._since:
             self._counts["earlier"] += 1
             return True
-        self._messages.append(said)
-        self._size += len(said.text)
+        self._messages.append(message)
+        self._size += len(message.text)
         return False
 
-    def _is_wanted(self, chat: str) -> bool:
+    def _is_selected(self, chat: str) -> bool:
         """Whether CHAT was asked for, by its name or as it is kept."""
         if len(self._seen) < REASONS or chat in self._chats:
             self._seen.add(chat)
@@ -288,10 +288,10 @@ def _told(passed: Counter[str]) -> dict[str, int]:
     return dict(sorted(named)) | ({OTHERS: rest + dict(named).get(OTHERS, 0)} if rest else {})
 
 
-def _obstacle(said: Spoken) -> str:
+def _obstacle(message: Spoken) -> str:
     """Why a message cannot be kept; nothing where it can."""
     try:
-        check_spoken(said)
+        check_spoken(message)
     except TooBig:
         return TOO_LONG
     except BadInput:

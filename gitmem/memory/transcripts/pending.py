@@ -10,18 +10,18 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from gitmem.cache import messages as said
+from gitmem.cache import messages as cache
 from gitmem.cache.database import Connection
 from gitmem.cache.files import put
 from gitmem.errors import Busy, Damaged, StorageFailed
 from gitmem.memory.group import Group, Who
 from gitmem.memory.layouts import layout_of
 from gitmem.memory.transcripts.transcripts import (
-    ask_said,
+    checkpoint_state,
     has_open_unread,
     messages_of,
     pending_numbers,
-    standing,
+    query_messages,
     tip_of,
     up_to_unread,
 )
@@ -41,7 +41,7 @@ CHARS = 100_000
 NONE = "No unsummarized conversations."
 
 
-class Hand(NamedTuple):
+class Holder(NamedTuple):
     """The holder of a range: the session and the agent that asked for it."""
 
     session: str
@@ -60,7 +60,7 @@ class Lease(NamedTuple):
 
     token: str
     range: Range
-    hands: tuple[Hand, ...]
+    hands: tuple[Holder, ...]
     """The holder last, and before it all who had the range and did not close it."""
     since: datetime
     base: str
@@ -69,7 +69,7 @@ class Lease(NamedTuple):
     """When that was, for a branch that somebody has rewritten meanwhile."""
 
     @property
-    def holder(self) -> Hand:
+    def holder(self) -> Holder:
         """The session and the agent that have the range."""
         return self.hands[-1]
 
@@ -91,9 +91,9 @@ class Lease(NamedTuple):
         return not timedelta() <= now - self.since < LASTS
 
 
-def hand_of(who: Who) -> Hand:
+def holder_of(who: Who) -> Holder:
     """The holder of a range that WHO asks for; without a session, the agent's name alone counts."""
-    return Hand(who.session, who.agent)
+    return Holder(who.session, who.agent)
 
 
 def new_token() -> str:
@@ -117,8 +117,8 @@ def read_lease(gitdir: Path) -> Lease | None:
         return None
 
 
-def _hands(rows: list[tuple[object, object]]) -> tuple[Hand, ...]:
-    found = tuple(Hand(str(session), str(agent)) for session, agent in rows)
+def _hands(rows: list[tuple[object, object]]) -> tuple[Holder, ...]:
+    found = tuple(Holder(str(session), str(agent)) for session, agent in rows)
     if not found:
         raise ValueError("nobody has it")
     return found
@@ -169,7 +169,7 @@ class SyncInFlight(Busy):
     code = "sync-in-flight"
 
 
-class SaidRow(Record):
+class MessageRow(Record):
     """A message, as it is shown."""
 
     number: int
@@ -189,7 +189,7 @@ class TranscriptPending(Record):
     end: int
     """The range; 0 where nothing is pending."""
     chat: str
-    messages: tuple[SaidRow, ...]
+    messages: tuple[MessageRow, ...]
     token: str
     """What closes the range: `transcript checkpoint --token`."""
     until: datetime | None
@@ -203,7 +203,7 @@ class TranscriptPending(Record):
     """False when nothing was ever said in the chat that was asked for."""
 
 
-class _Found(NamedTuple):
+class _Selection(NamedTuple):
     pending: int
     messages: list[Message]
     range: Range | None
@@ -238,12 +238,12 @@ def transcript_pending(
     # By the name that its messages bear, and before others have to wait for us.
     wanted, tip = chat, tip_of(group)
     last = tip.last if tip else 0
-    chat = ask_said(
-        group, tip, lambda connection: said.stored_chat(connection, wanted) if wanted else ""
+    chat = query_messages(
+        group, tip, lambda connection: cache.stored_chat(connection, wanted) if wanted else ""
     )
 
-    def answer(connection: Connection) -> _Found:
-        closed = standing(connection).closed
+    def answer(connection: Connection) -> _Selection:
+        closed = checkpoint_state(connection).closed
         numbers = pending_numbers(connection, closed, chat)
         lease = read_lease(group.gitdir)
         if lease and not lease.is_open(pending_numbers(connection, closed)):
@@ -255,17 +255,17 @@ def transcript_pending(
         messages = _first(group, connection, chosen, chars)
         given = [each.number for each in messages]
         out = Range(given[0], given[-1], chat) if given else None
-        there = said.numbers_in(connection, out) if out else ()
+        there = cache.numbers_in(connection, out) if out else ()
         exact = range_of(given, (number for number, _ in there), chat) if out else None
-        known = not chat or bool(said.spans(connection, chat))
+        known = not chat or bool(cache.spans(connection, chat))
         unread = has_open_unread(connection, closed, last)
-        return _Found(len(numbers), messages, exact, lease, known, unread)
+        return _Selection(len(numbers), messages, exact, lease, known, unread)
 
     with Lock(lock_path(group.gitdir)):  # so that of two who ask one is the first
-        found = ask_said(group, tip_of(group), answer)
+        found = query_messages(group, tip_of(group), answer)
         pending, messages, lease = found.pending, found.messages, found.lease
         now = group.moment()
-        asking = hand_of(group.who)
+        asking = holder_of(group.who)
         if lease and not take_over:
             _check_free(lease, asking, now)
         action = action_required(pending, threshold, f"/{sync_skill(layout.name)}")
@@ -293,7 +293,7 @@ def transcript_pending(
         out.range.first,
         out.range.last,
         chat,
-        tuple(SaidRow(*each) for each in messages),
+        tuple(MessageRow(*each) for each in messages),
         out.token,
         now + LASTS,
         pending - len(messages),
@@ -317,7 +317,7 @@ def _first(
     return found
 
 
-def _check_free(lease: Lease, asking: Hand, now: datetime) -> None:
+def _check_free(lease: Lease, asking: Holder, now: datetime) -> None:
     """Raise unless the range may be handed out again."""
     if lease.holder == asking or lease.is_over(now):
         return

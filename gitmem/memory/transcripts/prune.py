@@ -6,12 +6,18 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from gitmem.cache import messages as said
+from gitmem.cache import messages as cache
 from gitmem.cache.database import Connection, discard
 from gitmem.cache.progress import forget_quiet
 from gitmem.errors import BadInput
 from gitmem.memory.group import Group
-from gitmem.memory.transcripts.transcripts import Said, ask_said, said_path, standing, tip_of
+from gitmem.memory.transcripts.transcripts import (
+    TranscriptTip,
+    checkpoint_state,
+    messages_path,
+    query_messages,
+    tip_of,
+)
 from gitmem.model.access import check_access
 from gitmem.model.moments import FORMS, parse_moment
 from gitmem.model.record import Record
@@ -86,20 +92,20 @@ def transcript_prune(group: Group, before: str, *, dry_run: bool = False) -> Tra
 
 def _forget_words(group: Group) -> None:
     """No cache shall know what is dropped, nor that nothing is to be done."""
-    path = said_path(group)
+    path = messages_path(group)
     if path:
         discard(path)
     forget_quiet(group.gitdir)
 
 
-def _chosen(group: Group, tip: Said | None, before: datetime) -> _Chosen:
+def _chosen(group: Group, tip: TranscriptTip | None, before: datetime) -> _Chosen:
     """The batches that go, and what stands against some of the others."""
     limit = before.astimezone(UTC).timestamp()
 
     def answer(connection: Connection) -> _Chosen:
-        closed = standing(connection).closed
+        closed = checkpoint_state(connection).closed
         found = _Chosen([], [], set(), 0, 0)
-        for path, rows in said.by_batch(connection):
+        for path, rows in cache.by_batch(connection):
             old = [row for row in rows if row.at < limit]
             pending = sum(not closed.has(row.number, row.chat) for row in old)
             if len(old) == len(rows) and not pending:
@@ -111,7 +117,7 @@ def _chosen(group: Group, tip: Said | None, before: datetime) -> _Chosen:
                 found = found._replace(pending=found.pending + pending, beside=beside)
         return found
 
-    return ask_said(group, tip, answer)
+    return query_messages(group, tip, answer)
 
 
 def _answer(

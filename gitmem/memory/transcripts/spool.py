@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 FOLDER = "spool"
 SUFFIX = ".json"
-TAKEN = ".taken"
+CLAIMED = ".taken"
 ABANDONED = 600.0
 """Seconds after which whoever took a file must have died over it."""
 LARGEST = 4 * 1024 * 1024
@@ -21,8 +21,8 @@ LONGEST = 150
 """Characters of a session's name that the name of its file has."""
 
 
-class Ended(NamedTuple):
-    """A session that ended, or a turn of it."""
+class SessionNote(NamedTuple):
+    """What a session left when it, or one of its turns, ended."""
 
     host: str
     session: str
@@ -36,14 +36,14 @@ class Ended(NamedTuple):
     """What its host made of it, where that could not be kept at once."""
 
 
-class Taken(NamedTuple):
+class ClaimedNote(NamedTuple):
     """What one session left, and the file to remove when it is done with."""
 
-    ended: Ended
+    note: SessionNote
     path: str
 
 
-def leave(store: str, ended: Ended) -> bool:
+def leave(store: str, note: SessionNote) -> bool:
     """Leave it in STORE, in the place of what the same session left before.
 
     False where there is no store: then nobody will ever look.
@@ -53,23 +53,23 @@ def leave(store: str, ended: Ended) -> bool:
         return False
     with suppress(FileExistsError):
         os.mkdir(folder, 0o700)
-    _put(os.path.join(folder, _name(ended) + SUFFIX), ended)
+    _put(os.path.join(folder, _name(note) + SUFFIX), note)
     return True
 
 
-def withdraw(store: str, ended: Ended) -> None:
+def withdraw(store: str, note: SessionNote) -> None:
     """Take back what was left: it is done, unless somebody else is at it already."""
     with suppress(FileNotFoundError):
-        os.unlink(os.path.join(store, FOLDER, _name(ended) + SUFFIX))
+        os.unlink(os.path.join(store, FOLDER, _name(note) + SUFFIX))
 
 
-def _put(path: str, ended: Ended) -> None:
+def _put(path: str, note: SessionNote) -> None:
     folder, name = os.path.split(path)
     temp = os.path.join(folder, f".{name}.{os.getpid()}")
     try:
         with open(os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            json.dump(ended._asdict(), file)
-            if ended.summary:  # it stands nowhere else; of the others the host has a file
+            json.dump(note._asdict(), file)
+            if note.summary:  # it stands nowhere else; of the others the host has a file
                 file.flush()
                 os.fsync(file.fileno())
         os.replace(temp, path)
@@ -89,58 +89,58 @@ def hand_over(store: str, old: str, new: str) -> None:
                 _put(path, found._replace(group=new))
 
 
-def left_by(store: str, ended: Ended) -> Ended | None:
-    """What the same session has left before, if nobody has taken it yet."""
+def left_by(store: str, note: SessionNote) -> SessionNote | None:
+    """What the same session has left before, if nobody has claimed it yet."""
     with suppress(OSError):
-        return _read(os.path.join(store, FOLDER, _name(ended) + SUFFIX))
+        return _read(os.path.join(store, FOLDER, _name(note) + SUFFIX))
     return None
 
 
-def _name(ended: Ended) -> str:
+def _name(note: SessionNote) -> str:
     mark = ""
-    if ended.summary:
+    if note.summary:
         from zlib import crc32
 
-        text = ended.summary.encode("utf-8", "surrogatepass")
-        mark = f"-{crc32(text):08x}"  # one does not take the place of the other
-    return f"{ended.host}-{_plain(ended.session)}{mark}"
+        text = note.summary.encode("utf-8", "surrogatepass")
+        mark = f"-{crc32(text):08x}"  # one does not replace the other
+    return f"{note.host}-{_plain(note.session)}{mark}"
 
 
-def take(store: str) -> Iterator[Taken]:
+def claim(store: str) -> Iterator[ClaimedNote]:
     """What sessions have left in STORE, each for us alone."""
     folder = os.path.join(store, FOLDER)
     _sweep(folder)
     for name in sorted(_names(folder)):
         path = os.path.join(folder, name)
         with suppress(OSError):
-            if name.endswith(TAKEN) and not _is_abandoned(path):
+            if name.endswith(CLAIMED) and not _is_abandoned(path):
                 continue
             # By a name of our own: the session may go on, and leave something newer.
-            mine = f"{path.removesuffix(TAKEN)}.{os.getpid()}{TAKEN}"
+            mine = f"{path.removesuffix(CLAIMED)}.{os.getpid()}{CLAIMED}"
             os.rename(path, mine)
             os.utime(mine)
             found = _read(mine)
             if found is None:
                 os.unlink(mine)
             else:
-                yield Taken(found, mine)
+                yield ClaimedNote(found, mine)
 
 
-def done(taken: Taken) -> None:
-    """Everything was done that TAKEN asked for."""
+def discard(claimed: ClaimedNote) -> None:
+    """Everything was done that CLAIMED asked for."""
     with suppress(FileNotFoundError):
-        os.unlink(taken.path)
+        os.unlink(claimed.path)
 
 
-def put_back(taken: Taken) -> None:
+def put_back(claimed: ClaimedNote) -> None:
     """It could not be done now: the next one may, unless the session has left something newer."""
-    folder, name = os.path.split(taken.path)
+    folder, name = os.path.split(claimed.path)
     home = os.path.join(folder, name.partition(SUFFIX)[0] + SUFFIX)
     if os.path.exists(home):
-        done(taken)
+        discard(claimed)
     else:
         with suppress(OSError):
-            os.rename(taken.path, home)
+            os.rename(claimed.path, home)
 
 
 def _plain(text: str) -> str:
@@ -164,7 +164,7 @@ def _names(folder: str) -> list[str]:
         found = os.listdir(folder)
     except OSError:
         return []
-    return [each for each in found if each[0] != "." and each.endswith((SUFFIX, TAKEN))]
+    return [each for each in found if each[0] != "." and each.endswith((SUFFIX, CLAIMED))]
 
 
 def _is_abandoned(path: str) -> bool:
@@ -173,7 +173,7 @@ def _is_abandoned(path: str) -> bool:
     return time() - os.stat(path).st_mtime > ABANDONED
 
 
-def _read(path: str) -> Ended | None:
+def _read(path: str) -> SessionNote | None:
     """What a file says; None for one that is torn, or of another kind."""
     try:
         with open(path, "rb") as file:
@@ -182,5 +182,5 @@ def _read(path: str) -> Ended | None:
         return None
     if not isinstance(row, dict):
         return None
-    fields = [row.get(name, Ended._field_defaults.get(name)) for name in Ended._fields]
-    return Ended._make(fields) if all(isinstance(each, str) for each in fields) else None
+    fields = [row.get(name, SessionNote._field_defaults.get(name)) for name in SessionNote._fields]
+    return SessionNote._make(fields) if all(isinstance(each, str) for each in fields) else None

@@ -5,22 +5,22 @@ from __future__ import annotations
 from datetime import datetime
 from typing import NamedTuple
 
-from gitmem.cache import messages as said
+from gitmem.cache import messages as cache
 from gitmem.cache.database import Connection
 from gitmem.cache.messages import Chat, RangeCommit
 from gitmem.errors import BadInput, Damaged, NotFound
 from gitmem.memory.group import Group
 from gitmem.memory.layouts import layout_of
-from gitmem.memory.transcripts.pending import LASTS, SaidRow, action_required, read_lease
+from gitmem.memory.transcripts.pending import LASTS, MessageRow, action_required, read_lease
 from gitmem.memory.transcripts.transcripts import (
     Checkpoint,
-    Standing,
-    ask_said,
+    CheckpointState,
+    checkpoint_state,
     is_unreadable,
     messages_of,
     pending_numbers,
+    query_messages,
     read_checkpoint,
-    standing,
     tip_of,
 )
 from gitmem.model.record import Record
@@ -64,15 +64,15 @@ class TranscriptStatus(Record):
     """The newest one."""
     reopened: tuple[str, ...]
     """Checkpoints that were taken back, or whose memories were, and that no other replaces."""
-    newest: tuple[SaidRow, ...]
+    newest: tuple[MessageRow, ...]
     """The newest messages that are not summarised."""
     unreadable: bool
     """Whether a part of what was said is damaged."""
 
 
-class _Found(NamedTuple):
+class _Counts(NamedTuple):
     pending: list[tuple[int, str]]
-    standing: Standing
+    checkpoint_state: CheckpointState
     messages: int
     chats: int
     newest: list[Message]
@@ -83,13 +83,13 @@ def transcript_status(group: Group, *, newest: int = SHOWN) -> TranscriptStatus:
     """Look, and hand out nothing."""
     tip = tip_of(group)
 
-    def answer(connection: Connection) -> _Found:
-        now = standing(connection)
+    def answer(connection: Connection) -> _Counts:
+        now = checkpoint_state(connection)
         pending = pending_numbers(connection, now.closed)
         numbers = [number for number, _ in pending[-newest:]] if newest else []
-        messages, chats = said.counts(connection)
+        messages, chats = cache.counts(connection)
         shown = list(messages_of(group, connection, numbers))
-        return _Found(
+        return _Counts(
             pending,
             now,
             messages,
@@ -98,10 +98,10 @@ def transcript_status(group: Group, *, newest: int = SHOWN) -> TranscriptStatus:
             is_unreadable(connection) or len(shown) < len(numbers),
         )
 
-    found = ask_said(group, tip, answer)
+    found = query_messages(group, tip, answer)
     layout = layout_of(group)
     threshold = layout.transcripts.threshold
-    pending, last = found.pending, found.standing.last
+    pending, last = found.pending, found.checkpoint_state.last
     return TranscriptStatus(
         tip.commit if tip else "",
         found.messages,
@@ -114,8 +114,8 @@ def transcript_status(group: Group, *, newest: int = SHOWN) -> TranscriptStatus:
         action_required(len(pending), threshold, f"/{sync_skill(layout.name)}"),
         _in_flight(group, pending),
         read_checkpoint(group.repository.commit(last.oid)) if last else None,
-        tuple(each.oid for each in found.standing.reopened if _is_open(each, pending)),
-        tuple(SaidRow(*each) for each in found.newest),
+        tuple(each.oid for each in found.checkpoint_state.reopened if _is_open(each, pending)),
+        tuple(MessageRow(*each) for each in found.newest),
         found.unreadable,
     )
 
@@ -148,7 +148,7 @@ class TranscriptShown(Record):
     """Messages of one chat, in the order in which they were said."""
 
     chat: str
-    messages: tuple[SaidRow, ...]
+    messages: tuple[MessageRow, ...]
     total: int
     """How many messages the chat has."""
     lost: tuple[int, ...] = ()
@@ -162,8 +162,8 @@ def transcript_list(group: Group) -> TranscriptList:
     tip = tip_of(group)
     if tip is None:
         return TranscriptList("", ())
-    chats, unreadable = ask_said(
-        group, tip, lambda connection: (said.chats(connection), is_unreadable(connection))
+    chats, unreadable = query_messages(
+        group, tip, lambda connection: (cache.chats(connection), is_unreadable(connection))
     )
     return TranscriptList(tip.commit, tuple(chats), unreadable)
 
@@ -175,17 +175,17 @@ def transcript_show(group: Group, chat: str, *, last: int = 0) -> TranscriptShow
     tip = tip_of(group)
 
     def answer(connection: Connection) -> tuple[TranscriptShown, list[str]]:
-        name = said.stored_chat(connection, chat)
-        numbers = said.newest(connection, name, last)
-        names = [] if numbers else [each.chat for each in said.chats(connection)]
-        total = len(said.newest(connection, name, 0))
+        name = cache.stored_chat(connection, chat)
+        numbers = cache.newest(connection, name, last)
+        names = [] if numbers else [each.chat for each in cache.chats(connection)]
+        total = len(cache.newest(connection, name, 0))
         found = sorted(messages_of(group, connection, numbers), key=_when)
-        rows = tuple(SaidRow(*each) for each in found)
+        rows = tuple(MessageRow(*each) for each in found)
         lost = tuple(sorted(set(numbers).difference(each.number for each in rows)))
         unreadable = bool(lost) or is_unreadable(connection)
         return TranscriptShown(name, rows, total, lost, unreadable), names
 
-    shown, names = ask_said(group, tip, answer)
+    shown, names = query_messages(group, tip, answer)
     if not shown.total:
         raise _lost(shown.chat) if shown.unreadable else _unknown(shown.chat, names)
     return shown

@@ -11,8 +11,8 @@ from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from gitmem.cache import fill_messages as said_filling
-from gitmem.cache import messages as said
+from gitmem.cache import fill_messages as fill
+from gitmem.cache import messages as cache
 from gitmem.cache.database import CacheBroken, Connection, Query, run_query
 from gitmem.cache.messages import RangeCommit
 from gitmem.errors import Damaged
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
-NAME = "said.db"
+NAME = "cache.db"
 CHECKPOINT = "checkpoint"
 RANGE, CHAT, COVERS = "Gitmem-Range", "Gitmem-Chat", "Gitmem-Covers"
 COUNT = "Gitmem-Count"
@@ -51,7 +51,7 @@ AT = "Gitmem-At"
 """When another program made the checkpoint: the commit has the time of the import."""
 
 
-class Said(NamedTuple):
+class TranscriptTip(NamedTuple):
     """The line of what was said, as its newest commit has it."""
 
     commit: str
@@ -62,7 +62,7 @@ class Said(NamedTuple):
     """The commit of the branch at which the first message came in: no deed is older."""
 
 
-class Standing(NamedTuple):
+class CheckpointState(NamedTuple):
     """Which messages are summarised."""
 
     closed: Closed
@@ -99,51 +99,53 @@ def _made_at(commit: Commit, note: Parsed) -> datetime:
     return commit.time
 
 
-def tip_of(group: Group) -> Said | None:
+def tip_of(group: Group) -> TranscriptTip | None:
     """The newest state; None where nothing was said yet."""
     oid = line_tip(group.repository, REF)
     if oid is None:
         return None
     commit = group.repository.commit(oid)
     note = parse(commit.message)
-    return Said(oid, commit.tree, span(note.get(NUMBERS))[1], note.get(BEGAN))
+    return TranscriptTip(oid, commit.tree, span(note.get(NUMBERS))[1], note.get(BEGAN))
 
 
-def ask_said(group: Group, tip: Said | None, answer: Callable[[Connection], Answer]) -> Answer:
+def query_messages(
+    group: Group, tip: TranscriptTip | None, answer: Callable[[Connection], Answer]
+) -> Answer:
     """What ANSWER finds at TIP and at the newest commit of the branch."""
     branch = group.repository.tip()
     question = Query(
         lambda connection: _is_there(connection, group, tip, branch),
         lambda connection: _bring(connection, group, tip, branch),
     )
-    return run_query(said_path(group), said.SCHEMA, question, answer)
+    return run_query(messages_path(group), cache.SCHEMA, question, answer)
 
 
 def is_chat(group: Group, chat: str) -> bool:
     """Whether anything was said in CHAT, as far as messages can be read."""
     with suppress(Damaged):
-        return ask_said(
+        return query_messages(
             group,
             tip_of(group),
-            lambda tables: bool(said.spans(tables, said.stored_chat(tables, chat))),
+            lambda tables: bool(cache.spans(tables, cache.stored_chat(tables, chat))),
         )
     return False
 
 
-def said_path(group: Group) -> Path | None:
+def messages_path(group: Group) -> Path | None:
     """Where the tables lie; nowhere for who only reads the group."""
     return group.gitdir / "gitmem" / NAME if group.keeps else None
 
 
-def _is_there(connection: Connection, group: Group, tip: Said | None, branch: str) -> bool:
+def _is_there(connection: Connection, group: Group, tip: TranscriptTip | None, branch: str) -> bool:
     tree = tip.tree if tip else ""
-    here = (said.state(connection, said.TREE), said.state(connection, said.TIP))
+    here = (cache.state(connection, cache.TREE), cache.state(connection, cache.TIP))
     return here == (tree, branch if tip else "") and not _is_healed(connection, group)
 
 
 def _is_healed(connection: Connection, group: Group) -> bool:
     """Whether something can be read by now that could not."""
-    return any(_read(group, blob) is not None for _, blob in said.unread(connection))
+    return any(_read(group, blob) is not None for _, blob in cache.unread(connection))
 
 
 def _read(group: Group, blob: str) -> bytes | None:
@@ -153,23 +155,23 @@ def _read(group: Group, blob: str) -> bytes | None:
     return None
 
 
-def _bring(connection: Connection, group: Group, tip: Said | None, branch: str) -> None:
-    known = said.state(connection, said.TREE)
+def _bring(connection: Connection, group: Group, tip: TranscriptTip | None, branch: str) -> None:
+    known = cache.state(connection, cache.TREE)
     if tip is None or _is_healed(connection, group):  # its messages belong between others
         known = _cleared(connection)
     if tip is not None and known != tip.tree:
         _bring_messages(connection, group, known, tip)
     _bring_deeds(connection, group, tip, branch)
-    said.set_state(connection, said.TREE, tip.tree if tip else "")
-    said.set_state(connection, said.TIP, branch if tip else "")
+    cache.set_state(connection, cache.TREE, tip.tree if tip else "")
+    cache.set_state(connection, cache.TIP, branch if tip else "")
 
 
 def _cleared(connection: Connection) -> str:
-    said.clear(connection)
+    cache.clear(connection)
     return ""
 
 
-def _bring_messages(connection: Connection, group: Group, known: str, tip: Said) -> None:
+def _bring_messages(connection: Connection, group: Group, known: str, tip: TranscriptTip) -> None:
     objects = group.repository.objects
     try:
         with objects.probing():
@@ -182,9 +184,9 @@ def _bring_messages(connection: Connection, group: Group, known: str, tip: Said)
     new = sorted((path.rpartition("/")[2], path, blob) for path, _, blob in changes if blob)
     files = [(path, blob) for _, path, blob in new]
     for _, _, data in _readable(connection, group, [row for row in files if row[0] == FORGOTTEN]):
-        said.forget(connection, decode_keys(data))
+        cache.forget(connection, decode_keys(data))
     batches = _readable(connection, group, [row for row in files if is_batch(row[0])])
-    said_filling.put(connection, ((path, blob, list(decode(data))) for path, blob, data in batches))
+    fill.put(connection, ((path, blob, list(decode(data))) for path, blob, data in batches))
 
 
 def _readable(
@@ -194,14 +196,16 @@ def _readable(
     for path, blob in files:
         data = _read(group, blob)
         if data is None:
-            said.put_unread(connection, path, blob)
+            cache.put_unread(connection, path, blob)
         else:
             yield path, blob, data
 
 
-def _bring_deeds(connection: Connection, group: Group, tip: Said | None, branch: str) -> None:
+def _bring_deeds(
+    connection: Connection, group: Group, tip: TranscriptTip | None, branch: str
+) -> None:
     """Look for checkpoints and for what takes back, in the commits that came since."""
-    known = said.state(connection, said.TIP)
+    known = cache.state(connection, cache.TIP)
     if tip is None or known == branch:
         return
     found, met = [], False
@@ -211,7 +215,7 @@ def _bring_deeds(connection: Connection, group: Group, tip: Said | None, branch:
             break
         deed = _deed(commit)
         found += [deed] if deed else []
-    said.put_range_commits(connection, reversed(found), anew=not met)
+    cache.put_range_commits(connection, reversed(found), anew=not met)
 
 
 def _deed(commit: Commit) -> RangeCommit | None:
@@ -232,14 +236,14 @@ def last_closed(group: Group) -> int:
     return max((each.closes.last for each in deeds if each and each.closes), default=0)
 
 
-def standing(connection: Connection) -> Standing:
+def checkpoint_state(connection: Connection) -> CheckpointState:
     """Which ranges are closed, by the commits of the branch."""
     gone: set[str] = set()
     partly: set[str] = set()
     closed: list[Range] = []
     reopened: list[RangeCommit] = []
     last: RangeCommit | None = None
-    for deed in said.range_commits(connection):
+    for deed in cache.range_commits(connection):
         if deed.oid not in gone:
             gone.update(deed.undoes)  # what is taken back itself takes nothing back
             partly.update(deed.partly)
@@ -250,7 +254,7 @@ def standing(connection: Connection) -> Standing:
         else:
             last = last or deed
             closed.append(deed.closes)
-    return Standing(Closed(closed), last, tuple(reopened))
+    return CheckpointState(Closed(closed), last, tuple(reopened))
 
 
 def pending_numbers(
@@ -259,13 +263,13 @@ def pending_numbers(
     """The messages that are not summarised, each with its chat, in order."""
     return sorted(
         (number, name)
-        for name, first, last in said.spans(connection, chat)
+        for name, first, last in cache.spans(connection, chat)
         for gap in closed.gaps(name, first, last)
-        for number in said.numbers_of(connection, name, *gap)
+        for number in cache.numbers_of(connection, name, *gap)
     )
 
 
-def is_of_the_line(kind: str, data: bytes) -> bool:
+def is_transcript_object(kind: str, data: bytes) -> bool:
     """Whether an object holds what was said, or is a commit that brought it."""
     if kind == "commit":
         return parse(data.partition(b"\n\n")[2].decode("utf-8", "replace")).op == OP
@@ -275,14 +279,14 @@ def is_of_the_line(kind: str, data: bytes) -> bool:
 
 def is_unreadable(connection: Connection) -> bool:
     """Whether something of what was said is damaged."""
-    return bool(said.unread(connection))
+    return bool(cache.unread(connection))
 
 
 def has_open_unread(connection: Connection, closed: Closed, last: int) -> bool:
     """Whether a batch that cannot be read may hold messages up to LAST that are not summarised."""
-    for path, _ in said.unread(connection):
+    for path, _ in cache.unread(connection):
         begin = first_in(path) if is_batch(path) else 0
-        end = (said.next_number(connection, begin) or last + 1) - 1
+        end = (cache.next_number(connection, begin) or last + 1) - 1
         if begin and list(closed.gaps("", begin, max(begin, end))):
             return True
     return False
@@ -290,9 +294,9 @@ def has_open_unread(connection: Connection, closed: Closed, last: int) -> bool:
 
 def up_to_unread(connection: Connection, closed: Closed, numbers: list[int]) -> list[int]:
     """NUMBERS as far as nothing in between cannot be read: that may be healed, and stays open."""
-    for path, _ in said.unread(connection) if numbers else ():
+    for path, _ in cache.unread(connection) if numbers else ():
         begin = first_in(path)
-        behind = said.next_number(connection, begin)
+        behind = cache.next_number(connection, begin)
         if numbers[0] < begin < behind and list(closed.gaps("", begin, behind - 1)):
             return [number for number in numbers if number < begin]
     return numbers
@@ -301,6 +305,6 @@ def up_to_unread(connection: Connection, closed: Closed, numbers: list[int]) -> 
 def messages_of(group: Group, connection: Connection, numbers: Sequence[int]) -> Iterator[Message]:
     """The messages with these numbers, in order; those of a damaged batch are left out."""
     wanted = set(numbers)
-    for _, blob in said.batches_of(connection, numbers):
+    for _, blob in cache.batches_of(connection, numbers):
         data = _read(group, blob) or b""
         yield from (each for each in decode(data) if each.number in wanted)

@@ -268,9 +268,9 @@ def _read_caches_back(group: Group) -> None:
     from gitmem.cache import passages
     from gitmem.cache.database import verify
     from gitmem.memory.search.passages import cache_path
-    from gitmem.memory.transcripts.transcripts import said_path
+    from gitmem.memory.transcripts.transcripts import messages_path
 
-    for path, form in ((cache_path(group), passages.SCHEMA), (said_path(group), said.SCHEMA)):
+    for path, form in ((cache_path(group), passages.SCHEMA), (messages_path(group), said.SCHEMA)):
         if path:
             verify(path, form)
 
@@ -300,16 +300,16 @@ def _forget_due(group: Group, limits: PackLimits) -> Due:
 
 
 def _forget(group: Group, limits: PackLimits) -> JobOutcome:
-    from gitmem.memory.transcripts.transcripts import ask_said, is_of_the_line, tip_of
+    from gitmem.memory.transcripts.transcripts import is_transcript_object, query_messages, tip_of
     from gitmem.store.gc.prune import forget_dropped
     from gitmem.store.program import find_git
 
     if find_git() is None:
         return JobOutcome("skipped", "to write packs anew needs git, which is not installed")
     # Whoever had the cache open while it was thrown away has kept its words.
-    ask_said(group, tip_of(group), lambda _: None)
+    query_messages(group, tip_of(group), lambda _: None)
     try:
-        gone = forget_dropped(group.gitdir, seconds=limits.seconds, stray=is_of_the_line)
+        gone = forget_dropped(group.gitdir, seconds=limits.seconds, stray=is_transcript_object)
     except Busy as error:
         return JobOutcome("skipped", error.message)
     return JobOutcome("done", f"{counted(gone.objects, 'object')} removed for good", gone.objects)

@@ -18,7 +18,7 @@ from gitmem.integrations.schedule.plan import NAMES, TASKS
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gitmem.integrations.schedule.plan import Plan, Scheduled
+    from gitmem.integrations.schedule.plan import Scheduled, SchedulePlan
     from gitmem.integrations.schedule.schedule import LastRun, Ran, Scheduler, ScheduleStatus
 
 
@@ -204,7 +204,7 @@ def _layout(call: Invocation) -> str:
         return layout_of(group).name
 
 
-def _plan(call: Invocation) -> Plan:
+def _plan(call: Invocation) -> SchedulePlan:
     from gitmem.integrations.hosts.program import own_program
     from gitmem.integrations.schedule.plan import planned
     from gitmem.memory.clock import SystemZone

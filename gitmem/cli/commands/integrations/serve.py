@@ -12,7 +12,7 @@ from gitmem.cli.invocation import Invocation
 from gitmem.errors import BadInput, Damaged, GroupNotFound
 
 if TYPE_CHECKING:
-    from gitmem.integrations.mcp.session import Desk
+    from gitmem.integrations.mcp.groups import Endpoint
 
 
 MCP_EXAMPLE = "claude mcp add gitmem -- gitmem mcp"
@@ -38,32 +38,32 @@ def mcp_command(call: Invocation) -> None:
       gitmem mcp -g research
       GITMEM_GROUP=research gitmem mcp
     """
-    desk = _desk(call)
-    _look(call, desk)
+    endpoint = _desk(call)
+    _look(call, endpoint)
     from gitmem.integrations.mcp.serve import serve
 
     if sys.stdin.isatty():
         call.remark(f"this talks to programs; a host starts it, for example `{MCP_EXAMPLE}`")
-    serve(desk)
+    serve(endpoint)
 
 
-def _desk(call: Invocation) -> Desk:
+def _desk(call: Invocation) -> Endpoint:
     """Where the server stands; who is not told in whose name to act takes the client's name."""
-    from gitmem.integrations.mcp.session import SOURCE, Desk, Kept
+    from gitmem.integrations.mcp.groups import SOURCE, Endpoint, OpenGroups
     from gitmem.memory.group import Who
 
     group, settings = call.group_name(), call.settings
     agent = call.flags.agent or call.environ.get("GITMEM_AGENT", "")
     who = Who(agent, settings.session, settings.source or SOURCE)
-    return Desk(Kept(), call.store, group, settings.acting or group, who, call.clock)
+    return Endpoint(OpenGroups(), call.store, group, settings.acting or group, who, call.clock)
 
 
-def _look(call: Invocation, desk: Desk) -> None:
+def _look(call: Invocation, endpoint: Endpoint) -> None:
     """Stop here if the group is not ours to serve; one that is missing may yet be made."""
-    from gitmem.integrations.mcp.session import opened
+    from gitmem.integrations.mcp.groups import opened
 
     try:
-        with opened(desk):
+        with opened(endpoint):
             return
     except (GroupNotFound, Damaged) as error:
         call.remark(f"{error.message}; until then every call says so ({error.hint})")

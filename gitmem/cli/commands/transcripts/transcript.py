@@ -20,7 +20,7 @@ from gitmem.model.text.format import counted
 if TYPE_CHECKING:
     from gitmem.memory.transcripts.add import Spoken, TranscriptAdded
     from gitmem.memory.transcripts.import_file import TranscriptImported
-    from gitmem.memory.transcripts.pending import SaidRow, TranscriptPending
+    from gitmem.memory.transcripts.pending import MessageRow, TranscriptPending
     from gitmem.memory.transcripts.prune import TranscriptPruned
     from gitmem.memory.transcripts.status import TranscriptShown, TranscriptStatus
 
@@ -269,7 +269,7 @@ def _lost(call: Invocation, shown: TranscriptShown) -> Iterator[str]:
 
 
 def _messages(
-    call: Invocation, messages: Sequence[SaidRow], now: datetime, *, chats: bool = False
+    call: Invocation, messages: Sequence[MessageRow], now: datetime, *, chats: bool = False
 ) -> Iterator[str]:
     for each in messages:
         at = f"{each.at.astimezone(now.tzinfo):%Y-%m-%d %H:%M}"

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 SOURCE = "mcp"
 NAMELESS = "agent"
-KEPT = 4
+MOST_OPEN = 4
 """Groups that are open at a time."""
 
 Stamp = tuple[int, ...]
 
 
-class Desk(NamedTuple):
+class Endpoint(NamedTuple):
     """What every call of a tool begins with."""
 
-    kept: Kept
+    kept: OpenGroups
     store: Store
     group: str
     """The group that is meant where a call names none."""
@@ -40,18 +40,18 @@ class Desk(NamedTuple):
     clock: Clock | None = None
 
 
-def called(desk: Desk, client: str) -> Desk:
-    """The desk when CLIENT sits at it: commits bear its name, unless they have one already."""
-    if desk.who.agent:
-        return desk
+def called(endpoint: Endpoint, client: str) -> Endpoint:
+    """The endpoint when CLIENT sits at it: commits bear its name, unless they have one already."""
+    if endpoint.who.agent:
+        return endpoint
     try:
         name = check_agent(agent_of_client(client))
     except BadInput:
         name = NAMELESS
-    return desk._replace(who=desk.who._replace(agent=name))
+    return endpoint._replace(who=endpoint.who._replace(agent=name))
 
 
-class Kept:
+class OpenGroups:
     """Groups that stay open from one call to the next: what is in memory need not be read again.
 
     Whatever others write is seen all the same, since every operation begins with the branch. A
@@ -61,23 +61,25 @@ class Kept:
     def __init__(self) -> None:
         self._groups: dict[tuple[str, Who], tuple[Stamp | None, Group]] = {}
 
-    def take(self, desk: Desk, name: str) -> Group:
+    def take(self, endpoint: Endpoint, name: str) -> Group:
         """The group NAME, opened if it is not."""
-        key, stamp = (name, desk.who), _stamp(desk.store.gitdir(check_group(name)))
+        key, stamp = (name, endpoint.who), _stamp(endpoint.store.gitdir(check_group(name)))
         known = self._groups.get(key)
         if known is None or known[0] != stamp:
-            self.drop(desk, name)
-            opened = Group(desk.store, name, who=desk.who, acting=desk.acting, now=desk.clock)
+            self.drop(endpoint, name)
+            opened = Group(
+                endpoint.store, name, who=endpoint.who, acting=endpoint.acting, now=endpoint.clock
+            )
             known = stamp, opened
         self._groups.pop(key, None)
         self._groups[key] = known  # the last one in order is the last one used
-        while len(self._groups) > KEPT:
+        while len(self._groups) > MOST_OPEN:
             self._groups.pop(next(iter(self._groups)))[1].close()
         return known[1]
 
-    def drop(self, desk: Desk, name: str) -> None:
+    def drop(self, endpoint: Endpoint, name: str) -> None:
         """Close a group, if it is open."""
-        known = self._groups.pop((name, desk.who), None)
+        known = self._groups.pop((name, endpoint.who), None)
         if known:
             known[1].close()
 
@@ -110,10 +112,10 @@ def _stamp(gitdir: Path) -> Stamp | None:
 
 
 @contextmanager
-def opened(desk: Desk, name: str = "") -> Iterator[Group]:
-    """The group called NAME, or the desk's own, for one call."""
-    name = name or desk.group
-    group = desk.kept.take(desk, name)
+def opened(endpoint: Endpoint, name: str = "") -> Iterator[Group]:
+    """The group called NAME, or the endpoint's own, for one call."""
+    name = name or endpoint.group
+    group = endpoint.kept.take(endpoint, name)
     try:
         yield group
     except BaseException as error:
@@ -123,5 +125,5 @@ def opened(desk: Desk, name: str = "") -> Iterator[Group]:
             )
 
             hush(group, error)
-        desk.kept.drop(desk, name)  # whatever went wrong, the next call begins afresh
+        endpoint.kept.drop(endpoint, name)  # whatever went wrong, the next call begins afresh
         raise
